@@ -1,0 +1,42 @@
+# Needs python3 (3.11 or newer, with venv) and make; everything else is installed into .venv.
+PYTHON ?= python3
+BIN := .venv/bin
+COMPILE := $(BIN)/pip-compile -q --generate-hashes --allow-unsafe --strip-extras --no-header \
+	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options pyproject.toml
+
+.PHONY: demo up test check format requirements clean
+
+demo: .venv/.ready
+	@$(BIN)/purser demo
+
+up: .venv/.ready
+	@$(BIN)/purser up
+
+test: .venv/.ready
+	@$(BIN)/pytest -q -n 2
+
+check: .venv/.ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: .venv/.ready
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+# Versions and hashes, never addresses: any package index serves them.
+requirements:
+	$(COMPILE) -o requirements/base.txt
+	$(COMPILE) --extra dev -c requirements/base.txt -o requirements/dev.txt
+
+clean:
+	rm -rf .venv build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+
+.venv/.ready: pyproject.toml requirements/dev.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Purser needs Python 3.11 or newer: set PYTHON=…")'
+	@echo "Installing the pinned requirements into .venv (first run: one or two minutes)"
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@$(BIN)/python -m pip install --disable-pip-version-check -q --no-deps --no-build-isolation -e .
+	@touch $@

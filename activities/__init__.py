@@ -1,0 +1,1 @@
+"""The side effects that workflows call: one verb a file, thin, idempotent."""

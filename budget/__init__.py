@@ -1,0 +1,1 @@
+"""What may be spent: scopes, policies, decisions, usage, prices, approvals, and the ledger."""

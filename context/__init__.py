@@ -1,0 +1,1 @@
+"""What the model sees: conversation, token counts, windows, compression."""

@@ -1,0 +1,1 @@
+"""Durable orchestration: what happens next, and nothing else."""

@@ -1,0 +1,2 @@
+-- Tables follow.
+SELECT 1;

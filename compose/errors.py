@@ -1,0 +1,48 @@
+"""What can go wrong while the parts are put together.
+
+ComposeError
+├── SettingsError        a setting is missing, unknown or wrong
+├── StackError           an embedded part did not start
+│   └── AlreadyRunning   another `purser up` owns the data directory
+├── Unreachable          a configured service does not answer
+├── SchemaMismatch       the database is at another revision than this code
+└── RequestFailed        the gateway answered with a problem
+"""
+
+from collections.abc import Mapping
+
+
+class ComposeError(Exception):
+    """Base of all. `remedy` says what the reader can do about it."""
+
+    def __init__(self, message: str, *, remedy: str = "") -> None:
+        super().__init__(message)
+        self.remedy = remedy
+
+
+class SettingsError(ComposeError):
+    """A setting is missing, unknown or wrong; the message names it."""
+
+
+class StackError(ComposeError):
+    """An embedded part of the stack did not start or died."""
+
+
+class AlreadyRunning(StackError):
+    """Another `purser up` owns the data directory."""
+
+
+class Unreachable(ComposeError):
+    """A configured service does not answer."""
+
+
+class SchemaMismatch(ComposeError):
+    """The database is at another revision than this code."""
+
+
+class RequestFailed(ComposeError):
+    """The gateway answered with a problem (RFC 9457)."""
+
+    def __init__(self, problem: Mapping[str, object]) -> None:
+        super().__init__(str(problem.get("detail") or problem.get("title")), remedy=str(problem.get("remedy") or ""))
+        self.problem = dict(problem)

@@ -1,0 +1,47 @@
+"""Exclusive use of a file or directory by one process, released by the kernel when that process dies."""
+
+import fcntl
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Self
+
+
+class FileLock:
+    """An advisory lock on `path`.
+
+    `acquire` waits, `try_acquire` does not. As a context manager it waits.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file: IO[str] | None = None
+
+    def try_acquire(self) -> bool:
+        return self._lock(fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def acquire(self) -> None:
+        self._lock(fcntl.LOCK_EX)
+
+    def release(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _lock(self, flags: int) -> bool:
+        file = self._path.open("a")
+        try:
+            fcntl.flock(file, flags)
+        except BlockingIOError:
+            file.close()
+            return False
+        self._file = file
+        return True
+
+    def __enter__(self) -> Self:
+        self.acquire()
+        return self
+
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.release()

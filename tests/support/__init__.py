@@ -1,0 +1,1 @@
+"""What tests share. Fixtures stand in `tests/conftest.py`."""

@@ -1,0 +1,260 @@
+"""The decision: which verdict an ask gets, from the balances that SQL saw under lock.
+
+SQL applies one condition (every bounded scope fits, or nothing is held); `decide` names the verdict, the ratio and the
+delay from the same figures. A property test proves that both always agree on what is admitted.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from enum import IntEnum, StrEnum
+from fractions import Fraction
+
+from budget.policies import DEFAULT_BACKPRESSURE, DEFAULT_WARN_AT, BackpressureStep, Mode
+from budget.scopes import Scope
+
+
+class Verdict(StrEnum):
+    """What an ask gets, mildest first."""
+
+    ALLOW = "allow"
+    WARN = "warn"
+    WAIT = "wait"
+    ASK = "ask"
+    REFUSE = "refuse"
+
+    @property
+    def admits(self) -> bool:
+        """Whether a hold exists after this verdict."""
+        return self in (Verdict.ALLOW, Verdict.WARN)
+
+
+class _Severity(IntEnum):
+    allow, warn, wait, ask, refuse = range(5)
+
+
+class Pressure(StrEnum):
+    """The ratio, in words for people."""
+
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+    CRITICAL = "critical"
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """Tokens and money, always together."""
+
+    tokens: int = 0
+    nano_usd: int = 0
+    """Nano-dollars."""
+
+    def __add__(self, other: "Amount") -> "Amount":
+        return Amount(self.tokens + other.tokens, self.nano_usd + other.nano_usd)
+
+    def __sub__(self, other: "Amount") -> "Amount":
+        return Amount(self.tokens - other.tokens, self.nano_usd - other.nano_usd)
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeView:
+    """One scope of a path as SQL saw it under lock, before the ask."""
+
+    scope: Scope
+    mode: Mode
+    limit_tokens: int | None
+    limit_nano_usd: int | None
+    spent: Amount
+    held: Amount
+    granted: Amount
+    window_start: datetime | None = None
+    """`None` for a lifetime."""
+    frozen: bool = False
+    queued: bool = False
+    """An older ask waits for this scope and goes first; never set for a soft scope or a caller that cannot wait."""
+    warn_at: Sequence[Decimal] = DEFAULT_WARN_AT
+    """Ascending."""
+    backpressure: Sequence[BackpressureStep] = DEFAULT_BACKPRESSURE
+
+    @property
+    def bounded(self) -> bool:
+        """Whether this scope may stop a call: it has a limit and its mode is not soft."""
+        limited = self.limit_tokens is not None or self.limit_nano_usd is not None
+        return limited and self.mode is not Mode.SOFT
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeDecision:
+    """What one scope says to the ask."""
+
+    scope: Scope
+    verdict: Verdict
+    ratio: float | None
+    """(spent + held + ask) / (limit + granted), the larger of tokens and money; 0.0 if unlimited, `None` if that is 0."""
+    headroom_tokens: int | None
+    """Tokens left before the ask; `None` if unlimited, negative if overdrawn."""
+    headroom_nano_usd: int | None
+    window_start: datetime | None
+    reason: str
+    """Stable code: `fits`, `unlimited`, `warning`, `over_limit`, `open_holds`, `queued`, `approval`, `limit`, `frozen`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The verdict on a path and what every scope of it said."""
+
+    verdict: Verdict
+    amount: Amount | None
+    """What is held: the ask, or less if only part fitted; `None` when nothing is."""
+    delay_ms: int
+    pressure: Pressure
+    scopes: tuple[ScopeDecision, ...]
+
+    @property
+    def decisive(self) -> ScopeDecision:
+        """The outermost scope with the strictest verdict."""
+        return next(scope for scope in self.scopes if scope.verdict is self.verdict)
+
+
+def decide(views: Sequence[ScopeView], ask: Amount, least: Amount | None = None, *, patient: bool = True) -> Decision:
+    """Judges an ask against every scope of its path; the strictest scope wins.
+
+    Args:
+        views: the path as SQL saw it, outermost first.
+        ask: what the call may use.
+        least: the smallest ask that still makes sense, if the call can be shrunk.
+        patient: whether the caller can wait for open holds to end; if not, the mode decides at once.
+    """
+    least = least or ask
+    amount = admitted(views, ask, least)
+    scopes = tuple(_judge(view, amount or ask, amount or least, patient) for view in views)
+    verdict = max((scope.verdict for scope in scopes), key=lambda v: _Severity[v.value])
+    ratios = [scope.ratio for scope in scopes]
+    return Decision(
+        verdict=verdict,
+        amount=amount,
+        delay_ms=max(_delay(view, amount or ask) for view in views),
+        pressure=pressure(None if None in ratios else max(ratio or 0.0 for ratio in ratios)),
+        scopes=scopes,
+    )
+
+
+def admitted(views: Sequence[ScopeView], ask: Amount, least: Amount) -> Amount | None:
+    """The amount that every scope of the path lets through: `ask`, a part of it down to `least`, or nothing."""
+    if any(view.frozen or view.queued for view in views):
+        return None
+    tokens = ask.tokens
+    for view in (view for view in views if view.bounded):
+        room = _headroom(view)
+        if not _has_capacity(view):
+            return None
+        if room[0] is not None:
+            tokens = min(tokens, room[0])
+        if room[1] is not None:
+            tokens = min(tokens, _tokens_for(room[1], ask, least))
+    if tokens < least.tokens:
+        return None
+    return Amount(tokens, price_of(tokens, ask, least))
+
+
+def price_of(tokens: int, ask: Amount, least: Amount) -> int:
+    """Nano-dollars of a shrunk ask: linear between `least` and `ask`, rounded up."""
+    if ask.tokens == least.tokens:
+        return ask.nano_usd
+    extra_tokens, extra_nano = ask.tokens - least.tokens, ask.nano_usd - least.nano_usd
+    return least.nano_usd - (least.tokens - tokens) * extra_nano // extra_tokens
+
+
+def shortage(views: Sequence[ScopeView], ask: Amount, scope: Scope) -> Amount:
+    """What a grant to `scope` would have to add so that `ask` fits there."""
+    view = next(view for view in views if view.scope == scope)
+    tokens, nano = _headroom(view)
+    return Amount(
+        max(0, ask.tokens - tokens) if tokens is not None else 0,
+        max(0, ask.nano_usd - nano) if nano is not None else 0,
+    )
+
+
+def pressure(ratio: float | None) -> Pressure:
+    """The ratio in words: low < 0.5, medium < 0.75, high < 0.9, else critical; `None` is critical."""
+    if ratio is None or ratio >= 0.9:
+        return Pressure.CRITICAL
+    if ratio >= 0.75:
+        return Pressure.HIGH
+    return Pressure.MEDIUM if ratio >= 0.5 else Pressure.LOW
+
+
+def _tokens_for(nano: int, ask: Amount, least: Amount) -> int:
+    if ask.nano_usd <= nano:
+        return ask.tokens
+    if least.nano_usd > nano or ask.nano_usd == least.nano_usd:
+        return -1
+    return least.tokens + (nano - least.nano_usd) * (ask.tokens - least.tokens) // (ask.nano_usd - least.nano_usd)
+
+
+def _headroom(view: ScopeView) -> tuple[int | None, int | None]:
+    taken = view.spent + view.held - view.granted
+    tokens = None if view.limit_tokens is None else view.limit_tokens - taken.tokens
+    nano = None if view.limit_nano_usd is None else view.limit_nano_usd - taken.nano_usd
+    return tokens, nano
+
+
+def _has_capacity(view: ScopeView) -> bool:
+    """Where limit + granted is 0 nothing fits, not even an ask for nothing."""
+    return (view.limit_tokens is None or view.limit_tokens + view.granted.tokens > 0) and (
+        view.limit_nano_usd is None or view.limit_nano_usd + view.granted.nano_usd > 0
+    )
+
+
+def _fits(view: ScopeView, ask: Amount, *, beside_holds: bool) -> bool:
+    tokens, nano = _headroom(view)
+    freed = Amount() if beside_holds else view.held
+    return (
+        _has_capacity(view)
+        and (tokens is None or ask.tokens <= tokens + freed.tokens)
+        and (nano is None or ask.nano_usd <= nano + freed.nano_usd)
+    )
+
+
+def _ratio(view: ScopeView, ask: Amount) -> Fraction | None:
+    if not _has_capacity(view):
+        return None
+    taken = view.spent + view.held + ask
+    ratio = Fraction(0)
+    if view.limit_tokens is not None:
+        ratio = max(ratio, Fraction(taken.tokens, view.limit_tokens + view.granted.tokens))
+    if view.limit_nano_usd is not None:
+        ratio = max(ratio, Fraction(taken.nano_usd, view.limit_nano_usd + view.granted.nano_usd))
+    return ratio
+
+
+def _delay(view: ScopeView, ask: Amount) -> int:
+    ratio = _ratio(view, ask)
+    reached = [step.delay_ms for step in view.backpressure if ratio is None or ratio >= Fraction(step.ratio)]
+    return max(reached, default=0)
+
+
+def _judge(view: ScopeView, ask: Amount, least: Amount, patient: bool) -> ScopeDecision:
+    ratio = _ratio(view, ask)
+    verdict, reason = _verdict(view, least, ratio, patient)
+    tokens, nano = _headroom(view)
+    shown = None if ratio is None else float(ratio)
+    return ScopeDecision(view.scope, verdict, shown, tokens, nano, view.window_start, reason)
+
+
+def _verdict(view: ScopeView, least: Amount, ratio: Fraction | None, patient: bool) -> tuple[Verdict, str]:
+    if view.frozen:
+        return Verdict.REFUSE, "frozen"
+    if view.limit_tokens is None and view.limit_nano_usd is None:
+        return Verdict.ALLOW, "unlimited"
+    fits = _fits(view, least, beside_holds=True)
+    if view.mode is Mode.SOFT and not fits:
+        return Verdict.WARN, "over_limit"
+    if fits and not view.queued:
+        warned = ratio is not None and any(ratio >= Fraction(threshold) for threshold in view.warn_at)
+        return (Verdict.WARN, "warning") if warned else (Verdict.ALLOW, "fits")
+    if patient and _fits(view, least, beside_holds=False):
+        return Verdict.WAIT, "open_holds" if not fits else "queued"
+    return (Verdict.ASK, "approval") if view.mode is Mode.APPROVAL else (Verdict.REFUSE, "limit")

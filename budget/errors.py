@@ -1,0 +1,88 @@
+"""What can go wrong with a budget.
+
+    BudgetError
+    ├── InvalidRequest            the caller's input is wrong; nothing was written
+    │   ├── InvalidScope          a scope, an id or a path is malformed
+    │   ├── InvalidPolicy         a policy field is malformed
+    │   ├── InvalidUsage          a usage report cannot be read
+    │   └── InvalidPrices         a price file cannot be read
+    ├── UnknownPrice              a path limits money and the model has no price
+    ├── NotFound                  no such hold, approval or grant for this tenant
+    ├── Conflict                  the same name stands for something else already
+    │   ├── KeyReused             a hold key came back with another payload
+    │   ├── AttemptConflict       an attempt is out of order, or was reported differently before
+    │   └── DecisionConflict      a decision id came back with another payload
+    ├── HoldClosed                the hold has ended, so the step needs a new hold
+    ├── DecisionRefused           the approval rules forbid this decision by this person
+    └── LedgerUnavailable         the ledger cannot be reached: nothing is admitted
+"""
+
+
+class BudgetError(Exception):
+    """Root of every error that this package raises on purpose."""
+
+
+class InvalidRequest(BudgetError, ValueError):
+    """The input is wrong. The message names the offender and the remedy; nothing was written."""
+
+
+class InvalidScope(InvalidRequest):
+    """A scope, an id or a path is malformed."""
+
+
+class InvalidPolicy(InvalidRequest):
+    """A policy field is malformed."""
+
+
+class InvalidUsage(InvalidRequest):
+    """A usage report cannot be read."""
+
+
+class InvalidPrices(InvalidRequest):
+    """A price file cannot be read."""
+
+
+class UnknownPrice(BudgetError):
+    """A path limits money and the model has no price."""
+
+
+class NotFound(BudgetError):
+    """No such hold, approval or grant for this tenant."""
+
+
+class Conflict(BudgetError):
+    """The same name stands for something else already."""
+
+
+class KeyReused(Conflict):
+    """A hold key came back with another payload."""
+
+
+class AttemptConflict(Conflict):
+    """An attempt is out of order, or was reported differently before."""
+
+
+class DecisionConflict(Conflict):
+    """A decision id came back with another payload."""
+
+
+class HoldClosed(BudgetError):
+    """The hold has ended (settled, released or expired), so the step needs a new hold."""
+
+    def __init__(self, message: str, *, state: str) -> None:
+        super().__init__(message)
+        self.state = state
+        """How the hold ended: `settled`, `released` or `expired`."""
+
+
+class DecisionRefused(BudgetError):
+    """The approval rules forbid this decision by this person; `reason` is a stable code."""
+
+    def __init__(self, message: str, *, reason: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+        """One of `role`, `submitter`, `same_person`, `unauthenticated`, `closed`, `nothing_granted`."""
+
+
+class LedgerUnavailable(BudgetError):
+    """The ledger cannot be reached or did not answer in time: nothing is admitted, in any mode."""

@@ -1,0 +1,308 @@
+"""Policies: what a scope may spend, and where each field comes from.
+
+Fields resolve one by one: stored policy > request > use-case preset > environment > file > default. Where a stored
+policy sets a field, a request may only tighten it, and only for its own task.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any, Self, TypeVar
+
+from budget.errors import InvalidPolicy
+from budget.scopes import Kind
+from budget.windows import Window, zone
+
+E = TypeVar("E", bound=StrEnum)
+
+MAX_AMOUNT = 2**53 - 1
+"""Largest token or nano-dollar amount: exact in every JSON reader, and far below what a balance can hold."""
+
+
+class Mode(StrEnum):
+    """What happens when an ask does not fit."""
+
+    SOFT = "soft"
+    """Warn and go on."""
+    APPROVAL = "approval"
+    """Ask a person."""
+    HARD = "hard"
+    """Refuse."""
+
+
+_STRICTNESS = {Mode.SOFT: 0, Mode.APPROVAL: 1, Mode.HARD: 2}
+
+
+class OnExpiry(StrEnum):
+    """What an unanswered approval request turns into at its deadline."""
+
+    DENY = "deny"
+    GRANT = "grant"
+
+
+@dataclass(frozen=True, slots=True)
+class BackpressureStep:
+    """From `ratio` on, wait `delay_ms` before the call."""
+
+    ratio: Decimal
+    """Lower edge, inclusive."""
+    delay_ms: int
+    """Milliseconds."""
+
+
+DEFAULT_BACKPRESSURE = tuple(
+    BackpressureStep(Decimal(ratio), delay)
+    for ratio, delay in (("0.80", 50), ("0.85", 300), ("0.90", 750), ("0.95", 1_500), ("1.00", 5_000))
+)
+DEFAULT_WARN_AT = (Decimal("0.8"),)
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalRules:
+    """Who may approve an overspend, and until when."""
+
+    roles: tuple[str, ...] = ("approver", "admin")
+    """Roles that may decide."""
+    not_submitter: bool = False
+    """The person who submitted the task may not decide."""
+    two_people_above_tokens: int | None = None
+    """Grants above this many tokens need two different people; `None`: never."""
+    deadline_s: int = 1_800
+    """Seconds from the request to its expiry."""
+    on_expiry: OnExpiry = OnExpiry.DENY
+    """What an unanswered request turns into."""
+
+    @property
+    def needs_identity(self) -> bool:
+        """Whether a self-asserted name is too little to satisfy these rules."""
+        return self.not_submitter or self.two_people_above_tokens is not None
+
+    @classmethod
+    def parse(cls, value: Mapping[str, Any]) -> Self:
+        """Reads the `approval` object of a policy; raises `InvalidPolicy`."""
+        _known(value, {f.name for f in fields(cls)}, "approval")
+        parsed: dict[str, Any] = {}
+        if (roles := value.get("roles")) is not None:
+            if not isinstance(roles, list | tuple) or not roles or not all(isinstance(r, str) and r for r in roles):
+                raise InvalidPolicy(f"approval.roles {roles!r} is not valid: give a list of role names")
+            parsed["roles"] = tuple(roles)
+        if (flag := value.get("not_submitter")) is not None:
+            if not isinstance(flag, bool):
+                raise InvalidPolicy(f"approval.not_submitter {flag!r} is not valid: use true or false")
+            parsed["not_submitter"] = flag
+        if (above := value.get("two_people_above_tokens")) is not None:
+            parsed["two_people_above_tokens"] = check_amount(above, "approval.two_people_above_tokens")
+        if (deadline := value.get("deadline_s")) is not None:
+            parsed["deadline_s"] = check_amount(deadline, "approval.deadline_s", least=1)
+        if (on_expiry := value.get("on_expiry")) is not None:
+            parsed["on_expiry"] = _member(OnExpiry, on_expiry, "approval.on_expiry")
+        return cls(**parsed)
+
+    def to_json(self) -> dict[str, Any]:
+        """The `approval` object as HTTP shows and SQL stores it."""
+        return {
+            "roles": list(self.roles),
+            "not_submitter": self.not_submitter,
+            "two_people_above_tokens": self.two_people_above_tokens,
+            "deadline_s": self.deadline_s,
+            "on_expiry": str(self.on_expiry),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """A policy with every field decided."""
+
+    limit_tokens: int | None = None
+    """Token limit; `None` is unlimited."""
+    limit_nano_usd: int | None = None
+    """Money limit in nano-dollars; `None` is unlimited."""
+    mode: Mode = Mode.SOFT
+    window: Window = Window.LIFETIME
+    timezone: str = "UTC"
+    """IANA zone in which calendar windows begin."""
+    warn_at: tuple[Decimal, ...] = DEFAULT_WARN_AT
+    """Ratios, ascending, at which a warning event fires once per window."""
+    backpressure: tuple[BackpressureStep, ...] = DEFAULT_BACKPRESSURE
+    """Steps, ascending by ratio."""
+    approval: ApprovalRules = field(default_factory=ApprovalRules)
+    frozen: bool = False
+    """A frozen scope admits nothing."""
+
+    @property
+    def unlimited(self) -> bool:
+        """Whether nothing bounds this scope."""
+        return self.limit_tokens is None and self.limit_nano_usd is None
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyPatch:
+    """The fields that one source sets; `None` leaves a field to the next source."""
+
+    limit_tokens: int | None = None
+    limit_nano_usd: int | None = None
+    mode: Mode | None = None
+    window: Window | None = None
+    timezone: str | None = None
+    warn_at: tuple[Decimal, ...] | None = None
+    backpressure: tuple[BackpressureStep, ...] | None = None
+    approval: ApprovalRules | None = None
+    frozen: bool | None = None
+
+    @classmethod
+    def parse(cls, value: Mapping[str, Any]) -> Self:
+        """Reads the body of `PUT /budgets/{scope}`; raises `InvalidPolicy` naming the field."""
+        _known(value, {f.name for f in fields(cls)}, "policy")
+        given = {name: item for name, item in value.items() if item is not None}
+        return cls(**{name: _READERS[name](item) for name, item in given.items()})
+
+    def to_json(self) -> dict[str, Any]:
+        """Only the fields that are set, as plain JSON values."""
+        shown: dict[str, Any] = {}
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if value is None:
+                continue
+            if item.name == "warn_at":
+                value = [str(ratio) for ratio in value]
+            elif item.name == "backpressure":
+                value = [[str(step.ratio), step.delay_ms] for step in value]
+            elif item.name == "approval":
+                value = value.to_json()
+            shown[item.name] = str(value) if isinstance(value, StrEnum) else value
+        return shown
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A policy together with where each field came from."""
+
+    policy: Policy
+    sources: Mapping[str, str]
+    """Field name to `stored`, `request`, the preset's name, `environment`, `file` or `default`."""
+
+
+def stricter(one: Mode, other: Mode) -> Mode:
+    """The mode that lets less through: hard, then approval, then soft."""
+    return max(one, other, key=_STRICTNESS.__getitem__)
+
+
+def resolve(stored: PolicyPatch | None, request: PolicyPatch | None, default: Policy, sources: Mapping[str, str]) -> Resolved:
+    """Decides every field of one scope's policy.
+
+    Args:
+        stored: what PUT or the CLI wrote for this scope.
+        request: what the task on the path asked for (its preset already merged in), if any.
+        default: preset, environment, file and default, already merged.
+        sources: where each field of `default` came from.
+    """
+    policy, origin = default, dict(sources)
+    for name, patch in (("request", request), ("stored", stored)):
+        for item in fields(PolicyPatch):
+            value = getattr(patch, item.name) if patch is not None else None
+            if value is not None:
+                policy = replace(policy, **{item.name: value})
+                origin[item.name] = name
+    if stored is None or request is None:
+        return Resolved(policy, origin)
+    for name in ("limit_tokens", "limit_nano_usd"):
+        asked, kept = getattr(request, name), getattr(stored, name)
+        if asked is not None and kept is not None and asked < kept:
+            policy = replace(policy, **{name: asked})
+            origin[name] = "request"
+    if request.mode and stored.mode and stricter(request.mode, stored.mode) is not stored.mode:
+        policy = replace(policy, mode=request.mode)
+        origin["mode"] = "request"
+    return Resolved(policy, origin)
+
+
+PRESETS: Mapping[str, Mapping[Kind, PolicyPatch]] = {
+    "chat": {Kind.AGENT: PolicyPatch(limit_tokens=25_000)},
+    "debugging": {Kind.AGENT: PolicyPatch(limit_tokens=75_000)},
+    "long_running": {Kind.TASK: PolicyPatch(limit_tokens=300_000)},
+    "governed": {kind: PolicyPatch(mode=Mode.APPROVAL) for kind in (Kind.SESSION, Kind.TASK, Kind.AGENT)},
+}
+"""The budget half of each use-case preset; the context half stands in `context`."""
+
+
+def check_amount(value: object, name: str, *, least: int = 0) -> int:
+    """Returns `value` if it is a whole number in range, else raises `InvalidPolicy` naming the field."""
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= MAX_AMOUNT:
+        raise InvalidPolicy(f"{name} {value!r} is not valid: use a whole number from {least} to {MAX_AMOUNT}")
+    return value
+
+
+def _known(value: Mapping[str, Any], names: set[str], what: str) -> None:
+    if not isinstance(value, Mapping):
+        raise InvalidPolicy(f"{what} {value!r} is not valid: give an object")
+    if unknown := sorted(set(value) - names):
+        raise InvalidPolicy(f"{what} has the unknown field {unknown[0]!r}: use one of {', '.join(sorted(names))}")
+
+
+def _member(kind: type[E], value: object, name: str) -> E:
+    try:
+        return kind(str(value)) if isinstance(value, str) else kind("")
+    except ValueError:
+        raise InvalidPolicy(f"{name} {value!r} is not valid: use one of {', '.join(kind)}") from None
+
+
+def read_ratio(value: object, name: str) -> Decimal:
+    """Returns a ratio as an exact decimal; raises `InvalidPolicy`."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal):
+        raise InvalidPolicy(f"{name} {value!r} is not valid: use a number such as 0.8")
+    try:
+        ratio = Decimal(str(value))
+    except ArithmeticError:
+        ratio = Decimal("NaN")
+    if not ratio.is_finite() or not 0 < ratio <= 100:
+        raise InvalidPolicy(f"{name} {value!r} is not valid: use a number above 0, for example 0.8")
+    return ratio
+
+
+def _read_warn_at(value: object) -> tuple[Decimal, ...]:
+    if not isinstance(value, list | tuple):
+        raise InvalidPolicy(f"warn_at {value!r} is not valid: give a list of ratios, for example [0.8, 0.95]")
+    return tuple(sorted({read_ratio(item, "warn_at") for item in value}))
+
+
+def _read_backpressure(value: object) -> tuple[BackpressureStep, ...]:
+    if not isinstance(value, list | tuple):
+        raise InvalidPolicy(f"backpressure {value!r} is not valid: give a list of [ratio, delay_ms] pairs")
+    steps = []
+    for item in value:
+        if isinstance(item, Mapping):
+            _known(item, {"ratio", "delay_ms"}, "backpressure step")
+            item = (item.get("ratio"), item.get("delay_ms"))
+        if not isinstance(item, list | tuple) or len(item) != 2:
+            raise InvalidPolicy(f"backpressure step {item!r} is not valid: give [ratio, delay_ms]")
+        delay = check_amount(item[1], "backpressure delay_ms")
+        if delay > 3_600_000:
+            raise InvalidPolicy(f"backpressure delay_ms {delay} is not valid: at most 3600000 (one hour)")
+        steps.append(BackpressureStep(read_ratio(item[0], "backpressure ratio"), delay))
+    return tuple(sorted(steps, key=lambda step: step.ratio))
+
+
+def _read_flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise InvalidPolicy(f"frozen {value!r} is not valid: use true or false")
+    return value
+
+
+def _read_zone(value: object) -> str:
+    if not isinstance(value, str):
+        raise InvalidPolicy(f"timezone {value!r} is not valid: use an IANA name such as Europe/Berlin")
+    return zone(value).key
+
+
+_READERS: Mapping[str, Any] = {
+    "limit_tokens": lambda value: check_amount(value, "limit_tokens"),
+    "limit_nano_usd": lambda value: check_amount(value, "limit_nano_usd"),
+    "mode": lambda value: _member(Mode, value, "mode"),
+    "window": lambda value: _member(Window, value, "window"),
+    "timezone": _read_zone,
+    "warn_at": _read_warn_at,
+    "backpressure": _read_backpressure,
+    "approval": lambda value: value if isinstance(value, ApprovalRules) else ApprovalRules.parse(value),
+    "frozen": _read_flag,
+}

@@ -1,0 +1,94 @@
+"""Reaching Postgres: pools, what counts as unreachable, and what is tried again."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any, TypeAlias, TypeVar
+
+import asyncpg
+
+from budget.errors import LedgerUnavailable
+
+T = TypeVar("T")
+Pool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
+Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record] | asyncpg.pool.PoolConnectionProxy[asyncpg.Record]"
+
+_UNREACHABLE = (
+    OSError,
+    TimeoutError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.InterfaceError,
+    asyncpg.OperatorInterventionError,
+    asyncpg.InsufficientResourcesError,
+    asyncpg.LockNotAvailableError,
+    asyncpg.QueryCanceledError,
+)
+_CONTENTION = (asyncpg.DeadlockDetectedError, asyncpg.SerializationError)
+_TRIES = 4
+
+
+async def _prepare(connection: Connection) -> None:
+    for name in ("json", "jsonb"):
+        await connection.set_type_codec(name, encoder=json.dumps, decoder=json.loads, schema="pg_catalog")
+
+
+async def create_pool(dsn: str, *, size: int = 10, lock_timeout_ms: int | None = None, timeout_s: float = 10) -> Pool:
+    """Opens a pool whose connections read and write JSON as Python values.
+
+    Args:
+        dsn: where Postgres is.
+        size: connections at most.
+        lock_timeout_ms: give up on a lock after this long; `None` waits.
+        timeout_s: seconds for one statement.
+
+    Raises:
+        LedgerUnavailable: Postgres did not answer.
+    """
+    settings = {"application_name": "purser"}
+    if lock_timeout_ms is not None:
+        settings["lock_timeout"] = str(lock_timeout_ms)
+    with reaching_ledger():
+        return await asyncpg.create_pool(
+            dsn, min_size=1, max_size=size, init=_prepare, command_timeout=timeout_s, timeout=timeout_s, server_settings=settings
+        )
+
+
+@contextmanager
+def reaching_ledger() -> Iterator[None]:
+    """Turns every way in which Postgres can be away into `LedgerUnavailable`."""
+    try:
+        yield
+    except _UNREACHABLE as error:
+        raise LedgerUnavailable(
+            f"the ledger did not answer ({type(error).__name__}): nothing was admitted; check that Postgres runs, then try again"
+        ) from error
+
+
+@asynccontextmanager
+async def connected(pool: Pool, connection: Connection | None) -> AsyncIterator[Connection]:
+    """The caller's connection, so that it can share its transaction, or one from the pool."""
+    with reaching_ledger():
+        if connection is not None:
+            yield connection
+            return
+        async with pool.acquire() as own:
+            yield own
+
+
+async def retrying(step: Callable[[], Awaitable[T]]) -> T:
+    """Runs a whole transaction again when Postgres picked it to break a deadlock."""
+    for again in range(_TRIES):
+        try:
+            return await step()
+        except _CONTENTION:
+            if again == _TRIES - 1:
+                raise
+            await asyncio.sleep(0.01 * 2**again)
+    raise AssertionError("unreachable")
+
+
+def row(record: Any) -> asyncpg.Record:
+    """A row that the statement always returns."""
+    assert record is not None
+    return record

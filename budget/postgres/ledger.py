@@ -1,0 +1,217 @@
+"""The ledger: each verb is one round trip to Postgres and one transaction.
+
+A verb given a connection joins that connection's transaction: a turn stores its reply and settles in one.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+import asyncpg
+
+from budget.decisions import Amount, Decision, ScopeView, Verdict, decide
+from budget.errors import AttemptConflict, HoldClosed, InvalidRequest, KeyReused, NotFound
+from budget.holds import AttemptAnswer, Extension, HoldAnswer, HoldRequest, HoldState, Released, Report, Settlement
+from budget.postgres.connection import Connection, Pool, connected, retrying, row
+from budget.postgres.queries import load
+from budget.postgres.settings import LedgerSettings
+from budget.scopes import Scope
+from budget.policies import BackpressureStep, Mode, read_ratio
+
+_SQL = load("budget.postgres", "ledger.sql")
+
+
+class Ledger:
+    """Holds, attempts and settlements of all tenants."""
+
+    def __init__(self, pool: Pool, settings: LedgerSettings, *, now: datetime | None = None) -> None:
+        """Args:
+        pool: from `budget.postgres.create_pool`.
+        settings: defaults by kind, lease and grace.
+        now: stands for the server's clock; for tests of windows and leases.
+        """
+        self._pool = pool
+        self._settings = settings
+        self.now = now
+
+    async def hold(self, tenant: str, request: HoldRequest, connection: Connection | None = None) -> HoldAnswer:
+        """Sets the ask aside on every scope of its path, or on none.
+
+        Raises:
+            KeyReused: the key came with another payload before.
+            HoldClosed: the key was released before it ever held.
+            LedgerUnavailable: nothing was admitted.
+        """
+        least = request.least or request.ask
+        lease = timedelta(milliseconds=request.lease_ms or self._settings.lease_s * 1_000)
+        arguments = (
+            tenant, request.key, request.digest, request.path.texts(), request.path.task_id(), request.model,
+            request.ask.tokens, request.ask.nano_usd, least.tokens, least.nano_usd,
+            lease, request.patient, self._settings.waiter_lapse, self._settings.defaults_json, self.now,
+        )  # fmt: skip
+        found = await self._call("hold", connection, *arguments)
+        outcome, state = found["outcome"], HoldState(found["state"])
+        if outcome == "key_reused":
+            raise KeyReused(f"key {request.key!r} stands for another payload: use a new key for a new call")
+        if outcome == "closed":
+            raise HoldClosed(f"key {request.key!r} was {state} before it held anything: use a new key", state=state)
+        decision = self._decide(found["views"], request.ask, least, patient=request.patient)
+        return HoldAnswer(
+            decision=decision,
+            hold_id=None if found["hold_id"] is None else str(found["hold_id"]),
+            state=state,
+            amount=Amount(found["tokens"], found["nano"]),
+            expires_at=found["expires_at"],
+            retry_after_ms=self._settings.retry_after_ms if decision.verdict is Verdict.WAIT else None,
+            repeated=outcome == "repeat",
+        )
+
+    async def start_attempt(
+        self, tenant: str, hold_id: str, attempt: int | None = None, connection: Connection | None = None
+    ) -> AttemptAnswer:
+        """Starts the next attempt: to be called before a request goes to a provider.
+
+        An earlier attempt that never reported is presumed and the hold topped up to a full estimate.
+
+        Raises:
+            NotFound, AttemptConflict
+            HoldClosed: the hold has ended; admit anew under another key.
+        """
+        found = await self._call(
+            "start_attempt", connection, tenant, _hold_number(hold_id), attempt, self._settings.defaults_json, self.now
+        )
+        match found["outcome"]:
+            case "not_found":
+                raise _no_hold(hold_id)
+            case "closed":
+                raise HoldClosed(f"hold {hold_id!r} is {found['state']}: admit anew under another key", state=found["state"])
+            case "out_of_order":
+                raise AttemptConflict(f"attempt {attempt!r} of hold {hold_id!r} cannot start: the next is {found['attempt'] + 1}")
+        amount = Amount(found["tokens"], found["nano"])
+        started = found["outcome"] == "started"
+        decision = None if started else self._decide(found["views"], amount, amount, patient=True)
+        return AttemptAnswer(found["attempt"], started, amount, found["expires_at"], decision)
+
+    async def settle(
+        self, tenant: str, hold_id: str, attempt: int, report: Report, *, keep_open: bool = False, connection: Connection | None = None
+    ) -> Settlement:
+        """Records what an attempt cost, in full: never refused, never clipped.
+
+        Args:
+            tenant, hold_id, attempt: which request reports.
+            report: its usage and money.
+            keep_open: leave the hold open for another attempt (this one failed).
+            connection: joins its transaction.
+
+        Raises:
+            NotFound
+            AttemptConflict: the attempt reported something else before, or was never next.
+        """
+        found = await self._call(
+            "settle", connection, tenant, _hold_number(hold_id), attempt, report.amount.tokens, report.nano_usd,
+            report.usage.to_dict(), report.digest, keep_open, self._settings.defaults_json, self.now,
+        )  # fmt: skip
+        match found["outcome"]:
+            case "not_found":
+                raise _no_hold(hold_id)
+            case "conflict":
+                raise AttemptConflict(f"attempt {attempt!r} of hold {hold_id!r} has reported another usage: a report is final")
+            case "out_of_order":
+                raise AttemptConflict(
+                    f"attempt {attempt!r} of hold {hold_id!r} cannot settle: it never started and the next is {found['attempts'] + 1}"
+                )
+        return Settlement(
+            hold_id=hold_id,
+            state=HoldState(found["state"]),
+            charged=Amount(found["tokens"], found["nano"]),
+            overrun=Amount(found["overrun_tokens"], found["overrun_nano"]),
+            late=found["late"],
+        )
+
+    async def release(
+        self, tenant: str, *, hold_id: str | None = None, key: str | None = None, connection: Connection | None = None
+    ) -> Released:
+        """Ends a hold by id or by key; an attempt that never reported is presumed. Ending it again changes nothing.
+
+        Releasing by key also closes a key that never held, so that a straggling ask cannot hold.
+
+        Raises:
+            NotFound: no hold has this id.
+        """
+        if (hold_id is None) == (key is None):
+            raise InvalidRequest("release needs either hold_id or key")
+        number = None if hold_id is None else _hold_number(hold_id)
+        found = await self._call("release", connection, tenant, number, key, self.now, optional=True)
+        if found is None:
+            raise _no_hold(hold_id or key or "")
+        return Released(str(found["hold_id"]), HoldState(found["state"]), Amount(found["charged_tokens"], found["charged_nano"]))
+
+    async def extend(
+        self, tenant: str, hold_id: str, more: Amount | None = None, lease_ms: int | None = None, connection: Connection | None = None
+    ) -> Extension:
+        """Renews the lease and, through the gate, adds to the hold. The lease never gets shorter.
+
+        Raises:
+            NotFound, HoldClosed
+        """
+        more = more or Amount()
+        lease = None if lease_ms is None else timedelta(milliseconds=lease_ms)
+        found = await self._call(
+            "extend", connection, tenant, _hold_number(hold_id), more.tokens, more.nano_usd, lease, self._settings.defaults_json, self.now
+        )
+        match found["outcome"]:
+            case "not_found":
+                raise _no_hold(hold_id)
+            case "closed":
+                raise HoldClosed(f"hold {hold_id!r} is {found['state']}: it cannot be extended", state=found["state"])
+        extended = found["outcome"] == "extended"
+        decision = None if extended else self._decide(found["views"], more, more, patient=True)
+        return Extension(extended, Amount(found["tokens"], found["nano"]), found["expires_at"], decision)
+
+    async def sweep(self, limit: int = 100) -> int:
+        """Expires abandoned holds and ends overdue grants; returns how many. Any number of processes may call it."""
+        grace = timedelta(seconds=self._settings.grace_s)
+        async with connected(self._pool, None) as own:
+            expired = await own.fetchval(_SQL["expire"], grace, limit, self.now)
+            ended = await own.fetchval(_SQL["end_grants"], limit, self.now)
+        return int(expired) + int(ended)
+
+    async def _call(self, name: str, connection: Connection | None, *arguments: object, optional: bool = False) -> Any:
+        async def step() -> asyncpg.Record | None:
+            async with connected(self._pool, connection) as own:
+                return await own.fetchrow(_SQL[name], *arguments)
+
+        found = await step() if connection is not None else await retrying(step)
+        return found if optional else row(found)
+
+    def _decide(self, views: list[Mapping[str, Any]], ask: Amount, least: Amount, *, patient: bool) -> Decision:
+        return decide([self._view(view) for view in views], ask, least, patient=patient)
+
+    def _view(self, shown: Mapping[str, Any]) -> ScopeView:
+        steps, start = shown["backpressure"], shown["window_start"]
+        return ScopeView(
+            scope=Scope.parse(shown["scope"]),
+            mode=Mode(shown["mode"]),
+            limit_tokens=shown["limit"][0],
+            limit_nano_usd=shown["limit"][1],
+            spent=Amount(*shown["spent"]),
+            held=Amount(*shown["held"]),
+            granted=Amount(*shown["granted"]),
+            window_start=None if start is None else datetime.fromisoformat(start),
+            frozen=shown["frozen"],
+            queued=shown["queued"],
+            warn_at=[read_ratio(ratio, "warn_at") for ratio in shown["warn_at"]],
+            backpressure=self._settings.backpressure
+            if steps is None
+            else [BackpressureStep(read_ratio(ratio, "backpressure ratio"), delay) for ratio, delay in steps],
+        )
+
+
+def _hold_number(hold_id: str) -> int:
+    if not hold_id.isascii() or not hold_id.isdigit() or len(hold_id) > 18:
+        raise _no_hold(hold_id)
+    return int(hold_id)
+
+
+def _no_hold(name: str) -> NotFound:
+    return NotFound(f"hold {name[:80]!r} does not exist for this tenant: use the hold_id of an admitted ask")

@@ -1,0 +1,14 @@
+-- name: hold
+select * from ledger_hold($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15);
+-- name: start_attempt
+select * from ledger_start_attempt($1, $2, $3, $4, $5);
+-- name: settle
+select * from ledger_settle($1, $2, $3, $4, $5, $6, $7, $8, $9, $10);
+-- name: release
+select * from ledger_release($1, $2, $3, $4);
+-- name: extend
+select * from ledger_extend($1, $2, $3, $4, $5, $6, $7);
+-- name: expire
+select ledger_expire($1, $2, $3);
+-- name: end_grants
+select ledger_sweep_grants($1, $2);

@@ -1,0 +1,244 @@
+-- The ledger: scopes, policies, balances, holds, attempts, grants, append-only entries, approvals, events.
+-- Balances are a cache that the entries recompute. Lock order everywhere: hold row, then balances by (scope_id, window_start).
+-- A lifetime window starts at -infinity, so every balance has a comparable key.
+
+create table scopes (
+    scope_id bigint generated always as identity primary key,
+    tenant   text not null,
+    kind     text not null check (kind in ('tenant', 'user', 'session', 'task', 'agent')),
+    id       text not null,
+    unique (tenant, kind, id)
+);
+
+-- What PUT stored for a scope (task = ''), and what one task asked for (task = its id).
+create table policies (
+    scope_id       bigint not null references scopes,
+    task           text not null default '',
+    limit_tokens   bigint check (limit_tokens >= 0),
+    limit_nano_usd bigint check (limit_nano_usd >= 0),
+    mode           text check (mode in ('hard', 'soft', 'approval')),
+    "window"       text check ("window" in ('lifetime', 'hour', 'day', 'month')),
+    timezone       text,
+    warn_at        numeric[],
+    backpressure   jsonb,
+    approval       jsonb,
+    frozen         boolean,
+    sources        jsonb not null default '{}',
+    updated_by     text not null,
+    updated_at     timestamptz not null,
+    primary key (scope_id, task)
+);
+
+create table balances (
+    scope_id       bigint not null references scopes,
+    window_start   timestamptz not null,
+    spent_tokens   bigint not null default 0,
+    held_tokens    bigint not null default 0 check (held_tokens >= 0),
+    granted_tokens bigint not null default 0 check (granted_tokens >= 0),
+    overrun_tokens bigint not null default 0,
+    spent_nano     bigint not null default 0,
+    held_nano      bigint not null default 0 check (held_nano >= 0),
+    granted_nano   bigint not null default 0 check (granted_nano >= 0),
+    overrun_nano   bigint not null default 0,
+    seq            bigint not null default 0,         -- number of the last entry
+    limit_tokens   bigint,                            -- as the last gate or policy change saw it
+    limit_nano     bigint,
+    mode           text not null default 'soft',
+    warned         numeric not null default 0,        -- highest threshold whose event has fired
+    grants_end_at  timestamptz,                       -- earliest end of a live grant
+    updated_at     timestamptz not null,
+    primary key (scope_id, window_start)
+) with (fillfactor = 60);
+
+create table holds (
+    hold_id       bigint generated always as identity primary key,
+    tenant        text not null,
+    key           text not null,
+    digest        bytea,                              -- null: the key was closed before it was ever used
+    path          text[] not null default '{}',
+    task          text not null default '',
+    model         text,
+    scope_ids     bigint[] not null default '{}',     -- in path order
+    window_starts timestamptz[] not null default '{}',
+    state         text not null check (state in ('none', 'held', 'settled', 'released', 'expired')),
+    asked_tokens  bigint not null default 0,          -- the estimate that a full attempt needs
+    asked_nano    bigint not null default 0,
+    tokens        bigint not null default 0,          -- set aside now
+    nano          bigint not null default 0,
+    charged_tokens bigint not null default 0,
+    charged_nano  bigint not null default 0,
+    attempts      integer not null default 0,
+    views         jsonb,                              -- what the gate saw: the answer repeats from it
+    lease         interval not null default '120 seconds',
+    expires_at    timestamptz,
+    created_at    timestamptz not null,
+    ended_at      timestamptz,
+    unique (tenant, key),
+    check ((state = 'held') or (tokens = 0 and nano = 0))
+) with (fillfactor = 70);
+create index holds_open on holds (expires_at) where state = 'held';
+
+create table attempts (
+    hold_id       bigint not null references holds,
+    attempt       integer not null check (attempt >= 1),
+    state         text not null check (state in ('started', 'presumed', 'reported')),
+    tokens        bigint not null default 0,          -- estimate while unreported, then the charge
+    nano          bigint not null default 0,
+    overrun_tokens bigint not null default 0,
+    overrun_nano  bigint not null default 0,
+    late          boolean not null default false,
+    usage         jsonb,
+    digest        bytea,                              -- of the report
+    started_at    timestamptz not null,
+    reported_at   timestamptz,
+    primary key (hold_id, attempt)
+);
+
+create table entries (
+    entry_id       bigint generated always as identity primary key,
+    at             timestamptz not null,
+    scope_id       bigint not null,
+    window_start   timestamptz not null,
+    seq            bigint not null,
+    kind           text not null check (kind in ('hold', 'top_up', 'settle', 'overrun', 'presumed', 'late', 'correction', 'release',
+                   'expire', 'grant', 'grant_ended', 'limit_raised', 'limit_lowered', 'mode_changed')),
+    hold_id        bigint,
+    attempt        integer,
+    ref            text,                              -- grant, decision or person behind the entry
+    d_spent_tokens bigint not null default 0,
+    d_held_tokens  bigint not null default 0,
+    d_granted_tokens bigint not null default 0,
+    d_overrun_tokens bigint not null default 0,
+    d_spent_nano   bigint not null default 0,
+    d_held_nano    bigint not null default 0,
+    d_granted_nano bigint not null default 0,
+    d_overrun_nano bigint not null default 0,
+    spent_tokens   bigint not null,                   -- balance after
+    held_tokens    bigint not null,
+    granted_tokens bigint not null,
+    overrun_tokens bigint not null,
+    spent_nano     bigint not null,
+    held_nano      bigint not null,
+    granted_nano   bigint not null,
+    overrun_nano   bigint not null,
+    limit_tokens   bigint,
+    limit_nano     bigint,
+    mode           text not null,
+    unique (scope_id, window_start, seq)
+);
+create index entries_hold on entries (hold_id) where hold_id is not null;
+
+-- An entry is a fact: it is never changed and never removed.
+create function entries_are_append_only() returns trigger language plpgsql as $$
+begin
+    raise exception 'entries are append-only: write a correction instead';
+end $$;
+create trigger entries_append_only before update or delete on entries
+    for each statement execute function entries_are_append_only();
+
+create table grants (
+    grant_id     bigint generated always as identity primary key,
+    scope_id     bigint not null references scopes,
+    window_start timestamptz not null,
+    tokens       bigint not null check (tokens >= 0),
+    nano         bigint not null check (nano >= 0),
+    until        timestamptz,
+    approval_id  text,
+    decision_id  text,
+    granted_by   text not null,
+    created_at   timestamptz not null,
+    ended_at     timestamptz
+);
+create index grants_live on grants (scope_id, window_start) where ended_at is null;
+create index grants_ending on grants (until) where ended_at is null and until is not null;
+
+-- Who waits for open holds to end. A waiter has a place in the queue from its second ask on, until it stops asking.
+create table waiters (
+    hold_id    bigint not null references holds,
+    scope_id   bigint not null,
+    since      timestamptz not null,
+    last_asked timestamptz not null,
+    asks       integer not null default 1,
+    primary key (hold_id, scope_id)
+);
+create index waiters_scope on waiters (scope_id, since);
+
+create table approvals (
+    approval_id   text primary key,
+    tenant        text not null,
+    scope_id      bigint not null references scopes,
+    window_start  timestamptz not null,
+    state         text not null check (state in ('pending', 'approved', 'denied', 'expired', 'withdrawn')),
+    asked_tokens  bigint not null,                    -- shortage that the waiting asks have together
+    asked_nano    bigint not null,
+    rules         jsonb not null,
+    granted_tokens bigint not null default 0,
+    granted_nano  bigint not null default 0,
+    created_at    timestamptz not null,
+    deadline      timestamptz not null,
+    decided_at    timestamptz
+);
+create unique index approvals_one_pending on approvals (scope_id, window_start) where state = 'pending';
+create index approvals_listed on approvals (tenant, state, created_at);
+create index approvals_due on approvals (deadline) where state = 'pending';
+
+-- The holds that wait for an approval, and the workflow to wake.
+create table approval_waiters (
+    approval_id text not null references approvals,
+    tenant      text not null,
+    key         text not null,
+    task_id     text not null default '',
+    agent_id    text not null default '',
+    submitter   text,
+    workflow_id text,
+    tokens      bigint not null,
+    nano        bigint not null,
+    since       timestamptz not null,
+    left_at     timestamptz,
+    primary key (approval_id, key)
+);
+create index approval_waiters_task on approval_waiters (tenant, task_id) where left_at is null;
+
+create table decisions (
+    tenant       text not null,
+    decision_id  text not null,
+    approval_id  text not null references approvals,
+    digest       bytea not null,
+    decision     text not null check (decision in ('approve', 'deny')),
+    approver     text not null,
+    identity     text not null check (identity in ('key', 'asserted', 'sweeper')),
+    grant_tokens bigint,
+    grant_nano   bigint,
+    until        timestamptz,
+    note         text,
+    at           timestamptz not null,
+    answer       jsonb not null,
+    primary key (tenant, decision_id)
+);
+create index decisions_approval on decisions (approval_id);
+
+-- Wake-ups that must reach a workflow, written in the transaction of the decision.
+create table outbox (
+    outbox_id   bigint generated always as identity primary key,
+    workflow_id text not null,
+    signal      text not null,
+    payload     jsonb not null,
+    created_at  timestamptz not null,
+    next_at     timestamptz not null,
+    tries       integer not null default 0,
+    sent_at     timestamptz
+);
+create index outbox_due on outbox (next_at) where sent_at is null;
+
+-- What people and pages are told. A warning fires once per scope, window and threshold.
+create table events (
+    event_id     bigint generated always as identity primary key,
+    at           timestamptz not null,
+    tenant       text not null,
+    kind         text not null,
+    scope        text,
+    window_start timestamptz,
+    threshold    numeric,
+    data         jsonb not null default '{}'
+);
+create unique index events_once on events (tenant, scope, window_start, threshold) where kind = 'threshold';

@@ -1,0 +1,100 @@
+"""Scopes and paths: what has a budget, and which budgets one call touches."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Self
+
+from budget.errors import InvalidScope
+
+
+class Kind(StrEnum):
+    """The kinds of scope, outermost first."""
+
+    TENANT = "tenant"
+    USER = "user"
+    SESSION = "session"
+    TASK = "task"
+    AGENT = "agent"
+
+
+_ORDER = {kind: position for position, kind in enumerate(Kind)}
+_ID = re.compile(r"[A-Za-z0-9._~-]{1,128}")
+MAX_PATH = 16
+"""Scopes in one path at most: bounds the rows that one hold locks."""
+
+
+def check_id(value: str, what: str) -> str:
+    """Returns `value` if it is a valid id, else raises `InvalidScope` naming `what`."""
+    if not _ID.fullmatch(value):
+        raise InvalidScope(f"{what} {value[:140]!r} is not valid: use 1 to 128 of the characters A-Z a-z 0-9 . _ ~ -")
+    return value
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Scope:
+    """One thing with a budget, written `kind:id`."""
+
+    kind: Kind
+    """Which level it stands on."""
+    id: str
+    """Unique per tenant and kind; for an agent of a task `{task_id}/{agent_id}`."""
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Reads `kind:id`; raises `InvalidScope`."""
+        kind, colon, identifier = text.partition(":")
+        if not colon:
+            raise InvalidScope(f"scope {text[:140]!r} has no kind: write kind:id, for example session:s1")
+        try:
+            known = Kind(kind)
+        except ValueError:
+            kinds = ", ".join(Kind)
+            raise InvalidScope(f"scope {text[:140]!r} has the unknown kind {kind[:40]!r}: use one of {kinds}") from None
+        parts = identifier.split("/") if known is Kind.AGENT else [identifier]
+        if known is Kind.AGENT and len(parts) > 2:
+            raise InvalidScope(f"scope {text[:140]!r} has too many '/': an agent is agent:task_id/agent_id")
+        for part in parts:
+            check_id(part, f"the id in scope {text[:140]!r},")
+        return cls(known, identifier)
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.id}"
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """The scopes that one call draws on, outermost first."""
+
+    scopes: tuple[Scope, ...]
+
+    @classmethod
+    def parse(cls, texts: Iterable[str]) -> Self:
+        """Reads scopes in order; levels may be missing, only `agent` may repeat. Raises `InvalidScope`."""
+        scopes = tuple(Scope.parse(text) for text in texts)
+        if not scopes:
+            raise InvalidScope("the path is empty: name at least one scope, for example ['session:s1']")
+        if len(scopes) > MAX_PATH:
+            raise InvalidScope(f"the path has {len(scopes)} scopes: at most {MAX_PATH} are allowed")
+        if len(set(scopes)) != len(scopes):
+            raise InvalidScope("the path names a scope twice: each scope is charged once per call")
+        for outer, inner in zip(scopes, scopes[1:], strict=False):
+            repeats = outer.kind is inner.kind and inner.kind is not Kind.AGENT
+            if repeats or _ORDER[outer.kind] > _ORDER[inner.kind]:
+                order = " > ".join(Kind)
+                raise InvalidScope(f"scope {str(inner)!r} may not follow {str(outer)!r}: the order is {order}")
+        return cls(scopes)
+
+    def texts(self) -> list[str]:
+        """The path as `kind:id` strings."""
+        return [str(scope) for scope in self.scopes]
+
+    def task_id(self) -> str:
+        """The id of the task on this path, or an empty string."""
+        return next((scope.id for scope in self.scopes if scope.kind is Kind.TASK), "")
+
+
+def agent_scope(task_id: str, agent_id: str) -> Scope:
+    """The scope of one agent of a task."""
+    return Scope(Kind.AGENT, f"{check_id(task_id, 'task id')}/{check_id(agent_id, 'agent id')}")

@@ -1,0 +1,49 @@
+"""Calendar windows: what span of time a limit counts.
+
+The window's start is part of a balance's key, so nothing has to be reset. The SQL function `ledger_window_start`
+answers the same question under the lock; a property test holds the two together.
+"""
+
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from budget.errors import InvalidPolicy
+
+
+class Window(StrEnum):
+    """What a limit counts."""
+
+    LIFETIME = "lifetime"
+    HOUR = "hour"
+    DAY = "day"
+    MONTH = "month"
+
+
+def zone(name: str) -> ZoneInfo:
+    """The named time zone; raises `InvalidPolicy`."""
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise InvalidPolicy(f"timezone {name[:80]!r} is not known: use an IANA name such as Europe/Berlin") from None
+
+
+def window_bounds(window: Window, timezone: str, at: datetime) -> tuple[datetime | None, datetime | None]:
+    """Start (inclusive) and end (exclusive) in UTC of the window that holds `at`; `(None, None)` for a lifetime.
+
+    An hour is an hour of elapsed time, so the repeated hour of an autumn night is two windows. A day runs from
+    local midnight to local midnight: 23, 24 or 25 hours.
+    """
+    if window is Window.LIFETIME:
+        return None, None
+    local = at.astimezone(zone(timezone))
+    if window is Window.HOUR:
+        start = at.astimezone(UTC) - timedelta(minutes=local.minute, seconds=local.second, microseconds=local.microsecond)
+        return start, start + timedelta(hours=1)
+    midnight = local.replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
+    if window is Window.MONTH:
+        midnight = midnight.replace(day=1)
+        following = (midnight + timedelta(days=32)).replace(day=1)
+    else:
+        following = midnight + timedelta(days=1)
+    return midnight.astimezone(UTC), following.astimezone(UTC)

@@ -1,0 +1,163 @@
+"""Every setting, by what it is about. The docstring under a field is its documentation."""
+
+from decimal import Decimal
+from pathlib import Path
+from typing import Literal
+
+from pydantic import AliasChoices, Field, SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from budget.policies import DEFAULT_BACKPRESSURE, DEFAULT_WARN_AT, Mode, OnExpiry
+from compose.settings.places import default_data_dir
+from compose.settings.values import CommaList, Port, Ratio, Seconds, Tokens
+
+
+class Group(BaseSettings):
+    """Base of all groups."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="PURSER_",
+        env_prefix_target="all",
+        env_ignore_empty=True,
+        extra="forbid",
+        frozen=True,
+        populate_by_name=True,
+        use_attribute_docstrings=True,
+        hide_input_in_errors=True,
+    )
+
+
+class Places(Group):
+    """Where things are and where they listen."""
+
+    data_dir: Path = Field(default_factory=default_data_dir)
+    """Directory of the embedded Postgres and Temporal. Default: `/var/tmp/purser-0` as root, else
+    `$XDG_DATA_HOME/purser`."""
+    dsn: str | None = Field(None, repr=False)
+    """Postgres, as `postgresql://user:password@host:port/database`. Without it `purser up` starts an embedded one."""
+    url: str | None = None
+    """Address of a running gateway, for commands that talk to one. Default: that of the last `purser up`."""
+    api_key: SecretStr | None = None
+    """Key for that gateway."""
+    gateway_host: str = "127.0.0.1"
+    """Address that the gateway listens on."""
+    gateway_port: Port = 8787
+    """Port of the gateway; 0 takes any free one."""
+    metrics_host: str = "127.0.0.1"
+    """Address that `/metrics` listens on."""
+    metrics_port: Port = 9464
+    """Port of `/metrics`; 0 takes any free one."""
+    metrics_token: SecretStr | None = None
+    """Bearer token of `/metrics`, required unless it listens on loopback."""
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    """Least severe log line that is written."""
+    log_format: Literal["console", "json"] = "console"
+    """Shape of log lines; they go to stderr."""
+
+
+class Temporal(Group):
+    """How to reach Temporal."""
+
+    temporal_address: str | None = None
+    """`host:port` of a Temporal frontend. Without it `purser up` starts an embedded dev server."""
+    temporal_namespace: str = "default"
+    """Namespace of all workflows."""
+    temporal_tls: bool = False
+    """Connect with TLS. Implied by any other `temporal_tls_*` setting and by `temporal_api_key`."""
+    temporal_tls_client_cert: Path | None = None
+    """PEM file with the client certificate, for mTLS."""
+    temporal_tls_client_key: Path | None = None
+    """PEM file with the client's private key, for mTLS."""
+    temporal_tls_server_ca: Path | None = None
+    """PEM file with the authority that signed the server's certificate, where the system does not know it."""
+    temporal_api_key: SecretStr | None = None
+    """API key of Temporal Cloud."""
+    task_queue: str = "purser"
+    """Task queue of workflows and activities."""
+
+
+class Ledger(Group):
+    """What may be spent where nobody stored a policy, and how long holds live."""
+
+    session_limit_tokens: Tokens = 200_000
+    """Token limit of a session."""
+    task_limit_tokens: Tokens = 200_000
+    """Token limit of a task."""
+    agent_limit_tokens: Tokens = Field(
+        50_000, validation_alias=AliasChoices("agent_limit_tokens", "token_budget_per_agent")
+    )
+    """Token limit of an agent of a task."""
+    mode: Mode = Mode.SOFT
+    """What happens when an ask does not fit: `hard` refuses, `soft` warns and goes on, `approval` asks a person."""
+    timezone: str = "UTC"
+    """IANA time zone of calendar windows."""
+    warn_at: tuple[Decimal, ...] = DEFAULT_WARN_AT
+    """Ratios of the limit at which a warning event fires, as a JSON list."""
+    backpressure: tuple[tuple[Decimal, int], ...] = tuple((step.ratio, step.delay_ms) for step in DEFAULT_BACKPRESSURE)
+    """Steps of `[ratio, delay in ms]`, as a JSON list."""
+    lease_s: Seconds = 120
+    """Seconds after which a hold that nobody renews expires."""
+    grace_s: Seconds = 30
+    """Seconds past the lease before the sweeper ends an expired hold."""
+    sweep_every_s: Seconds = 5
+    """Seconds between two sweeps for expired holds, grants and approval deadlines."""
+    max_wait_s: Seconds = 600
+    """Longest wait for a shortage that only open holds cause; then the mode decides."""
+    approval_deadline_s: Seconds = 1_800
+    """Seconds after which an approval request expires."""
+    approval_on_expiry: OnExpiry = OnExpiry.DENY
+    """What an expired request turns into: `deny` or `grant` (the shortage)."""
+    trust_temporal_identity: bool = False
+    """Accept approver names that come through Temporal, where the caller asserts them itself, for identity rules."""
+
+
+class Models(Group):
+    """Which providers are called, and what their tokens cost."""
+
+    allowed_api_bases: CommaList = ()
+    """Addresses that a task may name as `api_base`, comma-separated."""
+    provider_keys: dict[str, SecretStr] = Field(default_factory=dict, repr=False)
+    """Provider key by host, as a JSON object. A key goes to no other host."""
+    max_parallel_agents: int = Field(8, ge=1, le=1_000)
+    """Agents of one task that run at the same time."""
+    max_output_tokens: int = Field(4_096, ge=1)
+    """Output that a call may produce where the task does not say; at most what the model can."""
+    min_output_tokens: int = Field(256, ge=1)
+    """Smallest output that a call is cut down to when only part of it fits."""
+    price_file: Path | None = None
+    """JSON file with prices that go before LiteLLM's table, in its format."""
+    unknown_price: Literal["refuse", "ceiling"] = "refuse"
+    """What a model without a price means on a path with a money limit."""
+    unknown_price_ceiling_nano_usd_per_token: int | None = Field(None, ge=0)
+    """Nano-dollars per token that such a model is charged with `unknown_price = "ceiling"`."""
+
+
+class Context(Group):
+    """What a model gets to see. Requests and use-case presets override these."""
+
+    context_window_tokens: int = Field(128_000, ge=1)
+    """Window of a model that is in no table."""
+    history_token_budget_ratio: Ratio = 0.60
+    """Share of what a window leaves after its reserves that history may fill."""
+    output_token_reserve: Tokens = 4_096
+    """Tokens of a window kept for the reply."""
+    system_token_reserve: Tokens = 2_000
+    """Least number of tokens kept for system prompt and tools."""
+    router_history_token_budget: Tokens = 8_000
+    """Context budget of a plain-text history, as routers use it."""
+    compression_trigger_ratio: Ratio = Field(
+        0.75, validation_alias=AliasChoices("compression_trigger_ratio", "summarization_trigger_ratio")
+    )
+    """Share of the context budget at which history is compressed; 1.0 never compresses."""
+    compression_target_ratio: Ratio = 0.375
+    """Share of the context budget that a compression leaves."""
+    summarizer: str = Field("extractive", validation_alias=AliasChoices("summarizer", "summarization_model"))
+    """What writes summaries: `extractive` (no model), `none`, or the name of a model."""
+    primers_count: int = Field(3, ge=0, le=1_000)
+    """First messages of a conversation that stay verbatim."""
+    recents_count: int = Field(20, ge=0, le=1_000)
+    """Last messages of a conversation that stay verbatim."""
+    history_window_messages: int = Field(
+        50, ge=5, le=1_000, validation_alias=AliasChoices("history_window_messages", "history_window_size")
+    )
+    """Messages that are considered for a window."""

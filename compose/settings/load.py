@@ -1,0 +1,111 @@
+"""Read settings from the command line, the environment and a file, and say clearly what is wrong with them."""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from pydantic import AliasChoices, ValidationError
+from pydantic_settings import EnvSettingsSource
+from pydantic_settings.exceptions import SettingsError as Unreadable
+
+from compose.errors import SettingsError
+from compose.settings.model import Settings
+
+PREFIX = "PURSER_"
+CONFIG_FILE = "PURSER_CONFIG_FILE"
+DEFAULT_FILE = "purser.toml"
+TEST_PREFIX = "PURSER_TEST_"
+"""Variables of the test suite, no settings."""
+REFERENCE = "docs/reference/settings.md lists all settings."
+
+
+def load_settings(**overrides: object) -> Settings:
+    """Merge `overrides` (None: not given) over the environment, over the file, over the defaults.
+
+    The file is `$PURSER_CONFIG_FILE`, else `purser.toml` in the working directory if there is one.
+
+    Raises:
+        SettingsError: an unknown key or a bad value; the message names the setting and where it stands.
+    """
+    file = _config_file()
+    layers = {
+        "file": _from_file(file) if file else {},
+        "environment": _from_environment(),
+        "command line": {name: value for name, value in overrides.items() if value is not None},
+    }
+    values: dict[str, Any] = {}
+    origins: dict[str, str] = {}
+    for origin, layer in layers.items():
+        values |= layer
+        origins |= dict.fromkeys(layer, origin)
+    try:
+        settings = Settings(**values)
+    except ValidationError as error:
+        raise _explained(error, origins) from None
+    return settings.came_from(origins)
+
+
+def aliases() -> Mapping[str, str]:
+    """Every accepted name of a setting, other names included, and the field it stands for."""
+    names = {name: name for name in Settings.model_fields}
+    for name, field in Settings.model_fields.items():
+        if isinstance(field.validation_alias, AliasChoices):
+            names |= {str(alias): name for alias in field.validation_alias.choices}
+    return names
+
+
+def _config_file() -> Path | None:
+    named = os.environ.get(CONFIG_FILE)
+    if named and not Path(named).is_file():
+        raise SettingsError(f"{CONFIG_FILE}: there is no file {named!r}", remedy="Correct the path or unset it.")
+    file = Path(named or DEFAULT_FILE)
+    return file if file.is_file() else None
+
+
+def _from_file(file: Path) -> dict[str, Any]:
+    try:
+        values = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        raise SettingsError(f"{str(file)!r} cannot be read: {error}", remedy="It has to be a TOML file.") from None
+    names = aliases()
+    for name in values:
+        if name not in names:
+            raise _unknown(name, f"in {str(file)!r}", list(names))
+    return {names[name]: value for name, value in values.items()}
+
+
+def _from_environment() -> dict[str, Any]:
+    names = {f"{PREFIX}{name.upper()}" for name in aliases()}
+    for variable in os.environ:
+        known = variable.upper() in names or variable == CONFIG_FILE
+        if variable.upper().startswith(PREFIX) and not known and not variable.startswith(TEST_PREFIX):
+            raise _unknown(variable, "in the environment", [*names, CONFIG_FILE])
+    try:
+        return EnvSettingsSource(Settings)()
+    except Unreadable as error:
+        # "error parsing value for field "warn_at" from source …": the name is between the first quotes.
+        name = str(error).split('"')[1]
+        raise SettingsError(
+            f"{PREFIX}{name.upper()} (from the environment) is not valid JSON",
+            remedy=f"Write lists and objects as JSON, for example [0.8, 0.95]. {REFERENCE}",
+        ) from None
+
+
+def _unknown(name: str, where: str, known: list[str]) -> SettingsError:
+    close = get_close_matches(name, known, n=1)
+    hint = f"Did you mean {close[0]}? " if close else ""
+    return SettingsError(f"unknown setting {name!r} {where}", remedy=f"{hint}{REFERENCE}")
+
+
+def _explained(error: ValidationError, origins: Mapping[str, str]) -> SettingsError:
+    lines = []
+    for detail in error.errors(include_input=False, include_url=False):
+        message = detail["msg"].removeprefix("Value error, ")
+        if detail["loc"]:
+            name = aliases().get(str(detail["loc"][0]), str(detail["loc"][0]))
+            message = f"{name} ({PREFIX}{name.upper()}, from the {origins.get(name, 'default')}): {message}"
+        lines.append(message)
+    return SettingsError("; ".join(lines), remedy=f"Correct it and start again. {REFERENCE}")

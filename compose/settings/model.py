@@ -1,0 +1,99 @@
+"""All settings as one frozen value, and the checks that look beyond one field's type."""
+
+from collections.abc import Mapping
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Self
+from urllib.parse import urlsplit
+
+from pydantic import PrivateAttr, field_validator, model_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
+
+from budget.policies import PolicyPatch
+from budget.windows import zone
+from compose.settings.groups import Context, Group, Ledger, Models, Places, Temporal
+
+GROUPS: tuple[type[Group], ...] = (Places, Temporal, Ledger, Models, Context)
+
+
+class Settings(Places, Temporal, Ledger, Models, Context):
+    """Settings of one process. The constructor takes values only; `load_settings` looks at the world."""
+
+    _sources: Mapping[str, str] = PrivateAttr(default_factory=dict)
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return (init_settings,)
+
+    def source(self, name: str) -> str:
+        """Where a value came from: `command line`, `environment`, `file` or `default`."""
+        return self._sources.get(name, "default")
+
+    def came_from(self, sources: Mapping[str, str]) -> Self:
+        """These settings, with the source of every value that is no default."""
+        self._sources = dict(sources)
+        return self
+
+    @property
+    def uses_tls(self) -> bool:
+        """Whether Temporal is reached over TLS."""
+        files = (self.temporal_tls_client_cert, self.temporal_tls_client_key, self.temporal_tls_server_ca)
+        return self.temporal_tls or self.temporal_api_key is not None or any(files)
+
+    @field_validator("temporal_tls_client_cert", "temporal_tls_client_key", "temporal_tls_server_ca", "price_file")
+    @classmethod
+    def _file_exists(cls, value: Path | None) -> Path | None:
+        if value is not None and not value.is_file():
+            raise ValueError(f"there is no file {str(value)!r}")
+        return value
+
+    @field_validator("dsn")
+    @classmethod
+    def _postgres(cls, value: str | None) -> str | None:
+        if value is not None and urlsplit(value).scheme not in ("postgresql", "postgres"):
+            # The value may hold a password: it is not repeated.
+            raise ValueError("a DSN looks like postgresql://user:password@host:5432/database")
+        return value
+
+    @field_validator("allowed_api_bases")
+    @classmethod
+    def _addresses(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for address in value:
+            parts = urlsplit(address)
+            if parts.scheme not in ("http", "https") or not parts.hostname:
+                raise ValueError(f"{address!r} is no address such as https://api.example.com/v1")
+        return value
+
+    @field_validator("timezone")
+    @classmethod
+    def _zone_exists(cls, value: str) -> str:
+        return zone(value).key
+
+    @model_validator(mode="after")
+    def _fit_together(self) -> Self:
+        PolicyPatch.parse({"warn_at": self.warn_at, "backpressure": self.backpressure})
+        if (self.temporal_tls_client_cert is None) != (self.temporal_tls_client_key is None):
+            raise ValueError("temporal_tls_client_cert and temporal_tls_client_key go together: set both or none")
+        if self.compression_target_ratio >= self.compression_trigger_ratio:
+            raise ValueError("compression_target_ratio must be below compression_trigger_ratio")
+        if self.min_output_tokens > self.max_output_tokens:
+            raise ValueError("min_output_tokens must not be above max_output_tokens")
+        if self.unknown_price == "ceiling" and self.unknown_price_ceiling_nano_usd_per_token is None:
+            raise ValueError("unknown_price = 'ceiling' needs unknown_price_ceiling_nano_usd_per_token")
+        if self.metrics_token is None and not _is_loopback(self.metrics_host):
+            raise ValueError(f"metrics_host {self.metrics_host!r} is no loopback address: set metrics_token too")
+        return self
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

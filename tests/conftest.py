@@ -17,6 +17,7 @@ import asyncpg
 import pytest
 from temporalio.client import Client
 
+from budget.postgres.connection import create_pool
 from compose.migrate import migrate
 from compose.stack.lock import FileLock
 from compose.stack.ports import free_port
@@ -130,7 +131,7 @@ async def dsn(postgres_server: str, template: str) -> AsyncIterator[str]:
 @pytest.fixture
 async def pool(dsn: str) -> AsyncIterator["asyncpg.Pool[asyncpg.Record]"]:
     """Connections to `dsn`."""
-    async with asyncpg.create_pool(dsn, min_size=1, max_size=10) as pool:
+    async with await create_pool(dsn) as pool:
         yield pool
 
 

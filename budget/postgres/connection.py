@@ -4,15 +4,18 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import asyncpg
 
 from budget.errors import LedgerUnavailable
 
 T = TypeVar("T")
-Pool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
-Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record] | asyncpg.pool.PoolConnectionProxy[asyncpg.Record]"
+if TYPE_CHECKING:
+    Pool: TypeAlias = asyncpg.Pool[asyncpg.Record]
+    Connection: TypeAlias = asyncpg.Connection[asyncpg.Record] | asyncpg.pool.PoolConnectionProxy[asyncpg.Record]
+else:  # generic only in the stubs
+    Pool, Connection = asyncpg.Pool, asyncpg.Connection
 
 _UNREACHABLE = (
     OSError,

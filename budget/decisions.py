@@ -92,13 +92,13 @@ class ScopeDecision:
     scope: Scope
     verdict: Verdict
     ratio: float | None
-    """(spent + held + ask) / (limit + granted), the larger of tokens and money; 0.0 if unlimited, `None` if that is 0."""
+    """(spent + held + ask) / (limit + granted), the larger of tokens and money; `None` if that divisor is 0."""
     headroom_tokens: int | None
     """Tokens left before the ask; `None` if unlimited, negative if overdrawn."""
     headroom_nano_usd: int | None
     window_start: datetime | None
     reason: str
-    """Stable code: `fits`, `unlimited`, `warning`, `over_limit`, `open_holds`, `queued`, `approval`, `limit`, `frozen`."""
+    """`fits`, `unlimited`, `warning`, `over_limit`, `open_holds`, `queued`, `approval`, `limit` or `frozen`."""
 
 
 @dataclass(frozen=True, slots=True)

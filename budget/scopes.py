@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import pairwise
 from typing import Self
 
 from budget.errors import InvalidScope
@@ -79,7 +80,7 @@ class Path:
             raise InvalidScope(f"the path has {len(scopes)} scopes: at most {MAX_PATH} are allowed")
         if len(set(scopes)) != len(scopes):
             raise InvalidScope("the path names a scope twice: each scope is charged once per call")
-        for outer, inner in zip(scopes, scopes[1:], strict=False):
+        for outer, inner in pairwise(scopes):
             repeats = outer.kind is inner.kind and inner.kind is not Kind.AGENT
             if repeats or _ORDER[outer.kind] > _ORDER[inner.kind]:
                 order = " > ".join(Kind)

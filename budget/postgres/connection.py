@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import asyncpg
 
@@ -53,7 +53,13 @@ async def create_pool(dsn: str, *, size: int = 10, lock_timeout_ms: int | None =
         settings["lock_timeout"] = str(lock_timeout_ms)
     with reaching_ledger():
         return await asyncpg.create_pool(
-            dsn, min_size=1, max_size=size, init=_prepare, command_timeout=timeout_s, timeout=timeout_s, server_settings=settings
+            dsn,
+            min_size=1,
+            max_size=size,
+            init=_prepare,
+            command_timeout=timeout_s,
+            timeout=timeout_s,
+            server_settings=settings,
         )
 
 
@@ -64,7 +70,7 @@ def reaching_ledger() -> Iterator[None]:
         yield
     except _UNREACHABLE as error:
         raise LedgerUnavailable(
-            f"the ledger did not answer ({type(error).__name__}): nothing was admitted; check that Postgres runs, then try again"
+            f"the ledger did not answer ({type(error).__name__}): nothing was admitted; check Postgres and try again"
         ) from error
 
 
@@ -81,17 +87,15 @@ async def connected(pool: Pool, connection: Connection | None) -> AsyncIterator[
 
 async def retrying(step: Callable[[], Awaitable[T]]) -> T:
     """Runs a whole transaction again when Postgres picked it to break a deadlock."""
-    for again in range(_TRIES):
+    for again in range(_TRIES - 1):
         try:
             return await step()
         except _CONTENTION:
-            if again == _TRIES - 1:
-                raise
             await asyncio.sleep(0.01 * 2**again)
-    raise AssertionError("unreachable")
+    return await step()
 
 
-def row(record: Any) -> asyncpg.Record:
-    """A row that the statement always returns."""
+def row(record: asyncpg.Record | None) -> asyncpg.Record:
+    """The row of a statement that always returns one."""
     assert record is not None
     return record

@@ -12,11 +12,11 @@ import asyncpg
 from budget.decisions import Amount, Decision, ScopeView, Verdict, decide
 from budget.errors import AttemptConflict, HoldClosed, InvalidRequest, KeyReused, NotFound
 from budget.holds import AttemptAnswer, Extension, HoldAnswer, HoldRequest, HoldState, Released, Report, Settlement
+from budget.policies import BackpressureStep, Mode, read_ratio
 from budget.postgres.connection import Connection, Pool, connected, retrying, row
 from budget.postgres.queries import load
 from budget.postgres.settings import LedgerSettings
 from budget.scopes import Scope
-from budget.policies import BackpressureStep, Mode, read_ratio
 
 _SQL = load("budget.postgres", "ledger.sql")
 
@@ -84,16 +84,27 @@ class Ledger:
             case "not_found":
                 raise _no_hold(hold_id)
             case "closed":
-                raise HoldClosed(f"hold {hold_id!r} is {found['state']}: admit anew under another key", state=found["state"])
+                raise HoldClosed(
+                    f"hold {hold_id!r} is {found['state']}: admit anew under another key", state=found["state"]
+                )
             case "out_of_order":
-                raise AttemptConflict(f"attempt {attempt!r} of hold {hold_id!r} cannot start: the next is {found['attempt'] + 1}")
+                raise AttemptConflict(
+                    f"attempt {attempt!r} of hold {hold_id!r} cannot start: the next is {found['attempt'] + 1}"
+                )
         amount = Amount(found["tokens"], found["nano"])
         started = found["outcome"] == "started"
         decision = None if started else self._decide(found["views"], amount, amount, patient=True)
         return AttemptAnswer(found["attempt"], started, amount, found["expires_at"], decision)
 
     async def settle(
-        self, tenant: str, hold_id: str, attempt: int, report: Report, *, keep_open: bool = False, connection: Connection | None = None
+        self,
+        tenant: str,
+        hold_id: str,
+        attempt: int,
+        report: Report,
+        *,
+        keep_open: bool = False,
+        connection: Connection | None = None,
     ) -> Settlement:
         """Records what an attempt cost, in full: never refused, never clipped.
 
@@ -115,10 +126,12 @@ class Ledger:
             case "not_found":
                 raise _no_hold(hold_id)
             case "conflict":
-                raise AttemptConflict(f"attempt {attempt!r} of hold {hold_id!r} has reported another usage: a report is final")
+                raise AttemptConflict(
+                    f"attempt {attempt!r} of hold {hold_id!r} has reported another usage: a report is final"
+                )
             case "out_of_order":
                 raise AttemptConflict(
-                    f"attempt {attempt!r} of hold {hold_id!r} cannot settle: it never started and the next is {found['attempts'] + 1}"
+                    f"attempt {attempt!r} of hold {hold_id!r} never started: the next is {found['attempts'] + 1}"
                 )
         return Settlement(
             hold_id=hold_id,
@@ -144,10 +157,17 @@ class Ledger:
         found = await self._call("release", connection, tenant, number, key, self.now, optional=True)
         if found is None:
             raise _no_hold(hold_id or key or "")
-        return Released(str(found["hold_id"]), HoldState(found["state"]), Amount(found["charged_tokens"], found["charged_nano"]))
+        return Released(
+            str(found["hold_id"]), HoldState(found["state"]), Amount(found["charged_tokens"], found["charged_nano"])
+        )
 
     async def extend(
-        self, tenant: str, hold_id: str, more: Amount | None = None, lease_ms: int | None = None, connection: Connection | None = None
+        self,
+        tenant: str,
+        hold_id: str,
+        more: Amount | None = None,
+        lease_ms: int | None = None,
+        connection: Connection | None = None,
     ) -> Extension:
         """Renews the lease and, through the gate, adds to the hold. The lease never gets shorter.
 
@@ -157,7 +177,15 @@ class Ledger:
         more = more or Amount()
         lease = None if lease_ms is None else timedelta(milliseconds=lease_ms)
         found = await self._call(
-            "extend", connection, tenant, _hold_number(hold_id), more.tokens, more.nano_usd, lease, self._settings.defaults_json, self.now
+            "extend",
+            connection,
+            tenant,
+            _hold_number(hold_id),
+            more.tokens,
+            more.nano_usd,
+            lease,
+            self._settings.defaults_json,
+            self.now,
         )
         match found["outcome"]:
             case "not_found":

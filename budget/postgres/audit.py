@@ -1,0 +1,60 @@
+"""The audit: recomputes every balance from the entries and checks the invariants on a live database."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from budget.postgres.connection import Pool, connected
+from budget.postgres.queries import load
+
+_SQL = load("budget.postgres", "audit.sql")
+_CHECKS: Mapping[str, str] = {
+    "balances": "a balance differs from its entries or from the holds, attempts and grants behind it",
+    "entries_without_balance": "entries exist for a balance that does not",
+    "chain": "an entry does not follow from the one before it",
+    "overspend": "more was admitted than fitted",
+    "paths": "a hold touched some scopes of its path and not others",
+    "holds": "a hold did not end exactly once, or its charges are not those of its attempts",
+    "grants": "a grant and its entries do not agree",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """What was checked and what differs."""
+
+    checked: Mapping[str, int]
+    """Rows by table."""
+    differences: tuple[Mapping[str, Any], ...]
+    """One object each: `check`, `what`, and the figures that differ."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing differs."""
+        return not self.differences
+
+    def to_json(self) -> dict[str, Any]:
+        """The document of `purser audit`."""
+        return {"ok": self.ok, "checked": dict(self.checked), "differences": [dict(item) for item in self.differences]}
+
+
+async def audit(pool: Pool) -> Audit:
+    """Proves the ledger's invariants on one snapshot of the database, without stopping anybody.
+
+    Raises:
+        LedgerUnavailable: Postgres did not answer.
+    """
+    differences: list[Mapping[str, Any]] = []
+    async with connected(pool, None) as own, own.transaction(isolation="repeatable_read", readonly=True):
+        for check, what in _CHECKS.items():
+            differences += [
+                {"check": check, "what": what, **{name: _plain(value) for name, value in found.items()}}
+                for found in await own.fetch(_SQL[check], timeout=None)
+            ]
+        counts = await own.fetchrow(_SQL["counts"])
+    return Audit(dict(counts or {}), tuple(differences))
+
+
+def _plain(value: Any) -> Any:
+    """Sums come back as Decimal; everything here is a whole number or text."""
+    return value if value is None or isinstance(value, str | bool | int) else int(value)

@@ -1,0 +1,94 @@
+-- name: balances
+-- Every balance beside what its entries and the rows behind them say. $1: true to return only what differs.
+with summed as (
+    select scope_id, window_start, count(*) as entries, max(seq) as seq,
+           sum(d_spent_tokens) as spent_tokens, sum(d_held_tokens) as held_tokens, sum(d_granted_tokens) as granted_tokens, sum(d_overrun_tokens) as overrun_tokens,
+           sum(d_spent_nano) as spent_nano, sum(d_held_nano) as held_nano, sum(d_granted_nano) as granted_nano, sum(d_overrun_nano) as overrun_nano
+    from entries group by 1, 2
+), holding as (
+    select u.scope_id, u.window_start, sum(h.tokens) as held_tokens, sum(h.nano) as held_nano,
+           sum(h.charged_tokens) as spent_tokens, sum(h.charged_nano) as spent_nano
+    from holds h cross join lateral unnest(h.scope_ids, h.window_starts) u (scope_id, window_start) group by 1, 2
+), granting as (
+    select scope_id, window_start, sum(tokens) as granted_tokens, sum(nano) as granted_nano from grants where ended_at is null group by 1, 2
+)
+select s.tenant, s.kind || ':' || s.id as scope, b.window_start::text as window_start, x.name, x.balance, x.entries, x.rows
+from balances b
+join scopes s on s.scope_id = b.scope_id
+left join summed e on e.scope_id = b.scope_id and e.window_start = b.window_start
+left join holding h on h.scope_id = b.scope_id and h.window_start = b.window_start
+left join granting g on g.scope_id = b.scope_id and g.window_start = b.window_start
+cross join lateral (values
+    ('entries', b.seq, coalesce(e.entries, 0), coalesce(e.seq, 0)),
+    ('spent_tokens', b.spent_tokens, coalesce(e.spent_tokens, 0), coalesce(h.spent_tokens, 0)),
+    ('spent_nano_usd', b.spent_nano, coalesce(e.spent_nano, 0), coalesce(h.spent_nano, 0)),
+    ('held_tokens', b.held_tokens, coalesce(e.held_tokens, 0), coalesce(h.held_tokens, 0)),
+    ('held_nano_usd', b.held_nano, coalesce(e.held_nano, 0), coalesce(h.held_nano, 0)),
+    ('granted_tokens', b.granted_tokens, coalesce(e.granted_tokens, 0), coalesce(g.granted_tokens, 0)),
+    ('granted_nano_usd', b.granted_nano, coalesce(e.granted_nano, 0), coalesce(g.granted_nano, 0)),
+    ('overrun_tokens', b.overrun_tokens, coalesce(e.overrun_tokens, 0), b.overrun_tokens),
+    ('overrun_nano_usd', b.overrun_nano, coalesce(e.overrun_nano, 0), b.overrun_nano)
+) x (name, balance, entries, rows)
+where x.balance is distinct from x.entries or x.balance is distinct from x.rows;
+
+-- name: entries_without_balance
+select distinct e.scope_id, e.window_start::text as window_start from entries e
+left join balances b on b.scope_id = e.scope_id and b.window_start = e.window_start where b.scope_id is null;
+
+-- name: chain
+-- Each entry's balance after is the one before it plus its own delta.
+select c.scope_id, c.entry_id, c.seq, c.kind from (
+    select e.*, lag(e.seq, 1, 0::bigint) over w as p_seq,
+           lag(e.spent_tokens, 1, 0::bigint) over w as p_spent, lag(e.held_tokens, 1, 0::bigint) over w as p_held,
+           lag(e.granted_tokens, 1, 0::bigint) over w as p_granted, lag(e.overrun_tokens, 1, 0::bigint) over w as p_overrun,
+           lag(e.spent_nano, 1, 0::bigint) over w as p_spent_nano, lag(e.held_nano, 1, 0::bigint) over w as p_held_nano,
+           lag(e.granted_nano, 1, 0::bigint) over w as p_granted_nano, lag(e.overrun_nano, 1, 0::bigint) over w as p_overrun_nano
+    from entries e window w as (partition by e.scope_id, e.window_start order by e.seq)
+) c
+where c.seq <> c.p_seq + 1
+   or c.spent_tokens <> c.p_spent + c.d_spent_tokens or c.held_tokens <> c.p_held + c.d_held_tokens
+   or c.granted_tokens <> c.p_granted + c.d_granted_tokens or c.overrun_tokens <> c.p_overrun + c.d_overrun_tokens
+   or c.spent_nano <> c.p_spent_nano + c.d_spent_nano or c.held_nano <> c.p_held_nano + c.d_held_nano
+   or c.granted_nano <> c.p_granted_nano + c.d_granted_nano or c.overrun_nano <> c.p_overrun_nano + c.d_overrun_nano;
+
+-- name: overspend
+-- Invariant 1: what a gate admitted in hard or approval mode fits right after it; what exceeds later has a kind that says why.
+select e.scope_id, e.entry_id, e.kind, e.mode from entries e
+where e.mode <> 'soft'
+  and (((e.spent_tokens + e.held_tokens > e.limit_tokens + e.granted_tokens) is true and e.d_spent_tokens + e.d_held_tokens > 0)
+    or ((e.spent_nano + e.held_nano > e.limit_nano + e.granted_nano) is true and e.d_spent_nano + e.d_held_nano > 0))
+  and e.kind not in ('overrun', 'presumed', 'late', 'correction');
+
+-- name: paths
+-- A hold moves all scopes of its path by the same amounts, or none.
+select h.hold_id, e.kind, e.attempt from holds h join entries e on e.hold_id = h.hold_id
+group by h.hold_id, e.kind, e.attempt, e.at, e.d_spent_tokens, e.d_held_tokens, e.d_overrun_tokens, e.d_spent_nano, e.d_held_nano, e.d_overrun_nano, h.scope_ids
+having count(*) % cardinality(h.scope_ids) <> 0 or count(distinct e.scope_id) <> cardinality(h.scope_ids);
+
+-- name: holds
+-- Every hold ends exactly once, and its charges are those of its attempts.
+select h.hold_id, h.state, c.tokens as attempts_tokens, h.charged_tokens
+from holds h
+left join lateral (select coalesce(sum(a.tokens), 0) as tokens, coalesce(sum(a.nano), 0) as nano, count(*) as started,
+                          count(*) filter (where a.state = 'started') as silent from attempts a where a.hold_id = h.hold_id) c on true
+left join lateral (select count(*) filter (where e.kind = 'release') as released, count(*) filter (where e.kind = 'expire') as expired,
+                          count(*) filter (where e.kind = 'hold') as held from entries e where e.hold_id = h.hold_id) n on true
+where c.tokens <> h.charged_tokens or c.nano <> h.charged_nano or c.started <> h.attempts
+   or c.silent > case when h.state = 'held' then 1 else 0 end
+   or (h.views is not null and (
+          n.held <> cardinality(h.scope_ids)
+       or n.released <> case when h.state = 'released' then cardinality(h.scope_ids) else 0 end
+       or n.expired <> case when h.state = 'expired' then cardinality(h.scope_ids) else 0 end))
+   or (h.views is null and (n.held + n.released + n.expired > 0 or h.state in ('held', 'settled', 'expired')))
+   or (h.state in ('settled', 'released', 'expired')) <> (h.ended_at is not null);
+
+-- name: grants
+-- Every approved request has exactly one grant per approving decision that granted, and no grant lacks its entry.
+select g.grant_id from grants g
+left join lateral (select count(*) filter (where e.kind = 'grant') as made, count(*) filter (where e.kind = 'grant_ended') as ended
+                   from entries e where e.scope_id = g.scope_id and e.ref = g.grant_id::text and e.kind in ('grant', 'grant_ended')) n on true
+where n.made <> 1 or n.ended <> case when g.ended_at is null then 0 else 1 end;
+
+-- name: counts
+select (select count(*) from scopes) as scopes, (select count(*) from balances) as balances, (select count(*) from holds) as holds,
+       (select count(*) from attempts) as attempts, (select count(*) from entries) as entries, (select count(*) from grants) as grants;

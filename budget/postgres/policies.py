@@ -1,0 +1,117 @@
+"""Stored policies and the budgets that follow from them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+import asyncpg
+
+from budget.decisions import Amount
+from budget.policies import Policy, PolicyPatch, resolve
+from budget.postgres.connection import Connection, Pool, connected
+from budget.postgres.queries import load
+from budget.postgres.settings import LedgerSettings
+from budget.scopes import Kind, Scope
+from budget.views import BudgetView
+from budget.windows import window_bounds
+
+_SQL = load("budget.postgres", "policies.sql")
+_FIELDS = tuple(item.name for item in fields(PolicyPatch))
+
+
+class Policies:
+    """Policies and budgets of all tenants."""
+
+    def __init__(self, pool: Pool, settings: LedgerSettings, *, now: datetime | None = None) -> None:
+        self._pool = pool
+        self._settings = settings
+        self.now = now
+
+    async def set(
+        self, tenant: str, scope: Scope, patch: PolicyPatch, *, clear: Sequence[str] = (), by: str,
+        task_id: str = "", sources: Mapping[str, str] | None = None, connection: Connection | None = None,
+    ) -> None:  # fmt: skip
+        """Stores the fields of `patch` and forgets those named in `clear`; the next hold follows it.
+
+        Args:
+            tenant, scope: whose policy.
+            patch: fields to store; what it leaves out stays as it is.
+            clear: names of fields to hand back to the next source.
+            by: who changes it, for the record.
+            task_id: set for what one task asks for; empty for the stored policy.
+            sources: for a task's request, the fields that came from its preset.
+            connection: joins its transaction.
+        """
+        async with connected(self._pool, connection) as own:
+            await own.execute(
+                _SQL["set_policy"], tenant, str(scope), task_id, patch.to_json(), list(clear), dict(sources or {}), by,
+                self._settings.defaults_json, self.now,
+            )  # fmt: skip
+
+    async def budget(self, tenant: str, scope: Scope) -> BudgetView:
+        """One scope's budget; a scope that nobody used yet shows its default policy and zeros."""
+        return (await self.budgets_of(tenant, [scope]))[0]
+
+    async def budgets_of(self, tenant: str, scopes: Sequence[Scope], task_id: str | None = None) -> list[BudgetView]:
+        """The budgets of `scopes`, in their order, as `task_id` sees them if one is given."""
+        rows = await self._rows(tenant, names=[str(scope) for scope in scopes], task_id=task_id, limit=len(scopes))
+        found = {view.scope: view for view in map(self._view, rows)}
+        return [found.get(scope) or self._unused(scope) for scope in scopes]
+
+    async def budgets(
+        self, tenant: str, *, over: Decimal | None = None, kind: Kind | None = None, after: int = 0, limit: int = 100
+    ) -> tuple[list[BudgetView], int | None]:
+        """Budgets with a ratio of at least `over`, and the cursor of the next page."""
+        rows = await self._rows(tenant, over=over, kind=kind, after=after, limit=limit)
+        return [self._view(row) for row in rows], rows[-1]["scope_id"] if len(rows) == limit else None
+
+    async def _rows(
+        self, tenant: str, *, names: list[str] | None = None, over: Decimal | None = None, kind: Kind | None = None,
+        after: int = 0, limit: int, task_id: str | None = None,
+    ) -> list[asyncpg.Record]:  # fmt: skip
+        async with connected(self._pool, None) as own:
+            return await own.fetch(
+                _SQL["budgets"],
+                tenant,
+                names,
+                kind and str(kind),
+                over,
+                after,
+                limit,
+                self._settings.defaults_json,
+                self.now,
+                task_id,
+            )
+
+    def _view(self, row: asyncpg.Record) -> BudgetView:
+        scope = Scope.parse(row["scope"])
+        stored, request = _patch(row["stored"]), _patch(row["request"])
+        resolved = resolve(stored, request, self._default(scope.kind), self._sources(scope.kind))
+        named = (row["request"] or {}).get("sources", {})
+        sources = {
+            name: named.get(name, source) if source == "request" else source
+            for name, source in resolved.sources.items()
+        }
+        start, end = window_bounds(resolved.policy.window, resolved.policy.timezone, row["now"])
+        return BudgetView(
+            scope, resolved.policy, sources, start, end,
+            *(Amount(row[f"{name}_tokens"], row[f"{name}_nano"]) for name in ("spent", "held", "granted", "overrun")),
+        )  # fmt: skip
+
+    def _unused(self, scope: Scope) -> BudgetView:
+        policy = self._default(scope.kind)
+        return BudgetView(scope, policy, self._sources(scope.kind), None, None, Amount(), Amount(), Amount(), Amount())
+
+    def _default(self, kind: Kind) -> Policy:
+        return self._settings.defaults[kind]
+
+    def _sources(self, kind: Kind) -> dict[str, str]:
+        return {name: self._settings.sources.get(f"{kind}.{name}", "default") for name in _FIELDS}
+
+
+def _patch(row: Mapping[str, Any] | None) -> PolicyPatch | None:
+    if row is None:
+        return None
+    return PolicyPatch.parse({name: row[name] for name in _FIELDS})

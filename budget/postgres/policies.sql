@@ -1,0 +1,31 @@
+-- name: set_policy
+select ledger_set_policy($1, $2, $3, $4, $5, $6, $7, $8, $9);
+-- name: budgets
+-- Scopes of a tenant with the rows that their policy resolves from and their balance in the current window.
+-- $1 tenant, $2 scopes or null, $3 kind or null, $4 least ratio or null, $5 after this scope_id, $6 at most, $7 defaults, $8 now,
+-- $9 the task whose request counts, or null: a task's own, else the latest.
+select s.scope_id, s.kind || ':' || s.id as scope, to_jsonb(stored) as stored, to_jsonb(request) as request,
+       nullif(w.start, '-infinity') as window_start, coalesce($8, clock_timestamp()) as now,
+       coalesce(b.spent_tokens, 0) as spent_tokens, coalesce(b.spent_nano, 0) as spent_nano,
+       coalesce(b.held_tokens, 0) as held_tokens, coalesce(b.held_nano, 0) as held_nano,
+       coalesce(b.granted_tokens, 0) - o.tokens as granted_tokens, coalesce(b.granted_nano, 0) - o.nano as granted_nano,
+       coalesce(b.overrun_tokens, 0) as overrun_tokens, coalesce(b.overrun_nano, 0) as overrun_nano
+from scopes s
+left join policies stored on stored.scope_id = s.scope_id and stored.task = ''
+left join lateral (
+    select p.* from policies p where p.scope_id = s.scope_id and p.task <> ''
+      and p.task = coalesce($9, case s.kind when 'task' then s.id when 'agent' then split_part(s.id, '/', 1) else p.task end)
+    order by p.updated_at desc limit 1) request on true
+cross join lateral ledger_policies(array[s.scope_id], coalesce(request.task, ''), $7) e
+cross join lateral (select ledger_window_start(e.win, e.zone, coalesce($8, clock_timestamp())) as start) w
+left join balances b on b.scope_id = s.scope_id and b.window_start = w.start
+cross join lateral (
+    select coalesce(sum(g.tokens), 0)::bigint as tokens, coalesce(sum(g.nano), 0)::bigint as nano from grants g
+    where g.scope_id = s.scope_id and g.window_start = w.start and g.ended_at is null and g.until <= coalesce($8, clock_timestamp())) o
+where s.tenant = $1 and s.scope_id > $5
+  and ($2::text[] is null or s.kind || ':' || s.id = any ($2))
+  and ($3::text is null or s.kind = $3)
+  and ($4::numeric is null
+       or (coalesce(b.spent_tokens + b.held_tokens, 0) >= $4 * (e.limit_tokens + coalesce(b.granted_tokens, 0))) is true
+       or (coalesce(b.spent_nano + b.held_nano, 0) >= $4 * (e.limit_nano + coalesce(b.granted_nano, 0))) is true)
+order by s.scope_id limit $6;

@@ -1,2 +1,68 @@
--- Tables follow.
-SELECT 1;
+-- Tasks, their agents, and the model calls that agents make. Texts stand in the conversation store and in the task's body.
+
+create table tasks (
+    number       bigint generated always as identity unique,   -- order of submission; pages continue from it
+    tenant       text not null,
+    task_id      text not null,
+    session_id   text not null,
+    body         jsonb not null,                      -- the task file as submitted
+    digest       bytea not null,                      -- binds the id to the body
+    submitter    text,
+    status       text not null default 'running' check (status in ('running', 'paused', 'completed', 'partial', 'refused',
+                 'failed', 'cancelled')),
+    input_seq    bigint not null,                     -- the input, as a message of the session
+    submitted_at timestamptz not null default clock_timestamp(),
+    ended_at     timestamptz,
+    primary key (tenant, task_id),
+    unique (task_id)                                  -- it names the workflow, which knows no tenants
+);
+create index tasks_listed on tasks (tenant, number desc);
+
+create table agents (
+    tenant    text not null,
+    task_id   text not null,
+    agent_id  text not null,
+    position  integer not null,                       -- in the task file
+    status    text not null default 'waiting' check (status in ('waiting', 'running', 'paused', 'waiting_approval', 'completed',
+              'refused', 'failed', 'cancelled', 'skipped')),
+    reason    text not null default '',               -- stable code of the end
+    scope     text not null default '',               -- the scope that refused
+    reply_seq bigint,                                 -- its last reply, once it completed
+    ended_at  timestamptz,
+    primary key (tenant, task_id, agent_id),
+    foreign key (tenant, task_id) references tasks
+);
+
+-- A task waits for approval while one of its agents does.
+create view task_states as
+select t.*, case when t.status = 'running' and exists (
+                 select 1 from agents a where a.tenant = t.tenant and a.task_id = t.task_id and a.status = 'waiting_approval')
+            then 'waiting_approval' else t.status end as state
+from tasks t;
+
+-- One model call by the key of its hold: what it asked for, which never changes, and what became of it.
+create table calls (
+    tenant        text not null,
+    key           text not null,
+    task_id       text not null,
+    agent_id      text not null,
+    turn          integer not null,
+    model         text not null,
+    plan          jsonb not null,                     -- the window by reference
+    prompt_tokens bigint not null,
+    output_cap    bigint not null,                    -- most output that the agent declared
+    tokens        bigint not null,                    -- asked: prompt + cap
+    nano          bigint not null,
+    least_tokens  bigint not null,                    -- the smallest ask that makes sense
+    least_nano    bigint not null,
+    hold_id       bigint,
+    delay_ms      integer not null default 0,         -- backpressure, without the sleeper's share of chance
+    reply_seq     bigint,
+    usage         jsonb,                              -- of the attempt that replied
+    output_capped boolean not null default false,
+    rejected      text,                               -- stable code, if the provider refused it for good
+    created_at    timestamptz not null default clock_timestamp(),
+    primary key (tenant, key),
+    foreign key (tenant, task_id, agent_id) references agents
+);
+create index calls_agent on calls (tenant, task_id, agent_id, turn);

@@ -1,0 +1,163 @@
+"""The task store: what was submitted, and how it stands."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import asyncpg
+
+from activities.errors import TaskConflict, TaskNotFound
+from activities.task_file import TaskFile
+from budget.postgres.connection import Connection, Pool, connected
+from budget.postgres.policies import Policies
+from budget.postgres.queries import load
+from budget.usage import Usage
+from workflows.contract import TaskStatus
+
+_SQL = load("activities.postgres", "tasks.sql")
+
+
+@dataclass(frozen=True)
+class Submitted:
+    """A task that is stored."""
+
+    task_id: str
+    created: bool
+    """False if the same file had been submitted before."""
+
+
+@dataclass(frozen=True)
+class TaskPage:
+    """Tasks of a tenant, newest first."""
+
+    tasks: tuple[Mapping[str, Any], ...]
+    cursor: str | None
+    """Continues the list; `None` at its end."""
+
+
+class Messages(Protocol):
+    """The part of the conversation store that tasks need."""
+
+    async def append(
+        self, tenant: str, session_id: str, messages: Sequence[Mapping[str, Any]], *, connection: Connection
+    ) -> Sequence[int]:
+        """Stores messages of a session; their sequence numbers."""
+
+    async def text(self, tenant: str, session_id: str, thread: str, seq: int) -> str | None:
+        """The text of one message."""
+
+
+class Tasks:
+    """Tasks of all tenants."""
+
+    def __init__(self, pool: Pool, policies: Policies, conversations: Messages) -> None:
+        self._pool = pool
+        self._policies = policies
+        self._conversations = conversations
+
+    async def submit(
+        self, tenant: str, task: TaskFile, submitter: str | None, connection: Connection | None = None
+    ) -> Submitted:
+        """Stores a task with its agents, policies, input message and the order to start it: all or nothing.
+
+        Raises:
+            TaskConflict: the id stands for another file.
+            LedgerUnavailable
+        """
+        async with connected(self._pool, connection) as own, own.transaction():
+            await own.execute(_SQL["claim"], task.task_id)
+            found = await own.fetchrow(_SQL["find"], task.task_id)
+            if found is not None:
+                if (found["tenant"], found["digest"]) != (tenant, task.digest):
+                    raise TaskConflict(f"task {task.task_id!r} exists with another body: choose a new task_id")
+                return Submitted(task.task_id, created=False)
+            await self._store(own, tenant, task, submitter)
+        return Submitted(task.task_id, created=True)
+
+    async def _store(self, own: Connection, tenant: str, task: TaskFile, submitter: str | None) -> None:
+        message = {"role": "user", "content": task.input}
+        (input_seq,) = await self._conversations.append(tenant, task.session_id, [message], connection=own)
+        await own.execute(
+            _SQL["insert_task"], tenant, task.task_id, task.session_id, task.body(), task.digest, submitter, input_seq
+        )
+        await own.execute(_SQL["insert_agents"], tenant, task.task_id, [agent.id for agent in task.agents])
+        for scope, patch, sources in task.policies():
+            if patch.to_json():
+                by = submitter or f"task {task.task_id}"
+                await self._policies.set(
+                    tenant, scope, patch, by=by, task_id=task.task_id, sources=sources, connection=own
+                )
+        await own.execute(_SQL["start_workflow"], task.task_id, {"tenant": tenant, "task_id": task.task_id})
+
+    async def file(self, tenant: str, task_id: str) -> TaskFile:
+        """The task as it was submitted; raises `TaskNotFound`."""
+        async with connected(self._pool, None) as own:
+            body = await own.fetchval(_SQL["body"], tenant, task_id)
+        if body is None:
+            raise _unknown(task_id)
+        return TaskFile.stored(body)
+
+    async def get(self, tenant: str, task_id: str) -> dict[str, Any]:
+        """How a task and its agents stand, as `GET /tasks/{id}` shows it; raises `TaskNotFound`."""
+        async with connected(self._pool, None) as own:
+            task = await own.fetchrow(_SQL["task"], tenant, task_id)
+            if task is None:
+                raise _unknown(task_id)
+            agents = await own.fetch(_SQL["agents"], tenant, task_id)
+        return _shown(task) | {"agents": {agent["agent_id"]: await self._agent(task, agent) for agent in agents}}
+
+    async def list(
+        self, tenant: str, state: TaskStatus | None = None, limit: int = 50, cursor: str | None = None
+    ) -> TaskPage:
+        """Tasks, newest first.
+
+        Args:
+            tenant: whose tasks.
+            state: only tasks in this state.
+            limit: at most this many.
+            cursor: where the last page ended.
+        """
+        before = int(cursor) if cursor and cursor.isdecimal() and len(cursor) < 19 else None
+        async with connected(self._pool, None) as own:
+            rows = await own.fetch(_SQL["list"], tenant, state, before, limit)
+        more = str(rows[-1]["number"]) if len(rows) == limit else None
+        return TaskPage(tuple(_shown(one) for one in rows), more)
+
+    async def _agent(self, task: asyncpg.Record, agent: asyncpg.Record) -> dict[str, Any]:
+        return {
+            "status": agent["status"],
+            "reason": agent["reason"],
+            "scope": agent["scope"],
+            "reply": await self._reply(task, agent),
+            "usage": _usage(agent).to_dict(),
+            **{
+                name: agent[name]
+                for name in ("turns", "nano_usd", "holds", "delay_ms", "approvals", "overrun", "output_capped")
+            },
+        }
+
+    async def _reply(self, task: asyncpg.Record, agent: asyncpg.Record) -> str | None:
+        if agent["reply_seq"] is None:
+            return None
+        thread = f"{task['task_id']}/{agent['agent_id']}"
+        return await self._conversations.text(task["tenant"], task["session_id"], thread, agent["reply_seq"])
+
+
+def _shown(task: asyncpg.Record) -> dict[str, Any]:
+    shown = {name: task[name] for name in ("task_id", "session_id", "submitter")}
+    times = {name: task[name] and task[name].isoformat() for name in ("submitted_at", "ended_at")}
+    return shown | {"status": task["state"]} | times
+
+
+def _usage(agent: asyncpg.Record) -> Usage:
+    counts = {name: agent[name] for name in ("input", "cache_read", "cache_write_5m", "cache_write_1h", "output")}
+    return Usage(
+        **counts,
+        reasoning=agent["reasoning"],
+        unsplit=agent["unsplit"] + agent["presumed"],
+        estimated=agent["estimated"],
+    )
+
+
+def _unknown(task_id: str) -> TaskNotFound:
+    return TaskNotFound(f"task {task_id[:140]!r} does not exist for this tenant")

@@ -1,0 +1,51 @@
+-- name: insert_task
+insert into tasks (tenant, task_id, session_id, body, digest, submitter, input_seq) values ($1, $2, $3, $4, $5, $6, $7);
+-- name: claim
+-- One submission of an id at a time: the second one sees what the first one stored.
+select pg_advisory_xact_lock(hashtextextended('task ' || $1, 0));
+-- name: find
+select tenant, digest from tasks where task_id = $1;
+-- name: insert_agents
+insert into agents (tenant, task_id, agent_id, position)
+select $1, $2, a.id, a.position from unnest($3::text[]) with ordinality a (id, position);
+-- name: start_workflow
+insert into outbox (workflow_id, signal, payload, created_at, next_at)
+values ('task-' || $1, '@start', $2, clock_timestamp(), clock_timestamp());
+-- name: body
+select body from tasks where tenant = $1 and task_id = $2;
+-- name: task
+select * from task_states where tenant = $1 and task_id = $2;
+-- name: agents
+-- Usage is that of every hold whose path ends in the agent's own scope: its turns, its compressions, its tools' holds.
+select a.agent_id, a.status, a.reason, a.scope, a.reply_seq, c.turns, c.delay_ms, c.output_capped, p.approvals, u.*
+from agents a
+cross join lateral (
+    select count(reply_seq) as turns, coalesce(sum(delay_ms), 0)::bigint as delay_ms,
+           coalesce(bool_or(output_capped), false) as output_capped
+    from calls where tenant = a.tenant and task_id = a.task_id and agent_id = a.agent_id) c
+cross join lateral (
+    select count(distinct approval_id) as approvals
+    from approval_waiters where tenant = a.tenant and task_id = a.task_id and agent_id = a.agent_id) p
+cross join lateral (
+    select count(distinct h.hold_id) as holds, coalesce(sum(t.nano), 0)::bigint as nano_usd,
+           coalesce(sum(t.overrun_tokens), 0)::bigint as overrun,
+           coalesce(sum((t.usage ->> 'input')::bigint), 0)::bigint as input,
+           coalesce(sum((t.usage ->> 'cache_read')::bigint), 0)::bigint as cache_read,
+           coalesce(sum((t.usage ->> 'cache_write_5m')::bigint), 0)::bigint as cache_write_5m,
+           coalesce(sum((t.usage ->> 'cache_write_1h')::bigint), 0)::bigint as cache_write_1h,
+           coalesce(sum((t.usage ->> 'output')::bigint), 0)::bigint as output,
+           sum((t.usage ->> 'reasoning')::bigint)::bigint as reasoning,
+           coalesce(sum((t.usage ->> 'unsplit')::bigint), 0)::bigint as unsplit,
+           coalesce(sum(t.tokens) filter (where t.state = 'presumed'), 0)::bigint as presumed,
+           coalesce(bool_or(t.state = 'presumed' or (t.usage ->> 'estimated')::boolean), false) as estimated
+    from scopes s
+    join entries e on e.scope_id = s.scope_id and e.kind = 'hold'
+    join holds h on h.hold_id = e.hold_id and h.path[cardinality(h.path)] = 'agent:' || s.id
+    left join attempts t on t.hold_id = h.hold_id
+    where s.tenant = a.tenant and s.kind = 'agent' and s.id = a.task_id || '/' || a.agent_id) u
+where a.tenant = $1 and a.task_id = $2
+order by a.position;
+-- name: list
+select number, task_id, session_id, state, submitter, submitted_at, ended_at from task_states
+where tenant = $1 and ($2::text is null or state = $2) and ($3::bigint is null or number < $3)
+order by number desc limit $4;

@@ -1,0 +1,48 @@
+"""Checks of a task file that need no model of it: addresses, circles, and how an error is told."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+
+def is_below(address: str, base: str) -> bool:
+    """Whether `address` is `base` or lies below it, on the same host and without a way out of it."""
+    try:
+        asked, allowed = urlsplit(address), urlsplit(base)
+    except ValueError:
+        return False
+    folders, room = asked.path.strip("/").split("/"), allowed.path.strip("/").split("/")
+    plain = not (asked.query or asked.fragment or {"..", "."} & set(folders) or "%" in asked.path)
+    same_host = (asked.scheme, asked.netloc) == (allowed.scheme, allowed.netloc)
+    return plain and same_host and (room == [""] or folders[: len(room)] == room)
+
+
+def ids_in_circles(edges: Mapping[str, Sequence[str]]) -> list[str]:
+    """The ids that wait for themselves, directly or through others, and those that wait for them; sorted."""
+    left = {name: set(others) for name, others in edges.items()}
+    while free := [name for name, others in left.items() if not others]:
+        for name in free:
+            del left[name]
+        for others in left.values():
+            others.difference_update(free)
+    return sorted(left)
+
+
+_TEXTS = {"input", "instructions", "description", "text", "parameters"}
+
+
+def explain(detail: Mapping[str, Any]) -> str:
+    """One pydantic error as place, value and remedy; the texts of a task are never repeated."""
+    where, value = detail["loc"], detail["input"]
+    place = "$" + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in where)
+    remedy = detail["msg"].removeprefix("Value error, ")
+    match detail["type"]:
+        case "missing":
+            return f"{place} is missing: add it"
+        case "extra_forbidden":
+            return f"{place[:200]} is not a field of a task file: remove it or correct its name"
+        case "json_invalid":
+            return "$ holds text that is no Unicode (half of a surrogate pair): remove it"
+    hidden = not where or not isinstance(value, int | float | str | None) or _TEXTS.intersection(where)
+    shown = type(value).__name__ if hidden else repr(value)[:140]
+    return f"{place} is {shown}: {remedy[0].lower()}{remedy[1:]}"

@@ -85,7 +85,7 @@ def postgres_server(run_dir: Path) -> Iterator[str]:
 
     def start() -> tuple[str, Stop]:
         server = EmbeddedPostgres(data, {"max_connections": "400", "shared_buffers": "256MB"})
-        address = server.start()
+        address = asyncio.run(server.start())
 
         def stop() -> None:
             server.stop()
@@ -148,8 +148,8 @@ def temporal_address(run_dir: Path) -> Iterator[str]:
 
     def start() -> tuple[str, Stop]:
         server = EmbeddedTemporal(
+            run_dir / "temporal",
             port=free_port(),
-            log=run_dir / "temporal.log",
             dynamic_config={
                 "frontend.WorkflowTimeSkippingEnabled": "true",
                 "system.forceSearchAttributesCacheRefreshOnRead": "true",

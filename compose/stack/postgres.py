@@ -4,10 +4,13 @@ It listens on a Unix socket only. As root it runs as the system user `pgserver`,
 is opened for reading: keep the data where that is harmless.
 """
 
+import asyncio
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 from compose.errors import StackError
 
@@ -25,30 +28,39 @@ class EmbeddedPostgres:
         """
         self._data_dir = data_dir
         self._config = dict(config or {})
+        self._server: Any = None
 
-    def start(self) -> str:
+    async def start(self) -> str:
         """Start or reuse the server and return the DSN of its `postgres` database.
 
         Raises:
             StackError: the server does not start; the message names its log.
         """
-        self._data_dir.mkdir(parents=True, exist_ok=True)
+        return await asyncio.to_thread(self._start)
+
+    def is_running(self) -> bool:
+        """Whether the server that `start` returned is alive."""
+        process = self._server.get_postmaster_info().process
+        return process is not None and process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+
+    def stop(self) -> None:
+        """Stop the server, clients or not, and wait until it is gone."""
+        if self._server is not None:
+            self._server.stop()
+
+    def _start(self) -> str:
+        self._data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
-            server = _get_server(self._data_dir)
-            server.ensure_pgdata_inited()
+            self._server = _get_server(self._data_dir)
+            self._server.ensure_pgdata_inited()
             self._write_config()
-            server.start()
+            self._server.start()
         except Exception as error:
             raise StackError(
                 f"the embedded Postgres in {str(self._data_dir)!r} did not start: {error}",
                 remedy=f"Read {str(self._data_dir / 'log')!r}; `purser up --fresh` begins with an empty database.",
             ) from error
-        self._server = server
-        return str(server.get_uri())
-
-    def stop(self) -> None:
-        """Stop the server, clients or not, and wait until it is gone."""
-        self._server.stop()
+        return str(self._server.get_uri())
 
     def _write_config(self) -> None:
         lines = [f"{name} = '{value}'\n" for name, value in self._config.items()]

@@ -8,6 +8,7 @@ import sysconfig
 from collections.abc import Mapping
 from pathlib import Path
 
+import psutil
 from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest
 from temporalio.client import Client
 from temporalio.service import RPCError
@@ -20,84 +21,116 @@ STOP_TIMEOUT_S = 10.0
 
 
 class EmbeddedTemporal:
-    """One dev server. With a database file its workflows survive a restart."""
+    """One dev server in one directory: its log, its process id and, if wanted, its database."""
 
     def __init__(
         self,
+        directory: Path,
         *,
         port: int,
-        log: Path,
         ui_port: int | None = None,
-        database: Path | None = None,
+        durable: bool = False,
+        namespace: str = "default",
         dynamic_config: Mapping[str, str] | None = None,
     ) -> None:
         """
         Args:
+            directory: Created when missing.
             port: gRPC port on loopback.
-            log: File that takes the server's output.
             ui_port: Port of the Web UI; None starts the server without it.
-            database: SQLite file; None keeps everything in memory.
+            durable: Keep workflows in a database file, so that they survive a restart.
+            namespace: Created beside `default`.
             dynamic_config: Server settings by name, values as JSON.
         """
         self.address = f"{LOOPBACK}:{port}"
-        self._log = log
+        self._directory = directory
+        self._namespace = namespace
         self._arguments = ["server", "start-dev", "--ip", LOOPBACK, "--port", str(port), "--log-level", "warn"]
         self._arguments += ["--headless"] if ui_port is None else ["--ui-port", str(ui_port), "--ui-disable-news-fetch"]
-        if database is not None:
-            self._arguments += ["--db-filename", str(database)]
+        if durable:
+            self._arguments += ["--db-filename", str(directory / "temporal.db")]
+        if namespace != "default":
+            self._arguments += ["--namespace", namespace]
         for name, value in (dynamic_config or {}).items():
             self._arguments += ["--dynamic-config-value", f"{name}={value}"]
         self._process: subprocess.Popen[bytes] | None = None
 
-    @property
-    def pid(self) -> int | None:
-        """Process id of the server, None before `start`."""
-        return self._process.pid if self._process else None
+    async def start(self) -> str:
+        """Start the server, wait until its namespace answers, and return its address.
 
-    async def start(self, namespace: str = "default") -> str:
-        """Start the server, wait until `namespace` answers, and return its address.
+        A server that a killed process left behind in this directory is ended first.
 
         Raises:
             StackError: it exits, or does not answer in 30 s; the message names its log.
         """
-        self._process = self._spawn(namespace)
+        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._end_leftover()
+        self._process = self._spawn()
         try:
             async with asyncio.timeout(START_TIMEOUT_S):
-                await self._wait_for(namespace)
-        except TimeoutError:
+                await self._answers()
+        except BaseException as error:
             self.stop()
-            raise self._failure(f"did not answer in {START_TIMEOUT_S:.0f} s") from None
+            if isinstance(error, TimeoutError):
+                raise self._failure(f"did not answer in {START_TIMEOUT_S:.0f} s") from None
+            raise
         return self.address
 
-    def _spawn(self, namespace: str) -> subprocess.Popen[bytes]:
-        arguments = self._arguments if namespace == "default" else [*self._arguments, "--namespace", namespace]
+    def is_running(self) -> bool:
+        """Whether the server is alive."""
+        return self._process is not None and self._process.poll() is None
+
+    def stop(self) -> None:
+        """End the server and wait until it is gone."""
+        if self._process is not None:
+            self._process.terminate()
+            try:
+                self._process.wait(STOP_TIMEOUT_S)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+        self._pid_file.unlink(missing_ok=True)
+
+    @property
+    def _pid_file(self) -> Path:
+        return self._directory / "temporal.pid"
+
+    @property
+    def _log(self) -> Path:
+        return self._directory / "temporal.log"
+
+    def _spawn(self) -> subprocess.Popen[bytes]:
         with self._log.open("ab") as log:
             # A session of its own: ctrl-C reaches us first, so that workers can drain before the server goes.
-            return subprocess.Popen(
-                [find_temporal(), *arguments], stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True
+            process = subprocess.Popen(
+                [find_temporal(), *self._arguments],
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
             )
+        self._pid_file.write_text(str(process.pid))
+        return process
 
-    async def _wait_for(self, namespace: str) -> None:
+    async def _answers(self) -> None:
         while True:
-            if self._process is not None and self._process.poll() is not None:
-                raise self._failure(f"exited with code {self._process.returncode}")
+            if not self.is_running():
+                raise self._failure("exited at once")
             try:
-                client = await Client.connect(self.address, namespace=namespace)
-                await client.workflow_service.describe_namespace(DescribeNamespaceRequest(namespace=namespace))
+                client = await Client.connect(self.address, namespace=self._namespace)
+                await client.workflow_service.describe_namespace(DescribeNamespaceRequest(namespace=self._namespace))
                 return
             except (RPCError, RuntimeError):
                 await asyncio.sleep(0.05)
 
-    def stop(self) -> None:
-        """End the server and wait until it is gone."""
-        if self._process is None:
-            return
-        self._process.terminate()
+    def _end_leftover(self) -> None:
         try:
-            self._process.wait(STOP_TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+            process = psutil.Process(int(self._pid_file.read_text()))
+            if Path(process.exe()).name == "temporal" and str(self._directory) in " ".join(process.cmdline()):
+                process.terminate()
+                process.wait(STOP_TIMEOUT_S)
+        except (FileNotFoundError, ValueError, psutil.Error):
+            return
 
     def _failure(self, what: str) -> StackError:
         return StackError(

@@ -1,0 +1,58 @@
+"""The `purser` command.
+
+Each module of `GROUPS` registers its commands. They import what is heavy inside, so that `purser --help` is quick.
+"""
+
+import sys
+from importlib import import_module
+from typing import Annotated
+
+import typer
+
+from compose.cli.output import BAD_USAGE, FAILURE, fail, problem_of, usage_problem
+
+GROUPS = ("up", "worker", "gateway", "migrate", "doctor")
+
+
+def main() -> None:
+    """Entry point. Exit code 0: success, 1: failure, 2: bad usage."""
+    as_json = "--json" in sys.argv[1:]
+    try:
+        code = build()(prog_name="purser", standalone_mode=False)
+    except typer.Abort:
+        code = FAILURE
+    except typer.TyperException as error:
+        fail(usage_problem(error), as_json=as_json)
+        code = BAD_USAGE
+    except Exception as error:
+        fail(problem_of(error), as_json=as_json, bug=error)
+        code = FAILURE
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def build() -> typer.Typer:
+    """The application with the commands of all groups."""
+    app = typer.Typer(
+        help="A budget service for multi-agent LLM work.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+    )
+
+    @app.callback()
+    def purser(
+        version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show it.")] = False,
+    ) -> None:
+        pass
+
+    for group in GROUPS:
+        import_module(f"compose.cli.{group}").register(app)
+    return app
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(version("purser"))
+        raise typer.Exit

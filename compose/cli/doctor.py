@@ -1,0 +1,36 @@
+"""`purser doctor`."""
+
+import typer
+
+from compose.cli.output import FAILURE, DataOption, JsonOption, out, print_json
+
+MARKS = {"ok": "[green]ok[/]", "off": "[yellow]off[/]", "failed": "[red]failed[/]"}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(doctor)
+
+
+def doctor(data: DataOption = None, as_json: JsonOption = False) -> None:
+    """Tell what is configured, what answers, at what version, and what to do about the rest."""
+    import asyncio
+    from dataclasses import asdict
+
+    from rich.table import Table
+
+    from compose.doctor import diagnose
+    from compose.running import command_settings
+
+    diagnosis = asyncio.run(diagnose(command_settings(data)))
+    if as_json:
+        print_json({"ok": diagnosis.ok} | asdict(diagnosis))
+    else:
+        table = Table("part", "state", "found", "what to do", box=None)
+        for finding in diagnosis.findings:
+            table.add_row(finding.name, MARKS[finding.state], finding.detail, finding.remedy)
+        out.print(table)
+        for name, origin in diagnosis.configured.items():
+            out.print(f"{name} is set by the {origin}")
+    if not diagnosis.ok:
+        raise typer.Exit(FAILURE)

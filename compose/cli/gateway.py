@@ -1,0 +1,36 @@
+"""`purser gateway`."""
+
+from typing import Annotated
+
+import typer
+
+from compose.cli.output import DataOption, JsonOption, print_json
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(gateway)
+
+
+def gateway(
+    data: DataOption = None,
+    port: Annotated[int | None, typer.Option(help="Port to listen on.", min=0, max=65_535)] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Serve the HTTP API and the dashboard on the configured Postgres and Temporal; ctrl-C stops it."""
+    from compose.cli.run_async import until_stopped
+    from compose.gateway import run_gateway
+    from compose.logging import configure_logging
+    from compose.running import command_settings
+    from compose.stack.ports import choose_port
+
+    settings = command_settings(data, gateway_port=port)
+    if settings.gateway_port == 0:
+        settings = settings.model_copy(update={"gateway_port": choose_port(0, settings.gateway_host)})
+    configure_logging(settings)
+
+    def ready() -> None:
+        if as_json:
+            print_json({"gateway": f"http://{settings.gateway_host}:{settings.gateway_port}"})
+
+    until_stopped(lambda stop: run_gateway(settings, stop, ready))

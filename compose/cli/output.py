@@ -1,0 +1,80 @@
+"""How commands print: one JSON document or text on stdout, everything else on stderr."""
+
+import json
+import re
+import sys
+import traceback
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from budget.errors import BudgetError
+from compose.errors import ComposeError, RequestFailed
+
+FAILURE = 1
+BAD_USAGE = 2
+
+JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
+DataOption = Annotated[
+    Path | None, typer.Option("--data", help="Data directory of an `up`; the last one by default.", file_okay=False)
+]
+
+out = Console(highlight=False, soft_wrap=True)
+"""Text for people, on stdout."""
+
+
+def print_json(document: object) -> None:
+    """Write one document on one line."""
+    sys.stdout.write(json.dumps(document, ensure_ascii=False, default=str) + "\n")
+    sys.stdout.flush()
+
+
+def problem_of(error: Exception) -> dict[str, Any]:
+    """An RFC 9457 problem. Only errors that we raise on purpose tell their message."""
+    if isinstance(error, RequestFailed):
+        return error.problem
+    if not isinstance(error, _expected()):
+        return _problem(
+            "InternalError", f"{type(error).__name__}, which is a bug", "Report it with the trace on stderr."
+        )
+    return _problem(type(error).__name__, str(error), str(getattr(error, "remedy", "")))
+
+
+def usage_problem(error: typer.TyperException) -> dict[str, Any]:
+    """The problem of a command line that cannot be read."""
+    # Typer's own errors format themselves, but publish no type that says so.
+    format_message = getattr(error, "format_message", error.__str__)
+    return _problem("BadUsage", format_message(), "`purser COMMAND --help` shows what a command takes.")
+
+
+def fail(problem: dict[str, Any], *, as_json: bool, bug: Exception | None = None) -> None:
+    """Show a problem: as JSON on stdout, else as text on stderr."""
+    if bug is not None and not isinstance(bug, _expected()):
+        traceback.print_exception(bug, file=sys.stderr)
+    if as_json:
+        print_json(problem)
+        return
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    console.print(f"[bold red]{problem['title']}[/]: ", end="")
+    console.print(problem.get("detail", ""), markup=False)
+    if problem.get("remedy"):
+        console.print(problem["remedy"], markup=False)
+
+
+def _problem(name: str, detail: str, remedy: str) -> dict[str, Any]:
+    words = re.findall(r"[A-Z][a-z0-9]*", name)
+    problem = {
+        "type": f"urn:purser:{'-'.join(words).lower()}",
+        "title": " ".join(words).capitalize(),
+        "detail": detail,
+    }
+    return problem | ({"remedy": remedy} if remedy else {})
+
+
+def _expected() -> tuple[type[Exception], ...]:
+    """The error trees of packages that are loaded: what was never imported cannot have been raised."""
+    roots = {"activities.errors": "ActivityError", "context.errors": "ContextError", "gateway.errors": "GatewayError"}
+    found = [getattr(sys.modules[module], root, None) for module, root in roots.items() if module in sys.modules]
+    return (ComposeError, BudgetError, *(root for root in found if root is not None))

@@ -1,0 +1,70 @@
+"""The configured Postgres, or the embedded one with or without a running `up`."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import asyncpg
+
+from compose.errors import AlreadyRunning, SettingsError, Unreachable
+from compose.settings import Settings
+from compose.stack.lock import FileLock
+from compose.stack.postgres import EmbeddedPostgres
+
+if TYPE_CHECKING:
+    Connection = asyncpg.Connection[asyncpg.Record]
+
+
+async def connect(dsn: str) -> "Connection":
+    """One connection.
+
+    Raises:
+        Unreachable: Postgres does not answer there, or not to these credentials. The message repeats no password.
+    """
+    try:
+        return await asyncpg.connect(dsn)
+    except (OSError, TimeoutError, ValueError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        raise Unreachable(
+            f"Postgres does not answer: {str(error) or type(error).__name__}",
+            remedy="Check PURSER_DSN, and that the server runs.",
+        ) from error
+
+
+@asynccontextmanager
+async def connected(dsn: str) -> AsyncIterator["Connection"]:
+    """One connection, closed at the end."""
+    connection = await connect(dsn)
+    try:
+        yield connection
+    finally:
+        await connection.close()
+
+
+@asynccontextmanager
+async def database(settings: Settings) -> AsyncIterator[str]:
+    """DSN of the database, stack up or down.
+
+    With nothing configured and nothing running, the embedded server of the data directory runs meanwhile.
+
+    Raises:
+        SettingsError: the data directory holds no database.
+        AlreadyRunning: an `up` is starting or stopping there right now.
+    """
+    if settings.dsn is not None:
+        yield settings.dsn
+        return
+    data = settings.data_dir
+    if not (data / "postgres" / "PG_VERSION").exists():
+        raise SettingsError(
+            f"dsn is not set, and {str(data)!r} holds no database",
+            remedy="Set PURSER_DSN, or name the directory of an `up` with --data DIR.",
+        )
+    lock = FileLock(data / "up.lock")
+    if not lock.try_acquire():
+        raise AlreadyRunning(f"an `up` is starting or stopping on {str(data)!r}", remedy="Try again in a moment.")
+    server = EmbeddedPostgres(data / "postgres")
+    try:
+        yield await server.start()
+    finally:
+        server.stop()
+        lock.release()

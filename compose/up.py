@@ -1,0 +1,172 @@
+"""Everything on this machine, in one process: Postgres, Temporal, migrations, worker and gateway."""
+
+import asyncio
+import os
+import shutil
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Protocol
+
+import structlog
+
+from compose.errors import AlreadyRunning
+from compose.gateway import renew_admin_key, run_gateway
+from compose.migrate import migrate
+from compose.running import Running, forget, remember
+from compose.settings import Settings
+from compose.stack.lock import FileLock
+from compose.stack.ports import LOOPBACK, choose_port
+from compose.stack.postgres import EmbeddedPostgres
+from compose.stack.temporal import EmbeddedTemporal
+from compose.worker import run_worker
+
+TEMPORAL_PORT, TEMPORAL_UI_PORT = 7233, 8233
+WATCH_EVERY_S = 1.0
+
+log = structlog.get_logger(__name__)
+
+
+class Part(Protocol):
+    """An embedded server."""
+
+    async def start(self) -> str: ...
+
+    def is_running(self) -> bool: ...
+
+    def stop(self) -> None: ...
+
+
+async def up(settings: Settings, stop: asyncio.Event, announce: Callable[[Running], None], *, fresh: bool) -> None:
+    """Run everything until `stop`, then stop what was started here and nothing else.
+
+    Args:
+        settings: A configured `dsn` or `temporal_address` is used as it is; otherwise the embedded server runs.
+        announce: Called once, when requests are answered and the task queue is polled.
+        fresh: Delete what an earlier `up` left in the data directory.
+
+    Raises:
+        AlreadyRunning: another `up` owns the data directory.
+        StackError: a part does not start.
+    """
+    data = settings.data_dir
+    with _sole_owner(data):
+        if fresh:
+            await _clear(data)
+        async with AsyncExitStack() as parts:
+            dsn, temporal, temporal_ui = await _servers(settings, parts)
+            await migrate(dsn)
+            port = choose_port(settings.gateway_port, settings.gateway_host)
+            settings = settings.model_copy(update={"dsn": dsn, "temporal_address": temporal, "gateway_port": port})
+            running = Running(
+                gateway=f"http://{settings.gateway_host}:{port}",
+                temporal=temporal,
+                temporal_ui=temporal_ui,
+                postgres=dsn,
+                admin_key=await renew_admin_key(dsn, data),
+                pid=os.getpid(),
+            )
+            await _work(settings, stop, lambda: _publish(running, data, announce))
+
+
+async def _servers(settings: Settings, parts: AsyncExitStack) -> tuple[str, str, str | None]:
+    """DSN, Temporal's address and its Web UI, each configured or started here."""
+    dsn, temporal, temporal_ui = settings.dsn, settings.temporal_address, None
+    if dsn is None:
+        postgres = EmbeddedPostgres(settings.data_dir / "postgres")
+        dsn = await parts.enter_async_context(_kept_running("postgres", postgres))
+    if temporal is None:
+        ui_port = choose_port(TEMPORAL_UI_PORT)
+        server = EmbeddedTemporal(
+            settings.data_dir / "temporal",
+            port=choose_port(TEMPORAL_PORT),
+            ui_port=ui_port,
+            durable=True,
+            namespace=settings.temporal_namespace,
+        )
+        temporal = await parts.enter_async_context(_kept_running("temporal", server))
+        temporal_ui = f"http://{LOOPBACK}:{ui_port}"
+    return dsn, temporal, temporal_ui
+
+
+@asynccontextmanager
+async def _kept_running(name: str, part: Part) -> AsyncIterator[str]:
+    """Start a server, start it again whenever it dies, stop it at the end."""
+    try:
+        address = await part.start()
+        watch = asyncio.create_task(_watch(name, part))
+        try:
+            yield address
+        finally:
+            watch.cancel()
+            await asyncio.wait((watch,))
+    finally:
+        await asyncio.to_thread(part.stop)
+
+
+async def _watch(name: str, part: Part) -> None:
+    while True:
+        await asyncio.sleep(WATCH_EVERY_S)
+        if not part.is_running():
+            log.warning("an embedded server died and is started again", server=name)
+            try:
+                await part.start()
+            except Exception:
+                log.exception("it did not start", server=name)
+
+
+async def _work(settings: Settings, stop: asyncio.Event, publish: Callable[[], None]) -> None:
+    polling, serving = asyncio.Event(), asyncio.Event()
+    try:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(run_worker(settings, stop, polling.set))
+            group.create_task(run_gateway(settings, stop, serving.set))
+            group.create_task(_when_ready((polling, serving), stop, publish))
+    except ExceptionGroup as failed:
+        # The first failure ended the others; it is the one to tell.
+        raise failed.exceptions[0] from None
+
+
+async def _when_ready(events: tuple[asyncio.Event, ...], stop: asyncio.Event, publish: Callable[[], None]) -> None:
+    ready = asyncio.ensure_future(asyncio.gather(*(event.wait() for event in events)))
+    stopping = asyncio.ensure_future(stop.wait())
+    try:
+        await asyncio.wait((ready, stopping), return_when=asyncio.FIRST_COMPLETED)
+        if ready.done():
+            publish()
+    finally:
+        ready.cancel()
+        stopping.cancel()
+
+
+def _publish(running: Running, data: Path, announce: Callable[[Running], None]) -> None:
+    running.write(data)
+    remember(data)
+    announce(running)
+
+
+@contextmanager
+def _sole_owner(data: Path) -> Iterator[None]:
+    data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    lock = FileLock(data / "up.lock")
+    if not lock.try_acquire():
+        other = Running.read(data)
+        raise AlreadyRunning(
+            f"another `purser up` runs on {str(data)!r}" + (f" at {other.gateway}" if other else ""),
+            remedy="Use that one, end it with ctrl-C, or give this one a directory of its own with --data DIR.",
+        )
+    try:
+        yield
+    finally:
+        forget(data)
+        lock.release()
+
+
+async def _clear(data: Path) -> None:
+    postgres = EmbeddedPostgres(data / "postgres")
+    if (data / "postgres" / "postmaster.pid").exists():
+        await postgres.start()
+        await asyncio.to_thread(postgres.stop)
+    for part in (data / "postgres", data / "temporal"):
+        if part.exists():
+            await asyncio.to_thread(shutil.rmtree, part)

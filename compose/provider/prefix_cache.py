@@ -1,0 +1,39 @@
+"""Which part of a prompt a provider has cached: whole blocks from its start, as providers bill it."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from hashlib import blake2b
+
+BLOCK = 128
+"""Tokens of one block. A prefix counts in whole blocks."""
+
+
+class PrefixCache:
+    """The prefixes of all prompts of each conversation.
+
+    A block is known by the digest of everything up to its end, so that a lookup costs the prompt and not the history.
+    """
+
+    def __init__(self) -> None:
+        self._seen: defaultdict[str, set[bytes]] = defaultdict(set)
+
+    def admit(self, conversation: str, tokens: Sequence[int]) -> int:
+        """Take a prompt in.
+
+        Returns:
+            The tokens of the longest prefix that an earlier prompt of the conversation shares, in whole blocks.
+        """
+        seen = self._seen[conversation]
+        digests = _block_digests(tokens)
+        known = next((index for index, digest in enumerate(digests) if digest not in seen), len(digests))
+        seen.update(digests)
+        return known * BLOCK
+
+
+def _block_digests(tokens: Sequence[int]) -> list[bytes]:
+    running = blake2b(digest_size=16)
+    digests = []
+    for end in range(BLOCK, len(tokens) + 1, BLOCK):
+        running.update(repr(tokens[end - BLOCK : end]).encode())
+        digests.append(running.digest())
+    return digests

@@ -1,0 +1,11 @@
+"""What can be wrong with the data that tasks are made of.
+
+ComposeError
+└── DatasetError   a data set is unknown, absent, or not laid out as its README says
+"""
+
+from compose.errors import ComposeError
+
+
+class DatasetError(ComposeError):
+    """A data set is unknown, absent, or not laid out as its README says."""

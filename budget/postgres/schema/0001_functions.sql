@@ -121,21 +121,20 @@ returns void language sql as $$
 $$;
 
 -- Fires each warning threshold that a locked balance has reached, once per scope and window.
-create function ledger_warn(p_scopes bigint[], p_windows timestamptz[], p_task text, p_defaults jsonb, p_now timestamptz)
-returns void language sql as $$
+-- p_policies: for each balance an object with `scope`, `mode`, `limit` and `warn_at`, as ledger_views shows it.
+create function ledger_warn(p_scopes bigint[], p_windows timestamptz[], p_policies jsonb[], p_now timestamptz) returns void language sql as $$
     with reached as (
-        select b.scope_id, b.window_start, p.scope, t.threshold, b.spent_tokens, b.held_tokens, b.spent_nano, b.held_nano,
-               p.limit_tokens, p.limit_nano, b.granted_tokens, b.granted_nano, p.mode
-        from ledger_policies(p_scopes, p_task, p_defaults) p
-        join balances b on b.scope_id = p.scope_id and b.window_start = p_windows[p.ord]
-        cross join lateral unnest(p.warn_at) t (threshold)
-        where t.threshold > b.warned
-          and ((b.spent_tokens + b.held_tokens >= t.threshold * (p.limit_tokens + b.granted_tokens)) is true
-            or (b.spent_nano + b.held_nano >= t.threshold * (p.limit_nano + b.granted_nano)) is true)
+        select b.*, p.policy, t.threshold::numeric as threshold
+        from unnest(p_scopes, p_windows, p_policies) p (scope_id, window_start, policy)
+        join balances b on b.scope_id = p.scope_id and b.window_start = p.window_start
+        cross join lateral jsonb_array_elements_text(p.policy -> 'warn_at') t (threshold)
+        where t.threshold::numeric > b.warned
+          and ((b.spent_tokens + b.held_tokens >= t.threshold::numeric * ((p.policy -> 'limit' ->> 0)::bigint + b.granted_tokens)) is true
+            or (b.spent_nano + b.held_nano >= t.threshold::numeric * ((p.policy -> 'limit' ->> 1)::bigint + b.granted_nano)) is true)
     ), fired as (
         insert into events (at, tenant, kind, scope, window_start, threshold, data)
-        select p_now, c.tenant, 'threshold', r.scope, r.window_start, r.threshold, jsonb_build_object(
-                   'mode', r.mode, 'limit', jsonb_build_array(r.limit_tokens, r.limit_nano),
+        select p_now, c.tenant, 'threshold', r.policy ->> 'scope', r.window_start, r.threshold, jsonb_build_object(
+                   'mode', r.policy -> 'mode', 'limit', r.policy -> 'limit',
                    'granted', jsonb_build_array(r.granted_tokens, r.granted_nano),
                    'spent', jsonb_build_array(r.spent_tokens, r.spent_nano), 'held', jsonb_build_array(r.held_tokens, r.held_nano))
         from reached r join scopes c on c.scope_id = r.scope_id
@@ -168,6 +167,17 @@ begin
     from unnest(p_scopes, p_windows) x (s, w) where b.scope_id = x.s and b.window_start = x.w;
     return v_ended;
 end $$;
+
+-- What the gate saw when it admitted a hold: the policies kept with it, the figures from its entries.
+create function ledger_seen(h holds) returns jsonb language sql stable as $$
+    select jsonb_agg(v.policy || jsonb_build_object(
+               'spent', jsonb_build_array(e.spent_tokens, e.spent_nano),
+               'held', jsonb_build_array(e.held_tokens - e.d_held_tokens, e.held_nano - e.d_held_nano),
+               'granted', jsonb_build_array(e.granted_tokens, e.granted_nano),
+               'window_start', nullif(e.window_start, '-infinity'), 'queued', false) order by v.ord)
+    from jsonb_array_elements(h.views) with ordinality v (policy, ord)
+    join entries e on e.hold_id = h.hold_id and e.kind = 'hold' and e.scope_id = h.scope_ids[v.ord]
+$$;
 
 -- The gate: holds the ask, or a part of it down to the least, on every scope of the path, or nothing at all.
 create function ledger_hold(p_tenant text, p_key text, p_digest bytea, p_path text[], p_task text, p_model text,
@@ -203,8 +213,8 @@ begin
             return query select 'key_reused', h.hold_id, h.state, 0::bigint, 0::bigint, null::timestamptz, null::jsonb;
             return;
         elsif h.state <> 'none' then
-            return query select case when h.views is null then 'closed' else 'repeat' end,
-                                h.hold_id, h.state, h.asked_tokens, h.asked_nano, h.expires_at, h.views;
+            return query select case when h.views is null then 'closed' else 'repeat' end, h.hold_id, h.state, h.asked_tokens, h.asked_nano,
+                                h.expires_at, ledger_seen(h);
             return;
         end if;
     end if;
@@ -260,7 +270,7 @@ begin
            lease = p_lease, expires_at = v_now + p_lease where t.hold_id = h.hold_id;
     perform ledger_post('hold', h.hold_id, null, null, v_scopes, v_windows, v_limits, v_nanos, v_modes,
                         0, v_tokens, 0, 0, 0, v_nano, 0, 0, v_now);
-    perform ledger_warn(v_scopes, v_windows, p_task, p_defaults, v_now);
+    perform ledger_warn(v_scopes, v_windows, array(select jsonb_array_elements(v_views)), v_now);
     if not v_new then
         delete from waiters w where w.hold_id = h.hold_id;
     end if;
@@ -287,7 +297,7 @@ begin
         update holds t set tokens = t.tokens + p_tokens, nano = t.nano + p_nano where t.hold_id = h.hold_id;
         perform ledger_post(p_kind, h.hold_id, null, null, h.scope_ids, h.window_starts, v_limits, v_nanos, v_modes,
                             0, p_tokens, 0, 0, 0, p_nano, 0, 0, p_now);
-        perform ledger_warn(h.scope_ids, h.window_starts, h.task, p_defaults, p_now);
+        perform ledger_warn(h.scope_ids, h.window_starts, array(select jsonb_array_elements(v_views)), p_now);
     end if;
     return query select v_fits, v_views;
 end $$;
@@ -421,7 +431,9 @@ begin
     update attempts x set state = 'reported', tokens = p_tokens, nano = p_nano, overrun_tokens = v_over, overrun_nano = v_over_nano,
            late = v_late, usage = p_usage, digest = p_digest, reported_at = v_now where x.hold_id = p_hold and x.attempt = p_attempt;
     if v_over > 0 or v_over_nano > 0 then
-        perform ledger_warn(h.scope_ids, h.window_starts, h.task, p_defaults, v_now);
+        perform ledger_warn(h.scope_ids, h.window_starts, array(
+            select jsonb_build_object('scope', p.scope, 'mode', p.mode, 'limit', jsonb_build_array(p.limit_tokens, p.limit_nano), 'warn_at', p.warn_at)
+            from ledger_policies(h.scope_ids, h.task, p_defaults) p order by p.ord), v_now);
     end if;
     return query select 'settled', v_state, p_tokens, p_nano, v_over, v_over_nano, v_late, h.attempts;
 end $$;

@@ -9,3 +9,4 @@ down_revision = None
 def upgrade() -> None:
     apply_sql("budget.postgres", "0001_ledger.sql")
     apply_sql("budget.postgres", "0001_functions.sql")
+    apply_sql("budget.postgres", "0001_batches.sql")

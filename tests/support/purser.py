@@ -1,0 +1,100 @@
+"""The `purser` command as a user runs it: a process of its own, away from this machine's state."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+STOP_WITHIN_S = 30
+
+
+@dataclass(frozen=True)
+class Purser:
+    """Runs commands with `home` as the place of all state."""
+
+    home: Path
+    env: Mapping[str, str]
+
+    @classmethod
+    def at(cls, home: Path, **settings: str) -> "Purser":
+        """`settings` are `PURSER_*` variables without the prefix; nothing else of that kind is set."""
+        env = {name: value for name, value in os.environ.items() if not name.startswith("PURSER_")}
+        env |= {"XDG_STATE_HOME": str(home / "state"), "XDG_DATA_HOME": str(home / "share")}
+        return cls(home, env | {f"PURSER_{name.upper()}": value for name, value in settings.items()})
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """A command that ends by itself."""
+        return subprocess.run(
+            [*_command(), *arguments], env=self.env, cwd=self.home, capture_output=True, text=True, timeout=120
+        )
+
+    def json(self, *arguments: str, code: int = 0) -> Any:
+        """The document that a command prints with `--json`, after checking its exit code."""
+        done = self.run(*arguments, "--json")
+        assert done.returncode == code, done.stdout + done.stderr
+        return json.loads(done.stdout)
+
+    def start(self, *arguments: str) -> "Started":
+        """A command that runs until it is ended, in a session of its own like one in a terminal."""
+        with (self.home / "stderr.log").open("ab") as log:
+            process = subprocess.Popen(
+                [*_command(), *arguments, "--json"],
+                env=self.env,
+                cwd=self.home,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+                start_new_session=True,
+            )
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        assert line.startswith("{"), (self.home / "stderr.log").read_text()
+        return Started(process, json.loads(line))
+
+    @contextmanager
+    def up(self, *arguments: str) -> Iterator["Started"]:
+        """A running `purser up`."""
+        started = self.start("up", *arguments)
+        try:
+            yield started
+        finally:
+            started.end(signal.SIGTERM)
+
+
+@dataclass(frozen=True)
+class Started:
+    """A command that said that it is ready."""
+
+    process: subprocess.Popen[str]
+    ready: dict[str, Any]
+
+    def end(self, number: signal.Signals) -> int:
+        """Signal the whole group, as a terminal does, and return the exit code."""
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, number)
+        code = self.process.wait(STOP_WITHIN_S)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+        return code
+
+
+def processes_naming(path: Path) -> list[list[str]]:
+    """Command lines of all processes that mention `path`."""
+    found = []
+    for process in psutil.process_iter(["cmdline", "status"]):
+        line = process.info["cmdline"] or []
+        if process.info["status"] != psutil.STATUS_ZOMBIE and any(str(path) in word for word in line):
+            found.append(line)
+    return found
+
+
+def _command() -> list[str]:
+    return [str(Path(sys.executable).with_name("purser"))]

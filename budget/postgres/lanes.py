@@ -23,16 +23,16 @@ class Lane(Generic[A, R]):
         self,
         together: Callable[[Sequence[A]], Awaitable[list[R] | None]],
         alone: Callable[[A], Awaitable[R]],
-        belongs: Callable[[Sequence[A], A], bool],
+        identity: Callable[[A], tuple[str, object]],
     ) -> None:
         """Args:
         together: runs a batch whole; None if it cannot be, and then nothing of it has happened.
         alone: runs one call.
-        belongs: whether a call may join the batch so far.
+        identity: group and name of a call; a batch has one group and no name twice.
         """
         self._together = together
         self._alone = alone
-        self._belongs = belongs
+        self._identity = identity
         self._waiting: deque[tuple[A, asyncio.Future[R]]] = deque()
         self._running: asyncio.Task[None] | None = None
 
@@ -52,11 +52,16 @@ class Lane(Generic[A, R]):
             self._running = None
 
     def _next(self) -> list[tuple[A, asyncio.Future[R]]]:
-        batch = [self._waiting.popleft()]
+        batch: list[tuple[A, asyncio.Future[R]]] = []
         left: deque[tuple[A, asyncio.Future[R]]] = deque()
+        group, _ = self._identity(self._waiting[0][0])
+        names = set()
         while self._waiting and len(batch) < MOST:
             call = self._waiting.popleft()
-            (batch if self._belongs([argument for argument, _ in batch], call[0]) else left).append(call)
+            of, name = self._identity(call[0])
+            fits = of == group and name not in names
+            names.add(name)
+            (batch if fits else left).append(call)
         self._waiting.extendleft(reversed(left))
         return batch
 

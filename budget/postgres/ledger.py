@@ -9,14 +9,15 @@ from typing import Any
 
 import asyncpg
 
-from budget.decisions import Amount, Decision, ScopeView, Verdict, decide
+from budget.decisions import Amount, Decision, Verdict, decide
 from budget.errors import AttemptConflict, HoldClosed, InvalidRequest, KeyReused, NotFound
 from budget.holds import AttemptAnswer, Extension, HoldAnswer, HoldRequest, HoldState, Released, Report, Settlement
-from budget.policies import BackpressureStep, Mode, read_ratio
+from budget.postgres.batches import Ask, Settle, hold_together, settle_together
 from budget.postgres.connection import Connection, Pool, connected, retrying, row
+from budget.postgres.lanes import Lane
 from budget.postgres.queries import load
+from budget.postgres.seen import views_of
 from budget.postgres.settings import LedgerSettings
-from budget.scopes import Scope
 
 _SQL = load("budget.postgres", "ledger.sql")
 
@@ -33,6 +34,16 @@ class Ledger:
         self._pool = pool
         self._settings = settings
         self.now = now
+        self._asks = Lane[Ask, HoldAnswer](
+            lambda asks: hold_together(pool, settings, self.now, asks),
+            lambda ask: self._hold(ask.tenant, ask.request, None),
+            lambda ask: (ask.tenant, ask.request.key),
+        )
+        self._settles = Lane[Settle, Settlement](
+            lambda settles: settle_together(pool, self.now, settles),
+            lambda settle: self._settle(settle.tenant, settle.hold_id, settle.attempt, settle.report, False, None),
+            lambda settle: (settle.tenant, settle.hold_id),
+        )
 
     async def hold(self, tenant: str, request: HoldRequest, connection: Connection | None = None) -> HoldAnswer:
         """Sets the ask aside on every scope of its path, or on none.
@@ -42,6 +53,11 @@ class Ledger:
             HoldClosed: the key was released before it ever held.
             LedgerUnavailable: nothing was admitted.
         """
+        if connection is None:
+            return await self._asks.call(Ask(tenant, request))
+        return await self._hold(tenant, request, connection)
+
+    async def _hold(self, tenant: str, request: HoldRequest, connection: Connection | None) -> HoldAnswer:
         least = request.least or request.ask
         lease = timedelta(milliseconds=request.lease_ms or self._settings.lease_s * 1_000)
         arguments = (
@@ -118,23 +134,31 @@ class Ledger:
             NotFound
             AttemptConflict: the attempt reported something else before, or was never next.
         """
+        number = _hold_number(hold_id)
+        if connection is None and not keep_open:
+            return await self._settles.call(Settle(tenant, number, attempt, report))
+        return await self._settle(tenant, number, attempt, report, keep_open, connection)
+
+    async def _settle(
+        self, tenant: str, hold_id: int, attempt: int, report: Report, keep_open: bool, connection: Connection | None
+    ) -> Settlement:
         found = await self._call(
-            "settle", connection, tenant, _hold_number(hold_id), attempt, report.amount.tokens, report.nano_usd,
+            "settle", connection, tenant, hold_id, attempt, report.amount.tokens, report.nano_usd,
             report.usage.to_dict(), report.digest, keep_open, self._settings.defaults_json, self.now,
         )  # fmt: skip
         match found["outcome"]:
             case "not_found":
-                raise _no_hold(hold_id)
+                raise _no_hold(str(hold_id))
             case "conflict":
                 raise AttemptConflict(
-                    f"attempt {attempt!r} of hold {hold_id!r} has reported another usage: a report is final"
+                    f"attempt {attempt!r} of hold {str(hold_id)!r} has reported another usage: a report is final"
                 )
             case "out_of_order":
                 raise AttemptConflict(
-                    f"attempt {attempt!r} of hold {hold_id!r} never started: the next is {found['attempts'] + 1}"
+                    f"attempt {attempt!r} of hold {str(hold_id)!r} never started: the next is {found['attempts'] + 1}"
                 )
         return Settlement(
-            hold_id=hold_id,
+            hold_id=str(hold_id),
             state=HoldState(found["state"]),
             charged=Amount(found["tokens"], found["nano"]),
             overrun=Amount(found["overrun_tokens"], found["overrun_nano"]),
@@ -213,26 +237,7 @@ class Ledger:
         return found if optional else row(found)
 
     def _decide(self, views: list[Mapping[str, Any]], ask: Amount, least: Amount, *, patient: bool) -> Decision:
-        return decide([self._view(view) for view in views], ask, least, patient=patient)
-
-    def _view(self, shown: Mapping[str, Any]) -> ScopeView:
-        steps, start = shown["backpressure"], shown["window_start"]
-        return ScopeView(
-            scope=Scope.parse(shown["scope"]),
-            mode=Mode(shown["mode"]),
-            limit_tokens=shown["limit"][0],
-            limit_nano_usd=shown["limit"][1],
-            spent=Amount(*shown["spent"]),
-            held=Amount(*shown["held"]),
-            granted=Amount(*shown["granted"]),
-            window_start=None if start is None else datetime.fromisoformat(start),
-            frozen=shown["frozen"],
-            queued=shown["queued"],
-            warn_at=[read_ratio(ratio, "warn_at") for ratio in shown["warn_at"]],
-            backpressure=self._settings.backpressure
-            if steps is None
-            else [BackpressureStep(read_ratio(ratio, "backpressure ratio"), delay) for ratio, delay in steps],
-        )
+        return decide(views_of(views, self._settings.backpressure), ask, least, patient=patient)
 
 
 def _hold_number(hold_id: str) -> int:

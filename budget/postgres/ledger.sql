@@ -1,5 +1,9 @@
 -- name: hold
 select * from ledger_hold($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15);
+-- name: hold_many
+select * from ledger_hold_many($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12);
+-- name: settle_many
+select * from ledger_settle_many($1, $2, $3, $4, $5, $6, $7, $8);
 -- name: start_attempt
 select * from ledger_start_attempt($1, $2, $3, $4, $5);
 -- name: settle

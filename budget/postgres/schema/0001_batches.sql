@@ -113,7 +113,8 @@ begin
            array_agg(m.held_tokens - m.moved_tokens + r.sum_tokens - r.tokens order by r.pos)::bigint[],
            array_agg(m.held_nano - m.moved_nano + r.sum_nano - r.nano order by r.pos)::bigint[],
            case when r.ord = r.grp then jsonb_agg(r.policy || jsonb_build_object(
-               'spent', jsonb_build_array(m.spent_tokens, m.spent_nano), 'granted', jsonb_build_array(m.granted_tokens, m.granted_nano),
+               'spent', jsonb_build_array(m.spent_tokens, m.spent_nano),
+               'held', jsonb_build_array(m.held_tokens - m.moved_tokens, m.held_nano - m.moved_nano), 'granted', jsonb_build_array(m.granted_tokens, m.granted_nano),
                'window_start', nullif(m.window_start, '-infinity'), 'queued', false) order by r.pos) end
     from running r
     join moved m on m.scope_id = r.scope_id and m.window_start = r.start

@@ -198,6 +198,7 @@ create table approval_waiters (
     primary key (approval_id, key)
 );
 create index approval_waiters_task on approval_waiters (tenant, task_id) where left_at is null;
+create index approval_waiters_key on approval_waiters (tenant, key);
 
 create table decisions (
     tenant       text not null,

@@ -1,0 +1,57 @@
+"""Rows of the statement `requests` as values."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import asyncpg
+
+from budget.approvals import ApprovalRequest, ApprovalState, Choice, Identity, PastDecision, Waiter
+from budget.decisions import Amount
+from budget.policies import ApprovalRules
+from budget.scopes import Scope
+
+
+def request_of(row: asyncpg.Record) -> ApprovalRequest:
+    """One request."""
+    asked, given, spent, held, granted = (
+        Amount(row[f"{name}_tokens"], row[f"{name}_nano"]) for name in ("asked", "given", "spent", "held", "granted")
+    )
+    return ApprovalRequest(
+        approval_id=row["approval_id"],
+        scope=Scope.parse(row["scope"]),
+        window_start=row["window_start"],
+        state=ApprovalState(row["state"]),
+        rules=ApprovalRules.parse(row["rules"]),
+        asked=asked,
+        given=given,
+        created_at=row["created_at"],
+        deadline=row["deadline"],
+        decided_at=row["decided_at"],
+        limit_tokens=row["limit_tokens"],
+        limit_nano_usd=row["limit_nano"],
+        spent=spent,
+        held=held,
+        granted=granted,
+        current=row["current"],
+        waiters=tuple(_waiter(shown) for shown in row["waiters"]),
+        decisions=tuple(_decision(shown) for shown in row["decisions"]),
+    )
+
+
+def _waiter(shown: Mapping[str, Any]) -> Waiter:
+    return Waiter(**{**shown, "ask": Amount(*shown["ask"]), "since": datetime.fromisoformat(shown["since"])})
+
+
+def _decision(shown: Mapping[str, Any]) -> PastDecision:
+    until = shown["until"]
+    return PastDecision(
+        decision_id=shown["decision_id"],
+        choice=Choice(shown["choice"]),
+        approver=shown["approver"],
+        identity=Identity(shown["identity"]),
+        amount=Amount(*shown["amount"]),
+        until=None if until is None else datetime.fromisoformat(until),
+        note=shown["note"],
+        at=datetime.fromisoformat(shown["at"]),
+    )

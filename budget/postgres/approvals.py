@@ -1,0 +1,318 @@
+"""Approval requests, their decisions and the grants that follow: each verb is one transaction."""
+
+import uuid
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime
+from functools import partial
+
+from budget.approvals import (
+    FITS,
+    Actor,
+    ApprovalPage,
+    ApprovalRequest,
+    ApprovalState,
+    Choice,
+    Decided,
+    DecisionRequest,
+    Identity,
+    Outcome,
+    Ticket,
+    expire,
+    judge,
+)
+from budget.decisions import Amount
+from budget.errors import DecisionConflict, InvalidRequest, NotFound
+from budget.holds import HoldState
+from budget.postgres.approval_rows import request_of
+from budget.postgres.connection import Connection, Pool, connected, retrying, row
+from budget.postgres.outbox import put
+from budget.postgres.queries import load
+from budget.postgres.settings import LedgerSettings
+from budget.scopes import Path, Scope
+
+_SQL = load("budget.postgres", "approvals.sql")
+DECIDED = "approval_decided"
+"""The signal that wakes a waiting workflow, with `approval_id` and `state`."""
+SWEEPER = Actor("sweeper", (), Identity.SWEEPER)
+# Answers that the same key gets again. After an approval that left it short, or a withdrawal, it may ask anew.
+STICKY = (ApprovalState.PENDING, ApprovalState.DENIED, ApprovalState.EXPIRED)
+
+
+class Approvals:
+    """Approval requests of all tenants."""
+
+    def __init__(
+        self,
+        pool: Pool,
+        settings: LedgerSettings,
+        *,
+        trust_temporal_identity: bool = False,
+        now: datetime | None = None,
+    ) -> None:
+        """Args:
+        pool: from `budget.postgres.create_pool`.
+        settings: defaults by kind, approval rules included.
+        trust_temporal_identity: whether self-asserted names satisfy rules that need identity.
+        now: stands for the server's clock; for tests of deadlines and windows.
+        """
+        self._pool = pool
+        self._settings = settings
+        self._trust = trust_temporal_identity
+        self.now = now
+
+    async def request(
+        self,
+        tenant: str,
+        *,
+        key: str,
+        scope: Scope,
+        path: Path,
+        ask: Amount,
+        agent_id: str = "",
+        submitter: str | None = None,
+        workflow_id: str | None = None,
+    ) -> Ticket:
+        """Joins the pending request of a short scope, or opens one; the same key gets the same ticket again.
+
+        A key whose request was denied or expired gets that answer for good; after an approval that left it short it
+        joins anew.
+
+        Args:
+            tenant: whose ledger.
+            key: the hold key that the gate answered with `ask`.
+            scope: the scope that is short.
+            path: the scopes of the ask.
+            ask: what the gate was asked for.
+            agent_id: of the task on the path, to show.
+            submitter: who submitted that task, for rules that bar him from deciding.
+            workflow_id: whom to wake; `None` for a caller that polls.
+
+        Raises:
+            InvalidRequest: the scope is not on the path.
+            NotFound: the key has never asked.
+        """
+        if scope not in path.scopes:
+            raise InvalidRequest(
+                f"scope {str(scope)!r} is not on the path {path.texts()!r}: name the one that is short"
+            )
+        defaults = self._settings.defaults_json
+        rules = self._settings.defaults[scope.kind].approval.to_json()
+
+        async def step() -> Ticket:
+            async with self._transaction() as own:
+                state = await own.fetchval(_SQL["hold_state"], tenant, key)
+                if state is None:
+                    raise NotFound(f"key {key[:80]!r} has never asked: ask the gate first")
+                if state != HoldState.NONE:
+                    return Ticket("", FITS, None)
+                lock = row(await own.fetchrow(_SQL["lock_scope"], tenant, str(scope.kind), scope.id, self.now))
+                latest = await own.fetchrow(_SQL["latest"], tenant, key, lock["scope_id"])
+                if latest is not None and latest["state"] in STICKY:
+                    return Ticket(*latest)
+                # A savepoint: an ask that turns out to fit leaves nothing behind.
+                joining = own.transaction()
+                await joining.start()
+                approval_id: str = await own.fetchval(
+                    _SQL["join"], str(uuid.uuid4()), tenant, lock["scope_id"], defaults, rules, key, path.task_id(),
+                    agent_id, submitter, ask.tokens, ask.nano_usd, lock["now"], workflow_id,
+                )  # fmt: skip
+                request = await self._locked(own, tenant, approval_id)
+                if request.missing(ask) == Amount():
+                    await joining.rollback()
+                    return Ticket("", FITS, None)
+                await joining.commit()
+                await self._restate(own, request, lock["now"])
+                return Ticket(approval_id, request.state, request.deadline)
+
+        return await retrying(step)
+
+    async def record_decision(
+        self,
+        tenant: str,
+        approval_id: str,
+        decision_id: str,
+        decision: Choice,
+        actor: Actor,
+        *,
+        grant_tokens: int | None = None,
+        grant_nano_usd: int | None = None,
+        until: datetime | None = None,
+        note: str | None = None,
+    ) -> Decided:
+        """Decides a request: the decision, its grant and the wake-ups of everybody who waits are one transaction.
+
+        The same decision again, by its id, gets the same answer and changes nothing.
+
+        Raises:
+            InvalidRequest, NotFound
+            DecisionRefused: the rules of the request forbid it.
+            DecisionConflict: the decision id stands for another decision.
+        """
+        wanted = DecisionRequest(approval_id, decision_id, decision, grant_tokens, grant_nano_usd, until, note)
+        return await retrying(partial(self._decide, tenant, wanted, actor))
+
+    async def expire_due(self, limit: int = 100) -> int:
+        """Ends requests whose deadline has passed and those that are moot; returns how many.
+
+        Any number of processes may call it.
+        """
+        async with connected(self._pool, None) as own:
+            pending = await own.fetch(_SQL["pending"], limit, self.now)
+            found = [(group, await self._read(own, group["tenant"], group["ids"])) for group in pending]
+        due = [
+            (group["tenant"], request)
+            for group, requests in found
+            for request in requests
+            if request.ends(group["now"])
+        ]
+        return sum([await retrying(partial(self._end, tenant, request.approval_id)) for tenant, request in due])
+
+    async def withdraw(self, tenant: str, key: str) -> None:
+        """A key stops waiting; a request for which nobody waits any more is withdrawn."""
+        async with connected(self._pool, None) as own:
+            waiting = await own.fetch(_SQL["waiting"], tenant, key)
+        for approval_id in (found["approval_id"] for found in waiting):
+            await retrying(partial(self._leave, tenant, approval_id, key))
+
+    async def get(self, tenant: str, approval_id: str) -> ApprovalRequest:
+        """One request; raises `NotFound`."""
+        async with connected(self._pool, None) as own:
+            found = await self._read(own, tenant, [approval_id])
+        if not found:
+            raise _unknown(approval_id)
+        return found[0]
+
+    async def list(
+        self, tenant: str, state: ApprovalState | None = None, limit: int = 50, cursor: str | None = None
+    ) -> ApprovalPage:
+        """Requests, newest first.
+
+        Args:
+            tenant: whose requests.
+            state: only requests in this state.
+            limit: at most this many.
+            cursor: where the last page ended.
+        """
+        async with connected(self._pool, None) as own:
+            found = await self._read(own, tenant, None, state=state, before=cursor, limit=limit)
+        return ApprovalPage(tuple(found), found[-1].approval_id if len(found) == limit else None)
+
+    async def _decide(self, tenant: str, wanted: DecisionRequest, actor: Actor) -> Decided:
+        digest = wanted.digest(actor.name)
+        async with self._transaction() as own:
+            lock = await own.fetchrow(_SQL["lock_request"], tenant, wanted.approval_id, self.now)
+            if lock is None:
+                raise _unknown(wanted.approval_id)
+            known = await own.fetchrow(_SQL["find_decision"], tenant, wanted.decision_id)
+            if known is not None:
+                if known["digest"] != digest:
+                    raise _other_decision(wanted.decision_id)
+                return Decided(ApprovalState(known["answer"]["state"]), known["answer"]["decisions_needed"])
+            request = await self._locked(own, tenant, wanted.approval_id)
+            outcome = judge(request, wanted, actor, lock["now"], trust_temporal_identity=self._trust)
+            await self._record(own, tenant, wanted, actor, outcome, lock["now"])
+            if outcome.state is ApprovalState.PENDING:
+                await own.execute(_SQL["tell"], wanted.approval_id, lock["now"])
+            else:
+                await self._close(own, request, outcome, lock["now"], wanted.decision_id, actor)
+            return Decided(outcome.state, outcome.decisions_needed)
+
+    async def _end(self, tenant: str, approval_id: str) -> int:
+        async with self._transaction() as own:
+            # Whoever holds the lock is about to end it, or will leave it to the next sweep.
+            lock = await own.fetchrow(_SQL["try_lock_request"], tenant, approval_id, self.now)
+            if lock is None:
+                return 0
+            request = await self._locked(own, tenant, approval_id)
+            if not request.ends(lock["now"]):
+                return 0
+            if request.moot:
+                await self._close(own, request, Outcome(ApprovalState.WITHDRAWN), lock["now"])
+                return 1
+            outcome = expire(request)
+            choice = Choice.APPROVE if outcome.state is ApprovalState.APPROVED else Choice.DENY
+            decision = DecisionRequest(approval_id, str(uuid.uuid4()), choice)
+            await self._record(own, tenant, decision, SWEEPER, outcome, lock["now"])
+            await self._close(own, request, outcome, lock["now"], decision.decision_id, SWEEPER)
+            return 1
+
+    async def _leave(self, tenant: str, approval_id: str, key: str) -> None:
+        async with self._transaction() as own:
+            lock = row(await own.fetchrow(_SQL["lock_request"], tenant, approval_id, self.now))
+            request = await self._locked(own, tenant, approval_id)
+            if request.state is not ApprovalState.PENDING:
+                return
+            await own.execute(_SQL["leave"], approval_id, key, lock["now"])
+            request = await self._locked(own, tenant, approval_id)
+            if request.waiters:
+                await self._restate(own, request, lock["now"])
+            else:
+                await self._close(own, request, Outcome(ApprovalState.WITHDRAWN), lock["now"])
+
+    async def _record(
+        self, own: Connection, tenant: str, wanted: DecisionRequest, actor: Actor, outcome: Outcome, now: datetime
+    ) -> None:
+        answer = {"state": outcome.state, "decisions_needed": outcome.decisions_needed}
+        recorded = await own.fetchval(
+            _SQL["insert_decision"], tenant, wanted.decision_id, wanted.approval_id, wanted.digest(actor.name),
+            wanted.choice, actor.name, actor.identity, outcome.amount.tokens, outcome.amount.nano_usd, wanted.until,
+            wanted.note, now, answer,
+        )  # fmt: skip
+        if recorded is None:
+            raise _other_decision(wanted.decision_id)
+
+    async def _close(
+        self,
+        own: Connection,
+        request: ApprovalRequest,
+        outcome: Outcome,
+        now: datetime,
+        decision_id: str | None = None,
+        actor: Actor | None = None,
+    ) -> None:
+        """Ends a request, wakes everybody who waits for it, and grants; the grant comes last because it locks a balance."""
+        grant, approval_id = outcome.grant, request.approval_id
+        gone = await own.fetch(_SQL["close"], approval_id, outcome.state, grant.tokens, grant.nano_usd, now)
+        told = FITS if outcome.state is ApprovalState.WITHDRAWN else outcome.state
+        for waiter in gone:
+            await put(own, waiter["workflow_id"], DECIDED, {"approval_id": approval_id, "state": told}, now)
+        await own.execute(_SQL["tell"], approval_id, now)
+        if actor is not None and grant != Amount():
+            await own.execute(
+                _SQL["grant"], approval_id, grant.tokens, grant.nano_usd, outcome.until, decision_id, actor.name, now
+            )
+
+    async def _restate(self, own: Connection, request: ApprovalRequest, now: datetime) -> None:
+        await own.execute(_SQL["ask"], request.approval_id, request.shortage.tokens, request.shortage.nano_usd)
+        await own.execute(_SQL["tell"], request.approval_id, now)
+
+    async def _locked(self, own: Connection, tenant: str, approval_id: str) -> ApprovalRequest:
+        return (await self._read(own, tenant, [approval_id]))[0]
+
+    async def _read(
+        self,
+        own: Connection,
+        tenant: str,
+        ids: Sequence[str] | None,
+        *,
+        state: ApprovalState | None = None,
+        before: str | None = None,
+        limit: int | None = None,
+    ) -> Sequence[ApprovalRequest]:
+        defaults = self._settings.defaults_json
+        rows = await own.fetch(_SQL["requests"], tenant, ids, state, before, limit, defaults, self.now)
+        return [request_of(found) for found in rows]
+
+    @asynccontextmanager
+    async def _transaction(self) -> AsyncIterator[Connection]:
+        async with connected(self._pool, None) as own, own.transaction():
+            yield own
+
+
+def _unknown(approval_id: str) -> NotFound:
+    return NotFound(f"approval request {approval_id[:80]!r} does not exist for this tenant: list the pending ones")
+
+
+def _other_decision(decision_id: str) -> DecisionConflict:
+    return DecisionConflict(f"decision id {decision_id!r} stands for another decision: use a new id for a new decision")

@@ -1,0 +1,123 @@
+-- Everything about the approvals of one scope happens under the lock of its row in scopes, one after the other.
+-- Order of locks: hold, scope, balances.
+
+-- name: hold_state
+-- The share lock keeps the key from being released before its waiter is on record.
+select state from holds where tenant = $1 and key = $2 for share;
+
+-- name: lock_scope
+select scope_id, coalesce($4, clock_timestamp()) as now from scopes
+where tenant = $1 and kind = $2 and id = $3 for no key update;
+
+-- name: lock_request
+select a.tenant, coalesce($3, clock_timestamp()) as now from approvals a join scopes s on s.scope_id = a.scope_id
+where a.approval_id = $2 and a.tenant = $1 for no key update of s;
+
+-- name: try_lock_request
+select a.tenant, coalesce($3, clock_timestamp()) as now from approvals a join scopes s on s.scope_id = a.scope_id
+where a.approval_id = $2 and a.tenant = $1 for no key update of s skip locked;
+
+-- name: latest
+-- The last request of a scope ($3) that a key waited for to its end, or waits for.
+select a.approval_id, a.state, a.deadline from approval_waiters w join approvals a on a.approval_id = w.approval_id
+where w.tenant = $1 and w.key = $2 and a.scope_id = $3 and w.left_at is not distinct from a.decided_at
+order by a.created_at desc limit 1;
+
+-- name: join
+-- Joins the pending request of a scope in its current window, or opens one ($1) under the stored rules, else those of $5.
+with budget as (
+    select p.scope_id, ledger_window_start(p.win, p.zone, $12) as window_start, coalesce(s.approval, $5) as rules
+    from ledger_policies(array[$3::bigint], $7, $4) p left join policies s on s.scope_id = p.scope_id and s.task = ''
+), opened as (
+    insert into approvals (approval_id, tenant, scope_id, window_start, state, asked_tokens, asked_nano, rules, created_at, deadline)
+    select $1, $2, b.scope_id, b.window_start, 'pending', 0, 0, b.rules, $12, $12 + (b.rules ->> 'deadline_s')::int * interval '1 second'
+    from budget b on conflict (scope_id, window_start) where state = 'pending' do nothing returning approval_id
+), request as (
+    select approval_id from opened union all
+    select a.approval_id from approvals a join budget b on b.scope_id = a.scope_id and b.window_start = a.window_start
+    where a.state = 'pending'
+)
+insert into approval_waiters (approval_id, tenant, key, task_id, agent_id, submitter, workflow_id, tokens, nano, since)
+select r.approval_id, $2, $6, $7, $8, $9, $13, $10, $11, $12 from request r
+on conflict (approval_id, key) do update set left_at = null, since = excluded.since, workflow_id = excluded.workflow_id
+returning approval_id;
+
+-- name: requests
+-- Requests as a person judges them, newest first.
+-- $1 tenant, $2 ids or null, $3 state or null, $4 older than this id or null, $5 at most, $6 defaults, $7 now.
+select a.approval_id, s.kind || ':' || s.id as scope, nullif(a.window_start, '-infinity') as window_start, a.state, a.rules,
+       a.asked_tokens, a.asked_nano, a.granted_tokens as given_tokens, a.granted_nano as given_nano,
+       a.created_at, a.deadline, a.decided_at, w.limit_tokens, w.limit_nano,
+       coalesce(b.spent_tokens, 0) as spent_tokens, coalesce(b.spent_nano, 0) as spent_nano,
+       coalesce(b.held_tokens, 0) as held_tokens, coalesce(b.held_nano, 0) as held_nano,
+       coalesce(b.granted_tokens, 0) - o.tokens as granted_tokens, coalesce(b.granted_nano, 0) - o.nano as granted_nano,
+       coalesce(w.current, false) as current, coalesce(w.waiters, '[]') as waiters, d.decisions
+from approvals a
+join scopes s on s.scope_id = a.scope_id
+cross join lateral (select coalesce($7, clock_timestamp()) as at) n
+left join balances b on b.scope_id = a.scope_id and b.window_start = a.window_start
+cross join lateral (
+    select coalesce(sum(g.tokens), 0)::bigint as tokens, coalesce(sum(g.nano), 0)::bigint as nano from grants g
+    where g.scope_id = a.scope_id and g.window_start = a.window_start and g.ended_at is null and g.until <= n.at) o
+cross join lateral (
+    select min(p.limit_tokens) filter (where p.mode <> 'soft') as limit_tokens,
+           min(p.limit_nano) filter (where p.mode <> 'soft') as limit_nano,
+           bool_or(ledger_window_start(p.win, p.zone, n.at) = a.window_start) as current,
+           jsonb_agg(jsonb_build_object('key', x.key, 'task_id', x.task_id, 'agent_id', x.agent_id, 'submitter', x.submitter,
+                                        'ask', jsonb_build_array(x.tokens, x.nano), 'since', x.since) order by x.since, x.key) as waiters
+    from approval_waiters x
+    join holds h on h.tenant = x.tenant and h.key = x.key
+    cross join lateral ledger_policies(array[a.scope_id], x.task_id, $6) p
+    where x.approval_id = a.approval_id and x.left_at is not distinct from a.decided_at
+      and (a.decided_at is not null or h.state = 'none')) w
+cross join lateral (
+    select coalesce(jsonb_agg(jsonb_build_object(
+               'decision_id', x.decision_id, 'choice', x.decision, 'approver', x.approver, 'identity', x.identity,
+               'amount', jsonb_build_array(x.grant_tokens, x.grant_nano), 'until', x.until, 'note', x.note, 'at', x.at)
+               order by x.at), '[]') as decisions
+    from decisions x where x.approval_id = a.approval_id) d
+where a.tenant = $1 and ($2::text[] is null or a.approval_id = any ($2)) and ($3::text is null or a.state = $3)
+  and ($4::text is null or (a.created_at, a.approval_id) < (select c.created_at, c.approval_id from approvals c where c.approval_id = $4))
+order by a.created_at desc, a.approval_id desc limit $5;
+
+-- name: pending
+-- The requests that end first.
+select tenant, array_agg(approval_id) as ids, coalesce($2, clock_timestamp()) as now
+from (select tenant, approval_id from approvals where state = 'pending' order by deadline limit $1) p group by tenant;
+
+-- name: find_decision
+select digest, answer from decisions where tenant = $1 and decision_id = $2;
+
+-- name: insert_decision
+-- Returns nothing if the id stands for a decision on another scope, which no lock of ours keeps away.
+insert into decisions (tenant, decision_id, approval_id, digest, decision, approver, identity, grant_tokens, grant_nano, until,
+                       note, at, answer)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) on conflict do nothing returning decision_id;
+
+-- name: ask
+update approvals set asked_tokens = $2, asked_nano = $3 where approval_id = $1;
+
+-- name: leave
+update approval_waiters set left_at = $3 where approval_id = $1 and key = $2 and left_at is null;
+
+-- name: waiting
+select w.approval_id from approval_waiters w join approvals a on a.approval_id = w.approval_id
+where w.tenant = $1 and w.key = $2 and w.left_at is null and a.state = 'pending' order by w.approval_id;
+
+-- name: close
+with closed as (
+    update approvals set state = $2, granted_tokens = $3, granted_nano = $4, decided_at = $5 where approval_id = $1
+), gone as (
+    update approval_waiters set left_at = $5 where approval_id = $1 and left_at is null returning workflow_id
+)
+select distinct workflow_id from gone where workflow_id is not null;
+
+-- name: grant
+select ledger_grant(a.scope_id, a.window_start, $2, $3, $4, a.approval_id, $5, $6, $7) from approvals a where a.approval_id = $1;
+
+-- name: tell
+insert into events (at, tenant, kind, scope, window_start, data)
+select $2, a.tenant, 'approval', s.kind || ':' || s.id, a.window_start, jsonb_build_object(
+    'approval_id', a.approval_id, 'state', a.state, 'asked', jsonb_build_array(a.asked_tokens, a.asked_nano),
+    'granted', jsonb_build_array(a.granted_tokens, a.granted_nano), 'deadline', a.deadline)
+from approvals a join scopes s on s.scope_id = a.scope_id where a.approval_id = $1;

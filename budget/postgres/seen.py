@@ -1,0 +1,34 @@
+"""What SQL saw at the gate, as values that rules understand."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from budget.decisions import Amount, ScopeView
+from budget.policies import BackpressureStep, Mode, read_ratio
+from budget.scopes import Scope
+
+
+def views_of(shown: Sequence[Mapping[str, Any]], backpressure: Sequence[BackpressureStep]) -> list[ScopeView]:
+    """Reads the JSON of `ledger_views`; scopes without steps of their own get `backpressure`."""
+    return [_view(scope, backpressure) for scope in shown]
+
+
+def _view(shown: Mapping[str, Any], backpressure: Sequence[BackpressureStep]) -> ScopeView:
+    steps, start = shown["backpressure"], shown["window_start"]
+    if steps is not None:
+        backpressure = [BackpressureStep(read_ratio(ratio, "backpressure ratio"), delay) for ratio, delay in steps]
+    return ScopeView(
+        scope=Scope.parse(shown["scope"]),
+        mode=Mode(shown["mode"]),
+        limit_tokens=shown["limit"][0],
+        limit_nano_usd=shown["limit"][1],
+        spent=Amount(*shown["spent"]),
+        held=Amount(*shown["held"]),
+        granted=Amount(*shown["granted"]),
+        window_start=None if start is None else datetime.fromisoformat(start),
+        frozen=shown["frozen"],
+        queued=shown["queued"],
+        warn_at=[read_ratio(ratio, "warn_at") for ratio in shown["warn_at"]],
+        backpressure=backpressure,
+    )

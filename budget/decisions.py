@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from enum import IntEnum, StrEnum
-from fractions import Fraction
+from enum import StrEnum
 
 from budget.policies import DEFAULT_BACKPRESSURE, DEFAULT_WARN_AT, BackpressureStep, Mode
 from budget.scopes import Scope
@@ -30,8 +29,7 @@ class Verdict(StrEnum):
         return self in (Verdict.ALLOW, Verdict.WARN)
 
 
-class _Severity(IntEnum):
-    allow, warn, wait, ask, refuse = range(5)
+_SEVERITY = {verdict: severity for severity, verdict in enumerate(Verdict)}
 
 
 class Pressure(StrEnum):
@@ -56,6 +54,9 @@ class Amount:
 
     def __sub__(self, other: "Amount") -> "Amount":
         return Amount(self.tokens - other.tokens, self.nano_usd - other.nano_usd)
+
+
+_NOTHING = Amount()
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +131,7 @@ def decide(views: Sequence[ScopeView], ask: Amount, least: Amount | None = None,
     least = least or ask
     amount = admitted(views, ask, least)
     scopes = tuple(_judge(view, amount or ask, amount or least, patient) for view in views)
-    verdict = max((scope.verdict for scope in scopes), key=lambda v: _Severity[v.value])
+    verdict = max((scope.verdict for scope in scopes), key=_SEVERITY.__getitem__)
     ratios = [scope.ratio for scope in scopes]
     return Decision(
         verdict=verdict,
@@ -195,9 +196,11 @@ def _tokens_for(nano: int, ask: Amount, least: Amount) -> int:
 
 
 def _headroom(view: ScopeView) -> tuple[int | None, int | None]:
-    taken = view.spent + view.held - view.granted
-    tokens = None if view.limit_tokens is None else view.limit_tokens - taken.tokens
-    nano = None if view.limit_nano_usd is None else view.limit_nano_usd - taken.nano_usd
+    tokens, nano = view.limit_tokens, view.limit_nano_usd
+    if tokens is not None:
+        tokens += view.granted.tokens - view.spent.tokens - view.held.tokens
+    if nano is not None:
+        nano += view.granted.nano_usd - view.spent.nano_usd - view.held.nano_usd
     return tokens, nano
 
 
@@ -210,7 +213,7 @@ def _has_capacity(view: ScopeView) -> bool:
 
 def _fits(view: ScopeView, ask: Amount, *, beside_holds: bool) -> bool:
     tokens, nano = _headroom(view)
-    freed = Amount() if beside_holds else view.held
+    freed = _NOTHING if beside_holds else view.held
     return (
         _has_capacity(view)
         and (tokens is None or ask.tokens <= tokens + freed.tokens)
@@ -218,33 +221,44 @@ def _fits(view: ScopeView, ask: Amount, *, beside_holds: bool) -> bool:
     )
 
 
-def _ratio(view: ScopeView, ask: Amount) -> Fraction | None:
+def _shares(view: ScopeView, ask: Amount) -> list[tuple[int, int]] | None:
+    """Taken and capacity, for tokens and for money where they are limited; None if nothing can fit."""
     if not _has_capacity(view):
         return None
-    taken = view.spent + view.held + ask
-    ratio = Fraction(0)
+    shares = []
     if view.limit_tokens is not None:
-        ratio = max(ratio, Fraction(taken.tokens, view.limit_tokens + view.granted.tokens))
+        taken = view.spent.tokens + view.held.tokens + ask.tokens
+        shares.append((taken, view.limit_tokens + view.granted.tokens))
     if view.limit_nano_usd is not None:
-        ratio = max(ratio, Fraction(taken.nano_usd, view.limit_nano_usd + view.granted.nano_usd))
-    return ratio
+        taken = view.spent.nano_usd + view.held.nano_usd + ask.nano_usd
+        shares.append((taken, view.limit_nano_usd + view.granted.nano_usd))
+    return shares
+
+
+def _reaches(shares: list[tuple[int, int]] | None, threshold: Decimal) -> bool:
+    """Whether the ratio is at least `threshold`, in whole numbers: no rounding decides about money."""
+    if shares is None:
+        return True
+    over, under = threshold.as_integer_ratio()
+    return any(taken * under >= over * capacity for taken, capacity in shares)
 
 
 def _delay(view: ScopeView, ask: Amount) -> int:
-    ratio = _ratio(view, ask)
-    reached = [step.delay_ms for step in view.backpressure if ratio is None or ratio >= Fraction(step.ratio)]
-    return max(reached, default=0)
+    shares = _shares(view, ask)
+    return next((step.delay_ms for step in reversed(view.backpressure) if _reaches(shares, step.ratio)), 0)
 
 
 def _judge(view: ScopeView, ask: Amount, least: Amount, patient: bool) -> ScopeDecision:
-    ratio = _ratio(view, ask)
-    verdict, reason = _verdict(view, least, ratio, patient)
+    shares = _shares(view, ask)
+    verdict, reason = _verdict(view, least, shares, patient)
     tokens, nano = _headroom(view)
-    shown = None if ratio is None else float(ratio)
-    return ScopeDecision(view.scope, verdict, shown, tokens, nano, view.window_start, reason)
+    ratio = None if shares is None else max((taken / capacity for taken, capacity in shares), default=0.0)
+    return ScopeDecision(view.scope, verdict, ratio, tokens, nano, view.window_start, reason)
 
 
-def _verdict(view: ScopeView, least: Amount, ratio: Fraction | None, patient: bool) -> tuple[Verdict, str]:
+def _verdict(
+    view: ScopeView, least: Amount, shares: list[tuple[int, int]] | None, patient: bool
+) -> tuple[Verdict, str]:
     if view.frozen:
         return Verdict.REFUSE, "frozen"
     if view.limit_tokens is None and view.limit_nano_usd is None:
@@ -253,7 +267,7 @@ def _verdict(view: ScopeView, least: Amount, ratio: Fraction | None, patient: bo
     if view.mode is Mode.SOFT and not fits:
         return Verdict.WARN, "over_limit"
     if fits and not view.queued:
-        warned = ratio is not None and any(ratio >= Fraction(threshold) for threshold in view.warn_at)
+        warned = any(_reaches(shares, threshold) for threshold in view.warn_at)
         return (Verdict.WARN, "warning") if warned else (Verdict.ALLOW, "fits")
     if patient and _fits(view, least, beside_holds=False):
         return Verdict.WAIT, "open_holds" if not fits else "queued"

@@ -6,25 +6,29 @@ from collections.abc import Awaitable, Callable, Mapping
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 
+from gateway.problems import not_ready
+
 CHECK_TIMEOUT_S = 2.0
 
 Check = Callable[[], Awaitable[object]]
+"""Returns if a part answers, raises if it does not."""
 
 
 def health_router(checks: Mapping[str, Check]) -> APIRouter:
-    """Routes of both, with the checks of `/readyz` by name."""
+    """Routes of both, with the checks of `/readyz` by the name of what they look at."""
     router = APIRouter(tags=["health"])
 
     @router.get("/healthz")
     async def healthz() -> dict[str, str]:
+        """Always 200: the process is alive."""
         return {"status": "alive"}
 
     @router.get("/readyz")
     async def readyz() -> JSONResponse:
-        results = await asyncio.gather(*(_answers(check) for check in checks.values()))
-        ready = all(results)
-        states = {name: "ok" if ok else "away" for name, ok in zip(checks, results, strict=True)}
-        return JSONResponse({"status": "ready" if ready else "away", "checks": states}, 200 if ready else 503)
+        """200 if everything answers, else 503 naming what does not."""
+        answers = await asyncio.gather(*(_answers(check) for check in checks.values()))
+        missing = [name for name, answered in zip(checks, answers, strict=True) if not answered]
+        return not_ready(missing).response() if missing else JSONResponse({"status": "ready", "checks": [*checks]})
 
     return router
 

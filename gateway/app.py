@@ -1,0 +1,51 @@
+"""The HTTP API, put together."""
+
+from collections.abc import Mapping
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+
+from gateway import approvals, budgets, holds, keys, tasks
+from gateway.health import Check, health_router
+from gateway.layers import Authentication, Boundary, Intake
+from gateway.problems import from_http, from_validation
+from gateway.services import Services
+
+
+def create_app(services: Services, checks: Mapping[str, Check]) -> FastAPI:
+    """The application.
+
+    Args:
+        services: what endpoints work with.
+        checks: what `/readyz` looks at, by name.
+    """
+    app = FastAPI(
+        title="Purser",
+        version="1",
+        summary="Budgets for multi-agent LLM work.",
+        docs_url=None,  # both pages load their scripts from elsewhere
+        redoc_url=None,
+        middleware=[
+            Middleware(Boundary, metrics=services.metrics),
+            Middleware(Authentication, keys=services.keys),
+            Middleware(Intake),
+        ],
+        exception_handlers={RequestValidationError: _invalid, HTTPException: _refused},
+    )
+    app.state.services = services
+    for module in (holds, budgets, tasks, approvals, keys):
+        app.include_router(module.router)
+    app.include_router(health_router(checks))
+    return app
+
+
+async def _invalid(_: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    return from_validation(error).response()
+
+
+async def _refused(_: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return from_http(error).response()

@@ -1,0 +1,53 @@
+"""`/v1/budgets`: what every scope may spend and has spent."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+
+from budget.policies import PolicyPatch, read_ratio
+from budget.scopes import Kind, Scope
+from gateway.auth import BudgetSetter, Reader, check_tenant
+from gateway.pages import Cursor, Page, PageSize
+from gateway.roles import Principal
+from gateway.schemas import BudgetBody
+from gateway.services import Use
+
+router = APIRouter(prefix="/v1/budgets", tags=["budgets"])
+
+
+@router.get("")
+async def list_budgets(
+    caller: Reader,
+    use: Use,
+    over: Annotated[str | None, Query(description="Least ratio, for example 0.95.")] = None,
+    kind: Annotated[Kind | None, Query()] = None,
+    cursor: Cursor = None,
+    limit: PageSize = 100,
+) -> Page:
+    """Scopes that were used or have a policy, in the order in which they came up."""
+    least = None if over is None else read_ratio(over, "over")
+    after = int(cursor or 0)
+    views, following = await use.policies.budgets(caller.tenant, over=least, kind=kind, after=after, limit=limit)
+    return Page(items=[view.to_json() for view in views], cursor=None if following is None else str(following))
+
+
+@router.get("/{scope:path}")
+async def show(scope: str, caller: Reader, use: Use) -> dict[str, Any]:
+    """One budget in its current window. A scope that nobody used shows its default policy and zeros."""
+    return (await use.policies.budget(caller.tenant, _scope(scope, caller))).to_json()
+
+
+@router.put("/{scope:path}")
+async def change(scope: str, body: BudgetBody, caller: BudgetSetter, use: Use) -> dict[str, Any]:
+    """Stores fields of a scope's policy; the next hold follows it, live ones finish. Answers with the budget."""
+    chosen = _scope(scope, caller)
+    given = body.model_dump(exclude_unset=True)
+    clear = [name for name, value in given.items() if value is None]
+    await use.policies.set(caller.tenant, chosen, PolicyPatch.parse(given), clear=clear, by=caller.name)
+    return (await use.policies.budget(caller.tenant, chosen)).to_json()
+
+
+def _scope(text: str, caller: Principal) -> Scope:
+    scope = Scope.parse(text)
+    check_tenant(caller, scope)
+    return scope

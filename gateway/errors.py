@@ -1,0 +1,59 @@
+"""What can go wrong between a caller and the parts behind the API.
+
+GatewayError
+├── Unauthenticated       no key, or one that is unknown or revoked
+├── Forbidden             the key's role or tenant does not reach this far
+├── MoneyNeeded           a path limits money and the request tells neither money nor a model
+├── UnknownKey            no key of this tenant has this id
+├── KeyNameTaken          a live key has this name
+├── TaskEnded             the task has ended, so it cannot be steered any more
+├── BodyRefused           the body is too large, or no JSON
+└── TemporalUnavailable   Temporal does not answer
+"""
+
+
+class GatewayError(Exception):
+    """Root of every error that this package raises on purpose."""
+
+
+class Unauthenticated(GatewayError):
+    """No key, or one that is unknown or revoked. Never says which."""
+
+
+class Forbidden(GatewayError):
+    """The key's role or tenant does not reach this far."""
+
+
+class MoneyNeeded(GatewayError):
+    """A path limits money and the request tells neither money nor a model."""
+
+    def __init__(self, scope: str, limit: int) -> None:
+        super().__init__(f"scope {scope!r} limits money: send nano_usd, or the model to price the call by")
+        self.scope = scope
+        self.limit = limit
+        """Nano-dollars."""
+
+
+class UnknownKey(GatewayError):
+    """No key of this tenant has this id."""
+
+
+class KeyNameTaken(GatewayError):
+    """A live key has this name."""
+
+
+class TaskEnded(GatewayError):
+    """The task has ended, so it cannot be steered any more."""
+
+
+class BodyRefused(GatewayError):
+    """The body is too large, or no JSON."""
+
+    def __init__(self, message: str, *, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+        """413 or 415."""
+
+
+class TemporalUnavailable(GatewayError):
+    """Temporal does not answer; what was asked is stored or can be asked again."""

@@ -1,0 +1,31 @@
+"""`/v1/keys`: bearer keys of the caller's tenant. A secret is shown once, when it is made."""
+
+from fastapi import APIRouter
+
+from gateway.auth import KeyManager
+from gateway.pages import Page
+from gateway.schemas import KeyBody
+from gateway.services import Use
+from gateway.views import KeyView, NewKeyView
+
+router = APIRouter(prefix="/v1/keys", tags=["keys"])
+
+
+@router.post("", status_code=201)
+async def create(body: KeyBody, caller: KeyManager, use: Use) -> NewKeyView:
+    """Makes a key; `key` holds its secret, which nobody can read again."""
+    made = await use.keys.create(caller.tenant, body.name, body.role, by=caller.name)
+    return NewKeyView(**KeyView.of(made.key).model_dump(), key=made.secret)
+
+
+@router.get("")
+async def list_keys(caller: KeyManager, use: Use) -> Page:
+    """All keys, revoked ones included, oldest first."""
+    keys = await use.keys.list(caller.tenant)
+    return Page(items=[KeyView.of(key).model_dump(mode="json") for key in keys], cursor=None)
+
+
+@router.delete("/{key_id}")
+async def revoke(key_id: str, caller: KeyManager, use: Use) -> KeyView:
+    """Ends a key at once. Ending it again changes nothing."""
+    return KeyView.of(await use.keys.revoke(caller.tenant, key_id, by=caller.name))

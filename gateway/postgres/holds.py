@@ -1,0 +1,68 @@
+"""Holds as a caller may look at them; every change goes through the ledger."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from budget.decisions import Amount
+from budget.errors import NotFound
+from budget.holds import HoldState
+from budget.postgres.connection import Pool, reaching_ledger
+from budget.postgres.queries import load
+from budget.scopes import Path
+
+_SQL = load("gateway.postgres", "holds.sql")
+
+
+@dataclass(frozen=True, slots=True)
+class StoredHold:
+    """A hold that was admitted, open or ended."""
+
+    hold_id: str
+    key: str
+    path: Path
+    task_id: str
+    """Of the task on its path, or empty."""
+    model: str | None
+    state: HoldState
+    amount: Amount
+    """Set aside now."""
+    charged: Amount
+    attempts: int
+    expires_at: datetime | None
+    created_at: datetime
+    ended_at: datetime | None
+
+
+class Holds:
+    """The holds of all tenants, to read."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def get(self, tenant: str, hold_id: str) -> StoredHold:
+        """Raises `NotFound` for an id that no admitted hold of this tenant has."""
+        number = int(hold_id) if hold_id.isascii() and hold_id.isdigit() and len(hold_id) <= 18 else 0
+        with reaching_ledger():
+            found = await self._pool.fetchrow(_SQL["get"], tenant, number)
+        if found is None:
+            raise NotFound(f"hold {hold_id[:80]!r} does not exist: use the hold_id of an admitted ask")
+        return StoredHold(
+            hold_id=found["hold_id"],
+            key=found["key"],
+            path=Path.parse(found["path"]),
+            task_id=found["task"],
+            model=found["model"],
+            state=HoldState(found["state"]),
+            amount=Amount(found["tokens"], found["nano"]),
+            charged=Amount(found["charged_tokens"], found["charged_nano"]),
+            attempts=found["attempts"],
+            expires_at=found["expires_at"],
+            created_at=found["created_at"],
+            ended_at=found["ended_at"],
+        )
+
+    async def asking_for(self, tenant: str, key: str) -> timedelta:
+        """How long ago a key came for the first time."""
+        with reaching_ledger():
+            age: timedelta | None = await self._pool.fetchval(_SQL["asking_for"], tenant, key)
+        return age or timedelta()

@@ -1,0 +1,183 @@
+"""Errors as the caller sees them: RFC 9457 problems, one place for the whole API.
+
+A verdict is never a problem. `detail` names the offender, `remedy` says what to do; neither repeats a body or a secret.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from http import HTTPStatus
+from typing import Any
+
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from activities.errors import InvalidTask, TaskConflict, TaskNotFound
+from budget import errors as budget
+from gateway import errors as gateway
+
+MEDIA_TYPE = "application/problem+json"
+RETRY_AFTER_MS = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One answer that is no success. Fields that are `None` do not apply and are left out."""
+
+    type: str
+    """A name that never changes, for programs."""
+    title: str
+    status: int
+    detail: str
+    """What was wrong with this request."""
+    retryable: bool = False
+    """Whether the same request can succeed later."""
+    retry_after_ms: int | None = None
+    remedy: str | None = None
+    field: str | None = None
+    """The part of the request that is wrong."""
+    state: str | None = None
+    """Of the hold that has ended."""
+    reason: str | None = None
+    """Which approval rule forbids a decision."""
+    scope: str | None = None
+    limit: int | None = None
+    spent: int | None = None
+    held: int | None = None
+    requested: int | None = None
+
+    def response(self) -> JSONResponse:
+        """As `application/problem+json`."""
+        body = {name: value for name, value in asdict(self).items() if value is not None}
+        headers = {}
+        if self.retry_after_ms is not None:
+            headers["Retry-After"] = str(-(-self.retry_after_ms // 1_000))
+        if self.status == HTTPStatus.UNAUTHORIZED:
+            headers["WWW-Authenticate"] = "Bearer"
+        return JSONResponse(body, self.status, headers, media_type=MEDIA_TYPE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    slug: str
+    status: int
+    title: str
+    remedy: str
+    retry_after_ms: int | None = None
+
+
+_KINDS: Mapping[type[Exception], _Kind] = {
+    budget.InvalidRequest: _Kind("invalid-request", 422, "The request is not valid", "Correct what the detail names."),
+    budget.UnknownPrice: _Kind(
+        "unknown-price", 422, "The model has no price", "Send nano_usd, or add the model to the price file."
+    ),
+    budget.NotFound: _Kind("not-found", 404, "There is no such thing", "Check the id and the tenant of the key."),
+    budget.KeyReused: _Kind("key-reused", 409, "The key stands for another payload", "Use a new key for a new call."),
+    budget.Conflict: _Kind(
+        "conflict", 409, "The name stands for something else", "Repeat the first payload, or use a new id."
+    ),
+    budget.HoldClosed: _Kind("hold-closed", 409, "The hold has ended", "Hold again under another key."),
+    budget.LedgerUnavailable: _Kind(
+        "ledger-unavailable", 503, "The ledger is away", "Try again; nothing was admitted.", RETRY_AFTER_MS
+    ),
+    InvalidTask: _Kind("invalid-task", 422, "The task file is not valid", "Correct the places that the detail names."),
+    TaskConflict: _Kind("task-conflict", 409, "The task id stands for another task", "Use a new task_id."),
+    TaskNotFound: _Kind("not-found", 404, "There is no such task", "Check the id and the tenant of the key."),
+    gateway.Unauthenticated: _Kind(
+        "unauthenticated", 401, "A key is needed", "Send a live key as `Authorization: Bearer …`."
+    ),
+    gateway.Forbidden: _Kind("forbidden", 403, "The key does not reach this far", "Use a key with the right role."),
+    gateway.MoneyNeeded: _Kind("money-needed", 422, "The path limits money", "Send nano_usd or model."),
+    gateway.UnknownKey: _Kind("not-found", 404, "There is no such key", "GET /v1/keys lists the ids."),
+    gateway.KeyNameTaken: _Kind("key-name-taken", 409, "The name is taken", "Choose another, or revoke the key."),
+    gateway.TaskEnded: _Kind("task-ended", 409, "The task has ended", "Submit a new task."),
+    gateway.TemporalUnavailable: _Kind(
+        "temporal-unavailable", 503, "Temporal is away", "Send the same request again.", RETRY_AFTER_MS
+    ),
+}
+
+_DECISION_STATUS = {"closed": HTTPStatus.CONFLICT, "nothing_granted": HTTPStatus.UNPROCESSABLE_ENTITY}
+
+
+def problem_of(error: Exception) -> Problem | None:
+    """What an error that a package raised on purpose means to the caller; `None` for a fault of ours."""
+    match error:
+        case budget.DecisionRefused():
+            status = _DECISION_STATUS.get(error.reason, HTTPStatus.FORBIDDEN)
+            return _problem("decision-refused", status, "The decision is refused", str(error), reason=error.reason)
+        case gateway.BodyRefused():
+            return _problem("body-refused", error.status, "The body is refused", str(error))
+    kind = next((_KINDS[base] for base in type(error).__mro__ if base in _KINDS), None)
+    if kind is None:
+        return None
+    return _problem(
+        kind.slug,
+        kind.status,
+        kind.title,
+        str(error),
+        remedy=kind.remedy,
+        retryable=kind.retry_after_ms is not None,
+        retry_after_ms=kind.retry_after_ms,
+        state=getattr(error, "state", None),
+        scope=getattr(error, "scope", None),
+        limit=getattr(error, "limit", None),
+    )
+
+
+def fault() -> Problem:
+    """The answer to an error of ours. The log has its type and place; nobody else learns more."""
+    return _problem("internal", 500, "The gateway failed", "The request failed by a fault of ours.", retryable=True)
+
+
+def not_ready(missing: Iterable[str]) -> Problem:
+    """The answer of `/readyz` while something is away."""
+    return _problem(
+        "not-ready",
+        503,
+        "Not ready",
+        f"missing: {', '.join(missing)}",
+        remedy="`purser doctor` tells what to do about it.",
+        retryable=True,
+        retry_after_ms=RETRY_AFTER_MS,
+    )
+
+
+def from_validation(error: RequestValidationError) -> Problem:
+    """A body or parameter of the wrong shape. Values are not repeated: they may be text of a conversation."""
+    details = error.errors()
+    shown = "; ".join(f"{_place(detail['loc'])} {_complaint(detail)}" for detail in details[:8])
+    return _problem(
+        "invalid-request",
+        422,
+        "The request is not valid",
+        shown,
+        field=_place(details[0]["loc"]),
+        remedy="Correct the named fields; /openapi.json shows what each takes.",
+    )
+
+
+def from_http(error: HTTPException) -> Problem:
+    """What the router says: no such path, no such method, an unreadable body."""
+    phrase = HTTPStatus(error.status_code).phrase
+    return _problem(phrase.lower().replace(" ", "-"), error.status_code, phrase, str(error.detail))
+
+
+def _problem(slug: str, status: int, title: str, detail: str, **more: Any) -> Problem:
+    return Problem(type=f"urn:purser:{slug}", title=title, status=int(status), detail=detail, **more)
+
+
+def _place(location: tuple[str | int, ...]) -> str:
+    parts = location[1:] if len(location) > 1 and location[0] in ("body", "query", "path") else location
+    return ".".join(str(part)[:80] for part in parts)
+
+
+def _complaint(detail: Mapping[str, Any]) -> str:
+    match detail["type"]:
+        case "missing":
+            return "is missing: add it"
+        case "extra_forbidden":
+            return "is not known: remove it or correct its name"
+        case "json_invalid":
+            return "is where the body stops being JSON"
+    message = str(detail["msg"]).removeprefix("Value error, ")
+    return f"is not valid: {message[0].lower()}{message[1:]}"

@@ -1,0 +1,61 @@
+"""Who may do what: roles and the permissions they carry."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Role(StrEnum):
+    """What a key is for."""
+
+    AGENT = "agent"
+    """A backend that spends: holds and tasks."""
+    VIEWER = "viewer"
+    """A person or page that looks."""
+    APPROVER = "approver"
+    """A person who looks and decides."""
+    ADMIN = "admin"
+    """Everything, limits and keys included."""
+
+
+class Permission(StrEnum):
+    """What an endpoint asks of a key."""
+
+    SPEND = "spend"
+    """Hold and settle."""
+    RUN = "run"
+    """Submit, pause, resume and cancel tasks."""
+    READ_WORK = "read_work"
+    """Look at holds and tasks."""
+    READ = "read"
+    """Look at budgets and approvals."""
+    DECIDE = "decide"
+    """Decide approval requests; their rules still apply."""
+    SET_BUDGETS = "set_budgets"
+    MANAGE_KEYS = "manage_keys"
+
+
+_LOOK = frozenset({Permission.READ_WORK, Permission.READ})
+
+PERMISSIONS: Mapping[Role, frozenset[Permission]] = {
+    Role.AGENT: frozenset({Permission.SPEND, Permission.RUN, Permission.READ_WORK}),
+    Role.VIEWER: _LOOK,
+    Role.APPROVER: _LOOK | {Permission.DECIDE},
+    Role.ADMIN: frozenset(Permission),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Who is calling, as the key says."""
+
+    key_id: str
+    tenant: str
+    """Everything the caller sees or changes belongs to it."""
+    name: str
+    """The key's name: approver, submitter and author of changes."""
+    role: Role
+
+    def may(self, permission: Permission) -> bool:
+        """Whether the role carries `permission`."""
+        return permission in PERMISSIONS[self.role]

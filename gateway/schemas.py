@@ -1,0 +1,156 @@
+"""Request bodies. They are strict and closed: no field is guessed, converted or ignored."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from budget.approvals import MAX_NOTE, Choice
+from budget.holds import MAX_KEY, MAX_LEASE_MS
+from budget.policies import MAX_AMOUNT, Mode
+from budget.scopes import MAX_PATH
+from budget.windows import Window
+from gateway.roles import Role
+
+
+def _printable(value: str) -> str:
+    if not value.isprintable():
+        raise ValueError("use printable characters")
+    return value
+
+
+def _in_utc(value: datetime) -> datetime:
+    try:
+        return value.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("the time is out of range") from None
+
+
+def _text_only(value: object) -> object:
+    if not isinstance(value, str):
+        raise ValueError("write a time as text, for example 2026-11-20T18:00:00Z")
+    return value
+
+
+Positive = Annotated[int, Field(ge=1, le=MAX_AMOUNT)]
+Count = Annotated[int, Field(ge=0, le=MAX_AMOUNT)]
+Lease = Annotated[int, Field(ge=1, le=MAX_LEASE_MS)]
+Attempt = Annotated[int, Field(ge=1, le=1_000_000)]
+Time = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_text_only), AfterValidator(_in_utc)]
+Name = Annotated[str, Field(min_length=1, max_length=256), AfterValidator(_printable)]
+
+
+class Request(BaseModel):
+    """Base of all request bodies."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _storable(cls, value: Any) -> Any:
+        # Postgres stores neither, and says so only halfway through.
+        if not all(_is_storable(text) for text in _texts(value)):
+            raise ValueError("text may hold no NUL and no half of a surrogate pair")
+        return value
+
+
+class HoldRequestBody(Request):
+    """An ask for tokens and money on every scope of a path."""
+
+    key: Annotated[Name, Field(max_length=MAX_KEY)]
+    """Names the call. The same key with the same payload gets the same hold."""
+    path: Annotated[list[str], Field(min_length=1, max_length=MAX_PATH)]
+    """Scopes, outermost first: `tenant`, `user`, `session`, `task`, `agent`."""
+    tokens: Positive
+    """What the call may use: input + output."""
+    nano_usd: Count | None = None
+    """What it may cost; from the price of `model` if left out."""
+    model: Name | None = None
+    min_tokens: Positive | None = None
+    """The smallest hold that still makes sense; without it, all or nothing."""
+    lease_ms: Lease | None = None
+
+
+class AttemptBody(Request):
+    """The next request to a provider under a hold."""
+
+    attempt: Attempt
+
+
+class SettleBody(Request):
+    """What an attempt used."""
+
+    attempt: Attempt
+    usage: dict[str, Any]
+    """The provider's usage block as it came, the fields of `Usage`, or `{"total": n}`."""
+    nano_usd: Count | None = None
+    """What it cost; from the price of the hold's model if left out."""
+
+
+class ExtendBody(Request):
+    """More time, and through the gate more tokens and money."""
+
+    tokens: Count = 0
+    nano_usd: Count | None = None
+    lease_ms: Lease | None = None
+
+
+class BudgetBody(Request):
+    """Fields of a policy to store. A field that is left out stays as it is; `null` hands it back to the defaults."""
+
+    limit_tokens: Count | None = None
+    limit_nano_usd: Count | None = None
+    mode: Annotated[Mode, Field(strict=False)] | None = None
+    window: Annotated[Window, Field(strict=False)] | None = None
+    timezone: str | None = None
+    """IANA name."""
+    warn_at: list[Any] | None = None
+    """Ratios, for example `[0.8, 0.95]`."""
+    backpressure: list[Any] | None = None
+    """Steps `[ratio, delay_ms]`."""
+    approval: dict[str, Any] | None = None
+    """`roles`, `not_submitter`, `two_people_above_tokens`, `deadline_s`, `on_expiry`."""
+    frozen: bool | None = None
+    """A frozen scope admits nothing."""
+
+
+class DecisionBody(Request):
+    """A person's decision on an approval request."""
+
+    decision_id: Name
+    """Chosen by the caller; the same decision again changes nothing."""
+    decision: Annotated[Choice, Field(strict=False)]
+    grant_tokens: Positive | None = None
+    """What to grant; the shortage if left out."""
+    grant_nano_usd: Positive | None = None
+    until: Time | None = None
+    """When the grant ends."""
+    note: Annotated[str, Field(max_length=MAX_NOTE)] | None = None
+
+
+class KeyBody(Request):
+    """A key to make."""
+
+    name: str
+    """Whom it stands for; decisions made with it carry this name."""
+    role: Annotated[Role, Field(strict=False)]
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _texts(key)
+            yield from _texts(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item)
+
+
+def _is_storable(text: str) -> bool:
+    try:
+        return b"\0" not in text.encode()
+    except UnicodeEncodeError:
+        return False

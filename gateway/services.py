@@ -1,0 +1,47 @@
+"""The parts that endpoints work with, put together by `compose`."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Annotated
+
+from fastapi import Depends, Request
+from temporalio.client import Client
+
+from activities.postgres.tasks import Tasks
+from budget.postgres.approvals import Approvals
+from budget.postgres.ledger import Ledger
+from budget.postgres.policies import Policies
+from gateway.metrics import Metrics
+from gateway.postgres.holds import Holds
+from gateway.postgres.keys import Keys
+from gateway.pricing import Pricing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """Stores, clients and settings of one gateway."""
+
+    keys: Keys
+    ledger: Ledger
+    holds: Holds
+    policies: Policies
+    approvals: Approvals
+    tasks: Tasks
+    pricing: Pricing
+    temporal: Client
+    metrics: Metrics
+    wake: Callable[[], None]
+    """Tells the dispatcher that a transaction has left it something to send."""
+    allowed_api_bases: tuple[str, ...] = ()
+    """Addresses that a task may name as `api_base`."""
+    max_wait: timedelta = timedelta(minutes=10)
+    """Longest wait for open holds before the mode decides."""
+
+
+def _services(request: Request) -> Services:
+    services: Services = request.app.state.services
+    return services
+
+
+Use = Annotated[Services, Depends(_services)]

@@ -1,0 +1,19 @@
+"""Settings that a command cannot do without."""
+
+from compose.errors import SettingsError
+from compose.settings.model import Settings
+
+
+def required(settings: Settings, name: str) -> str:
+    """The value of a text setting.
+
+    Raises:
+        SettingsError: it is not set, and no running `up` provides it.
+    """
+    value: str | None = getattr(settings, name)
+    if value is None:
+        raise SettingsError(
+            f"{name} is not set, and nothing runs on {str(settings.data_dir)!r}",
+            remedy=f"Set PURSER_{name.upper()}, start `purser up`, or name its directory with --data DIR.",
+        )
+    return value

@@ -47,6 +47,7 @@ class Message(StrEnum):
     APPROVAL = "approval"
     DECIDE_APPROVAL = "decide_approval"
     APPROVAL_DECIDED = "approval_decided"
+    AGENT_REPORT = "agent_report"
     STATUS = "status"
     APPROVALS = "approvals"
 
@@ -80,7 +81,9 @@ class AgentStatus(StrEnum):
     """A dependency did not complete."""
 
 
-ENDED = frozenset({AgentStatus.COMPLETED, AgentStatus.REFUSED, AgentStatus.FAILED, AgentStatus.CANCELLED, AgentStatus.SKIPPED})
+ENDED = frozenset(
+    {AgentStatus.COMPLETED, AgentStatus.REFUSED, AgentStatus.FAILED, AgentStatus.CANCELLED, AgentStatus.SKIPPED}
+)
 
 
 @dataclass(frozen=True)
@@ -116,7 +119,11 @@ class TaskPlan:
     session_id: str
     agents: tuple[AgentPlan, ...]
     max_parallel: int
-    submitter: str = ""
+    """Agents that run at the same time."""
+    max_wait_s: int = 600
+    """Longest wait for open holds of others before the mode decides."""
+    turns_per_run: int = 200
+    """An agent continues as new at the latest after this many turns."""
 
 
 @dataclass(frozen=True)
@@ -126,11 +133,13 @@ class AgentRunInput:
     agent: AgentRef
     max_turns: int
     max_wait_s: int = 600
-    """Longest wait for open holds of others before the mode decides."""
+    """As in `TaskPlan`."""
     turn: int = 1
     paused: bool = False
     turns_per_run: int = 200
-    """Continues as new at a turn boundary at the latest after this many turns."""
+    """As in `TaskPlan`."""
+    session_id: str = ""
+    """Whose conversation is compressed."""
 
 
 @dataclass(frozen=True)
@@ -327,6 +336,8 @@ class AgentClosing:
     outcome: AgentOutcome
     key: str = ""
     """The key that may still be open; empty: none."""
+    compression_key: str = ""
+    """Likewise, of the last compression."""
 
 
 @dataclass(frozen=True)
@@ -398,6 +409,16 @@ class ApprovalDecided:
 
     approval_id: str
     state: str
+
+
+@dataclass(frozen=True)
+class AgentReport:
+    """An agent tells its task how it stands."""
+
+    agent_id: str
+    status: AgentStatus
+    ticket: ApprovalTicket | None = None
+    """The request that it waits for."""
 
 
 @dataclass(frozen=True)

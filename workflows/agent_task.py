@@ -1,0 +1,140 @@
+"""AgentTask: runs the graph of a stored task, each agent as a workflow of its own, and keeps the doors."""
+
+import asyncio
+
+from temporalio import workflow
+from temporalio.exceptions import ActivityError, ApplicationError
+
+from workflows import options
+from workflows.contract import (
+    ActivityName,
+    AgentReport,
+    AgentState,
+    AgentStatus,
+    ApprovalDecision,
+    ApprovalTicket,
+    DecisionInput,
+    DecisionResult,
+    Message,
+    StatusUpdate,
+    TaskClosing,
+    TaskOutcome,
+    TaskPlan,
+    TaskRef,
+    TaskState,
+    TaskStatus,
+    WorkflowName,
+)
+from workflows.decisions import malformed
+from workflows.graph import Graph
+from workflows.outcome import task_status
+from workflows.steps import perform, shielded, step
+
+
+@workflow.defn(name=WorkflowName.AGENT_TASK)
+class AgentTask:
+    """One task of one or many agents."""
+
+    @workflow.init
+    def __init__(self, task: TaskRef) -> None:
+        self._task = task
+        self._graph = Graph(task)
+        self._paused = False
+
+    @workflow.run
+    async def run(self, task: TaskRef) -> TaskOutcome:
+        """Ends with an outcome, or as cancelled; every agent is closed either way."""
+        telling = asyncio.create_task(self._tell_pauses())
+        try:
+            await self._work()
+        except asyncio.CancelledError:
+            workflow.logger.info("cancelled")
+        telling.cancel()
+        outcome = self._outcome()
+        await shielded(self._close(outcome))
+        if outcome.status is TaskStatus.CANCELLED:
+            raise asyncio.CancelledError
+        return outcome
+
+    @workflow.signal(name=Message.PAUSE)
+    def pause(self) -> None:
+        """Agents stop before their next hold."""
+        self._paused = True
+
+    @workflow.signal(name=Message.RESUME)
+    def resume(self) -> None:
+        """Agents go on."""
+        self._paused = False
+
+    @workflow.signal(name=Message.AGENT_REPORT)
+    def agent_report(self, report: AgentReport) -> None:
+        """An agent tells how it stands."""
+        self._graph.note(report)
+
+    @workflow.update(name=Message.DECIDE_APPROVAL)
+    async def decide_approval(self, decision: ApprovalDecision) -> DecisionResult:
+        """Decides an approval request; the caller learns what became of it."""
+        return await self._decide(decision)
+
+    @decide_approval.validator
+    def _check_decision(self, decision: ApprovalDecision) -> None:
+        if problem := malformed(decision):
+            raise ApplicationError(problem, type="InvalidDecision", non_retryable=True)
+
+    @workflow.signal(name=Message.APPROVAL)
+    async def approval(self, decision: ApprovalDecision) -> None:
+        """The same door for callers that need no answer; what it cannot use it ignores."""
+        if malformed(decision):
+            return
+        try:
+            await self._decide(decision)
+        except ActivityError:
+            workflow.logger.warning("a decision could not be recorded")
+
+    @workflow.query(name=Message.STATUS)
+    def status(self) -> TaskState:
+        """Where the task and its agents stand."""
+        agents = tuple(AgentState(agent_id, status) for agent_id, status in self._graph.statuses.items())
+        if self._paused:
+            status = TaskStatus.PAUSED
+        elif AgentStatus.WAITING_APPROVAL in self._graph.statuses.values():
+            status = TaskStatus.WAITING_APPROVAL
+        else:
+            status = TaskStatus.RUNNING
+        return TaskState(self._task.task_id, status, agents)
+
+    @workflow.query(name=Message.APPROVALS)
+    def approvals(self) -> tuple[ApprovalTicket, ...]:
+        """The requests that agents of this task wait for, each once."""
+        return tuple({ticket.approval_id: ticket for ticket in self._graph.tickets.values()}.values())
+
+    async def _work(self) -> None:
+        plan = await step(ActivityName.OPEN_TASK, self._task, TaskPlan, options.RECORD)
+        await self._graph.run(plan, paused=lambda: self._paused)
+
+    async def _decide(self, decision: ApprovalDecision) -> DecisionResult:
+        request = DecisionInput(self._task.tenant, decision)
+        return await perform(ActivityName.RECORD_DECISION, request, DecisionResult, options.RECORD)
+
+    async def _tell_pauses(self) -> None:
+        """Hands every pause and resume on to the agents and to the record."""
+        while True:
+            await workflow.wait_condition(lambda: self._paused)
+            await self._tell(Message.PAUSE, TaskStatus.PAUSED)
+            await workflow.wait_condition(lambda: not self._paused)
+            await self._tell(Message.RESUME, TaskStatus.RUNNING)
+
+    async def _tell(self, message: Message, status: TaskStatus) -> None:
+        update = StatusUpdate(self._task.tenant, self._task.task_id, status)
+        await self._graph.tell(message)
+        await perform(ActivityName.RECORD_STATUS, update, type(None), options.RECORD)
+
+    def _outcome(self) -> TaskOutcome:
+        agents = self._graph.outcomes
+        cancelled = workflow.cancellation_reason() is not None
+        return TaskOutcome(self._task.task_id, task_status(agents, cancelled=cancelled), agents)
+
+    async def _close(self, outcome: TaskOutcome) -> None:
+        closing = TaskClosing(self._task.tenant, outcome)
+        await perform(ActivityName.CLOSE_TASK, closing, type(None), options.RECORD)
+        await workflow.wait_condition(workflow.all_handlers_finished)

@@ -1,0 +1,129 @@
+"""The graph of a task: every agent starts when those it depends on have completed, a bounded number at a time."""
+
+import asyncio
+from collections.abc import Callable
+
+from temporalio import workflow
+from temporalio.exceptions import ApplicationError, ChildWorkflowError, is_cancelled_exception
+from temporalio.workflow import ParentClosePolicy
+
+from workflows import options
+from workflows.contract import (
+    ENDED,
+    ActivityName,
+    AgentClosing,
+    AgentOutcome,
+    AgentPlan,
+    AgentRef,
+    AgentReport,
+    AgentRunInput,
+    AgentStatus,
+    ApprovalTicket,
+    Message,
+    TaskPlan,
+    TaskRef,
+    WorkflowName,
+)
+from workflows.steps import noticing, perform, shielded
+
+Child = workflow.ChildWorkflowHandle[object, AgentOutcome]
+
+
+class Graph:
+    """The agents of one task and how they stand."""
+
+    def __init__(self, task: TaskRef) -> None:
+        self._task = task
+        self._children: dict[str, Child] = {}
+        self._outcomes: dict[str, AgentOutcome] = {}
+        self.statuses: dict[str, AgentStatus] = {}
+        """By agent, in the order of the task file."""
+        self.tickets: dict[str, ApprovalTicket] = {}
+        """Pending approval requests, by the agent that waits."""
+
+    @property
+    def outcomes(self) -> tuple[AgentOutcome, ...]:
+        """How agents ended, in the order of the task file."""
+        return tuple(self._outcomes[agent_id] for agent_id in self.statuses if agent_id in self._outcomes)
+
+    def note(self, report: AgentReport) -> None:
+        """Takes in how an agent stands."""
+        if self.statuses.get(report.agent_id, AgentStatus.SKIPPED) in ENDED:
+            return
+        self.statuses[report.agent_id] = report.status
+        self.tickets.pop(report.agent_id, None)
+        if report.ticket is not None:
+            self.tickets[report.agent_id] = report.ticket
+
+    async def tell(self, message: Message) -> None:
+        """Signals every running agent."""
+        for child in list(self._children.values()):
+            await self._signal(child, message)
+
+    async def run(self, plan: TaskPlan, paused: Callable[[], bool]) -> None:
+        """Runs all agents to their end; a cancel reaches each of them and is waited for."""
+        self.statuses = dict.fromkeys((agent.agent_id for agent in plan.agents), AgentStatus.WAITING)
+        slots = asyncio.Semaphore(plan.max_parallel)
+        agents = (self._agent(plan, agent, slots, paused) for agent in plan.agents)
+        # Collecting exceptions makes a cancelled gather wait for all of them.
+        for ended in await asyncio.gather(*map(asyncio.create_task, agents), return_exceptions=True):
+            if ended is not None:
+                raise ended
+
+    async def _agent(
+        self, plan: TaskPlan, agent: AgentPlan, slots: asyncio.Semaphore, paused: Callable[[], bool]
+    ) -> None:
+        try:
+            await noticing(workflow.wait_condition(lambda: self._outcomes.keys() >= set(agent.depends_on)))
+            if all(self._outcomes[other].status is AgentStatus.COMPLETED for other in agent.depends_on):
+                async with slots:
+                    outcome = await self._run(plan, agent, paused)
+            else:
+                outcome = await self._closed(agent, AgentStatus.SKIPPED, "dependency")
+        except asyncio.CancelledError:
+            outcome = await shielded(self._closed(agent, AgentStatus.CANCELLED, "cancelled"))
+        self._outcomes[agent.agent_id] = outcome
+        self.note(AgentReport(agent.agent_id, outcome.status))
+        self._children.pop(agent.agent_id, None)
+
+    async def _run(self, plan: TaskPlan, agent: AgentPlan, paused: Callable[[], bool]) -> AgentOutcome:
+        ref = AgentRef(self._task.tenant, self._task.task_id, agent.agent_id)
+        start = AgentRunInput(
+            ref,
+            agent.max_turns,
+            plan.max_wait_s,
+            paused=paused(),
+            turns_per_run=plan.turns_per_run,
+            session_id=plan.session_id,
+        )
+        try:
+            child: Child = await workflow.start_child_workflow(
+                WorkflowName.AGENT_RUN,
+                start,
+                id=f"task-{self._task.task_id}/{agent.agent_id}",
+                result_type=AgentOutcome,
+                # A terminated task still ends its agents in good order.
+                parent_close_policy=ParentClosePolicy.REQUEST_CANCEL,
+            )
+            self._children[agent.agent_id] = child
+            self.note(AgentReport(agent.agent_id, AgentStatus.RUNNING))
+            if paused() is not start.paused:
+                await self._signal(child, Message.PAUSE if paused() else Message.RESUME)
+            return await child
+        except ChildWorkflowError as error:
+            if is_cancelled_exception(error):
+                return AgentOutcome(agent.agent_id, AgentStatus.CANCELLED, reason="cancelled")
+            return await self._closed(agent, AgentStatus.FAILED, "workflow_ended")
+
+    async def _closed(self, agent: AgentPlan, status: AgentStatus, reason: str) -> AgentOutcome:
+        """Ends an agent that has no workflow to do it."""
+        ref = AgentRef(self._task.tenant, self._task.task_id, agent.agent_id)
+        outcome = AgentOutcome(agent.agent_id, status, reason=reason)
+        await perform(ActivityName.CLOSE_AGENT, AgentClosing(ref, outcome), type(None), options.RECORD)
+        return outcome
+
+    async def _signal(self, child: Child, message: Message) -> None:
+        try:
+            await child.signal(message)
+        except ApplicationError:
+            workflow.logger.debug("the agent has ended")

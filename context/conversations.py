@@ -1,0 +1,107 @@
+"""Conversations by reference: sequence numbers, roles and token counts, never text."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from context.messages import SYSTEM_ROLES, group
+
+
+@dataclass(frozen=True, slots=True)
+class MessageRef:
+    """A stored message, as planning sees it."""
+
+    seq: int
+    role: str
+    tokens: int
+    """By the counter of the model that the window is for."""
+    call_ids: tuple[str, ...] = ()
+    tool_call_id: str | None = None
+    pinned: bool = False
+
+    @property
+    def fixed(self) -> bool:
+        """Whether it stays verbatim in every window: pins and system messages."""
+        return self.pinned or self.role in SYSTEM_ROLES
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryRef:
+    """A stored summary, as planning sees it."""
+
+    version: int
+    first_seq: int
+    last_seq: int
+    """It covers every message of its thread from `first_seq` to `last_seq` that is not fixed."""
+    tokens: int
+    """Of the message that shows it."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Messages that no window and no summary separates."""
+
+    refs: tuple[MessageRef, ...]
+
+    @cached_property
+    def tokens(self) -> int:
+        """Of all its messages."""
+        return sum(ref.tokens for ref in self.refs)
+
+    @cached_property
+    def fixed(self) -> bool:
+        """Whether it stays verbatim, because one of its messages does."""
+        return any(ref.fixed for ref in self.refs)
+
+    @property
+    def seqs(self) -> tuple[int, ...]:
+        """Its messages."""
+        return tuple(ref.seq for ref in self.refs)
+
+    @property
+    def first_seq(self) -> int:
+        """Its first message."""
+        return self.refs[0].seq
+
+    @property
+    def last_seq(self) -> int:
+        """Its last message."""
+        return self.refs[-1].seq
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """One thread of a session and its latest summary.
+
+    Of what the summary covers, `messages` may tell as much or as little as it likes; all else must be there.
+    """
+
+    thread: str
+    messages: tuple[MessageRef, ...] = ()
+    """In sequence."""
+    summary: SummaryRef | None = None
+
+    @cached_property
+    def groups(self) -> tuple[Group, ...]:
+        """What the summary does not cover, in sequence."""
+        found = (Group(self.messages[span.start : span.stop]) for span in group(self.messages))
+        return tuple(one for one in found if one.fixed or not self._covers(one))
+
+    @cached_property
+    def tokens(self) -> int:
+        """Of the summary and of everything that it does not cover."""
+        return total(self.groups) + (self.summary.tokens if self.summary else 0)
+
+    @cached_property
+    def count(self) -> int:
+        """Messages that the summary does not cover."""
+        return sum(len(one.refs) for one in self.groups)
+
+    def _covers(self, one: Group) -> bool:
+        summary = self.summary
+        return summary is not None and summary.first_seq <= one.first_seq and one.last_seq <= summary.last_seq
+
+
+def total(groups: Iterable[Group]) -> int:
+    """Tokens of all messages."""
+    return sum(one.tokens for one in groups)

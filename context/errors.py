@@ -1,0 +1,46 @@
+"""What can go wrong with a context.
+
+ContextError
+├── InvalidMessage      a message is malformed; nothing was stored
+├── InvalidSettings     a context setting is out of range
+├── OriginReused        an append came back under its origin with other messages
+├── MessageNotFound     no such message in this session
+└── WindowTooSmall      what must be in the window does not fit it
+"""
+
+from collections.abc import Mapping
+
+
+class ContextError(Exception):
+    """Root of every error that this package raises on purpose. Messages never repeat conversation text."""
+
+
+class InvalidMessage(ContextError, ValueError):
+    """A message is malformed. The text names its index, the field and the remedy; nothing was stored."""
+
+
+class InvalidSettings(ContextError, ValueError):
+    """A context setting is out of range."""
+
+
+class OriginReused(ContextError):
+    """The origin of an append stands for other messages already."""
+
+
+class MessageNotFound(ContextError):
+    """No such message in this session of this tenant."""
+
+
+class WindowTooSmall(ContextError):
+    """What must be in the window exceeds its budget, even with everything else left out."""
+
+    def __init__(self, parts: Mapping[str, int], *, budget: int) -> None:
+        named = ", ".join(f"{name} {tokens}" for name, tokens in parts.items() if tokens)
+        super().__init__(
+            f"a context budget of {budget} tokens is too small for what must be in the window (tokens: {named}): "
+            "shorten the largest of these, raise the budget, or use a model with a larger window"
+        )
+        self.parts = dict(parts)
+        """Tokens of each part that must be there."""
+        self.budget = budget
+        """Tokens that were available for them."""

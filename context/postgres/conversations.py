@@ -1,0 +1,180 @@
+"""Conversations in Postgres: append-only, addressed by session and sequence number."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import asyncpg
+
+from budget.postgres.connection import Connection, Pool, connected
+from budget.postgres.queries import load
+from context.conversations import Conversation, MessageRef, SummaryRef
+from context.errors import MessageNotFound, OriginReused
+from context.messages import Message, StoredMessage
+from context.postgres.counts import USUAL_MODELS, count_messages, encoding_of
+from context.postgres.summaries import Summaries
+from context.summaries import Summary
+
+_SQL = load("context.postgres", "conversations.sql")
+END = 2**53 - 1
+"""Beyond every sequence number."""
+
+
+class Conversations:
+    """Messages of all tenants. Sequence numbers count from 1 along a session, whatever the thread."""
+
+    def __init__(self, pool: Pool) -> None:
+        """Args:
+        pool: from `budget.postgres.connection.create_pool`.
+        """
+        self._pool = pool
+        self._summaries = Summaries(pool)
+
+    async def append(
+        self,
+        tenant: str,
+        session_id: str,
+        messages: Sequence[Message],
+        *,
+        origin: str,
+        thread: str = "",
+        model: str | None = None,
+        connection: Connection | None = None,
+    ) -> list[int]:
+        """Adds messages to the end of a session, all or none; creates the session with its first.
+
+        Locks the session's row until the transaction ends: append before whatever of the ledger shares it.
+
+        Args:
+            tenant, session_id: which session.
+            messages: in order.
+            origin: names this append in the session; the same again returns the same numbers and adds nothing.
+            thread: empty for the session's own conversation, else `{task_id}/{agent_id}`.
+            model: also counted for this one; a usual model of each vocabulary is anyway.
+            connection: joins its transaction.
+
+        Returns:
+            The sequence numbers of the messages.
+
+        Raises:
+            OriginReused: the origin stands for other messages.
+        """
+        if not messages:
+            return []
+        counts = await count_messages(messages, [*USUAL_MODELS, *([model] if model else [])])
+        about = [_about(message, tokens) for message, tokens in zip(messages, counts, strict=True)]
+        arguments = (tenant, session_id, thread, origin, about, [message.to_dict() for message in messages])
+        async with connected(self._pool, connection) as own:
+            stored = await own.fetch(_SQL["append"], *arguments) or await own.fetch(_SQL["append"], *arguments)
+        if [row["digest"] for row in stored] != [item["digest"] for item in about]:
+            raise OriginReused(f"origin {origin[:200]!r} stands for other messages of this session: use a new origin")
+        return [row["seq"] for row in stored]
+
+    async def last_seq(self, tenant: str, session_id: str) -> int:
+        """Number of the newest message; 0 for a session that has none."""
+        async with connected(self._pool, None) as own:
+            return await own.fetchval(_SQL["last_seq"], tenant, session_id) or 0
+
+    async def read(self, tenant: str, session_id: str, seqs: Collection[int]) -> dict[int, StoredMessage]:
+        """Messages by sequence number, in order.
+
+        Raises:
+            MessageNotFound: the session lacks one of them.
+        """
+        async with connected(self._pool, None) as own:
+            found = {row["seq"]: _stored(row) for row in await own.fetch(_SQL["read"], tenant, session_id, list(seqs))}
+        if missing := sorted(set(seqs) - set(found)):
+            raise MessageNotFound(
+                f"session {session_id!r} has no message {missing[0]}: check tenant, session and number"
+            )
+        return found
+
+    async def read_thread(
+        self, tenant: str, session_id: str, thread: str = "", *, first: int = 1, last: int = END
+    ) -> list[StoredMessage]:
+        """Messages of one thread in sequence, from `first` to `last`."""
+        async with connected(self._pool, None) as own:
+            rows = await own.fetch(_SQL["read_thread"], tenant, session_id, thread, first, last)
+        return [_stored(row) for row in rows]
+
+    async def conversation(
+        self,
+        tenant: str,
+        session_id: str,
+        thread: str = "",
+        *,
+        model: str,
+        upto: int = END,
+        without: Collection[int] = (),
+    ) -> Conversation:
+        """A thread by reference, with its latest summary; reads no text unless something was never counted for `model`.
+
+        Args:
+            tenant, session_id, thread: which conversation.
+            model: whose counter applies.
+            upto: the last message to tell of.
+            without: messages that are shown elsewhere, such as the task's input.
+        """
+        summary = await self._summaries.latest(tenant, session_id, thread, model=model)
+        span = (summary.first_seq, summary.last_seq) if summary else (None, None)
+        arguments = (tenant, session_id, thread, encoding_of(model), upto)
+        async with connected(self._pool, None) as own:
+            rows = await own.fetch(_SQL["refs"], *arguments, *span)
+            if summary and any(_is_pinned_call(row, summary.last_seq) for row in rows):
+                # The other messages of its group stay verbatim with it: look at the whole thread.
+                rows = await own.fetch(_SQL["refs"], *arguments, None, None)
+        counts = await self._counted(tenant, session_id, rows, model)
+        refs = tuple(_ref(row, counts[row["seq"]]) for row in rows if row["seq"] not in without)
+        return Conversation(thread, refs, _summary_ref(summary, model) if summary else None)
+
+    async def tokens(self, tenant: str, session_id: str, seqs: Collection[int], *, model: str) -> dict[int, int]:
+        """Counts of single messages by sequence number.
+
+        Raises:
+            MessageNotFound: the session lacks one of them.
+        """
+        async with connected(self._pool, None) as own:
+            rows = await own.fetch(_SQL["counts"], tenant, session_id, list(seqs), encoding_of(model))
+        return await self._counted(tenant, session_id, rows, model)
+
+    async def _counted(
+        self, tenant: str, session_id: str, rows: Sequence[asyncpg.Record], model: str
+    ) -> dict[int, int]:
+        """Counts by sequence number; what this encoding never counted is counted now, and remembered."""
+        known = {row["seq"]: row["tokens"] for row in rows if row["tokens"] is not None}
+        unknown = [row["seq"] for row in rows if row["tokens"] is None]
+        if not unknown:
+            return known
+        stored = await self.read(tenant, session_id, unknown)
+        encoding = encoding_of(model)
+        counts = await count_messages([stored[seq].message for seq in unknown], [model])
+        added = {seq: count[encoding] for seq, count in zip(unknown, counts, strict=True)}
+        async with connected(self._pool, None) as own:
+            await own.execute(_SQL["add_counts"], tenant, session_id, encoding, list(added), list(added.values()))
+        return known | added
+
+
+def _about(message: Message, tokens: Mapping[str, int]) -> dict[str, Any]:
+    return {
+        "role": message.role,
+        "call_ids": message.call_ids,
+        "tool_call_id": message.tool_call_id,
+        "pinned": message.pinned,
+        "digest": message.digest,
+        "tokens": tokens,
+    }
+
+
+def _stored(row: asyncpg.Record) -> StoredMessage:
+    return StoredMessage(row["seq"], row["thread"], Message.parse(row["body"], row["seq"]), row["tokens"])
+
+
+def _ref(row: asyncpg.Record, tokens: int) -> MessageRef:
+    return MessageRef(row["seq"], row["role"], tokens, tuple(row["call_ids"]), row["tool_call_id"], row["pinned"])
+
+
+def _summary_ref(summary: Summary, model: str) -> SummaryRef:
+    return SummaryRef(summary.version, summary.first_seq, summary.last_seq, summary.tokens[encoding_of(model)])
+
+
+def _is_pinned_call(row: asyncpg.Record, watermark: int) -> bool:
+    return row["seq"] <= watermark and row["pinned"] and bool(row["call_ids"] or row["tool_call_id"])

@@ -1,0 +1,95 @@
+"""Summaries in Postgres: versions that only grow, and who writes the next one."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import timedelta
+
+import asyncpg
+
+from budget.postgres.connection import Connection, Pool, connected
+from budget.postgres.queries import load
+from context.postgres.counts import USUAL_MODELS, count_messages, encoding_of
+from context.summaries import Method, Summary
+
+_SQL = load("context.postgres", "summaries.sql")
+
+
+class Summaries:
+    """Summary versions of all tenants."""
+
+    def __init__(self, pool: Pool) -> None:
+        """Args:
+        pool: from `budget.postgres.connection.create_pool`.
+        """
+        self._pool = pool
+
+    async def latest(self, tenant: str, session_id: str, thread: str = "", *, model: str) -> Summary | None:
+        """The newest version, counted for `model`."""
+        async with connected(self._pool, None) as own:
+            row = await own.fetchrow(_SQL["latest"], tenant, session_id, thread)
+        if row is None:
+            return None
+        found, encoding = _summary(row), encoding_of(model)
+        if encoding in found.tokens:
+            return found
+        [counts] = await count_messages([found.message], [model])
+        async with connected(self._pool, None) as own:
+            await own.execute(_SQL["add_counts"], tenant, session_id, thread, found.version, counts)
+        return replace(found, tokens={**found.tokens, **counts})
+
+    async def by_key(self, tenant: str, session_id: str, key: str) -> Summary | None:
+        """The version that this compression stored, if it did."""
+        async with connected(self._pool, None) as own:
+            row = await own.fetchrow(_SQL["by_key"], tenant, session_id, key)
+        return None if row is None else _summary(row)
+
+    async def texts(self, tenant: str, session_id: str, versions: Mapping[str, int]) -> dict[str, str]:
+        """Texts by thread, of the given versions by thread: what `render` takes for `WindowPlan.versions`."""
+        async with connected(self._pool, None) as own:
+            rows = await own.fetch(_SQL["texts"], tenant, session_id, list(versions), list(versions.values()))
+        return {row["thread"]: row["text"] for row in rows}
+
+    async def store(
+        self, tenant: str, session_id: str, thread: str, summary: Summary, connection: Connection | None = None
+    ) -> bool:
+        """Adds a version, if it follows the last one and covers all that the last one covers and more.
+
+        Returns:
+            Whether it was added; otherwise another one stands there and nothing was written.
+        """
+        [counts] = await count_messages([summary.message], USUAL_MODELS)
+        arguments = (
+            tenant, session_id, thread, summary.version, summary.first_seq, summary.last_seq, summary.text, counts,
+            summary.tokens_before, summary.tokens_after, summary.method, summary.model, summary.source_digest,
+            summary.key, summary.hold_id,
+        )  # fmt: skip
+        async with connected(self._pool, connection) as own:
+            return await own.fetchval(_SQL["store"], *arguments) is not None
+
+    async def claim(self, tenant: str, session_id: str, thread: str, key: str, lease_s: int) -> bool:
+        """Makes this compression the only one of its thread for some seconds; again for the same key renews it."""
+        async with connected(self._pool, None) as own:
+            lease = timedelta(seconds=lease_s)
+            return await own.fetchval(_SQL["claim"], tenant, session_id, thread, key, lease) is not None
+
+    async def unclaim(self, tenant: str, session_id: str, thread: str, key: str) -> None:
+        """Lets others compress the thread, unless another key has taken over."""
+        async with connected(self._pool, None) as own:
+            await own.execute(_SQL["unclaim"], tenant, session_id, thread, key)
+
+
+def _summary(row: asyncpg.Record) -> Summary:
+    return Summary(
+        version=row["version"],
+        first_seq=row["first_seq"],
+        last_seq=row["last_seq"],
+        text=row["text"],
+        method=Method(row["method"]),
+        key=row["key"],
+        tokens_before=row["tokens_before"],
+        tokens_after=row["tokens_after"],
+        source_digest=row["source_digest"],
+        model=row["model"],
+        hold_id=row["hold_id"],
+        tokens=row["tokens"],
+    )

@@ -1,0 +1,38 @@
+-- name: latest
+select * from summaries where tenant = $1 and session_id = $2 and thread = $3 order by version desc limit 1;
+
+-- name: by_key
+select * from summaries where tenant = $1 and session_id = $2 and key = $3;
+
+-- name: texts
+select thread, text from summaries
+join unnest($3::text[], $4::integer[]) as wanted (thread, version) using (thread, version)
+where tenant = $1 and session_id = $2;
+
+-- name: store
+-- Compare-and-set: writes nothing unless the last version is the one before and its range lies inside the new one.
+insert into summaries (tenant, session_id, thread, version, first_seq, last_seq, text, tokens, tokens_before,
+                       tokens_after, method, model, source_digest, key, hold_id)
+select $1, $2, $3, $4::integer, $5::bigint, $6::bigint, $7, $8, $9, $10, $11, $12, $13, $14, $15
+where $4::integer = 1 + coalesce((
+    select max(version) from summaries where tenant = $1 and session_id = $2 and thread = $3), 0)
+  and not exists (
+    select from summaries where tenant = $1 and session_id = $2 and thread = $3 and version = $4::integer - 1
+    and (first_seq < $5::bigint or last_seq >= $6::bigint))
+on conflict do nothing
+returning version;
+
+-- name: add_counts
+update summaries set tokens = tokens || $5::jsonb
+where tenant = $1 and session_id = $2 and thread = $3 and version = $4;
+
+-- name: claim
+-- A compression that is tried again keeps its claim; another one gets it only when it has lapsed.
+insert into compressions (tenant, session_id, thread, key, expires_at)
+values ($1, $2, $3, $4, clock_timestamp() + $5::interval)
+on conflict (tenant, session_id, thread) do update set key = excluded.key, expires_at = excluded.expires_at
+where compressions.key = excluded.key or compressions.expires_at < clock_timestamp()
+returning true;
+
+-- name: unclaim
+delete from compressions where tenant = $1 and session_id = $2 and thread = $3 and key = $4;

@@ -1,0 +1,96 @@
+"""Which part of a conversation a compression covers, and how long its summary may be."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from context.conversations import Conversation, Group, total
+from context.settings import ContextSettings, share
+
+LEAST_SUMMARY = 100
+"""Tokens below which a summary says too little."""
+SHRINK = 4
+"""A summary grows by at most a quarter of what it newly covers."""
+LEAST_GAIN = 10
+"""A compression frees at least a tenth of what its conversation takes, or it is not worth what it loses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """What the next version of a summary covers."""
+
+    first_seq: int
+    last_seq: int
+    seqs: tuple[int, ...]
+    """Messages that it newly covers; those of the range that stay verbatim are not among them."""
+    tokens_before: int
+    """Of the last version and of these messages."""
+    most_tokens: int
+    """Of the message that shows the new version, at most."""
+
+    @property
+    def freed(self) -> int:
+        """Tokens that a window gains, at least."""
+        return self.tokens_before - self.most_tokens
+
+
+def choose_range(conversation: Conversation, settings: ContextSettings, budget: int) -> Range | None:
+    """Everything since the last summary up to the recents, in whole groups; primers stay out.
+
+    Recents give way, oldest first, where the conversation would otherwise miss its target. The last group never does:
+    its calls may still wait for results.
+
+    Args:
+        conversation: the thread to compress.
+        settings: primers, recents and target.
+        budget: context budget that the target is a share of.
+
+    Returns:
+        The range, or `None` where covering it would not gain enough.
+    """
+    groups, last = conversation.groups, len(conversation.groups) - 1
+    first = primers(conversation, settings.primers_count)
+    end = max(first, min(last, len(groups) - leading(groups[::-1], settings.recents_count)))
+    old, target = conversation.summary.tokens if conversation.summary else 0, share(budget, settings.target_ratio)
+    new = total(_coverable(groups[first:end]))
+    kept = total(groups) - new
+    while end < last and kept + _most_tokens(old, new, target - kept) > target:
+        more = total(_coverable(groups[end : end + 1]))
+        end, new, kept = end + 1, new + more, kept - more
+    covered = _coverable(groups[first:end])
+    if not covered:
+        return None
+    found = Range(
+        first_seq=conversation.summary.first_seq if conversation.summary else covered[0].first_seq,
+        last_seq=covered[-1].last_seq,
+        seqs=tuple(seq for group in covered for seq in group.seqs),
+        tokens_before=old + new,
+        most_tokens=_most_tokens(old, new, target - kept),
+    )
+    return found if found.freed * LEAST_GAIN >= conversation.tokens else None
+
+
+def leading(groups: Sequence[Group], messages: int) -> int:
+    """How many groups it takes to hold the first so many messages."""
+    held = 0
+    for count, group in enumerate(groups):
+        if held >= messages:
+            return count
+        held += len(group.refs)
+    return len(groups)
+
+
+def primers(conversation: Conversation, primers_count: int) -> int:
+    """How many groups stand before everything that a summary covers or may cover."""
+    if conversation.summary is None:
+        return leading(conversation.groups, primers_count)
+    watermark = conversation.summary.last_seq
+    return sum(group.first_seq <= watermark for group in conversation.groups)
+
+
+def _coverable(groups: Sequence[Group]) -> list[Group]:
+    return [group for group in groups if not group.fixed]
+
+
+def _most_tokens(old: int, new: int, room: int) -> int:
+    """The length that the target leaves for a summary, but never more than its content deserves."""
+    return max(LEAST_SUMMARY, min(old + new // SHRINK, room))

@@ -1,0 +1,85 @@
+"""How much of a window history may fill, and when it is compressed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Self
+
+from context.errors import InvalidSettings
+
+
+@dataclass(frozen=True, slots=True)
+class ContextSettings:
+    """Settings of one agent's context; the names are those of a task file where it has them."""
+
+    context_window_tokens: int = 128_000
+    """Window of a model that is in no table."""
+    output_token_reserve: int = 4_096
+    """Tokens of a window kept for the reply."""
+    system_token_reserve: int = 2_000
+    """Least number of tokens kept for system prompt and tools."""
+    history_token_budget_ratio: float = 0.60
+    """Share of what a window leaves after its reserves that history may fill."""
+    trigger_ratio: float = 0.75
+    """Share of the context budget above which history is compressed; 1.0 never compresses."""
+    target_ratio: float = 0.375
+    """Share of the context budget that a compression leaves of a conversation."""
+    primers_count: int = 3
+    """First messages of a conversation that stay verbatim."""
+    recents_count: int = 20
+    """Last messages of a conversation that stay verbatim; gives way where the target asks for it."""
+    history_window_size: int = 50
+    """Messages of a conversation that stand in a window verbatim before the older ones are compressed."""
+
+    def __post_init__(self) -> None:
+        for name in ("history_token_budget_ratio", "trigger_ratio", "target_ratio"):
+            if not 0 < getattr(self, name) <= 1:
+                raise InvalidSettings(f"{name} {getattr(self, name)!r} is not valid: use a number above 0 and up to 1")
+        for name in ("primers_count", "recents_count", "output_token_reserve", "system_token_reserve"):
+            if getattr(self, name) < 0:
+                raise InvalidSettings(f"{name} {getattr(self, name)!r} is not valid: use 0 or more")
+        if self.target_ratio >= self.trigger_ratio:
+            raise InvalidSettings(
+                f"target_ratio {self.target_ratio!r} is not valid: use less than trigger_ratio {self.trigger_ratio!r}"
+            )
+
+    def overridden(self, *layers: Mapping[str, int | float | None]) -> Self:
+        """These settings with the fields that the layers give, the first layer before the next; `None` gives nothing.
+
+        A trigger that comes without a target and is not above it takes half of itself as target.
+        """
+        given = {name: value for layer in reversed(layers) for name, value in layer.items() if value is not None}
+        trigger = given.get("trigger_ratio", self.trigger_ratio)
+        if "target_ratio" not in given and self.target_ratio >= trigger:
+            given["target_ratio"] = trigger / 2
+        return replace(self, **given)  # type: ignore[arg-type] # __post_init__ checks every figure
+
+    def context_budget(self, window: int | None = None, system_tokens: int = 0) -> int:
+        """Tokens that history may fill: 73,142 of a 128,000 window with the defaults.
+
+        Args:
+            window: the model's, if a table knows it.
+            system_tokens: counted system prompt and tool definitions.
+        """
+        window = self.context_window_tokens if window is None else window
+        reserved = self.output_token_reserve + max(self.system_token_reserve, system_tokens)
+        return max(0, share(window - reserved, self.history_token_budget_ratio))
+
+    @property
+    def compresses(self) -> bool:
+        """Whether compression is on."""
+        return self.trigger_ratio < 1
+
+
+PRESETS: Mapping[str, Mapping[str, int | float]] = {
+    "chat": {"primers_count": 2, "recents_count": 10, "history_window_size": 30},
+    "debugging": {"primers_count": 5, "recents_count": 30, "history_window_size": 100, "trigger_ratio": 0.85},
+    "long_running": {"history_window_size": 75},
+    "governed": {},
+}
+"""The context half of each use-case preset; the budget half stands in `budget`."""
+
+
+def share(tokens: int, ratio: float) -> int:
+    """A ratio of some tokens, rounded down; the ratio counts as it is written, so 0.29 of 100 is 29."""
+    return int(tokens * Fraction(str(ratio)))

@@ -1,0 +1,285 @@
+"""Windows: what one call shows its model, planned by reference and rendered when the call is made.
+
+Order: instructions, summary of the session, the session's conversation in sequence, replies of the agents that this one
+depends on, the task's input (the newest user message), then the agent's own thread with its summary. The stable part
+comes first, so that prompt caches of providers stay warm.
+
+Each stored message of the two conversations is exactly one of: verbatim, covered by the summary that is shown, or
+dropped with a reason (invariant 7). A window fits its budget or planning it is an error (invariant 8).
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from typing import Any, Self
+
+from context.conversations import Conversation, SummaryRef, total
+from context.errors import WindowTooSmall
+from context.messages import Message, StoredMessage
+from context.ranges import choose_range, primers
+from context.settings import ContextSettings, share
+from context.summaries import summary_message
+from context.tokens import PER_CONVERSATION
+
+OVER_BUDGET = "over_budget"
+"""Why a message was dropped: the newest whole groups that fit went before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextRef:
+    """A message that is shown on its own: the task's input, or the reply of another agent."""
+
+    seq: int
+    tokens: int
+    agent_id: str = ""
+    """Who replied; empty for the input."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """Messages of a thread, from `first_seq` to `last_seq`, that the window does not show."""
+
+    first_seq: int
+    last_seq: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a window shows of one conversation."""
+
+    thread: str
+    seqs: tuple[int, ...] = ()
+    """Verbatim, in sequence. Messages that are also in a covered or dropped range are verbatim all the same."""
+    summary: SummaryRef | None = None
+    """Its range is covered."""
+    dropped: tuple[Dropped, ...] = ()
+    tokens: int = 0
+    """Of summary and messages."""
+
+
+@dataclass(frozen=True, slots=True)
+class WindowPlan:
+    """A window by reference: sequence numbers and counts, no text."""
+
+    budget: int
+    """Context budget that it fits: everything but instructions and tools."""
+    system_tokens: int
+    """Of instructions and tool definitions."""
+    session: View
+    replies: tuple[TextRef, ...]
+    question: TextRef
+    own: View
+    dropped_replies: tuple[TextRef, ...] = ()
+    """Replies that did not fit."""
+    compress: str | None = None
+    """The thread whose compression would free most, if the window is above the trigger; empty: the session's own."""
+
+    @property
+    def tokens(self) -> int:
+        """Of everything but instructions and tools."""
+        shown = self.question.tokens + sum(reply.tokens for reply in self.replies)
+        return PER_CONVERSATION + self.session.tokens + shown + self.own.tokens
+
+    @property
+    def prompt_tokens(self) -> int:
+        """Input tokens of the call."""
+        return self.system_tokens + self.tokens
+
+    @property
+    def seqs(self) -> tuple[int, ...]:
+        """Every message that rendering needs."""
+        single = (self.question, *self.replies)
+        return tuple(sorted({*self.session.seqs, *self.own.seqs, *(text.seq for text in single)}))
+
+    @property
+    def versions(self) -> dict[str, int]:
+        """Version by thread of every summary that rendering needs."""
+        return {view.thread: view.summary.version for view in (self.session, self.own) if view.summary}
+
+    def to_json(self) -> dict[str, Any]:
+        """The plan as JSON takes it."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Self:
+        """The inverse of `to_json`."""
+        return cls(
+            budget=value["budget"],
+            system_tokens=value["system_tokens"],
+            session=_view(value["session"]),
+            replies=tuple(TextRef(**reply) for reply in value["replies"]),
+            question=TextRef(**value["question"]),
+            own=_view(value["own"]),
+            dropped_replies=tuple(TextRef(**reply) for reply in value["dropped_replies"]),
+            compress=value["compress"],
+        )
+
+
+def plan_window(
+    settings: ContextSettings,
+    *,
+    budget: int,
+    system_tokens: int,
+    session: Conversation,
+    question: TextRef,
+    replies: Sequence[TextRef] = (),
+    own: Conversation,
+    left: int | None = None,
+) -> WindowPlan:
+    """Plans the window of one call.
+
+    Args:
+        settings: of the agent.
+        budget: tokens for everything but instructions and tools, from `ContextSettings.context_budget`.
+        system_tokens: counted instructions and tool definitions.
+        session: the session's own conversation up to where the task saw it, without the task's input.
+        question: the task's input.
+        replies: of the agents that this one depends on, in the order of the task file.
+        own: the agent's own thread.
+        left: tokens that the agent may still spend on input, if something bounds it. A window is cut down to it as far
+            as it can be; what must be in it goes beyond, and the ledger judges.
+
+    Raises:
+        WindowTooSmall: instructions, input, pins and the last group exceed the budget.
+    """
+    kept_session, kept_own = _fixed(session), _fixed(own) | set(range(len(own.groups))[-1:])
+    must = {
+        "instructions and tools": system_tokens,
+        "input": question.tokens + PER_CONVERSATION,
+        "pins and system messages of the session": sum(session.groups[index].tokens for index in kept_session),
+        "last step, pins and system messages of the agent": sum(own.groups[index].tokens for index in kept_own),
+    }
+    least = sum(must.values()) - system_tokens
+    if least > budget:
+        raise WindowTooSmall(must, budget=budget)
+    limit = budget if left is None else min(budget, left)
+    room = _Room(max(limit, least) - least)
+    shown = [reply for reply in replies if room.takes(reply.tokens)]
+    own_summary, session_summary = (room.takes(one.summary.tokens) if one.summary else False for one in (own, session))
+    room.fill(own, kept_own, reversed(range(len(own.groups))))
+    room.fill(session, kept_session, range(primers(session, settings.primers_count)))
+    room.fill(session, kept_session, reversed(range(len(session.groups))))
+    return WindowPlan(
+        budget=budget,
+        system_tokens=system_tokens,
+        session=_show(session, kept_session, with_summary=session_summary),
+        replies=tuple(shown),
+        question=question,
+        own=_show(own, kept_own, with_summary=own_summary),
+        dropped_replies=tuple(reply for reply in replies if reply not in shown),
+        compress=_to_compress(settings, (session, own), replies, question, max(0, limit)),
+    )
+
+
+def render(
+    plan: WindowPlan, messages: Mapping[int, StoredMessage], summaries: Mapping[str, str], instructions: str
+) -> list[dict[str, Any]]:
+    """The messages of the call, in the words of the OpenAI chat API.
+
+    Args:
+        plan: what to show.
+        messages: by sequence number, at least `plan.seqs`: what `Conversations.read` returns.
+        summaries: text by thread, of `plan.versions`: what `Summaries.texts` returns.
+        instructions: the agent's system prompt.
+    """
+    found = [
+        Message("system", instructions),
+        *_render_view(plan.session, messages, summaries),
+        *(_render_reply(reply, messages[reply.seq].message) for reply in plan.replies),
+        messages[plan.question.seq].message,
+        *_render_view(plan.own, messages, summaries),
+    ]
+    return [message.to_openai() for message in found]
+
+
+class _Room:
+    """Tokens that are left while a window is filled."""
+
+    def __init__(self, tokens: int) -> None:
+        self._left = tokens
+
+    def takes(self, tokens: int) -> bool:
+        """Whether so many more fit; then they are taken."""
+        if fits := tokens <= self._left:
+            self._left -= tokens
+        return fits
+
+    def fill(self, conversation: Conversation, kept: set[int], order: Iterable[int]) -> None:
+        """Adds to `kept` whole groups in the given order, until the first that does not fit."""
+        for index in order:
+            if index not in kept:
+                if not self.takes(conversation.groups[index].tokens):
+                    return
+                kept.add(index)
+
+
+def _fixed(conversation: Conversation) -> set[int]:
+    return {index for index, group in enumerate(conversation.groups) if group.fixed}
+
+
+def _show(conversation: Conversation, kept: Set[int], *, with_summary: bool) -> View:
+    shown = [conversation.groups[index] for index in sorted(kept)]
+    summary = conversation.summary
+    dropped = _dropped(conversation, kept)
+    if summary is not None and not with_summary:
+        dropped = [*dropped, Dropped(summary.first_seq, summary.last_seq, OVER_BUDGET)]
+    return View(
+        thread=conversation.thread,
+        seqs=tuple(seq for group in shown for seq in group.seqs),
+        summary=summary if with_summary else None,
+        dropped=tuple(sorted(dropped, key=lambda one: one.first_seq)),
+        tokens=total(shown) + (summary.tokens if summary is not None and with_summary else 0),
+    )
+
+
+def _dropped(conversation: Conversation, kept: Set[int]) -> list[Dropped]:
+    """Runs of groups that are not kept; a summary between two groups ends a run."""
+    watermark = conversation.summary.last_seq if conversation.summary else 0
+    out = [(index, group) for index, group in enumerate(conversation.groups) if index not in kept]
+    runs = groupby(enumerate(out), key=lambda at: (at[1][0] - at[0], at[1][1].first_seq > watermark))
+    members = [[group for _, (_, group) in run] for _, run in runs]
+    return [Dropped(run[0].first_seq, run[-1].last_seq, OVER_BUDGET) for run in members]
+
+
+def _to_compress(
+    settings: ContextSettings,
+    conversations: Sequence[Conversation],
+    replies: Sequence[TextRef],
+    question: TextRef,
+    budget: int,
+) -> str | None:
+    """The conversation whose compression frees most, of those that are too large for the trigger or too long."""
+    if not settings.compresses:
+        return None
+    texts = sum(one.tokens for one in (*replies, question)) + PER_CONVERSATION
+    whole = texts + sum(one.tokens for one in conversations)
+    above = whole > share(budget, settings.trigger_ratio)
+    found = [
+        (span.freed, one.thread)
+        for one in conversations
+        if (above or one.count > settings.history_window_size) and (span := choose_range(one, settings, budget))
+    ]
+    return max(found)[1] if found else None
+
+
+def _render_view(view: View, messages: Mapping[int, StoredMessage], summaries: Mapping[str, str]) -> Iterator[Message]:
+    if view.summary is not None:
+        yield summary_message(view.summary.first_seq, view.summary.last_seq, summaries[view.thread])
+    yield from (messages[seq].message for seq in view.seqs)
+
+
+def _render_reply(reply: TextRef, message: Message) -> Message:
+    # Providers take fewer characters in a name than an id may have.
+    return Message("user", message.text, name=re.sub(r"[^A-Za-z0-9_-]", "_", reply.agent_id)[:64])
+
+
+def _view(value: Mapping[str, Any]) -> View:
+    return View(
+        thread=value["thread"],
+        seqs=tuple(value["seqs"]),
+        summary=SummaryRef(**value["summary"]) if value["summary"] else None,
+        dropped=tuple(Dropped(**one) for one in value["dropped"]),
+        tokens=value["tokens"],
+    )

@@ -10,6 +10,7 @@ import random
 import shutil
 import uuid
 from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -105,7 +106,7 @@ def template(postgres_server: str, run_dir: Path) -> str:
         connection = await asyncpg.connect(postgres_server)
         try:
             if await connection.fetchval("SELECT 1 FROM pg_database WHERE datname = $1", TEMPLATE) is None:
-                await connection.execute(f"CREATE DATABASE {TEMPLATE}")
+                await connection.execute(f"CREATE DATABASE {TEMPLATE} TEMPLATE template0")
             await migrate(_database(postgres_server, TEMPLATE))
         finally:
             await connection.close()
@@ -118,14 +119,15 @@ def template(postgres_server: str, run_dir: Path) -> str:
 @pytest.fixture
 async def dsn(postgres_server: str, template: str) -> AsyncIterator[str]:
     """A fresh, migrated database of this test's own."""
-    name = f"test_{uuid.uuid4().hex}"
-    connection = await asyncpg.connect(postgres_server)
-    try:
-        await connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
-        yield _database(postgres_server, name)
-        await connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
-    finally:
-        await connection.close()
+    async with _fresh_database(postgres_server, template) as dsn:
+        yield dsn
+
+
+@pytest.fixture
+async def empty_dsn(postgres_server: str) -> AsyncIterator[str]:
+    """A fresh database without any schema."""
+    async with _fresh_database(postgres_server, "template0") as dsn:
+        yield dsn
 
 
 @pytest.fixture
@@ -133,6 +135,18 @@ async def pool(dsn: str) -> AsyncIterator["asyncpg.Pool[asyncpg.Record]"]:
     """Connections to `dsn`."""
     async with await create_pool(dsn) as pool:
         yield pool
+
+
+@asynccontextmanager
+async def _fresh_database(server: str, template: str) -> AsyncIterator[str]:
+    name = f"test_{uuid.uuid4().hex}"
+    connection = await asyncpg.connect(server)
+    try:
+        await connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+        yield _database(server, name)
+        await connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    finally:
+        await connection.close()
 
 
 def _database(dsn: str, name: str) -> str:

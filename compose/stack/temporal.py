@@ -17,6 +17,7 @@ from compose.errors import StackError
 from compose.stack.ports import LOOPBACK
 
 START_TIMEOUT_S = 30.0
+CONNECT_TIMEOUT_S = 2.0
 STOP_TIMEOUT_S = 10.0
 
 
@@ -113,15 +114,17 @@ class EmbeddedTemporal:
         return process
 
     async def _answers(self) -> None:
-        while True:
-            if not self.is_running():
-                raise self._failure("exited at once")
+        while self.is_running():
             try:
-                client = await Client.connect(self.address, namespace=self._namespace)
-                await client.workflow_service.describe_namespace(DescribeNamespaceRequest(namespace=self._namespace))
+                # Whoever else holds the port may never say a word: our server will have ended then.
+                async with asyncio.timeout(CONNECT_TIMEOUT_S):
+                    client = await Client.connect(self.address, namespace=self._namespace)
+                    namespace = DescribeNamespaceRequest(namespace=self._namespace)
+                    await client.workflow_service.describe_namespace(namespace)
                 return
-            except (RPCError, RuntimeError):
+            except (RPCError, RuntimeError, TimeoutError):
                 await asyncio.sleep(0.05)
+        raise self._failure("exited at once")
 
     def _end_leftover(self) -> None:
         try:

@@ -1,0 +1,78 @@
+"""The command line: one document on stdout, problems, exit codes."""
+
+import json
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+from tests.support.purser import Purser
+
+
+@pytest.fixture
+def purser(tmp_path: Path) -> Purser:
+    return Purser.at(tmp_path)
+
+
+def test_the_version_is_that_of_the_package(purser: Purser) -> None:
+    assert purser.run("--version").stdout.strip() == version("purser")
+
+
+def test_every_command_takes_json(purser: Purser) -> None:
+    from compose.cli import build
+
+    without = []
+    for command in build().registered_commands:
+        assert command.callback is not None
+        if "as_json" not in command.callback.__annotations__:
+            without.append(command.callback.__name__)
+    assert without == []
+
+
+@pytest.mark.parametrize("arguments", [["nonsense"], ["up", "--nonsense"], ["up", "--port", "x"], ["up", "--port"]])
+def test_bad_usage_is_exit_code_2_and_a_problem(purser: Purser, arguments: list[str]) -> None:
+    problem = purser.json(*arguments, code=2)
+    assert problem["type"] == "urn:purser:bad-usage"
+    assert problem["detail"]
+    assert "--help" in problem["remedy"]
+
+
+def test_a_failure_is_exit_code_1_and_a_problem_with_its_remedy(purser: Purser) -> None:
+    problem = purser.json("worker", code=1)
+    assert problem["type"] == "urn:purser:settings-error"
+    assert problem["detail"].startswith("dsn is not set")
+    assert "PURSER_DSN" in problem["remedy"]
+
+
+def test_without_json_a_failure_goes_to_stderr(purser: Purser) -> None:
+    done = purser.run("worker")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "PURSER_DSN" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_bug_says_nothing_of_its_message_on_stdout(purser: Purser, tmp_path: Path) -> None:
+    script = "import compose.cli, sys; sys.argv[1:] = ['doctor', '--json']; compose.cli.GROUPS = ('broken',)"
+    (tmp_path / "broken.py").write_text("def register(app): raise KeyError('private words')")
+    alias = "import broken; sys.modules['compose.cli.broken'] = broken"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{script}; {alias}; compose.cli.main()"],
+        cwd=tmp_path,
+        env=dict(purser.env),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["type"] == "urn:purser:internal-error"
+    assert "private words" not in done.stdout
+    assert "Traceback" in done.stderr
+
+
+def test_help_loads_nothing_heavy() -> None:
+    script = "import sys; from compose.cli import build; build(); print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
+    heavy = {"litellm", "fastapi", "temporalio", "asyncpg", "alembic", "tiktoken", "httpx", "pydantic"}
+    assert heavy & set(loaded) == set()

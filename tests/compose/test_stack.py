@@ -1,0 +1,113 @@
+"""The embedded servers and what they stand on."""
+
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from compose.database import connected, database
+from compose.errors import AlreadyRunning, SettingsError, StackError
+from compose.settings import Settings
+from compose.stack.lock import FileLock
+from compose.stack.ports import LOOPBACK, choose_port, free_port, is_free
+from compose.stack.postgres import EmbeddedPostgres
+from compose.stack.temporal import EmbeddedTemporal
+from tests.support.purser import processes_naming
+
+
+def test_a_free_port_is_chosen_where_the_preferred_one_is_taken() -> None:
+    with socket.create_server((LOOPBACK, 0)) as taken:
+        port = taken.getsockname()[1]
+        assert not is_free(port)
+        assert choose_port(port) != port
+    assert choose_port(port) == port
+    assert choose_port(0) != 0
+
+
+def test_a_lock_belongs_to_one_process_until_that_dies(tmp_path: Path) -> None:
+    holder = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            "import sys; from pathlib import Path; from compose.stack.lock import FileLock;"
+            "lock = FileLock(Path(sys.argv[1])); lock.acquire(); print('held', flush=True); sys.stdin.read()",
+            str(tmp_path / "lock"),
+        ],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    with holder:
+        assert holder.stdout is not None
+        holder.stdout.readline()
+        assert not FileLock(tmp_path / "lock").try_acquire()
+        holder.kill()
+        holder.wait()
+    with FileLock(tmp_path / "lock"):
+        assert not FileLock(tmp_path / "lock").try_acquire()
+    with FileLock(tmp_path / "lock"):
+        pass
+
+
+@pytest.mark.stack
+async def test_postgres_takes_its_configuration_keeps_its_data_and_reuses_a_running_server(tmp_path: Path) -> None:
+    server = EmbeddedPostgres(tmp_path / "pg", {"max_connections": "17"})
+    try:
+        dsn = await server.start()
+        async with connected(dsn) as connection:
+            assert await connection.fetchval("SHOW max_connections") == "17"
+            await connection.execute("CREATE TABLE kept (x int)")
+        assert await EmbeddedPostgres(tmp_path / "pg").start() == dsn
+        server.stop()
+        assert not server.is_running()
+        async with connected(await server.start()) as connection:
+            assert await connection.fetchval("SELECT to_regclass('kept')") == "kept"
+    finally:
+        server.stop()
+    assert processes_naming(tmp_path) == []
+
+
+async def test_a_postgres_that_cannot_start_names_its_directory(tmp_path: Path) -> None:
+    (tmp_path / "pg").mkdir()
+    (tmp_path / "pg" / "in-the-way").touch()
+    with pytest.raises(StackError) as failed:
+        await EmbeddedPostgres(tmp_path / "pg").start()
+    assert str(tmp_path / "pg") in str(failed.value)
+    assert failed.value.remedy
+
+
+async def test_a_temporal_that_cannot_start_names_its_log_and_leaves_nothing(tmp_path: Path) -> None:
+    with socket.create_server((LOOPBACK, 0)) as taken:
+        server = EmbeddedTemporal(tmp_path / "temporal", port=taken.getsockname()[1])
+        with pytest.raises(StackError, match="exited at once") as failed:
+            await server.start()
+    assert "temporal.log" in failed.value.remedy
+    assert not server.is_running()
+
+
+@pytest.mark.stack
+async def test_temporal_serves_the_configured_namespace(tmp_path: Path) -> None:
+    from temporalio.client import Client
+
+    server = EmbeddedTemporal(tmp_path / "temporal", port=free_port(), namespace="team")
+    try:
+        client = await Client.connect(await server.start(), namespace="team")
+        assert [workflow async for workflow in client.list_workflows()] == []
+    finally:
+        server.stop()
+    assert not server.is_running()
+
+
+async def test_a_database_is_found_only_where_one_is(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="holds no database"):
+        async with database(Settings(data_dir=tmp_path)):
+            pass
+
+
+async def test_a_stopped_database_is_not_opened_under_an_up_that_is_starting(tmp_path: Path) -> None:
+    (tmp_path / "postgres").mkdir()
+    (tmp_path / "postgres" / "PG_VERSION").write_text("18")
+    with FileLock(tmp_path / "up.lock"), pytest.raises(AlreadyRunning):
+        async with database(Settings(data_dir=tmp_path)):
+            pass

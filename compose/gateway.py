@@ -1,95 +1,127 @@
-"""The gateway process: HTTP API and dashboard."""
+"""The gateway process: the HTTP API, its metrics, and what runs beside requests."""
 
 import asyncio
 import hashlib
-import socket
 from collections.abc import Callable
-from contextlib import nullcontext
+from datetime import timedelta
 from pathlib import Path
 
-import uvicorn
+import structlog
 from fastapi import FastAPI
+from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest
+from temporalio.client import Client
 
-from budget.postgres.connection import create_pool
-from compose.errors import StackError
+from activities.postgres.tasks import Tasks
+from budget.postgres.approvals import Approvals
+from budget.postgres.connection import Pool, create_pool
+from budget.postgres.ledger import Ledger
+from budget.postgres.outbox import Outbox
+from budget.postgres.policies import Policies
+from compose.dispatcher import Dispatcher, run_background
 from compose.migrate import require_schema
+from compose.prices import price_book
+from compose.serving import serve
 from compose.settings import Settings
+from compose.settings.ledger import ledger_settings
 from compose.settings.required import required
-from gateway.health import health_router
+from compose.stack.ports import choose_port
+from compose.temporal import connect
+from context.postgres.conversations import Conversations
+from gateway.app import create_app
+from gateway.metrics import Metrics, metrics_app
+from gateway.postgres.holds import Holds
 from gateway.postgres.keys import Keys
+from gateway.pricing import Pricing
 from gateway.roles import Role
+from gateway.services import Services
 
 DEFAULT_TENANT = "default"
+POOL_SIZE = 20
+
+log = structlog.get_logger(__name__)
 
 
 async def run_gateway(settings: Settings, stop: asyncio.Event, ready: Callable[[], None]) -> None:
     """Serve until `stop`; calls `ready` once requests are answered.
 
     Raises:
-        StackError: the port is taken.
+        StackError: a port is taken.
         SchemaMismatch: the database is not migrated.
+        Unreachable: Temporal does not answer.
     """
     dsn = required(settings, "dsn")
     await require_schema(dsn)
-    async with await create_pool(dsn) as pool:
-        app = FastAPI(title="Purser", version="1")
-        app.include_router(health_router({"postgres": lambda: pool.execute("SELECT 1")}))
-        await serve(app, settings.gateway_host, settings.gateway_port, stop, ready)
-
-
-async def serve(app: FastAPI, host: str, port: int, stop: asyncio.Event, ready: Callable[[], None]) -> None:
-    """Run an ASGI application on `host:port` until `stop`; calls `ready` once it listens."""
-    server = _Server(uvicorn.Config(app, log_config=None, lifespan="on", timeout_graceful_shutdown=5))
-    with _listen(host, port) as listener:
-        serving = asyncio.create_task(server.serve(sockets=[listener]))
-        stopping = asyncio.create_task(stop.wait())
-        starting = asyncio.create_task(server.listening.wait())
+    client = await connect(settings)
+    async with await create_pool(dsn, size=POOL_SIZE) as pool:
+        dispatcher = Dispatcher(Outbox(pool), client, settings.task_queue)
+        services = build_services(settings, pool, client, dispatcher.poke)
+        app = _app(settings, services, pool, client)
+        metrics = metrics_app(services.metrics, _metrics_token(settings))
+        metrics_port = _metrics_port(settings)
+        background = run_background(services.ledger, services.approvals, dispatcher, stop, settings.sweep_every_s)
         try:
-            await asyncio.wait((serving, starting), return_when=asyncio.FIRST_COMPLETED)
-            if server.listening.is_set():
-                ready()
-            await asyncio.wait((serving, stopping), return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            server.should_exit = True
-            stopping.cancel()
-            starting.cancel()
-            await serving
+            async with asyncio.TaskGroup() as group:
+                group.create_task(serve(app, settings.gateway_host, settings.gateway_port, stop, ready))
+                group.create_task(serve(metrics, settings.metrics_host, metrics_port, stop, lambda: None))
+                group.create_task(background)
+        except ExceptionGroup as failed:
+            # The first failure ended the others; it is the one to tell.
+            raise failed.exceptions[0] from None
 
 
-class _Server(uvicorn.Server):
-    """A server that leaves signals to its caller and says when it listens."""
-
-    def __init__(self, config: uvicorn.Config) -> None:
-        super().__init__(config)
-        self.listening = asyncio.Event()
-
-    def capture_signals(self) -> nullcontext[None]:  # type: ignore[override]
-        return nullcontext()
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets=sockets)
-        self.listening.set()
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    try:
-        return socket.create_server((host, port), backlog=2_048)
-    except OSError as error:
-        raise StackError(
-            f"cannot listen on {host}:{port}: {error.strerror}",
-            remedy="Choose another port with --port or PURSER_GATEWAY_PORT (0: any free one).",
-        ) from error
+def build_services(settings: Settings, pool: Pool, client: Client, wake: Callable[[], None]) -> Services:
+    """The parts that endpoints work with."""
+    ledger = ledger_settings(settings)
+    policies = Policies(pool, ledger)
+    return Services(
+        keys=Keys(pool),
+        ledger=Ledger(pool, ledger),
+        holds=Holds(pool),
+        policies=policies,
+        approvals=Approvals(pool, ledger, trust_temporal_identity=settings.trust_temporal_identity),
+        tasks=Tasks(pool, policies, Conversations(pool)),
+        pricing=Pricing(price_book(settings), policies),
+        temporal=client,
+        metrics=Metrics(),
+        wake=wake,
+        allowed_api_bases=settings.allowed_api_bases,
+        max_wait=timedelta(seconds=settings.max_wait_s),
+    )
 
 
 async def renew_admin_key(dsn: str, owner: Path) -> str:
     """Make the admin key of one local `up`, and revoke the one that it had before.
 
     Args:
-        owner: Data directory of that `up`: others on the same database keep theirs.
+        dsn: where keys are kept.
+        owner: data directory of that `up`: others on the same database keep theirs.
     """
     async with await create_pool(dsn, size=1) as pool:
         made = await Keys(pool).create(DEFAULT_TENANT, _key_name(owner), Role.ADMIN, by="purser up", replace=True)
     return made.secret
+
+
+def _app(settings: Settings, services: Services, pool: Pool, client: Client) -> FastAPI:
+    namespace = DescribeNamespaceRequest(namespace=settings.temporal_namespace)
+    checks = {
+        "postgres": lambda: pool.execute("SELECT 1"),
+        "schema": lambda: require_schema(required(settings, "dsn")),
+        "temporal": lambda: client.workflow_service.describe_namespace(namespace),
+    }
+    return create_app(services, checks)
+
+
+def _metrics_token(settings: Settings) -> str | None:
+    return settings.metrics_token.get_secret_value() if settings.metrics_token else None
+
+
+def _metrics_port(settings: Settings) -> int:
+    """The configured port; without one, the usual port or, beside another Purser, any free one."""
+    if settings.source("metrics_port") != "default" and settings.metrics_port:
+        return settings.metrics_port
+    port = choose_port(settings.metrics_port, settings.metrics_host)
+    log.info("metrics", url=f"http://{settings.metrics_host}:{port}/metrics")
+    return port
 
 
 def _key_name(owner: Path) -> str:

@@ -1,0 +1,109 @@
+"""`purser keys`: create, list, revoke."""
+
+from typing import Annotated, Any
+from urllib.parse import quote
+
+import typer
+
+from compose.cli.output import DataOption, JsonOption, out, print_json
+from compose.settings import Settings
+from gateway.roles import Role
+
+
+def register(app: typer.Typer) -> None:
+    """Add the group."""
+    group = typer.Typer(no_args_is_help=True, help="Keys of the HTTP API.")
+    group.command("create")(create)
+    group.command("list")(list_keys)
+    group.command("revoke")(revoke)
+    app.add_typer(group, name="keys")
+
+
+def create(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Whom it stands for; decisions carry this name.")],
+    role: Annotated[Role, typer.Option(help="What it may do.")],
+    tenant: Annotated[
+        str | None, typer.Option(help="Whose data it reaches; set, it is made in the database (PURSER_DSN).")
+    ] = None,
+    data: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a key and show it once.
+
+    The first key of a tenant is made in the database; after that an admin key does it over HTTP.
+    """
+    from compose.cli.client import gateway
+    from compose.running import command_settings
+
+    settings = command_settings(data)
+    if tenant is not None or settings.api_key is None or settings.url is None:
+        made = _create_in_database(settings, tenant, name, role)
+    else:
+        with gateway(data) as api:
+            made = api.post("/v1/keys", {"name": name, "role": role})
+    if as_json:
+        print_json(made)
+        return
+    out.print(f"{made['key_id']} for {made['name']}, {made['role']}. It is shown this once:", markup=False)
+    out.print(made["key"], style="bold", markup=False)
+
+
+def list_keys(data: DataOption = None, as_json: JsonOption = False) -> None:
+    """All keys of the tenant, revoked ones included."""
+    from rich.markup import escape
+
+    from compose.cli.client import gateway
+    from compose.cli.tables import table
+
+    with gateway(data) as api:
+        page = api.get("/v1/keys")
+    if as_json:
+        print_json(page)
+        return
+    rows = [
+        (
+            one["key_id"],
+            escape(one["name"]),
+            one["role"],
+            one["created_at"],
+            f"[red]revoked {one['revoked_at']}[/]" if one["revoked_at"] else "[green]live[/]",
+        )
+        for one in page["items"]
+    ]
+    out.print(table("key", "name", "role", "created", "state", rows=rows))
+
+
+def revoke(
+    key_id: Annotated[str, typer.Argument(metavar="KEY_ID", help="As `purser keys list` shows it.")],
+    data: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """End a key at once."""
+    from compose.cli.client import gateway
+
+    with gateway(data) as api:
+        revoked = api.delete(f"/v1/keys/{quote(key_id, safe='')}")
+    if as_json:
+        print_json(revoked)
+    else:
+        out.print(f"{revoked['key_id']} of {revoked['name']} is revoked.", markup=False)
+
+
+def _create_in_database(settings: Settings, tenant: str | None, name: str, role: Role) -> dict[str, Any]:
+    import asyncio
+
+    from budget.postgres.connection import create_pool
+    from compose.database import database
+    from compose.gateway import DEFAULT_TENANT
+    from compose.migrate import require_schema
+    from gateway.postgres.keys import Keys
+    from gateway.views import KeyView
+
+    async def run() -> dict[str, Any]:
+        async with database(settings) as dsn:
+            await require_schema(dsn)
+            async with await create_pool(dsn, size=1) as pool:
+                made = await Keys(pool).create(tenant or DEFAULT_TENANT, name, role, by="purser keys")
+        return KeyView.of(made.key).model_dump(mode="json") | {"key": made.secret}
+
+    return asyncio.run(run())

@@ -1,0 +1,112 @@
+"""How commands show budgets, tasks and amounts to people."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rich.markup import escape
+from rich.table import Table
+
+NANO = 10**9
+
+COLOURS = {
+    "low": "green",
+    "medium": "green",
+    "high": "yellow",
+    "critical": "red",
+    "completed": "green",
+    "approved": "green",
+    "running": "cyan",
+    "waiting": "dim",
+    "skipped": "dim",
+    "pending": "yellow",
+    "paused": "yellow",
+    "waiting_approval": "yellow",
+    "partial": "yellow",
+    "refused": "red",
+    "denied": "red",
+    "expired": "red",
+    "failed": "red",
+    "cancelled": "red",
+}
+
+
+def table(*columns: str, rows: Iterable[Iterable[object]], right: Iterable[str] = ()) -> Table:
+    """A plain table; columns named in `right` hold figures. Cells are markup."""
+    made = Table(box=None, pad_edge=False, header_style="bold")
+    numbers = set(right)
+    for column in columns:
+        made.add_column(column, justify="right" if column in numbers else "left", no_wrap=column in numbers)
+    for row in rows:
+        made.add_row(*(str(cell) for cell in row))
+    return made
+
+
+def budgets(views: Iterable[Mapping[str, Any]]) -> Table:
+    """Budgets, one line each, in the shape of `GET /budgets/{scope}`."""
+    rows = []
+    for view in views:
+        tokens, money = view["tokens"], view["nano_usd"]
+        rows.append(
+            (
+                escape(view["scope"]),
+                view["mode"],
+                view["window"],
+                number(tokens["spent"]),
+                number(tokens["held"]),
+                number(tokens["granted"]),
+                number(view["limit_tokens"]),
+                f"{usd(money['spent'])} of {usd(view['limit_nano_usd'])}",
+                f"[{COLOURS[view['pressure']]}]{percent(view['ratio'])}[/]",
+                "[red]frozen[/]" if view["frozen"] else "",
+            )
+        )
+    columns = ("scope", "mode", "window", "spent", "held", "granted", "limit", "money", "used", "")
+    return table(*columns, rows=rows, right=columns[3:9])
+
+
+def agents(task: Mapping[str, Any]) -> Table:
+    """The agents of a task, in the shape of `GET /tasks/{id}`."""
+    rows = [
+        (
+            escape(agent_id),
+            status(agent["status"]),
+            agent["turns"],
+            number(sum(agent["usage"][name] for name in CHARGED)),
+            usd(agent["nano_usd"]),
+            agent["holds"],
+            f"{agent['delay_ms']} ms",
+            agent["approvals"],
+            number(agent["overrun"]),
+        )
+        for agent_id, agent in task["agents"].items()
+    ]
+    columns = ("agent", "status", "turns", "tokens", "money", "holds", "delayed", "approvals", "overrun")
+    return table(*columns, rows=rows, right=columns[2:])
+
+
+CHARGED = ("input", "cache_read", "cache_write_5m", "cache_write_1h", "output", "unsplit")
+"""The classes of usage that are charged."""
+
+
+def status(name: str) -> str:
+    """A state in its colour."""
+    return f"[{COLOURS.get(name, 'default')}]{name.replace('_', ' ')}[/]"
+
+
+def number(value: int | None) -> str:
+    """A count with separators; a missing limit is a dash."""
+    return "-" if value is None else f"{value:,}"
+
+
+def usd(nano: int | None) -> str:
+    """Nano-dollars as dollars, exactly; a missing limit is a dash."""
+    if nano is None:
+        return "-"
+    whole, rest = divmod(nano, NANO)
+    decimals = f"{rest:09d}".rstrip("0")
+    return f"${whole:,}.{decimals:0<2}"
+
+
+def percent(ratio: float | None) -> str:
+    """A ratio for people; a limit of zero has none."""
+    return "none left" if ratio is None else f"{ratio:.0%}"

@@ -1,0 +1,18 @@
+"""The price book that the settings describe."""
+
+from fractions import Fraction
+
+from budget.prices import PriceBook
+from budget.rates import Price, Rates
+from compose.settings import Settings
+
+
+def price_book(settings: Settings) -> PriceBook:
+    """LiteLLM's table under the price file; models that neither knows cost the ceiling, or are an error.
+
+    Raises:
+        InvalidPrices: the price file cannot be read.
+    """
+    ceiling = settings.unknown_price_ceiling_nano_usd_per_token if settings.unknown_price == "ceiling" else None
+    unknown = None if ceiling is None else Price(Rates(*[Fraction(ceiling)] * 6))
+    return PriceBook.load(settings.price_file, unknown)

@@ -1,0 +1,62 @@
+"""Serve an ASGI application until told to stop."""
+
+import asyncio
+import socket
+from collections.abc import Callable
+from contextlib import nullcontext
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from compose.errors import StackError
+
+GRACE_S = 5
+"""Seconds that requests under way get to finish."""
+
+
+async def serve(app: ASGIApp, host: str, port: int, stop: asyncio.Event, ready: Callable[[], None]) -> None:
+    """Run an ASGI application on `host:port` until `stop`; calls `ready` once it listens.
+
+    Raises:
+        StackError: the port is taken.
+    """
+    server = _Server(uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=GRACE_S))
+    with _listen(host, port) as listener:
+        serving = asyncio.create_task(server.serve(sockets=[listener]))
+        stopping = asyncio.create_task(stop.wait())
+        starting = asyncio.create_task(server.listening.wait())
+        try:
+            await asyncio.wait((serving, starting), return_when=asyncio.FIRST_COMPLETED)
+            if server.listening.is_set():
+                ready()
+            await asyncio.wait((serving, stopping), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            server.should_exit = True
+            stopping.cancel()
+            starting.cancel()
+            await serving
+
+
+class _Server(uvicorn.Server):
+    """A server that leaves signals to its caller and says when it listens."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.listening = asyncio.Event()
+
+    def capture_signals(self) -> nullcontext[None]:  # type: ignore[override]
+        return nullcontext()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets=sockets)
+        self.listening.set()
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        return socket.create_server((host, port), backlog=2_048)
+    except OSError as error:
+        raise StackError(
+            f"cannot listen on {host}:{port}: {error.strerror}",
+            remedy="Choose another port: PURSER_GATEWAY_PORT and PURSER_METRICS_PORT take 0 for any free one.",
+        ) from error

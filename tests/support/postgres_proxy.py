@@ -1,0 +1,160 @@
+"""A proxy between a process and its Postgres that understands just enough of the protocol to strike at a statement.
+
+A trap names a statement; when it passes, the trap's action runs before the statement reaches the server, or after the
+server has done it and before the client hears so. Then the connection breaks.
+"""
+
+import asyncio
+import struct
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from enum import Enum
+from urllib.parse import parse_qs, urlsplit
+
+
+class When(Enum):
+    """The moment of a statement at which a trap strikes."""
+
+    BEFORE = "before"
+    """The server never hears of it."""
+    AFTER = "after"
+    """The server has done it, the client does not know."""
+
+
+@dataclass
+class Trap:
+    """Strikes once."""
+
+    statement: str
+    """Part of the statement's text."""
+    when: When
+    action: Callable[[], Awaitable[None]]
+    commit: bool = False
+    """Strike at the COMMIT of the transaction that the statement is in."""
+    sprung: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+@dataclass
+class Proxy:
+    """A listening proxy."""
+
+    dsn: str
+    traps: list[Trap] = field(default_factory=list)
+
+    def set(self, trap: Trap) -> Trap:
+        """Arms a trap."""
+        self.traps.append(trap)
+        return trap
+
+
+class _Sprung(Exception):
+    """A trap struck: the connection breaks here."""
+
+
+class _Session:
+    """One connection of a client."""
+
+    def __init__(self, traps: list[Trap]) -> None:
+        self._traps = traps
+        self._statements: dict[bytes, str] = {}
+        self._committing: list[Trap] = []
+        self._after: list[Trap] = []
+
+    async def asked(self, kind: bytes, body: bytes) -> None:
+        """Looks at a message of the client before it is passed on."""
+        if kind == b"P":
+            name, query = body.split(b"\0")[:2]
+            self._statements[name] = query.decode()
+        elif kind == b"B":
+            await self._runs(self._statements.get(body.split(b"\0")[1], ""))
+        elif kind == b"Q":
+            await self._runs(body.rstrip(b"\0").decode())
+
+    async def answered(self, kind: bytes) -> None:
+        """Looks at a message of the server before it is passed on."""
+        if kind == b"Z" and self._after:
+            await self._spring(self._after[0])
+
+    async def _runs(self, query: str) -> None:
+        if query.upper().startswith("COMMIT"):
+            await self._meets(self._committing)
+        await self._meets([trap for trap in self._traps if trap.statement in query and not trap.commit])
+        self._committing += [trap for trap in self._traps if trap.statement in query and trap.commit]
+
+    async def _meets(self, traps: list[Trap]) -> None:
+        for trap in traps:
+            if trap.sprung.is_set():
+                continue
+            if trap.when is When.BEFORE:
+                await self._spring(trap)
+            self._after.append(trap)
+
+    async def _spring(self, trap: Trap) -> None:
+        if not trap.sprung.is_set():
+            trap.sprung.set()
+            await trap.action()
+        raise _Sprung
+
+
+@asynccontextmanager
+async def postgres_proxy(dsn: str) -> AsyncIterator[Proxy]:
+    """Listens on loopback and passes everything on to the server of `dsn`, which is on a Unix socket."""
+    parts = urlsplit(dsn)
+    socket = f"{parse_qs(parts.query)['host'][0]}/.s.PGSQL.5432"
+    proxy = Proxy("")
+    sessions: set[asyncio.Task[None]] = set()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        sessions.add(task)
+        try:
+            await _serve(reader, writer, socket, _Session(proxy.traps))
+        except (OSError, asyncio.IncompleteReadError, _Sprung):
+            pass
+        finally:
+            writer.close()
+            sessions.discard(task)
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    proxy.dsn = f"postgresql://{parts.username or 'postgres'}@127.0.0.1:{port}{parts.path}?sslmode=disable"
+    try:
+        yield proxy
+    finally:
+        server.close()
+        for task in list(sessions):
+            task.cancel()
+        await asyncio.gather(*sessions, return_exceptions=True)
+
+
+async def _serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, socket: str, session: _Session) -> None:
+    server_reader, server_writer = await asyncio.open_unix_connection(socket)
+    try:
+        size = await reader.readexactly(4)
+        server_writer.write(size + await reader.readexactly(struct.unpack("!I", size)[0] - 4))
+        pumps = [
+            asyncio.create_task(_pump(reader, server_writer, session.asked)),
+            asyncio.create_task(_pump(server_reader, writer, lambda kind, _: session.answered(kind))),
+        ]
+        done, pending = await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
+        for task in pending:
+            task.cancel()
+        await asyncio.gather(*pending, return_exceptions=True)
+        for task in done:
+            task.result()
+    finally:
+        server_writer.close()
+
+
+async def _pump(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, look: Callable[[bytes, bytes], Awaitable[None]]
+) -> None:
+    while True:
+        kind = await reader.readexactly(1)
+        size = await reader.readexactly(4)
+        body = await reader.readexactly(struct.unpack("!I", size)[0] - 4)
+        await look(kind, body)
+        writer.write(kind + size + body)
+        await writer.drain()

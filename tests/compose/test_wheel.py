@@ -42,8 +42,8 @@ def test_sql_and_type_marks_are_inside_and_tests_are_not(wheel: Path) -> None:
 def test_it_imports_and_runs_in_an_environment_that_knows_no_checkout(wheel: Path, tmp_path: Path) -> None:
     venv.create(tmp_path / "env", with_pip=True)
     python = tmp_path / "env" / "bin" / "python"
-    install = [python, "-m", "pip", "install", "-q", "--no-deps", "--no-index", "--disable-pip-version-check", wheel]
-    subprocess.run(install, check=True)
+    install = [str(python), "-m", "pip", "install", "-q", "--no-deps", "--no-index", "--disable-pip-version-check"]
+    subprocess.run([*install, str(wheel)], check=True)
     # The requirements are those of the running environment: their files, without the editable install of this checkout.
     path = subprocess.run(
         [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],

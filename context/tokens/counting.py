@@ -1,0 +1,118 @@
+"""Counting what a request takes of a model's window: texts, images, tool definitions and what stands around them."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from context.tokens.exact import by_litellm, by_tiktoken, is_loaded
+from context.tokens.formula import estimate
+from context.tokens.messages import Part, as_json, parts_of
+from context.tokens.tokenizers import tokenizer_of
+
+Method = Literal["litellm", "tiktoken", "formula"]
+"""Who counted: `litellm` and `tiktoken` count exactly and alike, `formula` is about 4 % off."""
+Message = Mapping[str, object]
+"""An OpenAI chat message."""
+
+_LEAST_EXACT_FIRST: tuple[Method, ...] = ("formula", "tiktoken", "litellm")
+
+PER_MESSAGE = 4
+"""Tokens around each message: its role and delimiters."""
+PER_CONVERSATION = 3
+"""Tokens that open the reply."""
+INLINE_CHARACTERS = 50_000
+"""Text up to which `count_async` counts in the event loop: some milliseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """Tokens, and how they were counted."""
+
+    tokens: int
+    """All that is counted."""
+    content_tokens: int
+    """The part of it that texts, tool calls and images of messages take."""
+    method: Method
+    """The least exact method that a text needed."""
+    encoding: str
+    """The vocabulary, with the margin where it is not the model's own: `o200k_base`, `cl100k_base+30%`."""
+
+
+def count_text(text: str, model: str, *, fast: bool = False) -> Count:
+    """Tokens of a text alone.
+
+    Args:
+        fast: Use the formula, whatever is installed. So in all functions here.
+    """
+    counter = _Counter(model, fast)
+    content = counter.text(text)
+    return counter.result(content, around=0)
+
+
+def count_message(message: Message, model: str, *, fast: bool = False) -> Count:
+    """Tokens of one message with what stands around it: what it adds to a request. Raises `InvalidMessage`.
+
+    Counts of one message are equal for models whose `tokenizer_of(model).key` is equal.
+    """
+    counter = _Counter(model, fast)
+    content = counter.parts(parts_of(message))
+    return counter.result(content, around=PER_MESSAGE)
+
+
+def count_request(
+    messages: Sequence[Message], tools: Sequence[Mapping[str, object]], model: str, *, fast: bool = False
+) -> Count:
+    """Input tokens of a request: its messages, 3 for the conversation, and the tool definitions as compact JSON."""
+    return _count([parts_of(message) for message in messages], [as_json(tool) for tool in tools], model, fast)
+
+
+async def count_async(
+    messages: Sequence[Message], tools: Sequence[Mapping[str, object]], model: str, *, fast: bool = False
+) -> Count:
+    """`count_request`, in a thread where it would hold up the event loop: much text, or a tokenizer still to load."""
+    contents = [parts_of(message) for message in messages]
+    definitions = [as_json(tool) for tool in tools]
+    texts = [*definitions, *(part for content in contents for part in content if isinstance(part, str))]
+    ready = fast or is_loaded(tokenizer_of(model).vocabulary)
+    if ready and sum(map(len, texts)) <= INLINE_CHARACTERS:
+        return _count(contents, definitions, model, fast)
+    return await asyncio.to_thread(_count, contents, definitions, model, fast)
+
+
+def _count(contents: Sequence[Sequence[Part]], definitions: Sequence[str], model: str, fast: bool) -> Count:
+    counter = _Counter(model, fast)
+    content = sum(counter.parts(parts) for parts in contents)
+    tools = sum(map(counter.text, definitions)) + counter.tokenizer.tools if definitions else 0
+    return counter.result(content, around=tools + PER_MESSAGE * len(contents) + PER_CONVERSATION)
+
+
+class _Counter:
+    """Counts for one model and remembers by which methods."""
+
+    def __init__(self, model: str, fast: bool) -> None:
+        self.tokenizer = tokenizer_of(model)
+        self._model = model
+        self._fast = fast
+        self._used: set[Method] = set()
+
+    def parts(self, parts: Sequence[Part]) -> int:
+        return sum(self.text(part) if isinstance(part, str) else self.tokenizer.images.tokens(part) for part in parts)
+
+    def text(self, text: str) -> int:
+        tokens, method = self._ask(text)
+        self._used.add(method)
+        return self.tokenizer.with_margin(tokens)
+
+    def _ask(self, text: str) -> tuple[int, Method]:
+        vocabulary = self.tokenizer.vocabulary
+        if not self._fast:
+            if (tokens := by_litellm(text, self._model)) is not None:
+                return tokens, "litellm"
+            if (tokens := by_tiktoken(text, vocabulary)) is not None:
+                return tokens, "tiktoken"
+        return estimate(text, vocabulary), "formula"
+
+    def result(self, content: int, *, around: int) -> Count:
+        method: Method = next((method for method in _LEAST_EXACT_FIRST if method in self._used), "formula")
+        return Count(content + around, content, method, self.tokenizer.encoding)

@@ -1,0 +1,108 @@
+"""Exact counts, without the network: by LiteLLM where it is loaded and knows the model, by tiktoken otherwise."""
+
+import os
+import threading
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from context.tokens.tokenizers import Vocabulary, tokenizer_of
+
+if TYPE_CHECKING:
+    from tiktoken import Encoding
+
+# The names under which tiktoken looks for its vocabularies on disk, and LiteLLM ships them.
+_FILES: dict[Vocabulary, str] = {
+    "o200k_base": "fb374d419588a4632f3f557e76b4b70aebbca790",
+    "cl100k_base": "9b5ad71b2ce5302211f9c61530b329a4922fc6a4",
+}
+_LITELLM_EXACT = 1000
+"""Characters up to which LiteLLM counts a text whole. It cuts longer ones, and every cut can be a token off."""
+_PROBE = "令和の時代 नमस्ते שלום"
+"""A text that every vocabulary cuts into another number of tokens."""
+
+
+def by_tiktoken(text: str, vocabulary: Vocabulary) -> int | None:
+    """Tokens of the text, end-of-text marks and the like taken as text; `None` if the vocabulary is not installed."""
+    encoding = _encoding(vocabulary)
+    return None if encoding is None else len(encoding.encode_ordinary(text))
+
+
+def by_litellm(text: str, model: str) -> int | None:
+    """The same count by LiteLLM; `None` unless it is loaded and counts `model` by the same vocabulary."""
+    return _litellm.count(text, model) if _litellm else None
+
+
+def is_loaded(vocabulary: Vocabulary) -> bool:
+    """Whether a count need not load the vocabulary first, which takes some tenths of a second."""
+    return vocabulary in _encodings
+
+
+def warm_up(*, litellm: bool = False) -> threading.Thread:
+    """Starts to load the vocabularies in a thread, and returns it; counts are right before it ends.
+
+    Args:
+        litellm: Load LiteLLM too (2 to 3 s) and ask it first from then on: for processes that call models anyway.
+    """
+    thread = threading.Thread(target=_load, args=(litellm,), name="tokenizers", daemon=True)
+    thread.start()
+    return thread
+
+
+_encodings: dict[Vocabulary, "Encoding | None"] = {}
+_litellm: "_LiteLLM | None" = None
+
+
+def _load(with_litellm: bool) -> None:
+    global _litellm
+    for vocabulary in _FILES:
+        _encoding(vocabulary)
+    if with_litellm and _litellm is None and find_spec("litellm"):
+        _litellm = _LiteLLM()
+
+
+def _encoding(vocabulary: Vocabulary) -> "Encoding | None":
+    if vocabulary not in _encodings:
+        _encodings[vocabulary] = _open(vocabulary)
+    return _encodings[vocabulary]
+
+
+def _open(vocabulary: Vocabulary) -> "Encoding | None":
+    folder = next((folder for folder in _folders() if (folder / _FILES[vocabulary]).is_file()), None)
+    if folder is None or find_spec("tiktoken") is None:
+        return None
+    os.environ["TIKTOKEN_CACHE_DIR"] = str(folder)  # without it, tiktoken would download the file
+    from tiktoken import get_encoding
+
+    return get_encoding(vocabulary)
+
+
+def _folders() -> list[Path]:
+    litellm = find_spec("litellm")
+    shipped = [Path(litellm.origin).parent / "litellm_core_utils" / "tokenizers"] if litellm and litellm.origin else []
+    own = os.environ.get("TIKTOKEN_CACHE_DIR")
+    return [*shipped, Path(own)] if own else shipped
+
+
+class _LiteLLM:
+    """LiteLLM's counter. It counts names that it does not know by `cl100k_base`, so its vocabulary is tested first."""
+
+    def __init__(self) -> None:
+        os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else the import asks the network
+        import litellm
+
+        litellm.disable_hf_tokenizer_download = True
+        self._count = litellm.token_counter
+        self._table = litellm.model_cost
+        self._name = lru_cache(maxsize=1024)(self._find_name)
+
+    def count(self, text: str, model: str) -> int | None:
+        name = self._name(model) if len(text) <= _LITELLM_EXACT else None
+        return int(self._count(model=name, text=text)) if name else None
+
+    def _find_name(self, model: str) -> str | None:
+        """The name under which LiteLLM counts `model` by our vocabulary, with or without the provider."""
+        expected = by_tiktoken(_PROBE, tokenizer_of(model).vocabulary)
+        names = (name for name in (model, model.rpartition("/")[2]) if name in self._table)
+        return next((name for name in names if self._count(model=name, text=_PROBE) == expected), None)

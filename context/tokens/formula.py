@@ -1,0 +1,71 @@
+"""A token count without a tokenizer: by script, word length and language. About 4 % off per conversation.
+
+Pure Python without files, so it answers at once, in any process, before a tokenizer is loaded.
+"""
+
+import re
+from collections import Counter
+
+from context.tokens.weights import CODE_POINTS, ENGLISH, ENGLISH_SHARE, FEATURES, RANGES, VOCABULARIES
+
+# A text is rewritten with one letter per code point, its class, so that counts and runs are quick to find.
+_CODES = {"latin": "l", "latinx": "x", "digit": "d", "punct": "p", "space": "s", "nl": "n"}
+_CODES |= {name: chr(ord("A") + place) for place, name in enumerate(sorted(CODE_POINTS.keys() - _CODES.keys()))}
+
+_WORDS = re.compile("[lx]+")
+_NUMBERS = re.compile("d+")
+_MARKS = re.compile("p+")
+_NEWLINES = re.compile("n+")
+_GAPS = re.compile("ss+")
+_CAPITALS = re.compile("[A-Z](?=[A-Z])")
+_ENGLISH_WORD = re.compile("[a-z']+")
+_LENGTHS = ((3, "w1_3"), (6, "w4_6"), (9, "w7_9"), (13, "w10_13"))
+
+
+def _code_table() -> str:
+    """The code of each code point at its own index, which is a table as `str.translate` takes it."""
+    table = bytearray(_CODES["other"].encode()) * 0x110000
+    for first, last, name in RANGES:
+        table[first : last + 1] = _CODES[name].encode() * (last - first + 1)
+    return table.decode("ascii")
+
+
+_TABLE = _code_table()
+
+
+def estimate(text: str, vocabulary: str) -> int:
+    """About how many tokens of `vocabulary` the text is; never more than its UTF-8 bytes, which bound every count."""
+    if not text:
+        return 0
+    column = VOCABULARIES.index(vocabulary)
+    codes = text.translate(_TABLE)
+    tokens = sum(amount * FEATURES[name][column] for name, amount in _features(text, codes).items())
+    if not text.isascii():
+        tokens += sum(codes.count(_CODES[name]) * worth[column] for name, worth in CODE_POINTS.items())
+    return max(1, min(round(tokens), len(text.encode("utf-8", "surrogatepass"))))
+
+
+def _features(text: str, codes: str) -> Counter[str]:
+    """How much of each feature the text has."""
+    features: Counter[str] = Counter()
+    language = "en_" if _is_english(text) else ""
+    for length, words in Counter(map(len, _WORDS.findall(codes))).items():
+        name = next((name for longest, name in _LENGTHS if length <= longest), None)
+        if name:
+            features[language + name] += words
+        else:
+            features[language + "w14p_chars"] += words * length
+    features[language + "upper_words"] = len(_CAPITALS.findall(text))
+    features["digit3"] = sum((len(number) + 2) // 3 for number in _NUMBERS.findall(codes))
+    features["punct_runs"] = len(_MARKS.findall(codes))
+    features["punct_extra"] = codes.count("p") - features["punct_runs"]
+    features["nl_runs"] = len(_NEWLINES.findall(codes))
+    features["space_runs2"] = len(_GAPS.findall(codes))
+    return features
+
+
+def _is_english(text: str) -> bool:
+    words = _ENGLISH_WORD.findall(text[:4000].lower())
+    if len(words) < 4:
+        return text.isascii()
+    return sum(word in ENGLISH for word in words) / len(words) >= ENGLISH_SHARE

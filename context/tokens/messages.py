@@ -1,0 +1,96 @@
+"""What of a message is counted: its texts and images, in the forms of OpenAI chat and of Anthropic content blocks.
+
+The role, ids and the name of the speaker are not counted by themselves: the fixed tokens per message stand for them.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+
+from context.errors import InvalidMessage
+from context.tokens.images import Image, size_of
+
+Part = str | Image
+"""A text or an image: what a tokenizer or an image rule counts."""
+
+_COUNTED = ("content", "tool_calls", "function_call")
+
+
+def parts_of(message: Mapping[str, object]) -> tuple[Part, ...]:
+    """The content of a message, and of each tool call its name followed by its arguments; raises `InvalidMessage`."""
+    if not isinstance(message, Mapping):
+        raise InvalidMessage(f"message is a {type(message).__name__}: it must be a mapping with role and content")
+    calls = message.get("tool_calls") or ()
+    if not isinstance(calls, list | tuple):
+        raise InvalidMessage(f"message field 'tool_calls' is a {type(calls).__name__}: it must be a list")
+    if legacy := message.get("function_call"):
+        calls = [*calls, {"function": legacy}]
+    return (*_content(message.get("content")), *map(_tool_call, calls))
+
+
+def message_digest(message: Mapping[str, object]) -> str:
+    """A name for what is counted of a message: equal digests have equal counts."""
+    return sha256(as_json([message.get(field) for field in _COUNTED]).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def as_json(value: object) -> str:
+    """Compact JSON with sorted keys: how structured parts and tool definitions are counted."""
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    except (TypeError, ValueError) as error:
+        raise InvalidMessage(f"a part of the request is not JSON: {error}") from None
+
+
+def _content(content: object) -> Iterator[Part]:
+    if isinstance(content, str):
+        yield content
+    elif isinstance(content, list | tuple):
+        for block in content:
+            yield from _block(block)
+    elif content is not None:
+        raise InvalidMessage(
+            f"message field 'content' is a {type(content).__name__}: it must be text or a list of parts"
+        )
+
+
+def _block(block: object) -> Iterator[Part]:
+    """One part of a content list. A kind that is not known counts as its JSON, which is more than it costs."""
+    if isinstance(block, str):
+        yield block
+        return
+    if not isinstance(block, Mapping):
+        raise InvalidMessage(f"a part of 'content' is a {type(block).__name__}: it must be text or a mapping with type")
+    match block:
+        case {"type": "text" | "input_text" | "output_text", "text": str(text)}:
+            yield text
+        case {"type": "thinking", "thinking": str(text)} | {"type": "refusal", "refusal": str(text)}:
+            yield text
+        case {"type": "image_url", "image_url": {"url": str(url), **rest}}:
+            yield _image(url, rest.get("detail"))
+        case {"type": "image_url" | "input_image", "image_url": str(url), **rest}:
+            yield _image(url, rest.get("detail"))
+        case {"type": "image", "source": {"type": "base64", "data": str(data)}}:
+            yield Image(size_of(data), low_detail=False)
+        case {"type": "image" | "input_image"}:
+            yield Image(None, low_detail=False)
+        case {"type": "tool_use", "name": str(name), "input": arguments}:
+            yield name + as_json(arguments)
+        case {"type": "tool_result", "content": content}:
+            yield from _content(content)
+        case _:
+            yield as_json(block)
+
+
+def _image(url: str, detail: object) -> Image:
+    header, comma, data = url.partition(",")
+    inline = comma and header.startswith("data:") and header.endswith(";base64")
+    return Image(size_of(data) if inline else None, low_detail=detail == "low")
+
+
+def _tool_call(call: object) -> str:
+    match call:
+        case {"function": {"name": str(name), **rest}}:
+            arguments = rest.get("arguments") or ""
+            return name + (arguments if isinstance(arguments, str) else as_json(arguments))
+        case _:
+            raise InvalidMessage("a tool call lacks its function and the function's name")

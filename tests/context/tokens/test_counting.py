@@ -1,0 +1,131 @@
+"""Counting: the rule, who counts, and that neither the network nor the event loop is touched."""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from context.tokens import Count, count_async, count_message, count_request, count_text, exact, tokenizer_of
+from context.tokens.counting import INLINE_CHARACTERS
+
+HELLO = {"role": "user", "content": "hello world"}
+TOOL = {
+    "type": "function",
+    "function": {"name": "get_weather", "description": "Weather of a city", "parameters": {"type": "object"}},
+}
+
+
+def test_a_message_is_its_content_and_four() -> None:
+    assert count_text("hello world", "gpt-4o") == Count(2, 2, "tiktoken", "o200k_base")
+    assert count_message(HELLO, "gpt-4o") == Count(6, 2, "tiktoken", "o200k_base")
+
+
+def test_a_request_is_its_messages_and_three() -> None:
+    assert count_request([HELLO, HELLO], [], "gpt-4o") == Count(2 * 6 + 3, 4, "tiktoken", "o200k_base")
+    assert count_request([], [], "gpt-4o").tokens == 3
+
+
+def test_a_tool_call_counts_as_its_name_followed_by_its_arguments() -> None:
+    call = {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"function": {"name": "find", "arguments": '{"id": 7}'}}],
+    }
+    assert count_message(call, "gpt-4o").content_tokens == count_text('find{"id": 7}', "gpt-4o").tokens
+
+
+def test_tool_definitions_count_as_compact_json_and_once_for_what_stands_around_them() -> None:
+    plain, one, two = (count_request([HELLO], [TOOL] * n, "gpt-4o") for n in range(3))
+    each = count_text(json.dumps(TOOL, separators=(",", ":"), sort_keys=True), "gpt-4o").tokens
+    assert one.tokens - plain.tokens == each + tokenizer_of("gpt-4o").tools
+    assert two.tokens - one.tokens == each
+    assert one.content_tokens == plain.content_tokens
+
+
+def test_a_request_is_the_sum_of_its_messages_whatever_the_model() -> None:
+    messages = [{"role": "user", "content": text} for text in ("hello", "你好，世界", "", "one two three")]
+    for model in ("gpt-4", "gpt-4o", "claude-sonnet-4-5", "some-model"):
+        counts = [count_message(message, model).tokens for message in messages]
+        assert count_request(messages, [], model).tokens == sum(counts) + 3
+
+
+@pytest.mark.parametrize("fast", [False, True])
+@pytest.mark.parametrize(
+    "text", ["<|endoftext|>", "<|im_start|>system", "<|fim_prefix|>", "\ud800", "\x00", "a" * 100_000]
+)
+def test_no_text_is_an_error(text: str, fast: bool) -> None:
+    assert count_text(text, "gpt-4o", fast=fast).tokens > 0
+
+
+def test_the_formula_counts_where_it_is_asked_for_and_where_no_vocabulary_is_installed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fast = count_text("hello world, how are you?", "gpt-4o", fast=True)
+    assert fast.method == "formula"
+    monkeypatch.setattr(exact, "_encodings", {})
+    monkeypatch.setattr(exact, "_folders", list)
+    assert count_text("hello world, how are you?", "gpt-4o") == fast
+
+
+async def test_little_text_is_counted_at_once_and_much_text_beside_the_event_loop() -> None:
+    others = 0
+
+    async def count_others() -> None:
+        nonlocal others
+        while True:
+            others += 1
+            await asyncio.sleep(0)
+
+    await count_async([HELLO], [], "gpt-4o")  # loads the vocabulary
+    task = asyncio.create_task(count_others())
+    small = await count_async([HELLO], [], "gpt-4o")
+    assert others == 0
+    large = {"role": "user", "content": "hello " * (INLINE_CHARACTERS // 6 + 1)}
+    assert (await count_async([large], [TOOL], "gpt-4o")) == count_request([large], [TOOL], "gpt-4o")
+    assert others > 0
+    assert small == count_request([HELLO], [], "gpt-4o")
+    task.cancel()
+
+
+def test_counting_is_exact_without_the_network_and_litellm_is_asked_only_where_it_agrees(tmp_path: Path) -> None:
+    script = """
+import json, socket
+def refuse(*args, **kwargs):
+    attempts.append(repr(args[:2]))
+    raise OSError("no network here")
+attempts = []
+socket.socket.connect = socket.socket.connect_ex = socket.getaddrinfo = socket.create_connection = refuse
+
+from context.tokens import count_text, warm_up
+text = "hello world, 你好 नमस्ते <|endoftext|>"
+models = ["gpt-4o", "openai/gpt-4o", "gpt-4", "azure_ai/Llama-3.3-70B-Instruct", "gpt-6-sol", "no-such-model"]
+before = [[c.tokens, c.method] for c in (count_text(text, model) for model in models)]
+warm_up(litellm=True).join()
+after = [[c.tokens, c.method] for c in (count_text(text, model) for model in models)]
+count_text("\\ud800", "gpt-4o")
+long = count_text(text * 200, "gpt-4o").method
+print(json.dumps({"before": before, "after": after, "long": long, "attempts": attempts}))
+"""
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in {"TIKTOKEN_CACHE_DIR", "LITELLM_LOCAL_MODEL_COST_MAP"}
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=environment | {"TMPDIR": str(tmp_path)},
+    )
+    seen = json.loads(done.stdout.splitlines()[-1])
+    assert seen["attempts"] == []
+    assert [method for _, method in seen["before"]] == ["tiktoken"] * 6
+    # LiteLLM counts newer models by an older vocabulary, and knows others not at all.
+    assert [method for _, method in seen["after"]] == ["litellm"] * 4 + ["tiktoken"] * 2
+    assert [tokens for tokens, _ in seen["after"]] == [tokens for tokens, _ in seen["before"]]
+    assert seen["long"] == "tiktoken", "LiteLLM would cut it into pieces"

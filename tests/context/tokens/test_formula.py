@@ -1,0 +1,47 @@
+"""The formula: a token count from the text alone, with its known error and a bound that holds for any text."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from context.tokens.exact import by_tiktoken
+from context.tokens.formula import estimate
+from context.tokens.tokenizers import Vocabulary
+
+VOCABULARIES: tuple[Vocabulary, ...] = ("cl100k_base", "o200k_base")
+any_text = st.text(st.characters(), max_size=200)
+"""Lone surrogates and unassigned code points included."""
+
+
+@given(any_text, st.sampled_from(VOCABULARIES))
+def test_a_text_is_at_least_one_token_and_at_most_its_bytes(text: str, vocabulary: Vocabulary) -> None:
+    assert min(1, len(text)) <= estimate(text, vocabulary) <= len(text.encode("utf-8", "surrogatepass"))
+
+
+@pytest.mark.parametrize("vocabulary", VOCABULARIES)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The quick brown fox jumps over the lazy dog, and everybody who saw it told it to somebody else.",
+        "你今天想去哪里吃饭？我知道附近有一家不错的面馆，不过周末人比较多。",
+        "Искусственный интеллект меняет нашу жизнь и ставит перед нами новые вопросы.",
+        "인공지능은 우리의 삶을 바꾸고 있으며 새로운 질문을 던집니다.",
+        "def total(items: list[int]) -> int:\n    return sum(item for item in items if item > 0)\n",
+    ],
+    ids=["English", "Chinese", "Russian", "Korean", "code"],
+)
+def test_scripts_are_told_apart(text: str, vocabulary: Vocabulary) -> None:
+    exact = by_tiktoken(text, vocabulary)
+    assert exact is not None
+    assert estimate(text, vocabulary) == pytest.approx(exact, rel=0.3)
+
+
+def test_english_is_told_by_its_function_words() -> None:
+    english = "there would have been more than they have"
+    nonsense = "thare wauld hove baan mure thon thay hove"
+    assert len(english) == len(nonsense)
+    assert estimate(english, "o200k_base") < estimate(nonsense, "o200k_base")
+
+
+def test_the_estimate_of_nothing_is_nothing() -> None:
+    assert estimate("", "o200k_base") == 0

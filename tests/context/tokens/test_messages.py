@@ -1,0 +1,104 @@
+"""Messages: which of their parts are counted, in the forms of OpenAI chat and of Anthropic content blocks."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from context.errors import InvalidMessage
+from context.tokens import count_message, message_digest
+from context.tokens.images import Image
+from context.tokens.messages import Part, parts_of
+
+ADDRESS = "https://example.org/a.png"
+UNKNOWN, LOW = Image(None, low_detail=False), Image(None, low_detail=True)
+
+
+@pytest.mark.parametrize(
+    ("message", "parts"),
+    [
+        ({"role": "user", "content": "hello"}, ("hello",)),
+        ({"role": "user", "content": ["a", {"type": "text", "text": "b"}]}, ("a", "b")),
+        ({"role": "user", "content": [{"type": "input_text", "text": "b"}]}, ("b",)),
+        ({"role": "user", "content": [{"type": "image_url", "image_url": {"url": ADDRESS, "detail": "low"}}]}, (LOW,)),
+        ({"role": "user", "content": [{"type": "image_url", "image_url": ADDRESS}]}, (UNKNOWN,)),
+        ({"role": "user", "content": [{"type": "input_image", "image_url": ADDRESS, "detail": "low"}]}, (LOW,)),
+        ({"role": "user", "content": [{"type": "input_image", "file_id": "f1"}]}, (UNKNOWN,)),
+        ({"role": "user", "content": [{"type": "image", "source": {"type": "url", "url": ADDRESS}}]}, (UNKNOWN,)),
+        ({"role": "user", "content": [{"type": "image", "source": {"type": "base64", "data": "AAAA"}}]}, (UNKNOWN,)),
+        ({"role": "assistant", "content": [{"type": "thinking", "thinking": "hm", "signature": "x"}]}, ("hm",)),
+        (
+            {"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "f", "input": {"a": 1}}]},
+            ('f{"a":1}',),
+        ),
+        ({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "1", "content": "done"}]}, ("done",)),
+        (
+            {"role": "user", "content": [{"type": "tool_result", "content": [{"type": "text", "text": "done"}]}]},
+            ("done",),
+        ),
+        (
+            {"role": "user", "content": [{"type": "file", "file": {"file_id": "f1"}}]},
+            ('{"file":{"file_id":"f1"},"type":"file"}',),
+        ),
+        (
+            {
+                "role": "assistant",
+                "content": None,
+                "tool_calls": [{"function": {"name": "f", "arguments": '{"a": 1}'}}],
+            },
+            ('f{"a": 1}',),
+        ),
+        (
+            {
+                "role": "assistant",
+                "tool_calls": [{"function": {"name": "f", "arguments": {"a": 1}}}, {"function": {"name": "g"}}],
+            },
+            ('f{"a":1}', "g"),
+        ),
+        ({"role": "assistant", "content": "", "function_call": {"name": "f", "arguments": "{}"}}, ("", "f{}")),
+        ({"role": "tool", "tool_call_id": "1", "name": "f", "content": "result"}, ("result",)),
+        ({"role": "user"}, ()),
+    ],
+)
+def test_texts_images_and_tool_calls_are_counted(message: dict[str, Any], parts: tuple[Part, ...]) -> None:
+    assert parts_of(message) == parts
+
+
+@pytest.mark.parametrize(
+    ("message", "says"),
+    [
+        ({"content": 5}, "'content' is a int"),
+        ({"content": {"text": "a"}}, "'content' is a dict"),
+        ({"content": [5]}, "part of 'content' is a int"),
+        ({"content": [{"type": "custom", "data": {1, 2}}]}, "not JSON"),
+        ({"tool_calls": "secret"}, "'tool_calls' is a str"),
+        ({"tool_calls": [{"id": "secret"}]}, "lacks its function"),
+        ({"tool_calls": ["secret"]}, "lacks its function"),
+        ("secret", "message is a str"),
+    ],
+)
+def test_what_is_no_chat_message_is_an_error_without_its_text(message: Any, says: str) -> None:
+    with pytest.raises(InvalidMessage, match=says) as error:
+        count_message(message, "gpt-4o")
+    assert "secret" not in str(error.value)
+
+
+def test_a_digest_names_what_is_counted_and_nothing_else() -> None:
+    message = {"role": "user", "content": "hello"}
+    assert message_digest(message) == message_digest(
+        {"content": "hello", "role": "system", "pinned": True, "name": "a"}
+    )
+    assert message_digest(message) != message_digest({"role": "user", "content": "hello "})
+    assert message_digest(message) != message_digest(message | {"tool_calls": [{"function": {"name": "f"}}]})
+    assert len(message_digest({"content": "\ud800"})) == 64
+
+
+blocks = st.text() | st.fixed_dictionaries({"type": st.just("text"), "text": st.text()})
+
+
+@given(st.text() | st.none() | st.lists(blocks), st.text() | st.none() | st.lists(blocks))
+def test_messages_of_equal_digest_have_equal_counts(one: object, other: object) -> None:
+    first, second = {"content": one}, {"content": other}
+    if message_digest(first) == message_digest(second):
+        assert count_message(first, "gpt-4o") == count_message(second, "gpt-4o")

@@ -54,7 +54,11 @@ def _content(content: object) -> Iterator[Part]:
 
 
 def _block(block: object) -> Iterator[Part]:
-    """One part of a content list. A kind that is not known counts as its JSON, which is more than it costs."""
+    """One part of a content list.
+
+    A kind that is not known, such as a file or audio, counts as its JSON: too much where its data is inside, too little
+    where it only refers to them.
+    """
     if isinstance(block, str):
         yield block
         return

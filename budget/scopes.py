@@ -42,6 +42,13 @@ class Scope:
     id: str
     """Unique per tenant and kind; for an agent of a task `{task_id}/{agent_id}`."""
 
+    def __post_init__(self) -> None:
+        parts = self.id.split("/") if self.kind is Kind.AGENT else [self.id]
+        if len(parts) > 2:
+            raise InvalidScope(f"scope {str(self)[:140]!r} has too many '/': an agent is agent:task_id/agent_id")
+        for part in parts:
+            check_id(part, f"the id in scope {str(self)[:140]!r},")
+
     @classmethod
     def parse(cls, text: str) -> Self:
         """Reads `kind:id`; raises `InvalidScope`."""
@@ -53,11 +60,6 @@ class Scope:
         except ValueError:
             kinds = ", ".join(Kind)
             raise InvalidScope(f"scope {text[:140]!r} has the unknown kind {kind[:40]!r}: use one of {kinds}") from None
-        parts = identifier.split("/") if known is Kind.AGENT else [identifier]
-        if known is Kind.AGENT and len(parts) > 2:
-            raise InvalidScope(f"scope {text[:140]!r} has too many '/': an agent is agent:task_id/agent_id")
-        for part in parts:
-            check_id(part, f"the id in scope {text[:140]!r},")
         return cls(known, identifier)
 
     def __str__(self) -> str:
@@ -66,26 +68,27 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """The scopes that one call draws on, outermost first."""
+    """The scopes that one call draws on, outermost first; levels may be missing, only `agent` may repeat."""
 
     scopes: tuple[Scope, ...]
 
-    @classmethod
-    def parse(cls, texts: Iterable[str]) -> Self:
-        """Reads scopes in order; levels may be missing, only `agent` may repeat. Raises `InvalidScope`."""
-        scopes = tuple(Scope.parse(text) for text in texts)
-        if not scopes:
+    def __post_init__(self) -> None:
+        if not self.scopes:
             raise InvalidScope("the path is empty: name at least one scope, for example ['session:s1']")
-        if len(scopes) > MAX_PATH:
-            raise InvalidScope(f"the path has {len(scopes)} scopes: at most {MAX_PATH} are allowed")
-        if len(set(scopes)) != len(scopes):
+        if len(self.scopes) > MAX_PATH:
+            raise InvalidScope(f"the path has {len(self.scopes)} scopes: at most {MAX_PATH} are allowed")
+        if len(set(self.scopes)) != len(self.scopes):
             raise InvalidScope("the path names a scope twice: each scope is charged once per call")
-        for outer, inner in pairwise(scopes):
+        for outer, inner in pairwise(self.scopes):
             repeats = outer.kind is inner.kind and inner.kind is not Kind.AGENT
             if repeats or _ORDER[outer.kind] > _ORDER[inner.kind]:
                 order = " > ".join(Kind)
                 raise InvalidScope(f"scope {str(inner)!r} may not follow {str(outer)!r}: the order is {order}")
-        return cls(scopes)
+
+    @classmethod
+    def parse(cls, texts: Iterable[str]) -> Self:
+        """Reads `kind:id` strings; raises `InvalidScope`."""
+        return cls(tuple(Scope.parse(text) for text in texts))
 
     def texts(self) -> list[str]:
         """The path as `kind:id` strings."""

@@ -1,7 +1,8 @@
 """Policies: what a scope may spend, and where each field comes from.
 
 Fields resolve one by one: stored policy > request > use-case preset > environment > file > default. Where a stored
-policy sets a field, a request may only tighten it, and only for its own task.
+policy sets a field, a request may only tighten it, and only for its own task. Where it sets a limit, that goes for the
+mode, the window and the time zone too: in another window the limit would count from zero.
 """
 
 from collections.abc import Mapping
@@ -18,6 +19,10 @@ E = TypeVar("E", bound=StrEnum)
 
 MAX_AMOUNT = 2**53 - 1
 """Largest token or nano-dollar amount: exact in every JSON reader, and far below what a balance can hold."""
+MAX_DELAY_MS = 3_600_000
+"""Longest backpressure step: one hour."""
+MAX_DEADLINE_S = 366 * 86_400
+"""Longest wait for an approval: a year."""
 
 
 class Mode(StrEnum):
@@ -94,7 +99,7 @@ class ApprovalRules:
         if (above := value.get("two_people_above_tokens")) is not None:
             parsed["two_people_above_tokens"] = check_amount(above, "approval.two_people_above_tokens")
         if (deadline := value.get("deadline_s")) is not None:
-            parsed["deadline_s"] = check_amount(deadline, "approval.deadline_s", least=1)
+            parsed["deadline_s"] = check_amount(deadline, "approval.deadline_s", least=1, most=MAX_DEADLINE_S)
         if (on_expiry := value.get("on_expiry")) is not None:
             parsed["on_expiry"] = _member(OnExpiry, on_expiry, "approval.on_expiry")
         return cls(**parsed)
@@ -188,7 +193,9 @@ def stricter(one: Mode, other: Mode) -> Mode:
     return max(one, other, key=_STRICTNESS.__getitem__)
 
 
-def resolve(stored: PolicyPatch | None, request: PolicyPatch | None, default: Policy, sources: Mapping[str, str]) -> Resolved:
+def resolve(
+    stored: PolicyPatch | None, request: PolicyPatch | None, default: Policy, sources: Mapping[str, str]
+) -> Resolved:
     """Decides every field of one scope's policy.
 
     Args:
@@ -198,23 +205,33 @@ def resolve(stored: PolicyPatch | None, request: PolicyPatch | None, default: Po
         sources: where each field of `default` came from.
     """
     policy, origin = default, dict(sources)
-    for name, patch in (("request", request), ("stored", stored)):
-        for item in fields(PolicyPatch):
-            value = getattr(patch, item.name) if patch is not None else None
-            if value is not None:
-                policy = replace(policy, **{item.name: value})
-                origin[item.name] = name
-    if stored is None or request is None:
-        return Resolved(policy, origin)
-    for name in ("limit_tokens", "limit_nano_usd"):
-        asked, kept = getattr(request, name), getattr(stored, name)
-        if asked is not None and kept is not None and asked < kept:
+    for name, value in _given(stored).items():
+        policy = replace(policy, **{name: value})
+        origin[name] = "stored"
+    guarded = set(_given(stored))
+    if guarded & {"limit_tokens", "limit_nano_usd"}:
+        guarded |= {"mode", "window", "timezone"}
+    for name, asked in _given(request).items():
+        kept = getattr(policy, name)
+        if name not in guarded or _tighter(name, asked, kept):
             policy = replace(policy, **{name: asked})
             origin[name] = "request"
-    if request.mode and stored.mode and stricter(request.mode, stored.mode) is not stored.mode:
-        policy = replace(policy, mode=request.mode)
-        origin["mode"] = "request"
     return Resolved(policy, origin)
+
+
+def _given(patch: PolicyPatch | None) -> dict[str, Any]:
+    return {f.name: value for f in fields(PolicyPatch) if (value := getattr(patch, f.name, None)) is not None}
+
+
+def _tighter(name: str, asked: Any, kept: Any) -> bool:
+    match name:
+        case "limit_tokens" | "limit_nano_usd":
+            return kept is None or bool(asked < kept)
+        case "mode":
+            return asked is not kept and stricter(asked, kept) is asked
+        case "frozen":
+            return bool(asked)
+    return False
 
 
 PRESETS: Mapping[str, Mapping[Kind, PolicyPatch]] = {
@@ -226,10 +243,10 @@ PRESETS: Mapping[str, Mapping[Kind, PolicyPatch]] = {
 """The budget half of each use-case preset; the context half stands in `context`."""
 
 
-def check_amount(value: object, name: str, *, least: int = 0) -> int:
+def check_amount(value: object, name: str, *, least: int = 0, most: int = MAX_AMOUNT) -> int:
     """Returns `value` if it is a whole number in range, else raises `InvalidPolicy` naming the field."""
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= MAX_AMOUNT:
-        raise InvalidPolicy(f"{name} {value!r} is not valid: use a whole number from {least} to {MAX_AMOUNT}")
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise InvalidPolicy(f"{name} {value!r} is not valid: use a whole number from {least} to {most}")
     return value
 
 
@@ -248,15 +265,17 @@ def _member(kind: type[E], value: object, name: str) -> E:
 
 
 def read_ratio(value: object, name: str) -> Decimal:
-    """Returns a ratio as an exact decimal; raises `InvalidPolicy`."""
+    """Returns a ratio as an exact decimal of at most six places; raises `InvalidPolicy`."""
     if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal):
         raise InvalidPolicy(f"{name} {value!r} is not valid: use a number such as 0.8")
     try:
         ratio = Decimal(str(value))
     except ArithmeticError:
         ratio = Decimal("NaN")
-    if not ratio.is_finite() or not 0 < ratio <= 100:
-        raise InvalidPolicy(f"{name} {value!r} is not valid: use a number above 0, for example 0.8")
+    if not ratio.is_finite() or not 0 < ratio <= 100 or ratio != round(ratio, 6):
+        raise InvalidPolicy(
+            f"{name} {value!r} is not valid: use a number above 0 with at most six decimals, for example 0.8"
+        )
     return ratio
 
 
@@ -276,9 +295,7 @@ def _read_backpressure(value: object) -> tuple[BackpressureStep, ...]:
             item = (item.get("ratio"), item.get("delay_ms"))
         if not isinstance(item, list | tuple) or len(item) != 2:
             raise InvalidPolicy(f"backpressure step {item!r} is not valid: give [ratio, delay_ms]")
-        delay = check_amount(item[1], "backpressure delay_ms")
-        if delay > 3_600_000:
-            raise InvalidPolicy(f"backpressure delay_ms {delay} is not valid: at most 3600000 (one hour)")
+        delay = check_amount(item[1], "backpressure delay_ms", most=MAX_DELAY_MS)
         steps.append(BackpressureStep(read_ratio(item[0], "backpressure ratio"), delay))
     return tuple(sorted(steps, key=lambda step: step.ratio))
 

@@ -128,7 +128,7 @@ def decide(views: Sequence[ScopeView], ask: Amount, least: Amount | None = None,
         least: the smallest ask that still makes sense, if the call can be shrunk.
         patient: whether the caller can wait for open holds to end; if not, the mode decides at once.
     """
-    least = least or ask
+    least = smallest(ask, least)
     amount = admitted(views, ask, least)
     scopes = tuple(_judge(view, amount or ask, amount or least, patient) for view in views)
     verdict = max((scope.verdict for scope in scopes), key=_SEVERITY.__getitem__)
@@ -140,6 +140,11 @@ def decide(views: Sequence[ScopeView], ask: Amount, least: Amount | None = None,
         pressure=pressure(None if None in ratios else max(ratio or 0.0 for ratio in ratios)),
         scopes=scopes,
     )
+
+
+def smallest(ask: Amount, least: Amount | None) -> Amount:
+    """What an ask may shrink to. Money shrinks with the tokens: where these cannot, it is all or nothing."""
+    return ask if least is None or least.tokens == ask.tokens else least
 
 
 def admitted(views: Sequence[ScopeView], ask: Amount, least: Amount) -> Amount | None:

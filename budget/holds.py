@@ -16,6 +16,7 @@ from budget.usage import Usage
 
 MAX_KEY = 256
 MAX_LEASE_MS = 24 * 3_600_000
+MAX_ATTEMPT = 2**31 - 1
 
 
 class HoldState(StrEnum):
@@ -49,14 +50,15 @@ class HoldRequest:
     def __post_init__(self) -> None:
         if not 1 <= len(self.key) <= MAX_KEY or not self.key.isprintable():
             raise InvalidRequest(f"key {self.key[:80]!r} is not valid: use 1 to {MAX_KEY} printable characters")
+        if self.model is not None and (not 1 <= len(self.model) <= MAX_KEY or not self.model.isprintable()):
+            raise InvalidRequest(f"model {self.model[:80]!r} is not valid: use 1 to {MAX_KEY} printable characters")
         least = self.least or self.ask
-        _check_range(self.ask.tokens, "tokens", 1)
-        _check_range(self.ask.nano_usd, "nano_usd", 0)
-        _check_range(least.tokens, "min_tokens", 1)
-        if least.tokens > self.ask.tokens or not 0 <= least.nano_usd <= self.ask.nano_usd:
-            raise InvalidRequest(f"min_tokens {least.tokens!r} is not valid: it may not exceed tokens {self.ask.tokens!r}")
-        if self.lease_ms is not None and not 1 <= self.lease_ms <= MAX_LEASE_MS:
-            raise InvalidRequest(f"lease_ms {self.lease_ms!r} is not valid: use 1 to {MAX_LEASE_MS}")
+        check_range(self.ask.tokens, "tokens", 1)
+        check_range(self.ask.nano_usd, "nano_usd", 0)
+        check_range(least.tokens, "min_tokens", 1, self.ask.tokens)
+        check_range(least.nano_usd, "min_nano_usd", 0, self.ask.nano_usd)
+        if self.lease_ms is not None:
+            check_range(self.lease_ms, "lease_ms", 1, MAX_LEASE_MS)
 
     @property
     def digest(self) -> bytes:
@@ -103,8 +105,8 @@ class Report:
     nano_usd: int
 
     def __post_init__(self) -> None:
-        _check_range(self.usage.total, "usage", 0)
-        _check_range(self.nano_usd, "nano_usd", 0)
+        check_range(self.usage.total, "usage", 0)
+        check_range(self.nano_usd, "nano_usd", 0)
 
     @property
     def amount(self) -> Amount:
@@ -151,6 +153,7 @@ class Extension:
     decision: Decision | None = None
 
 
-def _check_range(value: object, name: str, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= MAX_AMOUNT:
-        raise InvalidRequest(f"{name} {value!r} is not valid: use a whole number from {least} to {MAX_AMOUNT}")
+def check_range(value: object, name: str, least: int, most: int = MAX_AMOUNT) -> None:
+    """Raises `InvalidRequest` naming the field unless `value` is a whole number in range."""
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise InvalidRequest(f"{name} {value!r} is not valid: use a whole number from {least} to {most}")

@@ -9,9 +9,21 @@ from typing import Any
 
 import asyncpg
 
-from budget.decisions import Amount, Decision, Verdict, decide
+from budget.decisions import Amount, Decision, Verdict, decide, smallest
 from budget.errors import AttemptConflict, HoldClosed, InvalidRequest, KeyReused, NotFound
-from budget.holds import AttemptAnswer, Extension, HoldAnswer, HoldRequest, HoldState, Released, Report, Settlement
+from budget.holds import (
+    MAX_ATTEMPT,
+    MAX_LEASE_MS,
+    AttemptAnswer,
+    Extension,
+    HoldAnswer,
+    HoldRequest,
+    HoldState,
+    Released,
+    Report,
+    Settlement,
+    check_range,
+)
 from budget.postgres.batches import Ask, Settle, hold_together, settle_together
 from budget.postgres.connection import Connection, Pool, connected, retrying, row
 from budget.postgres.lanes import Lane
@@ -58,7 +70,7 @@ class Ledger:
         return await self._hold(tenant, request, connection)
 
     async def _hold(self, tenant: str, request: HoldRequest, connection: Connection | None) -> HoldAnswer:
-        least = request.least or request.ask
+        least = smallest(request.ask, request.least)
         lease = timedelta(milliseconds=request.lease_ms or self._settings.lease_s * 1_000)
         arguments = (
             tenant, request.key, request.digest, request.path.texts(), request.path.task_id(), request.model,
@@ -90,9 +102,11 @@ class Ledger:
         An earlier attempt that never reported is presumed and the hold topped up to a full estimate.
 
         Raises:
-            NotFound, AttemptConflict
+            InvalidRequest, NotFound, AttemptConflict
             HoldClosed: the hold has ended; admit anew under another key.
         """
+        if attempt is not None:
+            check_range(attempt, "attempt", 1, MAX_ATTEMPT)
         found = await self._call(
             "start_attempt", connection, tenant, _hold_number(hold_id), attempt, self._settings.defaults_json, self.now
         )
@@ -131,9 +145,10 @@ class Ledger:
             connection: joins its transaction.
 
         Raises:
-            NotFound
+            InvalidRequest, NotFound
             AttemptConflict: the attempt reported something else before, or was never next.
         """
+        check_range(attempt, "attempt", 1, MAX_ATTEMPT)
         number = _hold_number(hold_id)
         if connection is None and not keep_open:
             return await self._settles.call(Settle(tenant, number, attempt, report))
@@ -196,9 +211,13 @@ class Ledger:
         """Renews the lease and, through the gate, adds to the hold. The lease never gets shorter.
 
         Raises:
-            NotFound, HoldClosed
+            InvalidRequest, NotFound, HoldClosed
         """
         more = more or Amount()
+        check_range(more.tokens, "tokens", 0)
+        check_range(more.nano_usd, "nano_usd", 0)
+        if lease_ms is not None:
+            check_range(lease_ms, "lease_ms", 1, MAX_LEASE_MS)
         lease = None if lease_ms is None else timedelta(milliseconds=lease_ms)
         found = await self._call(
             "extend",
@@ -223,10 +242,9 @@ class Ledger:
     async def sweep(self, limit: int = 100) -> int:
         """Expires abandoned holds and ends overdue grants; returns how many. Any number of processes may call it."""
         grace = timedelta(seconds=self._settings.grace_s)
-        async with connected(self._pool, None) as own:
-            expired = await own.fetchval(_SQL["expire"], grace, limit, self.now)
-            ended = await own.fetchval(_SQL["end_grants"], limit, self.now)
-        return int(expired) + int(ended)
+        expired = await self._call("expire", None, grace, limit, self.now)
+        ended = await self._call("end_grants", None, limit, self.now)
+        return int(expired[0]) + int(ended[0])
 
     async def _call(self, name: str, connection: Connection | None, *arguments: object, optional: bool = False) -> Any:
         async def step() -> asyncpg.Record | None:

@@ -10,7 +10,10 @@ from budget.scopes import Scope
 
 
 def views_of(shown: Sequence[Mapping[str, Any]], backpressure: Sequence[BackpressureStep]) -> list[ScopeView]:
-    """Reads the JSON of `ledger_views`; scopes without steps of their own get `backpressure`."""
+    """Reads the JSON of `ledger_views`; scopes without steps of their own get `backpressure`.
+
+    What the asking hold itself has set aside (`own`) counts as spent: waiting would not free it.
+    """
     return [_view(scope, backpressure) for scope in shown]
 
 
@@ -18,13 +21,14 @@ def _view(shown: Mapping[str, Any], backpressure: Sequence[BackpressureStep]) ->
     steps, start = shown["backpressure"], shown["window_start"]
     if steps is not None:
         backpressure = [BackpressureStep(read_ratio(ratio, "backpressure ratio"), delay) for ratio, delay in steps]
+    own = Amount(*shown.get("own", (0, 0)))
     return ScopeView(
         scope=Scope.parse(shown["scope"]),
         mode=Mode(shown["mode"]),
         limit_tokens=shown["limit"][0],
         limit_nano_usd=shown["limit"][1],
-        spent=Amount(*shown["spent"]),
-        held=Amount(*shown["held"]),
+        spent=Amount(*shown["spent"]) + own,
+        held=Amount(*shown["held"]) - own,
         granted=Amount(*shown["granted"]),
         window_start=None if start is None else datetime.fromisoformat(start),
         frozen=shown["frozen"],

@@ -47,6 +47,7 @@ class LedgerSettings:
                 "window": str(policy.window),
                 "timezone": policy.timezone,
                 "warn_at": [str(ratio) for ratio in policy.warn_at],
+                "frozen": policy.frozen,
             }
             for kind, policy in self.defaults.items()
         }

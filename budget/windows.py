@@ -21,24 +21,35 @@ class Window(StrEnum):
 
 
 def zone(name: str) -> ZoneInfo:
-    """The named time zone; raises `InvalidPolicy`."""
+    """The named time zone; raises `InvalidPolicy`.
+
+    Names without a region, such as CET, are refused: Python takes them for zones with summer time, Postgres for
+    abbreviations of fixed offsets.
+    """
     try:
+        if name != "UTC" and "/" not in name:
+            raise ValueError
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise InvalidPolicy(f"timezone {name[:80]!r} is not known: use an IANA name such as Europe/Berlin") from None
+        raise InvalidPolicy(
+            f"timezone {name[:80]!r} is not known: use UTC or an IANA name such as Europe/Berlin"
+        ) from None
 
 
 def window_bounds(window: Window, timezone: str, at: datetime) -> tuple[datetime | None, datetime | None]:
     """Start (inclusive) and end (exclusive) in UTC of the window that holds `at`; `(None, None)` for a lifetime.
 
     An hour is an hour of elapsed time, so the repeated hour of an autumn night is two windows. A day runs from
-    local midnight to local midnight: 23, 24 or 25 hours.
+    local midnight to local midnight: 23, 24 or 25 hours; of two midnights the first counts. Where the clock moves by
+    half an hour, the hour beside the change is shown whole and holds the half that no other hour does.
     """
     if window is Window.LIFETIME:
         return None, None
     local = at.astimezone(zone(timezone))
     if window is Window.HOUR:
-        start = at.astimezone(UTC) - timedelta(minutes=local.minute, seconds=local.second, microseconds=local.microsecond)
+        start = at.astimezone(UTC) - timedelta(
+            minutes=local.minute, seconds=local.second, microseconds=local.microsecond
+        )
         return start, start + timedelta(hours=1)
     midnight = local.replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
     if window is Window.MONTH:

@@ -6,22 +6,24 @@
 -- begins at the first of two midnights where the clock is set back over midnight.
 create function ledger_window_start(p_window text, p_zone text, p_at timestamptz) returns timestamptz language plpgsql stable as $$
 declare
+    v_midnight timestamp;
     v_start timestamptz;
+    v_first timestamptz;
 begin
     if p_window = 'lifetime' then
         return '-infinity';
     elsif p_window = 'hour' then
         return p_at - (p_at at time zone p_zone - date_trunc('hour', p_at at time zone p_zone));
     end if;
-    v_start := date_trunc(p_window, p_at at time zone p_zone) at time zone p_zone;
-    if (v_start - interval '1 hour') at time zone p_zone = v_start at time zone p_zone then
-        v_start := v_start - interval '1 hour';
-    end if;
-    return v_start;
+    v_midnight := date_trunc(p_window, p_at at time zone p_zone);
+    v_start := v_midnight at time zone p_zone;
+    -- The same midnight by the offset of the day before; Postgres takes the later one where there are two.
+    v_first := v_start - ((v_start - interval '24 hours') at time zone p_zone - (v_midnight - interval '24 hours'));
+    return case when v_first < v_start and v_first at time zone p_zone = v_midnight then v_first else v_start end;
 end $$;
 
 -- The policy of each scope as it stands: stored, then the request of p_task, then the defaults of its kind.
--- Where both set a limit or a mode, the tighter one holds.
+-- What a stored policy sets, a request only tightens; under a stored limit that goes for mode, window and zone too.
 create function ledger_policies(p_scopes bigint[], p_task text, p_defaults jsonb)
 returns table (ord bigint, scope_id bigint, scope text, limit_tokens bigint, limit_nano bigint, mode text, win text, zone text,
                warn_at numeric[], backpressure jsonb, frozen boolean)
@@ -31,35 +33,38 @@ language sql stable as $$
                 else least(s.limit_tokens, r.limit_tokens) end,
            case when s.limit_nano_usd is null then coalesce(r.limit_nano_usd, (d.v ->> 'limit_nano_usd')::bigint)
                 else least(s.limit_nano_usd, r.limit_nano_usd) end,
-           case when s.mode is null then coalesce(r.mode, d.v ->> 'mode')
-                when 'hard' in (s.mode, r.mode) then 'hard'
-                when 'approval' in (s.mode, r.mode) then 'approval'
+           case when s.mode is null and not k.limited then coalesce(r.mode, k.mode)
+                when 'hard' in (k.mode, r.mode) then 'hard'
+                when 'approval' in (k.mode, r.mode) then 'approval'
                 else 'soft' end,
-           coalesce(s."window", r."window", d.v ->> 'window'),
-           coalesce(s.timezone, r.timezone, d.v ->> 'timezone'),
+           coalesce(s."window", case when not k.limited then r."window" end, d.v ->> 'window'),
+           coalesce(s.timezone, case when not k.limited then r.timezone end, d.v ->> 'timezone'),
            coalesce(s.warn_at, r.warn_at, array(select t::numeric from jsonb_array_elements_text(d.v -> 'warn_at') t)),
            coalesce(s.backpressure, r.backpressure),
-           coalesce(s.frozen, false)
+           coalesce(s.frozen, r.frozen, (d.v ->> 'frozen')::boolean) or r.frozen is true
     from unnest(p_scopes) with ordinality x (scope_id, ord)
     join scopes c on c.scope_id = x.scope_id
     cross join lateral (select p_defaults -> c.kind as v) d
     left join policies s on s.scope_id = x.scope_id and s.task = ''
     left join policies r on r.scope_id = x.scope_id and r.task = p_task and p_task <> ''
+    cross join lateral (select s.limit_tokens is not null or s.limit_nano_usd is not null as limited, coalesce(s.mode, d.v ->> 'mode') as mode) k
 $$;
 
--- What the gate sees of a path whose balances are locked, before an ask.
+-- What the gate sees of a path whose balances are locked, before an ask. A scope that is closed lets nothing through;
+-- where it is queued, somebody else has waited longer. One age of a waiter counts on all its scopes: of several that
+-- wait for each other the oldest always goes.
 create function ledger_views(p_hold bigint, p_scopes bigint[], p_windows timestamptz[], p_task text, p_defaults jsonb,
                              p_patient boolean, p_lapse interval, p_now timestamptz)
 returns table (ord bigint, scope text, scope_id bigint, window_start timestamptz, limit_tokens bigint, limit_nano bigint, mode text,
-               warn_at numeric[], stopped boolean, bounded boolean, room_tokens bigint, room_nano bigint,
-               freed_tokens bigint, freed_nano bigint, warned numeric, shown jsonb)
+               closed boolean, queued boolean, bounded boolean, room_tokens bigint, room_nano bigint,
+               freed_tokens bigint, freed_nano bigint, shown jsonb)
 language sql stable as $$
-    select p.ord, p.scope, p.scope_id, b.window_start, p.limit_tokens, p.limit_nano, p.mode, p.warn_at,
-           p.frozen or q.queued or (q.bounded and (p.limit_tokens + b.granted_tokens = 0 or p.limit_nano + b.granted_nano = 0) is true),
-           q.bounded,
+    select p.ord, p.scope, p.scope_id, b.window_start, p.limit_tokens, p.limit_nano, p.mode,
+           p.frozen or (q.bounded and (p.limit_tokens + b.granted_tokens = 0 or p.limit_nano + b.granted_nano = 0) is true),
+           q.queued, q.bounded,
            p.limit_tokens + b.granted_tokens - b.spent_tokens - b.held_tokens,
            p.limit_nano + b.granted_nano - b.spent_nano - b.held_nano,
-           b.held_tokens, b.held_nano, b.warned,
+           b.held_tokens, b.held_nano,
            jsonb_build_object(
                'scope', p.scope, 'mode', p.mode, 'limit', jsonb_build_array(p.limit_tokens, p.limit_nano),
                'spent', jsonb_build_array(b.spent_tokens, b.spent_nano), 'held', jsonb_build_array(b.held_tokens, b.held_nano),
@@ -72,7 +77,7 @@ language sql stable as $$
     cross join lateral (select l.bounded, l.bounded and p_patient and exists (
         select 1 from waiters w
         where w.scope_id = p.scope_id and w.hold_id <> p_hold and w.asks >= 2 and w.last_asked > p_now - p_lapse
-          and w.since < coalesce((select m.since from waiters m where m.hold_id = p_hold and m.scope_id = p.scope_id), p_now)
+          and w.since < coalesce((select min(m.since) from waiters m where m.hold_id = p_hold and m.last_asked > p_now - p_lapse), p_now)
     ) as queued) q
 $$;
 
@@ -193,10 +198,14 @@ declare
     v_scopes bigint[];
     v_windows timestamptz[];
     v_again timestamptz[];
+    v_short bigint[];
     v_limits bigint[];
     v_nanos bigint[];
     v_modes text[];
     v_stopped boolean;
+    v_waits boolean;
+    v_since timestamptz;
+    v_asks integer;
     v_room_tokens bigint;
     v_room_nano bigint;
     v_tokens bigint;
@@ -236,10 +245,13 @@ begin
     end loop;
     perform ledger_end_grants(v_scopes, v_windows, v_now);
 
-    select bool_or(v.stopped), min(v.room_tokens) filter (where v.bounded), min(v.room_nano) filter (where v.bounded),
+    select bool_or(v.closed or v.queued), min(v.room_tokens) filter (where v.bounded), min(v.room_nano) filter (where v.bounded),
            array_agg(v.limit_tokens order by v.ord), array_agg(v.limit_nano order by v.ord), array_agg(v.mode order by v.ord),
-           jsonb_agg(v.shown order by v.ord)
-    into v_stopped, v_room_tokens, v_room_nano, v_limits, v_nanos, v_modes, v_views
+           jsonb_agg(v.shown order by v.ord),
+           -- Waiting helps if the ask fits everywhere beside what is spent.
+           p_patient and not bool_or(v.closed or (v.bounded and ((v.room_tokens + v.freed_tokens < p_least_tokens) is true
+                                                              or (v.room_nano + v.freed_nano < p_least_nano) is true)))
+    into v_stopped, v_room_tokens, v_room_nano, v_limits, v_nanos, v_modes, v_views, v_waits
     from ledger_views(h.hold_id, v_scopes, v_windows, p_task, p_defaults, p_patient, p_lapse, v_now) v;
 
     v_tokens := least(p_tokens, v_room_tokens);
@@ -249,22 +261,22 @@ begin
     end if;
 
     if v_stopped or v_tokens < p_least_tokens then
-        if p_patient then
-            insert into waiters as w (hold_id, scope_id, since, last_asked)
-            select h.hold_id, v.scope_id, v_now, v_now
-            from ledger_views(h.hold_id, v_scopes, v_windows, p_task, p_defaults, p_patient, p_lapse, v_now) v
-            where v.bounded and (v.room_tokens < p_least_tokens or v.room_nano < p_least_nano or (v.shown ->> 'queued')::boolean)
-              and (v.room_tokens + v.freed_tokens >= p_least_tokens) is not false and (v.room_nano + v.freed_nano >= p_least_nano) is not false
-            on conflict (hold_id, scope_id) do update set last_asked = v_now, asks = w.asks + 1;
-        else
-            delete from waiters w where w.hold_id = h.hold_id;
+        -- It keeps its age where it waits now, unless it stopped asking.
+        select min(w.since), max(w.asks) into v_since, v_asks from waiters w where w.hold_id = h.hold_id and w.last_asked > v_now - p_lapse;
+        v_short := array(select v.scope_id from ledger_views(h.hold_id, v_scopes, v_windows, p_task, p_defaults, p_patient, p_lapse, v_now) v
+                         where v.bounded and (v.queued or v.room_tokens < p_least_tokens or v.room_nano < p_least_nano));
+        delete from waiters w where w.hold_id = h.hold_id;
+        if v_waits then
+            insert into waiters (hold_id, scope_id, since, last_asked, asks)
+            select h.hold_id, x.s, coalesce(v_since, v_now), v_now, coalesce(v_asks, 0) + 1 from unnest(v_short) x (s);
         end if;
         return query select 'short', null::bigint, 'none', p_tokens, p_nano, null::timestamptz, v_views;
         return;
     end if;
 
     v_nano := case when v_tokens = p_tokens then p_nano
-              else p_least_nano + ceil((v_tokens - p_least_tokens)::numeric * (p_nano - p_least_nano) / (p_tokens - p_least_tokens)) end;
+              else p_least_nano + div((v_tokens - p_least_tokens)::numeric * (p_nano - p_least_nano) + (p_tokens - p_least_tokens - 1),
+                                      p_tokens - p_least_tokens) end;
     update holds t set path = p_path, task = p_task, model = p_model, scope_ids = v_scopes, window_starts = v_windows, state = 'held',
            asked_tokens = v_tokens, asked_nano = v_nano, tokens = v_tokens, nano = v_nano, views = v_views,
            lease = p_lease, expires_at = v_now + p_lease where t.hold_id = h.hold_id;
@@ -288,9 +300,10 @@ declare
     v_views jsonb;
 begin
     perform ledger_end_grants(h.scope_ids, h.window_starts, p_now);
-    select not bool_or(v.stopped or (v.bounded and ((v.room_tokens < p_tokens) is true or (v.room_nano < p_nano) is true))),
+    -- Waiting would not free what this hold itself sets aside, so the answer tells it apart.
+    select not bool_or(v.closed or (v.bounded and ((v.room_tokens < p_tokens) is true or (v.room_nano < p_nano) is true))),
            array_agg(v.limit_tokens order by v.ord), array_agg(v.limit_nano order by v.ord), array_agg(v.mode order by v.ord),
-           jsonb_agg(v.shown order by v.ord)
+           jsonb_agg(v.shown || jsonb_build_object('own', jsonb_build_array(h.tokens, h.nano)) order by v.ord)
     into v_fits, v_limits, v_nanos, v_modes, v_views
     from ledger_views(h.hold_id, h.scope_ids, h.window_starts, h.task, p_defaults, false, interval '0', p_now) v;
     if v_fits then
@@ -518,8 +531,8 @@ declare
     v_holds bigint[];
 begin
     select array_agg(x.hold_id) into v_holds from (
-        select y.hold_id from holds y where y.state = 'held' and y.expires_at + p_grace < v_now
-        order by y.hold_id limit p_limit for update skip locked) x;
+        select y.hold_id from holds y where y.state = 'held' and y.expires_at < v_now - p_grace
+        order by y.expires_at limit p_limit for update skip locked) x;
     -- Many holds, one lock order: all their balances first.
     perform ledger_lock(array_agg(d.s), array_agg(d.w), v_now)
     from (select distinct u.s, u.w from holds x cross join lateral unnest(x.scope_ids, x.window_starts) u (s, w)
@@ -568,12 +581,15 @@ declare
     v_kind text := split_part(p_scope, ':', 1);
     v_id text := substr(p_scope, strpos(p_scope, ':') + 1);
     v_scope bigint;
+    v_old record;
     b record;
     v_change text;
 begin
+    perform v_now at time zone (p_patch ->> 'timezone');
     insert into scopes (tenant, kind, id) values (p_tenant, v_kind, v_id) on conflict do nothing;
     select s.scope_id into v_scope from scopes s where s.tenant = p_tenant and s.kind = v_kind and s.id = v_id;
     perform 1 from balances x where x.scope_id = v_scope order by x.scope_id, x.window_start for update;
+    select * into v_old from ledger_policies(array[v_scope], '', p_defaults);
     insert into policies as p (scope_id, task, limit_tokens, limit_nano_usd, mode, "window", timezone, warn_at, backpressure, approval,
                                frozen, sources, updated_by, updated_at)
     values (v_scope, p_task, (p_patch ->> 'limit_tokens')::bigint, (p_patch ->> 'limit_nano_usd')::bigint, p_patch ->> 'mode',
@@ -598,10 +614,10 @@ begin
              from ledger_policies(array[v_scope], '', p_defaults) n
              join balances x on x.scope_id = v_scope and x.window_start = ledger_window_start(n.win, n.zone, v_now) loop
         v_change := case
-            when (b.new_tokens < coalesce(b.limit_tokens, b.new_tokens + 1)) is true
-              or (b.new_nano < coalesce(b.limit_nano, b.new_nano + 1)) is true then 'limit_lowered'
-            when b.new_tokens is distinct from b.limit_tokens or b.new_nano is distinct from b.limit_nano then 'limit_raised'
-            when b.new_mode <> b.mode then 'mode_changed' end;
+            when (b.new_tokens < coalesce(v_old.limit_tokens, b.new_tokens + 1)) is true
+              or (b.new_nano < coalesce(v_old.limit_nano, b.new_nano + 1)) is true then 'limit_lowered'
+            when b.new_tokens is distinct from v_old.limit_tokens or b.new_nano is distinct from v_old.limit_nano then 'limit_raised'
+            when b.new_mode <> v_old.mode then 'mode_changed' end;
         if v_change is not null then
             perform ledger_post(v_change, null, null, p_by, array[v_scope], array[b.window_start],
                                 array[b.new_tokens], array[b.new_nano], array[b.new_mode], 0, 0, 0, 0, 0, 0, 0, 0, v_now);

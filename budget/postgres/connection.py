@@ -69,6 +69,8 @@ def reaching_ledger() -> Iterator[None]:
     try:
         yield
     except _UNREACHABLE as error:
+        if isinstance(error, ValueError):
+            raise  # asyncpg counts an argument of a wrong type among the interface errors
         raise LedgerUnavailable(
             f"the ledger did not answer ({type(error).__name__}): nothing was admitted; check Postgres and try again"
         ) from error
@@ -86,13 +88,17 @@ async def connected(pool: Pool, connection: Connection | None) -> AsyncIterator[
 
 
 async def retrying(step: Callable[[], Awaitable[T]]) -> T:
-    """Runs a whole transaction again when Postgres picked it to break a deadlock."""
-    for again in range(_TRIES - 1):
+    """Runs a whole transaction again when Postgres picked it to break a deadlock.
+
+    Raises:
+        LedgerUnavailable: it was picked every time.
+    """
+    for again in range(_TRIES):
         try:
             return await step()
         except _CONTENTION:
             await asyncio.sleep(0.01 * 2**again)
-    return await step()
+    raise LedgerUnavailable(f"the ledger gave up after {_TRIES} deadlocks in a row: nothing was admitted; try again")
 
 
 def row(record: asyncpg.Record | None) -> asyncpg.Record:

@@ -9,6 +9,8 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Generic, TypeVar
 
+from budget.errors import LedgerUnavailable
+
 A = TypeVar("A")
 R = TypeVar("R")
 
@@ -68,10 +70,12 @@ class Lane(Generic[A, R]):
     async def _send(self, batch: list[tuple[A, asyncio.Future[R]]]) -> None:
         try:
             results = await self._together([argument for argument, _ in batch]) if len(batch) > 1 else None
-        except Exception as error:
+        except LedgerUnavailable as error:
             for _, future in batch:
                 _fail(future, error)
             return
+        except Exception:
+            results = None  # one of them is at fault: alone, each gets its own answer
         if results is None:
             await asyncio.gather(*(self._one(argument, future) for argument, future in batch))
             return

@@ -2,15 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from datetime import datetime
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
 import asyncpg
 
 from budget.decisions import Amount
+from budget.errors import InvalidPolicy
 from budget.policies import Policy, PolicyPatch, resolve
-from budget.postgres.connection import Connection, Pool, connected
+from budget.postgres.connection import Connection, Pool, connected, retrying
 from budget.postgres.queries import load
 from budget.postgres.settings import LedgerSettings
 from budget.scopes import Kind, Scope
@@ -43,12 +44,22 @@ class Policies:
             task_id: set for what one task asks for; empty for the stored policy.
             sources: for a task's request, the fields that came from its preset.
             connection: joins its transaction.
+
+        Raises:
+            InvalidPolicy: Postgres does not know the time zone.
         """
-        async with connected(self._pool, connection) as own:
-            await own.execute(
-                _SQL["set_policy"], tenant, str(scope), task_id, patch.to_json(), list(clear), dict(sources or {}), by,
-                self._settings.defaults_json, self.now,
-            )  # fmt: skip
+
+        async def step() -> None:
+            async with connected(self._pool, connection) as own:
+                await own.execute(
+                    _SQL["set_policy"], tenant, str(scope), task_id, patch.to_json(), list(clear), dict(sources or {}),
+                    by, self._settings.defaults_json, self.now,
+                )  # fmt: skip
+
+        try:
+            await (step() if connection is not None else retrying(step))
+        except asyncpg.InvalidParameterValueError as error:
+            raise InvalidPolicy(f"timezone {patch.timezone!r} is not valid: Postgres does not know it") from error
 
     async def budget(self, tenant: str, scope: Scope) -> BudgetView:
         """One scope's budget; a scope that nobody used yet shows its default policy and zeros."""
@@ -94,15 +105,17 @@ class Policies:
             name: named.get(name, source) if source == "request" else source
             for name, source in resolved.sources.items()
         }
-        start, end = window_bounds(resolved.policy.window, resolved.policy.timezone, row["now"])
+        # The balance's own start: the time zone tables of Postgres decide where they differ from Python's.
+        _, end = window_bounds(resolved.policy.window, resolved.policy.timezone, row["now"])
         return BudgetView(
-            scope, resolved.policy, sources, start, end,
+            scope, resolved.policy, sources, row["window_start"], end,
             *(Amount(row[f"{name}_tokens"], row[f"{name}_nano"]) for name in ("spent", "held", "granted", "overrun")),
         )  # fmt: skip
 
     def _unused(self, scope: Scope) -> BudgetView:
-        policy = self._default(scope.kind)
-        return BudgetView(scope, policy, self._sources(scope.kind), None, None, Amount(), Amount(), Amount(), Amount())
+        policy, nothing = self._default(scope.kind), Amount()
+        start, end = window_bounds(policy.window, policy.timezone, self.now or datetime.now(UTC))
+        return BudgetView(scope, policy, self._sources(scope.kind), start, end, nothing, nothing, nothing, nothing)
 
     def _default(self, kind: Kind) -> Policy:
         return self._settings.defaults[kind]

@@ -23,9 +23,11 @@ cross join lateral (
     select coalesce(sum(g.tokens), 0)::bigint as tokens, coalesce(sum(g.nano), 0)::bigint as nano from grants g
     where g.scope_id = s.scope_id and g.window_start = w.start and g.ended_at is null and g.until <= coalesce($8, clock_timestamp())) o
 where s.tenant = $1 and s.scope_id > $5
-  and ($2::text[] is null or s.kind || ':' || s.id = any ($2))
+  and ($2::text[] is null or s.scope_id = any (array(
+          select c.scope_id from unnest($2) n (name)
+          join scopes c on c.tenant = $1 and c.kind = split_part(n.name, ':', 1) and c.id = substr(n.name, strpos(n.name, ':') + 1))))
   and ($3::text is null or s.kind = $3)
   and ($4::numeric is null
-       or (coalesce(b.spent_tokens + b.held_tokens, 0) >= $4 * (e.limit_tokens + coalesce(b.granted_tokens, 0))) is true
-       or (coalesce(b.spent_nano + b.held_nano, 0) >= $4 * (e.limit_nano + coalesce(b.granted_nano, 0))) is true)
+       or (coalesce(b.spent_tokens + b.held_tokens, 0) >= $4 * (e.limit_tokens + coalesce(b.granted_tokens, 0) - o.tokens)) is true
+       or (coalesce(b.spent_nano + b.held_nano, 0) >= $4 * (e.limit_nano + coalesce(b.granted_nano, 0) - o.nano)) is true)
 order by s.scope_id limit $6;

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from datetime import datetime
 from functools import partial
 
+from budget.approval_rules import Outcome, expire, judge
 from budget.approvals import (
     FITS,
     Actor,
@@ -16,15 +17,12 @@ from budget.approvals import (
     Decided,
     DecisionRequest,
     Identity,
-    Outcome,
     Ticket,
-    expire,
-    judge,
 )
 from budget.decisions import Amount
 from budget.errors import DecisionConflict, InvalidRequest, NotFound
 from budget.holds import HoldState
-from budget.postgres.approval_rows import request_of
+from budget.postgres.approval_requests import read_requests
 from budget.postgres.connection import Connection, Pool, connected, retrying, row
 from budget.postgres.outbox import put
 from budget.postgres.queries import load
@@ -117,7 +115,7 @@ class Approvals:
                     _SQL["join"], str(uuid.uuid4()), tenant, lock["scope_id"], defaults, rules, key, path.task_id(),
                     agent_id, submitter, ask.tokens, ask.nano_usd, lock["now"], workflow_id,
                 )  # fmt: skip
-                request = await self._locked(own, tenant, approval_id)
+                request = await self._request(own, tenant, approval_id)
                 if request.missing(ask) == Amount():
                     await joining.rollback()
                     return Ticket("", FITS, None)
@@ -195,7 +193,9 @@ class Approvals:
             cursor: where the last page ended.
         """
         async with connected(self._pool, None) as own:
-            found = await self._read(own, tenant, None, state=state, before=cursor, limit=limit)
+            found = await read_requests(
+                own, self._settings.defaults_json, self.now, tenant, state=state, before=cursor, limit=limit
+            )
         return ApprovalPage(tuple(found), found[-1].approval_id if len(found) == limit else None)
 
     async def _decide(self, tenant: str, wanted: DecisionRequest, actor: Actor) -> Decided:
@@ -209,7 +209,7 @@ class Approvals:
                 if known["digest"] != digest:
                     raise _other_decision(wanted.decision_id)
                 return Decided(ApprovalState(known["answer"]["state"]), known["answer"]["decisions_needed"])
-            request = await self._locked(own, tenant, wanted.approval_id)
+            request = await self._request(own, tenant, wanted.approval_id)
             outcome = judge(request, wanted, actor, lock["now"], trust_temporal_identity=self._trust)
             await self._record(own, tenant, wanted, actor, outcome, lock["now"])
             if outcome.state is ApprovalState.PENDING:
@@ -224,7 +224,7 @@ class Approvals:
             lock = await own.fetchrow(_SQL["try_lock_request"], tenant, approval_id, self.now)
             if lock is None:
                 return 0
-            request = await self._locked(own, tenant, approval_id)
+            request = await self._request(own, tenant, approval_id)
             if not request.ends(lock["now"]):
                 return 0
             if request.moot:
@@ -240,11 +240,10 @@ class Approvals:
     async def _leave(self, tenant: str, approval_id: str, key: str) -> None:
         async with self._transaction() as own:
             lock = row(await own.fetchrow(_SQL["lock_request"], tenant, approval_id, self.now))
-            request = await self._locked(own, tenant, approval_id)
+            await own.execute(_SQL["leave"], approval_id, key, lock["now"])
+            request = await self._request(own, tenant, approval_id)
             if request.state is not ApprovalState.PENDING:
                 return
-            await own.execute(_SQL["leave"], approval_id, key, lock["now"])
-            request = await self._locked(own, tenant, approval_id)
             if request.waiters:
                 await self._restate(own, request, lock["now"])
             else:
@@ -271,7 +270,7 @@ class Approvals:
         decision_id: str | None = None,
         actor: Actor | None = None,
     ) -> None:
-        """Ends a request, wakes everybody who waits for it, and grants; the grant comes last because it locks a balance."""
+        # The grant comes last because it locks a balance that others wait for.
         grant, approval_id = outcome.grant, request.approval_id
         gone = await own.fetch(_SQL["close"], approval_id, outcome.state, grant.tokens, grant.nano_usd, now)
         told = FITS if outcome.state is ApprovalState.WITHDRAWN else outcome.state
@@ -287,22 +286,11 @@ class Approvals:
         await own.execute(_SQL["ask"], request.approval_id, request.shortage.tokens, request.shortage.nano_usd)
         await own.execute(_SQL["tell"], request.approval_id, now)
 
-    async def _locked(self, own: Connection, tenant: str, approval_id: str) -> ApprovalRequest:
+    async def _request(self, own: Connection, tenant: str, approval_id: str) -> ApprovalRequest:
         return (await self._read(own, tenant, [approval_id]))[0]
 
-    async def _read(
-        self,
-        own: Connection,
-        tenant: str,
-        ids: Sequence[str] | None,
-        *,
-        state: ApprovalState | None = None,
-        before: str | None = None,
-        limit: int | None = None,
-    ) -> Sequence[ApprovalRequest]:
-        defaults = self._settings.defaults_json
-        rows = await own.fetch(_SQL["requests"], tenant, ids, state, before, limit, defaults, self.now)
-        return [request_of(found) for found in rows]
+    async def _read(self, own: Connection, tenant: str, ids: Sequence[str]) -> Sequence[ApprovalRequest]:
+        return await read_requests(own, self._settings.defaults_json, self.now, tenant, ids)
 
     @asynccontextmanager
     async def _transaction(self) -> AsyncIterator[Connection]:

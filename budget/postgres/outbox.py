@@ -11,7 +11,7 @@ from budget.postgres.queries import load
 _SQL = load("budget.postgres", "outbox.sql")
 LEASE = timedelta(seconds=30)
 """How long a claimed message is left to its claimer."""
-MAX_BACKOFF = timedelta(minutes=5)
+MAX_BACKOFF = timedelta(seconds=30)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Outbox:
             await own.execute(_SQL["sent"], parcel.outbox_id, self.now)
 
     async def failed(self, parcel: Parcel) -> None:
-        """The message could not be sent: it is due again after 1 s, 2 s, 4 s, … up to five minutes."""
+        """The message could not be sent: it is due again after 1 s, 2 s, 4 s, … up to 30 s."""
         backoff = min(MAX_BACKOFF, timedelta(seconds=2 ** min(parcel.tries - 1, 16)))
         async with connected(self._pool, None) as own:
             await own.execute(_SQL["failed"], parcel.outbox_id, backoff, self.now)

@@ -1,6 +1,6 @@
-"""Rows of the statement `requests` as values."""
+"""Approval requests as a person judges them: one row of the statement `requests` each."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -9,11 +9,41 @@ import asyncpg
 from budget.approvals import ApprovalRequest, ApprovalState, Choice, Identity, PastDecision, Waiter
 from budget.decisions import Amount
 from budget.policies import ApprovalRules
+from budget.postgres.connection import Connection
+from budget.postgres.queries import load
 from budget.scopes import Scope
 
+_SQL = load("budget.postgres", "approvals.sql")
 
-def request_of(row: asyncpg.Record) -> ApprovalRequest:
-    """One request."""
+
+async def read_requests(
+    connection: Connection,
+    defaults: Mapping[str, Any],
+    now: datetime | None,
+    tenant: str,
+    ids: Sequence[str] | None = None,
+    *,
+    state: ApprovalState | None = None,
+    before: str | None = None,
+    limit: int | None = None,
+) -> list[ApprovalRequest]:
+    """Requests of a tenant, newest first.
+
+    Args:
+        connection: reads in its transaction.
+        defaults: `LedgerSettings.defaults_json`.
+        now: stands for the server's clock.
+        tenant: whose requests.
+        ids: only these.
+        state: only those in this state.
+        before: only those older than this id.
+        limit: at most this many; `None`: all.
+    """
+    rows = await connection.fetch(_SQL["requests"], tenant, ids, state, before, limit, dict(defaults), now)
+    return [_request(row) for row in rows]
+
+
+def _request(row: asyncpg.Record) -> ApprovalRequest:
     asked, given, spent, held, granted = (
         Amount(row[f"{name}_tokens"], row[f"{name}_nano"]) for name in ("asked", "given", "spent", "held", "granted")
     )

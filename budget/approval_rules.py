@@ -1,0 +1,97 @@
+"""The rules of approvals: what a decision, or a deadline without one, makes of a request."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from budget.approvals import Actor, ApprovalRequest, ApprovalState, Choice, DecisionRequest, Identity
+from budget.decisions import Amount
+from budget.errors import DecisionRefused, InvalidRequest
+from budget.policies import OnExpiry
+
+NOTHING = Amount()
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a decision makes of a request."""
+
+    state: ApprovalState
+    amount: Amount = NOTHING
+    """What the decision agrees to grant."""
+    grant: Amount = NOTHING
+    """What is granted: nothing unless the state is `approved`."""
+    until: datetime | None = None
+    decisions_needed: int = 0
+
+
+def judge(
+    request: ApprovalRequest,
+    decision: DecisionRequest,
+    actor: Actor,
+    now: datetime,
+    *,
+    trust_temporal_identity: bool = False,
+) -> Outcome:
+    """Applies the request's rules to a decision.
+
+    A denial is final. An approval is final unless it grants more tokens than one person may: then a second person is
+    needed, and the grant is what both agreed to.
+
+    Raises:
+        DecisionRefused: the rules forbid it.
+        InvalidRequest: its grant would have ended already.
+    """
+    _check_actor(request, actor, trusted=trust_temporal_identity)
+    if decision.choice is Choice.DENY:
+        return Outcome(ApprovalState.DENIED)
+    if decision.until is not None and decision.until <= now:
+        raise InvalidRequest(f"until {decision.until.isoformat()!r} is not in the future: name a later time")
+    amount = request.shortage if decision.amount is None else decision.amount
+    if not request.needs_two(amount):
+        return Outcome(ApprovalState.APPROVED, amount, amount, decision.until)
+    agreed = [past for past in request.agreed if past.until is None or past.until > now]
+    if any(past.approver == actor.name for past in agreed):
+        raise DecisionRefused(
+            f"{actor.name!r} has approved request {request.approval_id!r} already: another person has to approve too",
+            reason="same_person",
+        )
+    if not agreed:
+        return Outcome(ApprovalState.PENDING, amount, until=decision.until, decisions_needed=1)
+    amounts = [past.amount for past in agreed] + [amount]
+    common = Amount(min(a.tokens for a in amounts), min(a.nano_usd for a in amounts))
+    ends = [past.until for past in agreed] + [decision.until]
+    until = min((end for end in ends if end is not None), default=None)
+    return Outcome(ApprovalState.APPROVED, amount, common, until)
+
+
+def expire(request: ApprovalRequest) -> Outcome:
+    """What becomes of a request that nobody decided in time.
+
+    The shortage is granted if the rules say so and one person could have granted it: silence does not count as two.
+    """
+    if request.rules.on_expiry is OnExpiry.GRANT and not request.needs_two(request.shortage):
+        return Outcome(ApprovalState.APPROVED, request.shortage, request.shortage)
+    return Outcome(ApprovalState.EXPIRED)
+
+
+def _check_actor(request: ApprovalRequest, actor: Actor, *, trusted: bool) -> None:
+    rules, name = request.rules, request.approval_id
+    if request.state is not ApprovalState.PENDING:
+        raise DecisionRefused(
+            f"request {name!r} is {request.state} already: nothing is left to decide", reason="closed"
+        )
+    if actor.identity is Identity.ASSERTED and rules.needs_identity and not trusted:
+        raise DecisionRefused(
+            f"request {name!r} needs to know who decides and {actor.name!r} is self-asserted: decide with a key",
+            reason="unauthenticated",
+        )
+    if not set(actor.roles) & set(rules.roles):
+        raise DecisionRefused(
+            f"{actor.name!r} may not decide request {name!r}: it takes one of the roles {', '.join(rules.roles)}",
+            reason="role",
+        )
+    if rules.not_submitter and actor.name in request.submitters:
+        raise DecisionRefused(
+            f"{actor.name!r} submitted a task that waits for request {name!r}: another person has to decide",
+            reason="submitter",
+        )

@@ -1,0 +1,247 @@
+"""Approvals: requests to let a short scope spend more, and the decisions about them.
+
+A request belongs to one scope in one window and is shared by everybody who is short there. An approval is a grant:
+whoever waited asks again. What a decision makes of a request stands in `budget.approval_rules`.
+"""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+
+from budget.decisions import Amount
+from budget.errors import InvalidRequest
+from budget.policies import ApprovalRules, check_amount
+from budget.scopes import Scope
+
+MAX_DECISION_ID = 256
+MAX_NOTE = 2_000
+FITS = "fits"
+"""State of a ticket when nothing is short any more: ask again."""
+
+
+class ApprovalState(StrEnum):
+    """Where a request stands. Every state but the first is final."""
+
+    PENDING = "pending"
+    APPROVED = "approved"
+    DENIED = "denied"
+    EXPIRED = "expired"
+    WITHDRAWN = "withdrawn"
+    """Nobody waits for it any more, or nothing is short any more."""
+
+
+class Identity(StrEnum):
+    """How sure it is who decides."""
+
+    KEY = "key"
+    """Authenticated by a key."""
+    ASSERTED = "asserted"
+    """A name that the sender gave himself, as everything that comes through Temporal."""
+    SWEEPER = "sweeper"
+    """Nobody decided before the deadline."""
+
+
+class Choice(StrEnum):
+    """What a person decides."""
+
+    APPROVE = "approve"
+    DENY = "deny"
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who decides."""
+
+    name: str
+    """Two decisions under one name come from one person."""
+    roles: tuple[str, ...]
+    identity: Identity = Identity.KEY
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionRequest:
+    """A decision as its door received it."""
+
+    approval_id: str
+    decision_id: str
+    """Chosen by the sender, unique per tenant: the same decision sent again changes nothing."""
+    choice: Choice
+    grant_tokens: int | None = None
+    """Tokens to grant. Without this and `grant_nano_usd`: whatever is short when the decision is recorded."""
+    grant_nano_usd: int | None = None
+    """Nano-dollars to grant."""
+    until: datetime | None = None
+    """End of the grant; `None`: that of the window."""
+    note: str | None = None
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.decision_id) <= MAX_DECISION_ID or not self.decision_id.isprintable():
+            raise InvalidRequest(
+                f"decision_id {self.decision_id[:80]!r} is not valid: use 1 to {MAX_DECISION_ID} printable characters"
+            )
+        for name in ("grant_tokens", "grant_nano_usd"):
+            if getattr(self, name) is not None:
+                check_amount(getattr(self, name), name, least=1)
+        if self.until is not None and self.until.tzinfo is None:
+            raise InvalidRequest(f"until {self.until.isoformat()!r} has no time zone: add one, for example a final Z")
+        if self.note is not None and len(self.note) > MAX_NOTE:
+            raise InvalidRequest(f"the note has {len(self.note)} characters: at most {MAX_NOTE} are allowed")
+        if self.choice is Choice.DENY and (self.amount is not None or self.until is not None):
+            raise InvalidRequest("a denial grants nothing: leave out grant_tokens, grant_nano_usd and until")
+
+    @property
+    def amount(self) -> Amount | None:
+        """What it names to grant; a unit that it leaves out is not granted. `None` if it names nothing."""
+        if self.grant_tokens is None and self.grant_nano_usd is None:
+            return None
+        return Amount(self.grant_tokens or 0, self.grant_nano_usd or 0)
+
+    def digest(self, approver: str) -> bytes:
+        """Binds the decision id: under another digest it is another decision."""
+        until = None if self.until is None else self.until.astimezone(UTC).isoformat()
+        payload = [self.approval_id, self.choice, self.grant_tokens, self.grant_nano_usd, until, self.note, approver]
+        return hashlib.sha256(json.dumps(payload).encode()).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class PastDecision:
+    """A recorded decision."""
+
+    decision_id: str
+    choice: Choice
+    approver: str
+    identity: Identity
+    amount: Amount
+    """What it agreed to grant."""
+    until: datetime | None
+    note: str | None
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Waiter:
+    """A hold that waits for a request to be decided."""
+
+    key: str
+    task_id: str
+    agent_id: str
+    submitter: str | None
+    ask: Amount
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalRequest:
+    """A request with everything that a person needs to decide it."""
+
+    approval_id: str
+    scope: Scope
+    window_start: datetime | None
+    """`None` for a lifetime."""
+    state: ApprovalState
+    rules: ApprovalRules
+    """As the policy had them when the request was opened."""
+    asked: Amount
+    """What was short when somebody last joined or left."""
+    given: Amount
+    """What the request granted."""
+    created_at: datetime
+    deadline: datetime
+    decided_at: datetime | None
+    limit_tokens: int | None
+    """The tightest limit that binds one of the waiters; `None` if nothing does."""
+    limit_nano_usd: int | None
+    spent: Amount
+    held: Amount
+    granted: Amount
+    """All live grants of the scope."""
+    current: bool
+    """Whether its window is the one that asks count in now."""
+    waiters: tuple[Waiter, ...]
+    decisions: tuple[PastDecision, ...]
+
+    @property
+    def shortage(self) -> Amount:
+        """What a grant would have to add now so that every waiting ask fits."""
+        if not self.current:
+            return Amount()
+        return self.missing(sum((waiter.ask for waiter in self.waiters), Amount()))
+
+    def missing(self, ask: Amount) -> Amount:
+        """What a grant would have to add so that `ask` fits under the tightest limit."""
+        taken = self.spent + self.held + ask
+        return Amount(
+            _missing(self.limit_tokens, self.granted.tokens, taken.tokens),
+            _missing(self.limit_nano_usd, self.granted.nano_usd, taken.nano_usd),
+        )
+
+    @property
+    def moot(self) -> bool:
+        """Whether nobody waits, or everything that waits fits."""
+        return self.shortage == Amount()
+
+    def ends(self, now: datetime) -> bool:
+        """Whether the sweeper has to end it."""
+        return self.state is ApprovalState.PENDING and (self.moot or self.deadline <= now)
+
+    @property
+    def submitters(self) -> frozenset[str]:
+        """Who submitted the tasks that wait."""
+        return frozenset(waiter.submitter for waiter in self.waiters if waiter.submitter)
+
+    @property
+    def agreed(self) -> tuple[PastDecision, ...]:
+        """The approvals so far, without those of people whose own tasks wait by now, where the rules bar them."""
+        barred = self.submitters if self.rules.not_submitter else frozenset[str]()
+        return tuple(d for d in self.decisions if d.choice is Choice.APPROVE and d.approver not in barred)
+
+    def needs_two(self, amount: Amount) -> bool:
+        """Whether `amount` is more than one person may grant."""
+        above = self.rules.two_people_above_tokens
+        return above is not None and amount.tokens > above
+
+    @property
+    def decisions_needed(self) -> int:
+        """How many more people it takes to grant the whole shortage; 0 once the request is closed."""
+        if self.state is not ApprovalState.PENDING:
+            return 0
+        return 2 - min(1, len(self.agreed)) if self.needs_two(self.shortage) else 1
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """What became of an ask that is short."""
+
+    approval_id: str
+    """Empty if nothing is short any more."""
+    state: str
+    """An `ApprovalState`, or `fits`: ask the gate again."""
+    deadline: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What a decision made of its request."""
+
+    state: ApprovalState
+    decisions_needed: int
+    """How many more people have to approve."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalPage:
+    """Requests of a tenant, newest first."""
+
+    requests: tuple[ApprovalRequest, ...]
+    cursor: str | None
+    """Continues the list; `None` at its end."""
+
+
+def _missing(limit: int | None, granted: int, taken: int) -> int:
+    if limit is None:
+        return 0
+    # Where limit + granted is 0 nothing fits, not even an ask for nothing.
+    least = 1 if limit + granted == 0 else 0
+    return max(least, taken - limit - granted)

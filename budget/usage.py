@@ -5,7 +5,7 @@ and on whether reasoning stands inside the output figure. `normalise` knows both
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import reduce
 from operator import add
 from typing import Literal, Self
@@ -54,16 +54,15 @@ class Usage:
     @classmethod
     def from_dict(cls, data: Mapping[str, object]) -> Self:
         """The inverse of `to_dict`; raises `InvalidUsage` on unknown fields and on figures that are no counts."""
-        known = {field.name for field in fields(cls)}
-        if unknown := sorted(set(data) - known):
-            raise InvalidUsage(f"usage field {unknown[0][:40]!r} is not known: use {', '.join(sorted(known))}")
+        if unknown := sorted(set(data).difference(_FIELDS)):
+            raise InvalidUsage(f"usage field {unknown[0][:40]!r} is not known: use {', '.join(sorted(_FIELDS))}")
         if not isinstance(data.get("estimated", False), bool):
             raise InvalidUsage("usage field 'estimated' must be true or false")
         return cls(**data)  # type: ignore[arg-type] # __post_init__ checks every figure
 
     def to_dict(self) -> dict[str, int | bool | None]:
         """All fields by name, as JSON takes them."""
-        return asdict(self)
+        return {name: getattr(self, name) for name in _FIELDS}
 
     @property
     def prompt(self) -> int:
@@ -87,6 +86,7 @@ class Usage:
         return Usage(**counts, reasoning=reasoning, estimated=self.estimated or other.estimated)
 
 
+_FIELDS = tuple(field.name for field in fields(Usage))
 _COUNTS = ("input", "cache_read", "cache_write_5m", "cache_write_1h", "output", "unsplit")
 
 

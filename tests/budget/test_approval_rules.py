@@ -1,0 +1,276 @@
+"""Who may decide a request, what is granted, and when one person is not enough."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from budget.approval_rules import expire, judge
+from budget.approvals import (
+    Actor,
+    ApprovalRequest,
+    ApprovalState,
+    Choice,
+    DecisionRequest,
+    Identity,
+    PastDecision,
+    Waiter,
+)
+from budget.decisions import Amount
+from budget.errors import DecisionRefused, InvalidRequest
+from budget.policies import ApprovalRules, OnExpiry
+from budget.scopes import Scope
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+TWO_ABOVE_1000 = ApprovalRules(two_people_above_tokens=1_000)
+ALICE = Actor("alice", ("approver",))
+BOB = Actor("bob", ("approver",))
+
+
+def waiter(tokens: int = 500, nano_usd: int = 0, submitter: str | None = "sam") -> Waiter:
+    return Waiter(f"k{tokens}", "t1", "a1", submitter, Amount(tokens, nano_usd), NOW)
+
+
+def request(**changes: Any) -> ApprovalRequest:
+    """900 of 1,000 tokens are spent, 500 are asked: 400 are short."""
+    plain = ApprovalRequest(
+        approval_id="r1",
+        scope=Scope.parse("session:s1"),
+        window_start=None,
+        state=ApprovalState.PENDING,
+        rules=ApprovalRules(),
+        asked=Amount(400),
+        given=Amount(),
+        created_at=NOW,
+        deadline=NOW + timedelta(minutes=30),
+        decided_at=None,
+        limit_tokens=1_000,
+        limit_nano_usd=None,
+        spent=Amount(900, 70),
+        held=Amount(),
+        granted=Amount(),
+        current=True,
+        waiters=(waiter(),),
+        decisions=(),
+    )
+    return replace(plain, **changes)
+
+
+def approve(**fields: Any) -> DecisionRequest:
+    return DecisionRequest("r1", "d1", Choice.APPROVE, **fields)
+
+
+DENY = DecisionRequest("r1", "d1", Choice.DENY)
+
+
+def approval_by(name: str, amount: Amount, until: datetime | None = None) -> PastDecision:
+    return PastDecision("d0", Choice.APPROVE, name, Identity.KEY, amount, until, None, NOW)
+
+
+def refusal(subject: ApprovalRequest, decision: DecisionRequest, actor: Actor, *, trust: bool = False) -> str:
+    with pytest.raises(DecisionRefused) as refused:
+        judge(subject, decision, actor, NOW, trust_temporal_identity=trust)
+    return refused.value.reason
+
+
+# --- what is short ---------------------------------------------------------------------------------------------------
+
+
+def test_the_shortage_is_what_all_waiting_asks_lack_together() -> None:
+    assert request().shortage == Amount(400)
+    assert request(waiters=(waiter(500), waiter(50))).shortage == Amount(450)
+    assert request(held=Amount(30), granted=Amount(10)).shortage == Amount(420)
+
+
+def test_tokens_and_money_are_short_independently() -> None:
+    assert request(limit_nano_usd=100, waiters=(waiter(500, 50),)).shortage == Amount(400, 20)
+    assert request(limit_tokens=None, limit_nano_usd=100, waiters=(waiter(500, 50),)).shortage == Amount(0, 20)
+
+
+def test_equal_to_the_limit_is_not_short() -> None:
+    assert request(waiters=(waiter(100),)).moot
+    assert request(waiters=(waiter(101),)).shortage == Amount(1)
+
+
+def test_where_nothing_may_be_spent_even_an_ask_for_nothing_is_short() -> None:
+    # Else an approval would grant nothing, the gate would ask again, and so on for ever.
+    free_model = request(limit_tokens=None, limit_nano_usd=0, spent=Amount(), waiters=(waiter(500, 0),))
+    assert free_model.shortage == Amount(0, 1)
+
+
+def test_nothing_is_short_once_the_window_is_over() -> None:
+    assert request(current=False).moot
+
+
+# --- who may decide --------------------------------------------------------------------------------------------------
+
+
+def test_one_approver_grants_the_shortage() -> None:
+    outcome = judge(request(), approve(), ALICE, NOW)
+    assert (outcome.state, outcome.grant, outcome.until) == (ApprovalState.APPROVED, Amount(400), None)
+
+
+def test_a_role_outside_the_rules_decides_nothing() -> None:
+    viewer = Actor("vic", ("viewer",))
+    assert refusal(request(), approve(), viewer) == "role"
+    assert refusal(request(), DENY, viewer) == "role"
+    assert refusal(request(rules=ApprovalRules(roles=("cfo",))), approve(), ALICE) == "role"
+
+
+@pytest.mark.parametrize("decision", [approve(), DENY])
+def test_nobody_decides_on_a_task_of_his_own(decision: DecisionRequest) -> None:
+    rules = ApprovalRules(not_submitter=True)
+    shared = request(rules=rules, waiters=(waiter(500, submitter="sam"), waiter(50, submitter="alice")))
+    assert refusal(shared, decision, ALICE) == "submitter"
+    assert judge(shared, decision, BOB, NOW).state is not ApprovalState.PENDING
+
+
+def test_without_that_rule_the_submitter_may() -> None:
+    assert judge(request(waiters=(waiter(submitter="alice"),)), approve(), ALICE, NOW).state is ApprovalState.APPROVED
+
+
+@pytest.mark.parametrize("rules", [ApprovalRules(not_submitter=True), TWO_ABOVE_1000])
+def test_a_self_asserted_name_does_not_satisfy_rules_about_people(rules: ApprovalRules) -> None:
+    asserted = Actor("alice", ("approver",), Identity.ASSERTED)
+    assert refusal(request(rules=rules), approve(), asserted) == "unauthenticated"
+    assert refusal(request(rules=rules), DENY, asserted) == "unauthenticated"
+    trusted = judge(request(rules=rules), approve(), asserted, NOW, trust_temporal_identity=True)
+    assert trusted.state is ApprovalState.APPROVED
+
+
+def test_a_self_asserted_name_is_enough_for_rules_that_need_none() -> None:
+    asserted = Actor("alice", ("approver",), Identity.ASSERTED)
+    assert judge(request(), approve(), asserted, NOW).state is ApprovalState.APPROVED
+
+
+@pytest.mark.parametrize("state", [state for state in ApprovalState if state is not ApprovalState.PENDING])
+def test_a_closed_request_is_not_decided_again(state: ApprovalState) -> None:
+    assert refusal(request(state=state), approve(), ALICE) == "closed"
+    assert refusal(request(state=state), DENY, ALICE) == "closed"
+
+
+# --- two people ------------------------------------------------------------------------------------------------------
+
+
+def test_up_to_the_amount_one_person_is_enough_and_above_it_two_are_needed() -> None:
+    subject = request(rules=TWO_ABOVE_1000)
+    assert judge(subject, approve(grant_tokens=1_000), ALICE, NOW).state is ApprovalState.APPROVED
+    first = judge(subject, approve(grant_tokens=1_001), ALICE, NOW)
+    assert (first.state, first.decisions_needed, first.grant) == (ApprovalState.PENDING, 1, Amount())
+
+
+def test_the_shortage_counts_where_no_amount_is_named() -> None:
+    large = request(rules=TWO_ABOVE_1000, waiters=(waiter(5_000),))
+    assert judge(large, approve(), ALICE, NOW).state is ApprovalState.PENDING
+    assert large.decisions_needed == 2
+    assert request(rules=TWO_ABOVE_1000).decisions_needed == 1
+
+
+def test_two_people_grant_what_both_agreed_to() -> None:
+    soon, later = NOW + timedelta(hours=1), NOW + timedelta(hours=2)
+    half = request(rules=TWO_ABOVE_1000, decisions=(approval_by("alice", Amount(5_000, 9), soon),))
+    assert half.decisions_needed == 1
+    outcome = judge(half, approve(grant_tokens=3_000, grant_nano_usd=20, until=later), BOB, NOW)
+    assert (outcome.state, outcome.grant, outcome.until) == (ApprovalState.APPROVED, Amount(3_000, 9), soon)
+
+
+def test_the_same_person_twice_is_one_person() -> None:
+    half = request(rules=TWO_ABOVE_1000, decisions=(approval_by("alice", Amount(5_000)),))
+    assert refusal(half, approve(grant_tokens=5_000), ALICE) == "same_person"
+
+
+def test_an_approval_that_has_run_out_does_not_count() -> None:
+    lapsed = request(rules=TWO_ABOVE_1000, decisions=(approval_by("alice", Amount(5_000), NOW),))
+    assert judge(lapsed, approve(grant_tokens=5_000), BOB, NOW).state is ApprovalState.PENDING
+
+
+def test_the_approval_of_somebody_whose_task_waits_by_now_does_not_count() -> None:
+    rules = ApprovalRules(not_submitter=True, two_people_above_tokens=1_000)
+    joined = request(
+        rules=rules, waiters=(waiter(submitter="alice"),), decisions=(approval_by("alice", Amount(5_000)),)
+    )
+    assert judge(joined, approve(grant_tokens=5_000), BOB, NOW).state is ApprovalState.PENDING
+
+
+def test_one_denial_is_final() -> None:
+    half = request(rules=TWO_ABOVE_1000, decisions=(approval_by("alice", Amount(5_000)),))
+    assert judge(half, DENY, BOB, NOW).state is ApprovalState.DENIED
+
+
+# --- amounts ---------------------------------------------------------------------------------------------------------
+
+
+def test_naming_one_unit_grants_nothing_of_the_other() -> None:
+    both = request(limit_nano_usd=100, waiters=(waiter(500, 50),))
+    assert judge(both, approve(grant_tokens=7), ALICE, NOW).grant == Amount(7, 0)
+    assert judge(both, approve(grant_nano_usd=7), ALICE, NOW).grant == Amount(0, 7)
+
+
+@pytest.mark.parametrize("end", [NOW, NOW - timedelta(seconds=1)])
+def test_a_grant_ends_in_the_future(end: datetime) -> None:
+    with pytest.raises(InvalidRequest, match="not in the future"):
+        judge(request(), approve(until=end), ALICE, NOW)
+
+
+@pytest.mark.parametrize("amount", [0, -1, True, 2**53, "7", 1.5])
+@pytest.mark.parametrize("field", ["grant_tokens", "grant_nano_usd"])
+def test_amounts_are_whole_and_above_zero(field: str, amount: Any) -> None:
+    with pytest.raises(InvalidRequest, match=field):
+        approve(**{field: amount})
+
+
+def test_a_denial_names_no_grant() -> None:
+    for fields in ({"grant_tokens": 1}, {"grant_nano_usd": 1}, {"until": NOW}):
+        with pytest.raises(InvalidRequest, match="a denial grants nothing"):
+            DecisionRequest("r1", "d1", Choice.DENY, **fields)
+
+
+@pytest.mark.parametrize("decision_id", ["", "x" * 257, "a\nb"])
+def test_decision_ids_are_short_and_printable(decision_id: str) -> None:
+    with pytest.raises(InvalidRequest, match="decision_id"):
+        DecisionRequest("r1", decision_id, Choice.DENY)
+
+
+def test_an_end_has_a_time_zone_and_a_note_has_an_end() -> None:
+    with pytest.raises(InvalidRequest, match="time zone"):
+        approve(until=datetime(2030, 1, 1))  # noqa: DTZ001
+    with pytest.raises(InvalidRequest, match="at most 2000"):
+        approve(note="x" * 2_001)
+
+
+def test_every_part_of_a_decision_binds_its_id() -> None:
+    plain = approve(grant_tokens=5)
+    others = [
+        replace(plain, approval_id="r2"),
+        replace(plain, grant_tokens=6),
+        replace(plain, grant_nano_usd=5),
+        replace(plain, until=NOW),
+        replace(plain, note="because"),
+        DENY,
+    ]
+    digests = {plain.digest("alice"), plain.digest("bob")} | {other.digest("alice") for other in others}
+    assert len(digests) == 2 + len(others)
+    assert replace(plain, decision_id="d2").digest("alice") == plain.digest("alice")
+
+
+# --- expiry ----------------------------------------------------------------------------------------------------------
+
+
+def test_silence_denies_or_grants_the_shortage_as_the_rules_say() -> None:
+    assert expire(request()).state is ApprovalState.EXPIRED
+    granted = expire(request(rules=ApprovalRules(on_expiry=OnExpiry.GRANT)))
+    assert (granted.state, granted.grant) == (ApprovalState.APPROVED, Amount(400))
+
+
+def test_silence_does_not_count_as_two_people() -> None:
+    rules = ApprovalRules(on_expiry=OnExpiry.GRANT, two_people_above_tokens=399)
+    assert expire(request(rules=rules)).state is ApprovalState.EXPIRED
+
+
+def test_a_request_ends_at_its_deadline_or_when_nothing_is_short() -> None:
+    subject = request()
+    assert not subject.ends(subject.deadline - timedelta(microseconds=1))
+    assert subject.ends(subject.deadline)
+    assert replace(subject, waiters=(), limit_tokens=None).ends(NOW)
+    assert not replace(subject, state=ApprovalState.DENIED).ends(subject.deadline)

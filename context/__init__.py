@@ -1,1 +1,53 @@
-"""What the model sees: conversation, token counts, windows, compression."""
+"""What the model sees: conversation, token counts, windows, compression.
+
+Values and rules only; stores live in `context.postgres`.
+"""
+
+from context.compression import Source, extract, fault, summary_request
+from context.conversations import Conversation, Group, MessageRef, SummaryRef
+from context.errors import (
+    ContextError,
+    InvalidMessage,
+    InvalidSettings,
+    MessageNotFound,
+    OriginReused,
+    WindowTooSmall,
+)
+from context.messages import Message, StoredMessage, group
+from context.ranges import Range, choose_range
+from context.settings import PRESETS, ContextSettings
+from context.summaries import Method, Summary, summary_message
+from context.windows import Dropped, TextRef, View, WindowPlan, plan_window, render
+
+__all__ = [
+    "PRESETS",
+    "ContextError",
+    "ContextSettings",
+    "Conversation",
+    "Dropped",
+    "Group",
+    "InvalidMessage",
+    "InvalidSettings",
+    "Message",
+    "MessageNotFound",
+    "MessageRef",
+    "Method",
+    "OriginReused",
+    "Range",
+    "Source",
+    "StoredMessage",
+    "Summary",
+    "SummaryRef",
+    "TextRef",
+    "View",
+    "WindowPlan",
+    "WindowTooSmall",
+    "choose_range",
+    "extract",
+    "fault",
+    "group",
+    "plan_window",
+    "render",
+    "summary_message",
+    "summary_request",
+]

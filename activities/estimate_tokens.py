@@ -1,0 +1,26 @@
+"""Counts stored messages for a model."""
+
+from temporalio import activity
+
+from context.postgres.conversations import Conversations
+from context.tokens import count_async
+from workflows.contract import ActivityName, EstimateInput, EstimateResult
+
+
+class EstimateTokens:
+    """The activity `estimate_tokens`."""
+
+    def __init__(self, conversations: Conversations) -> None:
+        """Args:
+        conversations: where the messages are.
+        """
+        self._conversations = conversations
+
+    @activity.defn(name=ActivityName.ESTIMATE_TOKENS)
+    async def estimate_tokens(self, request: EstimateInput) -> EstimateResult:
+        """Input tokens of these messages as a request of their own, without tools."""
+        stored = await self._conversations.read_thread(
+            request.tenant, request.session_id, request.thread, first=request.first_seq, last=request.last_seq
+        )
+        count = await count_async([one.message.to_openai() for one in stored], (), request.model)
+        return EstimateResult(count.tokens, count.method, count.encoding)

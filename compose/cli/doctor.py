@@ -14,15 +14,15 @@ def register(app: typer.Typer) -> None:
 
 def doctor(data: DataOption = None, as_json: JsonOption = False) -> None:
     """Tell what is configured, what answers, at what version, and what to do about the rest."""
-    import asyncio
     from dataclasses import asdict
 
     from rich.table import Table
 
+    from compose.cli.run_async import run_to_end
     from compose.doctor import diagnose
     from compose.running import command_settings
 
-    diagnosis = asyncio.run(diagnose(command_settings(data)))
+    diagnosis = run_to_end(diagnose(command_settings(data)))
     if as_json:
         print_json({"ok": diagnosis.ok} | asdict(diagnosis))
     else:

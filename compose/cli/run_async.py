@@ -1,11 +1,26 @@
-"""Run a long-lived coroutine until it ends or the user ends it."""
+"""Coroutines of commands."""
 
 import asyncio
 import signal
 from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+T = TypeVar("T")
 
 # Threads of the Temporal client may abort an interpreter that exits right after its loop (temporalio/sdk-python#300).
 GRACE_S = 0.5
+
+
+def run_to_end(main: Awaitable[T]) -> T:
+    """Run a coroutine that may connect to Temporal."""
+
+    async def run() -> T:
+        try:
+            return await main
+        finally:
+            await asyncio.sleep(GRACE_S)
+
+    return asyncio.run(run())
 
 
 def until_stopped(main: Callable[[asyncio.Event], Awaitable[None]]) -> None:
@@ -16,9 +31,6 @@ def until_stopped(main: Callable[[asyncio.Event], Awaitable[None]]) -> None:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, stop.set)
-        try:
-            await main(stop)
-        finally:
-            await asyncio.sleep(GRACE_S)
+        await main(stop)
 
-    asyncio.run(run())
+    run_to_end(run())

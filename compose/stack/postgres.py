@@ -5,6 +5,8 @@ is opened for reading: keep the data where that is harmless.
 """
 
 import asyncio
+import subprocess
+import time
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,6 +17,7 @@ import psutil
 from compose.errors import StackError
 
 CONFIG_FILE = "purser.conf"
+START_TIMEOUT_S = 60.0
 
 
 class EmbeddedPostgres:
@@ -54,13 +57,26 @@ class EmbeddedPostgres:
             self._server = _get_server(self._data_dir)
             self._server.ensure_pgdata_inited()
             self._write_config()
-            self._server.start()
+            self._start_patiently()
         except Exception as error:
             raise StackError(
                 f"the embedded Postgres in {str(self._data_dir)!r} did not start: {error}",
                 remedy=f"Read {str(self._data_dir / 'log')!r}; `purser up --fresh` begins with an empty database.",
             ) from error
         return str(self._server.get_uri())
+
+    def _start_patiently(self) -> None:
+        """The package waits 10 s, recovery after a crash may take longer: the next try finds the server starting."""
+        deadline = time.monotonic() + START_TIMEOUT_S
+        while True:
+            try:
+                self._server.start()
+                return
+            except (subprocess.SubprocessError, AssertionError):
+                # AssertionError: the server has not written its whole pid file yet.
+                if time.monotonic() > deadline or not (self._data_dir / "postmaster.pid").exists():
+                    raise
+                time.sleep(0.5)
 
     def _write_config(self) -> None:
         lines = [f"{name} = '{value}'\n" for name, value in self._config.items()]

@@ -56,8 +56,10 @@ class Purser:
             )
         assert process.stdout is not None
         line = process.stdout.readline()
-        assert line.startswith("{"), (self.home / "stderr.log").read_text()
-        return Started(process, json.loads(line))
+        ready = json.loads(line or "{}")
+        assert ready, (self.home / "stderr.log").read_text()
+        assert "title" not in ready, f"{line}\n{(self.home / 'stderr.log').read_text()}"
+        return Started(process, ready)
 
     @contextmanager
     def up(self, *arguments: str) -> Iterator["Started"]:

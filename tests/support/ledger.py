@@ -1,0 +1,182 @@
+"""A ledger for tests: budgets in one line, a clock to move, figures at a glance, crowds of callers."""
+
+import asyncio
+import multiprocessing
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from datetime import datetime
+from importlib.resources import files
+from threading import Barrier
+from typing import Any, TypeVar
+
+from budget.decisions import Amount
+from budget.holds import HoldAnswer, HoldRequest, Report, Settlement
+from budget.policies import Policy, PolicyPatch
+from budget.postgres.audit import audit
+from budget.postgres.connection import Connection, Pool, create_pool
+from budget.postgres.ledger import Ledger
+from budget.postgres.policies import Policies
+from budget.postgres.settings import LedgerSettings
+from budget.scopes import Kind, Path, Scope
+from budget.usage import Usage
+
+T = TypeVar("T")
+TENANT = "acme"
+SESSION = ("session:s1",)
+TABLES = ("scopes", "policies", "balances", "holds", "attempts", "entries", "grants", "waiters", "events")
+MOVING = ("spent", "held", "granted", "overrun")
+
+
+@dataclass
+class Books:
+    """The ledger of one tenant, in which only the budgets that a test sets are limited."""
+
+    pool: Pool
+    settings: LedgerSettings
+    ledger: Ledger
+    policies: Policies
+
+    @classmethod
+    def on(cls, pool: Pool, **settings: Any) -> "Books":
+        """`settings` are fields of `LedgerSettings`."""
+        given = LedgerSettings(**({"defaults": {kind: Policy() for kind in Kind}} | settings))
+        return cls(pool, given, Ledger(pool, given), Policies(pool, given))
+
+    def at(self, now: datetime | None) -> None:
+        """Sets the clock."""
+        self.ledger.now = self.policies.now = now
+
+    async def budget(self, scope: str, task: str = "", clear: Sequence[str] = (), **patch: Any) -> None:
+        """Stores a policy, or what `task` asks for."""
+        await self.policies.set(
+            TENANT, Scope.parse(scope), PolicyPatch.parse(patch), clear=clear, by="test", task_id=task
+        )
+
+    async def ask(self, key: str, tokens: int, nano: int = 0, *path: str, **fields: Any) -> HoldAnswer:
+        """Asks for a hold on `path`, the session unless given; `fields` are those of `HoldRequest`."""
+        return await self.ledger.hold(TENANT, request(key, tokens, nano, *path, **fields))
+
+    async def hold(self, key: str, tokens: int, nano: int = 0, *path: str, **fields: Any) -> str:
+        """The id of a hold that is admitted."""
+        answer = await self.ask(key, tokens, nano, *path, **fields)
+        assert answer.hold_id is not None, answer.decision
+        return answer.hold_id
+
+    async def settle(self, hold_id: str, tokens: int, nano: int = 0, attempt: int = 1, **options: Any) -> Settlement:
+        """Reports what an attempt cost."""
+        return await self.ledger.settle(TENANT, hold_id, attempt, report(tokens, nano), **options)
+
+    async def spend(self, key: str, tokens: int, nano: int = 0, *path: str) -> None:
+        """Holds and settles the same amount."""
+        await self.settle(await self.hold(key, tokens, nano, *path), tokens, nano)
+
+    async def grant(self, scope: str, tokens: int, nano: int = 0, until: datetime | None = None) -> None:
+        """What an approval gives, in the window that the scope was last used in."""
+        await self.pool.execute(
+            "select ledger_grant(b.scope_id, b.window_start, $3, $4, $5, null, null, 'test', coalesce($6, now()))"
+            " from scopes s join balances b using (scope_id) where s.tenant = $1 and s.kind || ':' || s.id = $2"
+            " order by b.window_start desc limit 1",
+            TENANT, scope, tokens, nano, until, self.ledger.now,
+        )  # fmt: skip
+
+    async def balance(self, scope: str = SESSION[0]) -> dict[str, int]:
+        """Tokens of a scope, all its windows together, without what is zero."""
+        return await self._sums(scope, "tokens")
+
+    async def money(self, scope: str = SESSION[0]) -> dict[str, int]:
+        """Nano-dollars of a scope, all its windows together, without what is zero."""
+        return await self._sums(scope, "nano")
+
+    async def windows(self, scope: str = SESSION[0]) -> dict[datetime, int]:
+        """Spent and held tokens by the start of the window, windows without any left out."""
+        rows = await self._balances(scope)
+        return {row["window_start"]: taken for row in rows if (taken := row["spent_tokens"] + row["held_tokens"])}
+
+    async def entries(self, scope: str = SESSION[0]) -> list[str]:
+        """Kinds of the entries of a scope, in order."""
+        rows = await self.pool.fetch(
+            "select e.kind from entries e join scopes s using (scope_id)"
+            " where s.tenant = $1 and s.kind || ':' || s.id = $2 order by e.window_start, e.seq",
+            TENANT, scope,
+        )  # fmt: skip
+        return [row["kind"] for row in rows]
+
+    async def rows(self) -> dict[str, int]:
+        """Rows by table."""
+        return {table: await self.pool.fetchval(f"select count(*) from {table}") for table in TABLES}
+
+    async def check(self) -> None:
+        """Fails if the audit finds a difference."""
+        found = await audit(self.pool)
+        assert found.ok, found.differences
+
+    async def _sums(self, scope: str, unit: str) -> dict[str, int]:
+        rows = await self._balances(scope)
+        return {name: total for name in MOVING if (total := sum(row[f"{name}_{unit}"] for row in rows))}
+
+    async def _balances(self, scope: str) -> list[Any]:
+        return await self.pool.fetch(
+            "select b.* from balances b join scopes s using (scope_id) where s.tenant = $1 and s.kind || ':' || s.id = $2",
+            TENANT, scope,
+        )  # fmt: skip
+
+
+def request(key: str, tokens: int, nano: int = 0, *path: str, **fields: Any) -> HoldRequest:
+    """An ask on `path`, the session unless given."""
+    return HoldRequest(key, Path.parse(path or SESSION), Amount(tokens, nano), **fields)
+
+
+def report(tokens: int, nano: int = 0) -> Report:
+    """What an attempt cost."""
+    return Report(Usage(input=tokens), nano)
+
+
+async def without(pool: Pool | Connection, file: str, guard: str, instead: str = "") -> None:
+    """Loads the functions of a schema file again with `guard`, which stands there once, replaced."""
+    text = files("budget.postgres").joinpath("schema", file).read_text("utf-8")
+    assert text.count(guard) == 1, f"{guard!r} stands {text.count(guard)} times in {file}"
+    await pool.execute(text.replace(guard, instead).replace("create function", "create or replace function"))
+
+
+async def meet(pool: Pool, first: Callable[[Connection], Awaitable[Any]], then: Callable[[], Awaitable[T]]) -> T:
+    """Runs `then` while the transaction of `first` is open, as far as it gets; commits, and returns its result."""
+    async with pool.acquire() as one:
+        transaction = one.transaction()
+        await transaction.start()
+        await first(one)
+        other = asyncio.ensure_future(then())
+        while not other.done() and not await _somebody_waits(pool):
+            await asyncio.sleep(0.005)
+        await transaction.commit()
+        return await other
+
+
+async def _somebody_waits(pool: Pool) -> bool:
+    return bool(
+        await pool.fetchval(
+            "select exists (select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')"
+        )
+    )
+
+
+def crowd(dsn: str, work: Callable[[Pool, int], Awaitable[T]], processes: int = 3, connections: int = 20) -> list[T]:
+    """Runs `work(pool, index)` in processes that start together, each with its own connections.
+
+    `work` is a function of a module: it is imported by name in each process.
+    """
+    context = multiprocessing.get_context("spawn")
+    with context.Manager() as manager, ProcessPoolExecutor(processes, context) as pool:
+        barrier = manager.Barrier(processes)
+        jobs = [pool.submit(_member, dsn, work, index, connections, barrier) for index in range(processes)]
+        return [job.result() for job in jobs]
+
+
+def _member(dsn: str, work: Callable[[Pool, int], Awaitable[T]], index: int, connections: int, barrier: Barrier) -> T:
+    async def run() -> T:
+        async with await create_pool(dsn, size=connections, timeout_s=60) as pool:
+            await asyncio.gather(*(pool.fetchval("select pg_sleep(0.05)") for _ in range(connections)))
+            await asyncio.to_thread(barrier.wait, 60)
+            return await work(pool, index)
+
+    return asyncio.run(run())

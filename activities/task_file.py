@@ -18,11 +18,15 @@ from activities.errors import InvalidTask
 from activities.task_checks import explain, ids_in_circles, is_below
 from budget.errors import InvalidScope
 from budget.policies import MAX_AMOUNT, PRESETS, Mode, PolicyPatch
-from budget.scopes import MAX_PATH, Kind, Path, Scope, agent_scope, check_id
+from budget.scopes import Kind, Path, Scope, agent_scope, check_id
 from budget.windows import Window
+from context.errors import InvalidSettings
+from context.settings import PRESETS as CONTEXT_PRESETS
+from context.settings import ContextSettings
 
 MAX_AGENTS = 200
 MAX_TOOLS = 128
+_CONTEXT = {item.name for item in fields(ContextSettings)}
 _NANO = 10**9
 _USD = re.compile(r"\d{1,9}(\.\d{1,9})?")
 
@@ -214,6 +218,11 @@ class TaskFile(Part):
             own = _over(agent.budget.patch(), _over(self.budget.agent.patch(), each))
             yield agent_scope(self.task_id, agent.id), *self._merged(Kind.AGENT, own)
 
+    def context_settings(self, settings: ContextSettings) -> ContextSettings:
+        """Request over use-case preset over `settings`; raises `InvalidSettings`."""
+        asked = self.context.model_dump(include=_CONTEXT)
+        return settings.overridden(asked, CONTEXT_PRESETS.get(self.use_case_preset or "", {}))
+
     def _merged(self, kind: Kind, asked: ScopeBudget | PolicyPatch) -> tuple[PolicyPatch, Mapping[str, str]]:
         request = asked.patch() if isinstance(asked, ScopeBudget) else asked
         preset = PRESETS.get(self.use_case_preset or "", {}).get(kind, PolicyPatch())
@@ -227,9 +236,10 @@ class TaskFile(Part):
         """What one field alone cannot tell."""
         if self.use_case_preset is not None and self.use_case_preset not in PRESETS:
             raise InvalidTask(f"$.use_case_preset is {self.use_case_preset[:80]!r}: use one of {', '.join(PRESETS)}")
-        trigger, target = self.context.trigger_ratio, self.context.target_ratio
-        if trigger is not None and target is not None and target >= trigger:
-            raise InvalidTask(f"$.context.target_ratio is {target!r}: it must be below trigger_ratio {trigger!r}")
+        try:
+            self.context_settings(ContextSettings())
+        except InvalidSettings as error:
+            raise InvalidTask(f"$.context: {error}") from None
         if not 1 <= len(self.agents) <= MAX_AGENTS:
             raise InvalidTask(f"$.agents has {len(self.agents)} agents: a task has 1 to {MAX_AGENTS}")
         known: set[str] = set()
@@ -262,8 +272,10 @@ class TaskFile(Part):
                 shown = ", ".join(repr(each) for each in circle[:8])
                 raise InvalidTask(f"$.agents {name} has a cycle through {shown}: no agent may come back to itself")
         for position, agent in enumerate(self.agents):
-            if len(self.path(agent.id).scopes) > MAX_PATH:
-                raise InvalidTask(f"$.agents[{position}].parent nests too deep: a path has at most {MAX_PATH} scopes")
+            try:
+                self.path(agent.id)
+            except InvalidScope as error:
+                raise InvalidTask(f"$.agents[{position}].parent nests too deep: {error}") from None
 
 
 def _over(upper: PolicyPatch, lower: PolicyPatch) -> PolicyPatch:

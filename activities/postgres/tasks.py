@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import asyncpg
 
@@ -12,6 +12,8 @@ from budget.postgres.connection import Connection, Pool, connected
 from budget.postgres.policies import Policies
 from budget.postgres.queries import load
 from budget.usage import Usage
+from context.messages import Message
+from context.postgres.conversations import Conversations
 from workflows.contract import TaskStatus
 
 _SQL = load("activities.postgres", "tasks.sql")
@@ -35,22 +37,10 @@ class TaskPage:
     """Continues the list; `None` at its end."""
 
 
-class Messages(Protocol):
-    """The part of the conversation store that tasks need."""
-
-    async def append(
-        self, tenant: str, session_id: str, messages: Sequence[Mapping[str, Any]], *, connection: Connection
-    ) -> Sequence[int]:
-        """Stores messages of a session; their sequence numbers."""
-
-    async def text(self, tenant: str, session_id: str, thread: str, seq: int) -> str | None:
-        """The text of one message."""
-
-
 class Tasks:
     """Tasks of all tenants."""
 
-    def __init__(self, pool: Pool, policies: Policies, conversations: Messages) -> None:
+    def __init__(self, pool: Pool, policies: Policies, conversations: Conversations) -> None:
         self._pool = pool
         self._policies = policies
         self._conversations = conversations
@@ -75,8 +65,10 @@ class Tasks:
         return Submitted(task.task_id, created=True)
 
     async def _store(self, own: Connection, tenant: str, task: TaskFile, submitter: str | None) -> None:
-        message = {"role": "user", "content": task.input}
-        (input_seq,) = await self._conversations.append(tenant, task.session_id, [message], connection=own)
+        message, origin = Message("user", task.input), f"task:{task.task_id}:input"
+        [input_seq] = await self._conversations.append(
+            tenant, task.session_id, [message], origin=origin, connection=own
+        )
         await own.execute(
             _SQL["insert_task"], tenant, task.task_id, task.session_id, task.body(), task.digest, submitter, input_seq
         )
@@ -104,7 +96,8 @@ class Tasks:
             if task is None:
                 raise _unknown(task_id)
             agents = await own.fetch(_SQL["agents"], tenant, task_id)
-        return _shown(task) | {"agents": {agent["agent_id"]: await self._agent(task, agent) for agent in agents}}
+        replies = await self._replies(task, agents)
+        return _shown(task) | {"agents": {agent["agent_id"]: _agent(agent, replies) for agent in agents}}
 
     async def list(
         self, tenant: str, state: TaskStatus | None = None, limit: int = 50, cursor: str | None = None
@@ -123,24 +116,23 @@ class Tasks:
         more = str(rows[-1]["number"]) if len(rows) == limit else None
         return TaskPage(tuple(_shown(one) for one in rows), more)
 
-    async def _agent(self, task: asyncpg.Record, agent: asyncpg.Record) -> dict[str, Any]:
-        return {
-            "status": agent["status"],
-            "reason": agent["reason"],
-            "scope": agent["scope"],
-            "reply": await self._reply(task, agent),
-            "usage": _usage(agent).to_dict(),
-            **{
-                name: agent[name]
-                for name in ("turns", "nano_usd", "holds", "delay_ms", "approvals", "overrun", "output_capped")
-            },
-        }
+    async def _replies(self, task: asyncpg.Record, agents: Sequence[asyncpg.Record]) -> dict[int, str]:
+        """Texts of the agents' last replies, by sequence number."""
+        seqs = [agent["reply_seq"] for agent in agents if agent["reply_seq"] is not None]
+        stored = await self._conversations.read(task["tenant"], task["session_id"], seqs)
+        return {seq: one.message.text for seq, one in stored.items()}
 
-    async def _reply(self, task: asyncpg.Record, agent: asyncpg.Record) -> str | None:
-        if agent["reply_seq"] is None:
-            return None
-        thread = f"{task['task_id']}/{agent['agent_id']}"
-        return await self._conversations.text(task["tenant"], task["session_id"], thread, agent["reply_seq"])
+
+def _agent(agent: asyncpg.Record, replies: Mapping[int, str]) -> dict[str, Any]:
+    figures = ("turns", "nano_usd", "holds", "delay_ms", "approvals", "overrun", "output_capped")
+    return {
+        "status": agent["status"],
+        "reason": agent["reason"],
+        "scope": agent["scope"],
+        "reply": replies.get(agent["reply_seq"]),
+        "usage": _usage(agent).to_dict(),
+        **{name: agent[name] for name in figures},
+    }
 
 
 def _shown(task: asyncpg.Record) -> dict[str, Any]:

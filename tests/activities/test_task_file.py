@@ -63,7 +63,7 @@ def test_a_small_task_needs_only_ids_an_input_and_one_agent() -> None:
         (task(budget={"task": {"mode": "lenient"}}), "$.budget.task.mode", "'soft', 'approval' or 'hard'"),
         (task(budget={"user": {}}), "$.budget.user", "remove it"),
         (task(use_case_preset="poker"), "$.use_case_preset", "chat, debugging"),
-        (task(context={"trigger_ratio": 0.3, "target_ratio": 0.4}), "$.context.target_ratio", "below"),
+        (task(context={"trigger_ratio": 0.3, "target_ratio": 0.4}), "$.context", "less than trigger_ratio 0.3"),
         (task(context={"documents": [{"kind": "note"}]}), "$.context.documents[0].text", "missing"),
     ],
 )

@@ -49,9 +49,8 @@ create table calls (
     turn          integer not null,
     model         text not null,
     plan          jsonb not null,                     -- the window by reference
-    prompt_tokens bigint not null,
     output_cap    bigint not null,                    -- most output that the agent declared
-    tokens        bigint not null,                    -- asked: prompt + cap
+    tokens        bigint not null,                    -- asked: prompt and cap
     nano          bigint not null,
     least_tokens  bigint not null,                    -- the smallest ask that makes sense
     least_nano    bigint not null,

@@ -1,0 +1,136 @@
+"""Briefs: all that an agent's activities need to know and that never changes while it runs, kept in memory."""
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from activities.postgres.agents import Agents, Given
+from activities.settings import ActivitySettings
+from activities.task_file import Agent, TaskFile
+from budget.prices import PriceBook
+from budget.scopes import Path
+from context.postgres.conversations import Conversations
+from context.settings import ContextSettings
+from context.tokens import PER_CONVERSATION, count_async
+from context.windows import TextRef
+from workflows.contract import AgentRef
+
+KEPT = 1_000
+"""Briefs in memory at most."""
+
+
+@dataclass(frozen=True)
+class Brief:
+    """One agent of a task."""
+
+    ref: AgentRef
+    session_id: str
+    submitter: str
+    model: str
+    api_base: str | None
+    path: Path
+    """The scopes that its calls draw on."""
+    instructions: str
+    """Its system prompt, with the documents of the task."""
+    tools: Sequence[Mapping[str, Any]]
+    """Definitions, in the words of the OpenAI API."""
+    activities: Mapping[str, tuple[str, str]]
+    """Activity type and task queue by tool name."""
+    context: ContextSettings
+    output_cap: int
+    """Output that a call may produce."""
+    system_tokens: int
+    """Of instructions and tools."""
+    window_tokens: int
+    """Context budget."""
+    question: TextRef
+    """The task's input."""
+    replies: tuple[TextRef, ...]
+    """Of the agents that it depends on."""
+
+    @property
+    def thread(self) -> str:
+        """Its own conversation."""
+        return thread_of(self.ref)
+
+
+class Briefs:
+    """Briefs of all agents."""
+
+    def __init__(
+        self, agents: Agents, conversations: Conversations, prices: PriceBook, settings: ActivitySettings
+    ) -> None:
+        self._agents = agents
+        self._conversations = conversations
+        self._prices = prices
+        self._settings = settings
+        self._kept: OrderedDict[AgentRef, Brief] = OrderedDict()
+
+    async def of(self, ref: AgentRef) -> Brief:
+        """The brief of an agent that runs; raises `TaskNotFound`."""
+        brief = self._kept.get(ref)
+        if brief is None:
+            brief = self._kept[ref] = await self._make(ref)
+            if len(self._kept) > KEPT:
+                self._kept.popitem(last=False)
+        self._kept.move_to_end(ref)
+        return brief
+
+    async def _make(self, ref: AgentRef) -> Brief:
+        given = await self._agents.given(ref.tenant, ref.task_id)
+        task, agent = given.task, given.task.agent(ref.agent_id)
+        instructions, tools = _instructions(task, agent), _definitions(agent)
+        system = [{"role": "system", "content": instructions}]
+        system_tokens = (await count_async(system, tools, agent.model)).tokens - PER_CONVERSATION
+        context = task.context_settings(self._settings.context)
+        question, replies = await self._texts(ref, given, agent)
+        return Brief(
+            ref=ref,
+            session_id=task.session_id,
+            submitter=given.submitter,
+            model=agent.model,
+            api_base=agent.api_base,
+            path=task.path(agent.id),
+            instructions=instructions,
+            tools=tools,
+            activities={tool.name: (tool.activity or tool.name, tool.task_queue or "") for tool in agent.tools},
+            context=context,
+            output_cap=self._output_cap(agent),
+            system_tokens=system_tokens,
+            window_tokens=context.context_budget(self._prices.context_window(agent.model), system_tokens),
+            question=question,
+            replies=replies,
+        )
+
+    async def _texts(self, ref: AgentRef, given: Given, agent: Agent) -> tuple[TextRef, tuple[TextRef, ...]]:
+        seqs = {other: given.replies[other] for other in agent.depends_on if other in given.replies}
+        session_id = given.task.session_id
+        wanted = {given.input_seq, *seqs.values()}
+        tokens = await self._conversations.tokens(ref.tenant, session_id, wanted, model=agent.model)
+        replies = tuple(TextRef(seq, tokens[seq], other) for other, seq in seqs.items())
+        return TextRef(given.input_seq, tokens[given.input_seq]), replies
+
+    def _output_cap(self, agent: Agent) -> int:
+        declared = agent.max_output_tokens or self._settings.max_output_tokens
+        return min(declared, self._prices.max_output_tokens(agent.model) or declared)
+
+
+def thread_of(ref: AgentRef) -> str:
+    """Name of an agent's own conversation in its session."""
+    return f"{ref.task_id}/{ref.agent_id}"
+
+
+def _instructions(task: TaskFile, agent: Agent) -> str:
+    documents = (f"Document ({document.kind}):\n{document.text}" for document in task.context.documents)
+    return "\n\n".join((agent.instructions, *documents))
+
+
+def _definitions(agent: Agent) -> list[dict[str, Any]]:
+    return [
+        {
+            "type": "function",
+            "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters},
+        }
+        for tool in agent.tools
+    ]

@@ -1,0 +1,77 @@
+"""A model's reply while it arrives: what a cancelled call settles from, and what a finished one stores."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from budget.errors import InvalidUsage
+from budget.usage import Usage, normalise
+from context.messages import Message
+from context.tokens import count_text
+
+
+@dataclass
+class _Call:
+    """A tool call as far as its parts have come."""
+
+    id: str = ""
+    name: str = ""
+    arguments: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Draft:
+    """A reply as far as it has come."""
+
+    sent: bool = False
+    """Whether the request may have reached the provider."""
+    finish_reason: str | None = None
+    usage: Usage | None = None
+    """As the provider reported it; `None` if it did not, or in words that nobody knows."""
+    _texts: list[str] = field(default_factory=list)
+    _calls: dict[int, _Call] = field(default_factory=dict)
+
+    def add(self, text: str | None, calls: Iterable[Any], finish_reason: str | None) -> None:
+        """Takes in one chunk; `calls` are tool call deltas in the words of the OpenAI API."""
+        if text:
+            self._texts.append(text)
+        for delta in calls:
+            call = self._calls.setdefault(delta.index or 0, _Call())
+            call.id = call.id or delta.id or ""
+            call.name = call.name or delta.function.name or ""
+            call.arguments.append(delta.function.arguments or "")
+        self.finish_reason = finish_reason or self.finish_reason
+
+    def report(self, payload: Mapping[str, Any]) -> None:
+        """Takes in the provider's usage block."""
+        try:
+            usage = normalise(payload)
+        except InvalidUsage:
+            return
+        self.usage = usage if usage.total > 0 else None
+
+    def message(self) -> Message:
+        """The reply as a message of a conversation."""
+        calls = [
+            # Ids tie results to calls: where a provider left one out or used it twice, the place stands in.
+            {"id": self._id(place), "type": "function", "function": _function(call)}
+            for place, call in enumerate(self._calls.values())
+        ]
+        text = "".join(self._texts)
+        return Message("assistant", text or (None if calls else ""), tool_calls=tuple(calls))
+
+    def charge(self, prompt_tokens: int, model: str) -> Usage:
+        """What the provider reported, or an estimate of what was produced so far, marked as ours."""
+        if self.usage is not None:
+            return self.usage
+        produced = [*self._texts, *(part for call in self._calls.values() for part in (call.name, *call.arguments))]
+        output = count_text("".join(produced), model).tokens if produced else 0
+        return Usage(input=prompt_tokens, output=output, estimated=True)
+
+    def _id(self, place: int) -> str:
+        ids = [call.id for call in self._calls.values()]
+        return ids[place] if ids[place] and ids[place] not in ids[:place] else f"call_{place}"
+
+
+def _function(call: _Call) -> dict[str, str]:
+    return {"name": call.name, "arguments": "".join(call.arguments)}

@@ -1,0 +1,81 @@
+"""The agents of tasks: what they were given, how they stand, how they ended."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from activities.errors import TaskNotFound
+from activities.task_file import TaskFile
+from budget.postgres.connection import Connection, Pool, connected
+from budget.postgres.queries import load
+from workflows.contract import AgentOutcome, AgentRef, StatusUpdate, TaskStatus
+
+_SQL = load("activities.postgres", "agents.sql")
+
+
+@dataclass(frozen=True)
+class Given:
+    """What an agent finds when it starts."""
+
+    task: TaskFile
+    submitter: str
+    input_seq: int
+    """The task's input, as a message of the session."""
+    replies: Mapping[str, int]
+    """Replies so far, by agent."""
+
+
+class Agents:
+    """Agents of all tenants."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def given(self, tenant: str, task_id: str) -> Given:
+        """The task and the replies of the agents that have completed; raises `TaskNotFound`."""
+        async with connected(self._pool, None) as own:
+            found = await own.fetchrow(_SQL["brief"], tenant, task_id)
+        if found is None:
+            raise TaskNotFound(f"task {task_id[:140]!r} does not exist for this tenant")
+        task = TaskFile.stored(found["body"])
+        return Given(task, found["submitter"] or "", found["input_seq"], found["replies"])
+
+    async def running(self, agent: AgentRef, connection: Connection) -> None:
+        """The agent asks for a turn."""
+        await connection.execute(_SQL["running"], agent.tenant, agent.task_id, agent.agent_id)
+
+    async def record(self, update: StatusUpdate) -> None:
+        """Notes how a task or an agent stands, unless it has ended."""
+        async with connected(self._pool, None) as own:
+            if update.agent_id:
+                await own.execute(_SQL["record_agent"], update.tenant, update.task_id, update.agent_id, update.status)
+            else:
+                await own.execute(_SQL["record_task"], update.tenant, update.task_id, update.status)
+
+    async def close(self, agent: AgentRef, outcome: AgentOutcome) -> None:
+        """Stores how an agent ended; the first end stays."""
+        async with connected(self._pool, None) as own:
+            await own.execute(
+                _SQL["close_agent"],
+                agent.tenant,
+                agent.task_id,
+                agent.agent_id,
+                outcome.status,
+                outcome.reason,
+                outcome.scope,
+            )
+
+    async def close_task(
+        self, tenant: str, task_id: str, status: TaskStatus, connection: Connection
+    ) -> TaskFile | None:
+        """Stores how a task ended; `None` if it had ended before."""
+        found = await connection.fetchrow(_SQL["close_task"], tenant, task_id, status)
+        if found is None:
+            return None
+        await connection.execute(_SQL["close_agents"], tenant, task_id)
+        return TaskFile.stored(found["body"])
+
+    async def last_replies(self, tenant: str, task: TaskFile, connection: Connection) -> dict[str, int]:
+        """Replies of the agents that nobody depends on, by agent, in the order of the task file."""
+        needed = sorted({other for agent in task.agents for other in agent.depends_on})
+        rows = await connection.fetch(_SQL["last_replies"], tenant, task.task_id, needed)
+        return {row["agent_id"]: row["reply_seq"] for row in rows}

@@ -1,0 +1,98 @@
+"""Model calls by the key of their hold: what each asked for, which never changes, and what became of it."""
+
+from dataclasses import dataclass
+
+import asyncpg
+
+from activities.errors import TaskNotFound
+from budget.decisions import Amount
+from budget.postgres.connection import Connection, Pool, connected
+from budget.postgres.queries import load
+from budget.usage import Usage
+from context.windows import WindowPlan
+from workflows.contract import AgentRef
+
+_SQL = load("activities.postgres", "calls.sql")
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of a model."""
+
+    agent: AgentRef
+    key: str
+    turn: int
+    model: str
+    plan: WindowPlan
+    """The window by reference."""
+    output_cap: int
+    """Output that the agent declared."""
+    ask: Amount
+    """Prompt and cap."""
+    least: Amount
+    """The smallest ask that makes sense."""
+    reply_seq: int | None = None
+    usage: Usage | None = None
+    """Of the attempt that replied."""
+    rejected: str | None = None
+    """Stable code, if the provider refused it for good."""
+
+
+class Calls:
+    """Calls of all tenants."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def find(self, agent: AgentRef, key: str) -> Call | None:
+        """The call under this key."""
+        async with connected(self._pool, None) as own:
+            row = await own.fetchrow(_SQL["find"], agent.tenant, key)
+        return None if row is None else _call(agent, row)
+
+    async def get(self, agent: AgentRef, key: str) -> Call:
+        """The call under this key; raises `TaskNotFound`."""
+        if (call := await self.find(agent, key)) is None:
+            raise TaskNotFound(f"call {key!r} of agent {agent.agent_id!r} does not exist: admit it first")
+        return call
+
+    async def add(self, call: Call, connection: Connection) -> None:
+        """Stores a call before its hold is asked for; the first one under a key stays."""
+        agent, ask, least = call.agent, call.ask, call.least
+        await connection.execute(
+            _SQL["add"], agent.tenant, call.key, agent.task_id, agent.agent_id, call.turn, call.model,
+            call.plan.to_json(), call.output_cap, ask.tokens, ask.nano_usd, least.tokens, least.nano_usd,
+        )  # fmt: skip
+
+    async def held(self, call: Call, hold_id: str, delay_ms: int, connection: Connection) -> None:
+        """Notes the hold that a call got."""
+        await connection.execute(_SQL["held"], call.agent.tenant, call.key, int(hold_id), delay_ms)
+
+    async def lock(self, call: Call, connection: Connection) -> int | None:
+        """Locks a call for the rest of the transaction; the sequence number of its reply, if it has one."""
+        seq: int | None = await connection.fetchval(_SQL["lock"], call.agent.tenant, call.key)
+        return seq
+
+    async def replied(self, call: Call, seq: int, usage: Usage, *, capped: bool, connection: Connection) -> None:
+        """Notes the reply of a call."""
+        await connection.execute(_SQL["replied"], call.agent.tenant, call.key, seq, usage.to_dict(), capped)
+
+    async def rejected(self, call: Call, reason: str, connection: Connection) -> None:
+        """Notes that a call is given up."""
+        await connection.execute(_SQL["rejected"], call.agent.tenant, call.key, reason)
+
+
+def _call(agent: AgentRef, row: asyncpg.Record) -> Call:
+    return Call(
+        agent=agent,
+        key=row["key"],
+        turn=row["turn"],
+        model=row["model"],
+        plan=WindowPlan.from_json(row["plan"]),
+        output_cap=row["output_cap"],
+        ask=Amount(row["tokens"], row["nano"]),
+        least=Amount(row["least_tokens"], row["least_nano"]),
+        reply_seq=row["reply_seq"],
+        usage=None if row["usage"] is None else Usage.from_dict(row["usage"]),
+        rejected=row["rejected"],
+    )

@@ -1,0 +1,204 @@
+"""The way to model providers: LiteLLM, told to keep quiet, to try once, and to send keys to their own hosts only."""
+
+import asyncio
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from logging import CRITICAL, getLogger
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+
+from activities.drafts import Draft
+from activities.errors import Cost, ProviderError, ProviderRejected, ProviderUnavailable
+
+_HOMES = {
+    "openai": "api.openai.com",
+    "anthropic": "api.anthropic.com",
+    "gemini": "generativelanguage.googleapis.com",
+}
+"""Hosts of providers whose address LiteLLM does not tell."""
+NO_KEY = "none"
+"""Sent where no key is configured: LiteLLM would take one from the environment, whoever the host is."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """One request to a model."""
+
+    model: str
+    """As LiteLLM names it."""
+    messages: Sequence[Mapping[str, Any]]
+    tools: Sequence[Mapping[str, Any]]
+    max_tokens: int
+    """Output cap."""
+    request_id: str
+    """`{hold_id}-{attempt}`, for the provider's log and ours."""
+    api_base: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """Seconds until a request counts as failed."""
+
+    connect_s: float = 10
+    silence_s: float = 120
+    """Between two chunks, and before the first."""
+    total_s: float = 900
+
+
+class ModelProvider:
+    """Model calls. Belongs to one event loop."""
+
+    def __init__(self, keys: Mapping[str, str], timeouts: Timeouts | None = None) -> None:
+        """Args:
+        keys: provider key by host, with its port if it has one of its own.
+        timeouts: of every request.
+        """
+        self._keys = keys
+        self._timeouts = timeouts or Timeouts()
+
+    async def warm_up(self) -> None:
+        """Imports LiteLLM off the event loop: it takes seconds."""
+        await asyncio.to_thread(_litellm)
+
+    async def complete(self, request: ModelRequest, draft: Draft) -> None:
+        """Fills `draft` with the model's reply, chunk by chunk.
+
+        Raises:
+            ProviderUnavailable: trying again may help.
+            ProviderRejected: it will not.
+        """
+        await self.warm_up()
+        limits = self._timeouts
+        try:
+            async with asyncio.timeout(limits.total_s):
+                await self._stream(request, draft)
+        except TimeoutError:
+            raise ProviderUnavailable("timeout", cost=Cost.UNKNOWN) from None
+        except Exception as error:
+            failure = classify(error)
+        else:
+            return
+        # Outside the handler: what LiteLLM raised quotes the prompt.
+        raise failure
+
+    async def _stream(self, request: ModelRequest, draft: Draft) -> None:
+        litellm, limits = _litellm(), self._timeouts
+        arguments = self._arguments(request)
+        draft.sent = True
+        stream = await litellm.acompletion(
+            **arguments,
+            stream=True,
+            stream_options={"include_usage": True},
+            timeout=httpx.Timeout(limits.silence_s, connect=limits.connect_s),
+            max_retries=0,
+            # Tools would otherwise import the proxy, whose dependencies are not installed.
+            _skip_mcp_handler=True,
+        )
+        try:
+            async for chunk in stream:
+                for choice in chunk.choices[:1]:
+                    draft.add(choice.delta.content, choice.delta.tool_calls or (), choice.finish_reason)
+        finally:
+            # Where the provider reports nothing LiteLLM counts by itself: only what came over the wire is a report.
+            for chunk in stream.chunks:
+                if getattr(chunk, "usage", None) is not None:
+                    draft.report(chunk.usage.model_dump())
+            with suppress(Exception):
+                await stream.aclose()
+
+    def _arguments(self, request: ModelRequest) -> dict[str, Any]:
+        provider, home = _resolve(request.model, request.api_base)
+        arguments: dict[str, Any] = {
+            "model": request.model,
+            "custom_llm_provider": provider,
+            "messages": list(request.messages),
+            "max_tokens": request.max_tokens,
+            "extra_headers": {"X-Client-Request-Id": request.request_id},
+        }
+        if request.tools:
+            arguments["tools"] = list(request.tools)
+        key = self._key_for(request.api_base or home)
+        if request.api_base is not None:
+            arguments |= {"api_base": request.api_base, "api_key": key or NO_KEY}
+        elif key is not None:
+            arguments["api_key"] = key
+        return arguments
+
+    def _key_for(self, address: str | None) -> str | None:
+        parts = urlsplit(address if address and "//" in address else f"//{address or ''}")
+        return self._keys.get(parts.netloc) or self._keys.get(parts.hostname or "")
+
+
+def classify(error: BaseException) -> ProviderError:
+    """What a failure means, from its type and status; its text is never looked at."""
+    litellm = _litellm().exceptions
+    status, cause = getattr(error, "status_code", None), _deepest_http(error)
+    if isinstance(cause, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout):
+        return ProviderUnavailable("unreachable", cost=Cost.NOTHING)
+    if isinstance(error, litellm.RateLimitError):
+        return ProviderUnavailable("rate_limited", cost=Cost.NOTHING, retry_after_ms=_retry_after_ms(error))
+    if isinstance(error, litellm.Timeout) or isinstance(cause, httpx.TimeoutException):
+        return ProviderUnavailable("timeout", cost=Cost.UNKNOWN)
+    if isinstance(error, litellm.ContextWindowExceededError):
+        return ProviderRejected("context_window", cost=Cost.NOTHING)
+    if isinstance(status, int) and 400 <= status < 500 and status not in (408, 409, 425):
+        return ProviderRejected(_REJECTIONS.get(status, "bad_request"), cost=Cost.NOTHING)
+    retry_after = _retry_after_ms(error)
+    if cause is not None and not isinstance(cause, httpx.HTTPStatusError):
+        return ProviderUnavailable("connection_broken", cost=Cost.UNKNOWN, retry_after_ms=retry_after)
+    return ProviderUnavailable("server_error", cost=Cost.UNKNOWN, retry_after_ms=retry_after)
+
+
+_REJECTIONS = {401: "authentication", 402: "payment", 403: "permission", 404: "model_not_found"}
+
+
+def _deepest_http(error: BaseException) -> httpx.HTTPError | None:
+    """The client's own error among the causes."""
+    found, seen = None, 0
+    cause: BaseException | None = error
+    while cause is not None and seen < 16:
+        found = cause if isinstance(cause, httpx.HTTPError) else found
+        cause, seen = cause.__cause__ or cause.__context__, seen + 1
+    return found
+
+
+def _retry_after_ms(error: BaseException) -> int | None:
+    """The provider's own delay; dates are rare enough to be left to our backoff."""
+    headers = getattr(error, "litellm_response_headers", None) or {}
+    for name, factor in (("retry-after-ms", 1), ("retry-after", 1_000)):
+        with suppress(ValueError, OverflowError):
+            if (delay := int(float(str(headers.get(name))) * factor)) >= 0:
+                return delay
+    return None
+
+
+@cache
+def _litellm() -> Any:
+    """LiteLLM without network look-ups, telemetry, callbacks or logs."""
+    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
+    for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
+        getLogger(name).setLevel(CRITICAL + 1)
+    litellm: Any = import_module("litellm")
+    litellm.disable_hf_tokenizer_download = True
+    litellm.telemetry = False
+    litellm.suppress_debug_info = True
+    litellm.disable_aiohttp_transport = True
+    litellm.turn_off_message_logging = True
+    return litellm
+
+
+def _resolve(model: str, api_base: str | None) -> tuple[str | None, str | None]:
+    """LiteLLM's provider for a model, and the address of that provider."""
+    litellm = _litellm()
+    try:
+        _, provider, _, address = litellm.get_llm_provider(model=model)
+    except litellm.exceptions.BadRequestError:
+        # An address of one's own most often speaks OpenAI's protocol; without one the call fails by itself.
+        return ("openai" if api_base else None), None
+    return None, address or _HOMES.get(provider)

@@ -1,0 +1,31 @@
+"""What activities are told once."""
+
+from dataclasses import dataclass, field
+
+from context.settings import ContextSettings
+
+
+@dataclass(frozen=True)
+class ActivitySettings:
+    """Bounds of tasks and calls, where a task file says nothing else."""
+
+    context: ContextSettings = field(default_factory=ContextSettings)
+    """What models get to see."""
+    max_parallel_agents: int = 8
+    """Agents of one task that run at the same time."""
+    max_wait_s: int = 600
+    """Longest wait for open holds of others before the mode decides."""
+    turns_per_run: int = 200
+    """An agent continues as new at the latest after this many turns."""
+    max_output_tokens: int = 4_096
+    """Output that a call may produce; at most what the model can."""
+    min_output_tokens: int = 256
+    """Smallest output that a call is cut down to when only part of it fits."""
+    max_attempts: int = 10
+    """Requests to a provider under one hold, before the agent fails."""
+    retry_ms: int = 1_000
+    """Pause before the second request where the provider names none; doubles from there on."""
+    max_retry_ms: int = 60_000
+    """Longest such pause."""
+    lease_ms: int = 120_000
+    """Milliseconds until a hold that nobody renews expires."""

@@ -1,5 +1,7 @@
 """The embedded servers and what they stand on."""
 
+import asyncio
+import os
 import socket
 import subprocess
 import sys
@@ -66,6 +68,24 @@ async def test_postgres_takes_its_configuration_keeps_its_data_and_reuses_a_runn
     finally:
         server.stop()
     assert processes_naming(tmp_path) == []
+
+
+@pytest.mark.stack
+async def test_a_postgres_whose_pid_file_is_not_written_yet_is_waited_for(tmp_path: Path) -> None:
+    server = EmbeddedPostgres(tmp_path / "pg")
+    try:
+        await server.start()
+        server.stop()
+        pid_file = tmp_path / "pg" / "postmaster.pid"
+        pid_file.write_text(f"{os.getpid()}\n")
+        starting = asyncio.create_task(server.start())
+        await asyncio.sleep(0.2)
+        assert not starting.done()
+        pid_file.unlink()
+        await starting
+        assert server.is_running()
+    finally:
+        server.stop()
 
 
 async def test_a_postgres_that_cannot_start_names_its_directory(tmp_path: Path) -> None:

@@ -100,8 +100,10 @@ async def result(reached: Callable[[], object]) -> object:
 
 
 @asynccontextmanager
-async def background(pool: Pool, dispatcher: Dispatcher, every_s: float) -> AsyncIterator[None]:
-    stop, settings = asyncio.Event(), LedgerSettings()
+async def background(
+    pool: Pool, dispatcher: Dispatcher, every_s: float, settings: LedgerSettings | None = None
+) -> AsyncIterator[None]:
+    stop, settings = asyncio.Event(), settings or LedgerSettings()
     running = asyncio.create_task(
         run_background(Ledger(pool, settings), Approvals(pool, settings), dispatcher, stop, every_s)
     )
@@ -212,14 +214,12 @@ async def test_deadlines_and_leases_end_and_workflows_are_woken_by_any_number_of
     )
 
     async def ended() -> bool:
-        states = await pool.fetchval("select state from holds where hold_id = $1", int(abandoned.hold_id or 0))
-        return (
-            states == "expired"
-            and (await approvals.get("default", ticket.approval_id)).state is not ApprovalState.PENDING
-        )
+        hold = await pool.fetchval("select state from holds where hold_id = $1", int(abandoned.hold_id or 0))
+        request = await approvals.get("default", ticket.approval_id)
+        return hold == "expired" and request.state is ApprovalState.EXPIRED
 
     other = Dispatcher(Outbox(pool), temporal_client, task_queue)
-    async with background(pool, dispatcher, every_s=0.1), background(pool, other, every_s=0.1):
+    async with background(pool, dispatcher, 0.1, settings), background(pool, other, 0.1, settings):
         await until(ended)
         await until(lambda: _none_left(pool))
     await handle.signal(Waiting.go)

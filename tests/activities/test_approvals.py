@@ -1,0 +1,198 @@
+"""The activities of approvals, on a real Postgres; their wire types through a real Temporal."""
+
+import uuid
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from temporalio import workflow
+from temporalio.client import Client
+from temporalio.worker import UnsandboxedWorkflowRunner, Worker
+
+from activities.approvals import ApprovalActivities
+from budget.approvals import ApprovalState, Identity
+from budget.decisions import Amount, Verdict
+from budget.holds import HoldRequest
+from budget.policies import PolicyPatch
+from budget.postgres.approvals import Approvals
+from budget.postgres.connection import Pool
+from budget.postgres.ledger import Ledger
+from budget.postgres.policies import Policies
+from budget.postgres.settings import LedgerSettings
+from budget.scopes import Path, Scope
+from workflows.contract import (
+    ActivityName,
+    AgentRef,
+    ApprovalDecision,
+    ApprovalInput,
+    ApprovalTicket,
+    DecisionInput,
+    DecisionResult,
+    ReleaseInput,
+)
+
+TENANT = "default"
+SESSION = Scope.parse("session:s1")
+PATH = Path.parse([str(SESSION), "task:t1", "agent:t1/a1"])
+ASK = Amount(500)
+REQUEST = ApprovalInput(AgentRef(TENANT, "t1", "a1"), "k1", str(SESSION), "task-t1/a1")
+
+
+class Pokes:
+    """Counts how often somebody asks for wake-ups to be sent."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __call__(self) -> None:
+        self.count += 1
+
+
+async def call_of(agent: AgentRef, key: str) -> tuple[Path, Amount, str]:
+    assert (agent, key) == (REQUEST.agent, "k1")
+    return PATH, ASK, "sam"
+
+
+@pytest.fixture
+async def approvals(pool: Pool) -> Approvals:
+    """Of a session of 100 tokens, which is too few for the ask of `k1`."""
+    await rules(pool, limit_tokens=100, mode="approval")
+    answer = await Ledger(pool, LedgerSettings()).hold(TENANT, HoldRequest("k1", PATH, ASK))
+    assert answer.decision.verdict is Verdict.ASK
+    return Approvals(pool, LedgerSettings())
+
+
+@pytest.fixture
+def pokes() -> Pokes:
+    return Pokes()
+
+
+@pytest.fixture
+def activities(approvals: Approvals, pokes: Pokes) -> ApprovalActivities:
+    return ApprovalActivities(approvals, call_of, pokes)
+
+
+async def rules(pool: Pool, **patch: Any) -> None:
+    await Policies(pool, LedgerSettings()).set(TENANT, SESSION, PolicyPatch.parse(patch), by="test")
+
+
+def decision(approval_id: str, **fields: Any) -> DecisionInput:
+    plain: dict[str, Any] = {"decision_id": "d1", "decision": "approve", "approver": "alice"}
+    return DecisionInput(TENANT, ApprovalDecision(approval_id, **(plain | fields)))
+
+
+async def test_ask_path_and_submitter_come_from_the_stored_call(
+    activities: ApprovalActivities, approvals: Approvals
+) -> None:
+    ticket = await activities.request_approval(REQUEST)
+    assert ticket.state == "pending"
+    shown = await approvals.get(TENANT, ticket.approval_id)
+    assert (shown.scope, shown.shortage, shown.deadline) == (SESSION, Amount(400), ticket.deadline)
+    (waiter,) = shown.waiters
+    assert (waiter.task_id, waiter.agent_id, waiter.submitter, waiter.ask) == ("t1", "a1", "sam", ASK)
+
+
+async def test_a_decision_through_temporal_is_marked_as_self_asserted(
+    activities: ApprovalActivities, approvals: Approvals, pokes: Pokes
+) -> None:
+    ticket = await activities.request_approval(REQUEST)
+    done = await activities.record_decision(decision(ticket.approval_id, note_ref="note-7"))
+    assert done == DecisionResult(ticket.approval_id, "approved", 0, "")
+    (recorded,) = (await approvals.get(TENANT, ticket.approval_id)).decisions
+    assert (recorded.approver, recorded.identity, recorded.note) == ("alice", Identity.ASSERTED, "note-7")
+    assert pokes.count == 1
+
+
+@pytest.mark.parametrize(
+    ("policy", "fields", "error"),
+    [
+        ({"not_submitter": True}, {}, "unauthenticated"),
+        ({"two_people_above_tokens": 1}, {}, "unauthenticated"),
+        ({"roles": ["cfo"]}, {}, "role"),
+        ({"roles": ["admin"]}, {}, "role"),
+        (None, {"decision": "maybe"}, "invalid"),
+        (None, {"grant_tokens": 0}, "invalid"),
+        (None, {"grant_nano_usd": -1}, "invalid"),
+        (None, {"decision": "deny", "grant_tokens": 5}, "invalid"),
+        (None, {"until": datetime(2020, 1, 1, tzinfo=UTC)}, "invalid"),
+        (None, {"decision_id": ""}, "invalid"),
+    ],
+)
+async def test_what_the_rules_refuse_is_a_code_and_no_failure(
+    pool: Pool,
+    activities: ApprovalActivities,
+    pokes: Pokes,
+    policy: dict[str, Any] | None,
+    fields: dict[str, Any],
+    error: str,
+) -> None:
+    # An activity that fails is tried again for ever, or ends the workflow of somebody who only made a mistake.
+    if policy is not None:
+        await rules(pool, approval=policy)
+    ticket = await activities.request_approval(REQUEST)
+    done = await activities.record_decision(decision(ticket.approval_id, **fields))
+    assert (done.state, done.error) == ("pending", error)
+    assert await pool.fetchval("select count(*) from decisions") == 0
+    assert pokes.count == 0
+
+
+async def test_unknown_closed_and_conflicting_are_codes_too(activities: ApprovalActivities) -> None:
+    ticket = await activities.request_approval(REQUEST)
+    unknown = await activities.record_decision(decision("nothing"))
+    assert (unknown.state, unknown.error) == ("", "not_found")
+    assert (await activities.record_decision(decision("nothing", grant_tokens=0))).error == "not_found"
+    await activities.record_decision(decision(ticket.approval_id, decision="deny"))
+    conflict = await activities.record_decision(decision(ticket.approval_id))
+    assert (conflict.state, conflict.error) == ("denied", "conflict")
+    closed = await activities.record_decision(decision(ticket.approval_id, decision_id="d2"))
+    assert (closed.state, closed.error) == ("denied", "closed")
+    again = await activities.record_decision(decision(ticket.approval_id, decision="deny"))
+    assert (again.state, again.error) == ("denied", "")
+
+
+async def test_an_agent_that_stops_waiting_takes_its_request_along(
+    activities: ApprovalActivities, approvals: Approvals
+) -> None:
+    ticket = await activities.request_approval(REQUEST)
+    await activities.withdraw_approval(ReleaseInput(TENANT, "k1"))
+    assert (await approvals.get(TENANT, ticket.approval_id)).state is ApprovalState.WITHDRAWN
+
+
+@workflow.defn
+class Doors:
+    """Asks, decides and withdraws by the names of the contract."""
+
+    @workflow.run
+    async def run(self) -> tuple[ApprovalTicket, DecisionResult]:
+        limit = timedelta(seconds=20)
+        ticket = await workflow.execute_activity(
+            ActivityName.REQUEST_APPROVAL, REQUEST, result_type=ApprovalTicket, start_to_close_timeout=limit
+        )
+        until = workflow.now() + timedelta(days=1)
+        done = await workflow.execute_activity(
+            ActivityName.RECORD_DECISION,
+            decision(ticket.approval_id, grant_tokens=400, until=until),
+            result_type=DecisionResult,
+            start_to_close_timeout=limit,
+        )
+        await workflow.execute_activity(
+            ActivityName.WITHDRAW_APPROVAL, ReleaseInput(TENANT, "k1"), start_to_close_timeout=limit
+        )
+        return ticket, done
+
+
+async def test_every_value_survives_the_way_through_temporal(
+    activities: ApprovalActivities, approvals: Approvals, temporal_client: Client, task_queue: str
+) -> None:
+    async with Worker(
+        temporal_client,
+        task_queue=task_queue,
+        workflows=[Doors],
+        activities=[activities.request_approval, activities.record_decision, activities.withdraw_approval],
+        workflow_runner=UnsandboxedWorkflowRunner(),
+    ):
+        ticket, done = await temporal_client.execute_workflow(Doors.run, id=str(uuid.uuid4()), task_queue=task_queue)
+    assert done == DecisionResult(ticket.approval_id, "approved")
+    shown = await approvals.get(TENANT, ticket.approval_id)
+    assert (shown.given, shown.deadline) == (Amount(400), ticket.deadline)
+    assert shown.decisions[0].until is not None

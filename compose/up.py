@@ -10,7 +10,7 @@ from typing import Protocol
 
 import structlog
 
-from compose.errors import AlreadyRunning
+from compose.errors import AlreadyRunning, StackError
 from compose.gateway import renew_admin_key, run_gateway
 from compose.migrate import migrate
 from compose.running import Running, forget, remember
@@ -148,6 +148,11 @@ def _publish(running: Running, data: Path, announce: Callable[[Running], None]) 
 @contextmanager
 def _sole_owner(data: Path) -> Iterator[None]:
     data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if data.stat().st_uid != os.geteuid():
+        # The default stands in a directory where everybody may have made it first.
+        raise StackError(
+            f"{str(data)!r} belongs to another user", remedy="Choose a directory of yours with --data DIR."
+        )
     lock = FileLock(data / "up.lock")
     if not lock.try_acquire():
         other = Running.read(data)

@@ -98,6 +98,17 @@ def test_after_a_kill_the_next_up_takes_over(purser: Purser, data: Path) -> None
     assert processes_naming(data) == []
 
 
+def test_a_directory_of_another_user_is_refused(purser: Purser, data: Path) -> None:
+    if os.geteuid() == 0:
+        data.mkdir()
+        os.chown(data, 65_534, 65_534)
+    else:
+        data = Path("/")
+    problem = purser.json("up", "--data", str(data), code=1)
+    assert "belongs to another user" in problem["detail"]
+    assert "--data" in problem["remedy"]
+
+
 def test_a_taken_port_is_replaced_by_a_free_one(purser: Purser, data: Path) -> None:
     with socket.create_server((LOOPBACK, 0)) as taken:
         port = taken.getsockname()[1]

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from temporalio import activity
 
+from activities.shielding import finished
 from activities.summariser import Summariser, Written
 from budget.postgres.connection import Pool, connected, retrying
 from budget.postgres.ledger import Ledger
@@ -28,9 +29,10 @@ from workflows.contract import ActivityName, CompressInput, CompressResult
 
 LEASE_S = 120
 """How long a compression whose worker died keeps others away."""
-_BEAT_S = 5
 MOST_OUTPUT = 4_096
 """Tokens that a model is asked for at most."""
+_BEAT_S = 1.0
+"""Between two heartbeats: a cancel comes with their answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +119,7 @@ class CompressContext:
             async with _heartbeats():
                 return await self._compress(request)
         finally:
-            await asyncio.shield(self._summaries.unclaim(*whose))
+            await finished(self._summaries.unclaim(*whose))
 
     async def _compress(self, request: CompressInput) -> CompressResult:
         whom = await self._for_whom(request)
@@ -129,8 +131,7 @@ class CompressContext:
         last = conversation.summary.version if conversation.summary else 0
         job = _Job(request, whom, last + 1, span, await self._source(request, span, last))
         written = await self._written(job)
-        # A reply has to be settled: a cancel waits.
-        return await asyncio.shield(self._finish(job, written))
+        return await finished(self._finish(job, written))
 
     async def _source(self, request: CompressInput, span: Range, last: int) -> Source:
         texts = await self._summaries.texts(request.tenant, request.session_id, {request.thread: last})
@@ -173,7 +174,7 @@ class CompressContext:
         """The model's text if it is a summary, else sentences of the conversation; `None` if nothing gains."""
         if written is not None:
             text = self._redact(written.text).replace("\0", "").strip()
-            found = job.fault(text)
+            found = job.fault(text) if written.whole else "over_target"
             if found is None:
                 return self._version(job, text, written)
             activity.logger.warning("the model's text is no summary: %s", found)

@@ -31,6 +31,11 @@ class Draft:
     _texts: list[str] = field(default_factory=list)
     _calls: dict[int, _Call] = field(default_factory=dict)
 
+    @property
+    def complete(self) -> bool:
+        """Whether the reply is whole although the connection broke after it."""
+        return self.finish_reason is not None and self.usage is not None
+
     def add(self, text: str | None, calls: Iterable[Any], finish_reason: str | None) -> None:
         """Takes in one chunk; `calls` are tool call deltas in the words of the OpenAI API."""
         if text:

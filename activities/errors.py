@@ -28,6 +28,10 @@ class TaskNotFound(ActivityError):
     """No such task, agent or call for this tenant."""
 
 
+class InvalidArguments(ActivityError, ValueError):
+    """A model called a tool with arguments that are no JSON object."""
+
+
 class Cost(StrEnum):
     """What is known of the cost of a failed request."""
 

@@ -64,7 +64,8 @@ class ModelProvider:
 
     async def warm_up(self) -> None:
         """Imports LiteLLM off the event loop: it takes seconds."""
-        await asyncio.to_thread(_litellm)
+        if _litellm.cache_info().currsize == 0:
+            await asyncio.to_thread(_litellm)
 
     async def complete(self, request: ModelRequest, draft: Draft) -> None:
         """Fills `draft` with the model's reply, chunk by chunk.

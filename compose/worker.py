@@ -1,13 +1,41 @@
-"""The worker process: workflows, activities, and the sweeper."""
+"""The worker process: workflows, activities, and what runs beside them."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from datetime import timedelta
 
-from budget.postgres.connection import create_pool
+from temporalio.client import Client
+from temporalio.worker import Worker
+from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
+
+from activities.provider import ModelProvider
+from activities.registry import Activity, Dependencies, all_activities
+from activities.safety import SafeErrors
+from activities.settings import ActivitySettings
+from budget.postgres.approvals import Approvals
+from budget.postgres.connection import Pool, create_pool
+from budget.postgres.ledger import Ledger
+from budget.postgres.outbox import Outbox
+from compose.dispatcher import Dispatcher, run_background
 from compose.migrate import require_schema
+from compose.prices import price_book
 from compose.settings import Settings
+from compose.settings.ledger import ledger_settings
 from compose.settings.required import required
 from compose.temporal import connect
+from context.settings import ContextSettings
+from context.tokens import warm_up
+from workflows.agent_run import AgentRun
+from workflows.agent_task import AgentTask
+
+POOL_SIZE, QUICK_POOL_SIZE = 20, 8
+LOCK_TIMEOUT_MS = 300
+"""Of admission inside a workflow task: the regular form of it waits."""
+GRACE = timedelta(seconds=45)
+"""For activities under way when the worker stops: a model call that is cut off has been paid for."""
+BEAT = timedelta(seconds=1)
+"""How soon at most a cancel reaches a model call."""
+NO_MODEL = ("extractive", "none")
 
 
 async def run_worker(settings: Settings, stop: asyncio.Event, ready: Callable[[], None]) -> None:
@@ -19,7 +47,71 @@ async def run_worker(settings: Settings, stop: asyncio.Event, ready: Callable[[]
     """
     dsn = required(settings, "dsn")
     await require_schema(dsn)
-    await connect(settings)
-    async with await create_pool(dsn):
-        ready()
-        await stop.wait()
+    client = await connect(settings)
+    async with (
+        await create_pool(dsn, size=POOL_SIZE) as pool,
+        await create_pool(dsn, size=QUICK_POOL_SIZE, lock_timeout_ms=LOCK_TIMEOUT_MS) as quick_pool,
+    ):
+        dispatcher = Dispatcher(Outbox(pool), client, settings.task_queue)
+        given = dependencies(settings, pool, quick_pool, dispatcher.poke)
+        ledger = Ledger(pool, given.ledger_settings)
+        approvals = Approvals(pool, given.ledger_settings, trust_temporal_identity=given.trust_temporal_identity)
+        background = run_background(ledger, approvals, dispatcher, stop, settings.sweep_every_s)
+        async with asyncio.TaskGroup() as group, make_worker(client, settings.task_queue, all_activities(given)):
+            group.create_task(background)
+            warm_up(litellm=True)
+            ready()
+            await stop.wait()
+
+
+def make_worker(client: Client, task_queue: str, activities: Sequence[Activity], grace: timedelta = GRACE) -> Worker:
+    """A worker of all workflows and these activities."""
+    restrictions = SandboxRestrictions.default.with_passthrough_modules("budget", "workflows")
+    return Worker(
+        client,
+        task_queue=task_queue,
+        workflows=[AgentTask, AgentRun],
+        activities=activities,
+        interceptors=[SafeErrors()],
+        # Rules and wire types are pure, so one copy serves all workflows.
+        workflow_runner=SandboxedWorkflowRunner(restrictions=restrictions),
+        graceful_shutdown_timeout=grace,
+        max_heartbeat_throttle_interval=BEAT,
+    )
+
+
+def dependencies(settings: Settings, pool: Pool, quick_pool: Pool, poke: Callable[[], None]) -> Dependencies:
+    """What the settings mean to activities."""
+    keys = {host: key.get_secret_value() for host, key in settings.provider_keys.items()}
+    return Dependencies(
+        pool=pool,
+        quick_pool=quick_pool,
+        ledger_settings=ledger_settings(settings),
+        settings=_activity_settings(settings),
+        prices=price_book(settings),
+        provider=ModelProvider(keys),
+        poke=poke,
+        summariser_model="" if settings.summarizer in NO_MODEL else settings.summarizer,
+        trust_temporal_identity=settings.trust_temporal_identity,
+    )
+
+
+def _activity_settings(settings: Settings) -> ActivitySettings:
+    return ActivitySettings(
+        context=ContextSettings(
+            context_window_tokens=settings.context_window_tokens,
+            output_token_reserve=settings.output_token_reserve,
+            system_token_reserve=settings.system_token_reserve,
+            history_token_budget_ratio=settings.history_token_budget_ratio,
+            trigger_ratio=settings.compression_trigger_ratio,
+            target_ratio=settings.compression_target_ratio,
+            primers_count=settings.primers_count,
+            recents_count=settings.recents_count,
+            history_window_size=settings.history_window_messages,
+        ),
+        max_parallel_agents=settings.max_parallel_agents,
+        max_wait_s=settings.max_wait_s,
+        max_output_tokens=settings.max_output_tokens,
+        min_output_tokens=settings.min_output_tokens,
+        lease_ms=settings.lease_s * 1_000,
+    )

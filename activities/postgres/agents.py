@@ -64,18 +64,9 @@ class Agents:
                 outcome.scope,
             )
 
-    async def close_task(
-        self, tenant: str, task_id: str, status: TaskStatus, connection: Connection
-    ) -> TaskFile | None:
-        """Stores how a task ended; `None` if it had ended before."""
-        found = await connection.fetchrow(_SQL["close_task"], tenant, task_id, status)
-        if found is None:
-            return None
+    async def close_task(self, tenant: str, task_id: str, status: TaskStatus, connection: Connection) -> bool:
+        """Stores how a task ended; false if it had ended before."""
+        if await connection.fetchval(_SQL["close_task"], tenant, task_id, status) is None:
+            return False
         await connection.execute(_SQL["close_agents"], tenant, task_id)
-        return TaskFile.stored(found["body"])
-
-    async def last_replies(self, tenant: str, task: TaskFile, connection: Connection) -> dict[str, int]:
-        """Replies of the agents that nobody depends on, by agent, in the order of the task file."""
-        needed = sorted({other for agent in task.agents for other in agent.depends_on})
-        rows = await connection.fetch(_SQL["last_replies"], tenant, task.task_id, needed)
-        return {row["agent_id"]: row["reply_seq"] for row in rows}
+        return True

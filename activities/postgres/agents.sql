@@ -22,9 +22,4 @@ update agents set status = 'cancelled', reason = 'cancelled', ended_at = clock_t
 where tenant = $1 and task_id = $2 and ended_at is null;
 -- name: close_task
 update tasks set status = $3, ended_at = clock_timestamp()
-where tenant = $1 and task_id = $2 and ended_at is null returning session_id, body;
--- name: last_replies
--- Replies of the agents that no other agent depends on.
-select a.agent_id, a.reply_seq from agents a
-where a.tenant = $1 and a.task_id = $2 and a.reply_seq is not null and a.agent_id <> all ($3::text[])
-order by a.position;
+where tenant = $1 and task_id = $2 and ended_at is null returning task_id;

@@ -1,0 +1,156 @@
+"""Admission of one call: plan its window by reference, estimate it, and set the estimate aside.
+
+The plan is stored with the key before the hold is asked for. Whoever asks again under the key, after a lost answer, a
+wait or an approval, asks for the same.
+"""
+
+import asyncio
+from dataclasses import dataclass
+
+from activities.briefs import Brief, Briefs
+from activities.postgres.agents import Agents
+from activities.postgres.calls import Call, Calls
+from activities.settings import ActivitySettings
+from budget.decisions import Amount, Verdict
+from budget.errors import UnknownPrice
+from budget.holds import HoldAnswer, HoldRequest
+from budget.policies import Mode
+from budget.postgres.connection import Pool, connected, retrying
+from budget.postgres.ledger import Ledger
+from budget.postgres.policies import Policies
+from budget.prices import PriceBook
+from budget.views import BudgetView
+from context.postgres.conversations import Conversations
+from context.windows import WindowPlan, plan_window
+from workflows.contract import AdmitInput, AdmitResult, Plan, Shortage
+
+_LONGEST_SHARE_OF_CHANCE = 0.2
+"""Of a delay, as the workflow adds it."""
+
+
+@dataclass(frozen=True)
+class Admission:
+    """Admits calls through the stores of one pool."""
+
+    pool: Pool
+    briefs: Briefs
+    agents: Agents
+    calls: Calls
+    conversations: Conversations
+    policies: Policies
+    ledger: Ledger
+    prices: PriceBook
+    settings: ActivitySettings
+
+    async def admit(self, request: AdmitInput) -> AdmitResult:
+        """The gate's answer, or the advice to compress first."""
+        brief = await self.briefs.of(request.agent)
+        call = await self.calls.find(request.agent, request.key)
+        if call is None:
+            budgets = await self.policies.budgets_of(request.agent.tenant, brief.path.scopes, request.agent.task_id)
+            plan = await self._window(brief, budgets[-1])
+            if plan.compress is not None and request.may_compress:
+                return AdmitResult(Plan.COMPRESS, verdict="", compress_thread=plan.compress)
+            price = self._prices_of(brief, plan)
+            if price is None and (short := _money_limit(budgets, plan.prompt_tokens + brief.output_cap)):
+                return AdmitResult(Plan.CALL, Verdict.REFUSE, short=short)
+            call = self._call(request, brief, plan, price or (0, 0))
+        return await self._held(call, brief, patient=request.patient)
+
+    async def _window(self, brief: Brief, budget: BudgetView) -> WindowPlan:
+        tenant, session_id, model = brief.ref.tenant, brief.session_id, brief.model
+        session, own = await asyncio.gather(
+            self.conversations.conversation(tenant, session_id, model=model, upto=brief.question.seq - 1),
+            self.conversations.conversation(tenant, session_id, brief.thread, model=model),
+        )
+        return plan_window(
+            brief.context,
+            budget=brief.window_tokens,
+            system_tokens=brief.system_tokens,
+            session=session,
+            question=brief.question,
+            replies=brief.replies,
+            own=own,
+            left=self._left(brief, budget),
+        )
+
+    def _left(self, brief: Brief, budget: BudgetView) -> int | None:
+        """Tokens that the agent's own limit leaves for input, where it is a bound."""
+        policy = budget.policy
+        if policy.limit_tokens is None or policy.mode is Mode.SOFT:
+            return None
+        headroom = policy.limit_tokens + (budget.granted - budget.spent - budget.held).tokens
+        return max(0, headroom - brief.system_tokens - self._least_output(brief))
+
+    def _least_output(self, brief: Brief) -> int:
+        return min(self.settings.min_output_tokens, brief.output_cap)
+
+    def _prices_of(self, brief: Brief, plan: WindowPlan) -> tuple[int, int] | None:
+        """Nano-dollars that the call can cost with its full and with its least output; `None` if nobody knows."""
+        try:
+            price = self.prices.price(brief.model)
+        except UnknownPrice:
+            return None
+        most, least = (
+            price.ceiling(plan.prompt_tokens, output) for output in (brief.output_cap, self._least_output(brief))
+        )
+        return most, least
+
+    def _call(self, request: AdmitInput, brief: Brief, plan: WindowPlan, nano: tuple[int, int]) -> Call:
+        return Call(
+            agent=request.agent,
+            key=request.key,
+            turn=request.turn,
+            model=brief.model,
+            plan=plan,
+            output_cap=brief.output_cap,
+            ask=Amount(plan.prompt_tokens + brief.output_cap, nano[0]),
+            least=Amount(plan.prompt_tokens + self._least_output(brief), nano[1]),
+        )
+
+    async def _held(self, call: Call, brief: Brief, *, patient: bool) -> AdmitResult:
+        tenant = call.agent.tenant
+        request = HoldRequest(call.key, brief.path, call.ask, call.least, model=call.model, patient=patient)
+
+        async def step() -> HoldAnswer:
+            async with connected(self.pool, None) as own, own.transaction():
+                await self.calls.add(call, own)
+                await self.agents.running(call.agent, own)
+                answer = await self.ledger.hold(tenant, request, connection=own)
+                if answer.hold_id is not None:
+                    await self.calls.held(call, answer.hold_id, answer.decision.delay_ms, own)
+                return answer
+
+        answer = await retrying(step)
+        await self._outlast_delay(tenant, answer)
+        return _result(answer, call.ask)
+
+    async def _outlast_delay(self, tenant: str, answer: HoldAnswer) -> None:
+        """The sleep before the call is inside the lease."""
+        delay_ms = round(answer.decision.delay_ms * (1 + _LONGEST_SHARE_OF_CHANCE))
+        if answer.hold_id is not None and delay_ms > self.settings.lease_ms // 4:
+            await self.ledger.extend(tenant, answer.hold_id, lease_ms=delay_ms + self.settings.lease_ms)
+
+
+def _money_limit(budgets: list[BudgetView], tokens: int) -> Shortage | None:
+    """The first scope that limits money: what has no price cannot be held there."""
+    limited = (budget for budget in budgets if budget.policy.limit_nano_usd is not None)
+    return next((Shortage(str(budget.scope), "unknown_price", tokens, 0) for budget in limited), None)
+
+
+def _result(answer: HoldAnswer, ask: Amount) -> AdmitResult:
+    decision = answer.decision
+    short = None
+    if not decision.verdict.admits:
+        decisive = decision.decisive
+        short = Shortage(str(decisive.scope), decisive.reason, ask.tokens, ask.nano_usd, answer.retry_after_ms or 0)
+    return AdmitResult(
+        plan=Plan.CALL,
+        verdict=decision.verdict,
+        hold_id=answer.hold_id or "",
+        tokens=answer.amount.tokens,
+        nano_usd=answer.amount.nano_usd,
+        delay_ms=decision.delay_ms,
+        pressure=decision.pressure,
+        short=short,
+    )

@@ -1,0 +1,35 @@
+"""Asks the gate for one turn."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from temporalio import activity
+from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
+
+from activities.admission import Admission
+from budget.decisions import Verdict
+from workflows.contract import ActivityName, AdmitInput, AdmitResult
+
+
+@dataclass(frozen=True)
+class Admit:
+    """The same gate in two forms."""
+
+    at_once: Admission
+    """For the local form: its connections give up on a lock soon."""
+    in_time: Admission
+
+    @activity.defn(name=ActivityName.ADMIT)
+    async def admit(self, request: AdmitInput) -> AdmitResult:
+        """The verdict on a turn. In the regular form a wait is a retry, which leaves no trace in history."""
+        if activity.info().is_local:
+            return await self.at_once.admit(request)
+        answer = await self.in_time.admit(request)
+        if answer.verdict == Verdict.WAIT and answer.short is not None:
+            raise ApplicationError(
+                "open holds of others are in the way",
+                type="BudgetWait",
+                next_retry_delay=timedelta(milliseconds=answer.short.retry_after_ms),
+                category=ApplicationErrorCategory.BENIGN,
+            )
+        return answer

@@ -1,0 +1,153 @@
+"""Calls a model under an admitted hold and stores its reply together with what it cost.
+
+Every request to the provider is an attempt of its own: started in the ledger before anything is sent, settled with its
+reply in one transaction. An attempt that may have cost something and never told is left to be presumed. A call that
+has its reply is never sent again.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from temporalio import activity
+from temporalio.exceptions import ApplicationError
+
+from activities.briefs import Brief, Briefs
+from activities.drafts import Draft
+from activities.errors import Cost, ProviderRejected, ProviderUnavailable
+from activities.postgres.calls import Call, Calls
+from activities.provider import ModelProvider, ModelRequest
+from activities.settings import ActivitySettings
+from activities.settlements import Attempt, Settlements
+from activities.shielding import finished
+from budget.errors import BudgetError, HoldClosed
+from budget.holds import AttemptAnswer
+from budget.postgres.ledger import Ledger
+from context.postgres.conversations import Conversations
+from context.postgres.summaries import Summaries
+from context.windows import render
+from workflows.contract import ActivityName, CallInput, CallResult, CallStatus, Shortage
+
+_BEAT_S = 1.0
+"""Between two heartbeats: a cancel comes with their answers."""
+
+
+@dataclass(frozen=True)
+class CallModel:
+    """Calls models."""
+
+    briefs: Briefs
+    calls: Calls
+    conversations: Conversations
+    summaries: Summaries
+    ledger: Ledger
+    provider: ModelProvider
+    settlements: Settlements
+    settings: ActivitySettings
+
+    @activity.defn(name=ActivityName.CALL_MODEL)
+    async def call_model(self, request: CallInput) -> CallResult:
+        """The stored reply of the model, or why there is none."""
+        brief = await self.briefs.of(request.agent)
+        call = await self.calls.get(request.agent, request.key)
+        if call.reply_seq is not None:
+            return await self.settlements.repeated(brief, call, call.reply_seq, call.usage)
+        if call.rejected is not None:
+            return CallResult(CallStatus.REJECTED, reason=call.rejected)
+        messages = await self._messages(brief, call)
+        try:
+            started = await finished(self.ledger.start_attempt(request.agent.tenant, request.hold_id))
+        except HoldClosed:
+            return CallResult(CallStatus.HOLD_LOST)
+        if not started.started:
+            return await self._short(request, started)
+        async with self._attended(request):
+            cap = min(call.output_cap, started.amount.tokens - call.plan.prompt_tokens)
+            return await self._send(brief, call, messages, Attempt(request.hold_id, started.attempt, cap))
+
+    async def _send(
+        self, brief: Brief, call: Call, messages: Sequence[Mapping[str, Any]], attempt: Attempt
+    ) -> CallResult:
+        draft = Draft()
+        request = ModelRequest(call.model, messages, brief.tools, attempt.cap, attempt.request_id, brief.api_base)
+        try:
+            if activity.is_cancelled():
+                raise asyncio.CancelledError
+            await self.provider.complete(request, draft)
+        except asyncio.CancelledError:
+            await finished(self.settlements.cut_off(call, attempt, draft, keep_open=not _asked_to_cancel()))
+            raise
+        except ProviderRejected as failure:
+            await finished(self.settlements.nothing(call, attempt))
+            return await self.settlements.give_up(call, failure.reason)
+        except ProviderUnavailable as failure:
+            if not draft.complete:
+                return await self._failed(call, attempt, draft, failure)
+        return await finished(self.settlements.reply(brief, call, attempt, draft))
+
+    async def _failed(self, call: Call, attempt: Attempt, draft: Draft, failure: ProviderUnavailable) -> CallResult:
+        """Charges what is known of a failed request, and has it tried again."""
+        if draft.usage is not None:
+            await finished(self.settlements.reported(call, attempt, draft.usage))
+        elif failure.cost is Cost.NOTHING:
+            await finished(self.settlements.nothing(call, attempt))
+        if attempt.number >= self.settings.max_attempts:
+            return await self.settlements.give_up(call, failure.reason)
+        delay_ms = failure.retry_after_ms
+        if delay_ms is None:
+            delay_ms = min(self.settings.retry_ms * 2 ** (attempt.number - 1), self.settings.max_retry_ms)
+        with suppress(BudgetError):
+            lease_ms = self.settings.lease_ms + delay_ms
+            await self.ledger.extend(call.agent.tenant, attempt.hold_id, lease_ms=lease_ms)
+        raise ApplicationError(
+            failure.reason, type="ProviderUnavailable", next_retry_delay=timedelta(milliseconds=delay_ms)
+        )
+
+    async def _messages(self, brief: Brief, call: Call) -> Sequence[Mapping[str, Any]]:
+        """What the model gets to see, put together from references."""
+        tenant, session_id, plan = brief.ref.tenant, brief.session_id, call.plan
+        stored, summaries = await asyncio.gather(
+            self.conversations.read(tenant, session_id, plan.seqs),
+            self.summaries.texts(tenant, session_id, plan.versions),
+        )
+        return render(plan, stored, summaries, brief.instructions)
+
+    async def _short(self, request: CallInput, answer: AttemptAnswer) -> CallResult:
+        """The top-up for another attempt did not fit: gives the hold back, so that the gate decides anew."""
+        await self.ledger.release(request.agent.tenant, hold_id=request.hold_id)
+        decision = answer.decision
+        if decision is None:
+            return CallResult(CallStatus.SHORT)
+        decisive, lacking = decision.decisive, answer.amount
+        short = Shortage(str(decisive.scope), decisive.reason, lacking.tokens, lacking.nano_usd)
+        return CallResult(CallStatus.SHORT, verdict=decision.verdict, short=short)
+
+    @asynccontextmanager
+    async def _attended(self, request: CallInput) -> AsyncIterator[None]:
+        """Meanwhile renews the lease and beats, so that a cancel gets through."""
+        attending = asyncio.create_task(self._attend(request))
+        try:
+            yield
+        finally:
+            attending.cancel()
+
+    async def _attend(self, request: CallInput) -> None:
+        beats_per_lease = max(1, int(self.settings.lease_ms / 3_000 / _BEAT_S))
+        beats = 0
+        while True:
+            activity.heartbeat()
+            await asyncio.sleep(_BEAT_S)
+            beats += 1
+            if beats % beats_per_lease == 0:
+                with suppress(BudgetError):
+                    lease_ms = self.settings.lease_ms
+                    await self.ledger.extend(request.agent.tenant, request.hold_id, lease_ms=lease_ms)
+
+
+def _asked_to_cancel() -> bool:
+    """Whether the workflow cancels: a worker that shuts down leaves the hold to its successor."""
+    details = activity.cancellation_details()
+    return details is not None and details.cancel_requested

@@ -1,0 +1,32 @@
+"""Ends an agent: its outcome is stored, its keys are closed, and nobody is asked for it any more."""
+
+from dataclasses import dataclass
+
+from temporalio import activity
+
+from activities.postgres.agents import Agents
+from budget.postgres.approvals import Approvals
+from budget.postgres.ledger import Ledger
+from workflows.contract import ActivityName, AgentClosing
+
+
+@dataclass(frozen=True)
+class CloseAgent:
+    """Ends agents."""
+
+    agents: Agents
+    ledger: Ledger
+    approvals: Approvals
+
+    @activity.defn(name=ActivityName.CLOSE_AGENT)
+    async def close_agent(self, closing: AgentClosing) -> None:
+        """Ends an agent; again changes nothing.
+
+        Its keys go first: from there on a straggling admit cannot hold.
+        """
+        tenant = closing.agent.tenant
+        for key in filter(None, (closing.key, closing.compression_key)):
+            await self.ledger.release(tenant, key=key)
+        if closing.key:
+            await self.approvals.withdraw(tenant, closing.key)
+        await self.agents.close(closing.agent, closing.outcome)

@@ -1,0 +1,29 @@
+"""Opens a stored task for its workflow."""
+
+from dataclasses import dataclass
+
+from temporalio import activity
+
+from activities.postgres.agents import Agents
+from activities.settings import ActivitySettings
+from workflows.contract import ActivityName, AgentPlan, TaskPlan, TaskRef
+
+
+@dataclass(frozen=True)
+class OpenTask:
+    """Opens tasks."""
+
+    agents: Agents
+    settings: ActivitySettings
+
+    @activity.defn(name=ActivityName.OPEN_TASK)
+    async def open_task(self, ref: TaskRef) -> TaskPlan:
+        """The graph of a task, without its texts."""
+        task = (await self.agents.given(ref.tenant, ref.task_id)).task
+        return TaskPlan(
+            session_id=task.session_id,
+            agents=tuple(AgentPlan(agent.id, agent.depends_on, agent.max_turns) for agent in task.agents),
+            max_parallel=self.settings.max_parallel_agents,
+            max_wait_s=self.settings.max_wait_s,
+            turns_per_run=self.settings.turns_per_run,
+        )

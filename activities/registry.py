@@ -1,0 +1,139 @@
+"""All activities, put together from their stores."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from activities.admission import Admission
+from activities.admit import Admit
+from activities.approvals import ApprovalActivities
+from activities.briefs import Briefs
+from activities.call_model import CallModel
+from activities.close_agent import CloseAgent
+from activities.close_task import CloseTask
+from activities.compress_context import CompressContext, Compressing
+from activities.estimate_tokens import EstimateTokens
+from activities.hold import Hold
+from activities.open_task import OpenTask
+from activities.postgres.agents import Agents
+from activities.postgres.calls import Calls
+from activities.provider import ModelProvider
+from activities.record_status import RecordStatus
+from activities.record_tool_failure import RecordToolFailure
+from activities.release import Release
+from activities.settings import ActivitySettings
+from activities.settle import Settle
+from activities.settlements import Settlements
+from activities.summariser import Summariser
+from activities.tools import Tools
+from budget.decisions import Amount
+from budget.postgres.approvals import Approvals
+from budget.postgres.connection import Pool
+from budget.postgres.ledger import Ledger
+from budget.postgres.policies import Policies
+from budget.postgres.settings import LedgerSettings
+from budget.prices import PriceBook
+from budget.scopes import Kind, Path, Scope
+from context.postgres.conversations import Conversations
+from context.postgres.summaries import Summaries
+from workflows.contract import AgentRef, CompressInput
+
+Activity = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Dependencies:
+    """What activities are made of."""
+
+    pool: Pool
+    quick_pool: Pool
+    """Gives up on a lock soon: for admission inside a workflow task."""
+    ledger_settings: LedgerSettings
+    settings: ActivitySettings
+    prices: PriceBook
+    provider: ModelProvider
+    poke: Callable[[], None]
+    """Called when a workflow may have to be woken."""
+    summariser_model: str = ""
+    """Model that writes summaries; empty: none does."""
+    trust_temporal_identity: bool = False
+    """Whether self-asserted names satisfy approval rules that need identity."""
+
+
+def all_activities(given: Dependencies) -> Sequence[Activity]:
+    """Every activity of the contract, ready for a worker."""
+    agents, calls, conversations = Agents(given.pool), Calls(given.pool), Conversations(given.pool)
+    ledger, policies = Ledger(given.pool, given.ledger_settings), Policies(given.pool, given.ledger_settings)
+    briefs = Briefs(agents, conversations, given.prices, given.settings)
+    settlements = Settlements(given.pool, calls, conversations, ledger, given.prices)
+    approvals = Approvals(given.pool, given.ledger_settings, trust_temporal_identity=given.trust_temporal_identity)
+    approving = ApprovalActivities(approvals, _CallOf(briefs, calls), given.poke)
+    summariser = None
+    if given.summariser_model:
+        summariser = Summariser(given.summariser_model, given.provider, ledger, policies, given.prices)
+    return (
+        OpenTask(agents, given.settings).open_task,
+        Admit(_admission(given, given.quick_pool, briefs), _admission(given, given.pool, briefs)).admit,
+        CallModel(
+            briefs, calls, conversations, Summaries(given.pool), ledger, given.provider, settlements, given.settings
+        ).call_model,
+        CompressContext(given.pool, ledger, _ForWhom(briefs, given), summariser).compress_context,
+        RecordToolFailure(Tools(given.pool)).record_tool_failure,
+        RecordStatus(agents).record_status,
+        CloseAgent(agents, ledger, approvals).close_agent,
+        CloseTask(given.pool, agents, conversations).close_task,
+        approving.request_approval,
+        approving.withdraw_approval,
+        approving.record_decision,
+        EstimateTokens(conversations).estimate_tokens,
+        Hold(ledger, policies, given.prices).hold,
+        Settle(ledger).settle,
+        Release(ledger).release,
+    )
+
+
+def _admission(given: Dependencies, pool: Pool, briefs: Briefs) -> Admission:
+    return Admission(
+        pool=pool,
+        briefs=briefs,
+        agents=Agents(pool),
+        calls=Calls(pool),
+        conversations=Conversations(pool),
+        policies=Policies(pool, given.ledger_settings),
+        ledger=Ledger(pool, given.ledger_settings),
+        prices=given.prices,
+        settings=given.settings,
+    )
+
+
+@dataclass(frozen=True)
+class _CallOf:
+    """What an approval request needs to know of a call."""
+
+    briefs: Briefs
+    calls: Calls
+
+    async def __call__(self, agent: AgentRef, key: str) -> tuple[Path, Amount, str]:
+        brief, call = await self.briefs.of(agent), await self.calls.get(agent, key)
+        return brief.path, call.ask, brief.submitter
+
+
+@dataclass(frozen=True)
+class _ForWhom:
+    """For whom a conversation is compressed: an agent, or the session itself."""
+
+    briefs: Briefs
+    given: Dependencies
+
+    async def __call__(self, request: CompressInput) -> Compressing:
+        if request.agent_id:
+            brief = await self.briefs.of(AgentRef(request.tenant, request.task_id, request.agent_id))
+            return Compressing(brief.path, brief.model, brief.context, brief.window_tokens)
+        context, model = self.given.settings.context, self.given.summariser_model or DEFAULT_MODEL
+        window = self.given.prices.context_window(model)
+        path = Path((Scope(Kind.SESSION, request.session_id),))
+        return Compressing(path, model, context, context.context_budget(window))
+
+
+DEFAULT_MODEL = "gpt-4o"
+"""Whose counter applies to a session that is compressed for nobody in particular."""

@@ -1,0 +1,21 @@
+"""Closes a key, for any workflow."""
+
+from dataclasses import dataclass
+
+from temporalio import activity
+
+from budget.postgres.ledger import Ledger
+from workflows.contract import ActivityName, ReleaseInput, ReleaseResult
+
+
+@dataclass(frozen=True)
+class Release:
+    """The activity `release`."""
+
+    ledger: Ledger
+
+    @activity.defn(name=ActivityName.RELEASE)
+    async def release(self, request: ReleaseInput) -> ReleaseResult:
+        """Ends the hold of a key; a key that never held is closed, so that a straggling ask cannot hold."""
+        released = await self.ledger.release(request.tenant, key=request.key)
+        return ReleaseResult(released.state)

@@ -1,0 +1,70 @@
+"""Keeps texts out of histories and logs: whatever an activity raises leaves it as a type name.
+
+Messages of exceptions quote prompts, arguments and rows, and stack traces quote source lines. Temporal stores both in
+history and the SDK logs them. Activities of tools are covered too, wherever this interceptor runs.
+"""
+
+import logging
+import traceback
+from typing import Any
+
+from temporalio import activity
+from temporalio.exceptions import ApplicationError, is_cancelled_exception
+from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
+
+from activities.errors import ActivityError
+from budget.errors import BudgetError, LedgerUnavailable
+from context.errors import ContextError
+
+_log = logging.getLogger(__name__)
+_OURS = (ActivityError, BudgetError, ContextError)
+
+
+class SafeErrors(Interceptor):
+    """For every worker that runs activities of ours or tools."""
+
+    def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:
+        """Wraps every activity."""
+        return _SafeErrors(next)
+
+
+class _SafeErrors(ActivityInboundInterceptor):
+    async def execute_activity(self, input: ExecuteActivityInput) -> Any:
+        try:
+            return await super().execute_activity(input)
+        except Exception as error:
+            if is_cancelled_exception(error):
+                raise
+            failure = without_text(error)
+            _log_failure(error, failure)
+        # Outside the handler, so that the new error has no context that somebody might print.
+        raise failure
+
+
+def without_text(error: Exception) -> ApplicationError:
+    """The same failure to Temporal: type, retryability, delay and category, and no word of its message.
+
+    Errors that we raise on purpose will not go away by trying again, except that the ledger may come back.
+    """
+    if isinstance(error, ApplicationError):
+        kind = error.type or type(error).__name__
+        return ApplicationError(
+            kind,
+            type=kind,
+            non_retryable=error.non_retryable,
+            next_retry_delay=error.next_retry_delay,
+            category=error.category,
+        )
+    kind = type(error).__name__
+    final = isinstance(error, _OURS) and not isinstance(error, LedgerUnavailable)
+    return ApplicationError(kind, type=kind, non_retryable=final)
+
+
+def _log_failure(error: Exception, failure: ApplicationError) -> None:
+    """Where it happened, and for errors of ours what: their messages hold no text of a conversation."""
+    if isinstance(error, ApplicationError):
+        return
+    frames = traceback.extract_tb(error.__traceback__)
+    at = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+    what = f": {error}" if isinstance(error, _OURS) else ""
+    _log.warning("activity %s failed with %s at %s%s", activity.info().activity_type, failure.type, at, what)

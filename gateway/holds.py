@@ -48,6 +48,7 @@ async def start_attempt(hold_id: str, body: AttemptBody, caller: Spender, use: U
     verdict says so and the attempt has not started.
     """
     started = await use.ledger.start_attempt(caller.tenant, hold_id, body.attempt)
+    use.metrics.stepped("attempted" if started.started else "refused")
     return _step_view(
         hold_id, started.decision, amount=started.amount, expires_at=started.expires_at, attempt=started.attempt
     )
@@ -80,7 +81,7 @@ async def extend(hold_id: str, body: ExtendBody, caller: Spender, use: Use) -> S
     if nano_usd is None and body.tokens:
         nano_usd = await _price_under(hold_id, Usage.from_total(body.tokens), caller.tenant, use)
     done = await use.ledger.extend(caller.tenant, hold_id, Amount(body.tokens, nano_usd or 0), body.lease_ms)
-    use.metrics.stepped("extended")
+    use.metrics.stepped("extended" if done.extended else "refused")
     return _step_view(hold_id, done.decision, amount=done.amount, expires_at=done.expires_at)
 
 

@@ -6,6 +6,7 @@ import structlog
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from budget.errors import NotFound
 from gateway.errors import BodyRefused, Unauthenticated
 from gateway.metrics import Metrics
 from gateway.postgres.keys import Keys
@@ -71,12 +72,14 @@ class Authentication:
 
 
 class Intake:
-    """Takes the body in, up to `MAX_BODY` bytes of JSON."""
+    """Takes in paths that can be looked up, and bodies of up to `MAX_BODY` bytes of JSON."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and "\0" in scope["path"]:
+            raise NotFound("the path holds a NUL character, which no id does")
         if scope["type"] != "http" or scope["method"] in ("GET", "HEAD"):
             await self._app(scope, receive, send)
             return

@@ -44,7 +44,7 @@ class Metrics:
         self._decisions.labels(str(decision.verdict), decision.decisive.reason).inc()
 
     def stepped(self, step: str) -> None:
-        """A hold went on: `attempted`, `settled`, `released` or `extended`."""
+        """A hold went on: `attempted`, `settled`, `released`, `extended`, or an addition was `refused`."""
         self._steps.labels(step).inc()
 
 

@@ -1,0 +1,193 @@
+"""Bad input: a clear 4xx that names the field, and nothing written."""
+
+from typing import Any
+
+import httpx
+
+from tests.gateway.conftest import RunningGateway
+
+HOLD: dict[str, Any] = {"key": "k", "path": ["session:s1"], "tokens": 5}
+BIG = 2**53
+
+HOLDS: list[tuple[dict[str, Any], str]] = [
+    ({"tokens": -1}, "tokens"),
+    ({"tokens": 0}, "tokens"),
+    ({"tokens": True}, "tokens"),
+    ({"tokens": 1.5}, "tokens"),
+    ({"tokens": 5.0}, "tokens"),
+    ({"tokens": "5"}, "tokens"),
+    ({"tokens": None}, "tokens"),
+    ({"tokens": BIG}, "tokens"),
+    ({"tokens": 10**400}, "tokens"),
+    ({"tokens": [5]}, "tokens"),
+    ({"nano_usd": -1}, "nano_usd"),
+    ({"nano_usd": "1"}, "nano_usd"),
+    ({"min_tokens": 0}, "min_tokens"),
+    ({"min_tokens": 6}, "min_tokens"),
+    ({"lease_ms": 0}, "lease_ms"),
+    ({"lease_ms": 10**9}, "lease_ms"),
+    ({"lease_ms": True}, "lease_ms"),
+    ({"key": ""}, "key"),
+    ({"key": "k" * 257}, "key"),
+    ({"key": "a\nb"}, "key"),
+    ({"key": "a\x00b"}, "NUL"),
+    ({"key": 5}, "key"),
+    ({"model": ""}, "model"),
+    ({"model": 7}, "model"),
+    ({"path": []}, "path"),
+    ({"path": "session:s1"}, "path"),
+    ({"path": [5]}, "path"),
+    ({"path": ["planet:s1"]}, "planet"),
+    ({"path": ["s1"]}, "s1"),
+    ({"path": ["session:"]}, "session:"),
+    ({"path": ["session:" + "x" * 129]}, "session:xxx"),
+    ({"path": ["session:a b"]}, "session:a b"),
+    ({"path": ["session:a/b"]}, "session:a/b"),
+    ({"path": ["agent:t/a/b"]}, "agent:t/a/b"),
+    ({"path": ["task:t1", "session:s1"]}, "session:s1"),
+    ({"path": ["session:s1", "session:s2"]}, "session:s2"),
+    ({"path": ["session:s1", "session:s1"]}, "twice"),
+    ({"path": [f"agent:t/{n}" for n in range(17)]}, "path"),
+    ({"surprise": 1}, "surprise"),
+    ({"Tokens": 5}, "Tokens"),
+]
+
+BUDGETS: list[tuple[dict[str, Any], str]] = [
+    ({"limit_tokens": -1}, "limit_tokens"),
+    ({"limit_tokens": True}, "limit_tokens"),
+    ({"limit_tokens": "5"}, "limit_tokens"),
+    ({"limit_tokens": 1.5}, "limit_tokens"),
+    ({"limit_nano_usd": BIG}, "limit_nano_usd"),
+    ({"mode": "harsh"}, "mode"),
+    ({"mode": 1}, "mode"),
+    ({"window": "week"}, "window"),
+    ({"timezone": "Mars/Olympus"}, "timezone"),
+    ({"timezone": "../../etc/passwd"}, "timezone"),
+    ({"warn_at": [0]}, "warn_at"),
+    ({"warn_at": [True]}, "warn_at"),
+    ({"warn_at": 0.8}, "warn_at"),
+    ({"warn_at": ["NaN"]}, "warn_at"),
+    ({"backpressure": [[0.5]]}, "backpressure"),
+    ({"backpressure": [[0.5, -1]]}, "backpressure"),
+    ({"backpressure": [[0.5, 10**8]]}, "backpressure"),
+    ({"approval": {"rules": []}}, "rules"),
+    ({"approval": {"roles": []}}, "roles"),
+    ({"approval": {"roles": ["a\x00"]}}, "NUL"),
+    ({"approval": {"deadline_s": 0}}, "deadline_s"),
+    ({"approval": {"not_submitter": "yes"}}, "not_submitter"),
+    ({"approval": {"on_expiry": "shrug"}}, "on_expiry"),
+    ({"frozen": "yes"}, "frozen"),
+    ({"limit": 5}, "limit"),
+]
+
+STEPS: list[tuple[str, dict[str, Any], str]] = [
+    ("attempts", {"attempt": 0}, "attempt"),
+    ("attempts", {"attempt": True}, "attempt"),
+    ("attempts", {}, "attempt"),
+    ("settle", {"attempt": 1}, "usage"),
+    ("settle", {"attempt": 1, "usage": 5}, "usage"),
+    ("settle", {"attempt": 1, "usage": {}}, "usage"),
+    ("settle", {"attempt": 1, "usage": {"total": -1}}, "total"),
+    ("settle", {"attempt": 1, "usage": {"total": True}}, "total"),
+    ("settle", {"attempt": 1, "usage": {"total": 1.5}}, "total"),
+    ("settle", {"attempt": 1, "usage": {"total": "5"}}, "total"),
+    ("settle", {"attempt": 1, "usage": {"total": 10**30}}, "total"),
+    ("settle", {"attempt": 1, "usage": {"total": 5}, "nano_usd": -1}, "nano_usd"),
+    ("settle", {"attempt": 1, "usage": {"total": 5}, "cost": 1}, "cost"),
+    ("extend", {"tokens": -1}, "tokens"),
+    ("extend", {"tokens": 1.5}, "tokens"),
+    ("extend", {"lease_ms": 0}, "lease_ms"),
+    ("extend", {"by": 1}, "by"),
+]
+
+BODIES: list[tuple[bytes, str, int]] = [
+    (b'{"key": "k"', "application/json", 422),
+    (b"", "application/json", 422),
+    (b"[]", "application/json", 422),
+    (b"null", "application/json", 422),
+    (b'"text"', "application/json", 422),
+    (b'{"key": NaN}', "application/json", 422),
+    (b"\xff\xfe", "application/json", 422),
+    (b"[" * 200_000, "application/json", 400),
+    (b'{"key": "\\ud800", "path": ["session:s"], "tokens": 1}', "application/json", 422),
+    (b'{"key": "k", "path": ["session:s"], "tokens": 1}', "text/plain", 415),
+    (b'{"key": "k", "path": ["session:s"], "tokens": 1}', "", 415),
+    (b"key=k", "application/x-www-form-urlencoded", 415),
+]
+
+
+async def test_a_bad_ask_names_its_field_and_writes_nothing(gateway: RunningGateway, admin: httpx.AsyncClient) -> None:
+    before = await gateway.rows()
+    for change, named in HOLDS:
+        _check(await admin.post("/v1/holds", json=HOLD | change), named)
+    for missing in HOLD:
+        _check(await admin.post("/v1/holds", json={k: v for k, v in HOLD.items() if k != missing}), missing)
+    assert await gateway.rows() == before
+
+
+async def test_a_bad_policy_names_its_field_and_writes_nothing(
+    gateway: RunningGateway, admin: httpx.AsyncClient
+) -> None:
+    before = await gateway.rows()
+    for body, named in BUDGETS:
+        _check(await admin.put("/v1/budgets/session:s1", json=body), named)
+    for scope in ("planet:s1", "s1", "session:a%20b", "session:" + "x" * 129):
+        _check(await admin.put(f"/v1/budgets/{scope}", json={"limit_tokens": 5}), "scope")
+        _check(await admin.get(f"/v1/budgets/{scope}"), "scope")
+    for query in ("over=x", "over=-1", "over=nan", "kind=planet", "cursor=x", "limit=0", "limit=9999"):
+        _check(await admin.get(f"/v1/budgets?{query}"), query.partition("=")[0])
+    assert await gateway.rows() == before
+
+
+async def test_a_bad_step_of_a_hold_names_its_field_and_writes_nothing(
+    gateway: RunningGateway, admin: httpx.AsyncClient
+) -> None:
+    hold = (await admin.post("/v1/holds", json=HOLD)).json()["hold_id"]
+    before = await gateway.rows()
+    for step, body, named in STEPS:
+        _check(await admin.post(f"/v1/holds/{hold}/{step}", json=body), named)
+    assert await gateway.rows() == before
+    assert (await admin.get(f"/v1/holds/{hold}")).json()["attempts"] == 0
+
+
+async def test_a_body_that_is_no_json_object_is_refused(gateway: RunningGateway, admin: httpx.AsyncClient) -> None:
+    before = await gateway.rows()
+    for content, media_type, status in BODIES:
+        headers = {"content-type": media_type} if media_type else {}
+        answer = await admin.post("/v1/holds", content=content, headers=headers)
+        assert answer.status_code == status, content[:40]
+        assert answer.headers["content-type"] == "application/problem+json"
+    assert await gateway.rows() == before
+
+
+async def test_a_body_that_is_too_large_is_refused_whether_it_tells_its_length_or_not(admin: httpx.AsyncClient) -> None:
+    async def chunks() -> Any:
+        for _ in range(17):
+            yield b" " * 2**20
+
+    headers = {"content-type": "application/json"}
+    for body in (b" " * (16 * 2**20 + 1), chunks()):
+        answer = await admin.post("/v1/holds", content=body, headers=headers)
+        assert (answer.status_code, answer.json()["type"]) == (413, "urn:purser:body-refused")
+
+
+async def test_paths_and_methods_that_do_not_exist_are_problems_too(admin: httpx.AsyncClient) -> None:
+    missing = await admin.get("/v1/nothing")
+    assert (missing.status_code, missing.json()["type"]) == (404, "urn:purser:not-found")
+    wrong = await admin.delete("/v1/holds")
+    assert (wrong.status_code, wrong.json()["type"]) == (405, "urn:purser:method-not-allowed")
+
+
+async def test_a_problem_repeats_no_text_of_the_caller(admin: httpx.AsyncClient) -> None:
+    secret = "CANARY-7f3a"
+    for body in (HOLD | {"tokens": secret}, HOLD | {"min_tokens": {"deep": secret}}, {"usage": secret}):
+        assert secret not in (await admin.post("/v1/holds", json=body)).text
+
+
+def _check(answer: httpx.Response, named: str) -> None:
+    problem = answer.json()
+    assert answer.status_code == 422, (named, problem)
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert named in problem["detail"], problem
+    assert problem["remedy"]
+    assert problem["retryable"] is False

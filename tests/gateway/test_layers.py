@@ -1,0 +1,57 @@
+"""What every request passes: faults tell nothing, and no secret or body reaches a log."""
+
+from typing import Any
+
+import httpx
+from structlog.testing import capture_logs
+
+from tests.gateway.conftest import RunningGateway
+
+CANARY = "CANARY-51c9"
+
+
+async def test_a_fault_of_ours_is_a_500_problem_and_the_log_has_its_place_but_not_its_words(
+    gateway: RunningGateway, admin: httpx.AsyncClient
+) -> None:
+    body = f"begin raise '{CANARY}'; end"
+    await gateway.pool.execute(f"create function fail() returns trigger language plpgsql as $${body}$$")
+    await gateway.pool.execute("create trigger fails before insert on holds for each row execute function fail()")
+    with capture_logs() as logs:
+        answer = await admin.post("/v1/holds", json={"key": "k", "path": ["session:s1"], "tokens": 1})
+    assert (answer.status_code, answer.headers["content-type"]) == (500, "application/problem+json")
+    assert (answer.json()["type"], answer.json()["retryable"]) == ("urn:purser:internal", True)
+    (failed,) = [entry for entry in logs if entry["event"] == "request failed"]
+    assert failed["error"] == "RaiseError"
+    assert failed["at"]
+    assert CANARY not in answer.text + str(logs)
+
+
+async def test_no_body_query_or_key_reaches_the_log(admin: httpx.AsyncClient) -> None:
+    with capture_logs() as logs:
+        body: dict[str, Any] = {"key": "k", "path": ["session:s1"], "tokens": 1, "surprise": CANARY}
+        await admin.post("/v1/holds", json=body)
+        await admin.get("/v1/budgets", params={"over": CANARY})
+        await admin.get("/v1/budgets", headers={"authorization": f"Bearer {CANARY}"})
+    requests = [entry for entry in logs if entry["event"] == "request"]
+    assert [(entry["method"], entry["route"], entry["status"]) for entry in requests] == [
+        ("POST", "/v1/holds", 422),
+        ("GET", "/v1/budgets", 422),
+        ("GET", "none", 401),
+    ]
+    secret = admin.headers["authorization"].removeprefix("Bearer ")
+    assert CANARY not in str(logs)
+    assert secret not in str(logs)
+
+
+async def test_the_openapi_document_names_every_endpoint_and_the_key_it_needs(admin: httpx.AsyncClient) -> None:
+    document = (await admin.get("/openapi.json")).json()
+    assert document["components"]["securitySchemes"]["HTTPBearer"]["scheme"] == "bearer"
+    operations = [
+        operation
+        for path, methods in document["paths"].items()
+        for operation in methods.values()
+        if path.startswith("/v1/")
+    ]
+    assert len(operations) > 15
+    assert all(operation["security"] == [{"HTTPBearer": []}] for operation in operations)
+    assert all(operation["description"] for operation in operations)

@@ -11,7 +11,10 @@ import typer
 
 from compose.cli.output import BAD_USAGE, FAILURE, fail, problem_of, usage_problem
 
-GROUPS = ("up", "worker", "gateway", "migrate", "doctor")
+GROUPS = (
+    *("up", "run", "tasks", "budget", "approvals", "keys"),
+    *("worker", "gateway", "migrate", "doctor", "audit"),
+)
 
 
 def main() -> None:

@@ -1,13 +1,15 @@
 """`purser keys`: create, list, revoke."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote
 
 import typer
 
 from compose.cli.output import DataOption, JsonOption, out, print_json
-from compose.settings import Settings
 from gateway.roles import Role
+
+if TYPE_CHECKING:
+    from compose.settings import Settings
 
 
 def register(app: typer.Typer) -> None:
@@ -89,7 +91,7 @@ def revoke(
         out.print(f"{revoked['key_id']} of {revoked['name']} is revoked.", markup=False)
 
 
-def _create_in_database(settings: Settings, tenant: str | None, name: str, role: Role) -> dict[str, Any]:
+def _create_in_database(settings: "Settings", tenant: str | None, name: str, role: Role) -> dict[str, Any]:
     import asyncio
 
     from budget.postgres.connection import create_pool

@@ -44,9 +44,13 @@ class Tools:
             raise InvalidArguments(f"call {call.index} of message {call.seq} has arguments that are no JSON object")
         return function["name"], arguments
 
+    async def call_id(self, call: ToolCall) -> str:
+        """The id that the model gave a call."""
+        return str((await self._called(call))["id"])
+
     async def store_result(self, call: ToolCall, text: str) -> ToolResult:
         """Stores what a tool returned; of several results of one call the first stays."""
-        call_id = (await self._called(call))["id"]
+        call_id = await self.call_id(call)
         message, thread = Message("tool", text, tool_call_id=call_id), f"{call.task_id}/{call.agent_id}"
         origin = f"tool:{thread}:{call.seq}:{call.index}"
         try:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 
+import httpx
 from temporalio.client import Client
 from temporalio.worker import Worker
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
@@ -23,6 +24,7 @@ from compose.settings import Settings
 from compose.settings.ledger import ledger_settings
 from compose.settings.required import required
 from compose.temporal import connect
+from compose.tools import shipped_tools
 from context.settings import ContextSettings
 from context.tokens import warm_up
 from workflows.agent_run import AgentRun
@@ -51,13 +53,15 @@ async def run_worker(settings: Settings, stop: asyncio.Event, ready: Callable[[]
     async with (
         await create_pool(dsn, size=POOL_SIZE) as pool,
         await create_pool(dsn, size=QUICK_POOL_SIZE, lock_timeout_ms=LOCK_TIMEOUT_MS) as quick_pool,
+        httpx.AsyncClient() as http,
     ):
         dispatcher = Dispatcher(Outbox(pool), client, settings.task_queue)
         given = dependencies(settings, pool, quick_pool, dispatcher.poke)
         ledger = Ledger(pool, given.ledger_settings)
         approvals = Approvals(pool, given.ledger_settings, trust_temporal_identity=given.trust_temporal_identity)
         background = run_background(ledger, approvals, dispatcher, stop, settings.sweep_every_s)
-        async with asyncio.TaskGroup() as group, make_worker(client, settings.task_queue, all_activities(given)):
+        activities = (*all_activities(given), *shipped_tools(pool, http))
+        async with asyncio.TaskGroup() as group, make_worker(client, settings.task_queue, activities):
             group.create_task(background)
             warm_up(litellm=True)
             ready()

@@ -94,14 +94,9 @@ async def run_background(
     ledger: Ledger, approvals: Approvals, dispatcher: Dispatcher, stop: asyncio.Event, every_s: float
 ) -> None:
     """Sweeps, ends approval requests and dispatches about every `every_s` seconds, until `stop`."""
-
-    async def end_requests() -> None:
-        if await approvals.expire_due():
-            dispatcher.poke()
-
     async with asyncio.TaskGroup() as loops:
         loops.create_task(_repeat("sweep", ledger.sweep, stop, every_s))
-        loops.create_task(_repeat("approvals", end_requests, stop, every_s))
+        loops.create_task(_repeat("approvals", approvals.expire_due, stop, every_s))
         loops.create_task(_repeat("outbox", dispatcher.dispatch, stop, every_s, dispatcher.poked))
 
 

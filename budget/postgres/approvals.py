@@ -21,7 +21,6 @@ from budget.approvals import (
 )
 from budget.decisions import Amount
 from budget.errors import DecisionConflict, InvalidRequest, NotFound
-from budget.holds import HoldState
 from budget.postgres.approval_requests import read_requests
 from budget.postgres.connection import Connection, Pool, connected, retrying, row
 from budget.postgres.outbox import put
@@ -88,7 +87,7 @@ class Approvals:
 
         Raises:
             InvalidRequest: the scope is not on the path.
-            NotFound: the key has never asked.
+            NotFound: nobody has ever asked the gate for this scope.
         """
         if scope not in path.scopes:
             raise InvalidRequest(
@@ -99,12 +98,9 @@ class Approvals:
 
         async def step() -> Ticket:
             async with self._transaction() as own:
-                state = await own.fetchval(_SQL["hold_state"], tenant, key)
-                if state is None:
-                    raise NotFound(f"key {key[:80]!r} has never asked: ask the gate first")
-                if state != HoldState.NONE:
-                    return Ticket("", FITS, None)
-                lock = row(await own.fetchrow(_SQL["lock_scope"], tenant, str(scope.kind), scope.id, self.now))
+                lock = await own.fetchrow(_SQL["lock_scope"], tenant, str(scope.kind), scope.id, self.now)
+                if lock is None:
+                    raise NotFound(f"scope {str(scope)!r} has never been asked for anything: ask the gate first")
                 latest = await own.fetchrow(_SQL["latest"], tenant, key, lock["scope_id"])
                 if latest is not None and latest["state"] in STICKY:
                     return Ticket(*latest)

@@ -1,9 +1,5 @@
 -- Everything about the approvals of one scope happens under the lock of its row in scopes, one after the other.
--- Order of locks: hold, scope, balances.
-
--- name: hold_state
--- The share lock keeps the key from being released before its waiter is on record.
-select state from holds where tenant = $1 and key = $2 for share;
+-- Order of locks: scope, then balances. A waiter counts while its hold is in state 'none', which takes no lock to see.
 
 -- name: lock_scope
 select scope_id, coalesce($4, clock_timestamp()) as now from scopes

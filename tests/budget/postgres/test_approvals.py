@@ -134,6 +134,8 @@ async def test_the_same_key_gets_the_same_ticket_and_waits_once(desk: Desk) -> N
     first = await desk.ask("k1", 500)
     assert await desk.ask("k1", 500) == first
     assert (await desk.approvals.get(TENANT, first.approval_id)).shortage == Amount(400)
+    # A caller that polls would otherwise tell every listener again and again.
+    assert await desk.events() == ["pending"]
 
 
 async def test_two_tasks_short_of_one_scope_share_one_request(desk: Desk) -> None:
@@ -183,11 +185,17 @@ async def test_a_key_whose_hold_has_ended_opens_nothing(desk: Desk) -> None:
     assert (await desk.approvals.list(TENANT)).requests == ()
 
 
-async def test_a_key_that_never_asked_and_a_scope_off_the_path_are_errors(desk: Desk) -> None:
-    with pytest.raises(NotFound, match="never asked"):
-        await desk.request("unknown", 500)
+async def test_a_key_that_never_asked_the_gate_is_sent_there(desk: Desk) -> None:
+    assert (await desk.request("unknown", 500)).state == FITS
+    assert (await desk.approvals.list(TENANT)).requests == ()
+
+
+async def test_a_scope_that_nobody_used_or_that_is_off_the_path_is_an_error(desk: Desk) -> None:
+    other = Scope.parse("session:s2")
     with pytest.raises(InvalidRequest, match="not on the path"):
-        await desk.approvals.request(TENANT, key="k", scope=Scope.parse("session:s2"), path=path(), ask=Amount(5))
+        await desk.approvals.request(TENANT, key="k", scope=other, path=path(), ask=Amount(5))
+    with pytest.raises(NotFound, match="'session:s2'"):
+        await desk.approvals.request(TENANT, key="k", scope=other, path=Path((other,)), ask=Amount(5))
 
 
 async def test_each_window_has_a_request_of_its_own(desk: Desk) -> None:
@@ -421,8 +429,14 @@ async def test_many_sweepers_at_once_end_a_request_once(desk: Desk) -> None:
     await desk.policy(approval={"on_expiry": "grant"})
     await desk.ask("k1", 500)
     desk.at(NOW + timedelta(minutes=30))
-    # Without the lock and the second look under it, each sweeper would grant.
-    assert sum(await asyncio.gather(*(desk.approvals.expire_due() for _ in range(8)))) == 1
+    async with desk.pool.acquire() as other, other.transaction():
+        # The first sweeper has to wait in the middle of its work, for the balance, until the others have come.
+        await other.execute("select 1 from balances for update")
+        sweepers = [asyncio.create_task(desk.approvals.expire_due()) for _ in range(4)]
+        # Without the lock on the scope they would all wait here, and grant one after the other.
+        done, _ = await asyncio.wait(sweepers, timeout=1)
+    assert sum(await asyncio.gather(*sweepers)) == 1
+    assert len(done) == 3
     assert await desk.grants() == [(400, 0)]
 
 
@@ -520,11 +534,6 @@ async def test_whoever_joins_while_a_decision_is_made_is_woken_or_asks_again(des
 async def test_a_request_that_meets_a_release_of_its_key_is_not_left_behind(desk: Desk) -> None:
     for n in range(10):
         await desk.hold(f"k{n}", 500)
-        await asyncio.gather(desk.request(f"k{n}", 500), _close(desk, f"k{n}"))
-        # Without the share lock on the hold, a request could open after its agent was closed.
+        await asyncio.gather(desk.request(f"k{n}", 500), desk.ledger.release(TENANT, key=f"k{n}"))
+        await desk.approvals.withdraw(TENANT, f"k{n}")
         assert (await desk.approvals.list(TENANT, ApprovalState.PENDING)).requests == ()
-
-
-async def _close(desk: Desk, key: str) -> None:
-    await desk.ledger.release(TENANT, key=key)
-    await desk.approvals.withdraw(TENANT, key)

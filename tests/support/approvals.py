@@ -1,0 +1,128 @@
+"""A desk where asks of one short session meet the people who decide about them."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from budget.approvals import Actor, ApprovalState, Choice, Decided, Ticket
+from budget.decisions import Amount, Verdict
+from budget.holds import HoldAnswer, HoldRequest, Report
+from budget.policies import PolicyPatch
+from budget.postgres.approvals import Approvals
+from budget.postgres.audit import audit
+from budget.postgres.connection import Pool
+from budget.postgres.ledger import Ledger
+from budget.postgres.policies import Policies
+from budget.postgres.settings import LedgerSettings
+from budget.scopes import Path, Scope
+from budget.usage import Usage
+
+TENANT = "default"
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+SESSION = Scope.parse("session:s1")
+ALICE = Actor("alice", ("approver",))
+BOB = Actor("bob", ("approver",))
+
+
+@dataclass
+class Desk:
+    """A ledger at one moment, with a session of 1,000 tokens in approval mode of which 900 are spent."""
+
+    pool: Pool
+    ledger: Ledger
+    policies: Policies
+    approvals: Approvals
+
+    def at(self, now: datetime) -> None:
+        """Sets the clock of every part."""
+        self.ledger.now = self.policies.now = self.approvals.now = now
+
+    async def policy(self, **patch: Any) -> None:
+        """Changes the stored policy of the session."""
+        await self.policies.set(TENANT, SESSION, PolicyPatch.parse(patch), by="test")
+
+    async def spend(self, tokens: int, task: str = "t1") -> None:
+        """Holds and settles; each amount once a test."""
+        answer = await self.hold(f"spend-{tokens}", tokens, task)
+        assert answer.hold_id
+        await self.ledger.settle(TENANT, answer.hold_id, 1, Report(Usage(input=tokens), 0))
+
+    async def hold(self, key: str, tokens: int, task: str = "t1") -> HoldAnswer:
+        """Asks the gate."""
+        return await self.ledger.hold(TENANT, HoldRequest(key, path(task), Amount(tokens)))
+
+    async def request(self, key: str, tokens: int, task: str = "t1", submitter: str | None = "sam") -> Ticket:
+        """Joins the session's request without asking the gate."""
+        return await self.approvals.request(
+            TENANT,
+            key=key,
+            scope=SESSION,
+            path=path(task),
+            ask=Amount(tokens),
+            agent_id="a1",
+            submitter=submitter,
+            workflow_id=f"task-{task}/a1",
+        )
+
+    async def ask(self, key: str, tokens: int, task: str = "t1", submitter: str | None = "sam") -> Ticket:
+        """Asks the gate, is told to ask a person, and does."""
+        answer = await self.hold(key, tokens, task)
+        assert answer.decision.verdict is Verdict.ASK
+        assert answer.decision.decisive.scope == SESSION
+        return await self.request(key, tokens, task, submitter)
+
+    async def decide(
+        self,
+        ticket: Ticket,
+        decision_id: str = "d1",
+        choice: Choice = Choice.APPROVE,
+        actor: Actor = ALICE,
+        **fields: Any,
+    ) -> Decided:
+        """Records a decision, alice's approval unless told otherwise."""
+        return await self.approvals.record_decision(TENANT, ticket.approval_id, decision_id, choice, actor, **fields)
+
+    async def state(self, ticket: Ticket) -> ApprovalState:
+        """Where a request stands."""
+        return (await self.approvals.get(TENANT, ticket.approval_id)).state
+
+    async def grants(self) -> list[tuple[int, int]]:
+        """Tokens and nano-dollars of every grant."""
+        return [tuple(row) for row in await self.pool.fetch("select tokens, nano from grants order by grant_id")]
+
+    async def waiting_for_locks(self) -> int:
+        """Connections that wait for others."""
+        count: int = await self.pool.fetchval(
+            "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
+        )
+        return count
+
+    async def wakeups(self) -> list[tuple[str, str]]:
+        """Workflows that are told, with the state that they are told."""
+        rows = await self.pool.fetch("select workflow_id, signal, payload from outbox order by workflow_id, outbox_id")
+        assert {row["signal"] for row in rows} <= {"approval_decided"}
+        return [(row["workflow_id"], row["payload"]["state"]) for row in rows]
+
+    async def events(self) -> list[str]:
+        """States that listeners were told, in order."""
+        rows = await self.pool.fetch("select data from events where kind = 'approval' order by event_id")
+        return [row["data"]["state"] for row in rows]
+
+
+def path(task: str = "t1") -> Path:
+    """Of an agent of a task of the session."""
+    return Path.parse([str(SESSION), f"task:{task}", f"agent:{task}/a1"])
+
+
+@asynccontextmanager
+async def open_desk(pool: Pool) -> AsyncIterator[Desk]:
+    """A desk at `NOW`; the audit is clean when it closes."""
+    settings = LedgerSettings()
+    desk = Desk(pool, Ledger(pool, settings), Policies(pool, settings), Approvals(pool, settings))
+    desk.at(NOW)
+    await desk.policy(limit_tokens=1_000, mode="approval")
+    await desk.spend(900)
+    yield desk
+    assert (await audit(pool)).differences == ()

@@ -64,7 +64,8 @@ class WindowPlan:
     """A window by reference: sequence numbers and counts, no text."""
 
     budget: int
-    """Context budget that it fits: everything but instructions and tools."""
+    """Context budget that trigger and target are shares of: what history may fill of the model's window and of what
+    the agent has left."""
     system_tokens: int
     """Of instructions and tool definitions."""
     session: View
@@ -154,7 +155,7 @@ def plan_window(
     least = sum(must.values()) - system_tokens
     if least > budget:
         raise WindowTooSmall(must, budget=budget)
-    limit = budget if left is None else min(budget, left)
+    limit = budget if left is None else max(0, min(budget, left))
     room = _Room(max(limit, least) - least)
     shown = [reply for reply in replies if room.takes(reply.tokens)]
     own_summary, session_summary = (room.takes(one.summary.tokens) if one.summary else False for one in (own, session))
@@ -162,14 +163,14 @@ def plan_window(
     room.fill(session, kept_session, range(primers(session, settings.primers_count)))
     room.fill(session, kept_session, reversed(range(len(session.groups))))
     return WindowPlan(
-        budget=budget,
+        budget=limit,
         system_tokens=system_tokens,
         session=_show(session, kept_session, with_summary=session_summary),
         replies=tuple(shown),
         question=question,
         own=_show(own, kept_own, with_summary=own_summary),
         dropped_replies=tuple(reply for reply in replies if reply not in shown),
-        compress=_to_compress(settings, (session, own), replies, question, max(0, limit)),
+        compress=_to_compress(settings, (session, own), replies, question, limit),
     )
 
 

@@ -20,7 +20,11 @@ END = 2**53 - 1
 
 
 class Conversations:
-    """Messages of all tenants. Sequence numbers count from 1 along a session, whatever the thread."""
+    """Messages of all tenants.
+
+    Sequence numbers ascend from 1 along a session, whatever the thread. Some are skipped when the same append comes
+    twice at once.
+    """
 
     def __init__(self, pool: Pool) -> None:
         """Args:

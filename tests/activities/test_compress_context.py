@@ -1,0 +1,455 @@
+"""`compress_context` on a real Postgres, with a real ledger and a real provider over HTTP."""
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+from temporalio.testing import ActivityEnvironment
+
+from activities.compress_context import CompressContext, Compressing
+from activities.provider import ModelProvider
+from activities.summariser import Summariser
+from budget.errors import LedgerUnavailable
+from budget.postgres.connection import Pool, create_pool
+from budget.prices import PriceBook
+from budget.rates import Price
+from budget.scopes import Path
+from compose.provider import Fault, FaultKind, Provider, Reply, Rule, serve_provider
+from context.compression import unchanged
+from context.messages import Message, StoredMessage
+from context.postgres.conversations import Conversations
+from context.postgres.summaries import Summaries
+from context.settings import ContextSettings
+from context.windows import TextRef, plan_window, render
+from tests.support.conversations import calling, result, talk, user
+from tests.support.ledger import Books
+from workflows.contract import CompressInput, CompressResult
+
+# LiteLLM and its types warn of themselves at import and at first use.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+TENANT, SESSION, AGENT = "acme", "session:s1", "agent:t1/a1"
+MODEL = "gpt-4o"
+PATH = Path.parse([SESSION, "task:t1", AGENT])
+NO_PRICES = PriceBook({}, {}, None)
+CHEAP = PriceBook({}, {}, Price.per_million("1", "2"))
+SUMMARY = "The user asked for many orders to be noted; order 1000 goes to Haven 0."
+
+
+@dataclass
+class Room:
+    """A session, and everything that compresses it."""
+
+    pool: Pool
+    books: Books
+    provider: Provider
+    conversations: Conversations
+    summaries: Summaries
+
+    @classmethod
+    def on(cls, pool: Pool, provider: Provider) -> "Room":
+        """Of this database."""
+        return cls(pool, Books.on(pool), provider, Conversations(pool), Summaries(pool))
+
+    async def say(self, *messages: Message, thread: str = "") -> list[int]:
+        """Appends to the session."""
+        return await self.conversations.append(TENANT, "s1", messages, origin=str(uuid.uuid4()), thread=thread)
+
+    def activity(
+        self,
+        *,
+        model: bool = False,
+        prices: PriceBook = CHEAP,
+        timeout_s: float = 20,
+        settings: ContextSettings | None = None,
+        redact: Any = unchanged,
+    ) -> CompressContext:
+        """The activity, with or without a model."""
+
+        async def for_whom(_: CompressInput) -> Compressing:
+            return Compressing(PATH, MODEL, settings or ContextSettings(), 73_142)
+
+        books = self.books
+        summariser = Summariser(
+            "openai/writer",
+            ModelProvider({}),
+            books.ledger,
+            books.policies,
+            prices,
+            api_base=self.provider.api_base,
+            timeout_s=timeout_s,
+        )
+        return CompressContext(self.pool, books.ledger, for_whom, summariser if model else None, redact)
+
+    def answer(self, text: str, **rule: Any) -> None:
+        """What the model says from now on."""
+        self.provider.desk.add_rule(Rule(reply=Reply(content=text), **rule))
+
+    async def prompt(self, thread: str = "t1/a1") -> list[dict[str, Any]]:
+        """The next prompt of an agent."""
+        session = await self.conversations.conversation(TENANT, "s1", model=MODEL)
+        own = await self.conversations.conversation(TENANT, "s1", thread, model=MODEL)
+        [seq] = await self.say(user("and now?"))
+        plan = plan_window(
+            ContextSettings(),
+            budget=73_142,
+            system_tokens=10,
+            session=session,
+            question=TextRef(seq, 10),
+            own=own,
+        )
+        stored = await self.conversations.read(TENANT, "s1", plan.seqs)
+        return render(plan, stored, await self.summaries.texts(TENANT, "s1", plan.versions), "be brief")
+
+    async def versions(self) -> list[dict[str, Any]]:
+        """What stands in the table."""
+        return [dict(row) for row in await self.pool.fetch("select * from summaries order by thread, version")]
+
+    async def open_holds(self) -> int:
+        """Holds that nobody has ended."""
+        return int(await self.pool.fetchval("select count(*) from holds where state = 'held'"))
+
+    async def attempts(self) -> list[tuple[int, str]]:
+        """Every attempt and its state."""
+        rows = await self.pool.fetch("select attempt, state from attempts order by hold_id, attempt")
+        return [(row["attempt"], row["state"]) for row in rows]
+
+    async def claims(self) -> int:
+        """Compressions that count as under way."""
+        return int(await self.pool.fetchval("select count(*) from compressions"))
+
+
+@pytest.fixture
+async def provider() -> AsyncIterator[Provider]:
+    """A model provider on loopback."""
+    async with serve_provider() as provider:
+        yield provider
+
+
+@pytest.fixture
+async def room(pool: Pool, provider: Provider) -> AsyncIterator[Room]:
+    """A session of 200 messages; the audit is clean when the test ends, and no claim is left."""
+    room = Room.on(pool, provider)
+    await room.say(*talk(200))
+    yield room
+    await room.books.check()
+    assert await room.claims() == 0
+
+
+def request(key: str = "k1", thread: str = "") -> CompressInput:
+    """A compression on behalf of an agent."""
+    return CompressInput(TENANT, "s1", key, thread, "t1", "a1")
+
+
+# --- without a model -------------------------------------------------------------------------------------------------
+
+
+async def test_a_session_of_200_messages_is_compressed_without_a_model(room: Room) -> None:
+    found = await room.activity().compress_context(request())
+    assert (found.version, found.first_seq, found.last_seq) == (1, 4, 180)
+    assert found.method == "extractive"
+    assert 0 < found.tokens_after <= found.tokens_before // 4
+    [row] = await room.versions()
+    assert (row["first_seq"], row["last_seq"], row["method"], row["model"]) == (4, 180, "extractive", None)
+    assert "order 1" in row["text"]
+    assert (await room.books.rows())["holds"] == 0, "no model is called, so nothing is held"
+
+
+async def test_the_next_prompt_contains_the_summary_also_after_a_restart(room: Room, dsn: str) -> None:
+    await room.activity().compress_context(request())
+    async with await create_pool(dsn) as pool:
+        prompt = await Room.on(pool, room.provider).prompt()
+    [row] = await room.versions()
+    assert len(prompt) == 1 + 1 + 3 + 20 + 1
+    assert prompt[1]["role"] == "system"
+    assert prompt[1]["content"].startswith("Summary of messages 4 to 180 ")
+    assert row["text"] in prompt[1]["content"]
+    assert [one["content"] for one in prompt[2:-1]] == [one.text for one in (*talk(3), *talk(200)[-20:])]
+
+
+async def test_the_next_version_covers_everything_that_the_last_one_did(room: Room) -> None:
+    await room.activity().compress_context(request("k1"))
+    await room.say(*talk(60))
+    found = await room.activity().compress_context(request("k2"))
+    assert (found.version, found.first_seq, found.last_seq) == (2, 4, 240)
+    first, second = await room.versions()
+    assert set(first["text"].splitlines()) & set(second["text"].splitlines())
+    assert len(await room.prompt()) == 1 + 1 + 3 + 20 + 1
+
+
+async def test_where_nothing_gains_nothing_is_stored(room: Room) -> None:
+    await room.activity().compress_context(request("k1"))
+    for key, thread in (("k2", ""), ("k3", "t1/a1")):
+        found = await room.activity().compress_context(request(key, thread))
+        assert found == CompressResult(version=0, reason="nothing_to_cover")
+    assert len(await room.versions()) == 1
+
+
+async def test_an_unknown_session_has_nothing_to_cover(room: Room) -> None:
+    found = await room.activity().compress_context(replace(request(), session_id="nobody"))
+    assert found.reason == "nothing_to_cover"
+
+
+async def test_the_agents_own_thread_is_compressed_apart_and_keeps_calls_with_their_results(room: Room) -> None:
+    for step in range(30):
+        names = [f"c{step}-{place}" for place in range(1 + step % 3)]
+        await room.say(calling(*names), *(result(name, f"record {step} " * 20) for name in names), thread="t1/a1")
+    found = await room.activity(settings=ContextSettings(primers_count=2)).compress_context(request("k1", "t1/a1"))
+    assert found.version == 1
+    prompt = await room.prompt()
+    asked: set[str] = set()
+    for message in prompt:
+        assert not asked or message["role"] == "tool", "results follow their call at once"
+        asked |= {call["id"] for call in message.get("tool_calls", ())}
+        asked -= {message.get("tool_call_id", "")}
+    assert not asked
+    assert len([one for one in prompt if "Summary of messages" in str(one["content"])]) == 1
+
+
+async def test_a_given_budget_sets_the_target(room: Room) -> None:
+    found = await room.activity().compress_context(replace(request(), budget_tokens=1_000))
+    conversation = await room.conversations.conversation(TENANT, "s1", model=MODEL)
+    assert found.last_seq > 180, "recents give way"
+    assert conversation.tokens <= 375
+
+
+async def test_text_is_redacted_before_it_is_stored(room: Room) -> None:
+    await room.activity(redact=lambda text: text.replace("Haven", "[PLACE]")).compress_context(request())
+    [row] = await room.versions()
+    assert "[PLACE]" in row["text"]
+    assert "Haven" not in row["text"]
+
+
+# --- with a model ----------------------------------------------------------------------------------------------------
+
+
+async def test_a_model_writes_under_a_hold_of_its_own_on_the_agents_path(room: Room) -> None:
+    room.answer(SUMMARY)
+    found = await room.activity(model=True).compress_context(request())
+    assert found.method == "model"
+    [row] = await room.versions()
+    assert (row["text"], row["model"], row["key"]) == (SUMMARY, "openai/writer", "k1")
+    [served] = room.provider.served()
+    assert served.arrival.request_id == f"{row['hold_id']}-1"
+    assert served.charged_tokens > 3_000
+    for scope in (SESSION, "task:t1", AGENT):
+        assert await room.books.balance(scope) == {"spent": served.charged_tokens}
+    assert (await room.books.money())["spent"] > 0
+    assert await room.pool.fetchval("select key from holds") == "k1"
+
+
+async def test_only_redacted_text_leaves_and_comes_back(pool: Pool) -> None:
+    async with serve_provider(keep_text=True) as provider:
+        room = Room.on(pool, provider)
+        await room.say(*talk(200))
+        room.answer("Order 1000 goes to Haven 0.")
+        await room.activity(model=True, redact=lambda text: text.replace("Haven", "[PLACE]")).compress_context(
+            request()
+        )
+        sent = provider.served()[0].arrival.text
+    [row] = await room.versions()
+    assert sent is not None
+    assert "[PLACE]" in sent
+    assert "Haven" not in sent
+    assert row["text"] == "Order 1000 goes to [PLACE] 0."
+
+
+async def test_where_the_budget_refuses_sentences_stand_in_and_nobody_is_asked(room: Room) -> None:
+    await room.books.budget(AGENT, limit_tokens=2_000, mode="hard")
+    found = await room.activity(model=True).compress_context(request())
+    assert found.method == "extractive"
+    assert room.provider.served() == ()
+    assert await room.books.balance() == {}
+
+
+@pytest.mark.parametrize("mode", ["approval", "hard"])
+async def test_a_summary_neither_waits_nor_asks(room: Room, mode: str) -> None:
+    await room.books.budget(SESSION, limit_tokens=6_000, mode=mode)
+    await room.books.hold("other", 5_000)
+    assert (await room.activity(model=True).compress_context(request())).method == "extractive"
+    assert await room.pool.fetchval("select count(*) from waiters") == 0
+    assert await room.pool.fetchval("select count(*) from approvals") == 0
+
+
+async def test_a_model_without_a_price_is_asked_only_where_nothing_limits_money(room: Room) -> None:
+    room.answer(SUMMARY)
+    await room.books.budget(SESSION, limit_nano_usd=10**12, mode="hard")
+    activity = room.activity(model=True, prices=NO_PRICES)
+    assert (await activity.compress_context(request("k1"))).method == "extractive"
+    await room.books.budget(SESSION, clear=["limit_nano_usd"])
+    await room.say(*talk(60))
+    assert (await activity.compress_context(request("k2"))).method == "model"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "Error: overloaded", "I'm sorry, I can't do that.", "word " * 3_000],
+    ids=["nothing", "an error", "a refusal", "too much"],
+)
+async def test_what_is_no_summary_is_paid_for_and_not_stored(room: Room, text: str) -> None:
+    room.answer(text)
+    found = await room.activity(model=True).compress_context(request())
+    assert (found.version, found.method) == (1, "extractive")
+    [served] = room.provider.served()
+    assert await room.books.balance() == {"spent": served.charged_tokens}
+    assert await room.open_holds() == 0
+    [row] = await room.versions()
+    assert "order 1" in row["text"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "after", "charged"),
+    [
+        (FaultKind.RATE_LIMITED, None, "nothing"),
+        (FaultKind.SERVER_ERROR, None, "presumed"),
+        (FaultKind.HANG, None, "presumed"),
+        (FaultKind.DROP, 1, "presumed"),
+    ],
+)
+async def test_a_model_that_fails_does_not_block(room: Room, kind: FaultKind, after: int | None, charged: str) -> None:
+    room.answer(SUMMARY, chunks=4)
+    room.provider.desk.add_fault(Fault(kind=kind, after_chunks=after))
+    found = await room.activity(model=True, timeout_s=2).compress_context(request())
+    assert (found.version, found.method) == (1, "extractive")
+    assert await room.open_holds() == 0
+    assert await room.attempts() == [(1, "presumed" if charged == "presumed" else "reported")]
+    assert bool(await room.books.balance()) == (charged == "presumed")
+
+
+# --- once and only once ----------------------------------------------------------------------------------------------
+
+
+async def test_a_try_after_the_commit_returns_what_was_stored_and_asks_nobody(room: Room) -> None:
+    room.answer(SUMMARY)
+    first = await room.activity(model=True).compress_context(request())
+    await room.say(*talk(60))
+    assert await room.activity(model=True).compress_context(request()) == first
+    assert len(room.provider.served()) == 1
+    assert len(await room.versions()) == 1
+
+
+async def test_of_two_compressions_at_once_one_runs(room: Room) -> None:
+    room.answer(SUMMARY)
+    room.provider.desk.hold()
+    first = asyncio.create_task(room.activity(model=True).compress_context(request("k1")))
+    await room.provider.desk.wait_held()
+    assert await room.activity(model=True).compress_context(request("k2")) == CompressResult(version=0, reason="busy")
+    room.provider.desk.continue_held()
+    assert (await first).version == 1
+    assert len(room.provider.served()) == 1
+
+
+async def test_ten_compressions_at_once_store_one_version(room: Room) -> None:
+    found = await asyncio.gather(*(room.activity().compress_context(request(f"k{one}")) for one in range(10)))
+    assert [one["version"] for one in await room.versions()] == [1]
+    assert [one.version for one in found].count(1) == 1
+    assert {one.reason for one in found if one.version == 0} <= {"busy", "nothing_to_cover"}
+
+
+async def test_a_claim_that_lapsed_costs_a_call_but_never_a_version(room: Room) -> None:
+    room.answer(SUMMARY)
+    room.provider.desk.hold(times=2)
+    slow = asyncio.create_task(room.activity(model=True).compress_context(request("k1")))
+    await room.provider.desk.wait_held(1)
+    await room.pool.execute("update compressions set expires_at = now() - interval '1 second'")
+    quick = asyncio.create_task(room.activity(model=True).compress_context(request("k2")))
+    await room.provider.desk.wait_held(2)
+    room.provider.desk.continue_held()
+    found = await asyncio.gather(slow, quick)
+    assert sorted(one.version for one in found) == [0, 1]
+    assert [one["version"] for one in await room.versions()] == [1]
+    charged = sum(served.charged_tokens for served in room.provider.served())
+    assert await room.books.balance() == {"spent": charged}, "both calls were paid for"
+
+
+async def test_what_is_said_while_a_model_writes_stays_verbatim(room: Room) -> None:
+    room.answer(SUMMARY)
+    room.provider.desk.hold()
+    running = asyncio.create_task(room.activity(model=True).compress_context(request()))
+    await room.provider.desk.wait_held()
+    await asyncio.gather(*(room.say(user(f"meanwhile {one}")) for one in range(50)))
+    room.provider.desk.continue_held()
+    found = await running
+    conversation = await room.conversations.conversation(TENANT, "s1", model=MODEL)
+    verbatim = {ref.seq for ref in conversation.messages}
+    covered = set(range(found.first_seq, found.last_seq + 1))
+    assert not verbatim & covered
+    assert verbatim | covered == set(range(1, 251))
+    stored = await room.conversations.read(TENANT, "s1", sorted(verbatim))
+    assert sum(_is_new(one) for one in stored.values()) == 50
+
+
+def _is_new(stored: StoredMessage) -> bool:
+    return stored.message.text.startswith("meanwhile ")
+
+
+async def test_no_transaction_is_open_while_a_model_writes(room: Room) -> None:
+    room.provider.desk.hold()
+    running = asyncio.create_task(room.activity(model=True).compress_context(request()))
+    await room.provider.desk.wait_held()
+    in_transaction = (
+        "select count(*) from pg_stat_activity where datname = current_database() and state like 'idle in%'"
+    )
+    assert await room.pool.fetchval(in_transaction) == 0
+    room.provider.desk.continue_held()
+    await running
+
+
+async def test_a_worker_that_dies_while_the_model_writes_leaves_it_to_the_next(room: Room, dsn: str) -> None:
+    room.answer(SUMMARY)
+    room.provider.desk.hold()
+    dying = await create_pool(dsn)
+    first = asyncio.create_task(Room.on(dying, room.provider).activity(model=True).compress_context(request()))
+    await room.provider.desk.wait_held()
+    # What a killed process does: connections end, nothing is tidied up.
+    dying.terminate()
+    first.cancel()
+    await asyncio.gather(first, return_exceptions=True)
+    assert await room.versions() == []
+    found = await room.activity(model=True).compress_context(request())
+    assert (found.version, found.method) == (1, "model")
+    assert await room.attempts() == [(1, "presumed"), (2, "reported")]
+    assert await room.open_holds() == 0
+
+
+async def test_a_cancel_while_the_model_writes_leaves_nothing_behind(room: Room) -> None:
+    room.answer(SUMMARY)
+    room.provider.desk.hold()
+    environment = ActivityEnvironment()
+    beats: list[Any] = []
+    environment.on_heartbeat = lambda *details: beats.append(details)
+    running = asyncio.create_task(environment.run(room.activity(model=True).compress_context, request()))
+    await room.provider.desk.wait_held()
+    environment.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert beats
+    assert await room.open_holds() == 0
+    assert await room.attempts() == [(1, "reported")], "what was produced until then is charged"
+    assert await room.versions() == []
+
+
+async def test_a_key_that_was_closed_holds_nothing(room: Room) -> None:
+    await room.books.ledger.release(TENANT, key="k1")
+    assert (await room.activity(model=True).compress_context(request())).method == "extractive"
+    assert room.provider.served() == ()
+
+
+async def test_a_key_whose_first_try_asked_for_something_else_gives_its_hold_back(room: Room) -> None:
+    hold_id = await room.books.hold("k1", 500)
+    await room.books.ledger.start_attempt(TENANT, hold_id)
+    assert (await room.activity(model=True).compress_context(request())).method == "extractive"
+    assert await room.open_holds() == 0
+    assert await room.attempts() == [(1, "presumed")]
+
+
+async def test_without_the_database_nothing_is_asked(room: Room, dsn: str) -> None:
+    pool = await create_pool(dsn)
+    activity = Room.on(pool, room.provider).activity(model=True)
+    await pool.close()
+    with pytest.raises(LedgerUnavailable):
+        await activity.compress_context(request())
+    assert room.provider.served() == ()

@@ -1,0 +1,82 @@
+"""Summaries on a real Postgres: versions that only grow, written by one at a time."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from budget.postgres.connection import Pool
+from context.postgres.conversations import Conversations
+from context.postgres.summaries import Summaries
+from context.summaries import Method, Summary
+from tests.support.conversations import talk
+
+PLACE = ("acme", "s1", "")
+FIRST = Summary(1, 4, 40, "what was said", Method.MODEL, "k1", 900, 100, "digest", "gpt-4o-mini", "17")
+NEXT = replace(FIRST, version=2, last_seq=60, key="k2")
+
+
+@pytest.fixture
+async def summaries(pool: Pool) -> Summaries:
+    """The store, with a session."""
+    await Conversations(pool).append("acme", "s1", talk(1), origin="o1")
+    return Summaries(pool)
+
+
+async def test_a_version_comes_back_as_it_was_stored(summaries: Summaries) -> None:
+    assert await summaries.store(*PLACE, FIRST)
+    found = await summaries.latest(*PLACE, model="gpt-4o")
+    assert found is not None
+    assert replace(found, tokens={}) == FIRST
+    assert set(found.tokens) == {"o200k_base", "cl100k_base"}
+    assert await summaries.by_key("acme", "s1", "k1") == found
+    assert await summaries.by_key("other", "s1", "k1") is None
+    assert await summaries.texts("acme", "s1", {"": 1, "t1/a1": 1}) == {"": "what was said"}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(NEXT, version=1),
+        replace(NEXT, version=3),
+        replace(NEXT, first_seq=5),
+        replace(NEXT, last_seq=40),
+        replace(NEXT, last_seq=39),
+        replace(NEXT, key="k1"),
+    ],
+    ids=["same version", "gap", "loses its start", "adds nothing", "loses its end", "same key"],
+)
+async def test_a_version_that_does_not_extend_the_last_one_is_not_stored(summaries: Summaries, other: Summary) -> None:
+    assert await summaries.store(*PLACE, FIRST)
+    assert not await summaries.store(*PLACE, other)
+    assert await summaries.store(*PLACE, NEXT)
+    latest = await summaries.latest(*PLACE, model="gpt-4o")
+    assert latest is not None
+    assert latest.version == 2
+
+
+async def test_of_many_who_write_the_next_version_one_does(summaries: Summaries) -> None:
+    found = await asyncio.gather(*(summaries.store(*PLACE, replace(FIRST, key=f"k{one}")) for one in range(10)))
+    assert sum(found) == 1
+
+
+async def test_one_compression_per_thread_holds_the_claim(summaries: Summaries) -> None:
+    assert sum(await asyncio.gather(*(summaries.claim(*PLACE, f"k{one}", 60) for one in range(10)))) == 1
+    assert await summaries.claim("acme", "s1", "t1/a1", "k99", 60), "another thread is free"
+
+
+async def test_a_claim_is_renewed_by_its_key_and_given_back(summaries: Summaries) -> None:
+    assert await summaries.claim(*PLACE, "k1", 60)
+    assert await summaries.claim(*PLACE, "k1", 60)
+    assert not await summaries.claim(*PLACE, "k2", 60)
+    await summaries.unclaim(*PLACE, "k2")
+    assert not await summaries.claim(*PLACE, "k2", 60)
+    await summaries.unclaim(*PLACE, "k1")
+    assert await summaries.claim(*PLACE, "k2", 60)
+
+
+async def test_a_claim_that_lapsed_is_free(summaries: Summaries) -> None:
+    assert await summaries.claim(*PLACE, "k1", 0)
+    assert await summaries.claim(*PLACE, "k2", 60)
+    await summaries.unclaim(*PLACE, "k1")
+    assert not await summaries.claim(*PLACE, "k3", 60)

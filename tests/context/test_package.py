@@ -1,0 +1,14 @@
+"""What importing the package costs those who embed it."""
+
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.mark.parametrize("module", ["context", "context.windows", "context.compression", "context.tokens"])
+def test_importing_a_rule_loads_no_driver_tokenizer_or_client(module: str) -> None:
+    heavy = ("asyncpg", "tiktoken", "litellm", "temporalio", "httpx", "context.postgres")
+    code = f"import sys, {module}; print(*[name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""

@@ -1,0 +1,42 @@
+"""Conversations for tests."""
+
+from typing import Any
+
+from context.messages import Message
+
+
+def call(identifier: str, arguments: str = "{}") -> dict[str, Any]:
+    """A tool call."""
+    return {"id": identifier, "type": "function", "function": {"name": "look_up", "arguments": arguments}}
+
+
+def user(text: str, *, pinned: bool = False) -> Message:
+    """What a person says."""
+    return Message("user", text, pinned=pinned)
+
+
+def assistant(text: str) -> Message:
+    """What a model says."""
+    return Message("assistant", text)
+
+
+def calling(*identifiers: str) -> Message:
+    """A model that calls a tool, once for each id."""
+    return Message("assistant", tool_calls=tuple(call(identifier) for identifier in identifiers))
+
+
+def result(identifier: str, text: str = "found") -> Message:
+    """What a tool returned."""
+    return Message("tool", text, tool_call_id=identifier)
+
+
+def talk(count: int) -> list[Message]:
+    """A conversation of so many messages, each with a fact of its own."""
+    return [
+        user(f"Please note that order {1000 + index} goes to Haven {index} on May {1 + index % 28}.")
+        if index % 2 == 0
+        else assistant(
+            f"I have noted it under file number F-{index}. We never ship it by air, and nothing else changes."
+        )
+        for index in range(count)
+    ]

@@ -15,7 +15,7 @@ from budget.postgres.approvals import Approvals
 from budget.postgres.connection import Pool
 from budget.postgres.settings import LedgerSettings
 from budget.scopes import Path, Scope
-from tests.support.approvals import ALICE, BOB, NOW, TENANT, Desk, open_desk
+from tests.support.approvals import ALICE, BOB, NOW, SESSION, TENANT, Desk, open_desk, path
 
 
 @pytest.fixture

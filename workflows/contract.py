@@ -400,7 +400,7 @@ class DecisionResult:
     state: str
     decisions_needed: int = 0
     error: str = ""
-    """Stable code if the decision was refused: `role`, `submitter`, `same_person`, `unauthenticated`, `closed`, `not_found`, …"""
+    """Stable code if the decision was refused: `role`, `submitter`, `same_person`, `closed`, `not_found`, …"""
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,8 @@ async def _run_tool(call: ToolCall) -> None:
         return
     config = ActivityConfig(**options.TOOL, task_queue=call.task_queue or workflow.info().task_queue)
     try:
-        await step(call.activity, call, object, config)
+        # What a tool returns is its own affair: its result stands in the conversation.
+        await noticing(workflow.execute_activity(call.activity, call, **config))
     except ActivityError as error:
         await _failed(call, kind_of(error))
 

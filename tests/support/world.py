@@ -1,0 +1,178 @@
+"""All that a task meets, for tests: a real worker, Temporal, Postgres and provider, and what they left behind."""
+
+import asyncio
+import json
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any, TypeVar
+
+from temporalio.client import Client, WorkflowHandle
+
+from activities.postgres.tasks import Tasks
+from activities.provider import ModelProvider, Timeouts
+from activities.registry import Activity, Dependencies, all_activities
+from activities.settings import ActivitySettings
+from activities.task_file import TaskFile
+from budget.policies import PolicyPatch
+from budget.postgres.approvals import Approvals
+from budget.postgres.audit import audit
+from budget.postgres.connection import Pool, create_pool
+from budget.postgres.ledger import Ledger
+from budget.postgres.outbox import Outbox
+from budget.postgres.policies import Policies
+from budget.postgres.settings import LedgerSettings
+from budget.prices import PriceBook
+from budget.scopes import Scope
+from compose.dispatcher import Dispatcher, run_background
+from compose.provider import FunctionCall, Provider, Recording, Reply, ToolCall, serve_provider
+from compose.worker import LOCK_TIMEOUT_MS, make_worker
+from context.postgres.conversations import Conversations
+
+T = TypeVar("T")
+TENANT = "acme"
+MODEL = "openai/gpt-4o"
+WITHIN_S = 30.0
+LEASE_S = 30
+
+
+@dataclass
+class World:
+    """One provider, one database, one task queue; workers come and go."""
+
+    client: Client
+    pool: Pool
+    provider: Provider
+    given: Dependencies
+    task_queue: str
+    dispatcher: Dispatcher
+
+    def with_settings(self, **settings: Any) -> Dependencies:
+        """What activities of the next worker are made of, with other settings."""
+        return replace(self.given, settings=replace(self.given.settings, **settings))
+
+    @property
+    def tasks(self) -> Tasks:
+        """The task store."""
+        return Tasks(self.pool, self.policies, Conversations(self.pool))
+
+    @property
+    def policies(self) -> Policies:
+        """Stored policies."""
+        return Policies(self.pool, self.given.ledger_settings)
+
+    @property
+    def ledger(self) -> Ledger:
+        """The ledger."""
+        return Ledger(self.pool, self.given.ledger_settings)
+
+    @property
+    def approvals(self) -> Approvals:
+        """Approval requests."""
+        return Approvals(self.pool, self.given.ledger_settings)
+
+    def agent(self, agent_id: str = "a", *replies: str | Reply, **more: Any) -> dict[str, Any]:
+        """An agent and what its model answers, turn by turn; the last reply from then on."""
+        said = [Reply(content=reply) if isinstance(reply, str) else reply for reply in replies]
+        name = uuid.uuid4().hex
+        self.provider.desk.add_recordings([Recording(name=name, agents={agent_id: said or [Reply(content="Done.")]})])
+        plain = {"id": agent_id, "model": MODEL, "instructions": "Be brief.", "max_output_tokens": 100}
+        return plain | {"api_base": self.provider.api_base_of(name, agent_id)} | more
+
+    async def submit(self, *agents: dict[str, Any], **more: Any) -> str:
+        """Stores a task and orders its start; its id."""
+        task_id = f"t-{uuid.uuid4().hex[:12]}"
+        body = {"session_id": f"s-{task_id}", "task_id": task_id, "input": "Say something.", "agents": list(agents)}
+        task = TaskFile.parse(body | more, [self.provider.address])
+        await self.tasks.submit(TENANT, task, "someone")
+        self.dispatcher.poke()
+        return task.task_id
+
+    async def run(self, *agents: dict[str, Any], **more: Any) -> dict[str, Any]:
+        """Submits a task and waits for its end; what its page shows."""
+        return await self.end(await self.submit(*agents, **more))
+
+    async def end(self, task_id: str) -> dict[str, Any]:
+        """Waits for the end of a task; what its page shows."""
+        return await self.until(task_id, lambda task: task["ended_at"] is not None)
+
+    async def until(self, task_id: str, condition: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
+        """Waits until a task's page meets a condition."""
+
+        async def look() -> dict[str, Any] | None:
+            task = await self.tasks.get(TENANT, task_id)
+            return task if condition(task) else None
+
+        return await eventually(look)
+
+    def workflow(self, task_id: str, agent_id: str = "") -> WorkflowHandle[Any, Any]:
+        """The workflow of a task or of one of its agents."""
+        return self.client.get_workflow_handle(f"task-{task_id}" + (f"/{agent_id}" if agent_id else ""))
+
+    async def budget(self, scope: str, **patch: Any) -> None:
+        """Stores a policy."""
+        await self.policies.set(TENANT, Scope.parse(scope), PolicyPatch.parse(patch), by="test")
+
+    async def spent(self, scope: str) -> int:
+        """Tokens spent on a scope."""
+        return (await self.policies.budget(TENANT, Scope.parse(scope))).spent.tokens
+
+    async def open_holds(self) -> int:
+        """Holds that have not ended."""
+        return int(await self.pool.fetchval("select count(*) from holds where state = 'held'"))
+
+    async def audited(self) -> None:
+        """The ledger is clean and nothing is held."""
+        found = await audit(self.pool)
+        assert found.ok, found.differences
+        assert await self.open_holds() == 0
+
+    @asynccontextmanager
+    async def worker(self, *tools: Activity) -> AsyncIterator[None]:
+        """A worker that runs meanwhile, with these activities besides ours."""
+        activities = [*all_activities(self.given), *tools]
+        async with make_worker(self.client, self.task_queue, activities, timedelta(seconds=5)):
+            yield
+
+
+@asynccontextmanager
+async def world(dsn: str, client: Client, task_queue: str) -> AsyncIterator[World]:
+    """A world without a worker."""
+    ledger_settings = LedgerSettings(lease_s=LEASE_S, retry_after_ms=200, backpressure=())
+    settings = ActivitySettings(lease_ms=LEASE_S * 1_000, retry_ms=50)
+    stop = asyncio.Event()
+    async with (
+        await create_pool(dsn) as pool,
+        await create_pool(dsn, size=4, lock_timeout_ms=LOCK_TIMEOUT_MS) as quick_pool,
+        serve_provider() as provider,
+    ):
+        dispatcher = Dispatcher(Outbox(pool), client, task_queue)
+        model_provider = ModelProvider({}, Timeouts(silence_s=2))
+        given = Dependencies(
+            pool, quick_pool, ledger_settings, settings, PriceBook.load(), model_provider, dispatcher.poke
+        )
+        made = World(client, pool, provider, given, task_queue, dispatcher)
+        background = asyncio.create_task(run_background(made.ledger, made.approvals, dispatcher, stop, 0.2))
+        try:
+            yield made
+        finally:
+            stop.set()
+            dispatcher.poke()
+            await background
+
+
+async def eventually(look: Callable[[], Awaitable[T | None]], within_s: float = WITHIN_S) -> T:
+    """Looks until there is something to see."""
+    seen: T | None = None
+    async with asyncio.timeout(within_s):
+        while not (seen := await look()):
+            await asyncio.sleep(0.02)
+    return seen
+
+
+def calls(*names: str, **arguments: Any) -> Reply:
+    """A reply that calls tools, each with the same arguments."""
+    function = [FunctionCall(name=name, arguments=json.dumps(arguments)) for name in names]
+    return Reply(tool_calls=tuple(ToolCall(id=f"call-{uuid.uuid4().hex[:8]}", function=one) for one in function))

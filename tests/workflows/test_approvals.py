@@ -1,0 +1,146 @@
+"""Approvals: a task waits for a person, and goes on or ends as the person, or nobody, says."""
+
+import uuid
+from typing import Any
+
+import pytest
+from temporalio.client import WorkflowUpdateFailedError
+
+from budget.approvals import Actor, Choice, Identity
+from tests.support.world import TENANT, World, calls, eventually
+from workflows.contract import ApprovalDecision, DecisionResult, Message
+
+BOSS = Actor("boss", ("approver",), Identity.KEY)
+TIGHT = {"agent": {"limit_tokens": 10, "mode": "approval"}}
+
+
+async def asked(world: World, task_id: str) -> str:
+    """The pending approval request of a task."""
+    await world.until(task_id, lambda task: task["status"] == "waiting_approval")
+    return str(
+        await eventually(lambda: world.pool.fetchval("select approval_id from approvals where state = 'pending'"))
+    )
+
+
+async def decide(world: World, approval_id: str, choice: Choice, tokens: int | None = None) -> None:
+    await world.approvals.record_decision(
+        TENANT,
+        approval_id,
+        uuid.uuid4().hex,
+        choice,
+        BOSS,
+        grant_tokens=tokens,
+        grant_nano_usd=None,
+        until=None,
+        note=None,
+    )
+    world.dispatcher.poke()
+
+
+def decision(approval_id: str, **more: Any) -> ApprovalDecision:
+    return ApprovalDecision(approval_id, uuid.uuid4().hex, **{"decision": "approve", "approver": "boss"} | more)
+
+
+async def test_an_approved_task_goes_on_and_its_grant_is_spent_through_the_gate(house: World) -> None:
+    task_id = await house.submit(house.agent("a"), budget=TIGHT)
+    await decide(house, await asked(house, task_id), Choice.APPROVE)
+    task = await house.end(task_id)
+    assert task["status"] == "completed"
+    assert task["agents"]["a"]["approvals"] == 1
+    await house.audited()
+
+
+async def test_a_partial_grant_is_decided_anew_and_opens_another_request(house: World) -> None:
+    task_id = await house.submit(house.agent("a"), budget=TIGHT)
+    first = await asked(house, task_id)
+    await decide(house, first, Choice.APPROVE, tokens=1)
+    second = await eventually(
+        lambda: house.pool.fetchval(
+            "select approval_id from approvals where state = 'pending' and approval_id <> $1", first
+        )
+    )
+    await decide(house, second, Choice.APPROVE)
+    task = await house.end(task_id)
+    assert (task["status"], task["agents"]["a"]["approvals"]) == ("completed", 2)
+
+
+async def test_a_denied_task_is_refused_without_a_call(house: World) -> None:
+    task_id = await house.submit(house.agent("a"), budget=TIGHT)
+    await decide(house, await asked(house, task_id), Choice.DENY)
+    task = await house.end(task_id)
+    assert (task["status"], task["agents"]["a"]["reason"]) == ("refused", "denied")
+    assert house.provider.served() == ()
+
+
+async def test_a_request_that_nobody_answers_expires(house: World) -> None:
+    await house.budget("session:s", limit_tokens=10, mode="approval", approval={"deadline_s": 1})
+    task = await house.run(house.agent("a"), session_id="s")
+    assert (task["status"], task["agents"]["a"]["reason"]) == ("refused", "expired")
+
+
+async def test_two_agents_that_are_short_of_one_scope_share_one_request(house: World) -> None:
+    budget = {"task": {"limit_tokens": 10, "mode": "approval"}}
+    task_id = await house.submit(house.agent("a"), house.agent("b"), budget=budget)
+    await eventually(lambda: house.pool.fetchval("select count(*) = 2 from approval_waiters where left_at is null"))
+    await decide(house, await asked(house, task_id), Choice.APPROVE)
+    assert (await house.end(task_id))["status"] == "completed"
+    assert await house.pool.fetchval("select count(*) from approvals") == 1
+
+
+async def test_the_update_tells_what_became_of_a_decision_and_the_query_what_is_pending(house: World) -> None:
+    task_id = await house.submit(house.agent("a"), budget=TIGHT)
+    approval_id, workflow = await asked(house, task_id), house.workflow(task_id)
+    pending = await eventually(lambda: workflow.query(Message.APPROVALS))
+    assert [ticket["approval_id"] for ticket in pending] == [approval_id]
+    status = await workflow.query(Message.STATUS)
+    assert status["status"] == "waiting_approval"
+    unknown = await workflow.execute_update(Message.DECIDE_APPROVAL, decision("nobody"), result_type=DecisionResult)
+    assert unknown.error == "not_found"
+    done = await workflow.execute_update(Message.DECIDE_APPROVAL, decision(approval_id), result_type=DecisionResult)
+    assert (done.state, done.error) == ("approved", "")
+    assert (await house.end(task_id))["status"] == "completed"
+
+
+async def test_a_malformed_decision_is_rejected_without_a_trace_in_history(house: World) -> None:
+    task_id = await house.submit(house.agent("a"), budget=TIGHT)
+    approval_id, workflow = await asked(house, task_id), house.workflow(task_id)
+    with pytest.raises(WorkflowUpdateFailedError):
+        await workflow.execute_update(Message.DECIDE_APPROVAL, decision(approval_id, decision="maybe"))
+    with pytest.raises(WorkflowUpdateFailedError):
+        await workflow.execute_update(Message.DECIDE_APPROVAL, decision(approval_id, grant_tokens=-1))
+    history = await workflow.fetch_history()
+    assert not any(event.HasField("workflow_execution_update_accepted_event_attributes") for event in history.events)
+    await workflow.signal(Message.APPROVAL, decision(approval_id, decision="maybe"))
+    await workflow.signal(Message.APPROVAL, decision(approval_id, decision="deny"))
+    assert (await house.end(task_id))["status"] == "refused"
+
+
+async def test_a_decision_made_while_no_worker_runs_takes_effect_when_one_returns(idle: World) -> None:
+    async with idle.worker():
+        task_id = await idle.submit(idle.agent("a"), budget=TIGHT)
+        approval_id = await asked(idle, task_id)
+    await idle.workflow(task_id).signal(Message.APPROVAL, decision(approval_id))
+    async with idle.worker():
+        assert (await idle.end(task_id))["status"] == "completed"
+
+
+async def test_an_approval_is_waited_for_in_a_run_that_continued_as_new(idle: World) -> None:
+    idle.given = idle.with_settings(turns_per_run=1)
+    agent = idle.agent("a", calls("nothing"), "Done.", budget={"limit_tokens": 150, "mode": "approval"})
+    async with idle.worker():
+        task_id = await idle.submit(agent)
+        first_run = (await eventually(lambda: described(idle, task_id))).run_id
+        await decide(idle, await asked(idle, task_id), Choice.APPROVE)
+        task = await idle.end(task_id)
+        assert (await described(idle, task_id)).run_id != first_run
+    assert (task["status"], task["agents"]["a"]["turns"]) == ("completed", 2)
+    await idle.audited()
+
+
+async def described(world: World, task_id: str) -> Any:
+    from temporalio.service import RPCError
+
+    try:
+        return await world.workflow(task_id, "a").describe()
+    except RPCError:
+        return None

@@ -1,0 +1,76 @@
+"""Tools: called by activity name, arguments and results by reference, failures told to the model."""
+
+from temporalio import activity
+from temporalio.exceptions import ApplicationError
+
+from activities.tools import Tools
+from tests.support.world import TENANT, World, calls
+from workflows.contract import ToolCall, ToolResult
+
+TOOL = {"description": "Adds.", "parameters": {"type": "object"}}
+
+
+def declared(*names: str, activity: str | None = None) -> list[dict[str, object]]:
+    return [{"name": name, **TOOL, **({"activity": activity} if activity else {})} for name in names]
+
+
+async def results(world: World, task_id: str) -> list[str]:
+    """Texts of all tool messages of a task, in order."""
+    rows = await world.pool.fetch("select body from messages where tenant = $1 and role = 'tool' order by seq", TENANT)
+    return [row["body"]["content"] for row in rows]
+
+
+async def test_an_agent_gets_what_its_tools_return_and_answers(idle: World) -> None:
+    @activity.defn(name="add")
+    async def add(call: ToolCall) -> ToolResult:
+        tools = Tools(idle.pool)
+        name, arguments = await tools.load_arguments(call)
+        return await tools.store_result(call, f"{name}: {arguments['one'] + arguments['two']}")
+
+    agent = idle.agent("a", calls("plus", "plus", one=2, two=3), "Five.", tools=declared("plus", activity="add"))
+    async with idle.worker(add):
+        task = await idle.run(agent)
+    assert task["agents"]["a"]["reply"] == "Five."
+    assert task["agents"]["a"]["turns"] == 2
+    assert await results(idle, task["task_id"]) == ["plus: 5", "plus: 5"]
+    await idle.audited()
+
+
+async def test_a_tool_that_fails_for_good_becomes_a_result_that_says_so_without_its_text(idle: World) -> None:
+    @activity.defn(name="broken")
+    async def broken(call: ToolCall) -> ToolResult:
+        raise ApplicationError("canary-1f", type="OutOfOrder", non_retryable=True)
+
+    agent = idle.agent("a", calls("broken"), "Never mind.", tools=declared("broken"))
+    async with idle.worker(broken):
+        task = await idle.run(agent)
+    assert task["status"] == "completed"
+    assert await results(idle, task["task_id"]) == ["error: the tool failed (OutOfOrder)"]
+
+
+async def test_a_tool_that_was_never_declared_is_told_to_the_model(house: World) -> None:
+    task = await house.run(house.agent("a", calls("invented"), "Sorry."))
+    assert task["agents"]["a"]["reply"] == "Sorry."
+    assert "no tool of this name" in (await results(house, task["task_id"]))[0]
+
+
+async def test_of_several_results_of_one_call_the_first_stays(idle: World) -> None:
+    seen: list[ToolResult] = []
+
+    @activity.defn(name="twice")
+    async def twice(call: ToolCall) -> ToolResult:
+        tools = Tools(idle.pool)
+        seen.extend([await tools.store_result(call, "first"), await tools.store_result(call, "second")])
+        return seen[-1]
+
+    async with idle.worker(twice):
+        task = await idle.run(idle.agent("a", calls("twice"), "Done.", tools=declared("twice")))
+    assert await results(idle, task["task_id"]) == ["first"]
+    assert seen[0] == seen[1]
+
+
+async def test_an_agent_stops_at_its_last_turn_without_running_its_tools(house: World) -> None:
+    task = await house.run(house.agent("a", calls("add"), "Too late.", tools=declared("add"), max_turns=1))
+    agent = task["agents"]["a"]
+    assert (agent["status"], agent["reason"], agent["turns"]) == ("completed", "max_turns", 1)
+    assert await results(house, task["task_id"]) == []

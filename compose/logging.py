@@ -4,6 +4,7 @@ import logging
 import sys
 
 import structlog
+from structlog.dev import ConsoleRenderer, plain_traceback
 
 from compose.settings import Settings
 
@@ -22,7 +23,8 @@ def configure_logging(settings: Settings) -> None:
     last: list[structlog.typing.Processor] = (
         [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
         if settings.log_format == "json"
-        else [structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())]
+        # The default formatter shows local variables, which hold texts of conversations.
+        else [ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=plain_traceback)]
     )
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(

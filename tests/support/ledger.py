@@ -117,7 +117,8 @@ class Books:
 
     async def _balances(self, scope: str) -> list[Any]:
         return await self.pool.fetch(
-            "select b.* from balances b join scopes s using (scope_id) where s.tenant = $1 and s.kind || ':' || s.id = $2",
+            "select b.* from balances b join scopes s using (scope_id)"
+            " where s.tenant = $1 and s.kind || ':' || s.id = $2",
             TENANT, scope,
         )  # fmt: skip
 
@@ -155,7 +156,8 @@ async def meet(pool: Pool, first: Callable[[Connection], Awaitable[Any]], then: 
 async def _somebody_waits(pool: Pool) -> bool:
     return bool(
         await pool.fetchval(
-            "select exists (select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')"
+            "select exists (select 1 from pg_stat_activity"
+            " where datname = current_database() and wait_event_type = 'Lock')"
         )
     )
 

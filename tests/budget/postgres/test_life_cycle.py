@@ -1,0 +1,469 @@
+"""One hold from ask to end: every step, every repetition, every late report."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from budget.decisions import Amount, Verdict
+from budget.errors import AttemptConflict, HoldClosed, InvalidRequest, KeyReused, NotFound
+from budget.holds import HoldState
+from budget.policies import MAX_AMOUNT
+from budget.postgres.connection import Pool
+from tests.support.ledger import SESSION, TENANT, Books, report, request
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+LEASE, GRACE = timedelta(seconds=120), timedelta(seconds=30)
+TASK = ("session:s1", "task:t1", "agent:t1/a1")
+
+
+# --- hold and settle -------------------------------------------------------------------------------------------------
+
+
+async def test_a_hold_is_set_aside_on_every_scope_of_its_path(books: Books) -> None:
+    hold_id = await books.hold("k", 100, 7, *TASK)
+    for scope in TASK:
+        assert await books.balance(scope) == {"held": 100}
+        assert await books.money(scope) == {"held": 7}
+    done = await books.settle(hold_id, 60, 5)
+    assert (done.state, done.charged, done.overrun, done.late) == (HoldState.SETTLED, Amount(60, 5), Amount(), False)
+    for scope in TASK:
+        assert await books.balance(scope) == {"spent": 60}
+        assert await books.money(scope) == {"spent": 5}
+        assert await books.entries(scope) == ["hold", "settle"]
+
+
+async def test_a_refused_ask_touches_no_scope_of_its_path(books: Books) -> None:
+    await books.budget("task:t1", limit_tokens=50, mode="hard")
+    answer = await books.ask("k", 51, 0, *TASK)
+    assert (answer.decision.verdict, answer.hold_id, answer.state) == (Verdict.REFUSE, None, HoldState.NONE)
+    assert str(answer.decision.decisive.scope) == "task:t1"
+    for scope in TASK:
+        assert await books.balance(scope) == {}
+        assert await books.entries(scope) == []
+
+
+async def test_an_ask_that_shrinks_holds_tokens_and_money_in_proportion(books: Books) -> None:
+    await books.budget("session:s1", limit_tokens=300, mode="hard")
+    answer = await books.ask("k", 500, 1_000, least=Amount(100, 200))
+    assert answer.amount == answer.decision.amount == Amount(300, 600)
+    assert (await books.balance(), await books.money()) == ({"held": 300}, {"held": 600})
+
+
+async def test_once_a_hold_exists_its_answer_repeats_and_adds_nothing(books: Books) -> None:
+    await books.budget("session:s1", limit_tokens=100, mode="hard")
+    first = await books.ask("k", 80)
+    await books.budget("session:s1", limit_tokens=10)
+    for end in (None, "settle"):
+        if end:
+            await books.settle(first.hold_id or "", 30)
+        again = await books.ask("k", 80)
+        assert again.repeated
+        assert (again.hold_id, again.decision, again.amount) == (first.hold_id, first.decision, first.amount)
+    assert again.state is HoldState.SETTLED
+    assert await books.entries() == ["hold", "limit_lowered", "settle"]
+
+
+@pytest.mark.parametrize("verdict", ["allow", "wait", "ask", "refuse"])
+async def test_another_payload_under_a_used_key_is_an_error_whatever_the_verdict_was(
+    books: Books, verdict: str
+) -> None:
+    await books.budget("session:s1", limit_tokens=100, mode="approval" if verdict == "ask" else "hard")
+    if verdict == "wait":
+        await books.hold("other", 100)
+    wanted = {"allow": 50, "wait": 100, "ask": 101, "refuse": 101}[verdict]
+    assert (await books.ask("k", wanted)).decision.verdict == verdict
+    before = await books.rows()
+    for other in (
+        request("k", wanted - 1),
+        request("k", wanted, 1),
+        request("k", wanted, 0, "session:s2"),
+        request("k", wanted, model="m"),
+        request("k", wanted, least=Amount(1)),
+    ):
+        with pytest.raises(KeyReused, match="'k' stands for another payload: use a new key"):
+            await books.ledger.hold(TENANT, other)
+    assert await books.rows() == before
+    assert (await books.ask("k", wanted)).decision.verdict == verdict
+
+
+@pytest.mark.parametrize("mode", ["hard", "approval"])
+async def test_while_nothing_is_held_the_same_ask_is_decided_anew(books: Books, mode: str) -> None:
+    await books.budget("session:s1", limit_tokens=100, mode=mode)
+    assert not (await books.ask("k", 101)).decision.verdict.admits
+    await books.budget("session:s1", limit_tokens=101)
+    assert (await books.ask("k", 101)).hold_id is not None
+
+
+async def test_tenants_are_separate(books: Books) -> None:
+    await books.budget("session:s1", limit_tokens=100, mode="hard")
+    ours = await books.hold("k", 100)
+    theirs = await books.ledger.hold("other", request("k", 5_000))
+    assert theirs.hold_id not in (None, ours)
+    assert await books.balance() == {"held": 100}
+    before = await books.rows()
+    for step in (
+        books.ledger.settle("other", ours, 1, report(1)),
+        books.ledger.settle("other", ours, 1, report(1), keep_open=True),
+        books.ledger.start_attempt("other", ours),
+        books.ledger.release("other", hold_id=ours),
+        books.ledger.extend("other", ours, Amount(1)),
+    ):
+        with pytest.raises(NotFound, match=f"hold '{ours}' does not exist for this tenant"):
+            await step
+    assert await books.rows() == before
+
+
+@pytest.mark.parametrize("hold_id", ["", "x", "-1", "1.0", "٣", "999999", "9" * 40, "1; drop table holds"])
+async def test_a_hold_that_does_not_exist_is_named(books: Books, hold_id: str) -> None:
+    with pytest.raises(NotFound):
+        await books.ledger.release(TENANT, hold_id=hold_id)
+    with pytest.raises(NotFound):
+        await books.settle(hold_id, 1)
+
+
+async def test_bad_figures_are_refused_before_anything_is_written(books: Books) -> None:
+    hold_id = await books.hold("k", 100)
+    before = await books.rows(), await books.balance()
+    for tokens in (0, -1, True, 1.5, "9", MAX_AMOUNT + 1):
+        with pytest.raises(InvalidRequest):
+            await books.ask("bad", tokens)  # type: ignore[arg-type]
+    for more in (Amount(-1, 1), Amount(1, -1), Amount(True), Amount(1.5), Amount(2**63)):  # type: ignore[arg-type]
+        with pytest.raises(InvalidRequest):
+            await books.ledger.extend(TENANT, hold_id, more)
+    for lease in (0, -5, 2**40):
+        with pytest.raises(InvalidRequest):
+            await books.ledger.extend(TENANT, hold_id, lease_ms=lease)
+    for attempt in (0, -1, True, 2**31):
+        with pytest.raises(InvalidRequest):
+            await books.settle(hold_id, 1, attempt=attempt)
+        with pytest.raises(InvalidRequest):
+            await books.ledger.start_attempt(TENANT, hold_id, attempt)
+    with pytest.raises(InvalidRequest, match="either hold_id or key"):
+        await books.ledger.release(TENANT)
+    assert (await books.rows(), await books.balance()) == before
+
+
+async def test_amounts_near_the_largest_are_exact(books: Books) -> None:
+    await books.budget("session:s1", limit_tokens=MAX_AMOUNT, limit_nano_usd=MAX_AMOUNT, mode="hard")
+    await books.spend("big", MAX_AMOUNT - 1, MAX_AMOUNT)
+    assert (await books.ask("over", 2)).decision.verdict is Verdict.REFUSE
+    answer = await books.ask("last", 1)
+    assert answer.decision.scopes[0].headroom_tokens == 1
+    for number in range(3):
+        await books.spend(f"more{number}", MAX_AMOUNT, MAX_AMOUNT, "session:s2")
+    assert await books.balance("session:s2") == {"spent": 3 * MAX_AMOUNT}
+    assert (await books.ask("again", 1, 0, "session:s2")).decision.scopes[0].headroom_tokens is None
+    halved = await books.ask("half", MAX_AMOUNT, MAX_AMOUNT - 1, "session:s3", least=Amount(1, 0))
+    assert halved.amount == Amount(MAX_AMOUNT, MAX_AMOUNT - 1)
+
+
+# --- attempts --------------------------------------------------------------------------------------------------------
+
+
+async def test_a_report_sent_twice_is_charged_once(books: Books) -> None:
+    hold_id = await books.hold("k", 100)
+    await books.ledger.start_attempt(TENANT, hold_id, 1)
+    first = await books.settle(hold_id, 70)
+    assert await books.settle(hold_id, 70) == first
+    assert await books.settle(hold_id, 70, keep_open=True) == first
+    assert await books.balance() == {"spent": 70}
+    with pytest.raises(AttemptConflict, match=f"attempt 1 of hold '{hold_id}' has reported another usage"):
+        await books.settle(hold_id, 71)
+    assert await books.entries() == ["hold", "settle"]
+
+
+async def test_a_call_that_really_happened_twice_is_two_attempts_both_charged(books: Books) -> None:
+    hold_id = await books.hold("k", 100)
+    await books.ledger.start_attempt(TENANT, hold_id, 1)
+    second = await books.ledger.start_attempt(TENANT, hold_id, 2)
+    assert (second.attempt, second.started, second.amount) == (2, True, Amount(100))
+    assert await books.balance() == {"spent": 100, "held": 100}
+    await books.settle(hold_id, 40, attempt=2)
+    assert await books.balance() == {"spent": 140}
+    assert await books.entries() == ["hold", "presumed", "top_up", "settle"]
+
+
+async def test_starting_the_same_attempt_again_changes_nothing(books: Books) -> None:
+    hold_id = await books.hold("k", 100)
+    first = await books.ledger.start_attempt(TENANT, hold_id, 1)
+    assert await books.ledger.start_attempt(TENANT, hold_id, 1) == first
+    assert await books.balance() == {"held": 100}
+
+
+async def test_attempts_start_in_order(books: Books) -> None:
+    hold_id = await books.hold("k", 100)
+    with pytest.raises(AttemptConflict, match=r"attempt 2 of hold .* cannot start: the next is 1"):
+        await books.ledger.start_attempt(TENANT, hold_id, 2)
+    assert [(await books.ledger.start_attempt(TENANT, hold_id)).attempt for _ in range(2)] == [1, 2]
+    with pytest.raises(AttemptConflict, match="the next is 3"):
+        await books.ledger.start_attempt(TENANT, hold_id, 1)
+    with pytest.raises(AttemptConflict, match=r"attempt 4 of hold .* never started: the next is 3"):
+        await books.settle(hold_id, 1, attempt=4)
+
+
+async def test_an_attempt_that_cost_nothing_keeps_the_whole_hold(books: Books) -> None:
+    hold_id = await books.hold("k", 100, 10)
+    await books.ledger.start_attempt(TENANT, hold_id, 1)
+    done = await books.settle(hold_id, 0, keep_open=True)
+    assert (done.state, done.charged) == (HoldState.HELD, Amount())
+    second = await books.ledger.start_attempt(TENANT, hold_id, 2)
+    assert second.amount == Amount(100, 10)
+    await books.settle(hold_id, 90, 9, attempt=2)
+    assert (await books.balance(), await books.money()) == ({"spent": 90}, {"spent": 9})
+    assert "presumed" not in await books.entries()
+
+
+async def test_a_failed_attempt_that_cost_something_is_charged_and_the_next_one_topped_up(books: Books) -> None:
+    await books.budget("session:s1", limit_tokens=130, mode="hard")
+    hold_id = await books.hold("k", 100, 10)
+    await books.ledger.start_attempt(TENANT, hold_id, 1)
+    done = await books.settle(hold_id, 30, 3, keep_open=True)
+    assert (done.state, done.overrun) == (HoldState.HELD, Amount())
+    assert (await books.balance(), await books.money()) == ({"spent": 30, "held": 70}, {"spent": 3, "held": 7})
+    second = await books.ledger.start_attempt(TENANT, hold_id, 2)
+    assert (second.started, second.amount) == (True, Amount(100, 10))
+    assert await books.balance() == {"spent": 30, "held": 100}
+    await books.settle(hold_id, 100, 10, attempt=2)
+
+
+async def test_a_top_up_that_does_not_fit_starts_nothing_and_says_what_lacks(books: Books) -> None:
+    await books.budget("session:s1", limit_tokens=129, mode="hard")
+    hold_id = await books.hold("k", 100)
+    await books.ledger.start_attempt(TENANT, hold_id, 1)
+    await books.settle(hold_id, 30, keep_open=True)
+    short = await books.ledger.start_attempt(TENANT, hold_id, 2)
+    assert (short.started, short.attempt, short.amount) == (False, 2, Amount(30))
+    # What the hold itself still sets aside would never be freed by waiting.
+    assert short.decision is not None
+    assert short.decision.verdict is Verdict.REFUSE
+    assert await books.balance() == {"spent": 30, "held": 70}
+    await books.budget("session:s1", limit_tokens=130)
+    assert (await books.ledger.start_attempt(TENANT, hold_id, 2)).started
+
+
+async def test_a_top_up_waits_only_for_the_holds_of_others(books: Books) -> None:
+    await books.budget("session:s1", limit_tokens=200, mode="hard")
+    hold_id = await books.hold("k", 100)
+    other = await books.hold("other", 100)
+    await books.ledger.start_attempt(TENANT, hold_id, 1)
+    short = await books.ledger.start_attempt(TENANT, hold_id, 2)
+    assert short.decision is not None
+    assert short.decision.verdict is Verdict.WAIT
+    assert await books.balance() == {"spent": 100, "held": 100}
+    await books.ledger.release(TENANT, hold_id=other)
+    assert (await books.ledger.start_attempt(TENANT, hold_id, 2)).started
+
+
+async def test_a_call_may_report_without_having_started_an_attempt(books: Books) -> None:
+    hold_id = await books.hold("k", 100)
+    assert (await books.settle(hold_id, 80)).state is HoldState.SETTLED
+    assert await books.balance() == {"spent": 80}
+
+
+async def test_a_report_of_the_next_attempt_presumes_the_silent_one_before_it(books: Books) -> None:
+    hold_id = await books.hold("k", 100)
+    await books.ledger.start_attempt(TENANT, hold_id, 1)
+    done = await books.settle(hold_id, 80, attempt=2)
+    assert (done.state, done.overrun) == (HoldState.SETTLED, Amount(80))
+    assert await books.balance() == {"spent": 180, "overrun": 80}
+
+
+# --- overrun ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("left", "verdict"), [(50, Verdict.ALLOW), (51, Verdict.REFUSE)])
+async def test_usage_above_the_hold_is_recorded_in_full_and_gives_no_headroom(
+    books: Books, left: int, verdict: Verdict
+) -> None:
+    await books.budget("session:s1", limit_tokens=1_000, mode="hard", warn_at=[])
+    hold_id = await books.hold("k", 100, 10)
+    done = await books.settle(hold_id, 950, 12)
+    assert (done.charged, done.overrun) == (Amount(950, 12), Amount(850, 2))
+    assert await books.balance() == {"spent": 950, "overrun": 850}
+    assert await books.money() == {"spent": 12, "overrun": 2}
+    assert await books.entries() == ["hold", "settle", "overrun"]
+    assert (await books.ask("next", left)).decision.verdict is verdict
+
+
+async def test_usage_beyond_the_limit_is_recorded_and_blocks_what_follows(books: Books) -> None:
+    await books.budget("session:s1", limit_tokens=100, mode="hard")
+    await books.settle(await books.hold("k", 100), 5_000)
+    answer = await books.ask("next", 1)
+    assert answer.decision.verdict is Verdict.REFUSE
+    assert answer.decision.scopes[0].headroom_tokens == -4_900
+
+
+# --- release and expiry ----------------------------------------------------------------------------------------------
+
+
+async def test_releasing_frees_what_no_attempt_used(books: Books) -> None:
+    hold_id = await books.hold("k", 100)
+    done = await books.ledger.release(TENANT, hold_id=hold_id)
+    assert (done.hold_id, done.state, done.charged) == (hold_id, HoldState.RELEASED, Amount())
+    assert await books.ledger.release(TENANT, key="k") == done
+    assert await books.balance() == {}
+    assert await books.entries() == ["hold", "release"]
+
+
+async def test_releasing_presumes_an_attempt_that_never_reported(books: Books) -> None:
+    hold_id = await books.hold("k", 100, 10)
+    await books.ledger.start_attempt(TENANT, hold_id, 1)
+    done = await books.ledger.release(TENANT, key="k")
+    assert (done.state, done.charged) == (HoldState.RELEASED, Amount(100, 10))
+    assert (await books.balance(), await books.money()) == ({"spent": 100}, {"spent": 10})
+    assert await books.entries() == ["hold", "presumed", "release"]
+
+
+async def test_a_settled_hold_cannot_be_released(books: Books) -> None:
+    hold_id = await books.hold("k", 100)
+    await books.settle(hold_id, 60)
+    done = await books.ledger.release(TENANT, hold_id=hold_id)
+    assert (done.state, done.charged) == (HoldState.SETTLED, Amount(60))
+    assert await books.entries() == ["hold", "settle"]
+
+
+@pytest.mark.parametrize("asked_before", [False, True])
+async def test_releasing_a_key_that_never_held_closes_it_to_stragglers(books: Books, asked_before: bool) -> None:
+    await books.budget("session:s1", limit_tokens=100, mode="hard")
+    if asked_before:
+        await books.ask("k", 101)
+    await books.ledger.release(TENANT, key="k")
+    await books.budget("session:s1", limit_tokens=1_000)
+    with pytest.raises(HoldClosed, match="key 'k' was released before it held anything") as closed:
+        await books.ask("k", 101)
+    assert closed.value.state == "released"
+    with pytest.raises(NotFound):
+        await books.settle((await books.ledger.release(TENANT, key="k")).hold_id, 1)
+    assert await books.balance() == {}
+
+
+async def test_a_closed_hold_starts_and_extends_nothing(books: Books) -> None:
+    hold_id = await books.hold("k", 100)
+    await books.ledger.release(TENANT, hold_id=hold_id)
+    with pytest.raises(HoldClosed, match="is released: admit anew under another key"):
+        await books.ledger.start_attempt(TENANT, hold_id)
+    with pytest.raises(HoldClosed, match="is released: it cannot be extended"):
+        await books.ledger.extend(TENANT, hold_id, Amount(1))
+
+
+async def test_a_hold_expires_one_instant_after_lease_and_grace(books: Books) -> None:
+    books.at(NOW)
+    answer = await books.ask("k", 100)
+    assert answer.expires_at == NOW + LEASE
+    books.at(NOW + LEASE + GRACE)
+    assert await books.ledger.sweep() == 0
+    books.at(NOW + LEASE + GRACE + timedelta(microseconds=1))
+    assert await books.ledger.sweep() == 1
+    assert await books.ledger.sweep() == 0
+    assert await books.balance() == {}
+    assert await books.entries() == ["hold", "expire"]
+    again = await books.ask("k", 100)
+    assert (again.state, again.hold_id, again.repeated) == (HoldState.EXPIRED, answer.hold_id, True)
+
+
+async def test_a_lease_is_renewed_by_attempts_and_extensions_and_never_gets_shorter(books: Books) -> None:
+    books.at(NOW)
+    hold_id = await books.hold("k", 100, lease_ms=60_000)
+    later = NOW + timedelta(seconds=50)
+    books.at(later)
+    assert (await books.ledger.extend(TENANT, hold_id)).expires_at == later + timedelta(seconds=60)
+    assert (await books.ledger.extend(TENANT, hold_id, lease_ms=1)).expires_at == later + timedelta(seconds=60)
+    assert (await books.ledger.extend(TENANT, hold_id, lease_ms=90_000)).expires_at == later + timedelta(seconds=90)
+    last = NOW + timedelta(seconds=135)
+    books.at(last)
+    started = await books.ledger.start_attempt(TENANT, hold_id, 1)
+    assert started.expires_at == last + timedelta(seconds=60)
+
+
+async def test_a_hold_past_its_lease_lives_until_a_sweep_ends_it(books: Books) -> None:
+    books.at(NOW)
+    hold_id = await books.hold("k", 100)
+    books.at(NOW + timedelta(days=1))
+    assert (await books.ledger.start_attempt(TENANT, hold_id, 1)).started
+    assert await books.ledger.sweep() == 0
+
+
+async def test_an_extension_adds_through_the_gate_or_not_at_all(books: Books) -> None:
+    await books.budget("session:s1", limit_tokens=150, mode="hard")
+    hold_id = await books.hold("k", 100)
+    fits = await books.ledger.extend(TENANT, hold_id, Amount(50, 5))
+    assert (fits.extended, fits.amount) == (True, Amount(150, 5))
+    short = await books.ledger.extend(TENANT, hold_id, Amount(1))
+    assert (short.extended, short.amount) == (False, Amount(150, 5))
+    # Only the hold itself is in the way: waiting would not help.
+    assert short.decision is not None
+    assert short.decision.verdict is Verdict.REFUSE
+    assert (await books.balance(), await books.money()) == ({"held": 150}, {"held": 5})
+    assert await books.entries() == ["hold", "top_up"]
+
+
+async def test_sweeps_in_parts_end_everything(books: Books) -> None:
+    books.at(NOW)
+    for number in range(5):
+        await books.hold(f"k{number}", 10)
+    books.at(NOW + timedelta(days=1))
+    assert [await books.ledger.sweep(limit=2) for _ in range(4)] == [2, 2, 1, 0]
+    assert await books.balance() == {}
+
+
+# --- late reports ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("actual", "overrun"), [(40, 0), (100, 0), (130, 30)])
+@pytest.mark.parametrize("end", ["expired", "released", "next attempt"])
+async def test_a_late_report_replaces_the_presumed_charge(books: Books, actual: int, overrun: int, end: str) -> None:
+    books.at(NOW)
+    hold_id = await books.hold("k", 100)
+    await books.ledger.start_attempt(TENANT, hold_id, 1)
+    if end == "expired":
+        books.at(NOW + timedelta(days=1))
+        await books.ledger.sweep()
+    elif end == "released":
+        await books.ledger.release(TENANT, hold_id=hold_id)
+    else:
+        await books.ledger.start_attempt(TENANT, hold_id, 2)
+    assert (await books.balance())["spent"] == 100
+    done = await books.settle(hold_id, actual)
+    assert (done.charged, done.overrun, done.late) == (Amount(actual), Amount(overrun), True)
+    assert done.state == ("held" if end == "next attempt" else end)
+    assert await books.settle(hold_id, actual) == done
+    with pytest.raises(AttemptConflict):
+        await books.settle(hold_id, actual + 1)
+    balance = await books.balance()
+    assert (balance["spent"], balance.get("overrun", 0)) == (actual, overrun)
+    assert (await books.entries()).count("late") == 1
+    if end == "next attempt":
+        assert balance["held"] == 100
+        await books.settle(hold_id, 10, attempt=2)
+        assert (await books.balance())["spent"] == actual + 10
+
+
+async def test_a_report_after_a_release_without_any_attempt_is_late_and_all_overrun(books: Books) -> None:
+    hold_id = await books.hold("k", 100)
+    await books.ledger.release(TENANT, hold_id=hold_id)
+    done = await books.settle(hold_id, 70)
+    assert (done.state, done.overrun, done.late) == (HoldState.RELEASED, Amount(70), True)
+    assert await books.balance() == {"spent": 70, "overrun": 70}
+
+
+# --- the caller's transaction ----------------------------------------------------------------------------------------
+
+
+async def test_verbs_join_the_transaction_of_their_caller(books: Books, pool: Pool) -> None:
+    kept = await books.hold("kept", 100)
+    other = await books.hold("other", 100)
+    before = await books.rows(), await books.balance()
+    async with pool.acquire() as own:
+        transaction = own.transaction()
+        await transaction.start()
+        await books.ledger.hold(TENANT, request("k", 5, 0, *SESSION), own)
+        await books.ledger.start_attempt(TENANT, kept, 1, own)
+        await books.ledger.extend(TENANT, kept, Amount(50), connection=own)
+        await books.ledger.settle(TENANT, kept, 1, report(400), connection=own)
+        await books.ledger.release(TENANT, hold_id=other, connection=own)
+        await books.ledger.release(TENANT, key="never", connection=own)
+        await transaction.rollback()
+    assert (await books.rows(), await books.balance()) == before
+    async with pool.acquire() as own, own.transaction():
+        await books.ledger.settle(TENANT, kept, 1, report(90), connection=own)
+    assert await books.balance() == {"spent": 90, "held": 100}

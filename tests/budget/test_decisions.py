@@ -1,0 +1,291 @@
+"""Decisions: the table of the design at its edges, and what holds for every path and every ask."""
+
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from budget.decisions import Amount, Pressure, ScopeView, Verdict, decide, pressure, price_of, shortage
+from budget.policies import DEFAULT_BACKPRESSURE, MAX_AMOUNT, BackpressureStep, Mode
+from budget.scopes import Scope
+from tests.support.views import SCALES, Case, Wanted, asks, cases, views
+
+SESSION = Scope.parse("session:s1")
+UNITS = ("tokens", "nano_usd")
+
+
+def view(unit: str = "tokens", limit: int | None = None, mode: str = "hard", **fields: Any) -> ScopeView:
+    """A scope with one limit; spent, held and granted are figures of that unit."""
+    amounts: dict[str, Any] = {name: Amount(**{unit: fields.pop(name, 0)}) for name in ("spent", "held", "granted")}
+    limits: dict[str, Any] = {"limit_tokens": None, "limit_nano_usd": None, f"limit_{unit}": limit}
+    return ScopeView(SESSION, Mode(mode), **limits, **amounts, **fields)
+
+
+def ask(unit: str, amount: int) -> Amount:
+    """An ask for one unit; where money counts, the one token stands in nobody's way."""
+    return Amount(amount) if unit == "tokens" else Amount(1, amount)
+
+
+def verdict(seen: ScopeView, wanted: Amount, **options: Any) -> Verdict:
+    return decide([seen], wanted, **options).verdict
+
+
+# --- the limit -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize(
+    ("mode", "over"), [("hard", Verdict.REFUSE), ("approval", Verdict.ASK), ("soft", Verdict.WARN)]
+)
+def test_equal_to_the_limit_passes_and_one_more_does_not(unit: str, mode: str, over: Verdict) -> None:
+    seen = view(unit, 1_000, mode, spent=600, granted=100, warn_at=())
+    assert decide([seen], ask(unit, 500)).scopes[0].reason == "fits"
+    beyond = decide([seen], ask(unit, 501))
+    assert beyond.verdict is over
+    assert (beyond.amount is not None) is (mode == "soft")
+
+
+def test_an_unlimited_scope_lets_everything_through_and_has_no_ratio_to_speak_of() -> None:
+    decision = decide([view(spent=10**12)], Amount(MAX_AMOUNT, MAX_AMOUNT))
+    (scope,) = decision.scopes
+    assert (decision.verdict, decision.delay_ms, decision.pressure) == (Verdict.ALLOW, 0, Pressure.LOW)
+    assert (scope.ratio, scope.headroom_tokens, scope.headroom_nano_usd, scope.reason) == (0.0, None, None, "unlimited")
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("mode", ["hard", "approval", "soft"])
+def test_where_limit_and_grants_are_nothing_the_ratio_is_null_and_nothing_fits(unit: str, mode: str) -> None:
+    decision = decide([view(unit, 0, mode)], Amount(1, 0))
+    assert decision.scopes[0].ratio is None
+    assert (decision.delay_ms, decision.pressure) == (5_000, Pressure.CRITICAL)
+    assert decision.verdict is {"hard": Verdict.REFUSE, "approval": Verdict.ASK, "soft": Verdict.WARN}[mode]
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_a_grant_makes_room_where_the_limit_is_nothing(unit: str) -> None:
+    assert decide([view(unit, 0, granted=10)], ask(unit, 10)).amount == ask(unit, 10)
+
+
+def test_money_and_tokens_must_both_fit() -> None:
+    seen = replace(view("tokens", 1_000), limit_nano_usd=500)
+    assert verdict(seen, Amount(1_000, 501)) is Verdict.REFUSE
+    assert verdict(seen, Amount(1_001, 500)) is Verdict.REFUSE
+    assert decide([seen], Amount(1_000, 500)).amount == Amount(1_000, 500)
+
+
+def test_an_overdrawn_scope_refuses_even_what_costs_nothing() -> None:
+    assert verdict(view("nano_usd", 100, spent=101), Amount(1, 0)) is Verdict.REFUSE
+
+
+def test_a_frozen_scope_refuses_in_every_mode_with_or_without_a_limit() -> None:
+    for mode in Mode:
+        for limit in (None, 1_000):
+            decision = decide([view("tokens", limit, mode, frozen=True)], Amount(1))
+            assert (decision.verdict, decision.scopes[0].reason, decision.amount) == (Verdict.REFUSE, "frozen", None)
+
+
+# --- warnings, delays and pressure -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize(
+    ("taken", "delay"),
+    [
+        (0, 0), (799_999, 0),
+        (800_000, 50), (849_999, 50),
+        (850_000, 300), (899_999, 300),
+        (900_000, 750), (949_999, 750),
+        (950_000, 1_500), (999_999, 1_500),
+        (1_000_000, 5_000), (2_000_000, 5_000),
+    ],
+)  # fmt: skip
+def test_the_delay_follows_the_ratio_at_every_edge(unit: str, taken: int, delay: int) -> None:
+    # The ask is part of the ratio, and so are holds and grants.
+    seen = view(unit, 900_000, "soft", spent=max(0, taken - 20), held=min(taken, 10), granted=100_000)
+    wanted = ask(unit, taken - seen.spent.tokens - seen.held.tokens - seen.spent.nano_usd - seen.held.nano_usd)
+    assert decide([seen], wanted).delay_ms == delay
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("limit", [1_000, 3, 7, 10**15 + 7, MAX_AMOUNT])
+@pytest.mark.parametrize("threshold", ["0.8", "0.85", "0.95", "0.333333"])
+def test_a_threshold_is_met_exactly_and_not_one_below(unit: str, limit: int, threshold: str) -> None:
+    steps = [BackpressureStep(Decimal(threshold), 77)]
+    reached = -(-limit * Fraction(threshold) // 1)
+    seen = view(unit, limit, warn_at=[Decimal(threshold)], backpressure=steps)
+    at, below = decide([seen], ask(unit, int(reached))), decide([seen], ask(unit, int(reached) - 1))
+    assert (at.verdict, at.scopes[0].reason, at.delay_ms) == (Verdict.WARN, "warning", 77)
+    assert (below.verdict, below.delay_ms) == (Verdict.ALLOW, 0)
+
+
+def test_the_highest_ratio_of_the_path_sets_the_delay() -> None:
+    path = [view("tokens", 100, "soft", spent=89), view("nano_usd", 100, "soft", spent=84), view()]
+    assert decide(path, Amount(1, 1)).delay_ms == 750
+
+
+def test_the_larger_of_tokens_and_money_is_the_ratio() -> None:
+    seen = replace(view("tokens", 100, "soft", spent=10), limit_nano_usd=100, held=Amount(0, 85))
+    assert decide([seen], Amount(1, 5)).scopes[0].ratio == 0.9
+
+
+def test_when_usage_falls_the_delay_does_too() -> None:
+    crowded = view("tokens", 1_000, "soft", spent=980)
+    assert decide([crowded], Amount(20)).delay_ms == 5_000
+    assert decide([replace(crowded, granted=Amount(1_000))], Amount(20)).delay_ms == 0
+
+
+@pytest.mark.parametrize(
+    ("ratio", "word"),
+    [
+        (0.0, "low"), (0.4999, "low"), (0.5, "medium"), (0.7499, "medium"),
+        (0.75, "high"), (0.8999, "high"), (0.9, "critical"), (2.0, "critical"), (None, "critical"),
+    ],
+)  # fmt: skip
+def test_pressure_puts_the_ratio_into_words(ratio: float | None, word: str) -> None:
+    assert pressure(ratio) == word
+
+
+# --- waiting ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_waiting_is_for_a_shortage_that_only_open_holds_cause(unit: str) -> None:
+    seen = view(unit, 1_000, spent=500, held=500)
+    assert decide([seen], ask(unit, 500)).scopes[0].reason == "open_holds"
+    assert verdict(seen, ask(unit, 500)) is Verdict.WAIT
+    assert verdict(seen, ask(unit, 501)) is Verdict.REFUSE
+    assert verdict(replace(seen, mode=Mode.APPROVAL), ask(unit, 501)) is Verdict.ASK
+
+
+def test_who_cannot_wait_gets_the_answer_of_the_mode() -> None:
+    seen = view("tokens", 1_000, held=1_000)
+    assert verdict(seen, Amount(1), patient=False) is Verdict.REFUSE
+    assert verdict(replace(seen, mode=Mode.APPROVAL), Amount(1), patient=False) is Verdict.ASK
+
+
+def test_who_has_waited_longer_goes_first() -> None:
+    decision = decide([view("tokens", 1_000, queued=True)], Amount(1))
+    assert (decision.verdict, decision.scopes[0].reason, decision.amount) == (Verdict.WAIT, "queued", None)
+
+
+# --- several scopes --------------------------------------------------------------------------------------------------
+
+SAYING = {
+    Verdict.ALLOW: view("tokens", 1_000),
+    Verdict.WARN: view("tokens", 1_000, spent=850),
+    Verdict.WAIT: view("tokens", 1_000, held=950),
+    Verdict.ASK: view("tokens", 1_000, "approval", spent=950),
+    Verdict.REFUSE: view("tokens", 1_000, spent=950),
+}
+
+
+@pytest.mark.parametrize("one", Verdict)
+@pytest.mark.parametrize("other", Verdict)
+def test_the_strictest_scope_wins_wherever_it_stands(one: Verdict, other: Verdict) -> None:
+    order = list(Verdict)
+    decision = decide([SAYING[one], view(), SAYING[other]], Amount(100))
+    assert decision.verdict is max(one, other, key=order.index)
+    assert [scope.verdict for scope in decision.scopes] == [one, Verdict.ALLOW, other]
+    assert decision.decisive.verdict is decision.verdict
+    assert (decision.amount is not None) is decision.verdict.admits
+
+
+# --- shrinking -------------------------------------------------------------------------------------------------------
+
+
+def test_an_ask_shrinks_to_what_is_left_and_never_below_its_least() -> None:
+    seen = view("tokens", 1_000, spent=700)
+    assert decide([seen], Amount(500), Amount(100)).amount == Amount(300)
+    assert decide([seen], Amount(500), Amount(300)).amount == Amount(300)
+    assert decide([seen], Amount(500), Amount(301)).amount is None
+    assert decide([seen], Amount(500)).amount is None
+
+
+def test_tokens_and_money_shrink_together() -> None:
+    seen = view("nano_usd", 1_000, spent=400)
+    # From 100 tokens at 200 to 500 tokens at 1,000: two nano-dollars a token, rounded up, never above what is left.
+    assert decide([seen], Amount(500, 1_000), Amount(100, 200)).amount == Amount(300, 600)
+    assert decide([replace(seen, spent=Amount(0, 401))], Amount(500, 1_000), Amount(100, 200)).amount == Amount(
+        299, 598
+    )
+
+
+def test_an_ask_whose_tokens_cannot_shrink_is_all_or_nothing() -> None:
+    assert decide([view("nano_usd", 700)], Amount(100, 1_000), Amount(100, 500)).amount is None
+
+
+@given(SCALES.flatmap(asks), st.integers(0, MAX_AMOUNT))
+def test_a_shrunk_price_is_linear_and_rounded_up(wanted: Wanted, tokens: int) -> None:
+    full, least = wanted
+    assume(least.tokens < full.tokens)
+    tokens = least.tokens + tokens % (full.tokens - least.tokens + 1)
+    exact = least.nano_usd + Fraction(
+        (tokens - least.tokens) * (full.nano_usd - least.nano_usd), full.tokens - least.tokens
+    )
+    assert 0 <= price_of(tokens, full, least) - exact < 1
+
+
+# --- for every path and every ask ------------------------------------------------------------------------------------
+
+
+@given(cases(), st.booleans())
+def test_what_is_admitted_fits_on_every_bounded_scope(case: Case, patient: bool) -> None:
+    path, [(full, least)] = case
+    decision = decide(path, full, least, patient=patient)
+    assert decision.verdict.admits is (decision.amount is not None)
+    if decision.amount is None:
+        return
+    assert least.tokens <= decision.amount.tokens <= full.tokens
+    assert decision.amount.nano_usd <= full.nano_usd
+    for seen in path:
+        assert not seen.frozen
+        after = seen.spent + seen.held + decision.amount
+        if seen.bounded and seen.limit_tokens is not None:
+            assert after.tokens <= seen.limit_tokens + seen.granted.tokens
+        if seen.bounded and seen.limit_nano_usd is not None:
+            assert after.nano_usd <= seen.limit_nano_usd + seen.granted.nano_usd
+
+
+@given(cases())
+def test_nothing_larger_would_have_fitted(case: Case) -> None:
+    path, [(full, least)] = case
+    got = decide(path, full, least).amount
+    if got is not None and got != full:
+        more = Amount(got.tokens + 1, price_of(got.tokens + 1, full, least))
+        assert decide(path, more).amount is None
+
+
+@given(cases(), st.booleans())
+def test_a_refusal_names_a_scope_that_is_short(case: Case, patient: bool) -> None:
+    path, [wanted] = case
+    decision = decide(path, *wanted, patient=patient)
+    if decision.amount is None:
+        assert not decision.decisive.verdict.admits
+        assert decision.decisive.reason in ("frozen", "limit", "approval", "open_holds", "queued")
+
+
+@given(cases())
+def test_waiting_is_said_exactly_where_it_can_help(case: Case) -> None:
+    path, [wanted] = case
+    freed = [replace(seen, held=Amount(), queued=False) for seen in path]
+    now, later = decide(path, *wanted), decide(freed, *wanted)
+    assert (now.verdict is Verdict.WAIT) is (later.verdict.admits and not now.verdict.admits)
+
+
+@given(views(), st.integers(1, 2_000), st.integers(0, 2_000))
+def test_a_larger_ask_is_delayed_no_less(seen: ScopeView, tokens: int, more: int) -> None:
+    seen = replace(seen, backpressure=DEFAULT_BACKPRESSURE)
+    assert decide([seen], Amount(tokens)).delay_ms <= decide([seen], Amount(tokens + more)).delay_ms
+
+
+@given(cases())
+def test_a_grant_of_the_shortage_admits(case: Case) -> None:
+    path, [(full, _)] = case
+    path = [replace(seen, frozen=False, queued=False) for seen in path]
+    granted = [replace(seen, granted=seen.granted + shortage(path, full, seen.scope)) for seen in path]
+    assume(all(scope.ratio is not None for scope in decide(granted, full).scopes))
+    assert decide(granted, full).amount == full

@@ -34,7 +34,7 @@ def list_approvals(
     from rich.markup import escape
 
     from compose.cli.client import gateway
-    from compose.cli.tables import number, status, table, usd
+    from compose.cli.tables import number, put, status, table, usd
 
     with gateway(data) as api:
         page = api.get("/v1/approvals", state=state, limit=limit)
@@ -54,7 +54,7 @@ def list_approvals(
         for one in page["items"]
     ]
     columns = ("approval", "state", "scope", "tokens", "money", "for", "deadline")
-    out.print(table(*columns, rows=rows, right=("tokens", "money")) if rows else "No requests.")
+    put(table(*columns, rows=rows, right=("tokens", "money")))
 
 
 def show(approval_id: ApprovalId, data: DataOption = None, as_json: JsonOption = False) -> None:
@@ -120,7 +120,7 @@ def _path(approval_id: str) -> str:
 def _print(request: dict[str, Any]) -> None:
     from rich.markup import escape
 
-    from compose.cli.tables import number, status, table, usd
+    from compose.cli.tables import number, put, status, table, usd
 
     asked = request["asked"]
     out.print(f"[bold]{escape(request['approval_id'])}[/] {status(request['state'])}, {escape(request['scope'])}")
@@ -135,7 +135,7 @@ def _print(request: dict[str, Any]) -> None:
         for one in request["waiters"]
     ]
     if waiters:
-        out.print(table("task", "agent", "submitted by", "asks tokens", "since", rows=waiters, right=("asks tokens",)))
+        put(table("task", "agent", "submitted by", "asks tokens", "since", rows=waiters, right=("asks tokens",)))
     for one in request["decisions"]:
         note = f": {one['note']}" if one["note"] else ""
         out.print(f"{one['decision']} by {one['approver']} at {one['at']}{note}", markup=False)

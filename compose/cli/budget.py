@@ -100,12 +100,12 @@ def _step(text: str) -> list[object]:
 
 
 def _print(view: dict[str, Any], as_json: bool) -> None:
-    from compose.cli.tables import budgets
+    from compose.cli.tables import budgets, put
 
     if as_json:
         print_json(view)
         return
-    out.print(budgets([view]))
+    put(budgets([view]))
     stored = sorted(name for name, source in view["sources"].items() if source != "default")
     if stored:
         out.print("set: " + ", ".join(f"{name} ({view['sources'][name]})" for name in stored), markup=False)

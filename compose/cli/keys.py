@@ -55,7 +55,7 @@ def list_keys(data: DataOption = None, as_json: JsonOption = False) -> None:
     from rich.markup import escape
 
     from compose.cli.client import gateway
-    from compose.cli.tables import table
+    from compose.cli.tables import put, table
 
     with gateway(data) as api:
         page = api.get("/v1/keys")
@@ -72,7 +72,7 @@ def list_keys(data: DataOption = None, as_json: JsonOption = False) -> None:
         )
         for one in page["items"]
     ]
-    out.print(table("key", "name", "role", "created", "state", rows=rows))
+    put(table("key", "name", "role", "created", "state", rows=rows))
 
 
 def revoke(

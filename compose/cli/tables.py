@@ -1,12 +1,17 @@
 """How commands show budgets, tasks and amounts to people."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from compose.cli.output import out
+
 NANO = 10**9
+WIDE = 240
+"""Columns where there is no terminal."""
 
 COLOURS = {
     "low": "green",
@@ -30,38 +35,40 @@ COLOURS = {
 }
 
 
+def put(made: Table) -> None:
+    """Prints a table: folded into a terminal, one line a row where other programs read."""
+    (out if out.is_terminal else Console(highlight=False, width=WIDE)).print(made)
+
+
 def table(*columns: str, rows: Iterable[Iterable[object]], right: Iterable[str] = ()) -> Table:
     """A plain table; columns named in `right` hold figures. Cells are markup."""
     made = Table(box=None, pad_edge=False, header_style="bold")
-    numbers = set(right)
+    figures = set(right)
     for column in columns:
-        made.add_column(column, justify="right" if column in numbers else "left", no_wrap=column in numbers)
+        made.add_column(
+            column, justify="right" if column in figures else "left", no_wrap=column in figures, overflow="fold"
+        )
     for row in rows:
         made.add_row(*(str(cell) for cell in row))
     return made
 
 
-def budgets(views: Iterable[Mapping[str, Any]]) -> Table:
+def budgets(views: Sequence[Mapping[str, Any]]) -> Table:
     """Budgets, one line each, in the shape of `GET /budgets/{scope}`."""
-    rows = []
-    for view in views:
-        tokens, money = view["tokens"], view["nano_usd"]
-        rows.append(
-            (
-                escape(view["scope"]),
-                view["mode"],
-                view["window"],
-                number(tokens["spent"]),
-                number(tokens["held"]),
-                number(tokens["granted"]),
-                number(view["limit_tokens"]),
-                f"{usd(money['spent'])} of {usd(view['limit_nano_usd'])}",
-                f"[{COLOURS[view['pressure']]}]{percent(view['ratio'])}[/]",
-                "[red]frozen[/]" if view["frozen"] else "",
-            )
-        )
-    columns = ("scope", "mode", "window", "spent", "held", "granted", "limit", "money", "used", "")
-    return table(*columns, rows=rows, right=columns[3:9])
+    money = any(view["limit_nano_usd"] is not None or view["nano_usd"]["spent"] for view in views)
+    columns = ("scope", "mode", "used", "spent", "held", "granted", "limit", *(("money",) if money else ()))
+    return table(*columns, rows=[_budget(view, money) for view in views], right=columns[2:])
+
+
+def _budget(view: Mapping[str, Any], money: bool) -> Iterator[str]:
+    tokens, span = view["tokens"], "" if view["window"] == "lifetime" else f" a {view['window']}"
+    yield escape(view["scope"])
+    yield view["mode"]
+    yield "[red]frozen[/]" if view["frozen"] else f"[{COLOURS[view['pressure']]}]{percent(view['ratio'])}[/]"
+    yield from (number(tokens[name]) for name in ("spent", "held", "granted"))
+    yield number(view["limit_tokens"]) + span
+    if money:
+        yield f"{usd(view['nano_usd']['spent'])} of {usd(view['limit_nano_usd'])}"
 
 
 def agents(task: Mapping[str, Any]) -> Table:

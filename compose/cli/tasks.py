@@ -32,7 +32,7 @@ def list_tasks(
     from rich.markup import escape
 
     from compose.cli.client import gateway
-    from compose.cli.tables import status, table
+    from compose.cli.tables import put, status, table
 
     with gateway(data) as api:
         page = api.get("/v1/tasks", state=state, limit=limit)
@@ -43,7 +43,7 @@ def list_tasks(
         (escape(task["task_id"]), status(task["status"]), escape(task["session_id"]), task["submitted_at"])
         for task in page["items"]
     ]
-    out.print(table("task", "status", "session", "submitted", rows=rows) if rows else "No tasks.")
+    put(table("task", "status", "session", "submitted", rows=rows))
 
 
 def show(task_id: TaskId, data: DataOption = None, as_json: JsonOption = False) -> None:
@@ -82,13 +82,13 @@ def print_task(task: dict[str, Any]) -> None:
     """A task for people."""
     from rich.markup import escape
 
-    from compose.cli.tables import agents, budgets, status
+    from compose.cli.tables import agents, budgets, put, status
 
     out.print(f"[bold]{escape(task['task_id'])}[/] {status(task['status'])}, session {escape(task['session_id'])}")
     out.print()
-    out.print(agents(task))
+    put(agents(task))
     out.print()
-    out.print(budgets(task["scopes"].values()))
+    put(budgets([*task["scopes"].values()]))
     for agent_id, agent in task["agents"].items():
         if agent["reply"]:
             out.print(f"\n[bold]{escape(agent_id)}[/]")

@@ -1,0 +1,71 @@
+"""One running `purser up` and one provider for all commands of a test run."""
+
+import json
+import subprocess
+import sys
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.purser import Purser
+
+
+@dataclass(frozen=True)
+class System:
+    """What commands work on."""
+
+    purser: Purser
+    ready: dict[str, Any]
+    """What `up` printed."""
+    api_base: str
+    """Of the provider."""
+
+
+@pytest.fixture(scope="session")
+def provider() -> Iterator[str]:
+    """Address of a provider that answers everything with a short text."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "compose.provider", "--port", "0"], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    yield json.loads(process.stdout.readline())["api_base"]
+    process.terminate()
+    process.wait(10)
+    process.stdout.close()
+
+
+@pytest.fixture(scope="session")
+def system(provider: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
+    home = tmp_path_factory.mktemp("cli")
+    purser = Purser.at(home, allowed_api_bases=provider, metrics_port="0")
+    with purser.up("--data", str(home / "data"), "--port", "0") as started:
+        yield System(purser, started.ready, provider)
+
+
+@pytest.fixture
+def purser(system: System) -> Purser:
+    return system.purser
+
+
+@pytest.fixture
+def name() -> str:
+    """An id that no other test uses."""
+    return f"x{uuid.uuid4().hex[:12]}"
+
+
+@pytest.fixture
+def write_task(system: System, name: str, tmp_path: Path) -> Callable[..., Path]:
+    """Writes a task file of one agent in a session of its own."""
+
+    def write(**change: Any) -> Path:
+        agent = {"id": "solo", "model": "openai/any", "instructions": "Answer briefly.", "api_base": system.api_base}
+        body = {"session_id": f"s-{name}", "task_id": name, "input": "Say something.", "agents": [agent]} | change
+        file = tmp_path / "task.json"
+        file.write_text(json.dumps(body))
+        return file
+
+    return write

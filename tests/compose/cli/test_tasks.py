@@ -1,0 +1,118 @@
+"""`purser tasks`, `purser approvals`: the CLI side of steering and deciding."""
+
+import json
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.purser import Purser, _command
+
+pytestmark = pytest.mark.stack
+
+Write = Callable[..., Path]
+SHORT = {"agent": {"limit_tokens": 50, "mode": "approval"}}
+
+
+@contextmanager
+def running(purser: Purser, file: Path) -> Iterator[subprocess.Popen[str]]:
+    """`purser run` in the background."""
+    process = subprocess.Popen(
+        [*_command(), "run", str(file), "--json"],
+        env=purser.env,
+        cwd=purser.home,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def until(purser: Purser, name: str, status: str) -> dict[str, Any]:
+    """The task, once it has this status."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        task: dict[str, Any] = json.loads(purser.run("tasks", "show", name, "--json").stdout or "{}")
+        if task.get("status") == status:
+            return task
+    raise AssertionError(f"task {name} did not become {status}: {task}")
+
+
+def pending(purser: Purser, name: str) -> str:
+    """Id of the request that this task waits for."""
+    page = purser.json("approvals", "list", "--state", "pending")
+    (found,) = [one for one in page["items"] if name in one["scope"]]
+    return str(found["approval_id"])
+
+
+def test_an_approval_lets_a_waiting_run_finish(purser: Purser, write_task: Write, name: str) -> None:
+    with running(purser, write_task(budget=SHORT)) as run:
+        until(purser, name, "waiting_approval")
+        approval_id = pending(purser, name)
+        shown = purser.run("approvals", "show", approval_id)
+        assert f"agent:{name}/solo" in shown.stdout
+        assert purser.json("approvals", "approve", approval_id, "--note", "fine")["state"] == "approved"
+        out, err = run.communicate(timeout=60)
+    assert run.returncode == 0, err
+    assert "purser approvals list" in err
+    task = json.loads(out)
+    assert (task["status"], task["agents"]["solo"]["approvals"]) == ("completed", 1)
+
+
+def test_a_denial_ends_it_refused(purser: Purser, write_task: Write, name: str) -> None:
+    with running(purser, write_task(budget=SHORT)) as run:
+        until(purser, name, "waiting_approval")
+        done = purser.run("approvals", "deny", pending(purser, name), "--note", "no")
+        assert "is denied" in done.stdout
+        out, _ = run.communicate(timeout=60)
+    assert run.returncode == 1
+    assert json.loads(out)["status"] == "refused"
+
+
+def test_a_decision_sent_twice_under_its_id_counts_once(purser: Purser, write_task: Write, name: str) -> None:
+    with running(purser, write_task(budget=SHORT)):
+        until(purser, name, "waiting_approval")
+        command = ["approvals", "approve", pending(purser, name), "--tokens", "100000", "--decision-id", f"d-{name}"]
+        assert purser.json(*command) == purser.json(*command)
+        until(purser, name, "completed")
+        granted = purser.json("budget", "show", f"agent:{name}/solo")["tokens"]["granted"]
+    assert granted == 100_000
+
+
+def test_a_waiting_task_is_paused_resumed_and_cancelled(purser: Purser, write_task: Write, name: str) -> None:
+    with running(purser, write_task(budget=SHORT)) as run:
+        until(purser, name, "waiting_approval")
+        for verb in ("pause", "resume", "cancel"):
+            assert purser.json("tasks", verb, name)["workflow_id"] == f"task-{name}"
+        out, _ = run.communicate(timeout=60)
+    assert (run.returncode, json.loads(out)["status"]) == (1, "cancelled")
+    assert purser.json("budget", "show", f"agent:{name}/solo")["tokens"]["held"] == 0
+    assert purser.json("tasks", "pause", name, code=1)["type"] == "urn:purser:task-ended"
+
+
+def test_tasks_are_listed_by_state(purser: Purser, write_task: Write, name: str) -> None:
+    purser.json("run", str(write_task()))
+    page = purser.json("tasks", "list", "--state", "completed")
+    assert name in [task["task_id"] for task in page["items"]]
+    assert name in purser.run("tasks", "list").stdout
+    assert purser.json("tasks", "list", "--state", "asleep", code=2)["type"] == "urn:purser:bad-usage"
+
+
+def test_an_unknown_id_is_a_problem(purser: Purser) -> None:
+    for command in (["tasks", "show", "?x=1#y"], ["tasks", "cancel", "a/../b"], ["approvals", "deny", "nobody"]):
+        problem = purser.json(*command, code=1)
+        assert (problem["status"], problem["type"]) == (404, "urn:purser:not-found")
+
+
+def test_a_bad_amount_is_bad_usage(purser: Purser) -> None:
+    for option, amount in (("--tokens", "0"), ("--usd", "-1"), ("--usd", "0.0000000001"), ("--usd", "1e3")):
+        problem = purser.json("approvals", "approve", "a", option, amount, code=2)
+        assert problem["type"] == "urn:purser:bad-usage"

@@ -13,7 +13,7 @@ import structlog
 from compose.errors import AlreadyRunning, StackError
 from compose.gateway import renew_admin_key, run_gateway
 from compose.migrate import migrate
-from compose.running import Running, forget, remember
+from compose.running import Running, forget
 from compose.settings import Settings
 from compose.stack.lock import FileLock
 from compose.stack.ports import LOOPBACK, choose_port
@@ -141,7 +141,6 @@ async def _when_ready(events: tuple[asyncio.Event, ...], stop: asyncio.Event, pu
 
 def _publish(running: Running, data: Path, announce: Callable[[Running], None]) -> None:
     running.write(data)
-    remember(data)
     announce(running)
 
 

@@ -12,7 +12,7 @@ import typer
 from compose.cli.output import BAD_USAGE, FAILURE, fail, problem_of, usage_problem
 
 GROUPS = (
-    *("up", "run", "tasks", "budget", "approvals", "keys"),
+    *("up", "demo", "run", "tasks", "budget", "approvals", "keys"),
     *("worker", "gateway", "migrate", "doctor", "audit"),
 )
 

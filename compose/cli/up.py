@@ -27,7 +27,7 @@ def up(
 
     from compose.cli.run_async import until_stopped
     from compose.logging import configure_logging
-    from compose.running import Running
+    from compose.running import Running, remember
     from compose.settings import load_settings
     from compose.up import up as run_up
 
@@ -35,6 +35,7 @@ def up(
     configure_logging(settings)
 
     def announce(running: Running) -> None:
+        remember(settings.data_dir)
         if as_json:
             print_json({name: value for name, value in asdict(running).items() if name != "pid"})
             return

@@ -1,0 +1,38 @@
+"""The gateway, as the demo asks it: over HTTP, with a key, like everybody else."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+
+from compose.errors import RequestFailed
+
+
+class Api:
+    """HTTP API of the demo's own gateway, with one person's key."""
+
+    def __init__(self, client: httpx.AsyncClient) -> None:
+        self._client = client
+
+    async def get(self, path: str, **params: str) -> Any:
+        """GET; raises `RequestFailed`."""
+        return _body(await self._client.get(path, params=params))
+
+    async def post(self, path: str, body: object) -> Any:
+        """POST; raises `RequestFailed`."""
+        return _body(await self._client.post(path, json=body))
+
+
+@asynccontextmanager
+async def api(address: str, key: str) -> AsyncIterator[Api]:
+    """The gateway at `address`."""
+    headers = {"Authorization": f"Bearer {key}"}
+    async with httpx.AsyncClient(base_url=address, headers=headers, timeout=30) as client:
+        yield Api(client)
+
+
+def _body(response: httpx.Response) -> Any:
+    if response.is_error:
+        raise RequestFailed(response.json())
+    return response.json()

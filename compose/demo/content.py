@@ -1,0 +1,55 @@
+"""What the demo is about: the notes of an incident, and five agents that turn them into a review.
+
+`session.json` is the conversation before the task, `task.json` the task, `recording.json` what the agents answer where
+no real provider does.
+"""
+
+import json
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from compose.provider.recorded import Recording
+from compose.provider.script import Rule, Script
+from compose.tools.records import definition
+from context.messages import Message
+
+AGENT_TOOLS = {"timeline": ("look_up",), "impact": ("look_up", "add_up"), "cause": ("look_up", "add_up")}
+PACE = Script(rules=(Rule(chunk_delay_ms=40),))
+"""How fast answers come: 16 tokens in 40 ms."""
+
+
+def conversation() -> list[Message]:
+    """What was said in the session before the task."""
+    return [Message.parse(message, index) for index, message in enumerate(_read("session.json"))]
+
+
+def recording() -> Recording:
+    """What each agent answers."""
+    return Recording.model_validate(_read("recording.json"))
+
+
+def task_file(*, api_base: str | None, model: str | None) -> dict[str, Any]:
+    """The task.
+
+    Args:
+        api_base: address of the provider that answers from the recording, with `{agent}` for the agent's id.
+        model: asked instead of the models of the file.
+    """
+    task: dict[str, Any] = _read("task.json")
+    for agent in task["agents"]:
+        agent["tools"] = [definition(tool) for tool in AGENT_TOOLS.get(agent["id"], ())]
+        if api_base is not None:
+            agent["api_base"] = api_base.format(agent=agent["id"])
+        if model is not None:
+            agent["model"] = model
+    return task
+
+
+def _read(name: str) -> Any:
+    return json.loads(_text(name))
+
+
+@cache
+def _text(name: str) -> str:
+    return resources.files("compose.demo").joinpath(name).read_text("utf-8")

@@ -1,0 +1,29 @@
+"""Single keys from the terminal."""
+
+import asyncio
+import os
+import sys
+import termios
+import tty
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+def someone_is_there() -> bool:
+    """Whether a person sees what we write and can press keys."""
+    return sys.stdin.isatty() and sys.stderr.isatty() and os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
+
+
+@contextmanager
+def pressed_keys() -> Iterator["asyncio.Queue[str]"]:
+    """Keys as they are pressed, without enter; ctrl-C stays what it is."""
+    keyboard, loop = sys.stdin.fileno(), asyncio.get_running_loop()
+    keys: asyncio.Queue[str] = asyncio.Queue()
+    before = termios.tcgetattr(keyboard)
+    tty.setcbreak(keyboard)
+    loop.add_reader(keyboard, lambda: keys.put_nowait(os.read(keyboard, 1).decode(errors="ignore").lower()))
+    try:
+        yield keys
+    finally:
+        loop.remove_reader(keyboard)
+        termios.tcsetattr(keyboard, termios.TCSADRAIN, before)

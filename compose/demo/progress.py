@@ -1,0 +1,82 @@
+"""What is worth telling between two looks at the task."""
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+
+from compose.cli.tables import percent, usd
+from compose.demo.figures import Compression, charged, short_name
+
+_ENDINGS = {
+    "completed": "done",
+    "refused": "was refused",
+    "failed": "failed",
+    "cancelled": "was cancelled",
+    "skipped": "is skipped: an agent that it needs did not complete",
+}
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of progress."""
+
+    who: str
+    """An agent; empty: the demo itself."""
+    text: str
+
+
+class Teller:
+    """Writes lines with the time since it was made."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self._began = time.monotonic()
+
+    def say(self, text: str, who: str = "") -> None:
+        """One line, in the name of an agent or of the demo."""
+        seconds = time.monotonic() - self._began
+        self.console.print(f"[dim]{seconds:5.1f} s[/]  [cyan]{escape(who):<9}[/]{escape(text)}", soft_wrap=True)
+
+
+def told(compression: Compression) -> Line:
+    """The line about a summary."""
+    one = compression
+    return Line(
+        "",
+        f"The session is compressed: {one.messages} of {one.of_messages} messages became a summary, "
+        f"{one.tokens_before:,} → {one.tokens_after:,} tokens",
+    )
+
+
+def news(before: Mapping[str, Any] | None, now: Mapping[str, Any]) -> Iterator[Line]:
+    """Lines about what changed; both in the shape of `GET /tasks/{id}`."""
+    for agent_id, agent in now["agents"].items():
+        old = before["agents"][agent_id] if before else {"status": "waiting", "turns": 0, "delay_ms": 0}
+        yield from (Line(agent_id, text) for text in _of_agent(old, agent, now))
+
+
+def _of_agent(old: Mapping[str, Any], agent: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    if agent["delay_ms"] > old["delay_ms"]:
+        scope, ratio = _fullest(now)
+        more_ms = agent["delay_ms"] - old["delay_ms"]
+        yield f"slowed down by {more_ms:,} ms: {short_name(scope)} is {percent(ratio)} taken"
+    if agent["turns"] > old["turns"]:
+        yield f"call {agent['turns']} answered; {charged(agent):,} tokens, {usd(agent['nano_usd'])} so far"
+    if agent["status"] != old["status"]:
+        if agent["status"] == "running" and old["status"] == "waiting":
+            yield "begins"
+        elif agent["status"] == "waiting_approval":
+            yield "does not fit any more and asks a person"
+        elif agent["status"] in _ENDINGS:
+            yield _ENDINGS[agent["status"]]
+
+
+def _fullest(task: Mapping[str, Any]) -> tuple[str, float]:
+    """The scope with the highest ratio."""
+    ratios = {scope: view["ratio"] or 0.0 for scope, view in task["scopes"].items()}
+    scope = max(ratios, key=ratios.__getitem__)
+    return scope, ratios[scope]

@@ -1,0 +1,197 @@
+"""The demo's report, for somebody who sees Purser for the first time."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markdown import Markdown
+from rich.markup import escape
+from rich.panel import Panel
+from rich.table import Table
+
+from compose.cli.tables import COLOURS, number, percent, status, table
+from compose.demo.figures import Compression, Figures, charged, short_name
+from compose.running import Running
+
+WIDTH = 100
+BEYOND = {
+    "soft": "beyond the limit it goes on with a warning",
+    "approval": "beyond the limit a person is asked",
+    "hard": "beyond the limit calls are refused",
+}
+"""What each mode does."""
+EXCERPT = 6
+"""Lines of a summary that are shown."""
+
+
+def page(*, stderr: bool = False) -> Console:
+    """A console as wide as a page, or as the terminal if that is narrower."""
+    console = Console(stderr=stderr, highlight=False)
+    console.width = min(console.width, WIDTH) if console.is_terminal else WIDTH
+    return console
+
+
+def to_json(figures: Figures) -> dict[str, Any]:
+    """The report as one document."""
+    return {"ok": figures.ok, **asdict(figures)}
+
+
+def show(figures: Figures, kept: tuple[Running, Path] | None) -> None:
+    """The report as text on stdout.
+
+    Args:
+        figures: what happened.
+        kept: where everything still runs, if it does.
+    """
+    console, task = page(), figures.task
+    console.print()
+    console.rule(f"[bold]{escape(task['task_id'])} {status(task['status'])}[/]", align="left", style="dim")
+    tables = (_story(figures), _budgets(figures), _agents(figures))
+    texts = (*map(_excerpt, figures.compressions), *_reply(task))
+    for part in (*tables, *texts, _look_further(figures, kept)):
+        console.print()
+        console.print(part)
+
+
+def _story(figures: Figures) -> Table:
+    made = _grid()
+    for what, text in _lines(figures):
+        made.add_row(f"[bold]{what}[/]", text)
+    return made
+
+
+def _lines(figures: Figures) -> Iterator[tuple[str, str]]:
+    held, spent, cached, delayed = figures.held, figures.spent, figures.cached, figures.delayed
+    agents = len(figures.task["agents"])
+    yield "Done", f"{agents} agents made {spent.calls} model calls in {figures.seconds:.0f} s."
+    yield (
+        "Held",
+        f"Before each call, all that it could cost was set aside on three levels: {held.tokens:,} tokens in "
+        f"{held.holds} holds. {held.returned_tokens:,} were not needed and went back.",
+    )
+    own_log = "" if spent.provider_tokens is None else f" The provider's own log says {spent.provider_tokens:,}."
+    yield "Spent", f"{spent.tokens:,} tokens, {_usd(spent.nano_usd)}.{own_log}"
+    for one in figures.compressions:
+        yield (
+            "Saved",
+            f"{one.messages} of {one.of_messages} messages of the channel became a summary, {one.tokens_before:,} → "
+            f"{one.tokens_after:,} tokens. {one.calls} calls sent it instead: {one.saved_tokens:,} tokens less.",
+        )
+    if cached.tokens:
+        saved = _usd(cached.saved_nano_usd)
+        yield "Cached", f"{cached.tokens:,} input tokens came from the provider's cache, {saved} cheaper."
+    if delayed.calls:
+        seconds = delayed.ms / 1000
+        yield "Delayed", f"{delayed.calls} calls were slowed down, {seconds:.2f} s in all, as budgets filled up."
+    for warning in figures.warnings:
+        meaning = BEYOND[figures.task["scopes"][warning.scope]["mode"]]
+        yield "Warned", f"{short_name(warning.scope)} passed {percent(float(warning.ratio))} of its limit; {meaning}."
+    for approval in figures.approvals:
+        yield "Asked", _approval(approval)
+    yield "Audit", _audit(figures.audit)
+
+
+def _approval(approval: Mapping[str, Any]) -> str:
+    waiters = ", ".join(sorted({escape(waiter["agent_id"]) for waiter in approval["waiters"]}))
+    missing = number(approval["asked"]["tokens"])
+    text = f"{waiters} needed {missing} tokens more than {short_name(approval['scope'])} had left: "
+    text += status(approval["state"])
+    if approval["decisions"]:
+        last = approval["decisions"][-1]
+        text += f" by {escape(last['approver'])}" + (f" ({escape(last['note'])})" if last["note"] else "")
+    granted = approval["given"]["tokens"]
+    return text + (f", {number(granted)} tokens granted." if granted else ".")
+
+
+def _audit(found: Mapping[str, Any]) -> str:
+    checked = found["checked"]
+    figures = f"{checked['balances']:,} balances, {checked['holds']:,} holds and {checked['entries']:,} entries"
+    if found["ok"]:
+        return f"{figures} were recomputed and [green]agree[/]."
+    return f"{figures} were recomputed: [red]{len(found['differences'])} differences[/]."
+
+
+def _budgets(figures: Figures) -> Table:
+    rows = []
+    for scope, view in figures.task["scopes"].items():
+        tokens, aside = view["tokens"], figures.set_aside.get(scope)
+        rows.append(
+            (
+                short_name(scope),
+                view["mode"],
+                number(view["limit_tokens"]),
+                number(tokens["granted"]),
+                number(aside.most_tokens if aside else 0),
+                number(tokens["spent"]),
+                number(tokens["overrun"]),
+                _usd(view["nano_usd"]["spent"]),
+                f"[{COLOURS[view['pressure']]}]{percent(view['ratio'])}[/]",
+            )
+        )
+    columns = ("budget", "mode", "limit", "granted", "most held", "spent", "overrun", "money", "used")
+    return table(*columns, rows=rows, right=columns[2:])
+
+
+def _agents(figures: Figures) -> Table:
+    rows = [
+        (
+            escape(agent_id),
+            status(agent["status"]),
+            agent["turns"],
+            number(charged(agent)),
+            number(agent["usage"]["cache_read"]),
+            _usd(agent["nano_usd"]),
+            f"{agent['delay_ms']:,} ms",
+            agent["approvals"],
+        )
+        for agent_id, agent in figures.task["agents"].items()
+    ]
+    columns = ("agent", "status", "calls", "tokens", "of them cached", "money", "delayed", "approvals")
+    return table(*columns, rows=rows, right=columns[2:])
+
+
+def _excerpt(compression: Compression) -> Panel:
+    lines = compression.text.splitlines()
+    shown, left = lines[:EXCERPT], len(lines[EXCERPT:])
+    text = escape("\n".join(shown)) + (f"\n[dim]… and {left} lines more[/]" if left else "")
+    return _panel(text, f"The summary ({compression.method}), as {compression.calls} prompts showed it")
+
+
+def _reply(task: Mapping[str, Any]) -> Iterator[Panel]:
+    """What the last agent wrote."""
+    *_, last = task["agents"].values()
+    if last["reply"]:
+        yield _panel(Markdown(last["reply"]), "What the agents wrote")
+
+
+def _look_further(figures: Figures, kept: tuple[Running, Path] | None) -> Table:
+    made = _grid()
+    if kept is None:
+        made.add_row("purser demo --keep", "leaves all of this running, to look around in it")
+        made.add_row("purser up", "starts Purser for tasks of your own")
+        return made
+    running, data = kept
+    made.add_row(f"purser tasks show {figures.task['task_id']} --data {data}", "the task, as the API tells it")
+    made.add_row(f"purser audit --data {data}", "the audit once more")
+    made.add_row(str(running.temporal_ui), "every step, on Temporal's own page")
+    made.add_row("ctrl-C", "stops everything and deletes it")
+    return made
+
+
+def _grid() -> Table:
+    made = Table.grid(padding=(0, 2))
+    made.add_column(no_wrap=True)
+    made.add_column()
+    return made
+
+
+def _panel(content: str | Markdown, title: str) -> Panel:
+    return Panel(content, title=title, title_align="left", border_style="dim")
+
+
+def _usd(nano: int) -> str:
+    """Dollars to a thousandth of a cent; `--json` has them exactly."""
+    thousandths = (nano + 5_000) // 10_000
+    return f"${thousandths // 100_000:,}.{thousandths % 100_000:05d}"

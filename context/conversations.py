@@ -53,6 +53,12 @@ class Group:
         """Whether it stays verbatim, because one of its messages does."""
         return any(ref.fixed for ref in self.refs)
 
+    @cached_property
+    def waits(self) -> bool:
+        """Whether one of its calls has no result yet."""
+        called = {identifier for ref in self.refs for identifier in ref.call_ids}
+        return not called <= {ref.tool_call_id for ref in self.refs}
+
     @property
     def seqs(self) -> tuple[int, ...]:
         """Its messages."""
@@ -86,6 +92,15 @@ class Conversation:
         """What the summary does not cover, in sequence."""
         found = (Group(self.messages[span.start : span.stop]) for span in group(self.messages))
         return tuple(one for one in found if one.fixed or not self._covers(one))
+
+    @cached_property
+    def settled(self) -> int:
+        """How many groups no later message can join: all before a call that waits for its result.
+
+        A call waits in vain once an assistant has spoken after it.
+        """
+        speaking = [index for index, one in enumerate(self.groups) if any(ref.role == "assistant" for ref in one.refs)]
+        return speaking[-1] if speaking and self.groups[speaking[-1]].waits else len(self.groups)
 
     @cached_property
     def tokens(self) -> int:

@@ -36,8 +36,8 @@ class Range:
 def choose_range(conversation: Conversation, settings: ContextSettings, budget: int) -> Range | None:
     """Everything since the last summary up to the recents, in whole groups; primers stay out.
 
-    Recents give way, oldest first, where the conversation would otherwise miss its target. The last group never does:
-    its calls may still wait for results.
+    Recents give way, oldest first, where the conversation would otherwise miss its target. The last group never does,
+    nor does a call that waits for its result.
 
     Args:
         conversation: the thread to compress.
@@ -47,7 +47,7 @@ def choose_range(conversation: Conversation, settings: ContextSettings, budget: 
     Returns:
         The range, or `None` where covering it would not gain enough.
     """
-    groups, last = conversation.groups, len(conversation.groups) - 1
+    groups, last = conversation.groups, min(len(conversation.groups) - 1, conversation.settled)
     first = primers(conversation, settings.primers_count)
     end = max(first, min(last, len(groups) - leading(groups[::-1], settings.recents_count)))
     old, target = conversation.summary.tokens if conversation.summary else 0, share(budget, settings.target_ratio)

@@ -143,14 +143,18 @@ def plan_window(
             as it can be; what must be in it goes beyond, and the ledger judges.
 
     Raises:
-        WindowTooSmall: instructions, input, pins and the last group exceed the budget.
+        WindowTooSmall: input, pins, system messages, open calls and the last step exceed the budget.
     """
-    kept_session, kept_own = _fixed(session), _fixed(own) | set(range(len(own.groups))[-1:])
+    kept_session, kept_own = _unmoved(session), _unmoved(own) | set(range(len(own.groups))[-1:])
     must = {
         "instructions and tools": system_tokens,
         "input": question.tokens + PER_CONVERSATION,
-        "pins and system messages of the session": sum(session.groups[index].tokens for index in kept_session),
-        "last step, pins and system messages of the agent": sum(own.groups[index].tokens for index in kept_own),
+        "pins, system messages and open calls of the session": sum(
+            session.groups[index].tokens for index in kept_session
+        ),
+        "last step, pins, system messages and open calls of the agent": sum(
+            own.groups[index].tokens for index in kept_own
+        ),
     }
     least = sum(must.values()) - system_tokens
     if least > budget:
@@ -216,8 +220,10 @@ class _Room:
                 kept.add(index)
 
 
-def _fixed(conversation: Conversation) -> set[int]:
-    return {index for index, group in enumerate(conversation.groups) if group.fixed}
+def _unmoved(conversation: Conversation) -> set[int]:
+    """What always stays: pins, system messages, and whatever a result may still join."""
+    fixed = {index for index, group in enumerate(conversation.groups) if group.fixed}
+    return fixed | set(range(conversation.settled, len(conversation.groups)))
 
 
 def _show(conversation: Conversation, kept: Set[int], *, with_summary: bool) -> View:

@@ -86,6 +86,13 @@ def test_the_last_group_stays_whatever_it_takes() -> None:
     assert span.last_seq == 8
 
 
+def test_a_call_that_waits_for_its_result_is_not_covered_until_an_assistant_has_spoken_after_it() -> None:
+    steps = (*refs(1, 20), MessageRef(21, "assistant", 100, ("a", "b")), MessageRef(22, "tool", 100, (), "a"))
+    assert chosen(*steps, *refs(23, 20), primers_count=0, recents_count=5).last_seq == 20
+    spoken = MessageRef(43, "assistant", 100)
+    assert chosen(*steps, *refs(23, 20), spoken, primers_count=0, recents_count=5).last_seq == 38
+
+
 def test_a_summary_takes_a_quarter_of_what_it_newly_covers_at_most() -> None:
     assert chosen(*refs(1, 60)).most_tokens == 3_700 // 4
     old = SummaryRef(1, 4, 40, 300)

@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from context.conversations import Conversation, MessageRef, SummaryRef
@@ -50,8 +50,9 @@ def plan(
 # --- properties ------------------------------------------------------------------------------------------------------
 
 
+@settings(max_examples=400, deadline=None)
 @given(
-    settings=SETTINGS,
+    given_settings=SETTINGS,
     session=conversations(""),
     own=conversations("t1/a1", 5_000),
     replies=REPLIES,
@@ -59,19 +60,19 @@ def plan(
     left=st.none() | st.integers(-100, 20_000),
 )
 def test_a_window_is_whole_fits_and_loses_nothing_silently(
-    settings: ContextSettings,
+    given_settings: ContextSettings,
     session: Conversation,
     own: Conversation,
     replies: list[TextRef],
     budget: int,
     left: int | None,
 ) -> None:
-    least = plan(session, own, budget=100_000, settings=settings, left=0).tokens
+    least = plan(session, own, budget=100_000, settings=given_settings, left=0).tokens
     if least > budget:
         with pytest.raises(WindowTooSmall):
-            plan(session, own, budget=budget, replies=tuple(replies), settings=settings, left=left)
+            plan(session, own, budget=budget, replies=tuple(replies), settings=given_settings, left=left)
         return
-    found = plan(session, own, budget=budget, replies=tuple(replies), settings=settings, left=left)
+    found = plan(session, own, budget=budget, replies=tuple(replies), settings=given_settings, left=left)
     assert found.tokens <= budget
     assert left is None or found.tokens <= max(left, least)
     assert {*found.replies} | {*found.dropped_replies} == {*replies}
@@ -124,12 +125,10 @@ def assert_maximal(view: View, conversation: Conversation, spare: int) -> None:
     assert not out or out[-1].tokens > spare
 
 
-@given(settings=SETTINGS, session=conversations(""), own=conversations("t1/a1", 5_000))
-def test_where_everything_fits_nothing_is_dropped(
-    settings: ContextSettings, session: Conversation, own: Conversation
-) -> None:
+@given(session=conversations(""), own=conversations("t1/a1", 5_000))
+def test_where_everything_fits_nothing_is_dropped(session: Conversation, own: Conversation) -> None:
     whole = QUESTION.tokens + 3 + session.tokens + own.tokens
-    found = plan(session, own, budget=whole, settings=settings)
+    found = plan(session, own, budget=whole)
     assert found.tokens == whole
     assert not found.session.dropped
     assert not found.own.dropped
@@ -190,12 +189,12 @@ def test_the_agents_own_steps_go_before_the_sessions() -> None:
 
 def test_what_cannot_fit_is_an_error_that_names_it() -> None:
     pinned = Conversation("", (MessageRef(1, "user", 500, pinned=True),))
-    with pytest.raises(WindowTooSmall, match="pins and system messages of the session 500") as caught:
+    with pytest.raises(WindowTooSmall, match="pins, system messages and open calls of the session 500") as caught:
         plan(pinned, budget=400)
     assert caught.value.budget == 400
     with pytest.raises(WindowTooSmall, match="input 43"):
         plan(Conversation(""), budget=42)
-    with pytest.raises(WindowTooSmall, match="last step, pins and system messages of the agent 400"):
+    with pytest.raises(WindowTooSmall, match="last step, pins, system messages and open calls of the agent 400"):
         plan(Conversation(""), Conversation("t1/a1", refs(1, 1, tokens=400)), budget=400)
 
 

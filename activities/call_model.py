@@ -6,6 +6,7 @@ has its reply is never sent again.
 """
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ from context.postgres.summaries import Summaries
 from context.windows import render
 from workflows.contract import ActivityName, CallInput, CallResult, CallStatus, Shortage
 
+_log = logging.getLogger(__name__)
 _BEAT_S = 1.0
 """Between two heartbeats: a cancel comes with their answers."""
 
@@ -90,6 +92,7 @@ class CallModel:
 
     async def _failed(self, call: Call, attempt: Attempt, draft: Draft, failure: ProviderUnavailable) -> CallResult:
         """Charges what is known of a failed request, and has it tried again."""
+        _log.warning("request %s to a provider failed: %s", attempt.request_id, failure.reason)
         if draft.usage is not None:
             await finished(self.settlements.reported(call, attempt, draft.usage))
         elif failure.cost is Cost.NOTHING:

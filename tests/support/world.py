@@ -85,7 +85,7 @@ class World:
         """Stores a task and orders its start; its id."""
         task_id = f"t-{uuid.uuid4().hex[:12]}"
         body = {"session_id": f"s-{task_id}", "task_id": task_id, "input": "Say something.", "agents": list(agents)}
-        task = TaskFile.parse(body | more, [self.provider.address])
+        task = TaskFile.parse(body | more, [agent["api_base"] for agent in agents])
         await self.tasks.submit(TENANT, task, "someone")
         self.dispatcher.poke()
         return task.task_id
@@ -131,9 +131,9 @@ class World:
 
     @asynccontextmanager
     async def worker(self, *tools: Activity) -> AsyncIterator[None]:
-        """A worker that runs meanwhile, with these activities besides ours."""
-        activities = [*all_activities(self.given), *tools]
-        async with make_worker(self.client, self.task_queue, activities, timedelta(seconds=5)):
+        """A worker that runs meanwhile, with these activities besides ours, or in the place of one of the same name."""
+        activities = {named(one): one for one in (*all_activities(self.given), *tools)}
+        async with make_worker(self.client, self.task_queue, list(activities.values()), timedelta(seconds=5)):
             yield
 
 
@@ -170,6 +170,11 @@ async def eventually(look: Callable[[], Awaitable[T | None]], within_s: float = 
         while not (seen := await look()):
             await asyncio.sleep(0.02)
     return seen
+
+
+def named(activity: Activity) -> str:
+    """Name of an activity."""
+    return str(activity.__temporal_activity_definition.name)  # type: ignore[attr-defined]
 
 
 def calls(*names: str, **arguments: Any) -> Reply:

@@ -1,0 +1,165 @@
+"""What goes wrong between us and a provider, and what it costs: the ledger and the provider's own log agree."""
+
+import asyncio
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+import pytest
+from temporalio import activity
+
+from activities.provider import ModelProvider, Timeouts
+from activities.registry import all_activities
+from compose.provider import Fault, FaultKind, Rule, Served, Usage, charged_tokens
+from compose.stack.ports import free_port
+from tests.support.world import TENANT, World, calls, eventually, named
+from workflows.contract import ActivityName, CallInput, CallResult
+
+
+def fault(kind: FaultKind, **more: Any) -> Fault:
+    return Fault(kind=kind, **more)
+
+
+async def attempts(world: World) -> list[tuple[str, int]]:
+    """State and charge of every attempt, in order."""
+    rows = await world.pool.fetch("select state, tokens from attempts order by hold_id, attempt")
+    return [(row["state"], row["tokens"]) for row in rows]
+
+
+def request_ids(served: tuple[Served, ...]) -> list[str]:
+    return [str(one.arrival.request_id) for one in served]
+
+
+async def test_a_rate_limit_costs_nothing_and_is_tried_again_when_the_provider_says(house: World) -> None:
+    house.provider.desk.add_fault(fault(FaultKind.RATE_LIMITED, retry_after_ms=1_500))
+    task = await house.run(house.agent("a"))
+    first, second = house.provider.served()
+    assert task["status"] == "completed"
+    assert seconds_between(first, second) >= 1.5
+    assert await attempts(house) == [("reported", 0), ("reported", second.charged_tokens)]
+    assert request_ids((first, second)) == ["1-1", "1-2"]
+    await house.audited()
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        fault(FaultKind.SERVER_ERROR),
+        fault(FaultKind.DROP),
+        fault(FaultKind.DROP, after_chunks=1),
+        fault(FaultKind.HANG),
+        fault(FaultKind.HANG, after_chunks=1),
+    ],
+    ids=["500", "drop", "drop in the stream", "hang", "hang in the stream"],
+)
+async def test_what_may_have_cost_something_is_presumed_at_its_estimate(house: World, broken: Fault) -> None:
+    house.provider.desk.add_fault(broken)
+    task = await house.run(house.agent("a", "word " * 50))
+    second = house.provider.served()[1]
+    assert task["status"] == "completed"
+    estimate = int(await house.pool.fetchval("select tokens from calls"))
+    assert await attempts(house) == [("presumed", estimate), ("reported", second.charged_tokens)]
+    assert task["agents"]["a"]["usage"]["unsplit"] == estimate
+    await house.audited()
+
+
+async def test_a_refused_connection_costs_nothing(idle: World) -> None:
+    idle.given = idle.with_settings(max_attempts=2)
+    async with idle.worker():
+        task = await idle.run(idle.agent("a", api_base=f"http://127.0.0.1:{free_port()}/v1"))
+    assert (task["status"], task["agents"]["a"]["reason"]) == ("failed", "unreachable")
+    assert await attempts(idle) == [("reported", 0)] * 2
+    await idle.audited()
+
+
+async def test_a_provider_that_never_answers_fails_the_agent_after_the_last_attempt(idle: World) -> None:
+    idle.given = idle.with_settings(max_attempts=3)
+    idle.provider.desk.add_fault(fault(FaultKind.RATE_LIMITED, times=None, retry_after_ms=10))
+    async with idle.worker():
+        task = await idle.run(idle.agent("a"))
+    assert (task["status"], task["agents"]["a"]["reason"]) == ("failed", "rate_limited")
+    assert await attempts(idle) == [("reported", 0)] * 3
+    await idle.audited()
+
+
+async def test_a_client_error_is_not_tried_again(house: World) -> None:
+    task = await house.run(house.agent("a", api_base=f"{house.provider.address}/nowhere"))
+    assert (task["status"], task["agents"]["a"]["reason"]) == ("failed", "model_not_found")
+    assert await attempts(house) == [("reported", 0)]
+    await house.audited()
+
+
+async def test_usage_that_the_provider_does_not_report_is_estimated_and_marked(house: World) -> None:
+    house.provider.desk.add_rule(Rule(report_usage=False))
+    task = await house.run(house.agent("a", "Five words are said here."))
+    usage, [served] = task["agents"]["a"]["usage"], house.provider.served()
+    assert usage["estimated"]
+    assert served.end is not None
+    assert (usage["input"], usage["output"]) == (served.arrival.prompt_tokens, served.end.produced_tokens)
+
+
+async def test_usage_above_the_hold_is_charged_in_full_as_overrun(house: World) -> None:
+    house.provider.desk.add_rule(Rule(usage=Usage(prompt_tokens=5_000, completion_tokens=5_000)))
+    task = await house.run(house.agent("a"))
+    assert await house.spent(f"task:{task['task_id']}") == 10_000
+    assert task["agents"]["a"]["overrun"] > 9_000
+    await house.audited()
+
+
+async def test_a_top_up_that_does_not_fit_gives_the_hold_back_and_the_gate_decides_anew(house: World) -> None:
+    house.provider.desk.add_fault(fault(FaultKind.SERVER_ERROR))
+    task = await house.run(house.agent("a"), budget={"task": {"limit_tokens": 150, "mode": "hard"}})
+    assert (task["status"], task["agents"]["a"]["reason"]) == ("refused", "limit")
+    assert len(house.provider.served()) == 1
+    await house.audited()
+
+
+async def test_a_hold_that_expired_before_the_call_is_admitted_anew(idle: World) -> None:
+    await idle.budget("session:slow", limit_tokens=10, backpressure=[["1.00", 500]])
+    async with idle.worker():
+        task_id = await idle.submit(idle.agent("a"), session_id="slow")
+        expire = "select ledger_expire('0', 10, clock_timestamp() + interval '1 hour')"
+        assert await eventually(lambda: idle.pool.fetchval(expire))
+        task = await idle.end(task_id)
+    assert task["status"] == "completed"
+    assert await idle.pool.fetchval("select count(*) from holds where state = 'expired'") == 1
+    assert len(idle.provider.served()) == 1
+    await idle.audited()
+
+
+async def test_a_call_longer_than_its_lease_keeps_its_hold(idle: World) -> None:
+    short = replace(idle.given.ledger_settings, lease_s=2, grace_s=0)
+    idle.given = replace(
+        idle.with_settings(lease_ms=2_000), ledger_settings=short, provider=ModelProvider({}, Timeouts(silence_s=20))
+    )
+    idle.provider.desk.add_fault(fault(FaultKind.SLOW, delay_ms=5_000))
+    async with idle.worker():
+        task_id = await idle.submit(idle.agent("a"))
+        while (await idle.tasks.get(TENANT, task_id))["ended_at"] is None:
+            await idle.ledger.sweep()
+            await asyncio.sleep(0.1)
+    assert await idle.pool.fetchval("select state from holds") == "settled"
+    assert len(idle.provider.served()) == 1
+
+
+async def test_a_reply_whose_acknowledgement_was_lost_is_neither_asked_for_nor_charged_twice(idle: World) -> None:
+    [real] = [one for one in all_activities(idle.given) if named(one) == ActivityName.CALL_MODEL]
+
+    @activity.defn(name=ActivityName.CALL_MODEL)
+    async def loses_its_first_answer(request: CallInput) -> CallResult:
+        result: CallResult = await real(request)
+        if activity.info().attempt == 1:
+            raise ConnectionError
+        return result
+
+    async with idle.worker(loses_its_first_answer):
+        task = await idle.run(idle.agent("a", calls("nothing"), "Done."))
+    served = idle.provider.served()
+    assert (len(served), task["agents"]["a"]["turns"]) == (2, 2)
+    assert await idle.spent(f"task:{task['task_id']}") == charged_tokens(served)
+    await idle.audited()
+
+
+def seconds_between(one: Served, other: Served) -> float:
+    began, again = (datetime.fromisoformat(each.arrived_at) for each in (one, other))
+    return (again - began).total_seconds()

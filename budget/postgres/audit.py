@@ -14,8 +14,9 @@ _CHECKS: Mapping[str, str] = {
     "chain": "an entry does not follow from the one before it",
     "overspend": "more was admitted than fitted",
     "paths": "a hold touched some scopes of its path and not others",
+    "charges": "what a hold moved on a scope is not what it holds and was charged",
     "holds": "a hold did not end exactly once, or its charges are not those of its attempts",
-    "grants": "a grant and its entries do not agree",
+    "grants": "a grant, its entries and the approval behind it do not agree",
 }
 
 

@@ -1,5 +1,5 @@
 -- name: balances
--- Every balance beside what its entries and the rows behind them say. $1: true to return only what differs.
+-- Every balance beside what its entries and the rows behind them say.
 with summed as (
     select scope_id, window_start, count(*) as entries, max(seq) as seq,
            sum(d_spent_tokens) as spent_tokens, sum(d_held_tokens) as held_tokens, sum(d_granted_tokens) as granted_tokens, sum(d_overrun_tokens) as overrun_tokens,
@@ -65,6 +65,23 @@ select h.hold_id, e.kind, e.attempt from holds h join entries e on e.hold_id = h
 group by h.hold_id, e.kind, e.attempt, e.at, e.d_spent_tokens, e.d_held_tokens, e.d_overrun_tokens, e.d_spent_nano, e.d_held_nano, e.d_overrun_nano, h.scope_ids
 having count(*) % cardinality(h.scope_ids) <> 0 or count(distinct e.scope_id) <> cardinality(h.scope_ids);
 
+-- name: charges
+-- What a hold moved on each scope adds up to what it holds and was charged, and nothing moved for a hold that is not there.
+with moved as (
+    select hold_id, scope_id, window_start, sum(d_held_tokens) as tokens, sum(d_held_nano) as nano,
+           sum(d_spent_tokens) as charged_tokens, sum(d_spent_nano) as charged_nano, sum(d_overrun_tokens) as overrun_tokens, sum(d_overrun_nano) as overrun_nano
+    from entries where hold_id is not null group by 1, 2, 3
+), told as (
+    select h.hold_id, u.scope_id, u.window_start, h.tokens, h.nano, h.charged_tokens, h.charged_nano, a.overrun_tokens, a.overrun_nano
+    from holds h cross join lateral unnest(h.scope_ids, h.window_starts) u (scope_id, window_start)
+    cross join lateral (select coalesce(sum(x.overrun_tokens), 0) as overrun_tokens, coalesce(sum(x.overrun_nano), 0) as overrun_nano
+                        from attempts x where x.hold_id = h.hold_id) a
+)
+select hold_id, scope_id, m.tokens as moved_held, t.tokens as held, m.charged_tokens as moved_spent, t.charged_tokens as charged
+from moved m full join told t using (hold_id, scope_id, window_start)
+where (m.tokens, m.nano, m.charged_tokens, m.charged_nano, m.overrun_tokens, m.overrun_nano)
+      is distinct from (t.tokens::numeric, t.nano::numeric, t.charged_tokens::numeric, t.charged_nano::numeric, t.overrun_tokens, t.overrun_nano);
+
 -- name: holds
 -- Every hold ends exactly once, and its charges are those of its attempts.
 select h.hold_id, h.state, c.tokens as attempts_tokens, h.charged_tokens
@@ -83,11 +100,15 @@ where c.tokens <> h.charged_tokens or c.nano <> h.charged_nano or c.started <> h
    or (h.state in ('settled', 'released', 'expired')) <> (h.ended_at is not null);
 
 -- name: grants
--- Every approved request has exactly one grant per approving decision that granted, and no grant lacks its entry.
-select g.grant_id from grants g
+-- Every grant has the entries of its beginning and end, and an approved request gave what its grants add up to.
+select 'grant ' || g.grant_id as found from grants g
 left join lateral (select count(*) filter (where e.kind = 'grant') as made, count(*) filter (where e.kind = 'grant_ended') as ended
                    from entries e where e.scope_id = g.scope_id and e.ref = g.grant_id::text and e.kind in ('grant', 'grant_ended')) n on true
-where n.made <> 1 or n.ended <> case when g.ended_at is null then 0 else 1 end;
+where n.made <> 1 or n.ended <> case when g.ended_at is null then 0 else 1 end
+union all
+select 'approval ' || a.approval_id from approvals a
+left join lateral (select coalesce(sum(g.tokens), 0) as tokens, coalesce(sum(g.nano), 0) as nano from grants g where g.approval_id = a.approval_id) g on true
+where a.granted_tokens <> g.tokens or a.granted_nano <> g.nano;
 
 -- name: counts
 select (select count(*) from scopes) as scopes, (select count(*) from balances) as balances, (select count(*) from holds) as holds,

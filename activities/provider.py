@@ -179,11 +179,15 @@ def _retry_after_ms(error: BaseException) -> int | None:
     return None
 
 
+_TALKATIVE = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "openai", "httpx", "httpcore")
+"""Their debug lines repeat the request."""
+
+
 @cache
 def _litellm() -> Any:
     """LiteLLM without network look-ups, telemetry, callbacks or logs."""
     os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
-    for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
+    for name in _TALKATIVE:
         getLogger(name).setLevel(CRITICAL + 1)
     litellm: Any = import_module("litellm")
     litellm.disable_hf_tokenizer_download = True

@@ -1,0 +1,100 @@
+"""What a turn leaves in Temporal: few events, constant bytes, and no word of anything that was said."""
+
+import logging
+from typing import Any
+
+import pytest
+from temporalio import activity
+from temporalio.api.enums.v1 import EventType
+from temporalio.client import WorkflowHistory
+
+from activities.tools import Tools
+from compose.provider import Fault, FaultKind
+from tests.support.world import World, calls
+from workflows.contract import Message, ToolCall, ToolResult
+
+CANARY = "canary-7d20c9"
+
+
+async def history(world: World, task_id: str, agent_id: str = "") -> WorkflowHistory:
+    return await world.workflow(task_id, agent_id).fetch_history()
+
+
+async def histories(world: World, task: dict[str, Any]) -> bytes:
+    """Every byte that Temporal keeps of a task and its agents."""
+    found = [await history(world, task["task_id"])]
+    for agent_id, agent in task["agents"].items():
+        if agent["status"] != "skipped":
+            found.append(await history(world, task["task_id"], agent_id))
+    return b"".join(event.SerializeToString() for one in found for event in one.events)
+
+
+async def test_a_plain_turn_takes_at_most_eight_events(house: World) -> None:
+    one = await house.run(house.agent("a", "Done."))
+    events = (await history(house, one["task_id"], "a")).events
+    kinds = [EventType.Name(event.event_type).removeprefix("EVENT_TYPE_") for event in events]
+    # Start and end of the workflow, with the activity that closes the agent, stand around the turn.
+    begins, ends = kinds.index("MARKER_RECORDED"), kinds.index("ACTIVITY_TASK_COMPLETED")
+    turn = kinds[begins - 1 : ends + 1]
+    assert turn == [
+        "WORKFLOW_TASK_COMPLETED",
+        "MARKER_RECORDED",
+        "ACTIVITY_TASK_SCHEDULED",
+        "ACTIVITY_TASK_STARTED",
+        "ACTIVITY_TASK_COMPLETED",
+    ]
+    assert len(turn) + len(["WORKFLOW_TASK_SCHEDULED", "WORKFLOW_TASK_STARTED"]) <= 8
+
+
+async def test_many_turns_take_what_one_turn_takes_each(idle: World) -> None:
+    @activity.defn(name="quick")
+    async def quick(call: ToolCall) -> ToolResult:
+        return await Tools(idle.pool).store_result(call, "ok")
+
+    declared = [{"name": "quick", "description": "", "parameters": {}}]
+    sizes = []
+    async with idle.worker(quick):
+        for turns in (1, 6):
+            agent = idle.agent("a", *(calls("quick") for _ in range(turns)), "Done.", tools=declared)
+            task = await idle.run(agent)
+            sizes.append(len((await history(idle, task["task_id"], "a")).events))
+    # Six more events are the tool's.
+    assert (sizes[1] - sizes[0]) / 5 <= 8 + 6
+
+
+async def test_a_message_of_a_megabyte_adds_no_byte(house: World) -> None:
+    sizes = []
+    for text in ("x", "word " * 200_000):
+        task = await house.run(house.agent("a", model="openai/gpt-4.1"), input=text)
+        assert task["status"] == "completed"
+        sizes.append(len(await histories(house, task)))
+    # Numbers are written in decimal, so larger counts take some digits more.
+    assert sizes[1] - sizes[0] < 200
+
+
+async def test_no_word_of_a_task_stands_in_a_history_or_a_log(idle: World, caplog: pytest.LogCaptureFixture) -> None:
+    @activity.defn(name="leaky")
+    async def leaky(call: ToolCall) -> ToolResult:
+        _, arguments = await Tools(idle.pool).load_arguments(call)
+        if arguments["fail"]:
+            raise RuntimeError(f"{CANARY} cannot be found, nor {arguments}")
+        return await Tools(idle.pool).store_result(call, CANARY)
+
+    caplog.set_level(logging.DEBUG)
+    idle.provider.desk.add_fault(Fault(kind=FaultKind.SERVER_ERROR))
+    declared = [{"name": "leaky", "description": CANARY, "parameters": {"title": CANARY}}]
+    works, fails = calls("leaky", fail=False, about=CANARY), calls("leaky", fail=True, about=CANARY)
+    agents = (
+        idle.agent("a", works, fails, calls(CANARY), CANARY, instructions=CANARY, tools=declared),
+        idle.agent("b", CANARY, instructions=CANARY, depends_on=["a"]),
+        idle.agent("c", CANARY, api_base=f"{idle.provider.address}/nowhere"),
+        idle.agent("d", CANARY, budget={"limit_tokens": 10, "mode": "hard"}),
+    )
+    more = {"input": CANARY, "context": {"documents": [{"kind": "note", "text": CANARY}]}}
+    async with idle.worker(leaky):
+        task = await idle.run(*agents, **more)
+        await idle.workflow(task["task_id"]).query(Message.STATUS)
+    assert [agent["status"] for agent in task["agents"].values()] == ["completed", "completed", "failed", "refused"]
+    assert CANARY.encode() not in await histories(idle, task)
+    logged = "\n".join([caplog.text, *(str(record.__dict__) for record in caplog.records if record.name != "asyncio")])
+    assert CANARY not in logged

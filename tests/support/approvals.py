@@ -1,5 +1,6 @@
 """A desk where asks of one short session meet the people who decide about them."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -73,6 +74,14 @@ class Desk:
         assert answer.decision.decisive.scope == SESSION
         return await self.request(key, tokens, task, submitter)
 
+    async def ask_elsewhere(self, scope: str, **patch: Any) -> Ticket:
+        """Is 4 tokens short in another session, whose limit is 1."""
+        short = Scope.parse(scope)
+        limited = PolicyPatch.parse({"limit_tokens": 1, "mode": "approval"} | patch)
+        await self.policies.set(TENANT, short, limited, by="test")
+        await self.ledger.hold(TENANT, HoldRequest(scope, Path((short,)), Amount(5)))
+        return await self.approvals.request(TENANT, key=scope, scope=short, path=Path((short,)), ask=Amount(5))
+
     async def decide(
         self,
         ticket: Ticket,
@@ -98,6 +107,12 @@ class Desk:
             "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
         )
         return count
+
+    async def until_waiting(self, count: int) -> None:
+        """Returns once this many connections wait for others."""
+        async with asyncio.timeout(30):
+            while await self.waiting_for_locks() < count:
+                await asyncio.sleep(0.01)
 
     async def wakeups(self) -> list[tuple[str, str]]:
         """Workflows that are told, with the state that they are told."""

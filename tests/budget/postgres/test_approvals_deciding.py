@@ -10,11 +10,9 @@ from budget.approvals import Actor, ApprovalState, Choice, Decided, Identity, Ti
 from budget.decisions import Amount, Verdict
 from budget.errors import DecisionConflict, DecisionRefused, NotFound
 from budget.holds import HoldRequest
-from budget.policies import PolicyPatch
 from budget.postgres.approvals import Approvals
 from budget.postgres.connection import Pool
 from budget.postgres.settings import LedgerSettings
-from budget.scopes import Path, Scope
 from tests.support.approvals import ALICE, BOB, NOW, SESSION, TENANT, Desk, open_desk, path
 
 
@@ -109,17 +107,19 @@ async def test_a_decision_id_stands_for_one_decision(desk: Desk) -> None:
 
 
 async def test_a_decision_id_stands_for_one_request_even_if_two_are_decided_at_once(desk: Desk) -> None:
-    tickets = [await desk.ask("k1", 500)]
-    for n in (2, 3):
-        scope = Scope.parse(f"session:s{n}")
-        await desk.policies.set(TENANT, scope, PolicyPatch.parse({"limit_tokens": 1, "mode": "approval"}), by="test")
-        own = Path((scope,))
-        await desk.ledger.hold(TENANT, HoldRequest(f"k{n}", own, Amount(5)))
-        tickets.append(await desk.approvals.request(TENANT, key=f"k{n}", scope=scope, path=own, ask=Amount(5)))
-    answers = await asyncio.gather(*(desk.decide(ticket, "same") for ticket in tickets), return_exceptions=True)
-    # Their locks differ, so only the unique decision id keeps two of the three from granting.
-    assert len(await desk.grants()) == 1
-    assert sorted(type(answer).__name__ for answer in answers) == ["Decided", "DecisionConflict", "DecisionConflict"]
+    here, there = await desk.ask("k1", 500), await desk.ask_elsewhere("session:s2")
+    async with desk.pool.acquire() as other, other.transaction():
+        # The first decision has to wait in the middle of its work, for the balance, until the second has come.
+        await other.execute("select 1 from balances for update")
+        first = asyncio.create_task(desk.decide(here, "same"))
+        await desk.until_waiting(1)
+        second = asyncio.create_task(desk.decide(there, "same"))
+        await desk.until_waiting(2)
+    assert await first == Decided(ApprovalState.APPROVED, 0)
+    # Their locks differ and neither sees the other: only the unique decision id keeps the second from granting.
+    with pytest.raises(DecisionConflict):
+        await second
+    assert await desk.grants() == [(400, 0)]
 
 
 async def test_two_people_are_needed_above_the_amount_and_each_is_recorded(desk: Desk) -> None:

@@ -10,7 +10,7 @@ from budget.approvals import FITS, ApprovalState, Choice, Identity
 from budget.decisions import Amount
 from budget.errors import DecisionRefused
 from budget.postgres.connection import Pool
-from tests.support.approvals import NOW, TENANT, Desk, open_desk
+from tests.support.approvals import NOW, SESSION, TENANT, Desk, open_desk
 
 
 @pytest.fixture
@@ -57,6 +57,25 @@ async def test_many_sweepers_at_once_end_a_request_once(desk: Desk) -> None:
     assert done == 3
     assert sum(await asyncio.gather(*sweepers)) == 1
     assert await desk.grants() == [(400, 0)]
+
+
+async def test_a_sweeper_looks_again_once_it_has_the_lock(desk: Desk) -> None:
+    await desk.policy(approval={"on_expiry": "grant"})
+    older = await desk.ask_elsewhere("session:s2", approval={"on_expiry": "grant"})
+    desk.at(NOW + timedelta(minutes=1))
+    await desk.ask("k1", 500)
+    desk.at(NOW + timedelta(hours=1))
+    async with desk.pool.acquire() as other, other.transaction():
+        # The sweeper has seen that both are due, and waits at the newer one until the older one is decided.
+        await other.execute(
+            "select 1 from balances b join scopes s using (scope_id) where s.id = $1 for update of b", SESSION.id
+        )
+        sweeper = asyncio.create_task(desk.approvals.expire_due())
+        await desk.until_waiting(1)
+        await desk.decide(older)
+    # Without the second look it would grant the older one once more.
+    assert await sweeper == 1
+    assert await desk.grants() == [(4, 0), (400, 0)]
 
 
 async def test_a_decision_and_the_deadline_at_once_leave_one_of_the_two(desk: Desk) -> None:

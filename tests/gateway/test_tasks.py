@@ -115,6 +115,17 @@ async def test_a_task_is_paused_resumed_and_cancelled_by_its_workflow(
     ]
 
 
+async def test_steering_a_task_that_is_about_to_start_waits_for_it(
+    gateway: RunningGateway, agent: httpx.AsyncClient, task_file: dict[str, Any], temporal_client: Client
+) -> None:
+    body = "begin new.next_at := new.next_at + interval '1 second'; return new; end"
+    await gateway.pool.execute(f"create function later() returns trigger language plpgsql as $${body}$$")
+    await gateway.pool.execute("create trigger late before insert on outbox for each row execute function later()")
+    await agent.post("/v1/tasks", json=task_file)
+    assert (await agent.post(f"/v1/tasks/{task_file['task_id']}/pause")).status_code == 202
+    assert await history(temporal_client, task_file["task_id"]) == [("EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED", "pause")]
+
+
 async def test_a_task_that_has_ended_is_not_steered_but_cancelling_may_be_repeated(
     gateway: RunningGateway, agent: httpx.AsyncClient, task_file: dict[str, Any], temporal_client: Client
 ) -> None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from temporalio import workflow
-from temporalio.exceptions import ActivityError, RetryState
+from temporalio.exceptions import ActivityError, FailureError, RetryState
 from temporalio.workflow import ActivityConfig
 
 from budget.decisions import Verdict
@@ -128,7 +128,7 @@ class Turn:
         )
         try:
             return await noticing(admitting)
-        except ActivityError:
+        except FailureError:  # of a local activity it comes as it is, not as an ActivityError
             return None
 
     async def _compress(self, thread: str) -> None:

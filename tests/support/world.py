@@ -56,7 +56,12 @@ class World:
     @property
     def tasks(self) -> Tasks:
         """The task store."""
-        return Tasks(self.pool, self.policies, Conversations(self.pool))
+        return Tasks(self.pool, self.policies, self.conversations)
+
+    @property
+    def conversations(self) -> Conversations:
+        """Messages of sessions and agents."""
+        return Conversations(self.pool)
 
     @property
     def policies(self) -> Policies:
@@ -146,7 +151,7 @@ async def world(dsn: str, client: Client, task_queue: str) -> AsyncIterator[Worl
     async with (
         await create_pool(dsn) as pool,
         await create_pool(dsn, size=4, lock_timeout_ms=LOCK_TIMEOUT_MS) as quick_pool,
-        serve_provider() as provider,
+        serve_provider(keep_text=True) as provider,
     ):
         dispatcher = Dispatcher(Outbox(pool), client, task_queue)
         model_provider = ModelProvider({}, Timeouts(silence_s=2))

@@ -1,5 +1,7 @@
 """Budgets of a running task: refused, warned, slowed down, made to wait, cut down to what fits."""
 
+import asyncio
+
 from budget.decisions import Amount
 from budget.holds import HoldRequest
 from budget.scopes import Path
@@ -88,3 +90,15 @@ async def test_a_sub_agent_draws_on_what_is_left_of_its_parent(house: World) -> 
     )
     assert task["agents"]["child"]["status"] == "refused"
     assert task["agents"]["child"]["scope"] == f"agent:{task['task_id']}/parent"
+
+
+async def test_a_gate_that_is_locked_for_long_is_waited_for_outside_the_workflow_task(house: World) -> None:
+    await house.run(house.agent("a"), session_id="busy")
+    async with house.pool.acquire() as other, other.transaction():
+        await other.execute("select 1 from balances for update")
+        task_id = await house.submit(house.agent("a"), session_id="busy")
+        await house.until(task_id, lambda task: task["agents"]["a"]["status"] == "waiting")
+        await asyncio.sleep(1)
+        assert len(house.provider.served()) == 1
+    assert (await house.end(task_id))["status"] == "completed"
+    await house.audited()

@@ -1,0 +1,76 @@
+"""What models get to see: the session, the replies of others, and summaries in the place of old messages."""
+
+import json
+
+from context.messages import Message
+from tests.support.world import TENANT, World
+
+
+def prompts(world: World) -> list[list[dict[str, str]]]:
+    """The messages that the provider was sent, request by request."""
+    return [json.loads(one.arrival.text or "")["messages"] for one in world.provider.served()]
+
+
+async def talk(world: World, session_id: str, messages: int) -> None:
+    """A long conversation in a session."""
+    said = [Message(("user", "assistant")[n % 2], f"Sentence {n} tells about topic {n}. " * 8) for n in range(messages)]
+    await world.conversations.append(TENANT, session_id, said, origin="talk")
+
+
+async def test_an_agent_sees_the_replies_of_those_it_depends_on_and_the_input(house: World) -> None:
+    await house.run(
+        house.agent("one", "First view."),
+        house.agent("two", "Second view."),
+        house.agent("judge", depends_on=["one", "two"], instructions="Judge."),
+        input="Which is right?",
+    )
+    judge = prompts(house)[-1]
+    assert [(message["role"], message.get("name"), message["content"]) for message in judge] == [
+        ("system", None, "Judge."),
+        ("user", "one", "First view."),
+        ("user", "two", "Second view."),
+        ("user", None, "Which is right?"),
+    ]
+
+
+async def test_the_next_task_of_a_session_sees_the_input_and_the_last_replies_of_the_one_before(house: World) -> None:
+    await house.run(
+        house.agent("draft", "Draft."), house.agent("final", "Final.", depends_on=["draft"]), session_id="s"
+    )
+    await house.run(house.agent("next"), session_id="s", input="And now?")
+    assert [message["content"] for message in prompts(house)[-1][1:]] == ["Say something.", "Final.", "And now?"]
+
+
+async def test_documents_of_the_task_stand_in_the_instructions(house: World) -> None:
+    await house.run(house.agent("a"), context={"documents": [{"kind": "note", "text": "Water is wet."}]})
+    assert "Water is wet." in prompts(house)[0][0]["content"]
+
+
+async def test_a_long_session_is_compressed_before_the_call_and_once_a_turn(house: World) -> None:
+    await talk(house, "long", 60)
+    options = {"history_window_size": 10, "primers_count": 2, "recents_count": 4}
+    task = await house.run(house.agent("a"), session_id="long", context=options)
+    assert task["status"] == "completed"
+    [summary] = await house.pool.fetch("select first_seq, last_seq from summaries")
+    header = f"Summary of messages {summary['first_seq']} to {summary['last_seq']}"
+    [prompt] = prompts(house)
+    assert [message["role"] for message in prompt if header in message["content"]] == ["system"]
+    assert len(prompt) < 15
+    await house.audited()
+
+
+async def test_the_summary_serves_the_next_task_too(house: World) -> None:
+    await talk(house, "long", 60)
+    options = {"history_window_size": 10, "primers_count": 2, "recents_count": 4}
+    for _ in range(2):
+        await house.run(house.agent("a"), session_id="long", context=options)
+    assert await house.pool.fetchval("select count(*) from summaries") == 1
+    assert any("Summary of messages" in message["content"] for message in prompts(house)[1])
+
+
+async def test_what_cannot_fit_the_model_fails_the_agent_without_a_call(idle: World) -> None:
+    async with idle.worker():
+        task = await idle.run(idle.agent("a"), input="word " * 100_000)
+    assert (task["status"], task["agents"]["a"]["reason"]) == ("failed", "WindowTooSmall")
+    assert idle.provider.served() == ()
+    await idle.audited()

@@ -87,14 +87,17 @@ async def test_the_same_decision_twenty_times_at_once_grants_once(desk: Desk) ->
 
 async def test_of_many_people_who_decide_at_once_one_does(desk: Desk) -> None:
     ticket = await desk.ask("k1", 500)
-    people = [Actor(f"person-{n}", ("approver",)) for n in range(10)]
-    answers = await asyncio.gather(
-        *(desk.decide(ticket, f"d{n}", actor=person) for n, person in enumerate(people)), return_exceptions=True
-    )
-    # Without the lock each would see a pending request and grant.
+    people = [Actor(f"person-{n}", ("approver",)) for n in range(5)]
+    async with desk.pool.acquire() as other, other.transaction():
+        # The first has to wait in the middle of his work, for the balance, until all have come.
+        await other.execute("select 1 from balances for update")
+        deciding = [asyncio.create_task(desk.decide(ticket, person.name, actor=person)) for person in people]
+        await desk.until_waiting(len(people))
+    answers = await asyncio.gather(*deciding, return_exceptions=True)
+    # Without the lock on the scope each would see a pending request, and grant.
     assert await desk.grants() == [(400, 0)]
     refused = [answer for answer in answers if isinstance(answer, DecisionRefused)]
-    assert [refusal.reason for refusal in refused] == ["closed"] * 9
+    assert [refusal.reason for refusal in refused] == ["closed"] * 4
 
 
 async def test_a_decision_id_stands_for_one_decision(desk: Desk) -> None:

@@ -22,7 +22,7 @@ async def serve(app: ASGIApp, host: str, port: int, stop: asyncio.Event, ready: 
         StackError: the port is taken.
     """
     server = _Server(uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=GRACE_S))
-    with _listen(host, port) as listener:
+    with listen(host, port) as listener:
         serving = asyncio.create_task(server.serve(sockets=[listener]))
         stopping = asyncio.create_task(stop.wait())
         starting = asyncio.create_task(server.listening.wait())
@@ -53,7 +53,8 @@ class _Server(uvicorn.Server):
         self.listening.set()
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that takes connections, without delay; raises `StackError` if it cannot be had."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listener = socket.create_server((host, port), family=family, backlog=BACKLOG)

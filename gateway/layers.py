@@ -1,5 +1,6 @@
 """What every request passes before it reaches its endpoint, outermost first: `Boundary`, `Authentication`, `Intake`."""
 
+import logging
 from time import perf_counter
 
 import structlog
@@ -51,7 +52,7 @@ class Boundary:
             route = getattr(scope.get("route"), "path", "none")
             self._metrics.answered(scope["method"], route, status)
             ms = round((perf_counter() - began) * 1_000)
-            _log.info("request", method=scope["method"], route=route, status=status, ms=ms)
+            _log.log(_level(status), "request", method=scope["method"], route=route, status=status, ms=ms)
 
 
 class Authentication:
@@ -111,6 +112,11 @@ async def _read(receive: Receive) -> bytes:
             raise BodyRefused(f"the body is larger than {MAX_BODY} bytes: send less", status=413)
         more = message.get("more_body", False)
     return b"".join(chunks)
+
+
+def _level(status: int) -> int:
+    """A good answer is worth a line only to somebody who looks for it."""
+    return logging.WARNING if status >= 500 else logging.INFO if status >= 400 else logging.DEBUG
 
 
 def _origin(error: BaseException) -> str:

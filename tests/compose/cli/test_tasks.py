@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.purser import Purser, _command
+from tests.support.purser import Purser, command
 
 pytestmark = pytest.mark.stack
 
@@ -22,7 +22,7 @@ SHORT = {"agent": {"limit_tokens": 50, "mode": "approval"}}
 def running(purser: Purser, file: Path) -> Iterator[subprocess.Popen[str]]:
     """`purser run` in the background."""
     process = subprocess.Popen(
-        [*_command(), "run", str(file), "--json"],
+        [*command(), "run", str(file), "--json"],
         env=purser.env,
         cwd=purser.home,
         stdout=subprocess.PIPE,

@@ -1,0 +1,47 @@
+"""Serving an application until told to stop."""
+
+import asyncio
+import socket
+
+import httpx
+import pytest
+from starlette.types import Receive, Scope, Send
+
+from compose.errors import StackError
+from compose.serving import listen, serve
+from compose.stack.ports import LOOPBACK, free_port
+
+
+async def slow(scope: Scope, receive: Receive, send: Send) -> None:
+    assert scope["type"] == "http"
+    await asyncio.sleep(0.3)
+    await send({"type": "http.response.start", "status": 204, "headers": []})
+    await send({"type": "http.response.body"})
+
+
+async def test_a_request_under_way_is_finished_after_stop() -> None:
+    port, stop, ready = free_port(), asyncio.Event(), asyncio.Event()
+    serving = asyncio.create_task(serve(slow, LOOPBACK, port, stop, ready.set))
+    await ready.wait()
+    async with httpx.AsyncClient() as client:
+        request = asyncio.create_task(client.get(f"http://{LOOPBACK}:{port}/"))
+        await asyncio.sleep(0.1)
+        stop.set()
+        assert (await request).status_code == 204
+    await serving
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection((LOOPBACK, port))
+
+
+async def test_a_taken_port_is_an_error_that_names_the_settings() -> None:
+    with socket.create_server((LOOPBACK, 0)) as taken, pytest.raises(StackError) as caught:
+        await serve(slow, LOOPBACK, taken.getsockname()[1], asyncio.Event(), lambda: None)
+    assert "PURSER_GATEWAY_PORT" in caught.value.remedy
+
+
+def test_answers_leave_at_once_on_connections_of_both_families() -> None:
+    for host in ("127.0.0.1", "::1"):
+        with listen(host, 0) as listener, socket.create_connection(listener.getsockname()[:2]):
+            accepted, _ = listener.accept()
+            with accepted:
+                assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)

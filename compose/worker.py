@@ -70,18 +70,22 @@ async def run_worker(settings: Settings, stop: asyncio.Event, ready: Callable[[]
 
 def make_worker(client: Client, task_queue: str, activities: Sequence[Activity], grace: timedelta = GRACE) -> Worker:
     """A worker of all workflows and these activities."""
-    restrictions = SandboxRestrictions.default.with_passthrough_modules("budget", "workflows")
     return Worker(
         client,
         task_queue=task_queue,
         workflows=[AgentTask, AgentRun],
         activities=activities,
         interceptors=[SafeErrors()],
-        # Rules and wire types are pure, so one copy serves all workflows.
-        workflow_runner=SandboxedWorkflowRunner(restrictions=restrictions),
+        workflow_runner=sandbox(),
         graceful_shutdown_timeout=grace,
         max_heartbeat_throttle_interval=BEAT,
     )
+
+
+def sandbox() -> SandboxedWorkflowRunner:
+    """Runs workflow code. Rules and wire types are pure, so one copy of them serves all workflows."""
+    restrictions = SandboxRestrictions.default.with_passthrough_modules("budget", "workflows")
+    return SandboxedWorkflowRunner(restrictions=restrictions)
 
 
 def dependencies(settings: Settings, pool: Pool, quick_pool: Pool, poke: Callable[[], None]) -> Dependencies:

@@ -1,0 +1,46 @@
+"""Saved histories of every workflow replay: a change of the code does not break tasks that are under way."""
+
+from pathlib import Path
+
+import pytest
+from temporalio.client import WorkflowHistory
+from temporalio.worker import Replayer
+from temporalio.workflow import NondeterminismError
+
+from compose.worker import sandbox
+from tests.support.record_histories import HISTORIES, STORIES
+from workflows.agent_run import AgentRun
+from workflows.agent_task import AgentTask
+from workflows.turn import Turn
+
+SAVED = sorted(HISTORIES.glob("*.json"))
+
+
+@pytest.mark.parametrize("saved", SAVED, ids=lambda path: path.stem)
+async def test_a_saved_history_replays(saved: Path) -> None:
+    replayer = Replayer(workflows=[AgentTask, AgentRun], workflow_runner=sandbox())
+    await replayer.replay_workflow(WorkflowHistory.from_json(saved.stem, saved.read_text()))
+
+
+def test_every_story_is_saved_for_its_task_and_its_agent() -> None:
+    expected = {f"{name}.{kind}" for name in STORIES for kind in ("task", "agent-a")}
+    assert expected <= {path.stem for path in SAVED}
+
+
+def test_saved_histories_name_no_place_of_the_machine_that_recorded_them() -> None:
+    for saved in SAVED:
+        text = saved.read_text()
+        assert "site-packages" not in text
+        assert "/home/" not in text
+        assert "stackTrace" not in text
+
+
+async def test_a_story_that_is_told_differently_does_not_replay(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def at_once(turn: Turn, delay_ms: int) -> None:
+        """A turn that no longer sleeps."""
+
+    monkeypatch.setattr(Turn, "_slowed_down", at_once)
+    saved = HISTORIES / "delay_and_provider_failure.agent-a.json"
+    replayer = Replayer(workflows=[AgentRun], workflow_runner=sandbox())
+    with pytest.raises(NondeterminismError):
+        await replayer.replay_workflow(WorkflowHistory.from_json(saved.stem, saved.read_text()))

@@ -107,8 +107,8 @@ def test_tasks_are_listed_by_state(purser: Purser, write_task: Write, name: str)
 
 
 def test_an_unknown_id_is_a_problem(purser: Purser) -> None:
-    for command in (["tasks", "show", "?x=1#y"], ["tasks", "cancel", "a/../b"], ["approvals", "deny", "nobody"]):
-        problem = purser.json(*command, code=1)
+    for words in (["tasks", "show", "?x=1#y"], ["tasks", "cancel", "a/../b"], ["approvals", "deny", "nobody"]):
+        problem = purser.json(*words, code=1)
         assert (problem["status"], problem["type"]) == (404, "urn:purser:not-found")
 
 

@@ -7,7 +7,7 @@ server has done it and before the client hears so. Then the connection breaks.
 import asyncio
 import struct
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from enum import Enum
 from urllib.parse import parse_qs, urlsplit
@@ -73,7 +73,7 @@ class _Session:
 
     async def answered(self, kind: bytes) -> None:
         """Looks at a message of the server before it is passed on."""
-        if kind == b"Z" and self._after:
+        if kind == b"Z" and self._after and self._after[0] in self._traps:
             await self._spring(self._after[0])
 
     async def _runs(self, query: str) -> None:
@@ -84,17 +84,22 @@ class _Session:
 
     async def _meets(self, traps: list[Trap]) -> None:
         for trap in traps:
-            if trap.sprung.is_set():
+            if trap not in self._traps:
                 continue
             if trap.when is When.BEFORE:
                 await self._spring(trap)
             self._after.append(trap)
 
     async def _spring(self, trap: Trap) -> None:
-        if not trap.sprung.is_set():
-            trap.sprung.set()
-            await trap.action()
+        self._traps.remove(trap)
+        # The connection may break, and this task with it, by what the action does.
+        await asyncio.shield(asyncio.create_task(_act(trap)))
         raise _Sprung
+
+
+async def _act(trap: Trap) -> None:
+    await trap.action()
+    trap.sprung.set()
 
 
 @asynccontextmanager
@@ -114,8 +119,8 @@ async def postgres_proxy(dsn: str) -> AsyncIterator[Proxy]:
         except (OSError, asyncio.IncompleteReadError, _Sprung):
             pass
         finally:
-            writer.close()
             sessions.discard(task)
+            await _closed(writer)
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
@@ -145,7 +150,13 @@ async def _serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, soc
         for task in done:
             task.result()
     finally:
-        server_writer.close()
+        await _closed(server_writer)
+
+
+async def _closed(writer: asyncio.StreamWriter) -> None:
+    writer.close()
+    with suppress(OSError):
+        await writer.wait_closed()
 
 
 async def _pump(

@@ -40,6 +40,7 @@ class AgentTask:
         self._task = task
         self._graph = Graph(task)
         self._paused = False
+        self._ended: TaskStatus | None = None
 
     @workflow.run
     async def run(self, task: TaskRef) -> TaskOutcome:
@@ -51,6 +52,7 @@ class AgentTask:
             workflow.logger.info("cancelled")
         telling.cancel()
         outcome = self._outcome()
+        self._ended = outcome.status
         await shielded(self._close(outcome))
         if outcome.status is TaskStatus.CANCELLED:
             raise asyncio.CancelledError
@@ -95,13 +97,7 @@ class AgentTask:
     def status(self) -> TaskState:
         """Where the task and its agents stand."""
         agents = tuple(AgentState(agent_id, status) for agent_id, status in self._graph.statuses.items())
-        if self._paused:
-            status = TaskStatus.PAUSED
-        elif AgentStatus.WAITING_APPROVAL in self._graph.statuses.values():
-            status = TaskStatus.WAITING_APPROVAL
-        else:
-            status = TaskStatus.RUNNING
-        return TaskState(self._task.task_id, status, agents)
+        return TaskState(self._task.task_id, self._status(), agents)
 
     @workflow.query(name=Message.APPROVALS)
     def approvals(self) -> tuple[ApprovalTicket, ...]:
@@ -128,6 +124,14 @@ class AgentTask:
         update = StatusUpdate(self._task.tenant, self._task.task_id, status)
         await self._graph.tell(message)
         await perform(ActivityName.RECORD_STATUS, update, type(None), options.RECORD)
+
+    def _status(self) -> TaskStatus:
+        if self._ended is not None:
+            return self._ended
+        if self._paused:
+            return TaskStatus.PAUSED
+        waits = AgentStatus.WAITING_APPROVAL in self._graph.statuses.values()
+        return TaskStatus.WAITING_APPROVAL if waits else TaskStatus.RUNNING
 
     def _outcome(self) -> TaskOutcome:
         agents = self._graph.outcomes

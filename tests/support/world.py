@@ -135,10 +135,10 @@ class World:
         assert await self.open_holds() == 0
 
     @asynccontextmanager
-    async def worker(self, *tools: Activity) -> AsyncIterator[None]:
+    async def worker(self, *tools: Activity, grace: timedelta = timedelta(seconds=5)) -> AsyncIterator[None]:
         """A worker that runs meanwhile, with these activities besides ours, or in the place of one of the same name."""
         activities = {named(one): one for one in (*all_activities(self.given), *tools)}
-        async with make_worker(self.client, self.task_queue, list(activities.values()), timedelta(seconds=5)):
+        async with make_worker(self.client, self.task_queue, list(activities.values()), grace):
             yield
 
 

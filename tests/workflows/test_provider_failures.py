@@ -2,7 +2,7 @@
 
 import asyncio
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -157,6 +157,23 @@ async def test_a_reply_whose_acknowledgement_was_lost_is_neither_asked_for_nor_c
     served = idle.provider.served()
     assert (len(served), task["agents"]["a"]["turns"]) == (2, 2)
     assert await idle.spent(f"task:{task['task_id']}") == charged_tokens(served)
+    await idle.audited()
+
+
+async def test_a_worker_that_stops_during_a_call_leaves_its_hold_to_the_next_one(idle: World) -> None:
+    idle.provider.desk.add_rule(Rule(chunks=5))
+    idle.provider.desk.hold(after_chunks=2)
+    async with idle.worker(grace=timedelta(0)):
+        task_id = await idle.submit(idle.agent("a", "word " * 50))
+        await idle.provider.desk.wait_held()
+    assert await idle.open_holds() == 1
+    async with idle.worker():
+        task = await idle.end(task_id)
+    first, second = idle.provider.served()
+    assert first.end is not None
+    cut_off = first.arrival.prompt_tokens + first.end.produced_tokens
+    assert await attempts(idle) == [("reported", cut_off), ("reported", second.charged_tokens)]
+    assert task["agents"]["a"]["holds"] == 1
     await idle.audited()
 
 

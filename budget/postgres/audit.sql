@@ -70,7 +70,7 @@ having count(*) % cardinality(h.scope_ids) <> 0 or count(distinct e.scope_id) <>
 with moved as (
     select hold_id, scope_id, window_start, sum(d_held_tokens) as tokens, sum(d_held_nano) as nano,
            sum(d_spent_tokens) as charged_tokens, sum(d_spent_nano) as charged_nano, sum(d_overrun_tokens) as overrun_tokens, sum(d_overrun_nano) as overrun_nano
-    from entries where hold_id is not null group by 1, 2, 3
+    from entries where kind not in ('grant', 'grant_ended', 'limit_raised', 'limit_lowered', 'mode_changed') group by 1, 2, 3
 ), told as (
     select h.hold_id, u.scope_id, u.window_start, h.tokens, h.nano, h.charged_tokens, h.charged_nano, a.overrun_tokens, a.overrun_nano
     from holds h cross join lateral unnest(h.scope_ids, h.window_starts) u (scope_id, window_start)

@@ -27,6 +27,7 @@ declare
     f_task text[];
     f_start timestamptz[];
     f_policy jsonb[];
+    v_start timestamptz[];
     v_policy jsonb[];
     v_held bigint[];
     v_plain boolean;
@@ -60,11 +61,13 @@ begin
     )
     select array_agg(m.hold_id order by a.ord) into v_held from unnest(p_keys) with ordinality a (key, ord) join made m on m.key = a.key;
 
-    v_plain := cardinality(v_held) = cardinality(p_keys);
+    v_plain := coalesce(cardinality(v_held), 0) = cardinality(p_keys);
     if v_plain then
         perform ledger_lock(array_agg(d.s), array_agg(d.w), v_now) from (select distinct s, w from unnest(f_scope, f_start) u (s, w)) d;
-        select array_agg(p.policy order by p.ord) into v_policy from ledger_policies_of(f_scope, f_task, p_defaults) p;
-        select f_policy = v_policy and not exists (
+        select array_agg(ledger_window_start(split_part(p.window_of, ' ', 1), split_part(p.window_of, ' ', 2), v_now) order by p.ord),
+               array_agg(p.policy order by p.ord)
+        into v_start, v_policy from ledger_policies_of(f_scope, f_task, p_defaults) p;
+        select f_start = v_start and f_policy = v_policy and not exists (
             select 1
             from unnest(f_scope, f_start, f_policy) f (scope_id, start, policy)
             join balances b on b.scope_id = f.scope_id and b.window_start = f.start

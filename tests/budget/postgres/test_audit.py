@@ -83,6 +83,7 @@ ONE_HOLD = "(select hold_id from holds where key = 'settled')"
             "update attempts a set tokens = a.tokens + case h.key when 'late' then 10 else -10 end"
             " from holds h where h.hold_id = a.hold_id and h.key in ('late', 'settled')",
         ),
+        ("charges", f"update entries set hold_id = null where hold_id = {ONE_HOLD}"),
         ("charges", "update attempts set overrun_tokens = overrun_tokens + 1"),
         ("holds", "update attempts set tokens = tokens + 1"),
         ("holds", "update attempts set state = 'started'"),

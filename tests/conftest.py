@@ -8,6 +8,7 @@ import asyncio
 import os
 import random
 import shutil
+import tempfile
 import time
 import uuid
 from collections.abc import AsyncIterator, Iterator
@@ -29,6 +30,23 @@ from tests.support.shared import Stop, shared
 
 ROOT = Path(__file__).parent.parent
 TEMPLATE = "purser_template"
+_BASE = pytest.StashKey[str]()
+
+
+# --- a place of this run's own ------------------------------------------------------------------------------------------
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Keeps this run out of pytest's common folder: each new run there closes it to other users, and as root the
+    embedded Postgres is one."""
+    if config.option.basetemp is None and not hasattr(config, "workerinput"):
+        config.option.basetemp = config.stash[_BASE] = tempfile.mkdtemp(prefix="purser-tests-")
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    if (base := session.config.stash.get(_BASE, None)) and exitstatus == pytest.ExitCode.OK:
+        shutil.rmtree(base, ignore_errors=True)
 
 
 # --- skips and seeds -------------------------------------------------------------------------------------------------
@@ -37,8 +55,8 @@ TEMPLATE = "purser_template"
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
     report = yield
-    if "seed" in getattr(item, "fixturenames", ()) and report.failed:
-        report.sections.append(("seed", f"PURSER_TEST_SEED={item.funcargs['seed']}"))  # type: ignore[attr-defined]
+    if report.failed and (seed := getattr(item, "funcargs", {}).get("seed")) is not None:
+        report.sections.append(("seed", f"PURSER_TEST_SEED={seed}"))
     return _failed_if_skipped_in_ci(report)
 
 

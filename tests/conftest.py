@@ -33,7 +33,7 @@ TEMPLATE = "purser_template"
 _BASE = pytest.StashKey[str]()
 
 
-# --- a place of this run's own ------------------------------------------------------------------------------------------
+# --- a place of this run's own ---------------------------------------------------------------------------------------
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -1,20 +1,20 @@
 """What can go wrong with a budget.
 
-    BudgetError
-    ├── InvalidRequest            the caller's input is wrong; nothing was written
-    │   ├── InvalidScope          a scope, an id or a path is malformed
-    │   ├── InvalidPolicy         a policy field is malformed
-    │   ├── InvalidUsage          a usage report cannot be read
-    │   └── InvalidPrices         a price file cannot be read
-    ├── UnknownPrice              a path limits money and the model has no price
-    ├── NotFound                  no such hold, approval or grant for this tenant
-    ├── Conflict                  the same name stands for something else already
-    │   ├── KeyReused             a hold key came back with another payload
-    │   ├── AttemptConflict       an attempt is out of order, or was reported differently before
-    │   └── DecisionConflict      a decision id came back with another payload
-    ├── HoldClosed                the hold has ended, so the step needs a new hold
-    ├── DecisionRefused           the approval rules forbid this decision by this person
-    └── LedgerUnavailable         the ledger cannot be reached: nothing is admitted
+BudgetError
+├── InvalidRequest            the caller's input is wrong; nothing was written
+│   ├── InvalidScope          a scope, an id or a path is malformed
+│   ├── InvalidPolicy         a policy field is malformed
+│   ├── InvalidUsage          a usage report cannot be read
+│   └── InvalidPrices         a price file cannot be read
+├── UnknownPrice              a path limits money and the model has no price
+├── NotFound                  no such hold, approval or grant for this tenant
+├── Conflict                  the same name stands for something else already
+│   ├── KeyReused             a hold key came back with another payload
+│   ├── AttemptConflict       an attempt is out of order, or was reported differently before
+│   └── DecisionConflict      a decision id came back with another payload
+├── HoldClosed                the hold has ended, so the step needs a new hold
+├── DecisionRefused           the approval rules forbid this decision by this person
+└── LedgerUnavailable         the ledger cannot be reached: nothing is admitted
 """
 
 
@@ -81,7 +81,7 @@ class DecisionRefused(BudgetError):
     def __init__(self, message: str, *, reason: str) -> None:
         super().__init__(message)
         self.reason = reason
-        """One of `role`, `submitter`, `same_person`, `unauthenticated`, `closed`, `nothing_granted`."""
+        """One of `role`, `submitter`, `same_person`, `unauthenticated`, `closed`."""
 
 
 class LedgerUnavailable(BudgetError):

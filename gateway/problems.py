@@ -96,7 +96,7 @@ _KINDS: Mapping[type[Exception], _Kind] = {
     ),
 }
 
-_DECISION_STATUS = {"closed": HTTPStatus.CONFLICT, "nothing_granted": HTTPStatus.UNPROCESSABLE_ENTITY}
+_DECISION_STATUS = {"closed": HTTPStatus.CONFLICT}
 
 
 def problem_of(error: Exception) -> Problem | None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -90,6 +91,8 @@ class ModelProvider:
 
     async def _stream(self, request: ModelRequest, draft: Draft) -> None:
         litellm, limits = _litellm(), self._timeouts
+        # It reads deprecated attributes: where warnings are errors, a reply that is paid for would be lost.
+        warnings.filterwarnings("ignore", category=DeprecationWarning, module="litellm")
         arguments = self._arguments(request)
         draft.sent = True
         stream = await litellm.acompletion(

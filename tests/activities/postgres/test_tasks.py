@@ -1,0 +1,116 @@
+"""The task store: all of a task or nothing, once per id."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from activities.errors import TaskConflict, TaskNotFound
+from activities.postgres.tasks import Submitted, Tasks
+from activities.task_file import TaskFile
+from budget.policies import Mode
+from budget.postgres.connection import Pool
+from budget.postgres.policies import Policies
+from budget.postgres.settings import LedgerSettings
+from budget.scopes import Scope
+from context.postgres.conversations import Conversations
+from workflows.contract import TaskStatus
+
+TENANT = "acme"
+AGENT = {"id": "a", "model": "gpt-4o", "instructions": "Be brief."}
+
+
+@pytest.fixture
+def policies(pool: Pool) -> Policies:
+    return Policies(pool, LedgerSettings())
+
+
+@pytest.fixture
+def tasks(pool: Pool, policies: Policies) -> Tasks:
+    return Tasks(pool, policies, Conversations(pool))
+
+
+def file(task_id: str = "t1", **more: Any) -> TaskFile:
+    body = {"session_id": "s1", "task_id": task_id, "input": "Hello.", "agents": [AGENT]} | more
+    return TaskFile.parse(body, ())
+
+
+async def counts(pool: Pool) -> dict[str, int]:
+    names = ("tasks", "agents", "messages", "policies", "outbox")
+    return {name: await pool.fetchval(f"select count(*) from {name}") for name in names}
+
+
+async def test_a_submission_stores_task_agents_policies_input_and_the_order_to_start(pool: Pool, tasks: Tasks) -> None:
+    submitted = await tasks.submit(TENANT, file(use_case_preset="governed"), "ann")
+    assert submitted == Submitted("t1", created=True)
+    assert await counts(pool) == {"tasks": 1, "agents": 1, "messages": 1, "policies": 3, "outbox": 1}
+    [order] = await pool.fetch("select workflow_id, signal, payload from outbox")
+    assert tuple(order) == ("task-t1", "@start", {"tenant": TENANT, "task_id": "t1"})
+
+
+async def test_the_same_file_again_changes_nothing(pool: Pool, tasks: Tasks) -> None:
+    await tasks.submit(TENANT, file(), "ann")
+    before = await counts(pool)
+    assert await tasks.submit(TENANT, file(), "ben") == Submitted("t1", created=False)
+    assert await counts(pool) == before
+
+
+async def test_many_submissions_of_one_file_at_once_store_it_once(pool: Pool, tasks: Tasks) -> None:
+    done = await asyncio.gather(*(tasks.submit(TENANT, file(), "ann") for _ in range(8)))
+    assert sorted(one.created for one in done) == [False] * 7 + [True]
+    assert (await counts(pool))["messages"] == 1
+
+
+@pytest.mark.parametrize(("tenant", "more"), [(TENANT, {"input": "Other."}), ("other", {})])
+async def test_an_id_stands_for_one_file_of_one_tenant(pool: Pool, tasks: Tasks, tenant: str, more: Any) -> None:
+    await tasks.submit(TENANT, file(), "ann")
+    before = await counts(pool)
+    with pytest.raises(TaskConflict, match="'t1'"):
+        await tasks.submit(tenant, file(**more), "ann")
+    assert await counts(pool) == before
+
+
+async def test_a_task_that_joins_a_transaction_goes_with_it(pool: Pool, tasks: Tasks) -> None:
+    async with pool.acquire() as own:
+        transaction = own.transaction()
+        await transaction.start()
+        await tasks.submit(TENANT, file(), "ann", own)
+        await transaction.rollback()
+    assert set((await counts(pool)).values()) == {0}
+
+
+async def test_requests_and_presets_become_policies_for_this_task_only(tasks: Tasks, policies: Policies) -> None:
+    await tasks.submit(TENANT, file(use_case_preset="governed", budget={"session": {"limit_tokens": 7}}), "ann")
+    session = Scope.parse("session:s1")
+    [seen] = await policies.budgets_of(TENANT, [session], "t1")
+    assert (seen.policy.limit_tokens, seen.policy.mode) == (7, Mode.APPROVAL)
+    assert (seen.sources["limit_tokens"], seen.sources["mode"]) == ("request", "governed")
+    [other] = await policies.budgets_of(TENANT, [session], "t2")
+    assert (other.policy.limit_tokens, other.policy.mode) == (200_000, Mode.SOFT)
+
+
+async def test_a_new_task_shows_waiting_agents_and_zeros(tasks: Tasks) -> None:
+    await tasks.submit(TENANT, file(), "ann")
+    shown = await tasks.get(TENANT, "t1")
+    assert (shown["status"], shown["session_id"], shown["submitter"]) == ("running", "s1", "ann")
+    agent = shown["agents"]["a"]
+    assert (agent["status"], agent["reply"], agent["turns"], agent["holds"]) == ("waiting", None, 0, 0)
+    assert agent["usage"]["output"] == 0
+
+
+async def test_a_task_of_another_tenant_is_not_found(tasks: Tasks) -> None:
+    await tasks.submit(TENANT, file(), "ann")
+    with pytest.raises(TaskNotFound, match="'t1'"):
+        await tasks.get("other", "t1")
+
+
+async def test_pages_go_from_new_to_old_and_end(pool: Pool, tasks: Tasks) -> None:
+    for number in range(5):
+        await tasks.submit(TENANT, file(f"t{number}"), "ann")
+    await pool.execute("update tasks set status = 'completed' where task_id = 't2'")
+    first = await tasks.list(TENANT, limit=3)
+    rest = await tasks.list(TENANT, limit=3, cursor=first.cursor)
+    assert [one["task_id"] for one in (*first.tasks, *rest.tasks)] == ["t4", "t3", "t2", "t1", "t0"]
+    assert rest.cursor is None
+    assert [one["task_id"] for one in (await tasks.list(TENANT, TaskStatus.COMPLETED)).tasks] == ["t2"]
+    assert (await tasks.list("other")).tasks == ()

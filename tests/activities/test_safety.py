@@ -1,0 +1,43 @@
+"""No text leaves an activity by way of an exception."""
+
+from datetime import timedelta
+
+import pytest
+from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
+
+from activities.errors import TaskNotFound
+from activities.safety import without_text
+from budget.errors import KeyReused, LedgerUnavailable
+from context.errors import WindowTooSmall
+
+CANARY = "canary-55"
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "final"),
+    [
+        (RuntimeError(CANARY), "RuntimeError", False),
+        (ConnectionError(CANARY), "ConnectionError", False),
+        (LedgerUnavailable(CANARY), "LedgerUnavailable", False),
+        (TaskNotFound(CANARY), "TaskNotFound", True),
+        (KeyReused(CANARY), "KeyReused", True),
+        (WindowTooSmall({"input": 9}, budget=1), "WindowTooSmall", True),
+        (ApplicationError(CANARY, CANARY, type="Odd", non_retryable=True), "Odd", True),
+        (ApplicationError(CANARY, type="Odd"), "Odd", False),
+    ],
+)
+def test_an_error_becomes_its_type_and_whether_trying_again_helps(error: Exception, kind: str, final: bool) -> None:
+    failure = without_text(error)
+    assert (failure.message, failure.type, failure.non_retryable) == (kind, kind, final)
+    assert failure.details == ()
+    assert failure.__cause__ is None
+    assert failure.__context__ is None
+
+
+def test_delay_and_category_of_a_failure_stay() -> None:
+    error = ApplicationError(
+        CANARY, type="BudgetWait", next_retry_delay=timedelta(seconds=3), category=ApplicationErrorCategory.BENIGN
+    )
+    failure = without_text(error)
+    assert failure.next_retry_delay == timedelta(seconds=3)
+    assert failure.category is ApplicationErrorCategory.BENIGN

@@ -119,13 +119,9 @@ class Conversations:
             without: messages that are shown elsewhere, such as the task's input.
         """
         summary = await self._summaries.latest(tenant, session_id, thread, model=model)
-        span = (summary.first_seq, summary.last_seq) if summary else (None, None)
         arguments = (tenant, session_id, thread, encoding_of(model), upto)
         async with connected(self._pool, None) as own:
-            rows = await own.fetch(_SQL["refs"], *arguments, *span)
-            if summary and any(_is_pinned_call(row, summary.last_seq) for row in rows):
-                # The other messages of its group stay verbatim with it: look at the whole thread.
-                rows = await own.fetch(_SQL["refs"], *arguments, None, None)
+            rows = await self._refs(own, arguments, summary)
         counts = await self._counted(tenant, session_id, rows, model)
         refs = tuple(_ref(row, counts[row["seq"]]) for row in rows if row["seq"] not in without)
         return Conversation(thread, refs, _summary_ref(summary, model) if summary else None)
@@ -139,6 +135,17 @@ class Conversations:
         async with connected(self._pool, None) as own:
             rows = await own.fetch(_SQL["counts"], tenant, session_id, list(seqs), encoding_of(model))
         return await self._counted(tenant, session_id, rows, model)
+
+    async def _refs(
+        self, own: Connection, arguments: tuple[object, ...], summary: Summary | None
+    ) -> list[asyncpg.Record]:
+        if summary is None:
+            return await own.fetch(_SQL["refs"], *arguments)
+        rows = await own.fetch(_SQL["uncovered_refs"], *arguments, summary.first_seq, summary.last_seq)
+        if any(_is_pinned_call(row, summary.last_seq) for row in rows):
+            # The other messages of its group stay verbatim with it: look at the whole thread.
+            return await own.fetch(_SQL["refs"], *arguments)
+        return rows
 
     async def _counted(
         self, tenant: str, session_id: str, rows: Sequence[asyncpg.Record], model: str

@@ -32,11 +32,21 @@ select seq, thread, body, tokens from messages
 where tenant = $1 and session_id = $2 and thread = $3 and seq between $4 and $5 order by seq;
 
 -- name: refs
--- $6 and $7: the range of a summary, of which only messages that always stay verbatim are told; null tells all.
 select seq, role, (tokens ->> $4)::integer as tokens, call_ids, tool_call_id, pinned from messages
 where tenant = $1 and session_id = $2 and thread = $3 and seq <= $5
-  and ($6::bigint is null or seq < $6 or seq > $7 or pinned or role in ('system', 'developer'))
 order by seq;
+
+-- name: uncovered_refs
+-- $6 and $7: the range of a summary, of which only messages that always stay verbatim are told. Three ranges of an
+-- index, so that the work does not grow with what is covered.
+select seq, role, (tokens ->> $4)::integer as tokens, call_ids, tool_call_id, pinned from (
+    select * from messages where tenant = $1 and session_id = $2 and thread = $3 and seq < $6 and seq <= $5
+    union all
+    select * from messages where tenant = $1 and session_id = $2 and thread = $3 and seq between $6 and $7 and seq <= $5
+    and (pinned or role in ('system', 'developer'))
+    union all
+    select * from messages where tenant = $1 and session_id = $2 and thread = $3 and seq > $7 and seq <= $5
+) as told order by seq;
 
 -- name: counts
 select seq, (tokens ->> $4)::integer as tokens from messages where tenant = $1 and session_id = $2 and seq = any($3);

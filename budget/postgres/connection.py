@@ -69,8 +69,6 @@ def reaching_ledger() -> Iterator[None]:
     try:
         yield
     except _UNREACHABLE as error:
-        if isinstance(error, ValueError):
-            raise  # asyncpg counts an argument of a wrong type among the interface errors
         raise LedgerUnavailable(
             f"the ledger did not answer ({type(error).__name__}): nothing was admitted; check Postgres and try again"
         ) from error

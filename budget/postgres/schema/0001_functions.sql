@@ -142,7 +142,7 @@ create function ledger_warn(p_scopes bigint[], p_windows timestamptz[], p_polici
                    'mode', r.policy -> 'mode', 'limit', r.policy -> 'limit',
                    'granted', jsonb_build_array(r.granted_tokens, r.granted_nano),
                    'spent', jsonb_build_array(r.spent_tokens, r.spent_nano), 'held', jsonb_build_array(r.held_tokens, r.held_nano))
-        from reached r join scopes c on c.scope_id = r.scope_id
+        from reached r join scopes c on c.scope_id = r.scope_id order by r.scope_id, r.threshold
         on conflict do nothing
     )
     update balances b set warned = r.highest

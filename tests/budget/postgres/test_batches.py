@@ -181,14 +181,15 @@ async def test_a_batch_of_settlements_that_is_not_plain_writes_nothing(
 async def test_in_one_batch_each_settlement_gets_its_own_answer_or_its_own_error(session: Books) -> None:
     holds = [await session.hold(f"k{number}", 100) for number in range(3)]
     await session.settle(holds[0], 70)
-    within, again, other, overrun, unknown = await asyncio.gather(
+    calls = [
         session.settle(holds[1], 50),
         session.settle(holds[0], 70),
         session.settle(holds[0], 71),
         session.settle(holds[2], 130),
         session.settle("999999", 1),
-        return_exceptions=True,
-    )
+    ]
+    results: list[Any] = [*await asyncio.gather(*calls, return_exceptions=True)]
+    within, again, other, overrun, unknown = results
     assert (within.charged.tokens, again.charged.tokens, overrun.overrun.tokens) == (50, 70, 30)
     assert isinstance(other, AttemptConflict)
     assert isinstance(unknown, NotFound)

@@ -30,10 +30,18 @@ async def perform(activity: str, argument: object, returns: type[T], config: Act
 async def noticing(awaited: Awaitable[T]) -> T:
     """Awaits; however that ends, raises `CancelledError` if the workflow was asked to cancel meanwhile."""
     try:
-        return await awaited
-    finally:
-        if workflow.cancellation_reason() is not None:
-            raise asyncio.CancelledError
+        result = await awaited
+    except (Exception, asyncio.CancelledError):
+        # Nothing else: a story that is put away is closed outside of its workflow, where nothing can be asked.
+        _notice()
+        raise
+    _notice()
+    return result
+
+
+def _notice() -> None:
+    if workflow.cancellation_reason() is not None:
+        raise asyncio.CancelledError
 
 
 async def shielded(last: Coroutine[Any, Any, T]) -> T:

@@ -128,8 +128,7 @@ async def _work(settings: Settings, stop: asyncio.Event, publish: Callable[[], N
 
 
 async def _when_ready(events: tuple[asyncio.Event, ...], stop: asyncio.Event, publish: Callable[[], None]) -> None:
-    ready = asyncio.ensure_future(asyncio.gather(*(event.wait() for event in events)))
-    stopping = asyncio.ensure_future(stop.wait())
+    ready, stopping = asyncio.create_task(_all_set(events)), asyncio.create_task(stop.wait())
     try:
         await asyncio.wait((ready, stopping), return_when=asyncio.FIRST_COMPLETED)
         if ready.done():
@@ -137,6 +136,11 @@ async def _when_ready(events: tuple[asyncio.Event, ...], stop: asyncio.Event, pu
     finally:
         ready.cancel()
         stopping.cancel()
+
+
+async def _all_set(events: tuple[asyncio.Event, ...]) -> None:
+    for event in events:
+        await event.wait()
 
 
 def _publish(running: Running, data: Path, announce: Callable[[Running], None]) -> None:

@@ -45,16 +45,11 @@ class Desk:
 
     async def decided(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
         """Shows a request and returns it as soon as it is decided, by a key here or by anybody elsewhere."""
-        for line in self._lines(request):
-            self.console.print(Padding(line, (0, 0, 0, INDENT)))
-        if self.someone:
-            # In one piece, to be copied.
-            self.console.print(" " * INDENT + f"  {self._command(request)}", soft_wrap=True, markup=False)
-            self.console.print()
         path, clock = f"/v1/approvals/{request['approval_id']}", asyncio.get_running_loop().time
         give_up = clock() + self.patience_s
         with ExitStack() as stack:
             keys = stack.enter_context(pressed_keys()) if self.someone else None
+            self._show(request)
             while (standing := await self.api.get(path))["state"] == "pending":
                 if choice := await _choice(keys):
                     await self._decide(path, {"decision": choice}, request)
@@ -72,6 +67,14 @@ class Desk:
             # Somebody else was faster.
             if failed.problem.get("status") != 409:
                 raise
+
+    def _show(self, request: Mapping[str, Any]) -> None:
+        for line in self._lines(request):
+            self.console.print(Padding(line, (0, 0, 0, INDENT)))
+        if self.someone:
+            # In one piece, to be copied.
+            self.console.print(" " * INDENT + f"  {self._command(request)}", soft_wrap=True, markup=False)
+            self.console.print()
 
     def _lines(self, request: Mapping[str, Any]) -> Iterator[str]:
         waiter, tokens = request["waiters"][0], request["tokens"]

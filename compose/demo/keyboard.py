@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 def someone_is_there() -> bool:
     """Whether a person sees what we write and can press keys."""
-    return sys.stdin.isatty() and sys.stderr.isatty() and os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
+    return sys.stdin.isatty() and sys.stderr.isatty() and _in_foreground(sys.stdin.fileno())
 
 
 @contextmanager
@@ -27,3 +27,11 @@ def pressed_keys() -> Iterator["asyncio.Queue[str]"]:
     finally:
         loop.remove_reader(keyboard)
         termios.tcsetattr(keyboard, termios.TCSADRAIN, before)
+
+
+def _in_foreground(terminal: int) -> bool:
+    """Whether the terminal's keys are ours; a background job that touched them would be stopped."""
+    try:
+        return os.tcgetpgrp(terminal) == os.getpgrp()
+    except OSError:
+        return True  # it controls no jobs

@@ -73,9 +73,9 @@ async def _play(options: Options, teller: Teller, report: Report) -> None:
         async with _provider(options) as provider:
             settings = house_settings(data, provider=provider.address if provider else None)
             configure_logging(settings)
-            teller.say(f"Starting Postgres, Temporal, a worker and the gateway in {data}")
+            teller.say(f"Starting Postgres, Temporal, worker and gateway in {data}")
             async with house(settings) as running, await create_pool(running.postgres, size=2) as pool:
-                teller.say(f"Everything runs: {running.gateway}, Temporal's own page {running.temporal_ui}")
+                teller.say(f"Purser is at {running.gateway}, Temporal's page at {running.temporal_ui}")
                 figures = await _Stage(options, teller, settings, running, pool, provider).perform()
                 report(figures, running, data)
                 if options.keep:

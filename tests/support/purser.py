@@ -33,7 +33,7 @@ class Purser:
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """A command that ends by itself."""
         return subprocess.run(
-            [*_command(), *arguments], env=self.env, cwd=self.home, capture_output=True, text=True, timeout=120
+            [*command(), *arguments], env=self.env, cwd=self.home, capture_output=True, text=True, timeout=120
         )
 
     def json(self, *arguments: str, code: int = 0) -> Any:
@@ -46,7 +46,7 @@ class Purser:
         """A command that runs until it is ended, in a session of its own like one in a terminal."""
         with (self.home / "stderr.log").open("ab") as log:
             process = subprocess.Popen(
-                [*_command(), *arguments, "--json"],
+                [*command(), *arguments, "--json"],
                 env=self.env,
                 cwd=self.home,
                 stdout=subprocess.PIPE,
@@ -98,5 +98,6 @@ def processes_naming(path: Path) -> list[list[str]]:
     return found
 
 
-def _command() -> list[str]:
+def command() -> list[str]:
+    """The installed command."""
     return [str(Path(sys.executable).with_name("purser"))]

@@ -1,0 +1,86 @@
+"""A command in a terminal, as a person sees it and types into it."""
+
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Self
+
+from tests.support.purser import Purser, command
+
+PATIENCE_S = 90
+_CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+class Terminal:
+    """A terminal of 100 columns that runs one command."""
+
+    def __init__(self, purser: Purser, *arguments: str) -> None:
+        self.text = ""
+        """All that was written so far, without colours."""
+        self._ours, theirs = pty.openpty()
+        self._process = subprocess.Popen(
+            [*command(), *arguments],
+            env={**purser.env, "TERM": "xterm-256color", "COLUMNS": "100", "LINES": "40"},
+            cwd=purser.home,
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            start_new_session=True,
+        )
+        os.close(theirs)
+
+    @classmethod
+    @contextmanager
+    def running(cls, purser: Purser, *arguments: str) -> Iterator[Self]:
+        """The command; it is ended with the context."""
+        terminal = cls(purser, *arguments)
+        try:
+            yield terminal
+        finally:
+            if terminal._process.poll() is None:
+                terminal.interrupt()
+            terminal.ended()
+            os.close(terminal._ours)
+
+    def wait_for(self, pattern: str) -> re.Match[str]:
+        """Reads until the text has this."""
+        give_up = time.monotonic() + PATIENCE_S
+        while (found := re.search(pattern, self.text)) is None:
+            assert time.monotonic() < give_up, f"no {pattern!r} in:\n{self.text}"
+            assert self._read() or self._process.poll() is None, f"it ended without {pattern!r}:\n{self.text}"
+        return found
+
+    def press(self, key: str) -> None:
+        """Presses a key."""
+        os.write(self._ours, key.encode())
+
+    def interrupt(self) -> None:
+        """Presses ctrl-C."""
+        os.killpg(self._process.pid, signal.SIGINT)
+
+    def ended(self) -> int:
+        """Reads to the end; the exit code."""
+        give_up = time.monotonic() + PATIENCE_S
+        while self._process.poll() is None:
+            assert time.monotonic() < give_up, f"it does not end:\n{self.text}"
+            self._read()
+        while self._read():
+            pass
+        return self._process.returncode
+
+    def _read(self) -> bool:
+        """Takes what was written since; whether there was something."""
+        if not select.select([self._ours], [], [], 0.2)[0]:
+            return False
+        try:
+            raw = os.read(self._ours, 65_536)
+        except OSError:
+            return False  # nobody holds the other end any more
+        self.text += _CODES.sub("", raw.decode(errors="replace")).replace("\r", "")
+        return bool(raw)

@@ -50,7 +50,9 @@ class Admission:
             budgets = await self.policies.budgets_of(request.agent.tenant, brief.path.scopes, request.agent.task_id)
             plan = await self._window(brief, budgets[-1])
             if plan.compress is not None and request.may_compress:
-                return AdmitResult(Plan.COMPRESS, verdict="", compress_thread=plan.compress)
+                return AdmitResult(
+                    Plan.COMPRESS, verdict="", compress_thread=plan.compress, compress_budget=plan.budget
+                )
             price = self._prices_of(brief, plan)
             if price is None and (short := _money_limit(budgets, plan.prompt_tokens + brief.output_cap)):
                 return AdmitResult(Plan.CALL, Verdict.REFUSE, short=short)

@@ -56,6 +56,8 @@ class Dependencies:
     """Called when a workflow may have to be woken."""
     summariser_model: str = ""
     """Model that writes summaries; empty: none does."""
+    summariser_api_base: str | None = None
+    """Its address; `None`: its provider's own."""
     trust_temporal_identity: bool = False
     """Whether self-asserted names satisfy approval rules that need identity."""
 
@@ -70,7 +72,14 @@ def all_activities(given: Dependencies) -> Sequence[Activity]:
     approving = ApprovalActivities(approvals, _CallOf(briefs, calls), given.poke)
     summariser = None
     if given.summariser_model:
-        summariser = Summariser(given.summariser_model, given.provider, ledger, policies, given.prices)
+        summariser = Summariser(
+            given.summariser_model,
+            given.provider,
+            ledger,
+            policies,
+            given.prices,
+            api_base=given.summariser_api_base,
+        )
     return (
         OpenTask(agents, given.settings).open_task,
         Admit(_admission(given, given.quick_pool, briefs), _admission(given, given.pool, briefs)).admit,

@@ -100,6 +100,7 @@ def dependencies(settings: Settings, pool: Pool, quick_pool: Pool, poke: Callabl
         provider=ModelProvider(keys),
         poke=poke,
         summariser_model="" if settings.summarizer in NO_MODEL else settings.summarizer,
+        summariser_api_base=settings.summarizer_api_base,
         trust_temporal_identity=settings.trust_temporal_identity,
     )
 

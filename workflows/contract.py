@@ -211,6 +211,8 @@ class AdmitResult:
     short: Shortage | None = None
     compress_thread: str = ""
     """The conversation to compress: empty for the session's own, else the agent's."""
+    compress_budget: int = 0
+    """Context budget in tokens that it is compressed for."""
 
 
 @dataclass(frozen=True)

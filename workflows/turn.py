@@ -97,7 +97,7 @@ class Turn:
             await self._doors.pass_when_open()
             answer = await self._asked()
             if answer.plan is Plan.COMPRESS:
-                await self._compress(answer.compress_thread)
+                await self._compress(answer)
                 continue
             verdict, short = Verdict(answer.verdict), answer.short
             if verdict.admits or short is None:
@@ -131,12 +131,18 @@ class Turn:
         except FailureError:  # of a local activity it comes as it is, not as an ActivityError
             return None
 
-    async def _compress(self, thread: str) -> None:
+    async def _compress(self, advice: AdmitResult) -> None:
         """Once a turn, and never in its way: where it fails, the old summary stays."""
         self._compressed = True
         agent = self._agent
         request = CompressInput(
-            agent.tenant, self._run.session_id, self.compression_key, thread, agent.task_id, agent.agent_id
+            agent.tenant,
+            self._run.session_id,
+            self.compression_key,
+            advice.compress_thread,
+            agent.task_id,
+            agent.agent_id,
+            advice.compress_budget,
         )
         try:
             await step(ActivityName.COMPRESS_CONTEXT, request, CompressResult, options.COMPRESS)

@@ -153,6 +153,8 @@ class Context(Group):
     """Share of the context budget that a compression leaves."""
     summarizer: str = Field("extractive", validation_alias=AliasChoices("summarizer", "summarization_model"))
     """What writes summaries: `extractive` (no model), `none`, or the name of a model."""
+    summarizer_api_base: str | None = None
+    """Address of that model where it is not its provider's own."""
     primers_count: int = Field(3, ge=0, le=1_000)
     """First messages of a conversation that stay verbatim."""
     recents_count: int = Field(20, ge=0, le=1_000)

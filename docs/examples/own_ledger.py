@@ -1,0 +1,42 @@
+"""The ledger as a library: no Temporal, no HTTP. Needs PURSER_DSN of a migrated database."""
+
+import asyncio
+import os
+import uuid
+
+from budget.decisions import Amount
+from budget.holds import HoldRequest, Report
+from budget.policies import PolicyPatch
+from budget.postgres.connection import create_pool
+from budget.postgres.ledger import Ledger
+from budget.postgres.policies import Policies
+from budget.postgres.settings import LedgerSettings
+from budget.scopes import Path, Scope
+from budget.usage import normalise
+
+TENANT = "default"
+
+
+async def main() -> str:
+    """One call from ask to charge."""
+    async with await create_pool(os.environ["PURSER_DSN"]) as pool:
+        settings = LedgerSettings()
+        ledger, policies = Ledger(pool, settings), Policies(pool, settings)
+        await policies.set(
+            TENANT, Scope.parse("user:ana"), PolicyPatch.parse({"limit_tokens": 50_000, "mode": "hard"}), by="ana"
+        )
+
+        path = Path.parse(["user:ana", "session:own-ledger"])
+        answer = await ledger.hold(TENANT, HoldRequest(key=str(uuid.uuid4()), path=path, ask=Amount(tokens=2_000)))
+        if answer.hold_id is None:
+            return f"{answer.decision.verdict} by {answer.decision.decisive.scope}"
+        await ledger.start_attempt(TENANT, answer.hold_id, 1)
+        # Here the model is called.
+        usage = normalise({"prompt_tokens": 1_200, "completion_tokens": 300, "total_tokens": 1_500})
+        settled = await ledger.settle(TENANT, answer.hold_id, 1, Report(usage, nano_usd=360_000))
+        return f"{settled.state}: {settled.charged.tokens} tokens"
+
+
+if __name__ == "__main__":
+    result = asyncio.run(main())
+    os.write(1, f"{result}\n".encode())

@@ -1,0 +1,37 @@
+"""A worker with one tool, on a task queue of its own. Needs PURSER_DSN and PURSER_TEMPORAL_ADDRESS."""
+
+import asyncio
+import os
+
+from temporalio import activity
+from temporalio.client import Client
+from temporalio.worker import Worker
+
+from activities.tools import Tools
+from budget.postgres.connection import create_pool
+from workflows.contract import ToolCall, ToolResult
+
+
+class Weather:
+    """The tool `weather`."""
+
+    def __init__(self, tools: Tools) -> None:
+        self._tools = tools
+
+    @activity.defn(name="weather")
+    async def weather(self, call: ToolCall) -> ToolResult:
+        """Looks up the weather. Arguments and result are stored; Temporal sees references only."""
+        _, arguments = await self._tools.load_arguments(call)
+        return await self._tools.store_result(call, f"{arguments['place']}: sunny, wind force 3.")
+
+
+async def main() -> None:
+    """Works until it is interrupted."""
+    client = await Client.connect(os.environ["PURSER_TEMPORAL_ADDRESS"])
+    async with await create_pool(os.environ["PURSER_DSN"], size=2) as pool:
+        tool = Weather(Tools(pool))
+        await Worker(client, task_queue="weather-tools", activities=[tool.weather]).run()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -75,7 +75,8 @@ class Books:
         """What an approval gives, in the window that the scope was last used in."""
         await self.pool.execute(
             "select ledger_grant(b.scope_id, b.window_start, $3, $4, $5, null, null, 'test', coalesce($6, now()))"
-            " from scopes s join balances b using (scope_id) where s.tenant = $1 and s.kind || ':' || s.id = $2"
+            " from scopes s join balances b using (scope_id) where s.tenant = $1"
+            " and s.kind = split_part($2, ':', 1) and s.id = substr($2, strpos($2, ':') + 1)"
             " order by b.window_start desc limit 1",
             TENANT, scope, tokens, nano, until, self.ledger.now,
         )  # fmt: skip

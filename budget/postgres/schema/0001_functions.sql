@@ -549,8 +549,10 @@ declare
     b record;
     v_count integer := 0;
 begin
-    for b in select x.scope_id, x.window_start from balances x where x.grants_end_at <= v_now
-             order by x.scope_id, x.window_start limit p_limit for update skip locked loop
+    for b in select x.scope_id, x.window_start
+             from (select distinct g.scope_id, g.window_start from grants g where g.ended_at is null and g.until <= v_now limit p_limit) due
+             join balances x on x.scope_id = due.scope_id and x.window_start = due.window_start
+             order by x.scope_id, x.window_start for update of x skip locked loop
         v_count := v_count + ledger_end_grants(array[b.scope_id], array[b.window_start], v_now);
     end loop;
     return v_count;

@@ -14,7 +14,6 @@ from compose.provider import FunctionCall as Function
 from compose.provider import ToolCall as Call
 from compose.stack.ports import free_port
 
-
 SECRET = "sk-secret"
 
 

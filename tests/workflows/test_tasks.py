@@ -1,7 +1,16 @@
 """A task from its submission to its end."""
 
+import asyncio
+from typing import cast
+
+import pytest
+from temporalio.client import WorkflowFailureError
+from temporalio.exceptions import ActivityError
+
 from compose.provider import charged_tokens
-from tests.support.world import World
+from tests.support.world import TENANT, World
+from workflows.contract import Message, TaskRef, WorkflowName
+from workflows.steps import kind_of
 
 
 async def test_a_graph_of_three_agents_completes_and_is_charged_what_the_provider_served(house: World) -> None:
@@ -25,3 +34,42 @@ async def test_a_graph_of_three_agents_completes_and_is_charged_what_the_provide
         assert (agent["turns"], agent["holds"], usage["estimated"]) == (1, 1, False)
     assert await house.spent(f"task:{task['task_id']}") == charged_tokens(served)
     await house.audited()
+
+
+async def test_at_most_so_many_agents_run_at_the_same_time(idle: World) -> None:
+    idle.given = idle.with_settings(max_parallel_agents=2)
+    idle.provider.desk.hold(times=4)
+    async with idle.worker():
+        task_id = await idle.submit(*(idle.agent(f"a{number}") for number in range(4)))
+        await idle.provider.desk.wait_held(2)
+        running = [agent["status"] for agent in (await idle.tasks.get(TENANT, task_id))["agents"].values()]
+        assert sorted(running) == ["running", "running", "waiting", "waiting"]
+        while (await idle.tasks.get(TENANT, task_id))["ended_at"] is None:
+            idle.provider.desk.continue_held()
+            await asyncio.sleep(0.05)
+    assert len(idle.provider.served()) == 4
+
+
+async def test_a_terminated_task_still_ends_its_agents_in_good_order(house: World) -> None:
+    house.provider.desk.hold()
+    task_id = await house.submit(house.agent("a"))
+    await house.provider.desk.wait_held()
+    await house.workflow(task_id).terminate()
+    await house.until(task_id, lambda task: task["agents"]["a"]["status"] == "cancelled")
+    assert await house.open_holds() == 0
+
+
+async def test_a_task_that_is_not_stored_fails_at_once(house: World) -> None:
+    with pytest.raises(WorkflowFailureError) as failure:
+        await house.client.execute_workflow(
+            WorkflowName.AGENT_TASK, TaskRef("nobody"), id=f"task-{house.task_queue}", task_queue=house.task_queue
+        )
+    assert kind_of(cast(ActivityError, failure.value.cause)) == "TaskNotFound"
+
+
+async def test_the_status_query_tells_how_a_task_ended(house: World) -> None:
+    task = await house.run(house.agent("a"))
+    state = await house.workflow(task["task_id"]).query(Message.STATUS)
+    assert (state["status"], state["agents"]) == ("completed", [{"agent_id": "a", "status": "completed"}])
+    outcome = await house.workflow(task["task_id"]).result()
+    assert (outcome["status"], outcome["agents"][0]["turns"]) == ("completed", 1)

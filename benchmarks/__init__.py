@@ -1,0 +1,1 @@
+"""Measured claims, each runnable: `python -m benchmarks.NAME`. Ratios of one run count; machines are noisy."""

@@ -1,0 +1,129 @@
+"""Hold and settle pairs per second on one shared session, durable, and how long one hold takes among fifty callers.
+
+`python -m benchmarks.ledger` starts a Postgres of its own, measures, and audits the ledger after every run: figures of
+a ledger that does not add up are worth nothing. Unbatched means that every caller has a ledger object of its own, so
+that nothing travels together.
+"""
+
+import asyncio
+import json
+import os
+import platform
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path as FilePath
+
+from budget.decisions import Amount
+from budget.holds import HoldRequest, Report
+from budget.policies import Mode, PolicyPatch
+from budget.postgres.audit import audit
+from budget.postgres.connection import Pool, create_pool
+from budget.postgres.ledger import Ledger
+from budget.postgres.policies import Policies
+from budget.postgres.settings import LedgerSettings
+from budget.scopes import Kind, Path, Scope
+from budget.usage import Usage
+from compose.migrate import migrate
+from compose.stack.postgres import EmbeddedPostgres
+
+TENANT = "bench"
+ASK, USED = Amount(1_000, 5_000), 800
+UNBATCHED = (1, 8, 32)
+CALLERS = 200
+SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run."""
+
+    callers: int
+    batched: bool
+    connections: int
+    pairs: int
+    pairs_per_second: float
+    hold_p50_ms: float
+    hold_p99_ms: float
+    gate_passed: bool
+
+
+async def measure(dsn: str, callers: int, *, batched: bool, connections: int) -> Run:
+    """Runs `callers` loops of hold and settle on a session of their own for some seconds, then audits."""
+    session = f"s{callers}-{'batched' if batched else 'alone'}-{time.time_ns()}"
+    settings = LedgerSettings()
+    async with await create_pool(dsn, size=connections) as pool:
+        limit = PolicyPatch(limit_tokens=10**12, mode=Mode.HARD)
+        await Policies(pool, settings).set(TENANT, Scope(Kind.SESSION, session), limit, by="bench")
+        shared = Ledger(pool, settings)
+        ledgers = [shared if batched else Ledger(pool, settings) for _ in range(callers)]
+        begun = time.perf_counter()
+        deadline = begun + SECONDS
+        loops = [_caller(ledger, session, number, deadline) for number, ledger in enumerate(ledgers)]
+        took = [duration for durations in await asyncio.gather(*loops) for duration in durations]
+        elapsed = time.perf_counter() - begun
+        return Run(
+            callers=callers,
+            batched=batched,
+            connections=connections,
+            pairs=len(took),
+            pairs_per_second=round(len(took) / elapsed, 1),
+            hold_p50_ms=_percentile(took, 0.50),
+            hold_p99_ms=_percentile(took, 0.99),
+            gate_passed=await _gate(pool, session, len(took)),
+        )
+
+
+async def _caller(ledger: Ledger, session: str, number: int, deadline: float) -> list[float]:
+    path = Path.parse([f"session:{session}", f"task:{session}", f"agent:{session}/a"])
+    took: list[float] = []
+    while (begun := time.perf_counter()) < deadline:
+        answer = await ledger.hold(TENANT, HoldRequest(f"{session}/{number}/{len(took)}", path, ASK))
+        took.append(time.perf_counter() - begun)
+        assert answer.hold_id is not None
+        await ledger.settle(TENANT, answer.hold_id, 1, Report(Usage(input=USED), USED))
+    return took
+
+
+async def _gate(pool: Pool, session: str, pairs: int) -> bool:
+    budget = await Policies(pool, LedgerSettings()).budget(TENANT, Scope(Kind.SESSION, session))
+    return (await audit(pool)).ok and budget.spent.tokens == pairs * USED and budget.held == Amount()
+
+
+def _percentile(took: Sequence[float], share: float) -> float:
+    return round(sorted(took)[int(len(took) * share)] * 1_000, 2)
+
+
+async def main() -> bool:
+    """Measures, prints one JSON document, and tells whether every gate passed."""
+    base = FilePath(tempfile.mkdtemp(prefix="purser-bench-"))
+    postgres = EmbeddedPostgres(base / "postgres")
+    try:
+        dsn = await postgres.start()
+        await migrate(dsn)
+        runs = [await measure(dsn, callers, batched=False, connections=callers) for callers in UNBATCHED]
+        fifty = await measure(dsn, 50, batched=True, connections=8)
+        full = await measure(dsn, CALLERS, batched=True, connections=8)
+    finally:
+        await asyncio.to_thread(postgres.stop)
+        shutil.rmtree(base)
+    best = max(run.pairs_per_second for run in runs)
+    passed = all(run.gate_passed for run in (*runs, fifty, full))
+    document = {
+        "bench": "ledger",
+        "gate_passed": passed,
+        "settings": {"cores": os.cpu_count(), "python": platform.python_version(), "seconds": SECONDS, "scopes": 3},
+        "results": {
+            "runs": [asdict(run) for run in (*runs, fifty, full)],
+            "batched_over_best_unbatched": round(full.pairs_per_second / best, 1),
+        },
+    }
+    sys.stdout.write(json.dumps(document, indent=2) + "\n")
+    return passed
+
+
+if __name__ == "__main__":
+    sys.exit(0 if asyncio.run(main()) else 1)

@@ -27,7 +27,8 @@ def _agents(row: Row) -> Iterator[RecordedAgent]:
     uses: dict[str, int] = {}
     for name, messages in groupby(spoken, key=lambda message: str(message["name"])):
         agent_id = re.sub(r"[^A-Za-z0-9._~]+", "-", name).strip("-")
-        instructions = prompts.get(name, f"You are {name}, one of a team that answers the user's question.")
+        # Some logs have a prompt without a word.
+        instructions = prompts.get(name) or f"You are {name}, one of a team that answers the user's question."
         if not uses:
             instructions += f"\n\n{opening['content']}"
         uses[agent_id] = uses.get(agent_id, 0) + 1

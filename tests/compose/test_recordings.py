@@ -48,7 +48,8 @@ def airline(folder: Path, *messages: dict[str, Any]) -> RecordedTask:
 def team(folder: Path, *names: str) -> RecordedTask:
     opening = spoken("user", "The plan.", name="human")
     answers = [spoken("assistant", f"answer {number}", name=name) for number, name in enumerate(names)]
-    row = {"id": "ww-1", "question": "Why?", "system_prompts": {"Ann": "You are Ann."}, "messages": [opening, *answers]}
+    prompts = {"Ann": "You are Ann.", "Mute": ""}
+    row = {"id": "ww-1", "question": "Why?", "system_prompts": prompts, "messages": [opening, *answers]}
     (task,) = make_tasks(dataset(folder, "whowhen", row), "whowhen", 10, ADDRESS)
     return task
 
@@ -119,6 +120,11 @@ def test_consecutive_messages_of_one_name_become_one_agent_with_one_reply(tmp_pa
     assert first == "You are Ann.\n\nThe plan."
     assert "Boss (-> Ann)" in boss
     assert last == "You are Ann."
+
+
+def test_an_empty_prompt_counts_as_none(tmp_path: Path) -> None:
+    _, mute = agents(team(tmp_path, "Ann", "Mute"), "instructions")
+    assert mute == "You are Mute, one of a team that answers the user's question."
 
 
 def test_a_team_has_at_most_ten_agents_and_says_how_many_were_left_out(tmp_path: Path) -> None:

@@ -37,18 +37,17 @@ class Recorded:
         return [one for one in self.served if (one.arrival.recording, one.arrival.agent) == (task_id, agent_id)]
 
 
-def run_recorded(home: Path, data: Path, dataset: str, count: int) -> Recorded:
-    """Runs the first tasks of a data set.
+def run_recorded(home: Path, data: Path, count: int) -> Recorded:
+    """Runs the first tasks of each data set.
 
     Args:
         home: an empty directory.
         data: folder of data sets.
-        dataset: which one.
-        count: how many tasks.
+        count: how many tasks of each.
     """
     port = free_port()
     provider = f"http://{LOOPBACK}:{port}"
-    made = ["compose.recordings", data, "--out", home, "--dataset", dataset, "--count", count, "--provider", provider]
+    made = ["compose.recordings", data, "--out", home, "--count", count, "--provider", provider]
     subprocess.run(_python(*made), check=True, capture_output=True)
     files = sorted((home / "tasks").glob("*.json"))
     purser = Purser.at(home, allowed_api_bases=provider)

@@ -1,0 +1,100 @@
+"""The reference names everything that there is, and nothing else."""
+
+import re
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from activities.task_file import Agent, ContextOptions, ScopeBudget, TaskFile, Tool
+from compose.settings import Settings
+from gateway import approvals, budgets, holds, keys, problems, tasks
+from gateway.health import health_router
+from gateway.metrics import Metrics
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = [*DOCS.glob("**/*.md"), ROOT / "README.md"]
+
+
+@pytest.fixture(scope="module")
+def generate() -> ModuleType:
+    spec = spec_from_file_location("docs_generate", DOCS / "generate.py")
+    assert spec
+    assert spec.loader
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name", ["cli", "temporal"])
+def test_generated_pages_are_current(generate: ModuleType, name: str) -> None:
+    assert (DOCS / "reference" / f"{name}.md").read_text() == getattr(generate, name)(), "run `python docs/generate.py`"
+
+
+def test_every_activity_and_message_of_the_contract_is_in_the_reference(generate: ModuleType) -> None:
+    from workflows.contract import ActivityName, Message
+
+    assert {name for name, _ in generate.defined()} == set(ActivityName)
+    assert {name for _, _, name, _ in generate.messages()} == set(Message)
+
+
+def test_every_endpoint_is_in_the_reference_and_none_that_is_not_there() -> None:
+    told = set(re.findall(r"`((?:GET|POST|PUT|DELETE) /[^`?\s]*)`", _page("http.md")))
+    assert told == _endpoints()
+
+
+def test_other_pages_name_endpoints_that_exist() -> None:
+    there = {re.sub(r"\{\w+\}", "{}", endpoint) for endpoint in _endpoints()}
+    for page in PAGES:
+        for named in re.findall(r"`((?:GET|POST|PUT|DELETE) /v1/[^`?\s]*)", page.read_text()):
+            assert re.sub(r"\{\w+\}", "{}", named) in there, f"{page.name} names {named}"
+
+
+def test_every_type_of_problem_is_in_the_reference_with_its_status() -> None:
+    told = dict(re.findall(r"\| `urn:purser:([a-z-]+)` \| ([0-9, ]+) \|", _page("http.md")))
+    raised = {(kind.slug, str(kind.status)) for kind in problems._KINDS.values()}
+    others = {"body-refused", "decision-refused", "internal", "not-ready"}
+    assert {(slug, status) for slug, status in told.items() if slug not in others} == raised
+
+
+def test_every_metric_is_in_the_reference_and_none_that_is_not_there() -> None:
+    told = set(re.findall(r"`(purser_[a-z_]+)`", _page("metrics.md")))
+    assert told == {f"{metric.name}_total" for metric in Metrics().registry.collect()}
+
+
+@pytest.mark.parametrize(
+    ("part", "heading"),
+    [
+        (TaskFile, "# Task file"),
+        (ScopeBudget, "## `budget`, and `budget` of an agent"),
+        (Agent, "## `agents[]`"),
+        (Tool, "## `agents[].tools[]`"),
+        (ContextOptions, "## `context`"),
+    ],
+)
+def test_every_field_of_a_task_file_is_in_the_reference(part: type[BaseModel], heading: str) -> None:
+    section = _page("task-file.md").split(heading + "\n", 1)[1].split("\n## ", 1)[0]
+    rows = [row.split("|")[1] for row in section.splitlines() if row.startswith("| `")]
+    assert {name for row in rows for name in re.findall(r"`(\w+)`", row)} == set(part.model_fields)
+
+
+def test_settings_that_pages_name_exist() -> None:
+    known = set(re.findall(r"`(PURSER_\w+)`", _page("settings.md")))
+    assert {f"PURSER_{name.upper()}" for name in Settings.model_fields} <= known
+    for page in PAGES:
+        named = set(re.findall(r"\bPURSER_[A-Z_]*[A-Z]\b", page.read_text()))
+        assert named <= known, f"{page.name} names {sorted(named - known)}"
+
+
+def _endpoints() -> set[str]:
+    routers = [*(module.router for module in (holds, budgets, tasks, approvals, keys)), health_router({})]
+    routes: list[Any] = [route for router in routers for route in router.routes]
+    return {f"{method} {route.path.replace(':path', '')}" for route in routes for method in route.methods}
+
+
+def _page(name: str) -> str:
+    return (DOCS / "reference" / name).read_text(encoding="utf-8")

@@ -39,6 +39,8 @@ from context.postgres.summaries import Summaries
 from workflows.contract import AgentRef, CompressInput
 
 Activity = Callable[..., Any]
+DEFAULT_MODEL = "gpt-4o"
+"""Whose counter applies to a session that is compressed for nobody in particular."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +144,3 @@ class _ForWhom:
         window = self.given.prices.context_window(model)
         path = Path((Scope(Kind.SESSION, request.session_id),))
         return Compressing(path, model, context, context.context_budget(window))
-
-
-DEFAULT_MODEL = "gpt-4o"
-"""Whose counter applies to a session that is compressed for nobody in particular."""

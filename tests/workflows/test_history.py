@@ -69,7 +69,7 @@ async def test_a_message_of_a_megabyte_adds_no_byte(house: World) -> None:
         assert task["status"] == "completed"
         sizes.append(len(await histories(house, task)))
     # Numbers are written in decimal, so larger counts take some digits more.
-    assert sizes[1] - sizes[0] < 200
+    assert sizes[1] - sizes[0] < 64
 
 
 async def test_no_word_of_a_task_stands_in_a_history_or_a_log(idle: World, caplog: pytest.LogCaptureFixture) -> None:

@@ -1,0 +1,113 @@
+"""The examples run as the pages say, on a `purser up` of their own."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.purser import Purser
+
+pytestmark = pytest.mark.stack
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "docs" / "examples"
+PROVIDER = "http://127.0.0.1:4010"
+"""Where the examples expect it."""
+WITHIN_S = 60
+
+
+@dataclass(frozen=True)
+class System:
+    """What a reader has started by then."""
+
+    purser: Purser
+    env: dict[str, str]
+    """For examples in Python."""
+    provider: str
+    home: Path
+
+    def task(self, name: str) -> str:
+        """An example task, with the address that the provider really has."""
+        file = self.home / name
+        file.write_text((EXAMPLES / name).read_text().replace(PROVIDER, self.provider))
+        return str(file)
+
+    def example(self, name: str) -> str:
+        """What an example in Python prints."""
+        command = [sys.executable, str(EXAMPLES / name)]
+        done = subprocess.run(command, env=self.env, cwd=ROOT, capture_output=True, text=True, timeout=WITHIN_S)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+
+@pytest.fixture(scope="module")
+def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
+    home = tmp_path_factory.mktemp("docs")
+    script = str(EXAMPLES / "weather_script.json")
+    with _process("-m", "compose.provider", "--port", "0", "--script", script) as process:
+        assert process.stdout is not None
+        provider = json.loads(process.stdout.readline())["address"]
+        purser = Purser.at(home, allowed_api_bases=provider, metrics_port="0")
+        with purser.up("--data", str(home / "data"), "--port", "0") as started:
+            places = {"PURSER_DSN": started.ready["postgres"], "PURSER_TEMPORAL_ADDRESS": started.ready["temporal"]}
+            yield System(purser, os.environ | places | {"PYTHONPATH": str(ROOT)}, provider, home)
+
+
+def test_the_quickstart_asks_a_person_and_completes_once_he_approves(system: System) -> None:
+    command = [str(Path(sys.executable).with_name("purser")), "run", system.task("first.json"), "--json"]
+    running = subprocess.Popen(command, env=system.purser.env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    [request] = _until(lambda: system.purser.json("approvals", "list", "--state", "pending")["items"])
+    assert [waiter["agent_id"] for waiter in request["waiters"]] == ["critic"]
+
+    decided = system.purser.json(
+        "approvals", "approve", request["approval_id"], "--tokens", "1000", "--note", "worth it"
+    )
+    task = json.loads(running.communicate(timeout=WITHIN_S)[0])
+
+    assert decided["state"] == "approved"
+    assert task["status"] == "completed"
+    assert system.purser.json("audit")["ok"]
+
+
+def test_the_tool_of_the_weather_task_is_called_by_reference(system: System) -> None:
+    with _process(str(EXAMPLES / "weather_worker.py"), env=system.env):
+        task = system.purser.json("run", system.task("weather.json"))
+
+    assert task["status"] == "completed"
+    assert task["agents"]["forecaster"]["turns"] == 2
+
+
+def test_a_workflow_of_ones_own_holds_and_settles(system: System) -> None:
+    assert system.example("own_workflow.py") == "1500 tokens"
+
+
+def test_the_ledger_serves_as_a_library(system: System) -> None:
+    assert system.example("own_ledger.py") == "settled: 1500 tokens"
+    assert system.purser.json("budget", "show", "user:ana")["tokens"]["spent"] == 1500
+
+
+@contextmanager
+def _process(*arguments: str, env: dict[str, str] | None = None) -> Iterator[subprocess.Popen[str]]:
+    process = subprocess.Popen([sys.executable, *arguments], env=env, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    try:
+        yield process
+    finally:
+        process.terminate()
+        process.wait(WITHIN_S)
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+def _until(look: Any) -> Any:
+    give_up = time.monotonic() + WITHIN_S
+    while not (found := look()):
+        assert time.monotonic() < give_up, "nothing came"
+        time.sleep(0.2)
+    return found

@@ -134,11 +134,13 @@ def report(tokens: int, nano: int = 0) -> Report:
     return Report(Usage(input=tokens), nano)
 
 
-async def without(pool: Pool | Connection, file: str, guard: str, instead: str = "") -> None:
-    """Loads the functions of a schema file again with `guard`, which stands there once, replaced."""
+async def without(pool: Pool, file: str, guard: str = "", instead: str = "") -> None:
+    """Loads the functions of a schema file again, with `guard`, which stands there once, replaced."""
     text = files("budget.postgres").joinpath("schema", file).read_text("utf-8")
-    assert text.count(guard) == 1, f"{guard!r} stands {text.count(guard)} times in {file}"
-    await pool.execute(text.replace(guard, instead).replace("create function", "create or replace function"))
+    if guard:
+        assert text.count(guard) == 1, f"{guard!r} stands {text.count(guard)} times in {file}"
+        text = text.replace(guard, instead)
+    await pool.execute(text.replace("create function", "create or replace function"))
 
 
 async def meet(pool: Pool, first: Callable[[Connection], Awaitable[Any]], then: Callable[[], Awaitable[T]]) -> T:

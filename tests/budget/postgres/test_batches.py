@@ -34,12 +34,16 @@ async def together(books: Books, calls: Sequence[Any]) -> list[Any]:
     return results
 
 
-@pytest.fixture
-async def session(books: Books) -> Books:
+async def used_session(books: Books) -> Books:
     """A hard session of 1,000 tokens that has been used."""
     await books.budget("session:s1", limit_tokens=1_000, limit_nano_usd=1_000, mode="hard")
     await books.spend("known", 100, 100)
     return books
+
+
+@pytest.fixture
+async def session(books: Books) -> Books:
+    return await used_session(books)
 
 
 # --- asks ------------------------------------------------------------------------------------------------------------

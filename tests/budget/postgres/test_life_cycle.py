@@ -1,6 +1,9 @@
 """One hold from ask to end: every step, every repetition, every late report."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any
 
 import pytest
 
@@ -40,6 +43,14 @@ async def test_a_refused_ask_touches_no_scope_of_its_path(books: Books) -> None:
     for scope in TASK:
         assert await books.balance(scope) == {}
         assert await books.entries(scope) == []
+
+
+async def test_the_tightest_scope_of_a_path_decides_wherever_it_stands(books: Books) -> None:
+    for scope, limit in zip(TASK, (300, 100, 200), strict=True):
+        await books.budget(scope, limit_tokens=limit, limit_nano_usd=2 * limit, mode="hard")
+    assert str((await books.ask("tokens", 101, 0, *TASK)).decision.decisive.scope) == "task:t1"
+    assert str((await books.ask("money", 1, 201, *TASK)).decision.decisive.scope) == "task:t1"
+    assert (await books.ask("part", 301, 0, *TASK, least=Amount(50))).amount == Amount(100)
 
 
 async def test_an_ask_that_shrinks_holds_tokens_and_money_in_proportion(books: Books) -> None:
@@ -101,15 +112,16 @@ async def test_tenants_are_separate(books: Books) -> None:
     assert theirs.hold_id not in (None, ours)
     assert await books.balance() == {"held": 100}
     before = await books.rows()
-    for step in (
-        books.ledger.settle("other", ours, 1, report(1)),
-        books.ledger.settle("other", ours, 1, report(1), keep_open=True),
-        books.ledger.start_attempt("other", ours),
-        books.ledger.release("other", hold_id=ours),
-        books.ledger.extend("other", ours, Amount(1)),
-    ):
+    steps: tuple[Callable[[], Any], ...] = (
+        partial(books.ledger.settle, "other", ours, 1, report(1)),
+        partial(books.ledger.settle, "other", ours, 1, report(1), keep_open=True),
+        partial(books.ledger.start_attempt, "other", ours),
+        partial(books.ledger.release, "other", hold_id=ours),
+        partial(books.ledger.extend, "other", ours, Amount(1)),
+    )
+    for step in steps:
         with pytest.raises(NotFound, match=f"hold '{ours}' does not exist for this tenant"):
-            await step
+            await step()
     assert await books.rows() == before
 
 

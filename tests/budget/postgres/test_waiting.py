@@ -14,18 +14,21 @@ LIMIT = 1_000
 
 @pytest.fixture
 async def clock(books: Books) -> "Clock":
-    """A hard session of 1,000 tokens, and a clock that moves a second with every ask."""
-    await books.budget("session:s1", limit_tokens=LIMIT, mode="hard")
-    return Clock(books)
+    return await Clock.of(books)
 
 
 class Clock:
-    """Asks one after the other, a second apart."""
+    """A hard session of 1,000 tokens, and a clock that moves a second with every ask."""
 
     def __init__(self, books: Books) -> None:
         self.books = books
         self.now = NOW
+
+    @classmethod
+    async def of(cls, books: Books) -> "Clock":
+        await books.budget("session:s1", limit_tokens=LIMIT, mode="hard")
         books.at(NOW)
+        return cls(books)
 
     def passes(self, seconds: int = 1) -> None:
         self.now += seconds * SECOND
@@ -115,6 +118,15 @@ async def test_who_stops_asking_loses_its_place_and_comes_back_to_the_end(clock:
     assert await clock.asks("here", 600) == "held"
 
 
+async def test_a_place_ends_when_nobody_asks_any_more(clock: Clock) -> None:
+    await clock.books.hold("busy", 600)
+    for _ in range(2):
+        assert await clock.asks("gone", 500) == "wait open_holds"
+    assert await clock.asks("other", 400) == "wait queued"
+    clock.passes(5)
+    assert await clock.asks("other", 400) == "held"
+
+
 async def test_who_is_released_gives_up_its_place(clock: Clock) -> None:
     busy = await clock.books.hold("busy", 900)
     for _ in range(2):
@@ -147,9 +159,9 @@ async def test_two_that_wait_at_different_scopes_do_not_block_each_other(clock: 
         assert await clock.asks("other", 60, *path) == "wait open_holds"  # at the session, and queued at the task
     await clock.books.settle(task_busy, 0)
     await clock.books.settle(session_busy, 0)
-    assert await clock.asks("other", 60, *path) == "wait queued"
-    one = await clock.books.ask("one", 100, 0, *path)
-    await clock.books.settle(one.hold_id or "", 0)
+    assert await clock.asks("one", 100, *path) == "held"
+    assert await clock.asks("other", 60, *path) == "wait open_holds"
+    await clock.books.ledger.release(TENANT, key="one")
     assert await clock.asks("other", 60, *path) == "held"
 
 

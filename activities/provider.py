@@ -82,6 +82,8 @@ class ModelProvider:
                 await self._stream(request, draft)
         except TimeoutError:
             raise ProviderUnavailable("timeout", cost=Cost.UNKNOWN) from None
+        except ProviderError:
+            raise
         except Exception as error:
             failure = classify(error)
         else:
@@ -132,6 +134,9 @@ class ModelProvider:
             arguments |= {"api_base": request.api_base, "api_key": key or NO_KEY}
         elif key is not None:
             arguments["api_key"] = key
+        elif _lacks_key(request.model):
+            # LiteLLM would report it as an error of the server, which is worth trying again.
+            raise ProviderRejected("authentication", cost=Cost.NOTHING)
         return arguments
 
     def _key_for(self, address: str | None) -> str | None:
@@ -199,6 +204,12 @@ def _litellm() -> Any:
     litellm.disable_aiohttp_transport = True
     litellm.turn_off_message_logging = True
     return litellm
+
+
+def _lacks_key(model: str) -> bool:
+    """Whether the provider of a model wants a key and the environment has none."""
+    missing: list[str] = _litellm().validate_environment(model=model)["missing_keys"]
+    return any(name.endswith("_API_KEY") for name in missing)
 
 
 def _resolve(model: str, api_base: str | None) -> tuple[str | None, str | None]:

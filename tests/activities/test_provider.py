@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 import pytest
@@ -48,6 +49,15 @@ async def test_a_key_goes_to_no_other_host_not_even_one_from_the_environment(
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
     with pytest.raises(ProviderRejected, match="authentication"):
         await complete(ModelProvider({"api.openai.com": SECRET, "127.0.0.2": SECRET}), request(locked.api_base))
+
+
+async def test_without_a_key_for_a_provider_that_wants_one_nothing_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    draft = Draft()
+    with pytest.raises(ProviderRejected, match="authentication") as refused:
+        await ModelProvider({}).complete(replace(request(""), api_base=None), draft)
+    assert refused.value.cost is Cost.NOTHING
+    assert not draft.sent
 
 
 async def test_a_request_carries_its_id_and_its_cap(locked: Provider) -> None:

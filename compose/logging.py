@@ -5,6 +5,7 @@ import sys
 
 import structlog
 from structlog.dev import ConsoleRenderer, plain_traceback
+from temporalio.exceptions import ApplicationError
 
 from compose.settings import Settings
 
@@ -37,6 +38,7 @@ def configure_logging(settings: Settings) -> None:
     root.setLevel(settings.log_level.upper())
     for name in CHATTY:
         logging.getLogger(name).setLevel(logging.WARNING)
+    logging.getLogger("temporalio.activity").addFilter(_in_one_line)
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,
@@ -47,3 +49,11 @@ def configure_logging(settings: Settings) -> None:
         wrapper_class=structlog.stdlib.BoundLogger,
         cache_logger_on_first_use=False,
     )
+
+
+def _in_one_line(record: logging.LogRecord) -> bool:
+    """Tells that an activity failed by the type of its error: the trace of a failure without text says nothing more."""
+    error = record.exc_info[1] if record.exc_info else None
+    if isinstance(error, ApplicationError):
+        record.msg, record.exc_info = f"{record.msg}: {error.type}", None
+    return True

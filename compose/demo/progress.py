@@ -11,10 +11,11 @@ from rich.markup import escape
 from compose.cli.tables import percent, usd
 from compose.demo.figures import Compression, charged, short_name
 
-_ENDINGS = {
+NOT_BEGUN = ("waiting", "skipped", "cancelled")
+ENDINGS = {
     "completed": "done",
-    "refused": "was refused",
-    "failed": "failed",
+    "refused": "was refused: {reason}",
+    "failed": "failed: {reason}",
     "cancelled": "was cancelled",
     "skipped": "is skipped: an agent that it needs did not complete",
 }
@@ -60,6 +61,8 @@ def news(before: Mapping[str, Any] | None, now: Mapping[str, Any]) -> Iterator[L
 
 
 def _of_agent(old: Mapping[str, Any], agent: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    if old["status"] == "waiting" and agent["status"] not in NOT_BEGUN:
+        yield "begins"
     if agent["delay_ms"] > old["delay_ms"]:
         scope, ratio = _fullest(now)
         more_ms = agent["delay_ms"] - old["delay_ms"]
@@ -67,12 +70,10 @@ def _of_agent(old: Mapping[str, Any], agent: Mapping[str, Any], now: Mapping[str
     if agent["turns"] > old["turns"]:
         yield f"call {agent['turns']} answered; {charged(agent):,} tokens, {usd(agent['nano_usd'])} so far"
     if agent["status"] != old["status"]:
-        if agent["status"] == "running" and old["status"] == "waiting":
-            yield "begins"
-        elif agent["status"] == "waiting_approval":
+        if agent["status"] == "waiting_approval":
             yield "does not fit any more and asks a person"
-        elif agent["status"] in _ENDINGS:
-            yield _ENDINGS[agent["status"]]
+        elif agent["status"] in ENDINGS:
+            yield ENDINGS[agent["status"]].format(reason=agent["reason"])
 
 
 def _fullest(task: Mapping[str, Any]) -> tuple[str, float]:

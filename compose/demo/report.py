@@ -65,7 +65,10 @@ def _story(figures: Figures) -> Table:
 def _lines(figures: Figures) -> Iterator[tuple[str, str]]:
     held, spent, cached, delayed = figures.held, figures.spent, figures.cached, figures.delayed
     agents = len(figures.task["agents"])
-    yield "Done", f"{agents} agents made {spent.calls} model calls in {figures.seconds:.0f} s."
+    yield "Ran", f"{agents} agents made {spent.calls} model calls in {figures.seconds:.0f} s."
+    for agent_id, agent in figures.task["agents"].items():
+        if agent["status"] in ("failed", "refused"):
+            yield agent["status"].capitalize(), f"{escape(agent_id)}, because of: {escape(agent['reason'])}."
     yield (
         "Held",
         f"Before each call, all that it could cost was set aside on three levels: {held.tokens:,} tokens in "

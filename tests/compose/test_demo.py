@@ -164,7 +164,7 @@ def test_the_recorded_agents_say_what_their_tools_answer() -> None:
 
 def looked(status: str, *, turns: int = 0, delay_ms: int = 0) -> dict[str, Any]:
     """A task of one agent, as `GET /tasks/{id}` shows it."""
-    agent = {"status": status, "turns": turns, "delay_ms": delay_ms, "nano_usd": 2_500_000}
+    agent = {"status": status, "reason": "denied", "turns": turns, "delay_ms": delay_ms, "nano_usd": 2_500_000}
     agent["usage"] = Usage(input=1_000).to_dict()
     return {"agents": {"ann": agent}, "scopes": {"session:s": {"ratio": 0.5}, "agent:t/ann": {"ratio": 0.91}}}
 
@@ -180,6 +180,12 @@ def looked(status: str, *, turns: int = 0, delay_ms: int = 0) -> dict[str, Any]:
         (looked("running"), looked("waiting_approval"), ["does not fit any more and asks a person"]),
         (looked("waiting_approval"), looked("running"), []),
         (looked("running"), looked("completed"), ["done"]),
+        (looked("running"), looked("refused"), ["was refused: denied"]),
+        (
+            looked("waiting"),
+            looked("completed", turns=1),
+            ["begins", "call 1 answered; 1,000 tokens, $0.0025 so far", "done"],
+        ),
         (looked("waiting"), looked("skipped"), ["is skipped: an agent that it needs did not complete"]),
     ],
 )

@@ -19,7 +19,7 @@ class Running:
     """Addresses of a running `up`."""
 
     gateway: str
-    """Address of the HTTP API and the dashboard."""
+    """Address of the HTTP API."""
     temporal: str
     """`host:port` of the Temporal frontend."""
     temporal_ui: str | None
@@ -63,7 +63,8 @@ def remember(data_dir: Path) -> None:
 def command_settings(data: Path | None = None, **overrides: object) -> Settings:
     """Settings of a command that works on a running system.
 
-    What is not configured comes from the running `up` of `data`, by default of the last `up`.
+    What is not configured comes from the running `up` of `data`, by default of the last `up`. Its key goes to its own
+    gateway only.
     """
     settings = load_settings(data_dir=data, **overrides)
     last = state_dir() / "last-up"
@@ -72,10 +73,10 @@ def command_settings(data: Path | None = None, **overrides: object) -> Settings:
     running = Running.read(settings.data_dir)
     if running is None:
         return settings
-    found = {
+    found: dict[str, str | SecretStr] = {
         "dsn": running.postgres,
         "temporal_address": running.temporal,
-        "url": running.gateway,
-        "api_key": SecretStr(running.admin_key),
     }
+    if settings.url in (None, running.gateway):
+        found |= {"url": running.gateway, "api_key": SecretStr(running.admin_key)}
     return settings.model_copy(update={name: value for name, value in found.items() if getattr(settings, name) is None})

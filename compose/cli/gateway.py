@@ -17,7 +17,7 @@ def gateway(
     port: Annotated[int | None, typer.Option(help="Port to listen on.", min=0, max=65_535)] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Serve the HTTP API and the dashboard on the configured Postgres and Temporal; ctrl-C stops it."""
+    """Serve the HTTP API on the configured Postgres and Temporal; ctrl-C stops it."""
     from compose.cli.run_async import until_stopped
     from compose.gateway import run_gateway
     from compose.logging import configure_logging

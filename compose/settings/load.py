@@ -95,7 +95,7 @@ def _from_environment() -> dict[str, Any]:
 
 
 def _unknown(name: str, where: str, known: list[str]) -> SettingsError:
-    close = get_close_matches(name, known, n=1)
+    close = get_close_matches(name, known, n=1, cutoff=0.8)
     hint = f"Did you mean {close[0]}? " if close else ""
     return SettingsError(f"unknown setting {name!r} {where}", remedy=f"{hint}{REFERENCE}")
 

@@ -1,0 +1,27 @@
+"""What `from budget import …` offers is public: it is listed, and it loads no driver."""
+
+import subprocess
+import sys
+
+import budget
+
+
+def test_the_listed_names_are_those_that_the_package_imports() -> None:
+    modules = {name for name, value in vars(budget).items() if type(value).__name__ == "module"}
+    public = {name for name in vars(budget) if not name.startswith("_")} - modules
+    assert sorted(budget.__all__) == sorted(public)
+
+
+def test_every_error_of_the_tree_is_exported() -> None:
+    def below(kind: type[BaseException]) -> set[str]:
+        return {kind.__name__}.union(*(below(child) for child in kind.__subclasses__()))
+
+    in_errors = {name for name in below(budget.BudgetError) if hasattr(budget.errors, name)}
+    assert in_errors <= set(budget.__all__)
+
+
+def test_importing_rules_loads_no_driver() -> None:
+    script = (
+        "import sys, budget; sys.exit(any(name in sys.modules for name in ('asyncpg', 'sqlalchemy', 'temporalio')))"
+    )
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

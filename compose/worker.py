@@ -37,7 +37,8 @@ GRACE = timedelta(seconds=45)
 """For activities under way when the worker stops: a model call that is cut off has been paid for."""
 BEAT = timedelta(seconds=1)
 """How soon at most a cancel reaches a model call."""
-NO_MODEL = ("extractive", "none")
+NEVER = "none"
+NO_MODEL = ("extractive", NEVER)
 
 
 async def run_worker(settings: Settings, stop: asyncio.Event, ready: Callable[[], None]) -> None:
@@ -112,7 +113,8 @@ def _activity_settings(settings: Settings) -> ActivitySettings:
             output_token_reserve=settings.output_token_reserve,
             system_token_reserve=settings.system_token_reserve,
             history_token_budget_ratio=settings.history_token_budget_ratio,
-            trigger_ratio=settings.compression_trigger_ratio,
+            # A trigger of 1.0 is off.
+            trigger_ratio=1.0 if settings.summarizer == NEVER else settings.compression_trigger_ratio,
             target_ratio=settings.compression_target_ratio,
             primers_count=settings.primers_count,
             recents_count=settings.recents_count,

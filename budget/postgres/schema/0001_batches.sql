@@ -26,8 +26,9 @@ declare
     f_scope bigint[];
     f_task text[];
     f_start timestamptz[];
+    f_window text[];
     f_policy jsonb[];
-    v_start timestamptz[];
+    v_window text[];
     v_policy jsonb[];
     v_held bigint[];
     v_plain boolean;
@@ -43,8 +44,8 @@ begin
         return;
     end if;
     select array_agg(ledger_window_start(split_part(p.window_of, ' ', 1), split_part(p.window_of, ' ', 2), v_now) order by p.ord),
-           array_agg(p.policy order by p.ord)
-    into f_start, f_policy from ledger_policies_of(f_scope, f_task, p_defaults) p;
+           array_agg(p.window_of order by p.ord), array_agg(p.policy order by p.ord)
+    into f_start, f_window, f_policy from ledger_policies_of(f_scope, f_task, p_defaults) p;
 
     with paths as (
         select f.grp, array_agg(f.scope_id order by f.ord) as scope_ids, array_agg(f.start order by f.ord) as starts, jsonb_agg(f.policy order by f.ord) as policies
@@ -64,10 +65,9 @@ begin
     v_plain := coalesce(cardinality(v_held), 0) = cardinality(p_keys);
     if v_plain then
         perform ledger_lock(array_agg(d.s), array_agg(d.w), v_now) from (select distinct s, w from unnest(f_scope, f_start) u (s, w)) d;
-        select array_agg(ledger_window_start(split_part(p.window_of, ' ', 1), split_part(p.window_of, ' ', 2), v_now) order by p.ord),
-               array_agg(p.policy order by p.ord)
-        into v_start, v_policy from ledger_policies_of(f_scope, f_task, p_defaults) p;
-        select f_start = v_start and f_policy = v_policy and not exists (
+        select array_agg(p.window_of order by p.ord), array_agg(p.policy order by p.ord) into v_window, v_policy
+        from ledger_policies_of(f_scope, f_task, p_defaults) p;
+        select f_window = v_window and f_policy = v_policy and not exists (
             select 1
             from unnest(f_scope, f_start, f_policy) f (scope_id, start, policy)
             join balances b on b.scope_id = f.scope_id and b.window_start = f.start

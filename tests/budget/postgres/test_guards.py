@@ -304,13 +304,13 @@ GUARDS = {
     ),
     "a batch sees the policies under the lock": Guard(
         BATCH,
-        "f_start = v_start and f_policy = v_policy and not exists",
-        "f_start = v_start and not exists",
+        "f_window = v_window and f_policy = v_policy and not exists",
+        "f_window = v_window and not exists",
         test_batches.test_a_batch_sees_a_policy_that_changed_while_it_waited,
     ),
     "a batch sees the windows under the lock": Guard(
         BATCH,
-        "f_start = v_start and f_policy = v_policy and not exists",
+        "f_window = v_window and f_policy = v_policy and not exists",
         "f_policy = v_policy and not exists",
         test_batches.test_a_batch_sees_a_window_that_changed_while_it_waited,
     ),

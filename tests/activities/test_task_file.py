@@ -73,6 +73,16 @@ def test_a_bad_field_is_named_with_its_place_and_the_remedy(obj: object, place: 
     assert remedy in message
 
 
+@pytest.mark.parametrize("text", [r"\u0000", r"a \\u0000", "\\" * 3 + "u0000"])
+def test_text_that_only_looks_like_a_nul_is_text(text: str) -> None:
+    assert parse(task(input=text)).input == text
+
+
+@pytest.mark.parametrize("text", ["\0", "\\\0", "\0\\u0000"])
+def test_a_nul_behind_backslashes_is_found(text: str) -> None:
+    assert "NUL" in refused(task(input=text))
+
+
 @pytest.mark.parametrize(
     ("agents", "expected"),
     [

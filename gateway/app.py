@@ -10,7 +10,7 @@ from starlette.middleware import Middleware
 from gateway import approvals, budgets, holds, keys, tasks
 from gateway.health import Check, health_router
 from gateway.layers import Authentication, Boundary, Intake
-from gateway.problems import from_http, from_validation
+from gateway.problems import OPENAPI, from_http, from_validation
 from gateway.services import Services
 
 
@@ -27,6 +27,7 @@ def create_app(services: Services, checks: Mapping[str, Check]) -> FastAPI:
         summary="Budgets for multi-agent LLM work.",
         docs_url=None,  # both pages load their scripts from elsewhere
         redoc_url=None,
+        responses={"default": dict(OPENAPI)},
         middleware=[
             Middleware(Boundary, metrics=services.metrics),
             Middleware(Authentication, keys=services.keys),

@@ -10,6 +10,7 @@ from typing import Any
 
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from pydantic import TypeAdapter
 from starlette.exceptions import HTTPException
 
 from activities.errors import InvalidTask, TaskConflict, TaskNotFound
@@ -55,6 +56,13 @@ class Problem:
         if self.status == HTTPStatus.UNAUTHORIZED:
             headers["WWW-Authenticate"] = "Bearer"
         return JSONResponse(body, self.status, headers, media_type=MEDIA_TYPE)
+
+
+OPENAPI: Mapping[str, Any] = {
+    "description": "A problem, as RFC 9457 tells it.",
+    "content": {MEDIA_TYPE: {"schema": TypeAdapter(Problem).json_schema()}},
+}
+"""What every endpoint answers where it cannot do what was asked, in the words of OpenAPI."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,28 +153,31 @@ def not_ready(missing: Iterable[str]) -> Problem:
 def from_validation(error: RequestValidationError) -> Problem:
     """A body or parameter of the wrong shape. Values are not repeated: they may be text of a conversation."""
     details = error.errors()
-    shown = "; ".join(f"{_place(detail['loc'])} {_complaint(detail)}" for detail in details[:8])
-    return _problem(
-        "invalid-request",
-        422,
-        "The request is not valid",
-        shown,
-        field=_place(details[0]["loc"]),
-        remedy="Correct the named fields; /openapi.json shows what each takes.",
-    )
+    return _invalid("; ".join(f"{_place(detail)} {_complaint(detail)}" for detail in details[:8]), _place(details[0]))
 
 
 def from_http(error: HTTPException) -> Problem:
     """What the router says: no such path, no such method, an unreadable body."""
+    if error.status_code == HTTPStatus.BAD_REQUEST:
+        # The parser gave up without a place: too deep, or a number too long.
+        return _invalid("body is no JSON that can be read: nest less, and write shorter numbers", "body")
     phrase = HTTPStatus(error.status_code).phrase
     return _problem(phrase.lower().replace(" ", "-"), error.status_code, phrase, str(error.detail))
+
+
+def _invalid(detail: str, field: str) -> Problem:
+    remedy = "Correct the named fields; /openapi.json shows what each takes."
+    return _problem("invalid-request", 422, "The request is not valid", detail, field=field, remedy=remedy)
 
 
 def _problem(slug: str, status: int, title: str, detail: str, **more: Any) -> Problem:
     return Problem(type=f"urn:purser:{slug}", title=title, status=int(status), detail=detail, **more)
 
 
-def _place(location: tuple[str | int, ...]) -> str:
+def _place(detail: Mapping[str, Any]) -> str:
+    location: tuple[str | int, ...] = detail["loc"]
+    if detail["type"] == "json_invalid":
+        return str(location[0])
     parts = location[1:] if len(location) > 1 and location[0] in ("body", "query", "path") else location
     return ".".join(str(part)[:80] for part in parts)
 
@@ -178,6 +189,6 @@ def _complaint(detail: Mapping[str, Any]) -> str:
         case "extra_forbidden":
             return "is not known: remove it or correct its name"
         case "json_invalid":
-            return "is where the body stops being JSON"
+            return f"stops being JSON at character {detail['loc'][-1]}"
     message = str(detail["msg"]).removeprefix("Value error, ")
     return f"is not valid: {message[0].lower()}{message[1:]}"

@@ -108,7 +108,8 @@ BODIES: list[tuple[bytes, str, int]] = [
     (b'"text"', "application/json", 422),
     (b'{"key": NaN}', "application/json", 422),
     (b"\xff\xfe", "application/json", 422),
-    (b"[" * 200_000, "application/json", 400),
+    (b"[" * 200_000, "application/json", 422),
+    (b'{"tokens": ' + b"9" * 5_000 + b"}", "application/json", 422),
     (b'{"key": "\\ud800", "path": ["session:s"], "tokens": 1}', "application/json", 422),
     (b'{"key": "k", "path": ["session:s"], "tokens": 1}', "text/plain", 415),
     (b'{"key": "k", "path": ["session:s"], "tokens": 1}', "", 415),
@@ -157,7 +158,14 @@ async def test_a_body_that_is_no_json_object_is_refused(gateway: RunningGateway,
         answer = await admin.post("/v1/holds", content=content, headers=headers)
         assert answer.status_code == status, content[:40]
         assert answer.headers["content-type"] == "application/problem+json"
+        assert status != 422 or answer.json()["field"] in ("body", "key", "path"), answer.json()
     assert await gateway.rows() == before
+
+
+async def test_a_body_that_stops_being_json_is_told_where(admin: httpx.AsyncClient) -> None:
+    headers = {"content-type": "application/json"}
+    problem = (await admin.post("/v1/holds", content=b'{"key": x}', headers=headers)).json()
+    assert (problem["field"], problem["detail"]) == ("body", "body stops being JSON at character 8")
 
 
 async def test_a_body_that_is_too_large_is_refused_whether_it_tells_its_length_or_not(admin: httpx.AsyncClient) -> None:

@@ -55,3 +55,13 @@ async def test_the_openapi_document_names_every_endpoint_and_the_key_it_needs(ad
     assert len(operations) > 15
     assert all(operation["security"] == [{"HTTPBearer": []}] for operation in operations)
     assert all(operation["description"] for operation in operations)
+
+
+async def test_the_openapi_document_promises_problems_where_a_request_fails(admin: httpx.AsyncClient) -> None:
+    document = (await admin.get("/openapi.json")).json()
+    for method, path in (("get", "/v1/budgets"), ("post", "/v1/holds"), ("delete", "/v1/keys/{key_id}")):
+        answers = document["paths"][path][method]["responses"]
+        assert "422" not in answers
+        problem = answers["default"]["content"]["application/problem+json"]["schema"]
+        assert set(problem["required"]) == {"type", "title", "status", "detail"}
+        assert "scope" in problem["properties"]

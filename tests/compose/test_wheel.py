@@ -33,7 +33,9 @@ def test_sql_and_type_marks_are_inside_and_tests_are_not(wheel: Path) -> None:
     for package in PACKAGES:
         assert f"{package}/py.typed" in names
         missing = {
-            str(file.relative_to(ROOT)) for pattern in ("*.py", "*.sql") for file in (ROOT / package).rglob(pattern)
+            str(file.relative_to(ROOT))
+            for pattern in ("*.py", "*.sql", "*.json")
+            for file in (ROOT / package).rglob(pattern)
         } - set(names)
         assert {name for name in missing if _is_tracked(name)} == set()
     assert not [name for name in names if name.startswith(("tests/", "docs/"))]

@@ -133,7 +133,7 @@ create function entries_are_append_only() returns trigger language plpgsql as $$
 begin
     raise exception 'entries are append-only: write a correction instead';
 end $$;
-create trigger entries_append_only before update or delete on entries
+create trigger entries_append_only before update or delete or truncate on entries
     for each statement execute function entries_are_append_only();
 
 create table grants (

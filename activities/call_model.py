@@ -66,6 +66,8 @@ class CallModel:
             return CallResult(CallStatus.HOLD_LOST)
         if not started.started:
             return await self._short(request, started)
+        if started.attempt > self.settings.max_attempts:
+            return await self._exhausted(call, request, started)
         async with self._attended(request):
             cap = min(call.output_cap, started.amount.tokens - call.plan.prompt_tokens)
             return await self._send(brief, call, messages, Attempt(request.hold_id, started.attempt, cap))
@@ -127,6 +129,11 @@ class CallModel:
         decisive, lacking = decision.decisive, answer.amount
         short = Shortage(str(decisive.scope), decisive.reason, lacking.tokens, lacking.nano_usd)
         return CallResult(CallStatus.SHORT, verdict=decision.verdict, short=short)
+
+    async def _exhausted(self, call: Call, request: CallInput, started: AttemptAnswer) -> CallResult:
+        """Every attempt has been paid for and none left a reply: what fails behind the provider must not pay on."""
+        await finished(self.settlements.nothing(call, Attempt(request.hold_id, started.attempt, 0)))
+        return await self.settlements.give_up(call, "reply_not_stored")
 
     @asynccontextmanager
     async def _attended(self, request: CallInput) -> AsyncIterator[None]:

@@ -29,6 +29,7 @@ from context.settings import ContextSettings
 from context.tokens import warm_up
 from workflows.agent_run import AgentRun
 from workflows.agent_task import AgentTask
+from workflows.signals import PassOverMisfits
 
 POOL_SIZE, QUICK_POOL_SIZE = 20, 8
 LOCK_TIMEOUT_MS = 300
@@ -76,7 +77,7 @@ def make_worker(client: Client, task_queue: str, activities: Sequence[Activity],
         task_queue=task_queue,
         workflows=[AgentTask, AgentRun],
         activities=activities,
-        interceptors=[SafeErrors()],
+        interceptors=[SafeErrors(), PassOverMisfits()],
         workflow_runner=sandbox(),
         graceful_shutdown_timeout=grace,
         max_heartbeat_throttle_interval=BEAT,

@@ -18,6 +18,8 @@ import psutil
 from compose.errors import StackError
 
 CONFIG_FILE = "purser.conf"
+# Statements and contexts of errors may quote what was written.
+QUIET = {"log_error_verbosity": "terse", "log_min_error_statement": "panic"}
 START_TIMEOUT_S = 60.0
 
 
@@ -31,7 +33,7 @@ class EmbeddedPostgres:
             config: Server settings, applied when the server is started (not when one is reused).
         """
         self._data_dir = data_dir
-        self._config = dict(config or {})
+        self._config = QUIET | dict(config or {})
         self._server: Any = None
 
     async def start(self) -> str:

@@ -115,6 +115,17 @@ async def test_a_malformed_decision_is_rejected_without_a_trace_in_history(house
     assert (await house.end(task_id))["status"] == "refused"
 
 
+@pytest.mark.parametrize("arguments", [[], [None], [{}], ["text", "more"], [5]], ids=str)
+@pytest.mark.parametrize("door", ["approval", "agent_report", "approval_decided", "resume"])
+async def test_a_signal_that_does_not_fit_is_passed_over(house: World, door: str, arguments: list[object]) -> None:
+    task_id = await house.submit(house.agent("a"), budget=TIGHT)
+    approval_id, workflow = await asked(house, task_id), house.workflow(task_id)
+    for each in (workflow, house.client.get_workflow_handle(f"{workflow.id}/a")):
+        await each.signal(door, args=arguments)
+    await workflow.signal(Message.APPROVAL, decision(approval_id, decision="deny"))
+    assert (await house.end(task_id))["status"] == "refused"
+
+
 async def test_a_decision_made_while_no_worker_runs_takes_effect_when_one_returns(idle: World) -> None:
     async with idle.worker():
         task_id = await idle.submit(idle.agent("a"), budget=TIGHT)

@@ -82,6 +82,21 @@ async def test_a_provider_that_never_answers_fails_the_agent_after_the_last_atte
     await idle.audited()
 
 
+async def test_a_reply_that_cannot_be_stored_is_not_paid_for_without_end(idle: World) -> None:
+    await idle.pool.execute(
+        "create function refuse() returns trigger language plpgsql as $$ begin raise exception 'full'; end $$;"
+        "create trigger refuse before insert on messages for each row"
+        " when (new.role = 'assistant') execute function refuse()"
+    )
+    idle.given = idle.with_settings(max_attempts=2)
+    async with idle.worker():
+        task = await idle.run(idle.agent("a"))
+    assert (task["status"], task["agents"]["a"]["reason"]) == ("failed", "reply_not_stored")
+    assert len(idle.provider.served()) == 2
+    assert [state for state, _ in await attempts(idle)] == ["presumed", "presumed", "reported"]
+    await idle.audited()
+
+
 async def test_a_client_error_is_not_tried_again(house: World) -> None:
     task = await house.run(house.agent("a", api_base=f"{house.provider.address}/nowhere"))
     assert (task["status"], task["agents"]["a"]["reason"]) == ("failed", "model_not_found")

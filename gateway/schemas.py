@@ -110,7 +110,7 @@ class BudgetBody(Request):
     backpressure: list[Any] | None = None
     """Steps `[ratio, delay_ms]`."""
     approval: dict[str, Any] | None = None
-    """`roles`, `not_submitter`, `two_people_above_tokens`, `deadline_s`, `on_expiry`."""
+    """`roles`, `not_submitter`, `two_people_above_tokens`, `deadline_s`, `on_expiry`: one field, stored whole."""
     frozen: bool | None = None
     """A frozen scope admits nothing."""
 

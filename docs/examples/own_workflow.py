@@ -61,9 +61,12 @@ async def main() -> str:
     """Runs the workflow once."""
     client = await Client.connect(os.environ["PURSER_TEMPORAL_ADDRESS"])
     async with Worker(client, task_queue="own", workflows=[Translate]):
-        return await client.execute_workflow(
+        charged = await client.execute_workflow(
             Translate.run, "own-session", id=f"translate-{uuid.uuid4()}", task_queue="own"
         )
+    # Threads of the client outlive its loop by a moment: a program that ends at once may crash (sdk-python#300).
+    await asyncio.sleep(1)
+    return charged
 
 
 if __name__ == "__main__":

@@ -1,0 +1,2 @@
+-- Placeholders of redacted values.
+select 1;

@@ -1,0 +1,2 @@
+-- Calibration of token counts by reported usage.
+select 1;

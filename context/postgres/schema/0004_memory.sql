@@ -1,0 +1,2 @@
+-- The index for retrieval over stored messages.
+select 1;

@@ -1,0 +1,2 @@
+-- Facts that sessions keep word for word.
+select 1;

@@ -1,0 +1,2 @@
+-- Layers, fidelity and failures of compressions.
+select 1;

@@ -1,0 +1,2 @@
+-- Pins, settings, retention and deletion of sessions.
+select 1;

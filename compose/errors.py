@@ -6,6 +6,7 @@ ComposeError
 │   └── AlreadyRunning   another `purser up` owns the data directory
 ├── Unreachable          a configured service does not answer
 ├── SchemaMismatch       the database is at another revision than this code
+├── UnreadableFile       a file is not what a command reads
 └── RequestFailed        the gateway answered with a problem
 """
 
@@ -38,6 +39,10 @@ class Unreachable(ComposeError):
 
 class SchemaMismatch(ComposeError):
     """The database is at another revision than this code."""
+
+
+class UnreadableFile(ComposeError):
+    """A file is not what a command reads; the message names the file, the line and the field."""
 
 
 class RequestFailed(ComposeError):

@@ -18,7 +18,8 @@ from activities.summariser import Summariser, Written
 from budget.postgres.connection import Pool, connected, retrying
 from budget.postgres.ledger import Ledger
 from budget.scopes import Path
-from context.compression import Redact, Source, extract, fault, summary_request, unchanged
+from context.compression import Redact, Source, fault, summary_request, unchanged
+from context.extraction import extract
 from context.postgres.conversations import Conversations
 from context.postgres.summaries import Summaries
 from context.ranges import Range, choose_range

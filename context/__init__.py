@@ -3,7 +3,7 @@
 Values and rules only; stores live in `context.postgres`.
 """
 
-from context.compression import Source, extract, fault, summary_request
+from context.compression import Source, fault, summary_request
 from context.conversations import Conversation, Group, MessageRef, SummaryRef
 from context.errors import (
     ContextError,
@@ -13,6 +13,7 @@ from context.errors import (
     OriginReused,
     WindowTooSmall,
 )
+from context.extraction import extract
 from context.messages import Message, StoredMessage, group
 from context.ranges import Range, choose_range
 from context.settings import PRESETS, ContextSettings

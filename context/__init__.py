@@ -3,6 +3,7 @@
 Values and rules only; stores live in `context.postgres`.
 """
 
+from context.choice import Choice, Preference, choose
 from context.compression import Source, fault, summary_request
 from context.conversations import Conversation, Group, MessageRef, SummaryRef
 from context.errors import (
@@ -22,6 +23,7 @@ from context.windows import Dropped, TextRef, View, WindowPlan, plan_window, ren
 
 __all__ = [
     "PRESETS",
+    "Choice",
     "ContextError",
     "ContextSettings",
     "Conversation",
@@ -34,6 +36,7 @@ __all__ = [
     "MessageRef",
     "Method",
     "OriginReused",
+    "Preference",
     "Range",
     "Source",
     "StoredMessage",
@@ -43,6 +46,7 @@ __all__ = [
     "View",
     "WindowPlan",
     "WindowTooSmall",
+    "choose",
     "choose_range",
     "extract",
     "fault",

@@ -29,6 +29,7 @@ from context.settings import ContextSettings
 from context.tokens import warm_up
 from workflows.agent_run import AgentRun
 from workflows.agent_task import AgentTask
+from workflows.compress_session import CompressSession
 from workflows.signals import PassOverMisfits
 
 POOL_SIZE, QUICK_POOL_SIZE = 20, 8
@@ -75,7 +76,7 @@ def make_worker(client: Client, task_queue: str, activities: Sequence[Activity],
     return Worker(
         client,
         task_queue=task_queue,
-        workflows=[AgentTask, AgentRun],
+        workflows=[AgentTask, AgentRun, CompressSession],
         activities=activities,
         interceptors=[SafeErrors(), PassOverMisfits()],
         workflow_runner=sandbox(),

@@ -17,6 +17,7 @@ class WorkflowName(StrEnum):
 
     AGENT_TASK = "AgentTask"
     AGENT_RUN = "AgentRun"
+    COMPRESS_SESSION = "CompressSession"
 
 
 class ActivityName(StrEnum):
@@ -212,7 +213,7 @@ class AdmitResult:
     compress_thread: str = ""
     """The conversation to compress: empty for the session's own, else the agent's."""
     compress_budget: int = 0
-    """Context budget in tokens that it is compressed for."""
+    """Context budget in tokens that it is compressed for; 0: there is nothing to compress."""
 
 
 @dataclass(frozen=True)
@@ -286,6 +287,17 @@ class ToolFailure:
     """Type name of the error, never its text."""
 
 
+class Trigger(StrEnum):
+    """Why a conversation is compressed."""
+
+    SOFT_MARK = "soft_mark"
+    """It passed the trigger of its settings: beside the turn."""
+    OVERFLOW = "overflow"
+    """The window of a call would have to leave something out: before the call."""
+    REQUEST = "request"
+    """Somebody asked for it."""
+
+
 @dataclass(frozen=True)
 class CompressInput:
     """Compresses one conversation of a session."""
@@ -301,6 +313,35 @@ class CompressInput:
     """Whose model and budget apply; empty: the session's."""
     budget_tokens: int = 0
     """Context budget of the result; 0: from the settings and the model."""
+    model: str = ""
+    """Whose counter applies where no agent is named; empty: the summariser's."""
+    summarizer: str = ""
+    """`extractive` or the name of a model; empty: from the settings."""
+    trigger: str = Trigger.REQUEST
+    """A `Trigger`."""
+    user_id: str = ""
+    """Whose budget pays too where no agent is named; empty: nobody's."""
+
+
+@dataclass(frozen=True)
+class CompressSessionInput:
+    """Compresses one conversation of a session; the input of `CompressSession`. Fields as in `CompressInput`."""
+
+    tenant: str
+    session_id: str
+    thread: str = ""
+    model: str = ""
+    budget_tokens: int = 0
+    summarizer: str = ""
+    trigger: str = Trigger.REQUEST
+    task_id: str = ""
+    agent_id: str = ""
+    user_id: str = ""
+
+    @property
+    def workflow_id(self) -> str:
+        """One per conversation, so that one runs at a time: whoever starts it again joins the one that runs."""
+        return "/".join(filter(None, (f"compress-{self.tenant}", self.session_id, self.thread)))
 
 
 @dataclass(frozen=True)
@@ -316,7 +357,7 @@ class CompressResult:
     method: str = ""
     """`extractive` or `model`."""
     reason: str = ""
-    """Stable code when nothing was stored: `nothing_to_cover`, `busy`, `no_gain`, `refused`."""
+    """Stable code when nothing was stored: `nothing_to_cover`, `busy`, `no_gain`."""
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,9 @@ COMPRESS = ActivityConfig(
 )
 """A compression that fails never blocks the turn."""
 
+BUSY_PAUSE = timedelta(seconds=5)
+"""Before a compression looks again whether another one is done."""
+
 TOOL = ActivityConfig(
     schedule_to_close_timeout=timedelta(minutes=15),
     start_to_close_timeout=timedelta(minutes=5),

@@ -1,0 +1,49 @@
+"""CompressSession: one conversation of a session is compressed, beside whatever else uses it.
+
+Its id names the conversation, so that one runs at a time; it outlives the turn that started it.
+"""
+
+import uuid
+
+from temporalio import workflow
+
+from workflows import options
+from workflows.contract import ActivityName, CompressInput, CompressResult, CompressSessionInput, WorkflowName
+from workflows.steps import noticing, step
+
+_KEYS = uuid.UUID("b1f8f0a4-6a0f-5a4e-9c39-7d2f3a1f6c55")
+_TRIES = 5
+"""How often another compression of the conversation may be in the way."""
+
+
+@workflow.defn(name=WorkflowName.COMPRESS_SESSION)
+class CompressSession:
+    """Stores one version of a summary, if there is anything to cover."""
+
+    @workflow.run
+    async def run(self, start: CompressSessionInput) -> CompressResult:
+        """The version, or why there is none."""
+        for number in range(1, _TRIES + 1):
+            result = await step(
+                ActivityName.COMPRESS_CONTEXT, _request(start, number), CompressResult, options.COMPRESS
+            )
+            if result.reason != "busy":
+                break
+            await noticing(workflow.sleep(options.BUSY_PAUSE, summary="another compression runs"))
+        return result
+
+
+def _request(start: CompressSessionInput, number: int) -> CompressInput:
+    return CompressInput(
+        tenant=start.tenant,
+        session_id=start.session_id,
+        key=str(uuid.uuid5(_KEYS, f"{workflow.info().run_id}/{number}")),
+        thread=start.thread,
+        task_id=start.task_id,
+        agent_id=start.agent_id,
+        budget_tokens=start.budget_tokens,
+        model=start.model,
+        summarizer=start.summarizer,
+        trigger=start.trigger,
+        user_id=start.user_id,
+    )

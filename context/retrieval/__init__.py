@@ -1,0 +1,10 @@
+"""Memory: stored messages that a question brings back, and how a window shows them.
+
+Values and rules only; the index lives in `context.postgres.memory`.
+"""
+
+from context.retrieval.embedding import Embedder
+from context.retrieval.found import Found, Via
+from context.retrieval.showing import Document, memory_message
+
+__all__ = ["Document", "Embedder", "Found", "Via", "memory_message"]

@@ -1,1 +1,7 @@
-"""Measured claims, each runnable: `python -m benchmarks.NAME`. Ratios of one run count; machines are noisy."""
+"""Measured claims: `purser bench NAME`. Each has a gate of correctness; ratios of one run count, machines are noisy.
+
+A benchmark is a module with `run(data: Path | None) -> Outcome`; `data` is a folder as `benchmarks.data` reads it.
+"""
+
+NAMES = ("context", "ledger", "memory", "redact", "tokens", "windows")
+"""All benchmarks."""

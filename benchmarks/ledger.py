@@ -1,22 +1,18 @@
 """Hold and settle pairs per second on one shared session, durable, and how long one hold takes among fifty callers.
 
-`python -m benchmarks.ledger` starts a Postgres of its own, measures, and audits the ledger after every run: figures of
-a ledger that does not add up are worth nothing. Unbatched means that every caller has a ledger object of its own, so
-that nothing travels together.
+It starts a Postgres of its own, measures, and audits the ledger after every run: figures of a ledger that does not
+add up are worth nothing. Unbatched means that every caller has a ledger object of its own, so that nothing travels
+together.
 """
 
 import asyncio
-import json
-import os
-import platform
-import shutil
-import sys
-import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass, fields
 from pathlib import Path as FilePath
 
+from benchmarks.outcome import Outcome, Table
+from benchmarks.postgres import temporary_postgres
 from budget.decisions import Amount
 from budget.holds import HoldRequest, Report
 from budget.policies import Mode, PolicyPatch
@@ -27,13 +23,11 @@ from budget.postgres.policies import Policies
 from budget.postgres.settings import LedgerSettings
 from budget.scopes import Kind, Path, Scope
 from budget.usage import Usage
-from compose.migrate import migrate
-from compose.stack.postgres import EmbeddedPostgres
 
 TENANT = "bench"
 ASK, USED = Amount(1_000, 5_000), 800
 UNBATCHED = (1, 8, 32)
-CALLERS = 200
+BATCHED = (50, 200)
 SECONDS = 5.0
 
 
@@ -51,7 +45,7 @@ class Run:
     gate_passed: bool
 
 
-async def measure(dsn: str, callers: int, *, batched: bool, connections: int) -> Run:
+async def measure(dsn: str, callers: int, seconds: float, *, batched: bool, connections: int) -> Run:
     """Runs `callers` loops of hold and settle on a session of their own for some seconds, then audits."""
     session = f"s{callers}-{'batched' if batched else 'alone'}-{time.time_ns()}"
     settings = LedgerSettings()
@@ -61,7 +55,7 @@ async def measure(dsn: str, callers: int, *, batched: bool, connections: int) ->
         shared = Ledger(pool, settings)
         ledgers = [shared if batched else Ledger(pool, settings) for _ in range(callers)]
         begun = time.perf_counter()
-        deadline = begun + SECONDS
+        deadline = begun + seconds
         loops = [_caller(ledger, session, number, deadline) for number, ledger in enumerate(ledgers)]
         took = [duration for durations in await asyncio.gather(*loops) for duration in durations]
         elapsed = time.perf_counter() - begun
@@ -97,33 +91,28 @@ def _percentile(took: Sequence[float], share: float) -> float:
     return round(sorted(took)[int(len(took) * share)] * 1_000, 2)
 
 
-async def main() -> bool:
-    """Measures, prints one JSON document, and tells whether every gate passed."""
-    base = FilePath(tempfile.mkdtemp(prefix="purser-bench-"))
-    postgres = EmbeddedPostgres(base / "postgres")
-    try:
-        dsn = await postgres.start()
-        await migrate(dsn)
-        runs = [await measure(dsn, callers, batched=False, connections=callers) for callers in UNBATCHED]
-        fifty = await measure(dsn, 50, batched=True, connections=8)
-        full = await measure(dsn, CALLERS, batched=True, connections=8)
-    finally:
-        await asyncio.to_thread(postgres.stop)
-        shutil.rmtree(base)
-    best = max(run.pairs_per_second for run in runs)
-    passed = all(run.gate_passed for run in (*runs, fifty, full))
-    document = {
-        "bench": "ledger",
-        "gate_passed": passed,
-        "settings": {"cores": os.cpu_count(), "python": platform.python_version(), "seconds": SECONDS, "scopes": 3},
-        "results": {
-            "runs": [asdict(run) for run in (*runs, fifty, full)],
-            "batched_over_best_unbatched": round(full.pairs_per_second / best, 1),
-        },
-    }
-    sys.stdout.write(json.dumps(document, indent=2) + "\n")
-    return passed
+def run(data: FilePath | None, seconds: float = SECONDS) -> Outcome:
+    """Measures.
+
+    Args:
+        data: not needed.
+        seconds: that each run takes.
+    """
+    runs = asyncio.run(_runs(seconds))
+    best = max(run.pairs_per_second for run in runs if not run.batched)
+    gain = round(runs[-1].pairs_per_second / best, 1)
+    columns = [field.name.replace("_", " ") for field in fields(Run)]
+    return Outcome(
+        gate_passed=all(run.gate_passed for run in runs),
+        results={"runs": [asdict(run) for run in runs], "batched_over_best_unbatched": gain},
+        settings={"seconds": seconds, "scopes": 3},
+        tables=[
+            Table(f"hold + settle, batched {gain} times the best unbatched", columns, [astuple(run) for run in runs])
+        ],
+    )
 
 
-if __name__ == "__main__":
-    sys.exit(0 if asyncio.run(main()) else 1)
+async def _runs(seconds: float) -> list[Run]:
+    async with temporary_postgres() as dsn:
+        runs = [await measure(dsn, callers, seconds, batched=False, connections=callers) for callers in UNBATCHED]
+        return [*runs, *[await measure(dsn, callers, seconds, batched=True, connections=8) for callers in BATCHED]]

@@ -7,6 +7,7 @@ ComposeError
 ├── Unreachable          a configured service does not answer
 ├── SchemaMismatch       the database is at another revision than this code
 ├── UnreadableFile       a file is not what a command reads
+├── MissingData          a benchmark does not find what it measures on
 └── RequestFailed        the gateway answered with a problem
 """
 
@@ -43,6 +44,10 @@ class SchemaMismatch(ComposeError):
 
 class UnreadableFile(ComposeError):
     """A file is not what a command reads; the message names the file, the line and the field."""
+
+
+class MissingData(ComposeError):
+    """A benchmark does not find what it measures on."""
 
 
 class RequestFailed(ComposeError):

@@ -49,6 +49,8 @@ class Places(Group):
     """Port of `/metrics`; 0 takes any free one."""
     metrics_token: SecretStr | None = None
     """Bearer token of `/metrics`, required unless it listens on loopback."""
+    bench_data: Path | None = None
+    """Folder of the conversations that `purser bench` measures on."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """Least severe log line that is written."""
     log_format: Literal["console", "json"] = "console"

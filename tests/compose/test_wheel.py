@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("budget", "context", "activities", "workflows", "gateway", "compose")
+PACKAGES = ("budget", "context", "activities", "workflows", "gateway", "compose", "benchmarks")
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,25 @@
+"""A Postgres for one benchmark."""
+
+import asyncio
+import shutil
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from compose.migrate import migrate
+from compose.stack.postgres import EmbeddedPostgres
+
+
+@asynccontextmanager
+async def temporary_postgres() -> AsyncIterator[str]:
+    """The DSN of a migrated database without rows; the server and its data are gone afterwards."""
+    base = Path(tempfile.mkdtemp(prefix="purser-bench-"))
+    postgres = EmbeddedPostgres(base / "postgres")
+    try:
+        dsn = await postgres.start()
+        await migrate(dsn)
+        yield dsn
+    finally:
+        await asyncio.to_thread(postgres.stop)
+        shutil.rmtree(base)

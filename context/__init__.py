@@ -15,6 +15,7 @@ from context.errors import (
     WindowTooSmall,
 )
 from context.extraction import extract
+from context.facts import Fact, FactSheet, Kind, extract_facts, render_facts
 from context.messages import Message, StoredMessage, group
 from context.ranges import Range, choose_range
 from context.settings import PRESETS, ContextSettings
@@ -28,9 +29,12 @@ __all__ = [
     "ContextSettings",
     "Conversation",
     "Dropped",
+    "Fact",
+    "FactSheet",
     "Group",
     "InvalidMessage",
     "InvalidSettings",
+    "Kind",
     "Message",
     "MessageNotFound",
     "MessageRef",
@@ -49,10 +53,12 @@ __all__ = [
     "choose",
     "choose_range",
     "extract",
+    "extract_facts",
     "fault",
     "group",
     "plan_window",
     "render",
+    "render_facts",
     "summary_message",
     "summary_request",
 ]

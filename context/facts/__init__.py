@@ -1,0 +1,11 @@
+"""The facts ledger: numbers, dates, ids, names, preferences and refusals of a conversation, word for word.
+
+It is the conversation's knowledge graph: subject, relation, value, and the message that told it. Rules only; the store
+is `context.postgres.facts`.
+"""
+
+from context.facts.finding import extract_facts
+from context.facts.sheet import MOST_TOKENS, FactSheet, render_facts
+from context.facts.values import Fact, Kind, supersede
+
+__all__ = ["MOST_TOKENS", "Fact", "FactSheet", "Kind", "extract_facts", "render_facts", "supersede"]

@@ -1,7 +1,7 @@
 """All activities, put together from their stores."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from activities.admission import Admission
@@ -14,6 +14,7 @@ from activities.close_task import CloseTask
 from activities.compress_context import CompressContext, Compressing
 from activities.estimate_tokens import EstimateTokens
 from activities.hold import Hold
+from activities.metrics import Metrics
 from activities.open_task import OpenTask
 from activities.postgres.agents import Agents
 from activities.postgres.calls import Calls
@@ -62,6 +63,8 @@ class Dependencies:
     """Its address; `None`: its provider's own."""
     trust_temporal_identity: bool = False
     """Whether self-asserted names satisfy approval rules that need identity."""
+    metrics: Metrics = field(default_factory=Metrics)
+    """Where compressions, redactions and drift are counted."""
 
 
 def all_activities(given: Dependencies) -> Sequence[Activity]:

@@ -3,6 +3,7 @@
 Values and rules only; stores live in `context.postgres`.
 """
 
+from context.advice import Recommendation, ToolSafety, check_tool_safety, recommend, tool_safety
 from context.choice import Choice, Preference, choose
 from context.compression import Source, fault, summary_request
 from context.conversations import Conversation, Group, MessageRef, SummaryRef
@@ -16,6 +17,7 @@ from context.errors import (
 )
 from context.extraction import extract
 from context.facts import Fact, FactSheet, Kind, extract_facts, render_facts
+from context.lengths import Length, Style, length_header, summary_length
 from context.messages import Message, StoredMessage, group
 from context.ranges import Range, choose_range
 from context.settings import PRESETS, ContextSettings
@@ -35,6 +37,7 @@ __all__ = [
     "InvalidMessage",
     "InvalidSettings",
     "Kind",
+    "Length",
     "Message",
     "MessageNotFound",
     "MessageRef",
@@ -42,23 +45,31 @@ __all__ = [
     "OriginReused",
     "Preference",
     "Range",
+    "Recommendation",
     "Source",
     "StoredMessage",
+    "Style",
     "Summary",
     "SummaryRef",
     "TextRef",
+    "ToolSafety",
     "View",
     "WindowPlan",
     "WindowTooSmall",
+    "check_tool_safety",
     "choose",
     "choose_range",
     "extract",
     "extract_facts",
     "fault",
     "group",
+    "length_header",
     "plan_window",
+    "recommend",
     "render",
     "render_facts",
+    "summary_length",
     "summary_message",
     "summary_request",
+    "tool_safety",
 ]

@@ -1,0 +1,143 @@
+"""What would be done about a conversation, and whether planned tool calls still fit: figures, without side effects."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from budget.decisions import Pressure, pressure
+from context.choice import Preference, choose
+from context.errors import InvalidSettings
+from context.messages import JsonObject, Message
+from context.tokens import count_request
+
+REPLY_RESERVE = 2_000
+"""Tokens of a limit that are kept for the reply."""
+TOOL_RESERVE = 500
+"""Tokens kept for one planned tool call and its result: 19 of 20 calls of an airline help desk took less than 450,
+half the calls of a coding agent less than 200."""
+USUAL_MODEL = "gpt-4o"
+"""Whose tokens are counted where no model is named."""
+
+AnyMessage = Message | JsonObject
+"""A message, or the same as OpenAI's API takes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """What optimising would do."""
+
+    tokens: int
+    """Of the conversation."""
+    available_tokens: int
+    """What it may take: the limit without the reserve for the reply."""
+    usage_ratio: float
+    """The one as a share of the other."""
+    urgency: Pressure
+    """The ratio in words: low below 0.5, medium below 0.75, high below 0.9, else critical."""
+    needs_optimization: bool
+    """Whether it exceeds what it may take."""
+    recommended_strategy: str
+    """`none` where nothing needs to be done."""
+    reason: str
+    """For people; has figures, never text of the conversation."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSafety:
+    """Whether a conversation and the results of planned tool calls fit a limit."""
+
+    safe: bool
+    tokens: int
+    """Of the conversation."""
+    reserved_tokens: int
+    """For the planned calls."""
+    limit: int
+    message: str
+    """The same in words, with what to do if it does not fit."""
+
+
+def messages_of(messages: Iterable[AnyMessage]) -> list[Message]:
+    """Reads messages of either form.
+
+    Raises:
+        InvalidMessage: names the index and the field.
+    """
+    return [one if isinstance(one, Message) else Message.parse(one, place) for place, one in enumerate(messages)]
+
+
+def available(max_tokens: int, reserve: int = REPLY_RESERVE) -> int:
+    """What messages may take of a limit; all of it where the reserve for the reply would leave nothing.
+
+    Raises:
+        InvalidSettings: the limit is no positive number.
+    """
+    if max_tokens < 1:
+        raise InvalidSettings(f"max_tokens {max_tokens!r} is not valid: use 1 or more")
+    return max_tokens - reserve if max_tokens > reserve else max_tokens
+
+
+def recommend(
+    messages: Sequence[AnyMessage],
+    max_tokens: int,
+    *,
+    preference: Preference | str = Preference.BALANCED,
+    summaries: int = 0,
+    can_summarise: bool = True,
+    reserve: int = REPLY_RESERVE,
+    model: str = USUAL_MODEL,
+) -> Recommendation:
+    """What `optimize` would do with a conversation; changes nothing and counts as no summary.
+
+    Args:
+        messages: the conversation.
+        max_tokens: the limit.
+        preference: of the caller.
+        summaries: how often this conversation was summarised before.
+        can_summarise: whether there is something that writes summaries.
+        reserve: tokens of the limit that are kept for the reply.
+        model: whose tokens are counted.
+    """
+    read, room = messages_of(messages), available(max_tokens, reserve)
+    tokens = _tokens(read, model)
+    ratio = tokens / room
+    strategy, reason = "none", f"{tokens:,} of {room:,} tokens: fits"
+    if tokens > room:
+        choice = choose(
+            messages=len(read),
+            characters=sum(len(message.text) for message in read),
+            preference=Preference(preference),
+            summaries=summaries,
+            can_summarise=can_summarise,
+            tool_messages=sum(message.role == "tool" or bool(message.tool_calls) for message in read),
+        )
+        strategy, reason = choice.strategy, f"{tokens:,} of {room:,} tokens: {choice.reason}"
+    return Recommendation(tokens, room, ratio, pressure(ratio), tokens > room, strategy, reason)
+
+
+def tool_safety(
+    messages: Sequence[AnyMessage], limit: int, planned_tools: int, *, model: str = USUAL_MODEL
+) -> ToolSafety:
+    """Whether a conversation still fits a limit after so many tool calls, each with a reserve for its result.
+
+    Args:
+        messages: the conversation.
+        limit: tokens of conversation and results together.
+        planned_tools: calls.
+        model: whose tokens are counted.
+    """
+    tokens, reserved = _tokens(messages_of(messages), model), planned_tools * TOOL_RESERVE
+    safe = tokens + reserved <= limit
+    figures = f"{tokens:,} tokens and {reserved:,} for {planned_tools} tool calls, limit {limit:,}"
+    remedy = "" if safe else f": {tokens + reserved - limit:,} too many, optimise first with preference fast"
+    return ToolSafety(safe, tokens, reserved, limit, f"{'safe' if safe else 'unsafe'}: {figures}{remedy}")
+
+
+def check_tool_safety(
+    messages: Sequence[AnyMessage], max_tokens: int, tools_count: int, *, model: str = USUAL_MODEL
+) -> tuple[bool, str]:
+    """Whether it is safe to call so many tools before the reply, and why; `tool_safety` has the figures."""
+    found = tool_safety(messages, available(max_tokens), tools_count, model=model)
+    return found.safe, found.message
+
+
+def _tokens(messages: Sequence[Message], model: str) -> int:
+    return count_request([message.to_openai() for message in messages], [], model).tokens

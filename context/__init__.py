@@ -20,6 +20,7 @@ from context.facts import Fact, FactSheet, Kind, extract_facts, render_facts
 from context.lengths import Length, Style, length_header, summary_length
 from context.messages import Message, StoredMessage, group
 from context.ranges import Range, choose_range
+from context.renderings import render_structured, render_text
 from context.settings import PRESETS, ContextSettings
 from context.summaries import Method, Summary, summary_message
 from context.windows import Dropped, TextRef, View, WindowPlan, plan_window, render
@@ -68,6 +69,8 @@ __all__ = [
     "recommend",
     "render",
     "render_facts",
+    "render_structured",
+    "render_text",
     "summary_length",
     "summary_message",
     "summary_request",

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
-import structlog
 from fastapi import FastAPI
+from prometheus_client import CollectorRegistry
 from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest
 from temporalio.client import Client
 
@@ -18,17 +18,17 @@ from budget.postgres.ledger import Ledger
 from budget.postgres.outbox import Outbox
 from budget.postgres.policies import Policies
 from compose.dispatcher import Dispatcher, run_background
+from compose.metrics import serve_metrics
 from compose.migrate import require_schema
 from compose.prices import price_book
 from compose.serving import serve
 from compose.settings import Settings
 from compose.settings.ledger import ledger_settings
 from compose.settings.required import required
-from compose.stack.ports import choose_port
 from compose.temporal import connect
 from context.postgres.conversations import Conversations
 from gateway.app import create_app
-from gateway.metrics import Metrics, metrics_app
+from gateway.metrics import Metrics
 from gateway.postgres.holds import Holds
 from gateway.postgres.keys import Keys
 from gateway.pricing import Pricing
@@ -38,11 +38,17 @@ from gateway.services import Services
 DEFAULT_TENANT = "default"
 POOL_SIZE = 20
 
-log = structlog.get_logger(__name__)
 
-
-async def run_gateway(settings: Settings, stop: asyncio.Event, ready: Callable[[], None]) -> None:
+async def run_gateway(
+    settings: Settings, stop: asyncio.Event, ready: Callable[[], None], *others: CollectorRegistry
+) -> None:
     """Serve until `stop`; calls `ready` once requests are answered.
+
+    Args:
+        settings: where and with what.
+        stop: ends it.
+        ready: told when it serves.
+        others: metrics of this process that are shown beside the gateway's own.
 
     Raises:
         StackError: a port is taken.
@@ -56,13 +62,12 @@ async def run_gateway(settings: Settings, stop: asyncio.Event, ready: Callable[[
         dispatcher = Dispatcher(Outbox(pool), client, settings.task_queue)
         services = build_services(settings, pool, client, dispatcher.poke)
         app = _app(settings, services, pool, client)
-        metrics = metrics_app(services.metrics, _metrics_token(settings))
-        metrics_port = _metrics_port(settings)
+        metrics = serve_metrics(settings, "metrics_port", stop, services.metrics.registry, *others)
         background = run_background(services.ledger, services.approvals, dispatcher, stop, settings.sweep_every_s)
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(serve(app, settings.gateway_host, settings.gateway_port, stop, ready))
-                group.create_task(serve(metrics, settings.metrics_host, metrics_port, stop, lambda: None))
+                group.create_task(metrics)
                 group.create_task(background)
         except ExceptionGroup as failed:
             # The first failure ended the others; it is the one to tell.
@@ -109,19 +114,6 @@ def _app(settings: Settings, services: Services, pool: Pool, client: Client) -> 
         "temporal": lambda: client.workflow_service.describe_namespace(namespace),
     }
     return create_app(services, checks)
-
-
-def _metrics_token(settings: Settings) -> str | None:
-    return settings.metrics_token.get_secret_value() if settings.metrics_token else None
-
-
-def _metrics_port(settings: Settings) -> int:
-    """The configured port; without one, the usual port or, beside another Purser, any free one."""
-    if settings.source("metrics_port") != "default" and settings.metrics_port:
-        return settings.metrics_port
-    port = choose_port(settings.metrics_port, settings.metrics_host)
-    log.info("metrics", url=f"http://{settings.metrics_host}:{port}/metrics")
-    return port
 
 
 def _key_name(owner: Path) -> str:

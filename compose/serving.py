@@ -61,7 +61,8 @@ def listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         raise StackError(
             f"cannot listen on {host}:{port}: {error.strerror}",
-            remedy="Choose another port: PURSER_GATEWAY_PORT and PURSER_METRICS_PORT take 0 for any free one.",
+            remedy="Choose another port: PURSER_GATEWAY_PORT, PURSER_METRICS_PORT and PURSER_WORKER_METRICS_PORT take "
+            "0 for any free one.",
         ) from error
     # asyncio sets it only where a socket names its protocol; without it an answer waits 40 ms to be acknowledged.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -10,6 +10,7 @@ from typing import Protocol
 
 import structlog
 
+from activities.metrics import Metrics
 from compose.errors import AlreadyRunning, StackError
 from compose.gateway import renew_admin_key, run_gateway
 from compose.migrate import migrate
@@ -116,11 +117,11 @@ async def _watch(name: str, part: Part) -> None:
 
 
 async def _work(settings: Settings, stop: asyncio.Event, publish: Callable[[], None]) -> None:
-    polling, serving = asyncio.Event(), asyncio.Event()
+    polling, serving, metrics = asyncio.Event(), asyncio.Event(), Metrics()
     try:
         async with asyncio.TaskGroup() as group:
-            group.create_task(run_worker(settings, stop, polling.set))
-            group.create_task(run_gateway(settings, stop, serving.set))
+            group.create_task(run_worker(settings, stop, polling.set, metrics))
+            group.create_task(run_gateway(settings, stop, serving.set, metrics.registry))
             group.create_task(_when_ready((polling, serving), stop, publish))
     except ExceptionGroup as failed:
         # The first failure ended the others; it is the one to tell.

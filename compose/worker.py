@@ -9,6 +9,7 @@ from temporalio.client import Client
 from temporalio.worker import Worker
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
+from activities.metrics import Metrics
 from activities.provider import ModelProvider
 from activities.registry import Activity, Dependencies, all_activities
 from activities.safety import SafeErrors
@@ -18,6 +19,7 @@ from budget.postgres.connection import Pool, create_pool
 from budget.postgres.ledger import Ledger
 from budget.postgres.outbox import Outbox
 from compose.dispatcher import Dispatcher, run_background
+from compose.metrics import serve_metrics
 from compose.migrate import require_schema
 from compose.prices import price_book
 from compose.settings import Settings
@@ -43,11 +45,20 @@ NEVER = "none"
 NO_MODEL = ("extractive", NEVER)
 
 
-async def run_worker(settings: Settings, stop: asyncio.Event, ready: Callable[[], None]) -> None:
+async def run_worker(
+    settings: Settings, stop: asyncio.Event, ready: Callable[[], None], metrics: Metrics | None = None
+) -> None:
     """Work until `stop`; calls `ready` once the task queue is polled.
+
+    Args:
+        settings: where and with what.
+        stop: ends it.
+        ready: told when it works.
+        metrics: of a process that serves them itself; `None`: they are served here.
 
     Raises:
         SchemaMismatch: the database is not migrated.
+        StackError: the port for metrics is taken.
         Unreachable: Temporal does not answer.
     """
     dsn = required(settings, "dsn")
@@ -59,16 +70,22 @@ async def run_worker(settings: Settings, stop: asyncio.Event, ready: Callable[[]
         httpx.AsyncClient() as http,
     ):
         dispatcher = Dispatcher(Outbox(pool), client, settings.task_queue)
-        given = dependencies(settings, pool, quick_pool, dispatcher.poke)
+        given = dependencies(settings, pool, quick_pool, dispatcher.poke, metrics or Metrics())
         ledger = Ledger(pool, given.ledger_settings)
         approvals = Approvals(pool, given.ledger_settings, trust_temporal_identity=given.trust_temporal_identity)
         background = run_background(ledger, approvals, dispatcher, stop, settings.sweep_every_s)
         activities = (*all_activities(given), *shipped_tools(pool, http))
-        async with asyncio.TaskGroup() as group, make_worker(client, settings.task_queue, activities):
-            group.create_task(background)
-            warm_up(litellm=True)
-            ready()
-            await stop.wait()
+        try:
+            async with asyncio.TaskGroup() as group, make_worker(client, settings.task_queue, activities):
+                group.create_task(background)
+                if metrics is None:
+                    group.create_task(serve_metrics(settings, "worker_metrics_port", stop, given.metrics.registry))
+                warm_up(litellm=True)
+                ready()
+                await stop.wait()
+        except ExceptionGroup as failed:
+            # The first failure ended the others; it is the one to tell.
+            raise failed.exceptions[0] from None
 
 
 def make_worker(client: Client, task_queue: str, activities: Sequence[Activity], grace: timedelta = GRACE) -> Worker:
@@ -91,7 +108,9 @@ def sandbox() -> SandboxedWorkflowRunner:
     return SandboxedWorkflowRunner(restrictions=restrictions)
 
 
-def dependencies(settings: Settings, pool: Pool, quick_pool: Pool, poke: Callable[[], None]) -> Dependencies:
+def dependencies(
+    settings: Settings, pool: Pool, quick_pool: Pool, poke: Callable[[], None], metrics: Metrics
+) -> Dependencies:
     """What the settings mean to activities."""
     keys = {host: key.get_secret_value() for host, key in settings.provider_keys.items()}
     return Dependencies(
@@ -105,6 +124,7 @@ def dependencies(settings: Settings, pool: Pool, quick_pool: Pool, poke: Callabl
         summariser_model="" if settings.summarizer in NO_MODEL else settings.summarizer,
         summariser_api_base=settings.summarizer_api_base,
         trust_temporal_identity=settings.trust_temporal_identity,
+        metrics=metrics,
     )
 
 

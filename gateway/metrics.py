@@ -1,6 +1,7 @@
 """Metrics of the gateway. Labels are bounded: route templates and codes, never a session, task, agent or tenant."""
 
 import hmac
+from collections.abc import Sequence
 
 from prometheus_client import CollectorRegistry, Counter
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
@@ -48,11 +49,11 @@ class Metrics:
         self._steps.labels(step).inc()
 
 
-def metrics_app(metrics: Metrics, token: str | None) -> Starlette:
+def metrics_app(registries: Sequence[CollectorRegistry], token: str | None) -> Starlette:
     """Serves `/metrics` on an address of its own.
 
     Args:
-        metrics: what to show.
+        registries: what to show, one after the other.
         token: bearer token that a scraper has to send; `None` only where loopback alone can reach it.
     """
 
@@ -64,6 +65,7 @@ def metrics_app(metrics: Metrics, token: str | None) -> Starlette:
             )
             assert problem is not None
             return problem.response()
-        return Response(generate_latest(metrics.registry), media_type=CONTENT_TYPE_LATEST)
+        shown = b"".join(map(generate_latest, registries))
+        return Response(shown, media_type=CONTENT_TYPE_LATEST)
 
     return Starlette(routes=[Route("/metrics", show)])

@@ -47,6 +47,8 @@ class Places(Group):
     """Address that `/metrics` listens on."""
     metrics_port: Port = 9464
     """Port of `/metrics`; 0 takes any free one."""
+    worker_metrics_port: Port = 9465
+    """Port of `/metrics` of a `purser worker`; 0 takes any free one."""
     metrics_token: SecretStr | None = None
     """Bearer token of `/metrics`, required unless it listens on loopback."""
     bench_data: Path | None = None

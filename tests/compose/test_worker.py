@@ -2,6 +2,7 @@
 
 import pytest
 
+from activities.metrics import Metrics
 from budget.postgres.connection import Pool
 from compose.settings import Settings
 from compose.worker import dependencies
@@ -14,5 +15,5 @@ from compose.worker import dependencies
 def test_a_summarizer_is_a_model_or_the_extractive_one_or_nothing_is_compressed(
     pool: Pool, summarizer: str, model: str, trigger: float
 ) -> None:
-    given = dependencies(Settings(summarizer=summarizer), pool, pool, lambda: None)
+    given = dependencies(Settings(summarizer=summarizer), pool, pool, lambda: None, Metrics())
     assert (given.summariser_model, given.settings.context.trigger_ratio) == (model, trigger)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from benchmarks.outcome import Cell, Outcome, Table
 
 Name = StrEnum("Name", {name: name for name in NAMES})  # type: ignore[misc] # known when it runs
+NameArgument = Annotated[Name, typer.Argument(metavar="NAME", help=f"One of {', '.join(NAMES)}.")]
 BenchDataOption = Annotated[
     Path | None,
     typer.Option("--data", help="Folder of conversations, default PURSER_BENCH_DATA.", file_okay=False),
@@ -27,7 +28,7 @@ def register(app: typer.Typer) -> None:
     app.command()(bench)
 
 
-def bench(name: Name, data: BenchDataOption = None, as_json: JsonOption = False) -> None:
+def bench(name: NameArgument, data: BenchDataOption = None, as_json: JsonOption = False) -> None:
     """Run a benchmark; exit code 1 if what it measured did not do its work."""
     from importlib import import_module
 

@@ -1,18 +1,53 @@
-"""Sentences, words, names and negations of a text, in any script: what picking, fact finding and scoring share."""
+"""What a text says that matters, told by its words in any script: what picking, fact finding and scoring share."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
 _LONGEST = 300
 """Characters of one sentence; longer ones, such as JSON, are cut into pieces."""
-_SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？；])|\n+")
+_SENTENCE_END = re.compile(r"(?<=[.!?…])(?<!\b\d\.)(?<!\b\d\d\.)\s+|(?<=[。！？；])|\n+")
+"""The number of a list's entry ends none."""
 _PIECE = re.compile(rf".{{1,{_LONGEST}}}(?:\s+|$)|.{{1,{_LONGEST}}}", re.DOTALL)
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d+(?:[.,:/-]\d+)*")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
+_STEM = 6
+_SELF = re.compile(r"I(?:['’]\w+)?|OK")
+"""Capitalised wherever they stand."""
 _NEGATION = re.compile(
     r"\b(?:no|not|never|none|nothing|without|cannot)\b|n['’]t\b|[不没無无未別别勿]|않|없", re.IGNORECASE
 )
-_STEM = 6
+_QUESTION = re.compile(r"[?？]")
+
+_UNIT = r"(?:day|night|week(?:end)?|month|year|spring|summer|fall|autumn|winter|morning|evening|time)s?"
+_DAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+_MONTH = r"january|february|april|june|july|august|september|october|november|december"
+TIME = re.compile(
+    rf"\b(?:yesterday|tomorrow|tonight|recently|since"
+    rf"|(?:last|next|this|past|every|each) (?:\w+ )?(?:{_UNIT}|{_DAY}|{_MONTH}|march|may)"
+    rf"|(?:\w+ )?(?:hour|minute|{_UNIT}) ago|{_DAY}s?|{_MONTH})\b"
+    r"|昨天|前天|明天|后天|後天|[上下](?:个|個)?(?:周|週|星期|礼拜|月)[一二三四五六日天]?|去年|明年|今年|(?:周|週|星期)[一二三四五六日天]"
+    r"|\d+(?:天|周|週|个月|個月|年|日|か月|週間)前|昨日|明日|先週|来週|先月|来月|来年|[月火水木金土日]曜"
+    r"|어제|내일|모레|지난\s?(?:주|달|해)|다음\s?(?:주|달|해)|작년|내년|[월화수목금토일]요일",
+    re.IGNORECASE,
+)
+"""When something happened or will: a weekday, a month, yesterday, last week, two years ago."""
+
+_PAST = (
+    "was|were|had|did|went|got|made|took|saw|met|bought|found|came|gave|told|said|left|lost|won|began|started|wrote|read|ran"
+    "|sold|built|felt|knew|thought|heard|kept|spent|taught|caught|drove|ate|flew|broke|chose|grew|hit|hurt|led|paid|sent"
+    "|sang|sat|slept|spoke|stood|swam|wore|been"
+)
+_KOREAN_PAST = "".join(chr(0xAC00 + 28 * number + 20) for number in range(399)).translate(
+    {ord(no): None for no in "있겠"}
+)
+"""Syllables that end in the mark of the past tense."""
+_DEED = re.compile(
+    rf"\b(?:I|we)(?:['’](?:ve|d|m|re))? (?:(?:\w+ly|just|also|even|once|then|both|always|never|still) )*"
+    rf"(?:{_PAST}|\w+ed)\b"
+    rf"|[我咱俺][^，。！？,.!?]{{0,12}}[了过過]|(?:ました|かった|った|んだ|した)(?=[。！、!\s]|$)"
+    rf"|[{_KOREAN_PAST}](?:다|어|습|지|는|던)",
+    re.IGNORECASE,
+)
 
 
 def sentences(text: str) -> Iterator[str]:
@@ -27,9 +62,35 @@ def words(text: str) -> list[str]:
     return _WORD.findall(text)
 
 
+def numbers(found: Sequence[str]) -> list[str]:
+    """Of some words, the numbers."""
+    return [word for word in found if word[0].isdigit()]
+
+
+def names(text: str, but: Set[str] = frozenset()) -> list[str]:
+    """Capitalised words that do not begin a sentence."""
+    told = (word for sentence in _SENTENCE_END.split(text) for word in words(sentence)[1:])
+    return [word for word in told if word[0].isupper() and word not in but and not _SELF.fullmatch(word)]
+
+
 def negations(text: str) -> int:
     """How often it says no."""
     return len(_NEGATION.findall(text))
+
+
+def questions(text: str) -> int:
+    """How often it asks."""
+    return len(_QUESTION.findall(text))
+
+
+def times(text: str) -> int:
+    """How often it says when."""
+    return len(TIME.findall(text))
+
+
+def deeds(text: str) -> int:
+    """How often the speaker tells what happened."""
+    return len(_DEED.findall(text))
 
 
 def stems(text: str, found: Sequence[str]) -> set[str]:

@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -29,6 +30,56 @@ def test_sentences_that_say_something_go_before_those_that_do_not() -> None:
     assert "cannot refund" in text
     assert "Hello" not in text
     assert "Thank you" not in text
+
+
+def test_what_happened_when_goes_before_praise_of_the_same_length() -> None:
+    source = Source.of(
+        "",
+        [
+            user("That sounds so wonderful and it really makes everybody happy!"),
+            user("I moved into the small flat by the river last week."),
+            assistant("What a great and truly inspiring thing to be able to say!"),
+        ],
+    )
+    assert extract(source, 18, count) == "user: I moved into the small flat by the river last week."
+
+
+def test_an_answer_goes_before_the_same_words_that_nobody_asked_for() -> None:
+    said = "the blue one with the wooden handle"
+    dense = [("ben", f"room {number}, key {number + 7}, floor {number + 9}") for number in range(100, 105)]
+    asked = ("ben", "which of them would you rather take?")
+    source = Source("", (("anna", said), *dense, asked, ("cleo", said)))
+    wanted = "\n".join(f"{speaker}: {text}" for speaker, text in (*dense, ("cleo", said)))
+    assert extract(source, count(wanted) + 1, count) == wanted
+
+
+def test_a_short_message_stays_whole_and_a_long_one_gives_single_sentences() -> None:
+    short = "It was a quiet evening at home. We then watched the film from 1999."
+    padding = "It was one of those days on which nothing much happens to anyone at all. " * 20
+    source = Source.of("", [user(short), assistant(f"{padding}The code is 7731. {padding}")])
+    lines = extract(source, 200, count).splitlines()
+    assert f"user: {short}" in lines
+    assert "assistant: The code is 7731." in lines
+
+
+@pytest.mark.parametrize(
+    ("happened", "idle"),
+    [
+        ("我昨天搬到了河边的公寓。", "这听起来真的非常好听呀。"),
+        ("昨日、川の近くに引っ越しました。", "それは本当にとても素敵ですね。"),
+        ("어제 강가의 집으로 이사했어요.", "그건 정말 아주 멋진 일이네요."),
+    ],
+)
+def test_what_happened_is_told_apart_in_chinese_japanese_and_korean(happened: str, idle: str) -> None:
+    source = Source.of("", [user(idle), user(happened), assistant(idle + idle)])
+    assert extract(source, count(f"user: {happened}\n"), count) == f"user: {happened}"
+
+
+def test_the_number_of_a_lists_entry_is_no_sentence() -> None:
+    steps = "\n".join(f"{number}. Take the {number} keys of room {number}00 along" for number in range(1, 40))
+    text = extract(Source.of("", [assistant(steps)]), 100, count)
+    assert text
+    assert not any(line.endswith((" 1.", " 2.", " 3.")) for line in text.splitlines())
 
 
 def test_sentences_keep_their_order_words_and_speaker() -> None:

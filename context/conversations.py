@@ -18,6 +18,8 @@ class MessageRef:
     call_ids: tuple[str, ...] = ()
     tool_call_id: str | None = None
     pinned: bool = False
+    spared: bool = False
+    """It was pinned while the summary over its place was written: no summary says what it says."""
 
     @property
     def fixed(self) -> bool:
@@ -114,7 +116,9 @@ class Conversation:
 
     def _covers(self, one: Group) -> bool:
         summary = self.summary
-        return summary is not None and summary.first_seq <= one.first_seq and one.last_seq <= summary.last_seq
+        if summary is None or any(ref.spared for ref in one.refs):
+            return False
+        return summary.first_seq <= one.first_seq and one.last_seq <= summary.last_seq
 
 
 def total(groups: Iterable[Group]) -> int:

@@ -5,6 +5,12 @@ ContextError
 ├── InvalidSettings     a context setting is out of range
 ├── OriginReused        an append came back under its origin with other messages
 ├── MessageNotFound     no such message in this session
+├── InvalidPreferences  personal settings are malformed or too long; nothing was stored
+├── SessionNotFound     no such session of this tenant
+├── SessionDeleted      the session was deleted, and its id is never used again
+├── SessionBusy         something of the session still runs, so it cannot be deleted now
+├── OtherUser           the session belongs to another user
+├── PinsTooLarge        the pins of a session would exceed their budget; nothing was stored
 └── WindowTooSmall      what must be in the window does not fit it
 """
 
@@ -29,6 +35,39 @@ class OriginReused(ContextError):
 
 class MessageNotFound(ContextError):
     """No such message in this session of this tenant."""
+
+
+class InvalidPreferences(ContextError, ValueError):
+    """Personal settings are malformed or too long. The text names the field; nothing was stored."""
+
+
+class SessionNotFound(ContextError):
+    """No such session of this tenant."""
+
+
+class SessionDeleted(ContextError):
+    """The session was deleted, and its id is never used again."""
+
+
+class SessionBusy(ContextError):
+    """Something of the session still runs, so it cannot be deleted now."""
+
+
+class OtherUser(ContextError):
+    """The session belongs to another user."""
+
+
+class PinsTooLarge(ContextError):
+    """The pins of a session would exceed their budget; nothing was stored."""
+
+    def __init__(self, tokens: int, *, budget: int) -> None:
+        super().__init__(
+            f"the session's pins would take {tokens} tokens with their tool calls and results, and pins may take "
+            f"{budget}: end a pin that has served, or raise the budget of pins"
+        )
+        self.tokens = tokens
+        """What the pins would take."""
+        self.budget = budget
 
 
 class WindowTooSmall(ContextError):

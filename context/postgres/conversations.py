@@ -1,6 +1,8 @@
 """Conversations in Postgres: append-only, addressed by session and sequence number."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import asyncpg
@@ -8,15 +10,28 @@ import asyncpg
 from budget.postgres.connection import Connection, Pool, connected
 from budget.postgres.queries import load
 from context.conversations import Conversation, MessageRef, SummaryRef
-from context.errors import MessageNotFound, OriginReused
+from context.errors import MessageNotFound, OriginReused, OtherUser
 from context.messages import Message, StoredMessage
+from context.pins import PIN_BUDGET
 from context.postgres.counts import USUAL_MODELS, count_messages, encoding_of
+from context.postgres.pins import Pins
+from context.postgres.sessions import refusing_deleted
 from context.postgres.summaries import Summaries
 from context.summaries import Summary
 
 _SQL = load("context.postgres", "conversations.sql")
 END = 2**53 - 1
 """Beyond every sequence number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A stored message in a list."""
+
+    stored: StoredMessage
+    created_at: datetime
+    pinned: bool
+    """Whether it is now; its body tells how it came."""
 
 
 class Conversations:
@@ -26,11 +41,13 @@ class Conversations:
     twice at once.
     """
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: Pool, pin_budget: int = PIN_BUDGET) -> None:
         """Args:
         pool: from `budget.postgres.connection.create_pool`.
+        pin_budget: tokens that the live pins of one session may take together.
         """
         self._pool = pool
+        self._pins = Pins(pool, pin_budget)
         self._summaries = Summaries(pool)
 
     async def append(
@@ -42,6 +59,8 @@ class Conversations:
         origin: str,
         thread: str = "",
         model: str | None = None,
+        user_id: str | None = None,
+        author: str = "",
         connection: Connection | None = None,
     ) -> list[int]:
         """Adds messages to the end of a session, all or none; creates the session with its first.
@@ -54,6 +73,8 @@ class Conversations:
             origin: names this append in the session; the same again returns the same numbers and adds nothing.
             thread: empty for the session's own conversation, else `{task_id}/{agent_id}`.
             model: also counted for this one; a usual model of each vocabulary is anyway.
+            user_id: whose session it is; remembered from the first append that tells.
+            author: who appends, named as author of the pins that come with the messages.
             connection: joins its transaction.
 
         Returns:
@@ -61,14 +82,25 @@ class Conversations:
 
         Raises:
             OriginReused: the origin stands for other messages.
+            OtherUser: the session belongs to somebody else.
+            PinsTooLarge: the messages that come pinned do not fit the budget of pins.
+            SessionDeleted
         """
         if not messages:
             return []
         counts = await count_messages(messages, [*USUAL_MODELS, *([model] if model else [])])
         about = [_about(message, tokens) for message, tokens in zip(messages, counts, strict=True)]
-        arguments = (tenant, session_id, thread, origin, about, [message.to_dict() for message in messages])
+        bodies = [message.to_dict() for message in messages]
+        arguments = (tenant, session_id, thread, origin, about, bodies, user_id, author)
         async with connected(self._pool, connection) as own:
-            stored = await own.fetch(_SQL["append"], *arguments) or await own.fetch(_SQL["append"], *arguments)
+            if not any(message.pinned for message in messages):
+                stored = await _append(own, arguments)
+            else:
+                async with own.transaction():
+                    stored = await _append(own, arguments)
+                    await self._pins.check(own, tenant, session_id)
+        if not stored or (user_id and stored[0]["user_id"] not in (None, user_id)):
+            raise OtherUser(f"session {session_id[:140]!r} belongs to another user than {str(user_id)[:140]!r}")
         if [row["digest"] for row in stored] != [item["digest"] for item in about]:
             raise OriginReused(f"origin {origin[:200]!r} stands for other messages of this session: use a new origin")
         return [row["seq"] for row in stored]
@@ -99,6 +131,22 @@ class Conversations:
         async with connected(self._pool, None) as own:
             rows = await own.fetch(_SQL["read_thread"], tenant, session_id, thread, first, last)
         return [_stored(row) for row in rows]
+
+    async def page(
+        self, tenant: str, session_id: str, *, thread: str | None = None, after: int = 0, limit: int = 100
+    ) -> list[Listed]:
+        """Messages after a sequence number, in sequence: of one thread, or of all where none is named."""
+        async with connected(self._pool, None) as own:
+            rows = await own.fetch(_SQL["page"], tenant, session_id, thread, after, limit)
+        return [Listed(_stored(row), row["created_at"], row["pinned"]) for row in rows]
+
+    async def called(
+        self, tenant: str, session_id: str, thread: str, call_ids: Collection[str], *, before: int
+    ) -> set[str]:
+        """Which of these ids a call of the thread before this sequence number carries."""
+        async with connected(self._pool, None) as own:
+            rows = await own.fetch(_SQL["callers"], tenant, session_id, thread, list(call_ids), before)
+        return {row["id"] for row in rows}
 
     async def conversation(
         self,
@@ -142,8 +190,8 @@ class Conversations:
         if summary is None:
             return await own.fetch(_SQL["refs"], *arguments)
         rows = await own.fetch(_SQL["uncovered_refs"], *arguments, summary.first_seq, summary.last_seq)
-        if any(_is_pinned_call(row, summary.last_seq) for row in rows):
-            # The other messages of its group stay verbatim with it: look at the whole thread.
+        if any(_is_marked_call(row, summary.last_seq) for row in rows):
+            # The other messages of its group stay with it: look at the whole thread.
             return await own.fetch(_SQL["refs"], *arguments)
         return rows
 
@@ -164,6 +212,11 @@ class Conversations:
         return known | added
 
 
+async def _append(own: Connection, arguments: tuple[object, ...]) -> list[asyncpg.Record]:
+    with refusing_deleted(str(arguments[1])):
+        return await own.fetch(_SQL["append"], *arguments) or await own.fetch(_SQL["append"], *arguments)
+
+
 def _about(message: Message, tokens: Mapping[str, int]) -> dict[str, Any]:
     return {
         "role": message.role,
@@ -180,12 +233,15 @@ def _stored(row: asyncpg.Record) -> StoredMessage:
 
 
 def _ref(row: asyncpg.Record, tokens: int) -> MessageRef:
-    return MessageRef(row["seq"], row["role"], tokens, tuple(row["call_ids"]), row["tool_call_id"], row["pinned"])
+    return MessageRef(
+        row["seq"], row["role"], tokens, tuple(row["call_ids"]), row["tool_call_id"], row["pinned"], row["spared"]
+    )
 
 
 def _summary_ref(summary: Summary, model: str) -> SummaryRef:
     return SummaryRef(summary.version, summary.first_seq, summary.last_seq, summary.tokens[encoding_of(model)])
 
 
-def _is_pinned_call(row: asyncpg.Record, watermark: int) -> bool:
-    return row["seq"] <= watermark and row["pinned"] and bool(row["call_ids"] or row["tool_call_id"])
+def _is_marked_call(row: asyncpg.Record, watermark: int) -> bool:
+    marked = row["pinned"] or row["spared"]
+    return row["seq"] <= watermark and marked and bool(row["call_ids"] or row["tool_call_id"])

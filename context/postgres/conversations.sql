@@ -1,13 +1,18 @@
 -- name: append
--- Finds nothing when another transaction appended this origin meanwhile: a second run then finds its messages.
+-- Finds nothing when another transaction appended this origin meanwhile: a second run then finds its messages. Finds
+-- nothing either where the session is another user's than $7.
 -- $5 tells about each message, $6 holds the bodies, which are never parsed here: they may hold what `text` cannot.
 with known as (
-    select seq, part, digest from messages where tenant = $1 and session_id = $2 and origin = $4
+    select m.seq, m.part, m.digest, s.user_id from messages m join sessions s using (tenant, session_id)
+    where m.tenant = $1 and m.session_id = $2 and m.origin = $4
 ), place as (
-    insert into sessions (tenant, session_id, next_seq)
-    select $1, $2, 1 + json_array_length($5) where not exists (select from known)
-    on conflict (tenant, session_id) do update set next_seq = sessions.next_seq + json_array_length($5)
-    returning next_seq - json_array_length($5) as first_seq
+    insert into sessions as s (tenant, session_id, next_seq, user_id)
+    select $1, $2, 1 + json_array_length($5), $7::text where not exists (select from known)
+    on conflict (tenant, session_id) do update
+    set next_seq = s.next_seq + json_array_length($5), user_id = coalesce(s.user_id, excluded.user_id),
+        active_on = excluded.active_on
+    where (s.user_id = excluded.user_id) is not false
+    returning next_seq - json_array_length($5) as first_seq, user_id
 ), added as (
     insert into messages
         (tenant, session_id, seq, thread, role, body, call_ids, tool_call_id, pinned, digest, tokens, origin, part)
@@ -17,9 +22,15 @@ with known as (
     from place, json_array_elements($5) with ordinality as item (about, number)
     join unnest($6::json[]) with ordinality as body (value, number) using (number)
     on conflict (tenant, session_id, origin, part) do nothing
-    returning seq, part, digest
+    returning seq, part, digest, pinned
+), pinned as (
+    insert into pins (tenant, session_id, seq, author) select $1, $2, seq, $8 from added where pinned
 )
-select seq, digest from (select * from known union all select * from added) as stored order by part;
+select seq, digest, user_id from (
+    select seq, part, digest, user_id from known
+    union all
+    select seq, part, digest, user_id from added, place
+) as stored order by part;
 
 -- name: last_seq
 select next_seq - 1 from sessions where tenant = $1 and session_id = $2;
@@ -31,22 +42,52 @@ select seq, thread, body, tokens from messages where tenant = $1 and session_id 
 select seq, thread, body, tokens from messages
 where tenant = $1 and session_id = $2 and thread = $3 and seq between $4 and $5 order by seq;
 
+-- name: page
+select m.seq, m.thread, m.body, m.tokens, m.created_at, coalesce(k.pinned, false) as pinned
+from messages m
+left join pin_marks k on k.tenant = m.tenant and k.session_id = m.session_id and k.seq = m.seq
+where m.tenant = $1 and m.session_id = $2 and ($3::text is null or m.thread = $3) and m.seq > $4
+order by m.seq limit $5;
+
+-- name: callers
+-- Ids of $4 that a call of the thread carries.
+select distinct called.id from messages m, unnest(m.call_ids) as called (id)
+where m.tenant = $1 and m.session_id = $2 and m.thread = $3 and called.id = any($4) and m.seq < $5;
+
 -- name: refs
-select seq, role, (tokens ->> $4)::integer as tokens, call_ids, tool_call_id, pinned from messages
-where tenant = $1 and session_id = $2 and thread = $3 and seq <= $5
-order by seq;
+select m.seq, m.role, (m.tokens ->> $4)::integer as tokens, m.call_ids, m.tool_call_id,
+       coalesce(k.pinned, false) as pinned, coalesce(k.spared, false) as spared
+from messages m
+left join pin_marks k on k.tenant = m.tenant and k.session_id = m.session_id and k.seq = m.seq
+where m.tenant = $1 and m.session_id = $2 and m.thread = $3 and m.seq <= $5
+order by m.seq;
 
 -- name: uncovered_refs
--- $6 and $7: the range of a summary, of which only messages that always stay verbatim are told. Three ranges of an
--- index, so that the work does not grow with what is covered.
-select seq, role, (tokens ->> $4)::integer as tokens, call_ids, tool_call_id, pinned from (
-    select * from messages where tenant = $1 and session_id = $2 and thread = $3 and seq < $6 and seq <= $5
+-- $6 and $7: the range of a summary, of which only messages are told that stay verbatim or that it spared, and the first
+-- of a user. Ranges of indexes, so that the work does not grow with what is covered.
+with marked as (
+    select seq, pinned, spared from pin_marks where tenant = $1 and session_id = $2 and (pinned or spared)
+), first_request as (
+    select seq from messages where tenant = $1 and session_id = $2 and thread = $3 and role = 'user' order by seq limit 1
+), told as (
+    select seq, role, tokens, call_ids, tool_call_id from messages
+    where tenant = $1 and session_id = $2 and thread = $3 and seq < $6 and seq <= $5
     union all
-    select * from messages where tenant = $1 and session_id = $2 and thread = $3 and seq between $6 and $7 and seq <= $5
-    and (pinned or role in ('system', 'developer'))
+    select seq, role, tokens, call_ids, tool_call_id from messages
+    where tenant = $1 and session_id = $2 and thread = $3 and seq between $6 and $7 and seq <= $5
+      and role in ('system', 'developer')
     union all
-    select * from messages where tenant = $1 and session_id = $2 and thread = $3 and seq > $7 and seq <= $5
-) as told order by seq;
+    select m.seq, m.role, m.tokens, m.call_ids, m.tool_call_id
+    from (select seq from marked union select seq from first_request) as kept
+    join messages m on m.tenant = $1 and m.session_id = $2 and m.seq = kept.seq
+    where m.thread = $3 and m.seq between $6 and $7 and m.seq <= $5 and m.role not in ('system', 'developer')
+    union all
+    select seq, role, tokens, call_ids, tool_call_id from messages
+    where tenant = $1 and session_id = $2 and thread = $3 and seq > $7 and seq <= $5
+)
+select told.seq, told.role, (told.tokens ->> $4)::integer as tokens, told.call_ids, told.tool_call_id,
+       coalesce(marked.pinned, false) as pinned, coalesce(marked.spared, false) as spared
+from told left join marked using (seq) order by told.seq;
 
 -- name: counts
 select seq, (tokens ->> $4)::integer as tokens from messages where tenant = $1 and session_id = $2 and seq = any($3);

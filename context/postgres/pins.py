@@ -1,0 +1,125 @@
+"""Pins in Postgres. A pin is never changed: it ends, and another takes its place, so that the rows tell its history."""
+
+from datetime import datetime
+
+import asyncpg
+
+from budget.postgres.connection import Connection, Pool, connected
+from budget.postgres.queries import load
+from budget.scopes import Kind, Scope
+from context.conversations import MessageRef
+from context.errors import MessageNotFound
+from context.pins import PIN_BUDGET, Pin, check_pins, pinned_tokens
+from context.postgres.audit import record
+from context.postgres.counts import USUAL_MODELS, encoding_of
+from context.postgres.sessions import lock
+
+_SQL = load("context.postgres", "pins.sql")
+
+
+class Pins:
+    """Pins of all tenants."""
+
+    def __init__(self, pool: Pool, budget: int = PIN_BUDGET) -> None:
+        """Args:
+        pool: from `budget.postgres.connection.create_pool`.
+        budget: tokens that the live pins of one session may take together.
+        """
+        self._pool = pool
+        self.budget = budget
+
+    async def pin(
+        self,
+        tenant: str,
+        session_id: str,
+        seq: int,
+        *,
+        author: str,
+        reason: str | None = None,
+        until: datetime | None = None,
+    ) -> Pin:
+        """Keeps a message verbatim; takes the place of a pin that it has. The same pin again changes nothing.
+
+        Raises:
+            MessageNotFound, SessionNotFound, SessionDeleted
+            PinsTooLarge: nothing was changed.
+        """
+        async with connected(self._pool, None) as own, own.transaction():
+            await lock(own, tenant, session_id)
+            if await own.fetchval(_SQL["message"], tenant, session_id, seq) is None:
+                raise MessageNotFound(f"session {session_id!r} has no message {seq}: check session and number")
+            before = await self._live(own, tenant, session_id, seq)
+            if (
+                before
+                and before["live"]
+                and (before["author"], before["reason"], before["until"])
+                == (
+                    author,
+                    reason,
+                    until,
+                )
+            ):
+                return _pin(before)
+            await own.execute(_SQL["end"], tenant, session_id, seq, author)
+            [added] = await own.fetch(_SQL["add"], tenant, session_id, seq, author, reason, until)
+            made = _pin(added)
+            await self.check(own, tenant, session_id)
+            await _record(own, tenant, session_id, seq, by=author, before=before, after=made)
+        return made
+
+    async def unpin(self, tenant: str, session_id: str, seq: int, *, by: str) -> bool:
+        """Ends a message's pin; whether it had one.
+
+        Raises:
+            SessionNotFound, SessionDeleted
+        """
+        async with connected(self._pool, None) as own, own.transaction():
+            await lock(own, tenant, session_id)
+            before = await self._live(own, tenant, session_id, seq)
+            if before is None:
+                return False
+            await own.execute(_SQL["end"], tenant, session_id, seq, by)
+            await _record(own, tenant, session_id, seq, by=by, before=before, after=None)
+        return True
+
+    async def live(self, tenant: str, session_id: str) -> list[Pin]:
+        """Pins that hold now, in sequence."""
+        async with connected(self._pool, None) as own:
+            return [_pin(one) for one in await own.fetch(_SQL["live"], tenant, session_id)]
+
+    async def _live(self, own: Connection, tenant: str, session_id: str, seq: int) -> Pin | None:
+        found = await own.fetchrow(_SQL["live_of"], tenant, session_id, seq)
+        return None if found is None else _pin(found)
+
+    async def tokens(self, tenant: str, session_id: str, connection: Connection | None = None) -> int:
+        """What the live pins of a session take."""
+        async with connected(self._pool, connection) as own:
+            rows = await own.fetch(_SQL["kept"], tenant, session_id, encoding_of(USUAL_MODELS[0]))
+        return pinned_tokens((one["thread"], _ref(one)) for one in rows)
+
+    async def check(self, connection: Connection, tenant: str, session_id: str) -> None:
+        """Raises `PinsTooLarge`; call it in the transaction that adds pins, with the session's row locked."""
+        check_pins(await self.tokens(tenant, session_id, connection), self.budget)
+
+
+async def _record(
+    own: Connection, tenant: str, session_id: str, seq: int, *, by: str, before: Pin | None, after: Pin | None
+) -> None:
+    scope = Scope(Kind.SESSION, session_id)
+    await record(own, tenant, "pin", scope, by=by, seq=seq, before=_told(before), after=_told(after))
+
+
+def _told(pin: Pin | None) -> dict[str, str | None] | None:
+    if pin is None:
+        return None
+    return {"author": pin.author, "until": pin.until.isoformat() if pin.until else None}
+
+
+def _pin(found: asyncpg.Record) -> Pin:
+    return Pin(found["seq"], found["author"], found["reason"], found["pinned_at"], found["until"])
+
+
+def _ref(one: asyncpg.Record) -> MessageRef:
+    return MessageRef(
+        one["seq"], one["role"], one["tokens"], tuple(one["call_ids"]), one["tool_call_id"], one["pinned"]
+    )

@@ -7,17 +7,24 @@ from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from importlib.metadata import version
 
+import asyncpg
 import httpx
 from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest, GetSystemInfoRequest
 from temporalio.service import RPCError
 
+from budget.scopes import Kind
 from compose.database import connected
 from compose.errors import ComposeError, Unreachable
 from compose.migrate import current, head, require_schema
 from compose.running import Running
 from compose.settings import Settings
+from compose.settings.context import context_settings
+from compose.settings.ledger import ledger_settings
 from compose.stack.temporal import find_temporal
 from compose.temporal import connect
+from context.errors import InvalidSettings
+from context.lint import Practice, lint
+from context.postgres.practice import practice
 
 TIMEOUT_S = 10.0
 
@@ -29,7 +36,7 @@ class Finding:
     name: str
     """What was looked at."""
     state: str
-    """`ok`, `off` (embedded, and nothing runs) or `failed`."""
+    """`ok`, `off` (embedded, and nothing runs), `warned` (a usual pitfall) or `failed`."""
     detail: str
     """Where it is, and its version."""
     remedy: str = ""
@@ -61,6 +68,7 @@ async def diagnose(settings: Settings) -> Diagnosis:
         await _look("schema", _schema(dsn)) if dsn else _off("schema"),
         await _look("temporal", _temporal(settings)) if temporal else _off("temporal"),
         await _look("gateway", _gateway(url)) if url else _off("gateway"),
+        *await _settings(settings),
     )
     origins = {name: settings.source(name) for name in type(settings).model_fields}
     return Diagnosis(findings, {name: origin for name, origin in origins.items() if origin != "default"})
@@ -97,6 +105,29 @@ def _up(settings: Settings) -> Finding:
     if running is None:
         return Finding("up", "off", f"nothing runs on {where!r}", "`purser up` starts everything on this machine.")
     return Finding("up", "ok", f"process {running.pid} on {where!r}")
+
+
+async def _settings(settings: Settings) -> list[Finding]:
+    """What is valid and still works badly."""
+    try:
+        context = context_settings(settings)
+    except InvalidSettings as error:
+        return [Finding("settings", "failed", str(error), "Correct it where it is set.")]
+    defaults = ledger_settings(settings).defaults
+    policies = {f"every {kind}": defaults[kind] for kind in (Kind.SESSION, Kind.TASK, Kind.AGENT)}
+    pitfalls = lint(context, policies, await _practice(settings.dsn))
+    warned = [Finding("settings", "warned", pitfall.message, pitfall.remedy) for pitfall in pitfalls]
+    return warned or [Finding("settings", "ok", "none of the usual pitfalls")]
+
+
+async def _practice(dsn: str | None) -> Practice | None:
+    if dsn is None:
+        return None
+    try:
+        async with asyncio.timeout(TIMEOUT_S), connected(dsn) as connection:
+            return await practice(connection)
+    except (ComposeError, TimeoutError, asyncpg.PostgresError):
+        return None  # told by the findings on Postgres and its schema
 
 
 async def _postgres(dsn: str) -> str:

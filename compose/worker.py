@@ -23,11 +23,11 @@ from compose.metrics import serve_metrics
 from compose.migrate import require_schema
 from compose.prices import price_book
 from compose.settings import Settings
+from compose.settings.context import NEVER, context_settings
 from compose.settings.ledger import ledger_settings
 from compose.settings.required import required
 from compose.temporal import connect
 from compose.tools import shipped_tools
-from context.settings import ContextSettings
 from context.tokens import warm_up
 from workflows.agent_run import AgentRun
 from workflows.agent_task import AgentTask
@@ -41,7 +41,6 @@ GRACE = timedelta(seconds=45)
 """For activities under way when the worker stops: a model call that is cut off has been paid for."""
 BEAT = timedelta(seconds=1)
 """How soon at most a cancel reaches a model call."""
-NEVER = "none"
 NO_MODEL = ("extractive", NEVER)
 
 
@@ -130,18 +129,7 @@ def dependencies(
 
 def _activity_settings(settings: Settings) -> ActivitySettings:
     return ActivitySettings(
-        context=ContextSettings(
-            context_window_tokens=settings.context_window_tokens,
-            output_token_reserve=settings.output_token_reserve,
-            system_token_reserve=settings.system_token_reserve,
-            history_token_budget_ratio=settings.history_token_budget_ratio,
-            # A trigger of 1.0 is off.
-            trigger_ratio=1.0 if settings.summarizer == NEVER else settings.compression_trigger_ratio,
-            target_ratio=settings.compression_target_ratio,
-            primers_count=settings.primers_count,
-            recents_count=settings.recents_count,
-            history_window_size=settings.history_window_messages,
-        ),
+        context=context_settings(settings),
         max_parallel_agents=settings.max_parallel_agents,
         max_wait_s=settings.max_wait_s,
         max_output_tokens=settings.max_output_tokens,

@@ -18,6 +18,7 @@ from context.errors import (
 from context.extraction import extract
 from context.facts import Fact, FactSheet, Kind, extract_facts, render_facts
 from context.lengths import Length, Style, length_header, summary_length
+from context.lint import Pitfall, Practice, lint
 from context.messages import Message, StoredMessage, group
 from context.ranges import Range, choose_range
 from context.renderings import render_structured, render_text
@@ -44,6 +45,8 @@ __all__ = [
     "MessageRef",
     "Method",
     "OriginReused",
+    "Pitfall",
+    "Practice",
     "Preference",
     "Range",
     "Recommendation",
@@ -65,6 +68,7 @@ __all__ = [
     "fault",
     "group",
     "length_header",
+    "lint",
     "plan_window",
     "recommend",
     "render",

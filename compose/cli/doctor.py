@@ -4,7 +4,7 @@ import typer
 
 from compose.cli.output import FAILURE, DataOption, JsonOption, out, print_json
 
-MARKS = {"ok": "[green]ok[/]", "off": "[yellow]off[/]", "failed": "[red]failed[/]"}
+MARKS = {"ok": "[green]ok[/]", "off": "[yellow]off[/]", "warned": "[yellow]warned[/]", "failed": "[red]failed[/]"}
 
 
 def register(app: typer.Typer) -> None:

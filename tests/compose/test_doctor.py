@@ -1,9 +1,16 @@
 """`purser doctor` on real parts, present and away."""
 
+import asyncio
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from compose.stack.ports import LOOPBACK, free_port
+from context.messages import Message
+from context.postgres.conversations import Conversations
 from tests.support.purser import Purser
+
+if TYPE_CHECKING:
+    import asyncpg
 
 
 def test_with_nothing_running_it_says_how_to_start(tmp_path: Path) -> None:
@@ -51,3 +58,21 @@ def test_a_database_without_the_schema_is_told_to_migrate(tmp_path: Path, empty_
     failed = {f["name"]: f for f in purser.json("doctor", code=1)["findings"] if f["state"] == "failed"}
     assert set(failed) == {"schema"}
     assert "purser migrate" in failed["schema"]["remedy"]
+
+
+async def test_the_usual_pitfalls_are_warned_of_and_are_no_failure(
+    tmp_path: Path, dsn: str, pool: "asyncpg.Pool[asyncpg.Record]", temporal_address: str
+) -> None:
+    conversations = Conversations(pool)
+    for number in range(20):
+        await conversations.append("t", f"s{number}", [Message("user", "hello")], origin="a")
+    purser = Purser.at(
+        tmp_path, dsn=dsn, temporal_address=temporal_address, compression_trigger_ratio="0.95", primers_count="1",
+        recents_count="50", mode="hard", agent_limit_tokens="10000",
+    )  # fmt: skip
+    answer = await asyncio.to_thread(purser.json, "doctor")
+    warned = [finding for finding in answer["findings"] if finding["state"] == "warned"]
+    assert answer["ok"]
+    assert len(warned) == 4
+    assert any("every agent has a hard limit of 10,000" in finding["detail"] for finding in warned)
+    assert any("20 of 20 sessions" in finding["detail"] for finding in warned)

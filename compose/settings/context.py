@@ -1,0 +1,23 @@
+"""What the settings mean to contexts."""
+
+from compose.settings.model import Settings
+from context.settings import ContextSettings
+
+NEVER = "none"
+"""The summarizer that never compresses."""
+
+
+def context_settings(settings: Settings) -> ContextSettings:
+    """Settings of every agent's context, before use-case presets and requests."""
+    return ContextSettings(
+        context_window_tokens=settings.context_window_tokens,
+        output_token_reserve=settings.output_token_reserve,
+        system_token_reserve=settings.system_token_reserve,
+        history_token_budget_ratio=settings.history_token_budget_ratio,
+        # A trigger of 1.0 is off.
+        trigger_ratio=1.0 if settings.summarizer == NEVER else settings.compression_trigger_ratio,
+        target_ratio=settings.compression_target_ratio,
+        primers_count=settings.primers_count,
+        recents_count=settings.recents_count,
+        history_window_size=settings.history_window_messages,
+    )

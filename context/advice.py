@@ -30,7 +30,7 @@ class Recommendation:
     available_tokens: int
     """What it may take: the limit without the reserve for the reply."""
     usage_ratio: float
-    """The one as a share of the other."""
+    """The one as a share of the other; of the whole limit where the reserve leaves nothing."""
     urgency: Pressure
     """The ratio in words: low below 0.5, medium below 0.75, high below 0.9, else critical."""
     needs_optimization: bool
@@ -65,14 +65,14 @@ def messages_of(messages: Iterable[AnyMessage]) -> list[Message]:
 
 
 def available(max_tokens: int, reserve: int = REPLY_RESERVE) -> int:
-    """What messages may take of a limit; all of it where the reserve for the reply would leave nothing.
+    """What messages may take of a limit before they are optimised: what the reply leaves, 0 if that is nothing.
 
     Raises:
         InvalidSettings: the limit is no positive number.
     """
     if max_tokens < 1:
         raise InvalidSettings(f"max_tokens {max_tokens!r} is not valid: use 1 or more")
-    return max_tokens - reserve if max_tokens > reserve else max_tokens
+    return max(0, max_tokens - reserve)
 
 
 def recommend(
@@ -98,9 +98,9 @@ def recommend(
     """
     read, room = messages_of(messages), available(max_tokens, reserve)
     tokens = _tokens(read, model)
-    ratio = tokens / room
+    ratio, needed = tokens / (room or max_tokens), bool(read) and tokens > room
     strategy, reason = "none", f"{tokens:,} of {room:,} tokens: fits"
-    if tokens > room:
+    if needed:
         choice = choose(
             messages=len(read),
             characters=sum(len(message.text) for message in read),
@@ -110,7 +110,7 @@ def recommend(
             tool_messages=sum(message.role == "tool" or bool(message.tool_calls) for message in read),
         )
         strategy, reason = choice.strategy, f"{tokens:,} of {room:,} tokens: {choice.reason}"
-    return Recommendation(tokens, room, ratio, pressure(ratio), tokens > room, strategy, reason)
+    return Recommendation(tokens, room, ratio, pressure(ratio), needed, strategy, reason)
 
 
 def tool_safety(
@@ -134,8 +134,11 @@ def tool_safety(
 def check_tool_safety(
     messages: Sequence[AnyMessage], max_tokens: int, tools_count: int, *, model: str = USUAL_MODEL
 ) -> tuple[bool, str]:
-    """Whether it is safe to call so many tools before the reply, and why; `tool_safety` has the figures."""
-    found = tool_safety(messages, available(max_tokens), tools_count, model=model)
+    """Whether so many tools may be called and a reply still fits, and why.
+
+    Like `tool_safety`, with the reserve for the reply taken off; not where that would leave nothing.
+    """
+    found = tool_safety(messages, available(max_tokens) or max_tokens, tools_count, model=model)
     return found.safe, found.message
 
 

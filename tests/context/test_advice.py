@@ -47,10 +47,18 @@ def test_both_forms_of_a_message_are_read() -> None:
         recommend([{"role": "user", "content": "hello"}, {"role": "nobody"}], 4_096)
 
 
-def test_a_reserve_that_would_leave_nothing_is_not_kept() -> None:
-    assert [available(limit) for limit in (4_096, 2_001, 2_000, 1)] == [2_096, 1, 2_000, 1]
+def test_what_is_available_is_never_negative() -> None:
+    assert [available(limit) for limit in (4_096, 2_001, 2_000, 1)] == [2_096, 1, 0, 0]
     with pytest.raises(InvalidSettings, match="max_tokens 0"):
         available(0)
+
+
+def test_where_the_reserve_leaves_nothing_the_whole_limit_is_the_measure() -> None:
+    found = recommend(talk(3), 2_000)
+    assert found.needs_optimization
+    assert found.usage_ratio == found.tokens / 2_000
+    assert not recommend([], 2_000).needs_optimization
+    assert check_tool_safety(talk(3), 2_000, 2) == (True, tool_safety(talk(3), 2_000, 2).message)
 
 
 def test_tools_are_safe_up_to_the_last_token() -> None:

@@ -11,6 +11,7 @@ ContextError
 ├── SessionBusy         something of the session still runs, so it cannot be deleted now
 ├── OtherUser           the session belongs to another user
 ├── PinsTooLarge        the pins of a session would exceed their budget; nothing was stored
+├── RedactionFailed     a text could not be redacted, so it was withheld
 └── WindowTooSmall      what must be in the window does not fit it
 """
 
@@ -68,6 +69,10 @@ class PinsTooLarge(ContextError):
         self.tokens = tokens
         """What the pins would take."""
         self.budget = budget
+
+
+class RedactionFailed(ContextError):
+    """A text could not be redacted. It goes nowhere; the message names the detector, never the text."""
 
 
 class WindowTooSmall(ContextError):

@@ -56,11 +56,11 @@ _HEADERS = {
 }
 
 
-def length_header(source: str, summary: str, language: str = "en") -> str:
+def length_header(source: int, summary: int, language: str = "en") -> str:
     """The line above a summary that says how much it stands for; in English where the language has no wording.
 
     Args:
-        source, summary: texts; both are counted in characters.
+        source, summary: characters of both.
         language: ISO 639-1 code.
     """
-    return _HEADERS.get(language, _HEADERS["en"]).format(source=len(source), summary=len(summary))
+    return _HEADERS.get(language, _HEADERS["en"]).format(source=source, summary=summary)

@@ -1,6 +1,6 @@
 """Conversations by reference: sequence numbers, roles and token counts, never text."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -44,6 +44,8 @@ class Group:
     """Messages that no window and no summary separates."""
 
     refs: tuple[MessageRef, ...]
+    opens: bool = False
+    """Whether it holds the first user message of its conversation, which stays verbatim."""
 
     @cached_property
     def tokens(self) -> int:
@@ -53,13 +55,23 @@ class Group:
     @cached_property
     def fixed(self) -> bool:
         """Whether it stays verbatim, because one of its messages does."""
-        return any(ref.fixed for ref in self.refs)
+        return self.opens or any(ref.fixed for ref in self.refs)
 
     @cached_property
     def waits(self) -> bool:
         """Whether one of its calls has no result yet."""
         called = {identifier for ref in self.refs for identifier in ref.call_ids}
         return not called <= {ref.tool_call_id for ref in self.refs}
+
+    @property
+    def is_request(self) -> bool:
+        """Whether it is a user message, which begins a round."""
+        return self.refs[0].role == "user"
+
+    @property
+    def talk(self) -> int:
+        """How many of its messages count where a setting counts messages: system messages do not."""
+        return sum(ref.role not in SYSTEM_ROLES for ref in self.refs)
 
     @property
     def seqs(self) -> tuple[int, ...]:
@@ -81,19 +93,29 @@ class Group:
 class Conversation:
     """One thread of a session and its latest summary.
 
-    Of what the summary covers, `messages` may tell as much or as little as it likes; all else must be there.
+    Of what the summary covers, `messages` may tell as much or as little as it likes; all else must be there, and the
+    first user message.
     """
 
     thread: str
     messages: tuple[MessageRef, ...] = ()
     """In sequence."""
     summary: SummaryRef | None = None
+    keeps_first_request: bool = True
+    """Whether the first user message stays verbatim."""
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:
         """What the summary does not cover, in sequence."""
-        found = (Group(self.messages[span.start : span.stop]) for span in group(self.messages))
+        first = next((index for index, ref in enumerate(self.messages) if ref.role == "user"), -1)
+        opening = first if self.keeps_first_request else -1
+        found = (Group(self.messages[span.start : span.stop], opening in span) for span in group(self.messages))
         return tuple(one for one in found if one.fixed or not self._covers(one))
+
+    @cached_property
+    def first_request(self) -> int:
+        """Index of the group that begins with the first user message that is told; 0 if none is."""
+        return next((index for index, one in enumerate(self.groups) if one.is_request), 0)
 
     @cached_property
     def settled(self) -> int:
@@ -114,6 +136,17 @@ class Conversation:
         """Messages that the summary does not cover."""
         return sum(len(one.refs) for one in self.groups)
 
+    def primers(self, primers_count: int, begin: int = 0) -> int:
+        """How many groups stand before everything that a summary covers or may cover.
+
+        Args:
+            primers_count: messages at least, where nothing is covered yet.
+            begin: the group that is the first to count.
+        """
+        if self.summary is None:
+            return begin + leading(self.groups[begin:], primers_count)
+        return sum(one.first_seq <= self.summary.last_seq for one in self.groups)
+
     def _covers(self, one: Group) -> bool:
         summary = self.summary
         if summary is None or any(ref.spared for ref in one.refs):
@@ -124,3 +157,13 @@ class Conversation:
 def total(groups: Iterable[Group]) -> int:
     """Tokens of all messages."""
     return sum(one.tokens for one in groups)
+
+
+def leading(groups: Sequence[Group], messages: int) -> int:
+    """How many groups it takes to hold the first so many messages."""
+    held = 0
+    for count, one in enumerate(groups):
+        if held >= messages:
+            return count
+        held += one.talk
+    return len(groups)

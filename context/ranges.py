@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from context.conversations import Conversation, Group, total
+from context.conversations import Conversation, Group, leading, total
 from context.settings import ContextSettings, share
 
 LEAST_SUMMARY = 100
@@ -48,7 +48,7 @@ def choose_range(conversation: Conversation, settings: ContextSettings, budget: 
         The range, or `None` where covering it would not gain enough.
     """
     groups, last = conversation.groups, min(len(conversation.groups) - 1, conversation.settled)
-    first = primers(conversation, settings.primers_count)
+    first = conversation.primers(settings.primers_count)
     end = max(first, min(last, len(groups) - leading(groups[::-1], settings.recents_count)))
     old, target = conversation.summary.tokens if conversation.summary else 0, share(budget, settings.target_ratio)
     new = total(_coverable(groups[first:end]))
@@ -67,24 +67,6 @@ def choose_range(conversation: Conversation, settings: ContextSettings, budget: 
         most_tokens=_most_tokens(old, new, target - kept),
     )
     return found if found.freed * LEAST_GAIN >= conversation.tokens else None
-
-
-def leading(groups: Sequence[Group], messages: int) -> int:
-    """How many groups it takes to hold the first so many messages."""
-    held = 0
-    for count, group in enumerate(groups):
-        if held >= messages:
-            return count
-        held += len(group.refs)
-    return len(groups)
-
-
-def primers(conversation: Conversation, primers_count: int) -> int:
-    """How many groups stand before everything that a summary covers or may cover."""
-    if conversation.summary is None:
-        return leading(conversation.groups, primers_count)
-    watermark = conversation.summary.last_seq
-    return sum(group.first_seq <= watermark for group in conversation.groups)
 
 
 def _coverable(groups: Sequence[Group]) -> list[Group]:

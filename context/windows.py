@@ -9,7 +9,7 @@ dropped with a reason (invariant 7). A window fits its budget or planning it is 
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Any, Self
@@ -17,13 +17,14 @@ from typing import Any, Self
 from context.conversations import Conversation, SummaryRef, total
 from context.errors import WindowTooSmall
 from context.messages import Message, StoredMessage
-from context.ranges import choose_range, primers
+from context.ranges import choose_range
 from context.settings import ContextSettings, share
+from context.strategies.filling import Room, unmoved
+from context.strategies.names import StrategyName
+from context.strategies.reasons import OVER_BUDGET
+from context.strategies.strategy import Strategy
 from context.summaries import summary_message
 from context.tokens import PER_CONVERSATION
-
-OVER_BUDGET = "over_budget"
-"""Why a message was dropped: the newest whole groups that fit went before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +146,8 @@ def plan_window(
     Raises:
         WindowTooSmall: input, pins, system messages, open calls and the last step exceed the budget.
     """
-    kept_session, kept_own = _unmoved(session), _unmoved(own) | set(range(len(own.groups))[-1:])
+    strategy = _strategy(settings, session)
+    kept_session, kept_own = unmoved(session), unmoved(own) | set(range(len(own.groups))[-1:])
     must = {
         "instructions and tools": system_tokens,
         "input": question.tokens + PER_CONVERSATION,
@@ -160,12 +162,14 @@ def plan_window(
     if least > budget:
         raise WindowTooSmall(must, budget=budget)
     limit = budget if left is None else max(0, min(budget, left))
-    room = _Room(max(limit, least) - least)
+    room = Room(max(limit, least) - least)
     shown = [reply for reply in replies if room.takes(reply.tokens)]
-    own_summary, session_summary = (room.takes(one.summary.tokens) if one.summary else False for one in (own, session))
+    own_summary, session_summary = (
+        strategy.summarises and one.summary is not None and room.takes(one.summary.tokens) for one in (own, session)
+    )
     room.fill(own, kept_own, reversed(range(len(own.groups))))
-    room.fill(session, kept_session, range(primers(session, settings.primers_count)))
-    room.fill(session, kept_session, reversed(range(len(session.groups))))
+    for run in strategy.runs(session, newer_rounds=1):
+        room.fill(session, kept_session, run)
     return WindowPlan(
         budget=limit,
         system_tokens=system_tokens,
@@ -199,31 +203,9 @@ def render(
     return [message.to_openai() for message in found]
 
 
-class _Room:
-    """Tokens that are left while a window is filled."""
-
-    def __init__(self, tokens: int) -> None:
-        self._left = tokens
-
-    def takes(self, tokens: int) -> bool:
-        """Whether so many more fit; then they are taken."""
-        if fits := tokens <= self._left:
-            self._left -= tokens
-        return fits
-
-    def fill(self, conversation: Conversation, kept: set[int], order: Iterable[int]) -> None:
-        """Adds to `kept` whole groups in the given order, until the first that does not fit."""
-        for index in order:
-            if index not in kept:
-                if not self.takes(conversation.groups[index].tokens):
-                    return
-                kept.add(index)
-
-
-def _unmoved(conversation: Conversation) -> set[int]:
-    """What always stays: pins, system messages, and whatever a result may still join."""
-    fixed = {index for index, group in enumerate(conversation.groups) if group.fixed}
-    return fixed | set(range(conversation.settled, len(conversation.groups)))
+def _strategy(settings: ContextSettings, session: Conversation) -> Strategy:
+    """The rule of a live window, where all that no summary covers yet counts as recent."""
+    return Strategy(StrategyName.THREE_PART, settings.primers_count, summarises=True)
 
 
 def _show(conversation: Conversation, kept: Set[int], *, with_summary: bool) -> View:

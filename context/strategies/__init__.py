@@ -1,0 +1,15 @@
+"""How windows are cut: one interface for all strategies, and the presets of known systems."""
+
+from context.strategies.names import StrategyName
+from context.strategies.settings import WINDOW_PRESETS, Part, StrategySettings, WindowPreset
+from context.strategies.strategy import Strategy, strategy_of
+
+__all__ = [
+    "WINDOW_PRESETS",
+    "Part",
+    "Strategy",
+    "StrategyName",
+    "StrategySettings",
+    "WindowPreset",
+    "strategy_of",
+]

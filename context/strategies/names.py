@@ -1,0 +1,22 @@
+"""Names of strategies, as commands, task files and the HTTP API take them."""
+
+from enum import StrEnum
+
+
+class StrategyName(StrEnum):
+    """How a window is cut when a conversation does not fit."""
+
+    SLIDING_WINDOW = "sliding_window"
+    """The newest rounds; the rest is dropped."""
+    TOKEN_TRUNCATION = "token_truncation"
+    """The newest groups that fit; the rest is dropped."""
+    SMART_TRUNCATION = "smart_truncation"
+    """Fewer rounds the longer the conversation is; the rest is dropped."""
+    SUMMARY = "summary"
+    """Recents, and a summary of all before."""
+    THREE_PART = "three_part"
+    """Primers, a summary of the middle, recents."""
+    HYBRID = "hybrid"
+    """`three_part`, with room for what memory finds."""
+    AUTO = "auto"
+    """One of the others, by size, frequency and preference."""

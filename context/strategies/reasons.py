@@ -1,0 +1,10 @@
+"""Why a window does not show a message, in one word."""
+
+OVER_BUDGET = "over_budget"
+"""What goes before it filled the window."""
+OLDER_THAN_ROUNDS = "older_than_rounds"
+"""It is older than the rounds that the strategy takes."""
+BEFORE_FIRST_REQUEST = "before_first_request"
+"""A window that was cut begins with a user message."""
+NO_SUMMARY = "no_summary"
+"""Nothing wrote a summary of it, or none fitted."""

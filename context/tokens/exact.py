@@ -1,5 +1,9 @@
-"""Exact counts, without the network: by LiteLLM where it is loaded and knows the model, by tiktoken otherwise."""
+"""Exact counts, without the network: by LiteLLM where it is loaded and knows the model, by tiktoken otherwise.
 
+Neither ever raises: what a library cannot do is left to the next one, and logged once.
+"""
+
+import logging
 import os
 import threading
 from functools import lru_cache
@@ -7,6 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from context.tokens.cache import CountCache
 from context.tokens.tokenizers import Vocabulary, tokenizer_of
 
 if TYPE_CHECKING:
@@ -19,19 +24,36 @@ _FILES: dict[Vocabulary, str] = {
 }
 _LITELLM_EXACT = 1000
 """Characters up to which LiteLLM counts a text whole. It cuts longer ones, and every cut can be a token off."""
+_REMEMBERED = 256
+"""Characters from which a count is remembered: below, to count is as quick as to look it up."""
 _PROBE = "令和の時代 नमस्ते שלום"
 """A text that every vocabulary cuts into another number of tokens."""
 
+_log = logging.getLogger(__name__)
+_cache = CountCache(10_000)
+
 
 def by_tiktoken(text: str, vocabulary: Vocabulary) -> int | None:
-    """Tokens of the text, end-of-text marks and the like taken as text; `None` if the vocabulary is not installed."""
+    """Tokens of the text, end-of-text marks and the like taken as text; `None` if tiktoken cannot tell."""
     encoding = _encoding(vocabulary)
-    return None if encoding is None else len(encoding.encode_ordinary(text))
+    if encoding is None:
+        return None
+    try:
+        if len(text) < _REMEMBERED:
+            return len(encoding.encode_ordinary(text))
+        return _cache.count(vocabulary, text, lambda text: len(encoding.encode_ordinary(text)))
+    except Exception as error:
+        _failed("tiktoken", type(error).__name__)
+        return None
 
 
 def by_litellm(text: str, model: str) -> int | None:
     """The same count by LiteLLM; `None` unless it is loaded and counts `model` by the same vocabulary."""
-    return _litellm.count(text, model) if _litellm else None
+    try:
+        return _litellm.count(text, model) if _litellm else None
+    except Exception as error:
+        _failed("LiteLLM", type(error).__name__)
+        return None
 
 
 def is_loaded(vocabulary: Vocabulary) -> bool:
@@ -54,17 +76,30 @@ _encodings: dict[Vocabulary, "Encoding | None"] = {}
 _litellm: "_LiteLLM | None" = None
 
 
+@lru_cache(maxsize=64)
+def _failed(library: str, error: str) -> None:
+    """Says so once. The error's text is left out: it may repeat what was counted."""
+    _log.warning("%s cannot count (%s): the next counter does", library, error)
+
+
 def _load(with_litellm: bool) -> None:
     global _litellm
     for vocabulary in _FILES:
         _encoding(vocabulary)
     if with_litellm and _litellm is None and find_spec("litellm"):
-        _litellm = _LiteLLM()
+        try:
+            _litellm = _LiteLLM()
+        except Exception as error:
+            _failed("LiteLLM", type(error).__name__)
 
 
 def _encoding(vocabulary: Vocabulary) -> "Encoding | None":
     if vocabulary not in _encodings:
-        _encodings[vocabulary] = _open(vocabulary)
+        try:
+            _encodings[vocabulary] = _open(vocabulary)
+        except Exception as error:
+            _failed("tiktoken", type(error).__name__)
+            _encodings[vocabulary] = None
     return _encodings[vocabulary]
 
 

@@ -13,11 +13,16 @@ from context.tokens.images import Image, size_of
 Part = str | Image
 """A text or an image: what a tokenizer or an image rule counts."""
 
-_COUNTED = ("content", "tool_calls", "function_call")
+_REASONING = ("thinking_blocks", "reasoning_content", "reasoning")
+"""Fields in which providers keep what a model thought; where several are there, they say the same."""
+_COUNTED = ("content", "tool_calls", "function_call", *_REASONING)
 
 
 def parts_of(message: Mapping[str, object]) -> tuple[Part, ...]:
-    """The content of a message, and of each tool call its name followed by its arguments; raises `InvalidMessage`."""
+    """What is counted of a message, in order; raises `InvalidMessage`.
+
+    Its content, what was thought before it, and of each tool call its name followed by its arguments.
+    """
     if not isinstance(message, Mapping):
         raise InvalidMessage(f"message is a {type(message).__name__}: it must be a mapping with role and content")
     calls = message.get("tool_calls") or ()
@@ -25,7 +30,8 @@ def parts_of(message: Mapping[str, object]) -> tuple[Part, ...]:
         raise InvalidMessage(f"message field 'tool_calls' is a {type(calls).__name__}: it must be a list")
     if legacy := message.get("function_call"):
         calls = [*calls, {"function": legacy}]
-    return (*_content(message.get("content")), *map(_tool_call, calls))
+    thoughts = next((message[field] for field in _REASONING if message.get(field)), None)
+    return (*_content(message.get("content")), *_content(thoughts, "reasoning"), *map(_tool_call, calls))
 
 
 def message_digest(message: Mapping[str, object]) -> str:
@@ -41,7 +47,7 @@ def as_json(value: object) -> str:
         raise InvalidMessage(f"a part of the request is not JSON: {error}") from None
 
 
-def _content(content: object) -> Iterator[Part]:
+def _content(content: object, field: str = "content") -> Iterator[Part]:
     if isinstance(content, str):
         yield content
     elif isinstance(content, list | tuple):
@@ -49,7 +55,7 @@ def _content(content: object) -> Iterator[Part]:
             yield from _block(block)
     elif content is not None:
         raise InvalidMessage(
-            f"message field 'content' is a {type(content).__name__}: it must be text or a list of parts"
+            f"message field {field!r} is a {type(content).__name__}: it must be text or a list of parts"
         )
 
 
@@ -65,7 +71,7 @@ def _block(block: object) -> Iterator[Part]:
     if not isinstance(block, Mapping):
         raise InvalidMessage(f"a part of 'content' is a {type(block).__name__}: it must be text or a mapping with type")
     match block:
-        case {"type": "text" | "input_text" | "output_text", "text": str(text)}:
+        case {"type": "text" | "input_text" | "output_text" | "summary_text" | "reasoning_text", "text": str(text)}:
             yield text
         case {"type": "thinking", "thinking": str(text)} | {"type": "refusal", "refusal": str(text)}:
             yield text
@@ -81,6 +87,10 @@ def _block(block: object) -> Iterator[Part]:
             yield name + as_json(arguments)
         case {"type": "tool_result", "content": content}:
             yield from _content(content)
+        case {"type": "reasoning", "content": [_, *_] as thoughts} | {"type": "reasoning", "summary": thoughts}:
+            yield from _content(thoughts, "reasoning")
+        case {"type": "reasoning", "text": str(text)}:
+            yield text
         case _:
             yield as_json(block)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from context.tokens import Count, count_async, count_message, count_request, count_text, exact, tokenizer_of
+from context.tokens.cache import CountCache
 from context.tokens.counting import INLINE_CHARACTERS
 
 HELLO = {"role": "user", "content": "hello world"}
@@ -69,6 +70,50 @@ def test_the_formula_counts_where_it_is_asked_for_and_where_no_vocabulary_is_ins
     monkeypatch.setattr(exact, "_encodings", {})
     monkeypatch.setattr(exact, "_folders", list)
     assert count_text("hello world, how are you?", "gpt-4o") == fast
+
+
+@pytest.mark.parametrize("broken", ["LiteLLM", "tiktoken", "both", "vocabulary"])
+def test_a_counter_that_fails_leaves_it_to_the_next_and_says_so_without_the_text(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, broken: str
+) -> None:
+    text = "a secret, and how it is counted"
+    exactly, fast = count_text(text, "gpt-4o"), count_text(text, "gpt-4o", fast=True)
+
+    class Broken:
+        def fail(self, *_: object) -> int:
+            raise ValueError(text)
+
+        count = encode_ordinary = fail
+
+    exact._failed.cache_clear()
+    if broken in ("LiteLLM", "both"):
+        monkeypatch.setattr(exact, "_litellm", Broken())
+    if broken in ("tiktoken", "both"):
+        monkeypatch.setattr(exact, "_encodings", {"o200k_base": Broken()})
+    if broken == "vocabulary":
+        monkeypatch.setattr(exact, "_encodings", {})
+        monkeypatch.setattr(exact, "_open", Broken().fail)
+    for _ in range(3):
+        assert count_text(text, "gpt-4o") == (exactly if broken == "LiteLLM" else fast)
+    assert len(caplog.messages) == (2 if broken == "both" else 1)
+    assert not [message for message in caplog.messages if "secret" in message]
+
+
+def test_a_text_is_counted_once_for_each_vocabulary_while_it_is_remembered() -> None:
+    asked = []
+    cache = CountCache(2)
+
+    def count(text: str) -> int:
+        asked.append(text)
+        return len(text)
+
+    assert [cache.count("o200k_base", "text", count) for _ in range(3)] == [4, 4, 4]
+    assert cache.count("cl100k_base", "text", count) == 4
+    assert len(asked) == 2, "once for each vocabulary"
+    cache.count("o200k_base", "other", count)
+    assert len(cache) == 2, "the one that was used longest ago is gone"
+    cache.count("o200k_base", "text", count)
+    assert len(asked) == 4
 
 
 async def test_little_text_is_counted_at_once_and_much_text_beside_the_event_loop() -> None:

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from context.errors import InvalidMessage
@@ -59,9 +59,37 @@ UNKNOWN, LOW = Image(None, low_detail=False), Image(None, low_detail=True)
         ({"role": "assistant", "content": "", "function_call": {"name": "f", "arguments": "{}"}}, ("", "f{}")),
         ({"role": "tool", "tool_call_id": "1", "name": "f", "content": "result"}, ("result",)),
         ({"role": "user"}, ()),
+        ({"role": "assistant", "content": "7", "reasoning_content": "3 + 4"}, ("7", "3 + 4")),
+        ({"role": "assistant", "content": "7", "reasoning": "3 + 4", "reasoning_content": None}, ("7", "3 + 4")),
+        (
+            {
+                "role": "assistant",
+                "content": "7",
+                "reasoning_content": "3 + 4",
+                "thinking_blocks": [{"type": "thinking", "thinking": "3 + 4", "signature": "x"}],
+            },
+            ("7", "3 + 4"),
+        ),
+        (
+            {
+                "role": "assistant",
+                "content": [{"type": "reasoning", "summary": [{"type": "summary_text", "text": "s"}]}],
+            },
+            ("s",),
+        ),
+        (
+            {
+                "role": "assistant",
+                "content": [
+                    {"type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": "whole"}]},
+                    {"type": "reasoning", "text": "plain"},
+                ],
+            },
+            ("whole", "plain"),
+        ),
     ],
 )
-def test_texts_images_and_tool_calls_are_counted(message: dict[str, Any], parts: tuple[Part, ...]) -> None:
+def test_texts_images_reasoning_and_tool_calls_are_counted(message: dict[str, Any], parts: tuple[Part, ...]) -> None:
     assert parts_of(message) == parts
 
 
@@ -72,6 +100,7 @@ def test_texts_images_and_tool_calls_are_counted(message: dict[str, Any], parts:
         ({"content": {"text": "a"}}, "'content' is a dict"),
         ({"content": [5]}, "part of 'content' is a int"),
         ({"content": [{"type": "custom", "data": {1, 2}}]}, "not JSON"),
+        ({"reasoning_content": 5}, "'reasoning' is a int"),
         ({"tool_calls": "secret"}, "'tool_calls' is a str"),
         ({"tool_calls": [{"id": "secret"}]}, "lacks its function"),
         ({"tool_calls": ["secret"]}, "lacks its function"),
@@ -97,6 +126,7 @@ def test_a_digest_names_what_is_counted_and_nothing_else() -> None:
 blocks = st.text() | st.fixed_dictionaries({"type": st.just("text"), "text": st.text()})
 
 
+@settings(deadline=None)  # the first count loads the vocabulary
 @given(st.text() | st.none() | st.lists(blocks), st.text() | st.none() | st.lists(blocks))
 def test_messages_of_equal_digest_have_equal_counts(one: object, other: object) -> None:
     first, second = {"content": one}, {"content": other}

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from context.layers import Layer, Level
 from context.messages import Message
 
 
@@ -23,6 +24,7 @@ class Summary:
     first_seq: int
     last_seq: int
     text: str
+    """As a window shows it: header, layers, facts."""
     method: Method
     key: str
     """Names the compression that made it, and its hold."""
@@ -37,6 +39,24 @@ class Summary:
     hold_id: str | None = None
     tokens: Mapping[str, int] = field(default_factory=dict)
     """Of the message that shows it, by encoding; counted when it is stored."""
+    layers: tuple[Layer, ...] = ()
+    """What its text is composed of, without header and facts."""
+    source_characters: int = 0
+    """Of everything that it covers."""
+    prompt_version: str | None = None
+    """Of what asked the model."""
+    language: str | None = None
+    """Code of the conversation's language; `None`: mixed or unknown."""
+    fidelity: float | None = None
+    """What its newest layer keeps of its source, 0 to 1."""
+    trigger: str = "request"
+    """Why it was made."""
+
+    @property
+    def parts(self) -> tuple[Layer, ...]:
+        """Its layers; one leaf where it has none."""
+        messages = self.last_seq - self.first_seq + 1
+        return self.layers or (Layer(Level.LEAF, self.first_seq, self.last_seq, messages, self.text),)
 
     @property
     def message(self) -> Message:

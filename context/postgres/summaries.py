@@ -8,10 +8,13 @@ import asyncpg
 
 from budget.postgres.connection import Connection, Pool, connected
 from budget.postgres.queries import load
+from context.layers import Layer
 from context.postgres.counts import USUAL_MODELS, count_messages, encoding_of
 from context.summaries import Method, Summary
 
 _SQL = load("context.postgres", "summaries.sql")
+FAILURES_IN_A_ROW = 3
+"""Of the model on one conversation, before it is left alone for a while."""
 
 
 class Summaries:
@@ -61,7 +64,8 @@ class Summaries:
         arguments = (
             tenant, session_id, thread, summary.version, summary.first_seq, summary.last_seq, summary.text, counts,
             summary.tokens_before, summary.tokens_after, summary.method, summary.model, summary.source_digest,
-            summary.key, summary.hold_id,
+            summary.key, summary.hold_id, [layer.to_json() for layer in summary.layers], summary.source_characters,
+            summary.prompt_version, summary.language, summary.fidelity, summary.trigger,
         )  # fmt: skip
         async with connected(self._pool, connection) as own:
             return await own.fetchval(_SQL["store"], *arguments) is not None
@@ -76,6 +80,32 @@ class Summaries:
         """Lets others compress the thread, unless another key has taken over."""
         async with connected(self._pool, None) as own:
             await own.execute(_SQL["unclaim"], tenant, session_id, thread, key)
+
+    async def cooling(self, tenant: str, session_id: str, thread: str) -> bool:
+        """Whether the model is left alone, after failures in a row."""
+        async with connected(self._pool, None) as own:
+            return await own.fetchval(_SQL["cooling"], tenant, session_id, thread) is not None
+
+    async def failed(self, tenant: str, session_id: str, thread: str, *, cooldown_s: int) -> bool:
+        """Notes that the model failed; whether it is left alone from now on."""
+        async with connected(self._pool, None) as own:
+            arguments = (tenant, session_id, thread, FAILURES_IN_A_ROW, timedelta(seconds=cooldown_s))
+            return bool(await own.fetchval(_SQL["failed"], *arguments))
+
+    async def succeeded(self, tenant: str, session_id: str, thread: str, connection: Connection | None = None) -> None:
+        """Notes that the model wrote a summary: failures before it do not count any more."""
+        async with connected(self._pool, connection) as own:
+            await own.execute(_SQL["succeeded"], tenant, session_id, thread)
+
+    async def gained_nothing(self, tenant: str, session_id: str, thread: str, last_seq: int) -> None:
+        """Notes that compressing up to this message gains too little."""
+        async with connected(self._pool, None) as own:
+            await own.execute(_SQL["gained_nothing"], tenant, session_id, thread, last_seq)
+
+    async def is_fruitless(self, tenant: str, session_id: str, thread: str, last_seq: int) -> bool:
+        """Whether compressing up to this message was found to gain too little."""
+        async with connected(self._pool, None) as own:
+            return await own.fetchval(_SQL["fruitless"], tenant, session_id, thread, last_seq) is not None
 
 
 def _summary(row: asyncpg.Record) -> Summary:
@@ -92,4 +122,10 @@ def _summary(row: asyncpg.Record) -> Summary:
         model=row["model"],
         hold_id=row["hold_id"],
         tokens=row["tokens"],
+        layers=tuple(Layer.from_json(layer) for layer in row["layers"]),
+        source_characters=row["source_characters"],
+        prompt_version=row["prompt_version"],
+        language=row["language"],
+        fidelity=row["fidelity"],
+        trigger=row["trigger"],
     )

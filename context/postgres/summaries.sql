@@ -12,8 +12,10 @@ where tenant = $1 and session_id = $2;
 -- name: store
 -- Compare-and-set: writes nothing unless the last version is the one before and its range lies inside the new one.
 insert into summaries (tenant, session_id, thread, version, first_seq, last_seq, text, tokens, tokens_before,
-                       tokens_after, method, model, source_digest, key, hold_id)
-select $1, $2, $3, $4::integer, $5::bigint, $6::bigint, $7, $8, $9, $10, $11, $12, $13, $14, $15
+                       tokens_after, method, model, source_digest, key, hold_id, layers, source_characters,
+                       prompt_version, language, fidelity, trigger)
+select $1, $2, $3, $4::integer, $5::bigint, $6::bigint, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
+       $20, $21
 where $4::integer = 1 + coalesce((
     select max(version) from summaries where tenant = $1 and session_id = $2 and thread = $3), 0)
   and not exists (
@@ -36,3 +38,25 @@ returning true;
 
 -- name: unclaim
 delete from compressions where tenant = $1 and session_id = $2 and thread = $3 and key = $4;
+
+-- name: cooling
+select 1 from compression_health
+where tenant = $1 and session_id = $2 and thread = $3 and cooling_until > clock_timestamp();
+
+-- name: fruitless
+select 1 from compression_health where tenant = $1 and session_id = $2 and thread = $3 and fruitless_seq >= $4;
+
+-- name: failed
+-- The last failure in a row begins the pause, and the next one counts from 1.
+insert into compression_health as h (tenant, session_id, thread, failures) values ($1, $2, $3, 1)
+on conflict (tenant, session_id, thread) do update set
+    failures = case when h.failures + 1 < $4 then h.failures + 1 else 0 end,
+    cooling_until = case when h.failures + 1 < $4 then null else clock_timestamp() + $5::interval end
+returning cooling_until is not null as cools;
+
+-- name: succeeded
+update compression_health set failures = 0, cooling_until = null where tenant = $1 and session_id = $2 and thread = $3;
+
+-- name: gained_nothing
+insert into compression_health (tenant, session_id, thread, fruitless_seq) values ($1, $2, $3, $4)
+on conflict (tenant, session_id, thread) do update set fruitless_seq = excluded.fruitless_seq;

@@ -6,13 +6,32 @@ from dataclasses import replace
 import pytest
 
 from budget.postgres.connection import Pool
+from context.layers import Layer, Level
 from context.postgres.conversations import Conversations
 from context.postgres.summaries import Summaries
 from context.summaries import Method, Summary
 from tests.support.conversations import talk
 
 PLACE = ("acme", "s1", "")
-FIRST = Summary(1, 4, 40, "what was said", Method.MODEL, "k1", 900, 100, "digest", "gpt-4o-mini", "17")
+FIRST = Summary(
+    version=1,
+    first_seq=4,
+    last_seq=40,
+    text="what was said",
+    method=Method.MODEL,
+    key="k1",
+    tokens_before=900,
+    tokens_after=100,
+    source_digest="digest",
+    model="gpt-4o-mini",
+    hold_id="17",
+    layers=(Layer(Level.SECTION, 4, 20, 17, "what was"), Layer(Level.LEAF, 21, 40, 20, "said")),
+    source_characters=4_000,
+    prompt_version="2",
+    language="en",
+    fidelity=0.625,
+    trigger="overflow",
+)
 NEXT = replace(FIRST, version=2, last_seq=60, key="k2")
 
 
@@ -32,6 +51,14 @@ async def test_a_version_comes_back_as_it_was_stored(summaries: Summaries) -> No
     assert await summaries.by_key("acme", "s1", "k1") == found
     assert await summaries.by_key("other", "s1", "k1") is None
     assert await summaries.texts("acme", "s1", {"": 1, "t1/a1": 1}) == {"": "what was said"}
+
+
+async def test_a_version_from_before_there_were_layers_has_one_leaf(summaries: Summaries, pool: Pool) -> None:
+    assert await summaries.store(*PLACE, FIRST)
+    await pool.execute("update summaries set layers = '[]'")
+    found = await summaries.by_key("acme", "s1", "k1")
+    assert found is not None
+    assert found.parts == (Layer(Level.LEAF, 4, 40, 37, "what was said"),)
 
 
 @pytest.mark.parametrize(
@@ -80,3 +107,41 @@ async def test_a_claim_that_lapsed_is_free(summaries: Summaries) -> None:
     assert await summaries.claim(*PLACE, "k2", 60)
     await summaries.unclaim(*PLACE, "k1")
     assert not await summaries.claim(*PLACE, "k3", 60)
+
+
+# --- how it went lately ----------------------------------------------------------------------------------------------
+
+
+async def test_three_failures_in_a_row_begin_a_pause_of_their_thread(summaries: Summaries) -> None:
+    assert [await summaries.failed(*PLACE, cooldown_s=60) for _ in range(2)] == [False, False]
+    assert not await summaries.cooling(*PLACE)
+    assert await summaries.failed(*PLACE, cooldown_s=60)
+    assert await summaries.cooling(*PLACE)
+    assert not await summaries.cooling("acme", "s1", "t1/a1")
+    assert not await summaries.cooling("other", "s1", "")
+
+
+async def test_after_the_pause_it_takes_three_failures_again(summaries: Summaries) -> None:
+    assert [await summaries.failed(*PLACE, cooldown_s=0) for _ in range(6)] == [False, False, True] * 2
+    assert not await summaries.cooling(*PLACE)
+
+
+async def test_a_success_forgets_the_failures_before_it(summaries: Summaries) -> None:
+    for _ in range(2):
+        await summaries.failed(*PLACE, cooldown_s=60)
+    await summaries.succeeded(*PLACE)
+    assert not await summaries.failed(*PLACE, cooldown_s=60)
+
+
+async def test_what_gained_nothing_is_known_until_more_was_said(summaries: Summaries) -> None:
+    assert not await summaries.is_fruitless(*PLACE, 40)
+    await summaries.gained_nothing(*PLACE, 40)
+    assert await summaries.is_fruitless(*PLACE, 40)
+    assert not await summaries.is_fruitless(*PLACE, 41)
+    assert not await summaries.is_fruitless("other", "s1", "", 40)
+
+
+async def test_a_deleted_session_takes_its_health_with_it(summaries: Summaries, pool: Pool) -> None:
+    await summaries.gained_nothing(*PLACE, 40)
+    await pool.execute("delete from sessions")
+    assert await pool.fetchval("select count(*) from compression_health") == 0

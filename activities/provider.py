@@ -40,6 +40,8 @@ class ModelRequest:
     request_id: str
     """`{hold_id}-{attempt}`, for the provider's log and ours."""
     api_base: str | None = None
+    temperature: float | None = None
+    """`None`: the provider's own. Left out for models that take none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +131,8 @@ class ModelProvider:
         }
         if request.tools:
             arguments["tools"] = list(request.tools)
+        if request.temperature is not None:
+            arguments |= {"temperature": request.temperature, "drop_params": True}
         key = self._key_for(request.api_base or home)
         if request.api_base is not None:
             arguments |= {"api_base": request.api_base, "api_key": key or NO_KEY}

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 from activities.drafts import Draft
@@ -12,6 +13,7 @@ from activities.shielding import finished
 from budget.decisions import Amount
 from budget.errors import BudgetError, LedgerUnavailable, UnknownPrice
 from budget.holds import HoldRequest, HoldState, Report
+from budget.postgres.connection import Connection
 from budget.postgres.ledger import Ledger
 from budget.postgres.policies import Policies
 from budget.prices import PriceBook
@@ -21,6 +23,8 @@ from budget.usage import Usage
 from context.tokens import count_async
 
 Messages = Sequence[Mapping[str, Any]]
+TEMPERATURE = 0.2
+"""A record is to be faithful, not inventive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,23 @@ class Written:
     hold_id: str
     attempt: int
     report: Report
+
+
+class Unwritten(StrEnum):
+    """Why there is no reply."""
+
+    REFUSED = "refused"
+    """By the budget; or the key was closed."""
+    TOO_LARGE = "too_large"
+    """The request is longer than the model's window."""
+    TIMEOUT = "timeout"
+    NO_REPLY = "no_reply"
+    """The provider failed."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether the model itself failed: another try soon is likely to fail too."""
+        return self in (Unwritten.TIMEOUT, Unwritten.NO_REPLY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +96,14 @@ class Summariser:
         self._api_base = api_base
         self._timeout_s = timeout_s
 
-    async def write(self, tenant: str, key: str, path: Path, messages: Messages, most_tokens: int) -> Written | None:
+    @property
+    def window(self) -> int | None:
+        """Tokens that the model takes, if a table knows."""
+        return self._prices.context_window(self.model)
+
+    async def write(
+        self, tenant: str, key: str, path: Path, messages: Messages, most_tokens: int
+    ) -> Written | Unwritten:
         """The model's reply.
 
         Args:
@@ -84,58 +112,67 @@ class Summariser:
             most_tokens: of the reply.
 
         Returns:
-            `None` where the budget refuses, the request is longer than the model's window, or no reply comes. Then no
-            hold is left open, and what an attempt may have cost is charged.
+            The reply, to be settled by `settle`; or why there is none: then no hold is left open, and what an attempt
+            may have cost is charged.
 
         Raises:
             LedgerUnavailable: try again under the same key.
         """
         try:
             started = await self._start(tenant, key, path, messages, most_tokens)
-            return await self._ask(tenant, started, messages, most_tokens) if started else None
+            if isinstance(started, Unwritten):
+                return started
+            return await self._ask(tenant, started, messages, most_tokens)
         except LedgerUnavailable:
             raise
         except BudgetError:
             # The key stood for another request, was closed, or its hold has ended.
             await self._ledger.release(tenant, key=key)
-            return None
+            return Unwritten.REFUSED
         except asyncio.CancelledError:
             await finished(self._ledger.release(tenant, key=key))
             raise
 
-    async def _start(self, tenant: str, key: str, path: Path, messages: Messages, most_tokens: int) -> _Started | None:
+    async def settle(self, tenant: str, written: Written, connection: Connection | None = None) -> None:
+        """Replaces the hold of a reply by what it cost; joins the transaction of `connection`."""
+        await self._ledger.settle(tenant, written.hold_id, written.attempt, written.report, connection=connection)
+
+    async def _start(
+        self, tenant: str, key: str, path: Path, messages: Messages, most_tokens: int
+    ) -> _Started | Unwritten:
         """Holds and starts an attempt, if the model can take the request and every scope has room for it."""
         prompt_tokens = (await count_async(messages, (), self.model)).tokens
-        window = self._prices.context_window(self.model)
+        if self.window is not None and prompt_tokens + most_tokens > self.window:
+            return Unwritten.TOO_LARGE
         nano_usd = await self._ceiling(tenant, path, prompt_tokens, most_tokens)
-        if nano_usd is None or (window is not None and prompt_tokens + most_tokens > window):
-            return None
+        if nano_usd is None:
+            return Unwritten.REFUSED
         ask = Amount(prompt_tokens + most_tokens, nano_usd)
         answer = await self._ledger.hold(tenant, HoldRequest(key, path, ask, model=self.model, patient=False))
         if answer.hold_id is None or answer.state is not HoldState.HELD:
-            return None
+            return Unwritten.REFUSED
         attempt = await self._ledger.start_attempt(tenant, answer.hold_id)
         if not attempt.started:
             await self._ledger.release(tenant, hold_id=answer.hold_id)
-            return None
+            return Unwritten.REFUSED
         return _Started(answer.hold_id, attempt.attempt, prompt_tokens)
 
-    async def _ask(self, tenant: str, started: _Started, messages: Messages, most_tokens: int) -> Written | None:
+    async def _ask(self, tenant: str, started: _Started, messages: Messages, most_tokens: int) -> Written | Unwritten:
         request_id = f"{started.hold_id}-{started.attempt}"
-        request = ModelRequest(self.model, messages, (), most_tokens, request_id, self._api_base)
+        request = ModelRequest(self.model, messages, (), most_tokens, request_id, self._api_base, TEMPERATURE)
         draft = Draft()
         try:
             async with asyncio.timeout(self._timeout_s):
                 await self._provider.complete(request, draft)
         except asyncio.CancelledError:
             usage = draft.charge(started.prompt_tokens, self.model) if draft.sent else Usage()
-            await finished(self._settle(tenant, started, usage))
+            await finished(self._charge(tenant, started, usage))
             raise
         except (ProviderError, TimeoutError) as failure:
             if not draft.complete:
                 cost = failure.cost if isinstance(failure, ProviderError) else Cost.UNKNOWN
                 await finished(self._failed(tenant, started, draft, cost))
-                return None
+                return Unwritten.TIMEOUT if isinstance(failure, TimeoutError) else Unwritten.NO_REPLY
         report = self._report(draft.charge(started.prompt_tokens, self.model))
         whole = draft.finish_reason != "length"
         return Written(draft.message().text, whole, started.hold_id, started.attempt, report)
@@ -143,11 +180,11 @@ class Summariser:
     async def _failed(self, tenant: str, started: _Started, draft: Draft, cost: Cost) -> None:
         """Charges what is known of a failed request; what is not known is presumed."""
         if draft.usage is not None or cost is Cost.NOTHING:
-            await self._settle(tenant, started, draft.usage or Usage())
+            await self._charge(tenant, started, draft.usage or Usage())
         else:
             await self._ledger.release(tenant, hold_id=started.hold_id)
 
-    async def _settle(self, tenant: str, started: _Started, usage: Usage) -> None:
+    async def _charge(self, tenant: str, started: _Started, usage: Usage) -> None:
         await self._ledger.settle(tenant, started.hold_id, started.attempt, self._report(usage))
 
     def _report(self, usage: Usage) -> Report:

@@ -16,8 +16,10 @@ from context.tokens.counting import (
     count_text,
 )
 from context.tokens.exact import warm_up
+from context.tokens.legacy import legacy_estimate
 from context.tokens.messages import message_digest
 from context.tokens.tokenizers import Tokenizer, tokenizer_of
+from context.tokens.windows import window_of
 
 __all__ = [
     "PER_CONVERSATION",
@@ -29,7 +31,9 @@ __all__ = [
     "count_message",
     "count_request",
     "count_text",
+    "legacy_estimate",
     "message_digest",
     "tokenizer_of",
     "warm_up",
+    "window_of",
 ]

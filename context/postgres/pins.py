@@ -49,17 +49,8 @@ class Pins:
             if await own.fetchval(_SQL["message"], tenant, session_id, seq) is None:
                 raise MessageNotFound(f"session {session_id!r} has no message {seq}: check session and number")
             before = await self._live(own, tenant, session_id, seq)
-            if (
-                before
-                and before["live"]
-                and (before["author"], before["reason"], before["until"])
-                == (
-                    author,
-                    reason,
-                    until,
-                )
-            ):
-                return _pin(before)
+            if before and (before.author, before.reason, before.until) == (author, reason, until):
+                return before
             await own.execute(_SQL["end"], tenant, session_id, seq, author)
             [added] = await own.fetch(_SQL["add"], tenant, session_id, seq, author, reason, until)
             made = _pin(added)

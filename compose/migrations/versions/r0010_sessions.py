@@ -8,3 +8,4 @@ down_revision = "0009_compression"
 
 def upgrade() -> None:
     apply_sql("context.postgres", "0007_sessions.sql")
+    apply_sql("activities.postgres", "0002_sessions.sql")

@@ -56,7 +56,7 @@ create table user_settings (
     tenant     text not null,
     user_id    text not null,
     version    integer not null check (version >= 1),
-    fields     jsonb not null,                         -- name to text
+    fields     json not null,                          -- name to text, in the order given
     changed_by text not null,
     changed_at timestamptz not null default now(),
     primary key (tenant, user_id, version)
@@ -65,7 +65,7 @@ create table session_settings (
     tenant     text not null,
     session_id text not null,
     version    integer not null check (version >= 1),
-    fields     jsonb not null,
+    fields     json not null,
     changed_by text not null,
     changed_at timestamptz not null default now(),
     primary key (tenant, session_id, version),

@@ -1,0 +1,28 @@
+"""What tasks hold of a session: their files, which repeat its input."""
+
+from budget.postgres.connection import Connection
+from budget.postgres.queries import load
+from context.errors import SessionBusy
+
+_SQL = load("activities.postgres", "sessions.sql")
+
+
+class SessionTasks:
+    """Tasks, as the deletion of their session meets them."""
+
+    async def forget_session(self, tenant: str, session_id: str, connection: Connection) -> None:
+        """Removes the files and the replies of a session's tasks; their figures stay.
+
+        Args:
+            tenant, session_id: which session; its row is locked, so no task begins meanwhile.
+            connection: in the transaction of the deletion.
+
+        Raises:
+            SessionBusy: names a task that has not ended.
+        """
+        if running := await connection.fetchval(_SQL["running"], tenant, session_id):
+            raise SessionBusy(
+                f"task {running!r} of session {session_id!r} has not ended: cancel it or wait, then delete the session"
+            )
+        await connection.execute(_SQL["forget_tasks"], tenant, session_id)
+        await connection.execute(_SQL["forget_replies"], tenant, session_id)

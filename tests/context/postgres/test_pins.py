@@ -1,0 +1,232 @@
+"""Pins on a real Postgres: what is pinned stays verbatim, within a budget, until the pin ends."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from budget.postgres.connection import Pool
+from context.errors import MessageNotFound, PinsTooLarge, SessionNotFound
+from context.messages import Message
+from context.postgres.conversations import Conversations
+from context.postgres.pins import Pins
+from context.postgres.summaries import Summaries
+from context.summaries import Method, Summary
+from context.tokens import count_message
+from tests.support.conversations import calling, result, talk, user
+
+TENANT, SESSION, MODEL = "acme", "s1", "gpt-4o"
+
+
+@pytest.fixture
+async def conversations(pool: Pool) -> Conversations:
+    """A session of ten messages."""
+    conversations = Conversations(pool)
+    await conversations.append(TENANT, SESSION, talk(10), origin="o1")
+    return conversations
+
+
+@pytest.fixture
+def pins(pool: Pool) -> Pins:
+    """The store, with room for about four of the messages."""
+    return Pins(pool, budget=100)
+
+
+async def cover(pool: Pool, first: int, last: int, version: int = 1) -> None:
+    """Stores a summary of this range."""
+    summary = Summary(version, first, last, "earlier", Method.EXTRACTIVE, f"k{version}", 100, 20, "digest")
+    assert await Summaries(pool).store(TENANT, SESSION, "", summary)
+
+
+async def shown(conversations: Conversations) -> list[int]:
+    """What stays verbatim of a conversation, and what follows its summary."""
+    found = await conversations.conversation(TENANT, SESSION, model=MODEL)
+    return [seq for group in found.groups for seq in group.seqs]
+
+
+async def age(pool: Pool, hours: int) -> None:
+    """Lets so much time pass since all that is stored."""
+    for table, columns in {
+        "pins": ("pinned_at", "until", "ended_at"),
+        "summaries": ("created_at",),
+        "messages": ("created_at",),
+    }.items():
+        for column in columns:
+            await pool.execute(f"update {table} set {column} = {column} - make_interval(hours => $1)", hours)
+
+
+# --- who, why and until when -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("conversations")
+async def test_a_pin_tells_author_reason_and_end(pins: Pins) -> None:
+    until = datetime.now(UTC) + timedelta(days=1)
+    made = await pins.pin(TENANT, SESSION, 3, author="ana", reason="the address", until=until)
+    assert (made.seq, made.author, made.reason, made.until) == (3, "ana", "the address", until)
+    assert await pins.live(TENANT, SESSION) == [made]
+
+
+@pytest.mark.usefixtures("conversations")
+async def test_the_same_pin_again_changes_nothing_and_another_takes_its_place(pins: Pins, pool: Pool) -> None:
+    first = await pins.pin(TENANT, SESSION, 3, author="ana", reason="address")
+    assert await pins.pin(TENANT, SESSION, 3, author="ana", reason="address") == first
+    second = await pins.pin(TENANT, SESSION, 3, author="ben")
+    assert await pins.live(TENANT, SESSION) == [second]
+    history = await pool.fetch("select author, ended_by from pins order by pin_id")
+    assert [tuple(row) for row in history] == [("ana", "ben"), ("ben", None)]
+
+
+async def test_a_message_that_comes_pinned_has_a_pin(conversations: Conversations, pins: Pins) -> None:
+    await conversations.append(TENANT, SESSION, [user("keep", pinned=True), user("b")], origin="o2", author="backend")
+    await conversations.append(TENANT, SESSION, [user("keep", pinned=True), user("b")], origin="o2", author="backend")
+    assert [(pin.seq, pin.author, pin.reason) for pin in await pins.live(TENANT, SESSION)] == [(11, "backend", None)]
+    assert await pins.unpin(TENANT, SESSION, 11, by="ana")
+    assert await pins.live(TENANT, SESSION) == []
+
+
+@pytest.mark.usefixtures("conversations")
+async def test_changes_are_audited_without_text(pins: Pins, pool: Pool) -> None:
+    await pins.pin(TENANT, SESSION, 3, author="ana", reason="secret reason")
+    assert await pins.unpin(TENANT, SESSION, 3, by="ben")
+    assert not await pins.unpin(TENANT, SESSION, 3, by="ben")
+    events = await pool.fetch("select kind, scope, data from events order by event_id")
+    after = {"author": "ana", "until": None}
+    assert [tuple(event) for event in events] == [
+        ("pin", "session:s1", {"by": "ana", "seq": 3, "before": None, "after": after}),
+        ("pin", "session:s1", {"by": "ben", "seq": 3, "before": after, "after": None}),
+    ]
+
+
+@pytest.mark.usefixtures("conversations")
+async def test_only_what_is_there_can_be_pinned(pins: Pins, pool: Pool) -> None:
+    with pytest.raises(MessageNotFound, match="session 's1' has no message 11"):
+        await pins.pin(TENANT, SESSION, 11, author="ana")
+    for tenant, session in (("other", SESSION), (TENANT, "s2")):
+        with pytest.raises(SessionNotFound):
+            await pins.pin(tenant, session, 3, author="ana")
+        with pytest.raises(SessionNotFound):
+            await pins.unpin(tenant, session, 3, by="ana")
+    assert await pool.fetchval("select count(*) from pins") == 0
+
+
+# --- in windows ------------------------------------------------------------------------------------------------------
+
+
+async def test_what_is_pinned_after_it_was_covered_is_verbatim_again(
+    conversations: Conversations, pins: Pins, pool: Pool
+) -> None:
+    await cover(pool, 2, 8)
+    assert await shown(conversations) == [1, 9, 10]
+    await pins.pin(TENANT, SESSION, 5, author="ana")
+    found = await conversations.conversation(TENANT, SESSION, model=MODEL)
+    assert [(ref.seq, ref.pinned) for ref in found.messages] == [(1, False), (5, True), (9, False), (10, False)]
+    assert await shown(conversations) == [1, 5, 9, 10]
+
+
+async def test_when_its_pin_ends_it_is_covered_again(conversations: Conversations, pins: Pins, pool: Pool) -> None:
+    await cover(pool, 2, 8)
+    await age(pool, 1)
+    await pins.pin(TENANT, SESSION, 5, author="ana")
+    await pins.unpin(TENANT, SESSION, 5, by="ana")
+    assert await shown(conversations) == [1, 9, 10]
+    await pins.pin(TENANT, SESSION, 5, author="ana", until=datetime.now(UTC) + timedelta(minutes=5))
+    assert await shown(conversations) == [1, 5, 9, 10]
+    await age(pool, 1)
+    assert await shown(conversations) == [1, 9, 10]
+
+
+async def test_what_was_pinned_while_it_was_passed_over_is_not_lost_when_its_pin_ends(
+    conversations: Conversations, pins: Pins, pool: Pool
+) -> None:
+    await pins.pin(TENANT, SESSION, 5, author="ana")
+    await age(pool, 1)
+    await cover(pool, 2, 6)
+    await cover(pool, 2, 8, version=2)
+    await age(pool, 1)
+    await pins.unpin(TENANT, SESSION, 5, by="ana")
+    await age(pool, 1)
+    found = await conversations.conversation(TENANT, SESSION, model=MODEL)
+    [spared] = [group for group in found.groups if group.first_seq == 5]
+    assert (spared.refs[0].pinned, spared.refs[0].spared, spared.fixed) == (False, True, False)
+    assert await shown(conversations) == [1, 5, 9, 10], "no summary says what it says"
+
+
+async def test_a_pin_that_ended_long_before_the_summary_leaves_nothing_behind(
+    conversations: Conversations, pins: Pins, pool: Pool
+) -> None:
+    await pins.pin(TENANT, SESSION, 5, author="ana")
+    await pins.unpin(TENANT, SESSION, 5, by="ana")
+    await age(pool, 1)
+    await cover(pool, 2, 8)
+    assert await shown(conversations) == [1, 9, 10]
+
+
+async def test_a_pinned_result_keeps_its_call(conversations: Conversations, pins: Pins, pool: Pool) -> None:
+    await conversations.append(TENANT, SESSION, [calling("a", "b"), result("a"), result("b"), user("x")], origin="o2")
+    await cover(pool, 2, 13)
+    await pins.pin(TENANT, SESSION, 13, author="ana")
+    assert await shown(conversations) == [1, 11, 12, 13, 14]
+
+
+# --- their budget ----------------------------------------------------------------------------------------------------
+
+
+async def test_too_many_pins_are_an_error_with_figures_and_change_nothing(
+    conversations: Conversations, pins: Pins, pool: Pool
+) -> None:
+    counts = await conversations.tokens(TENANT, SESSION, range(1, 11), model=MODEL)
+    seqs: list[int] = []
+    taken = 0
+    while taken + counts[len(seqs) + 1] <= 100:
+        seqs.append(len(seqs) + 1)
+        taken += counts[seqs[-1]]
+        await pins.pin(TENANT, SESSION, seqs[-1], author="ana")
+    assert await pins.tokens(TENANT, SESSION) == taken
+    more = len(seqs) + 1
+    before = await pool.fetchval("select count(*) from events")
+    with pytest.raises(PinsTooLarge, match=f"would take {taken + counts[more]} tokens .* may take 100"):
+        await pins.pin(TENANT, SESSION, more, author="ana")
+    assert [pin.seq for pin in await pins.live(TENANT, SESSION)] == seqs
+    assert await pool.fetchval("select count(*) from events") == before
+    await pins.unpin(TENANT, SESSION, 1, by="ana")
+    await pins.pin(TENANT, SESSION, more, author="ana")
+
+
+async def test_an_expired_pin_no_longer_counts(conversations: Conversations, pins: Pins, pool: Pool) -> None:
+    await pins.pin(TENANT, SESSION, 3, author="ana", until=datetime.now(UTC) + timedelta(minutes=5))
+    assert await pins.tokens(TENANT, SESSION) > 0
+    await age(pool, 1)
+    assert await pins.tokens(TENANT, SESSION) == 0
+    assert await pins.live(TENANT, SESSION) == []
+    assert not await pins.unpin(TENANT, SESSION, 3, by="ana")
+    again = await pins.pin(TENANT, SESSION, 3, author="ben")
+    assert await pins.live(TENANT, SESSION) == [again]
+    assert [ref.pinned for ref in (await conversations.conversation(TENANT, SESSION, model=MODEL)).messages][2]
+
+
+async def test_a_pin_counts_with_its_tool_group(conversations: Conversations, pins: Pins) -> None:
+    group = [calling("a"), result("a", "found it")]
+    await conversations.append(TENANT, SESSION, group, origin="o2")
+    await pins.pin(TENANT, SESSION, 12, author="ana")
+    expected = sum(count_message(message.to_openai(), MODEL).tokens for message in group)
+    assert await pins.tokens(TENANT, SESSION) == expected
+    await pins.pin(TENANT, SESSION, 11, author="ana")
+    assert await pins.tokens(TENANT, SESSION) == expected, "a group counts once"
+
+
+async def test_messages_that_come_pinned_share_the_budget(pool: Pool) -> None:
+    conversations = Conversations(pool, pin_budget=50)
+    pinned = [Message("user", message.text, pinned=True) for message in talk(10)]
+    with pytest.raises(PinsTooLarge, match="50"):
+        await conversations.append(TENANT, SESSION, pinned, origin="o1")
+    assert await conversations.last_seq(TENANT, SESSION) == 0
+    assert await conversations.append(TENANT, SESSION, pinned[:2], origin="o1") == [1, 2]
+
+
+@pytest.mark.usefixtures("conversations")
+async def test_pins_at_once_never_exceed_the_budget_together(pins: Pins) -> None:
+    made = await asyncio.gather(
+        *(pins.pin(TENANT, SESSION, seq, author="ana") for seq in range(1, 11)), return_exceptions=True
+    )
+    assert any(isinstance(one, PinsTooLarge) for one in made)
+    assert await pins.tokens(TENANT, SESSION) <= 100

@@ -1,0 +1,106 @@
+"""Personal settings on a real Postgres: versions, and a session's before its user's."""
+
+import asyncio
+
+import pytest
+
+from budget.postgres.connection import Pool
+from context.errors import InvalidPreferences
+from context.postgres.conversations import Conversations
+from context.postgres.preferences import PersonalSettings
+from context.preferences import MOST_CHARACTERS
+from tests.support.conversations import user
+
+TENANT, SESSION = "acme", "s1"
+
+
+@pytest.fixture
+async def settings(pool: Pool) -> PersonalSettings:
+    """The store, with a session of the user u1."""
+    await Conversations(pool).append(TENANT, SESSION, [user("a")], origin="o1", user_id="u1")
+    return PersonalSettings(pool)
+
+
+async def test_a_field_of_the_session_goes_before_that_of_its_user(settings: PersonalSettings) -> None:
+    await settings.set_for_user(TENANT, "u1", {"language": "German", "tone": "brief", "units": "metric"}, by="ana")
+    await settings.set_for_session(TENANT, SESSION, {"tone": "kind", "units": ""}, by="ben")
+    personal = await settings.personal(TENANT, SESSION)
+    assert personal.fields == {"language": "German", "tone": "kind"}
+    assert personal.message is not None
+    assert personal.message.role == "system"
+    assert personal.message.text.splitlines()[1:] == ["- language: German", "- tone: kind"]
+
+
+async def test_each_change_is_a_version_and_the_same_again_is_none(settings: PersonalSettings) -> None:
+    first = await settings.set_for_user(TENANT, "u1", {"tone": "brief"}, by="ana")
+    assert (first.version, first.changed_by) == (1, "ana")
+    assert await settings.set_for_user(TENANT, "u1", {"tone": "brief"}, by="ben") == first
+    second = await settings.set_for_user(TENANT, "u1", {}, by="ben")
+    assert (second.version, second.changed_by, second.fields) == (2, "ben", {})
+    await settings.set_for_session(TENANT, SESSION, {"tone": "kind"}, by="ben")
+    assert (await settings.personal(TENANT, SESSION)).versions == (2, 1)
+
+
+async def test_nothing_set_is_no_message(settings: PersonalSettings) -> None:
+    personal = await settings.personal(TENANT, SESSION)
+    assert (personal.message, personal.versions) == (None, (0, 0))
+    assert (await settings.personal(TENANT, "unknown")).message is None
+
+
+async def test_other_users_sessions_and_tenants_have_their_own(settings: PersonalSettings, pool: Pool) -> None:
+    conversations = Conversations(pool)
+    await conversations.append(TENANT, "s2", [user("b")], origin="o1", user_id="u2")
+    await conversations.append("other", SESSION, [user("c")], origin="o1", user_id="u1")
+    await settings.set_for_user(TENANT, "u1", {"tone": "brief"}, by="ana")
+    await settings.set_for_session(TENANT, SESSION, {"units": "metric"}, by="ana")
+    assert (await settings.personal(TENANT, "s2")).fields == {}
+    assert (await settings.personal("other", SESSION)).fields == {}
+    assert (await settings.of_user("other", "u1")).version == 0
+
+
+async def test_a_session_may_have_settings_before_its_first_message(settings: PersonalSettings, pool: Pool) -> None:
+    await settings.set_for_session(TENANT, "new", {"tone": "kind"}, by="ana")
+    conversations = Conversations(pool)
+    assert await conversations.append(TENANT, "new", [user("a")], origin="o1", user_id="u1") == [1]
+    await settings.set_for_user(TENANT, "u1", {"units": "metric"}, by="ana")
+    assert (await settings.personal(TENANT, "new")).fields == {"tone": "kind", "units": "metric"}
+
+
+async def test_changes_are_audited_by_version_and_names_of_fields(settings: PersonalSettings, pool: Pool) -> None:
+    await settings.set_for_user(TENANT, "u1", {"tone": "brief", "diet": "no nuts"}, by="ana")
+    await settings.set_for_session(TENANT, SESSION, {"tone": "kind"}, by="ben")
+    events = [tuple(event) for event in await pool.fetch("select kind, scope, data from events order by event_id")]
+    nothing = {"version": 0, "fields": []}
+    after = {"version": 1, "fields": ["diet", "tone"]}
+    assert events == [
+        ("settings", "user:u1", {"by": "ana", "before": nothing, "after": after}),
+        ("settings", "session:s1", {"by": "ben", "before": nothing, "after": {"version": 1, "fields": ["tone"]}}),
+    ]
+    kept = await pool.fetchval("select fields from user_settings where version = 1")
+    assert kept == {"tone": "brief", "diet": "no nuts"}, "what it was before stands in its version"
+
+
+async def test_changes_at_once_are_numbered_on(settings: PersonalSettings) -> None:
+    changes = [{"tone": str(number)} for number in range(10)]
+    made = await asyncio.gather(*(settings.set_for_user(TENANT, "u1", fields, by="ana") for fields in changes))
+    assert sorted(one.version for one in made) == list(range(1, 11))
+
+
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [
+        ({"": "x"}, "''"),
+        ({"a\nb": "x"}, "a"),
+        ({"n" * 65: "x"}, "nnn"),
+        ({f"f{number}": "x" for number in range(51)}, "51"),
+        ({"tone": "x" * MOST_CHARACTERS}, str(MOST_CHARACTERS)),
+    ],
+)
+async def test_settings_that_every_window_would_suffer_from_are_refused(
+    settings: PersonalSettings, pool: Pool, fields: dict[str, str], named: str
+) -> None:
+    with pytest.raises(InvalidPreferences, match=named):
+        await settings.set_for_user(TENANT, "u1", fields, by="ana")
+    with pytest.raises(InvalidPreferences, match=named):
+        await settings.set_for_session(TENANT, SESSION, fields, by="ana")
+    assert await pool.fetchval("select count(*) from user_settings") == 0

@@ -1,36 +1,105 @@
-"""Facts of messages, taken word for word by patterns: few and certain before many."""
+"""Facts of messages, taken word for word."""
 
-import re
+import json
 from collections.abc import Iterable, Iterator
 
 from context.compression import Redact, unchanged
-from context.facts.values import MENTIONS, Fact, Kind, supersede
+from context.facts.spans import values
+from context.facts.statements import about, owner, statements
+from context.facts.values import DECIDES, MENTIONS, RULES_OUT, Fact, Kind, supersede
 from context.messages import SYSTEM_ROLES, StoredMessage
 from context.wording import sentences
 
-_VALUES = (
-    (Kind.PATH, re.compile(r"https?://[^\s\"'<>）)]+[^\s\"'<>）).,;:!?]|(?<![\w/])(?:~|\.{1,2})?(?:/[\w.-]+){2,}")),
-    (Kind.MONEY, re.compile(r"[$€£¥]\s?\d[\d,]*(?:\.\d+)?|\d[\d,]*(?:\.\d+)?\s?(?:dollars|euros|USD|EUR|元|块)")),
-    (Kind.DATE, re.compile(r"\b\d{4}-\d{2}-\d{2}\b|\d{1,2}月\d{1,2}[日号]")),
-)
+_LONGEST_VALUE = 80
+"""Characters of a field; a longer one is a text, not a value."""
+_MOST_FIELDS = 60
+"""Of one tool result; a larger one is a listing."""
+_RELATIONS = {Kind.NEGATION: RULES_OUT, Kind.DECISION: DECIDES}
 
 
 def extract_facts(messages: Iterable[StoredMessage], redact: Redact = unchanged) -> list[Fact]:
-    """The facts of some messages in sequence, those that a later one of them contradicts marked.
+    """The facts of some messages in sequence; those that a later one contradicts are marked.
 
-    System messages tell none: every window shows them.
+    System messages tell none: every window shows them. A value that is mentioned again is told once.
 
     Args:
         messages: of one thread.
         redact: applied to text before anything is taken from it.
     """
-    told = (fact for stored in messages if stored.message.role not in SYSTEM_ROLES for fact in _facts(stored, redact))
-    return supersede(dict.fromkeys(told))
+    found = [stored for stored in messages if stored.message.role not in SYSTEM_ROLES]
+    speakers = {_speaker(stored) for stored in found}
+    told: dict[tuple[str, ...], Fact] = {}
+    for stored in found:
+        for fact in _facts(stored, redact):
+            if fact.kind is not Kind.NAME or fact.value not in speakers:
+                told.setdefault(_repeats(fact), fact)
+    return supersede(told.values())
+
+
+def _repeats(fact: Fact) -> tuple[str, ...]:
+    """Equal for facts of which the first is enough; what replaces another value is told as often as it does."""
+    named = (fact.kind, fact.subject, fact.relation, fact.value)
+    return named if fact.topic is None else (*named, str(fact.seq))
+
+
+def _speaker(stored: StoredMessage) -> str:
+    return stored.message.name or stored.message.role
 
 
 def _facts(stored: StoredMessage, redact: Redact) -> Iterator[Fact]:
-    speaker = stored.message.name or stored.message.role
-    for sentence in sentences(redact(stored.message.text).replace("\0", "")):
-        for kind, pattern in _VALUES:
-            for value in pattern.findall(sentence):
-                yield Fact(stored.seq, kind, speaker, MENTIONS, value, sentence)
+    text = _storable(redact(stored.message.text))
+    if stored.message.role == "tool":
+        yield from _of_tool(stored, text)
+        return
+    speaker = _speaker(stored)
+    for sentence in sentences(text):
+        for kind, match in values(sentence):
+            subject, relation = owner(sentence[: match.start()], speaker) or (speaker, MENTIONS)
+            yield Fact(stored.seq, kind, subject, relation, match[0], sentence, speaker)
+        for kind, match in statements(sentence):
+            relation = _RELATIONS.get(kind) or about(match)
+            yield Fact(stored.seq, kind, speaker, relation, match[0].strip(), sentence, speaker)
+
+
+def _storable(text: str) -> str:
+    """Postgres keeps no NUL in a text, and no half of a surrogate pair."""
+    return text.replace("\0", "").encode("utf-8", "ignore").decode()
+
+
+def _of_tool(stored: StoredMessage, text: str) -> Iterator[Fact]:
+    """Fields of an object, by what it says it is; of any other result, paths."""
+    speaker = _speaker(stored)
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        value = None
+    if isinstance(value, dict):
+        fields = list(_fields(value, speaker, ""))
+        if len(fields) <= _MOST_FIELDS:
+            for subject, path, kind, told in fields:
+                yield Fact(stored.seq, kind, subject, path, told, f"{subject} {path}: {told}", "")
+        return
+    for sentence in sentences(text) if value is None else ():
+        for kind, match in values(sentence):
+            if kind is Kind.PATH:
+                yield Fact(stored.seq, kind, speaker, MENTIONS, match[0], sentence, speaker)
+
+
+def _fields(value: object, subject: str, path: str) -> Iterator[tuple[str, str, Kind, str]]:
+    """Subject, path below it, kind and text of every value of an object."""
+    if isinstance(value, dict):
+        own = next((str(told) for key, told in value.items() if key.endswith(("_id", "id")) and _is_scalar(told)), None)
+        for key, told in value.items():
+            below = key if own else ".".join(filter(None, (path, key)))
+            yield from _fields(told, own or subject, below)
+    elif isinstance(value, list):
+        for index, told in enumerate(value):
+            yield from _fields(told, subject, f"{path}.{index}")
+    elif _is_scalar(value) and str(value) and len(str(value)) <= _LONGEST_VALUE and str(value) != subject:
+        told = value if isinstance(value, str) else json.dumps(value)
+        kind = next((kind for kind, match in values(told) if match[0] == told), Kind.FIELD)
+        yield subject, path, kind, told
+
+
+def _is_scalar(value: object) -> bool:
+    return isinstance(value, str | int | float | bool)

@@ -6,7 +6,9 @@ from enum import StrEnum
 
 MENTIONS = "mentions"
 """Relation of a value that stands in a message without a name for what it is."""
-MANY = frozenset({MENTIONS, "rules out", "decides"})
+RULES_OUT = "rules out"
+DECIDES = "decides"
+MANY = frozenset({MENTIONS, RULES_OUT, DECIDES})
 """Relations that hold for many values at once: a newer one replaces nothing."""
 
 
@@ -19,12 +21,15 @@ class Kind(StrEnum):
     DECISION = "decision"
     MONEY = "money"
     DATE = "date"
+    """Or a time of day, or a day told from when it was said: last week."""
     ID = "id"
     NUMBER = "number"
     """With what it counts."""
     NAME = "name"
     PATH = "path"
     """A file path or a URL."""
+    FIELD = "field"
+    """What a tool returned under a key, of no other kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +50,8 @@ class Fact:
     """Word for word as in the message."""
     text: str
     """The sentence that it stands in, word for word."""
+    speaker: str
+    """Who said it; empty for a field of a tool's result."""
     superseded_by: int | None = None
     """The message that says otherwise."""
 

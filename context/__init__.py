@@ -20,6 +20,7 @@ from context.facts import Fact, FactSheet, Kind, extract_facts, render_facts
 from context.lengths import Length, Style, length_header, summary_length
 from context.lint import Pitfall, Practice, lint
 from context.messages import Message, StoredMessage, group
+from context.optimizing import Optimizer, optimize, optimize_async, optimize_chat_context, prepare_optimized_messages
 from context.ranges import Range, choose_range
 from context.renderings import render_structured, render_text
 from context.settings import PRESETS, ContextSettings
@@ -44,6 +45,7 @@ __all__ = [
     "MessageNotFound",
     "MessageRef",
     "Method",
+    "Optimizer",
     "OriginReused",
     "Pitfall",
     "Practice",
@@ -69,7 +71,11 @@ __all__ = [
     "group",
     "length_header",
     "lint",
+    "optimize",
+    "optimize_async",
+    "optimize_chat_context",
     "plan_window",
+    "prepare_optimized_messages",
     "recommend",
     "render",
     "render_facts",

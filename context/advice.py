@@ -4,8 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from budget.decisions import Pressure, pressure
+from context.assembly import build_window
 from context.choice import Preference, choose
-from context.errors import InvalidSettings
+from context.errors import InvalidSettings, WindowTooSmall
 from context.messages import JsonObject, Message
 from context.tokens import count_request
 
@@ -51,6 +52,8 @@ class ToolSafety:
     reserved_tokens: int
     """For the planned calls."""
     limit: int
+    safe_once_optimized: bool
+    """Whether all fits after the conversation is optimised with preference fast."""
     message: str
     """The same in words, with what to do if it does not fit."""
 
@@ -124,11 +127,17 @@ def tool_safety(
         planned_tools: calls.
         model: whose tokens are counted.
     """
-    tokens, reserved = _tokens(messages_of(messages), model), planned_tools * TOOL_RESERVE
-    safe = tokens + reserved <= limit
+    read, reserved = messages_of(messages), planned_tools * TOOL_RESERVE
+    tokens = _tokens(read, model)
     figures = f"{tokens:,} tokens and {reserved:,} for {planned_tools} tool calls, limit {limit:,}"
-    remedy = "" if safe else f": {tokens + reserved - limit:,} too many, optimise first with preference fast"
-    return ToolSafety(safe, tokens, reserved, limit, f"{'safe' if safe else 'unsafe'}: {figures}{remedy}")
+    if tokens + reserved <= limit:
+        return ToolSafety(True, tokens, reserved, limit, True, f"safe: {figures}")
+    least = _optimized(read, limit - reserved, model)
+    remedy = "shorten what must stay, or plan fewer calls"
+    if least is not None:
+        remedy = f"optimise first with preference fast, which leaves {least:,} tokens"
+    message = f"unsafe: {figures}: {tokens + reserved - limit:,} too many, {remedy}"
+    return ToolSafety(False, tokens, reserved, limit, least is not None, message)
 
 
 def check_tool_safety(
@@ -140,6 +149,14 @@ def check_tool_safety(
     """
     found = tool_safety(messages, available(max_tokens) or max_tokens, tools_count, model=model)
     return found.safe, found.message
+
+
+def _optimized(messages: Sequence[Message], budget: int, model: str) -> int | None:
+    """Tokens that are left of a conversation optimised with preference fast; `None` if it cannot be made to fit."""
+    try:
+        return build_window(messages, budget=budget, model=model, preset="optimizer", preference=Preference.FAST).tokens
+    except WindowTooSmall:
+        return None
 
 
 def _tokens(messages: Sequence[Message], model: str) -> int:

@@ -66,8 +66,14 @@ def test_tools_are_safe_up_to_the_last_token() -> None:
     fits = tool_safety(talk(10), tokens + 2 * TOOL_RESERVE, 2)
     assert (fits.safe, fits.tokens, fits.reserved_tokens) == (True, tokens, 1_000)
     short = tool_safety(talk(10), tokens + 2 * TOOL_RESERVE - 1, 2)
-    assert not short.safe
-    assert "1 too many, optimise first with preference fast" in short.message
+    assert (short.safe, short.safe_once_optimized) == (False, True)
+    assert "1 too many, optimise first with preference fast, which leaves " in short.message
+
+
+def test_what_must_stay_can_be_too_much_for_the_tools() -> None:
+    found = tool_safety(talk(10), 1_000, 2)
+    assert (found.safe, found.safe_once_optimized) == (False, False)
+    assert "shorten what must stay, or plan fewer calls" in found.message
 
 
 def test_the_short_form_keeps_room_for_the_reply() -> None:

@@ -1,0 +1,250 @@
+"""One call that makes a conversation fit, for code that keeps its own: messages in, messages and stats out.
+
+Messages that fit beside a reply are returned as they came. Others are cut by the preset `optimizer`: `context.choice`
+names the strategy, `build_window` applies it. Whatever a summariser does, it is no error here.
+"""
+
+import asyncio
+import inspect
+from collections import Counter
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from dataclasses import asdict
+from typing import Any, TypeVar
+
+from context.advice import TOOL_RESERVE, USUAL_MODEL, AnyMessage, Recommendation, available, messages_of, recommend
+from context.assembly import Window, build_window
+from context.choice import Preference
+from context.compression import CountText, Source, fault
+from context.errors import WindowTooSmall
+from context.languages import conversation_language
+from context.lengths import length_header, summary_length
+from context.messages import Message
+from context.strategies import StrategyName
+from context.tokens import count_request, count_text
+
+PRESET = "optimizer"
+MAX_TOKENS = 4_096
+"""Limit where the caller names none."""
+SUMMARY_TIMEOUT_S = 30.0
+"""How long a summariser that is awaited may take."""
+
+T = TypeVar("T")
+Stats = dict[str, Any]
+"""What was done, always with `optimization_applied`, `messages_removed`, `tokens_saved`, `strategy_chosen` (`none`
+where nothing was done), `strategy_reason`, `summary_generated`, `clipped`, `tokens` and `bound_tokens`."""
+
+
+class Optimizer:
+    """Makes conversations fit, and remembers how often each was summarised."""
+
+    def __init__(self, summaries: MutableMapping[str, int] | None = None, *, model: str = USUAL_MODEL) -> None:
+        """Args:
+        summaries: how often, by conversation id. Without it this object remembers; one of `shelve` lasts longer.
+        model: whose tokens are counted.
+        """
+        self._summaries: MutableMapping[str, int] = Counter() if summaries is None else summaries
+        self._model = model
+
+    def optimize(
+        self,
+        messages: Sequence[AnyMessage],
+        max_tokens: int = MAX_TOKENS,
+        summarize: Callable[..., str] | None = None,
+        conversation_id: str | None = None,
+        preference: Preference | str = Preference.BALANCED,
+        *,
+        knowledge_context: str = "",
+        web_context: str = "",
+        planned_tools: int = 0,
+    ) -> tuple[list[dict[str, Any]], Stats]:
+        """Makes messages fit a limit beside 2,000 tokens for the reply.
+
+        Where that reserve leaves nothing, or less than what must stay, the limit itself is the bound, and stats say so.
+
+        Args:
+            messages: the conversation: `Message`s, or dictionaries as OpenAI's API takes them.
+            max_tokens: the limit.
+            summarize: makes a summary of a text; if it takes a second argument, that is how many characters to use.
+                Without it, and where it fails, messages are truncated.
+            conversation_id: by which summaries are counted, 3 at most; without it none are remembered.
+            preference: `fast`, `balanced` or `quality`.
+            knowledge_context, web_context: texts that the caller adds to the request himself; they are counted.
+            planned_tools: calls to leave room for.
+
+        Returns:
+            The messages, those that stay as they came, and stats.
+
+        Raises:
+            WindowTooSmall: what must stay exceeds the limit.
+            InvalidMessage, InvalidSettings: a message or the limit is not valid.
+        """
+        read = messages_of(messages)
+        around = sum(count_text(text, self._model).tokens for text in (knowledge_context, web_context))
+        around += TOOL_RESERVE * planned_tools
+        tokens = around + count_request([message.to_openai() for message in read], [], self._model).tokens
+        room = available(max_tokens)
+        if not read or tokens <= room:
+            return [_openai(one) for one in messages], _untouched(tokens, room)
+        summaries = self._summaries.get(conversation_id, 0) if conversation_id else 0
+        writer = _Writer(_of_two(summarize), self._model) if summarize else None
+        window, bound = self._cut(read, max_tokens, around, writer, Preference(preference), summaries)
+        stats = _stats(window, writer, bound, room) | {"tokens": window.tokens + around}
+        if conversation_id and stats["summary_generated"]:
+            self._summaries[conversation_id] = summaries + 1
+        given = {id(message): one for message, one in zip(read, messages, strict=True)}
+        return [_openai(given.get(id(message), message)) for message in window.messages], stats
+
+    async def optimize_async(
+        self,
+        messages: Sequence[AnyMessage],
+        max_tokens: int = MAX_TOKENS,
+        summarize: Callable[..., Awaitable[str]] | None = None,
+        conversation_id: str | None = None,
+        preference: Preference | str = Preference.BALANCED,
+        **others: Any,
+    ) -> tuple[list[dict[str, Any]], Stats]:
+        """`optimize` beside the event loop, with a summariser that is awaited, for 30 s at most."""
+        loop, ask = asyncio.get_running_loop(), _of_two(summarize) if summarize else None
+
+        def write(text: str, characters: int) -> str:
+            async def written() -> str:
+                async with asyncio.timeout(SUMMARY_TIMEOUT_S):
+                    return await ask(text, characters) if ask else ""
+
+            return asyncio.run_coroutine_threadsafe(written(), loop).result()
+
+        arguments = (messages, max_tokens, write if ask else None, conversation_id, preference)
+        return await asyncio.to_thread(self.optimize, *arguments, **others)
+
+    def recommend(
+        self,
+        messages: Sequence[AnyMessage],
+        max_tokens: int = MAX_TOKENS,
+        conversation_id: str | None = None,
+        preference: Preference | str = Preference.BALANCED,
+        *,
+        can_summarise: bool = True,
+    ) -> Recommendation:
+        """What `optimize` would do; changes nothing and counts as no summary."""
+        return recommend(
+            messages,
+            max_tokens,
+            preference=preference,
+            summaries=self._summaries.get(conversation_id, 0) if conversation_id else 0,
+            can_summarise=can_summarise,
+            model=self._model,
+        )
+
+    def _cut(
+        self,
+        messages: Sequence[Message],
+        max_tokens: int,
+        around: int,
+        writer: "_Writer | None",
+        preference: Preference,
+        summaries: int,
+    ) -> tuple[Window, int]:
+        """The window and its bound: beside the reply, or the limit itself if what must stay does not fit there."""
+        room = available(max_tokens)
+        for bound in (room, max_tokens) if room else (max_tokens,):
+            budget = bound - around
+            try:
+                window = build_window(
+                    messages, budget=budget, model=self._model, preset=PRESET, preference=preference,
+                    summarize=writer, summaries=summaries,
+                )  # fmt: skip
+                if writer and writer.fault:
+                    name = StrategyName.SMART_TRUNCATION
+                    window = build_window(messages, budget=budget, model=self._model, preset=PRESET, strategy=name)
+                return window, bound
+            except WindowTooSmall as error:
+                parts = {**error.parts, "knowledge, web context and planned tools": around}
+        raise WindowTooSmall(parts, budget=max_tokens)
+
+
+class _Writer:
+    """A caller's summariser as `build_window` takes it; it keeps in mind why it failed, and is not asked again then."""
+
+    def __init__(self, write: Callable[[str, int], str], model: str) -> None:
+        self._write = write
+        self._model = model
+        self.fault = ""
+        """Empty, or why there is no summary."""
+
+    def __call__(self, source: Source, most_tokens: int, count: CountText) -> str:
+        """A summary under a header that tells both lengths; empty where it failed."""
+        text = "\n".join(f"{speaker}: {said}" for speaker, said in source.passages)
+        if self.fault:
+            return ""
+        try:
+            written = self._write(text, summary_length(len(text)).characters).strip()
+        except Exception as error:  # whatever the caller's code raises
+            self.fault = type(error).__name__
+            return ""
+        language = conversation_language([said for _, said in source.passages]) or "en"
+        shown = f"{length_header(len(text), len(written), language)}\n{written}"
+        before, after = self._tokens(text), self._tokens(written)
+        room = most_tokens - self._tokens(shown) + after
+        self.fault = fault(written, after, most_tokens=room, tokens_before=before) or ""
+        return "" if self.fault else shown
+
+    def _tokens(self, text: str) -> int:
+        return count_text(text, self._model).tokens
+
+
+def _of_two(function: Callable[..., T]) -> Callable[[str, int], T]:
+    """The function of a text and of a number of characters; one that takes no second argument is spared it."""
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    parameters = inspect.signature(function).parameters.values()
+    if sum(one.kind in kinds and one.default is inspect.Parameter.empty for one in parameters) > 1:
+        return function
+    return lambda text, characters: function(text)
+
+
+def _untouched(tokens: int, room: int) -> Stats:
+    return {
+        "optimization_applied": False,
+        "messages_removed": 0,
+        "tokens_saved": 0,
+        "strategy_chosen": "none",
+        "strategy_reason": f"{tokens:,} of {room:,} tokens: nothing to do",
+        "summary_generated": False,
+        "clipped": (),
+        "tokens": tokens,
+        "bound_tokens": room,
+    }
+
+
+def _stats(window: Window, writer: _Writer | None, bound: int, room: int) -> Stats:
+    stats = asdict(window.stats) | {"bound_tokens": bound}
+    if not window.stats.optimization_applied:
+        stats["strategy_chosen"] = "none"
+    if bound > room:
+        stats["strategy_reason"] += f"; beside the reply there are {room:,} tokens, so the limit itself is the bound"
+    if writer and writer.fault:
+        stats["strategy_reason"] += f"; no summary ({writer.fault}), emergency truncation"
+    return stats
+
+
+def _openai(message: AnyMessage) -> dict[str, Any]:
+    return message.to_openai() if isinstance(message, Message) else dict(message)
+
+
+_default = Optimizer()
+
+optimize = _default.optimize
+"""`Optimizer.optimize` of one optimizer that the whole process shares; it forgets when the process ends."""
+optimize_async = _default.optimize_async
+"""The same with a summariser that is awaited."""
+prepare_optimized_messages = optimize
+
+
+def optimize_chat_context(
+    messages: Sequence[AnyMessage],
+    max_tokens: int = MAX_TOKENS,
+    summarize_func: Callable[..., str] | None = None,
+    conversation_id: str | None = None,
+    user_preference: Preference | str = Preference.BALANCED,
+) -> tuple[list[dict[str, Any]], Stats]:
+    """`optimize` under other names."""
+    return optimize(messages, max_tokens, summarize_func, conversation_id, user_preference)

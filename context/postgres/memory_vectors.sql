@@ -1,0 +1,30 @@
+-- name: exists
+select to_regclass('memory_vectors') is not null;
+
+-- name: unembedded
+select t.session_id, t.seq, m.body
+from memory_sessions i
+join memory_turns t on t.tenant = i.tenant and t.session_id = i.session_id
+    and t.seq > case when i.embedded_model = $3 then i.embedded_seq else 0 end
+join messages m on m.tenant = t.tenant and m.session_id = t.session_id and m.seq = t.seq
+where i.tenant = $1 and i.session_id = any($2)
+order by t.session_id, t.seq limit $4;
+
+-- name: add
+with added as (
+    insert into memory_vectors (tenant, session_id, seq, model, embedding)
+    select $1, session_id, seq, $2, embedding::vector
+    from unnest($3::text[], $4::bigint[], $5::text[]) as v (session_id, seq, embedding)
+    on conflict (tenant, session_id, seq) do update set model = excluded.model, embedding = excluded.embedding
+)
+update memory_sessions i
+set embedded_seq = greatest(done.seq, case when i.embedded_model = $2 then i.embedded_seq end), embedded_model = $2
+from (select session_id, max(seq) as seq from unnest($3::text[], $4::bigint[]) as v (session_id, seq) group by 1) as done
+where i.tenant = $1 and i.session_id = done.session_id;
+
+-- name: nearest
+-- By the cosine of the angle between them. $5 and $6: messages of one session that are not wanted.
+select session_id, seq from memory_vectors
+where tenant = $1 and session_id = any($2) and model = $3 and vector_dims(embedding) = vector_dims($4::text::vector)
+    and not (session_id = $5 and seq = any($6))
+order by embedding <=> $4::text::vector, session_id, seq limit $7;

@@ -1,0 +1,64 @@
+"""Terms of a text, as the index knows them: lower case, without stop words, cut to their stems.
+
+Scripts that are written without spaces, and Korean, whose words carry their particles, become single characters and
+overlapping pairs of them; no dictionary is needed. Everything else goes through the Snowball stemmer of its script; a
+Latin word through the English one, whatever its language, because a question is too short to tell.
+"""
+
+import unicodedata
+from collections.abc import Iterator
+from functools import cache, lru_cache
+
+import regex
+import snowballstemmer  # type: ignore[import-untyped]
+
+_WORD = regex.compile(
+    r"(?P<pairs>[\p{Han}\p{Hiragana}\p{Katakana}ー\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]+)"
+    r"|(?P<english>[\p{Latin}\p{N}\p{M}]+)|(?P<russian>[\p{Cyrillic}\p{M}]+)|(?P<greek>[\p{Greek}\p{M}]+)"
+    r"|(?P<arabic>[\p{Arabic}\p{M}]+)|(?P<hindi>[\p{Devanagari}\p{M}]+)|(?P<plain>[\p{L}\p{M}]+)"
+)
+"""A group is named after what becomes of it: pairs, a stemmer, or nothing."""
+
+_ENGLISH = """
+    a about above after again against all am an and any are aren as at be because been before being below between both
+    but by can cannot could couldn d did didn do does doesn doing don down during each few for from further had hadn has
+    hasn have haven having he her here hers herself him himself his how i if in into is isn it its itself just let ll m
+    me more most mustn my myself no nor not now of off on once only or other ought our ours ourselves out over own re s
+    same shan she should shouldn so some such t than that the their theirs them themselves then there these they this
+    those through to too under until up ve very was wasn we were weren what when where which while who whom why will
+    with won would wouldn you your yours yourself yourselves
+"""
+_STOP_WORDS = frozenset(_ENGLISH.split())
+_CHINESE = regex.compile(
+    "为什么|什么|怎么|怎样|知道|哪些|哪个|哪里|多少|可以|一下|还是|有没有|我们|你们|他们|她们|这个|那个|这些|那些"
+    "|[的了吗呢吧啊呀嘛么哦]"
+)
+"""Words that ask or bind: text is split at them."""
+
+
+def terms(text: str) -> list[str]:
+    """Every term, in order, repeated as often as it stands there."""
+    return [term for match in _WORD.finditer(unicodedata.normalize("NFKC", text).lower()) for term in _of(match)]
+
+
+def _of(match: "regex.Match[str]") -> Iterator[str]:
+    kind, word = str(match.lastgroup), match.group()
+    if kind == "pairs":
+        for run in filter(None, _CHINESE.split(word)):
+            yield from run
+            yield from (run[at : at + 2] for at in range(len(run) - 1))
+    elif word not in _STOP_WORDS:
+        yield _stem(kind, word)
+
+
+@lru_cache(maxsize=1 << 16)
+def _stem(kind: str, word: str) -> str:
+    if kind == "english":
+        # An accent is often left out where people type.
+        word = "".join(sign for sign in unicodedata.normalize("NFKD", word) if not unicodedata.combining(sign))
+    return word if kind == "plain" else str(_stemmer(kind).stemWord(word))
+
+
+@cache
+def _stemmer(language: str) -> snowballstemmer.stemmer:
+    return snowballstemmer.stemmer(language)

@@ -1,7 +1,9 @@
 """Two forms of one history: plain text for routers, with a budget of its own, and messages for agents."""
 
 from collections.abc import Sequence
+from itertools import accumulate, takewhile
 
+from context.clipping import clip
 from context.messages import Message, group
 from context.tokens import count_text
 
@@ -22,28 +24,33 @@ def render_text(
 ) -> str:
     """History as text: the summary, then the newest whole turns that fit beside it, up to the first that does not.
 
-    A line is `USER: text`, `ASSISTANT: [tool] text`; a call and its results are one turn.
+    A line is `USER: text`, `ASSISTANT: [tool] text`; a call and its results are one turn. Where the summary alone
+    exceeds the budget, or the newest turn what the summary leaves, it is clipped, with a mark.
 
     Args:
         messages: history in order, without the message that travels on its own.
-        summary: of what came before; its tokens are reserved first. Left out where it alone does not fit.
+        summary: of what came before; its tokens are reserved first.
         summarised: how many messages it stands for.
         most_tokens: of the whole text.
         most_turns: of the history, if that is bounded too.
         model: whose tokens are counted.
     """
+
+    def count(text: str) -> int:
+        # With the line break that follows: no token reaches over it, so parts add up to the whole.
+        return count_text(f"{text}\n", model).tokens
+
+    def fitted(text: str, most: int) -> str:
+        return text if count(text) <= most else clip(text, most, count)
+
     header = f"[Earlier conversation summary ({summarised} turns)]:\n{summary}" if summary else ""
-    left = most_tokens - _tokens(header, model)
-    if left < 0:
-        header, left = "", most_tokens
-    lines: list[str] = []
+    header = fitted(header, most_tokens) if header else ""
+    left = most_tokens - count(header) if header else most_tokens
     turns = ["\n".join(map(_line, messages[span.start : span.stop])) for span in group(messages)]
-    for turn in reversed(turns[-most_turns:] if most_turns else turns):
-        left -= _tokens(turn, model)
-        if left < 0:
-            break
-        lines.append(turn)
-    return "\n".join([*([header] if header else []), *reversed(lines)])
+    newest_first = turns[-most_turns:][::-1] if most_turns else turns[::-1]
+    newest_first[:1] = [fitted(turn, left) for turn in newest_first[:1]]
+    taken = list(takewhile(lambda tokens: tokens <= left, accumulate(map(count, newest_first))))
+    return "\n".join(filter(None, [header, *newest_first[: len(taken)][::-1]]))
 
 
 def render_structured(messages: Sequence[Message], *, summary: str = "", summarised: int = 0) -> list[Message]:
@@ -63,8 +70,3 @@ def render_structured(messages: Sequence[Message], *, summary: str = "", summari
 def _line(message: Message) -> str:
     actions = "".join(f"[{call['function']['name']}] " for call in message.tool_calls)
     return f"{message.role.upper()}: {actions}{message.text}".rstrip()
-
-
-def _tokens(text: str, model: str) -> int:
-    # Counted with the line break that follows: no token reaches over it, so the parts add up to the whole.
-    return count_text(f"{text}\n", model).tokens if text else 0

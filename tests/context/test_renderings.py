@@ -38,14 +38,24 @@ def test_turns_are_whole_and_the_first_that_does_not_fit_ends_the_text() -> None
     tokens = count_text("ASSISTANT: 7b and 9a.\n", MODEL).tokens
     assert render_text([short, long, HISTORY[3]], most_tokens=tokens + 50, model=MODEL) == "ASSISTANT: 7b and 9a."
     assert render_text(HISTORY, most_tokens=tokens + 12, model=MODEL) == "ASSISTANT: 7b and 9a.", "no half of a call"
+    assert render_text(HISTORY, most_tokens=0, model=MODEL) == ""
     assert render_text(HISTORY, most_turns=1, model=MODEL) == "ASSISTANT: 7b and 9a."
 
 
-def test_the_summary_takes_its_tokens_first_and_gives_way_only_to_the_budget_itself() -> None:
+def test_the_summary_takes_its_tokens_first() -> None:
     alone = count_text("[Earlier conversation summary (2 turns)]:\nThey greeted.\n", MODEL).tokens
     reserved = render_text(HISTORY, summary="They greeted.", summarised=2, most_tokens=alone, model=MODEL)
     assert reserved == "[Earlier conversation summary (2 turns)]:\nThey greeted."
-    assert "summary" not in render_text(HISTORY, summary="They greeted.", most_tokens=alone - 1, model=MODEL)
+
+
+def test_what_is_too_large_by_itself_is_clipped_with_a_mark() -> None:
+    long = Message("user", "word " * 1_000)
+    newest = render_text([HISTORY[0], long], most_tokens=100, model=MODEL)
+    assert newest.startswith("USER: word word")
+    assert "tokens left out" in newest
+    told = render_text(HISTORY, summary="word " * 1_000, summarised=2, most_tokens=100, model=MODEL)
+    assert told.startswith("[Earlier conversation summary (2 turns)]:\nword")
+    assert "tokens left out" in told
 
 
 @given(st.lists(st.text(max_size=80), max_size=30), st.text(max_size=200), st.integers(0, 300))

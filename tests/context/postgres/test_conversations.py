@@ -193,7 +193,7 @@ async def test_a_pinned_call_keeps_its_results_when_it_is_covered(conversations:
     await append(conversations, *talk(2), pinned, result("c1"), result("c2"), *talk(4))
     assert await cover(pool, 1, 7)
     found = await conversations.conversation(TENANT, SESSION, model=MODEL)
-    assert [one.seqs for one in found.groups] == [(3, 4, 5), (8,), (9,)]
+    assert [one.seqs for one in found.groups] == [(1,), (3, 4, 5), (8,), (9,)]
 
 
 async def test_only_the_latest_summary_of_the_thread_counts(conversations: Conversations, pool: Pool) -> None:

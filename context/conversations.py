@@ -139,13 +139,17 @@ class Conversation:
     def primers(self, primers_count: int, begin: int = 0) -> int:
         """How many groups stand before everything that a summary covers or may cover.
 
+        None where something else stands before the first user message: a window that was cut begins with that one.
+
         Args:
             primers_count: messages at least, where nothing is covered yet.
             begin: the group that is the first to count.
         """
-        if self.summary is None:
-            return begin + leading(self.groups[begin:], primers_count)
-        return sum(one.first_seq <= self.summary.last_seq for one in self.groups)
+        if self.summary is not None:
+            return sum(one.first_seq <= self.summary.last_seq for one in self.groups)
+        if any(not one.fixed for one in self.groups[begin : self.first_request]):
+            return begin
+        return begin + leading(self.groups[begin:], primers_count)
 
     def _covers(self, one: Group) -> bool:
         summary = self.summary

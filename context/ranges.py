@@ -48,7 +48,7 @@ def choose_range(conversation: Conversation, settings: ContextSettings, budget: 
         The range, or `None` where covering it would not gain enough.
     """
     groups, last = conversation.groups, min(len(conversation.groups) - 1, conversation.settled)
-    first = conversation.primers(settings.primers_count)
+    first = conversation.primers(settings.primers)
     end = max(first, min(last, len(groups) - leading(groups[::-1], settings.recents_count)))
     old, target = conversation.summary.tokens if conversation.summary else 0, share(budget, settings.target_ratio)
     new = total(_coverable(groups[first:end]))

@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Self
+from typing import Any, Self
 
+from context.choice import Preference
 from context.errors import InvalidSettings
+from context.strategies.names import StrategyName
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,10 @@ class ContextSettings:
     """Last messages of a conversation that stay verbatim; gives way where the target asks for it."""
     history_window_size: int = 50
     """Messages of a conversation that stand in a window verbatim before the older ones are compressed."""
+    strategy: StrategyName = StrategyName.THREE_PART
+    """How windows are cut."""
+    preference: Preference = Preference.BALANCED
+    """What the strategy `auto` goes by."""
 
     def __post_init__(self) -> None:
         for name in ("history_token_budget_ratio", "trigger_ratio", "target_ratio"):
@@ -43,16 +49,21 @@ class ContextSettings:
                 f"target_ratio {self.target_ratio!r} is not valid: use less than trigger_ratio {self.trigger_ratio!r}"
             )
 
-    def overridden(self, *layers: Mapping[str, int | float | None]) -> Self:
+    def overridden(self, *layers: Mapping[str, int | float | str | None]) -> Self:
         """These settings with the fields that the layers give, the first layer before the next; `None` gives nothing.
 
         A trigger that comes without a target and is not above it takes half of itself as target.
         """
-        given = {name: value for layer in reversed(layers) for name, value in layer.items() if value is not None}
+        given: dict[str, Any] = {
+            name: value for layer in reversed(layers) for name, value in layer.items() if value is not None
+        }
+        for name, kind in (("strategy", StrategyName), ("preference", Preference)):
+            if name in given:
+                given[name] = kind(given[name])
         trigger = given.get("trigger_ratio", self.trigger_ratio)
         if "target_ratio" not in given and self.target_ratio >= trigger:
             given["target_ratio"] = trigger / 2
-        return replace(self, **given)  # type: ignore[arg-type] # __post_init__ checks every figure
+        return replace(self, **given)
 
     def context_budget(self, window: int | None = None, system_tokens: int = 0) -> int:
         """Tokens that history may fill: 73,142 of a 128,000 window with the defaults.
@@ -64,6 +75,11 @@ class ContextSettings:
         window = self.context_window_tokens if window is None else window
         reserved = self.output_token_reserve + max(self.system_token_reserve, system_tokens)
         return max(0, share(window - reserved, self.history_token_budget_ratio))
+
+    @property
+    def primers(self) -> int:
+        """Primers that the strategy takes."""
+        return self.primers_count if self.strategy in (StrategyName.THREE_PART, StrategyName.HYBRID) else 0
 
     @property
     def compresses(self) -> bool:

@@ -17,11 +17,11 @@ from typing import Any, Self
 from context.conversations import Conversation, SummaryRef, total
 from context.errors import WindowTooSmall
 from context.messages import Message, StoredMessage
-from context.ranges import choose_range
 from context.settings import ContextSettings, share
-from context.strategies.filling import Room, unmoved
+from context.strategies.filling import Room, filled, unmoved
+from context.strategies.live import live_strategy, session_kept, to_compress
 from context.strategies.names import StrategyName
-from context.strategies.reasons import OVER_BUDGET
+from context.strategies.reasons import OLDER_THAN_ROUNDS, OVER_BUDGET
 from context.strategies.strategy import Strategy
 from context.summaries import summary_message
 from context.tokens import PER_CONVERSATION
@@ -35,6 +35,26 @@ class TextRef:
     tokens: int
     agent_id: str = ""
     """Who replied; empty for the input."""
+
+
+@dataclass(frozen=True, slots=True)
+class PersonalRef:
+    """Personal settings, shown before everything else."""
+
+    version: int
+    """Of the stored settings."""
+    tokens: int
+    """Of the message that shows them."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRef:
+    """The message with what memory found and with documents of the caller, shown before the newest user message."""
+
+    found: tuple[tuple[str, int], ...]
+    """Session and sequence number of each message found, in the order shown."""
+    tokens: int
+    """Of the message that shows them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +97,16 @@ class WindowPlan:
     """Replies that did not fit."""
     compress: str | None = None
     """The thread whose compression would free most, if the window is above the trigger; empty: the session's own."""
+    strategy: StrategyName = StrategyName.THREE_PART
+    """How it was cut, if it was."""
+    personal: PersonalRef | None = None
+    memory: MemoryRef | None = None
 
     @property
     def tokens(self) -> int:
         """Of everything but instructions and tools."""
-        shown = self.question.tokens + sum(reply.tokens for reply in self.replies)
-        return PER_CONVERSATION + self.session.tokens + shown + self.own.tokens
+        shown = (self.session, *self.replies, self.question, self.own, self.personal, self.memory)
+        return PER_CONVERSATION + sum(one.tokens for one in shown if one is not None)
 
     @property
     def prompt_tokens(self) -> int:
@@ -116,6 +140,10 @@ class WindowPlan:
             own=_view(value["own"]),
             dropped_replies=tuple(TextRef(**reply) for reply in value["dropped_replies"]),
             compress=value["compress"],
+            # Plans of earlier releases lack what follows.
+            strategy=StrategyName(value.get("strategy", StrategyName.THREE_PART)),
+            personal=PersonalRef(**value["personal"]) if value.get("personal") else None,
+            memory=_memory(value["memory"]) if value.get("memory") else None,
         )
 
 
@@ -129,6 +157,8 @@ def plan_window(
     replies: Sequence[TextRef] = (),
     own: Conversation,
     left: int | None = None,
+    personal: PersonalRef | None = None,
+    memory: MemoryRef | None = None,
 ) -> WindowPlan:
     """Plans the window of one call.
 
@@ -142,48 +172,57 @@ def plan_window(
         own: the agent's own thread.
         left: tokens that the agent may still spend on input, if something bounds it. A window is cut down to it as far
             as it can be; what must be in it goes beyond, and the ledger judges.
+        personal: settings of the user.
+        memory: what memory found; left out where it does not fit.
 
     Raises:
-        WindowTooSmall: input, pins, system messages, open calls and the last step exceed the budget.
+        WindowTooSmall: what always stays exceeds the budget.
     """
-    strategy = _strategy(settings, session)
-    kept_session, kept_own = unmoved(session), unmoved(own) | set(range(len(own.groups))[-1:])
-    must = {
-        "instructions and tools": system_tokens,
-        "input": question.tokens + PER_CONVERSATION,
-        "pins, system messages and open calls of the session": sum(
-            session.groups[index].tokens for index in kept_session
-        ),
-        "last step, pins, system messages and open calls of the agent": sum(
-            own.groups[index].tokens for index in kept_own
-        ),
-    }
-    least = sum(must.values()) - system_tokens
-    if least > budget:
-        raise WindowTooSmall(must, budget=budget)
     limit = budget if left is None else max(0, min(budget, left))
+    asked = (session, *replies, question, own, personal, memory)
+    whole = PER_CONVERSATION + sum(one.tokens for one in asked if one is not None)
+    crowded = whole > share(limit, settings.trigger_ratio)
+    strategy = live_strategy(settings, session, own, crowded=crowded)
+    must_session, must_own = unmoved(session), unmoved(own) | set(range(len(own.groups))[-1:])
+    parts = {
+        "instructions and tools": system_tokens,
+        "personal settings": personal.tokens if personal else 0,
+        "input": question.tokens + PER_CONVERSATION,
+        "first user message, pins, system messages and open calls of the session": _tokens(session, must_session),
+        "last step, pins, system messages and open calls of the agent": _tokens(own, must_own),
+    }
+    least = sum(parts.values()) - system_tokens
+    if least > budget:
+        raise WindowTooSmall(parts, budget=budget)
     room = Room(max(limit, least) - least)
     shown = [reply for reply in replies if room.takes(reply.tokens)]
-    own_summary, session_summary = (
-        strategy.summarises and one.summary is not None and room.takes(one.summary.tokens) for one in (own, session)
-    )
-    room.fill(own, kept_own, reversed(range(len(own.groups))))
-    for run in strategy.runs(session, newer_rounds=1):
-        room.fill(session, kept_session, run)
+    own_summary, session_summary = (room.takes(one.summary.tokens) if one.summary else False for one in (own, session))
+    with_memory = memory is not None and room.takes(memory.tokens)
+    kept_own = filled(own, must_own, [reversed(range(len(own.groups)))], room)
+    kept_session = session_kept(session, must_session, strategy, room)
     return WindowPlan(
         budget=limit,
         system_tokens=system_tokens,
-        session=_show(session, kept_session, with_summary=session_summary),
+        session=_show(session, kept_session, strategy, with_summary=session_summary),
         replies=tuple(shown),
         question=question,
-        own=_show(own, kept_own, with_summary=own_summary),
+        own=_show(own, kept_own, None, with_summary=own_summary),
         dropped_replies=tuple(reply for reply in replies if reply not in shown),
-        compress=_to_compress(settings, (session, own), replies, question, limit),
+        compress=to_compress(settings, (session, own), limit, crowded=crowded) if strategy.summarises else None,
+        strategy=strategy.name,
+        personal=personal,
+        memory=memory if with_memory else None,
     )
 
 
 def render(
-    plan: WindowPlan, messages: Mapping[int, StoredMessage], summaries: Mapping[str, str], instructions: str
+    plan: WindowPlan,
+    messages: Mapping[int, StoredMessage],
+    summaries: Mapping[str, str],
+    instructions: str,
+    *,
+    personal: Message | None = None,
+    memory: Message | None = None,
 ) -> list[dict[str, Any]]:
     """The messages of the call, in the words of the OpenAI chat API.
 
@@ -192,26 +231,29 @@ def render(
         messages: by sequence number, at least `plan.seqs`: what `Conversations.read` returns.
         summaries: text by thread, of `plan.versions`: what `Summaries.texts` returns.
         instructions: the agent's system prompt.
+        personal: the message of `plan.personal`.
+        memory: the message of `plan.memory`.
     """
     found = [
+        *filter(None, [personal]),
         Message("system", instructions),
         *_render_view(plan.session, messages, summaries),
         *(_render_reply(reply, messages[reply.seq].message) for reply in plan.replies),
+        *filter(None, [memory]),
         messages[plan.question.seq].message,
         *_render_view(plan.own, messages, summaries),
     ]
     return [message.to_openai() for message in found]
 
 
-def _strategy(settings: ContextSettings, session: Conversation) -> Strategy:
-    """The rule of a live window, where all that no summary covers yet counts as recent."""
-    return Strategy(StrategyName.THREE_PART, settings.primers_count, summarises=True)
+def _tokens(conversation: Conversation, kept: Set[int]) -> int:
+    return total(conversation.groups[index] for index in kept)
 
 
-def _show(conversation: Conversation, kept: Set[int], *, with_summary: bool) -> View:
+def _show(conversation: Conversation, kept: Set[int], strategy: Strategy | None, *, with_summary: bool) -> View:
     shown = [conversation.groups[index] for index in sorted(kept)]
     summary = conversation.summary
-    dropped = _dropped(conversation, kept)
+    dropped = _dropped(conversation, kept, strategy)
     if summary is not None and not with_summary:
         dropped = [*dropped, Dropped(summary.first_seq, summary.last_seq, OVER_BUDGET)]
     return View(
@@ -223,34 +265,18 @@ def _show(conversation: Conversation, kept: Set[int], *, with_summary: bool) -> 
     )
 
 
-def _dropped(conversation: Conversation, kept: Set[int]) -> list[Dropped]:
-    """Runs of groups that are not kept; a summary between two groups ends a run."""
+def _dropped(conversation: Conversation, kept: Set[int], strategy: Strategy | None) -> list[Dropped]:
+    """Runs of groups that are not kept, each for one reason; a summary between two groups ends a run."""
     watermark = conversation.summary.last_seq if conversation.summary else 0
-    out = [(index, group) for index, group in enumerate(conversation.groups) if index not in kept]
-    runs = groupby(enumerate(out), key=lambda at: (at[1][0] - at[0], at[1][1].first_seq > watermark))
-    members = [[group for _, (_, group) in run] for _, run in runs]
-    return [Dropped(run[0].first_seq, run[-1].last_seq, OVER_BUDGET) for run in members]
-
-
-def _to_compress(
-    settings: ContextSettings,
-    conversations: Sequence[Conversation],
-    replies: Sequence[TextRef],
-    question: TextRef,
-    budget: int,
-) -> str | None:
-    """The conversation whose compression frees most, of those that are too large for the trigger or too long."""
-    if not settings.compresses:
-        return None
-    texts = sum(one.tokens for one in (*replies, question)) + PER_CONVERSATION
-    whole = texts + sum(one.tokens for one in conversations)
-    above = whole > share(budget, settings.trigger_ratio)
-    found = [
-        (span.freed, one.thread)
-        for one in conversations
-        if (above or one.count > settings.history_window_size) and (span := choose_range(one, settings, budget))
+    oldest = strategy.oldest(conversation, newer_rounds=1) if strategy else 0
+    out = [
+        (index, group, OLDER_THAN_ROUNDS if index < oldest else OVER_BUDGET)
+        for index, group in enumerate(conversation.groups)
+        if index not in kept
     ]
-    return max(found)[1] if found else None
+    runs = groupby(enumerate(out), key=lambda at: (at[1][0] - at[0], at[1][1].first_seq > watermark, at[1][2]))
+    members = [[(group, reason) for _, (_, group, reason) in run] for _, run in runs]
+    return [Dropped(run[0][0].first_seq, run[-1][0].last_seq, run[0][1]) for run in members]
 
 
 def _render_view(view: View, messages: Mapping[int, StoredMessage], summaries: Mapping[str, str]) -> Iterator[Message]:
@@ -262,6 +288,10 @@ def _render_view(view: View, messages: Mapping[int, StoredMessage], summaries: M
 def _render_reply(reply: TextRef, message: Message) -> Message:
     # Providers take fewer characters in a name than an id may have.
     return Message("user", message.text, name=re.sub(r"[^A-Za-z0-9_-]", "_", reply.agent_id)[:64])
+
+
+def _memory(value: Mapping[str, Any]) -> MemoryRef:
+    return MemoryRef(tuple((session_id, seq) for session_id, seq in value["found"]), value["tokens"])
 
 
 def _view(value: Mapping[str, Any]) -> View:

@@ -1,6 +1,6 @@
 """Filling a window: what always stays, and whole groups in the order of a strategy while they fit."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 
 from context.conversations import Conversation
 
@@ -9,21 +9,25 @@ class Room:
     """Tokens that are left while a window is filled."""
 
     def __init__(self, tokens: int) -> None:
-        self._left = tokens
+        self.left = tokens
 
     def takes(self, tokens: int) -> bool:
         """Whether so many more fit; then they are taken."""
-        if fits := tokens <= self._left:
-            self._left -= tokens
+        if fits := tokens <= self.left:
+            self.left -= tokens
         return fits
 
-    def fill(self, conversation: Conversation, kept: set[int], order: Iterable[int]) -> None:
-        """Adds to `kept` whole groups in the given order, until the first that does not fit."""
-        for index in order:
-            if index not in kept:
-                if not self.takes(conversation.groups[index].tokens):
-                    return
-                kept.add(index)
+
+def filled(conversation: Conversation, kept: Set[int], runs: Iterable[Iterable[int]], room: Room) -> set[int]:
+    """`kept`, and whole groups besides: of each run, in its order, those up to the first that does not fit."""
+    found = set(kept)
+    for run in runs:
+        for index in run:
+            if index not in found:
+                if not room.takes(conversation.groups[index].tokens):
+                    break
+                found.add(index)
+    return found
 
 
 def unmoved(conversation: Conversation) -> set[int]:

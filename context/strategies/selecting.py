@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from context.conversations import Conversation, total
 from context.messages import Message
-from context.strategies.filling import Room, unmoved
+from context.strategies.filling import Room, filled, unmoved
 from context.strategies.settings import StrategySettings
 from context.strategies.strategy import Strategy
 
@@ -80,12 +80,11 @@ def summary_reserve(conversation: Conversation, kept: Set[int], settings: Strate
 
 def _filled(conversation: Conversation, strategy: Strategy, must: Set[int], kept: Set[int], limit: int) -> set[int]:
     """`kept` and all that the strategy takes besides."""
-    filled, room = set(kept), Room(limit - _tokens(conversation, kept))
-    for run in strategy.runs(conversation, conversation.first_request):
-        room.fill(conversation, filled, run)
+    room = Room(limit - _tokens(conversation, kept))
+    found = filled(conversation, kept, strategy.runs(conversation, conversation.first_request), room)
     # A window that was cut begins with a user message.
-    first = next((index for index in sorted(filled) if conversation.groups[index].is_request), 0)
-    return {index for index in filled if index >= first or index in must}
+    first = next((index for index in sorted(found) if conversation.groups[index].is_request), 0)
+    return {index for index in found if index >= first or index in must}
 
 
 def _tokens(conversation: Conversation, kept: Set[int]) -> int:

@@ -62,7 +62,8 @@ def test_no_cut_breaks_a_tool_pair(shared_data: Path, name: str, budget: int) ->
                 summary = SummaryRef(summary.version + 1 if summary else 1, span.first_seq, span.last_seq, 100)
                 conversation = Conversation("", tuple(seen), summary)
                 compressed += 1
-            window = max(budget, sum(ref.tokens for ref in seen if ref.fixed) + QUESTION.tokens + 3)
+            always = sum(one.tokens for one in conversation.groups if one.fixed)
+            window = max(budget, always + QUESTION.tokens + 3)
             plan = plan_window(
                 settings,
                 budget=window,

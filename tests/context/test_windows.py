@@ -167,10 +167,10 @@ def test_the_newest_whole_groups_that_fit_stay_and_the_rest_is_listed() -> None:
     calls = MessageRef(3, "assistant", 10, ("c1",))
     session = Conversation("", (*refs(1, 2), calls, MessageRef(4, "tool", 30, (), "c1"), *refs(5, 2)))
     settings = ContextSettings(primers_count=0, trigger_ratio=1.0)
-    found = plan(session, budget=43 + 20 + 39, settings=settings)
-    assert found.session.seqs == (5, 6)
-    assert found.session.dropped == (Dropped(1, 4, "over_budget"),)
-    assert plan(session, budget=43 + 20 + 40, settings=settings).session.seqs == (3, 4, 5, 6)
+    found = plan(session, budget=43 + 30 + 39, settings=settings)
+    assert found.session.seqs == (1, 5, 6), "the first user message always stays"
+    assert found.session.dropped == (Dropped(2, 4, "over_budget"),)
+    assert plan(session, budget=43 + 30 + 40, settings=settings).session.seqs == (1, 3, 4, 5, 6)
 
 
 def test_a_summary_that_does_not_fit_drops_what_it_covers() -> None:
@@ -184,12 +184,14 @@ def test_the_agents_own_steps_go_before_the_sessions() -> None:
     own = Conversation("t1/a1", refs(50, 3, tokens=20))
     found = plan(Conversation("", refs(1, 3, tokens=20)), own, budget=43 + 100, settings=SETTINGS_OFF)
     assert found.own.seqs == (50, 51, 52)
-    assert found.session.dropped == (Dropped(3, 3, "over_budget"),), "primers go before later messages"
+    assert found.session.dropped == (Dropped(2, 2, "over_budget"),), "the last exchange goes before primers"
 
 
 def test_what_cannot_fit_is_an_error_that_names_it() -> None:
     pinned = Conversation("", (MessageRef(1, "user", 500, pinned=True),))
-    with pytest.raises(WindowTooSmall, match="pins, system messages and open calls of the session 500") as caught:
+    with pytest.raises(
+        WindowTooSmall, match="first user message, pins, system messages and open calls of the session 500"
+    ) as caught:
         plan(pinned, budget=400)
     assert caught.value.budget == 400
     with pytest.raises(WindowTooSmall, match="input 43"):
@@ -201,8 +203,8 @@ def test_what_cannot_fit_is_an_error_that_names_it() -> None:
 def test_what_the_agent_has_left_cuts_the_window_down_but_the_ledger_judges() -> None:
     session = Conversation("", refs(1, 30))
     assert plan(session, left=200, settings=SETTINGS_OFF).tokens == 193
-    assert plan(session, left=10, settings=SETTINGS_OFF).tokens == 43
-    assert plan(session, left=-10, settings=SETTINGS_OFF).tokens == 43
+    assert plan(session, left=10, settings=SETTINGS_OFF).tokens == 53
+    assert plan(session, left=-10, settings=SETTINGS_OFF).tokens == 53
 
 
 # --- when to compress ------------------------------------------------------------------------------------------------

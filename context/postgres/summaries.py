@@ -1,8 +1,8 @@
 """Summaries in Postgres: versions that only grow, and who writes the next one."""
 
 from collections.abc import Mapping
-from dataclasses import replace
-from datetime import timedelta
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 
 import asyncpg
 
@@ -15,6 +15,15 @@ from context.summaries import Method, Summary
 _SQL = load("context.postgres", "summaries.sql")
 FAILURES_IN_A_ROW = 3
 """Of the model on one conversation, before it is left alone for a while."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSummary:
+    """A version where it is stored."""
+
+    thread: str
+    summary: Summary
+    created_at: datetime
 
 
 class Summaries:
@@ -39,6 +48,12 @@ class Summaries:
         async with connected(self._pool, None) as own:
             await own.execute(_SQL["add_counts"], tenant, session_id, thread, found.version, counts)
         return replace(found, tokens={**found.tokens, **counts})
+
+    async def versions(self, tenant: str, session_id: str, thread: str | None = None) -> list[StoredSummary]:
+        """All versions, oldest first: of one thread, or of all where none is named."""
+        async with connected(self._pool, None) as own:
+            rows = await own.fetch(_SQL["versions"], tenant, session_id, thread)
+        return [StoredSummary(row["thread"], _summary(row), row["created_at"]) for row in rows]
 
     async def by_key(self, tenant: str, session_id: str, key: str) -> Summary | None:
         """The version that this compression stored, if it did."""

@@ -1,6 +1,10 @@
 -- name: latest
 select * from summaries where tenant = $1 and session_id = $2 and thread = $3 order by version desc limit 1;
 
+-- name: versions
+select * from summaries where tenant = $1 and session_id = $2 and ($3::text is null or thread = $3)
+order by thread, version;
+
 -- name: by_key
 select * from summaries where tenant = $1 and session_id = $2 and key = $3;
 

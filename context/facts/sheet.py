@@ -16,6 +16,9 @@ _WORTH = 3.0
 _NAMED = 2.0
 """Added where what the value is has a name."""
 
+_ASKED = 1.5
+"""Times as much where the user says it: what assistants list is often an offer."""
+
 
 @dataclass(frozen=True, slots=True)
 class FactSheet:
@@ -79,4 +82,5 @@ def _lines(facts: Iterable[Fact]) -> dict[str, list[Fact]]:
 
 def _worth(fact: Fact, often: int) -> float:
     named = _NAMED * (fact.relation != MENTIONS and fact.kind is not Kind.FIELD)
-    return (_WORTHS.get(fact.kind, _WORTH) + named) * (1 + log2(often) / 2)
+    asked = _ASKED if fact.speaker == "user" else 1
+    return (_WORTHS.get(fact.kind, _WORTH) + named) * (1 + log2(often) / 2) * asked

@@ -51,15 +51,7 @@ _VALUES: tuple[tuple[Kind, re.Pattern[str]], ...] = (
         re.compile(
             r"(?<![\w-])[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b|(?<!\w)#\d{2,}\b"
             r"|(?<![\w\[-])(?=[\w-]*\d)(?=[\w-]*[A-Za-z])(?:[A-Z0-9]{5,}|[A-Z]{1,4}[-_]?\d{2,}[A-Z0-9-]*|\w+[_-]\d{3,}\w*)(?![\w-])"
-            r"|(?<=[\"“'])[A-Z0-9]{6}(?=[\"”'])|\b(?:\d{2,4}-)?\d{5,}\b"
-        ),
-    ),
-    (
-        Kind.NUMBER,
-        re.compile(
-            rf"\b\d+(?:[.,]\d+)*\s?(?:%|percent\b|°[CF]?|(?:kg|km|cm|mm|mg|ml|lbs?|GB|MB|KB|TB|ms|mph|miles?|kWh)\b)"
-            rf"|\b{_COUNT}[ -](?!{_NO_NOUN})[a-z]{{3,}}(?:-[a-z]+)*\b"
-            r"|(?:\d+(?:\.\d+)?[-~至到])?\d+(?:\.\d+)?\s?(?:个|個|名|位|岁|歳|公斤|千克|公里|米|小时|時間|分钟|天|周|年|人|次|间|张|件|度|分|명|개|살|시간|번)",
+            r"|(?<=[\"“'])[A-Z0-9]{6}(?=[\"”'])|(?<![\dA-Za-z_.,-])(?:\d{2,4}-)?\d{5,}\b"
         ),
     ),
     (
@@ -74,6 +66,14 @@ _VALUES: tuple[tuple[Kind, re.Pattern[str]], ...] = (
         ),
     ),
     (
+        Kind.NUMBER,
+        re.compile(
+            rf"\b\d+(?:[.,]\d+)*\s?(?:%|percent\b|°[CF]?|(?:kg|km|cm|mm|mg|ml|lbs?|GB|MB|KB|TB|ms|mph|miles?|kWh)\b)"
+            rf"|\b{_COUNT}[ -](?!{_NO_NOUN})[a-z]{{3,}}(?:-[a-z]+)*\b"
+            r"|(?:\d+(?:\.\d+)?[-~至到])?\d+(?:\.\d+)?\s?(?:个|個|名|位|岁|歳|公斤|千克|公里|米|小时|時間|分钟|天|周|年|人|次|间|张|件|度|分|명|개|살|시간|번)",
+        ),
+    ),
+    (
         Kind.NAME,
         re.compile(
             r"《[^》]{1,40}》|(?<=[\"“])[A-Z][^\"”]{2,40}(?=[\"”])"
@@ -85,6 +85,8 @@ _VALUES: tuple[tuple[Kind, re.Pattern[str]], ...] = (
 _NO_NAME = re.compile(
     rf"(?:I(?:['’]\w+)?|OK|ID|{_DAY}s?|{_MONTH}|Thanks?|Hey|Hi|Yeah|Yes|No|Congrats|Wow|Good|Mom|Dad)"
 )
+_VOCATIVE = re.compile(r"^(?:\w+,? ){1,2}$|[a-z], $")
+"""What stands before the name of who is spoken to, if the sentence ends with it."""
 _IN_QUESTIONS = frozenset({Kind.PATH, Kind.MONEY, Kind.ID, Kind.NUMBER})
 """What holds also where it is asked about."""
 
@@ -102,4 +104,8 @@ def values(sentence: str) -> Iterator[tuple[Kind, re.Match[str]]]:
 
 
 def _is_word(kind: Kind, match: re.Match[str]) -> bool:
-    return kind is Kind.NAME and bool(_NO_NAME.fullmatch(match[0]))
+    """Whether a capitalised word names nothing that is told of: a common word, or who is spoken to."""
+    if kind is not Kind.NAME:
+        return False
+    spoken_to = _VOCATIVE.search(match.string[: match.start()]) and not match.string[match.end() :].strip(".!…~ ")
+    return bool(spoken_to or _NO_NAME.fullmatch(match[0]))

@@ -33,7 +33,7 @@ _PREFERENCES = (
     rf"我?对({_SAID}{{1,12}}?)过敏",
     rf"({_SAID}{{1,20}})(?:が|は)(?:大好き|好き|嫌い|苦手)",
     rf"({_SAID}{{1,12}})アレルギー",
-    rf"({_SAID}{{1,12}}) (?:(?:정말|너무|아주|제일|가장) )?(?:좋아|싫어|못 먹|알레르기)\S*",
+    rf"({_SAID}{{1,12}}) (?:(?:정말|너무|아주|제일|가장) )?(?:좋아|싫어|못 먹|알레르기)[가-힣]*",
 )
 _IDLE = (
     r"(?!(?:worry|forget|know|you|hesitate|give|be|get|mention|miss|stop|have|let|even|think|say|lose|thank|need|want"
@@ -48,7 +48,7 @@ _NEGATIONS = (
     rf"(?:eat|drink|smoke|want(?! to)|need|own|fly|use|drive|accept|work|speak|take)\b{_CLAUSE}+",
     rf"(?:请)?(?:不要|别|禁止|不得|不可以|请勿|不许|不想|绝不)(?![紧急的人]|担心|客气|着急){_SAID}{{2,30}}",
     rf"{_SAID}{{2,30}}(?:ないでください|しないで|禁止|てはいけな)",
-    r"\S+ ?지 (?:마|말)\S*|\S+ 금지",
+    r"\S+ ?지 (?:마|말)[가-힣]*|\S+ 금지",
 )
 _DECISIONS = (
     r"\b(?:I|[Ww]e)(?:['’](?:ve|ll|d)| have| had| will)?(?: (?:finally|just|both|all))? "
@@ -56,7 +56,7 @@ _DECISIONS = (
     rf"\b[Ll]et['’]s (?:go with|use|book|take|choose)\b{_CLAUSE}+",
     rf"(?:我们?|咱们)?(?:决定|选定|商定|定了){_SAID}{{2,30}}",
     rf"{_SAID}{{2,30}}(?:ことにしました|ことにした|に決めました|に決めた)",
-    r"\S+ ?(?:하기로 했|로 결정)\S*",
+    r"\S+ ?(?:하기로 했|로 결정)[가-힣]*",
 )
 _STATEMENTS = tuple(
     (kind, re.compile("|".join(patterns)))

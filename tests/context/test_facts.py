@@ -1,0 +1,238 @@
+"""Facts: found word for word, superseded by what is said later, shown within a bound."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from context.facts import Fact, Kind, extract_facts, render_facts, supersede, untold
+from context.messages import Message, StoredMessage
+from context.tokens import count_text
+from tests.support.conversations import assistant, calling, result, talk, user
+
+
+def count(text: str) -> int:
+    """Tokens of a text."""
+    return count_text(text, "gpt-4o").tokens
+
+
+def stored(*messages: Message) -> list[StoredMessage]:
+    """A thread of these messages, numbered from 1."""
+    return [StoredMessage(seq, "", message, {}) for seq, message in enumerate(messages, 1)]
+
+
+def told(*messages: Message) -> list[Fact]:
+    """The facts of these messages."""
+    return extract_facts(stored(*messages))
+
+
+def values(kind: Kind, *texts: str) -> list[str]:
+    """The values of one kind that a user tells."""
+    return [fact.value for fact in told(*map(user, texts)) if fact.kind is kind]
+
+
+# --- found -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        (Kind.MONEY, "It costs $1,299.50 with tax.", "$1,299.50"),
+        (Kind.MONEY, "We paid 300 euros for it.", "300 euros"),
+        (Kind.MONEY, "预算是3000元左右。", "3000元"),
+        (Kind.DATE, "The show is on 2027-03-05 at the hall.", "2027-03-05"),
+        (Kind.DATE, "We fly on March 5th, 2027.", "March 5th, 2027"),
+        (Kind.DATE, "I saw her last week.", "last week"),
+        (Kind.DATE, "I moved here four years ago.", "four years ago"),
+        (Kind.DATE, "我们5月20日出发。", "5月20日"),
+        (Kind.DATE, "昨日、友達に会いました。", "昨日"),
+        (Kind.DATE, "어제 친구를 만났어요.", "어제"),
+        (Kind.ID, "My reservation is M05KNL.", "M05KNL"),
+        (Kind.ID, "My user ID is mia_li_3668.", "mia_li_3668"),
+        (Kind.ID, "电话是010-67389898。", "010-67389898"),
+        (Kind.NUMBER, "Take 2.5 mg of it.", "2.5 mg"),
+        (Kind.NUMBER, "We have three kids.", "three kids"),
+        (Kind.NUMBER, "我今年35岁。", "35岁"),
+        (Kind.NAME, "We met Frank Herbert there.", "Frank Herbert"),
+        (Kind.NAME, "I am reading《三体》.", "《三体》"),
+        (Kind.NAME, "我叫王小明。", "王小明"),
+        (Kind.PATH, "The log is in /var/log/app/error.log, look there.", "/var/log/app/error.log"),
+        (Kind.PATH, "See https://example.com/a/b?c=1.", "https://example.com/a/b?c=1"),
+        (Kind.PATH, "Change src/main.py first.", "src/main.py"),
+        (Kind.PREFERENCE, "Well, I prefer window seats.", "I prefer window seats"),
+        (Kind.PREFERENCE, "I'm allergic to peanuts, sadly.", "I'm allergic to peanuts"),
+        (Kind.PREFERENCE, "I hate early flights because I sleep badly.", "I hate early flights"),
+        (Kind.PREFERENCE, "I am a vegetarian.", "I am a vegetarian"),
+        (Kind.PREFERENCE, "我不吃辣。", "我不吃辣"),
+        (Kind.PREFERENCE, "我对花生过敏。", "我对花生过敏"),
+        (Kind.PREFERENCE, "私は寿司が好きです。", "私は寿司が好き"),
+        (Kind.PREFERENCE, "저는 커피를 좋아해요.", "커피를 좋아해요"),
+        (Kind.NEGATION, "Never call me before nine.", "Never call me before nine"),
+        (Kind.NEGATION, "Please do not touch the table users.", "Please do not touch the table users"),
+        (Kind.NEGATION, "Basic tickets cannot be changed.", "cannot be changed"),
+        (Kind.NEGATION, "不要删除旧文件。", "不要删除旧文件"),
+        (Kind.DECISION, "We decided to keep Postgres.", "We decided to keep Postgres"),
+        (Kind.DECISION, "我们决定用旧的方案。", "我们决定用旧的方案"),
+    ],
+)
+def test_values_are_found_word_for_word(kind: Kind, text: str, value: str) -> None:
+    assert value in values(kind, text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Hello! How are you? That sounds great, thanks a lot.",
+        "Thanks, Anna!",
+        "Wow, that is so cool, Ben!",
+        "Don't worry about it, and never give up!",
+        "I like that. I love how you put it.",
+        "Have you been to Paris last week?",
+        "One of them is for you.",
+        "不要担心，别客气。",
+        "I think I can do it. OK, I will.",
+    ],
+)
+def test_talk_without_facts_tells_none(text: str) -> None:
+    assert told(user(text)) == []
+
+
+def test_what_a_value_is_of_is_told_where_it_is_named() -> None:
+    facts = told(
+        user("My user ID is mia_li_3668."),
+        assistant("Your budget is now $500."),
+        user("Anna's flight is HAT136."),
+        user("我的预算是3000元。"),
+    )
+    assert [(fact.subject, fact.relation, fact.value) for fact in facts] == [
+        ("user", "user id", "mia_li_3668"),
+        ("user", "budget", "$500"),
+        ("anna", "flight", "HAT136"),
+        ("user", "预算", "3000元"),
+    ]
+
+
+def test_a_fact_knows_its_message_its_sentence_and_who_said_it() -> None:
+    [fact] = told(assistant("hello"), Message("user", "Hi. We leave on 2027-03-05.", name="anna"))
+    assert (fact.seq, fact.text, fact.speaker) == (2, "We leave on 2027-03-05.", "anna")
+
+
+def test_fields_of_a_tools_object_are_facts_of_what_it_is() -> None:
+    flights = '[{"flight_number": "HAT136", "price": 152}]'
+    body = f'{{"reservation_id": "M05KNL", "cabin": "economy", "flights": {flights}, "notes": null}}'
+    facts = told(calling("c1"), result("c1", body))
+    assert [(fact.kind, fact.subject, fact.relation, fact.value) for fact in facts] == [
+        (Kind.FIELD, "M05KNL", "cabin", "economy"),
+        (Kind.ID, "M05KNL", "flights.0.flight_number", "HAT136"),
+        (Kind.FIELD, "M05KNL", "flights.0.price", "152"),
+    ]
+
+
+def test_listings_and_raw_output_of_tools_are_no_facts() -> None:
+    listing = "[" + ",".join(f'{{"flight_id": "HAT{number}"}}' for number in range(100, 130)) + "]"
+    assert told(calling("c1"), result("c1", listing)) == []
+    assert [fact.value for fact in told(calling("c1"), result("c1", "12 lines 2027-01-01 in ./src/app.py 0.5 ms"))] == [
+        "./src/app.py"
+    ]
+
+
+def test_system_messages_tell_none_and_the_speakers_names_are_no_facts() -> None:
+    anna, ben = (
+        Message("user", "I told Ben and Carla yesterday.", name="Anna"),
+        Message("assistant", "Yes.", name="Ben"),
+    )
+    assert {fact.value for fact in told(Message("system", "It is 2027-03-05."), anna, ben)} == {"Carla", "yesterday"}
+
+
+def test_only_redacted_text_is_looked_at() -> None:
+    facts = extract_facts(
+        stored(user("My card is 4111111111111111.")), lambda text: text.replace("4" + "1" * 15, "[CARD_1]")
+    )
+    assert facts == []
+
+
+@settings(deadline=None, max_examples=60)
+@given(text=st.text(max_size=200))
+def test_every_value_stands_in_its_sentence(text: str) -> None:
+    for fact in told(user(text)):
+        assert fact.value in fact.text
+        assert fact.text.split() == [word for word in fact.text.split() if word in text]
+
+
+# --- superseded ------------------------------------------------------------------------------------------------------
+
+
+def test_a_later_value_supersedes_an_earlier_one_of_the_same_subject_and_relation() -> None:
+    old, new, other = told(
+        user("My budget is $300."), user("My budget is now $500."), Message("user", "My budget is $900.", name="anna")
+    )
+    assert (old.superseded_by, new.superseded_by, other.superseded_by) == (2, None, None)
+
+
+def test_a_change_of_mind_supersedes_a_preference() -> None:
+    old, new = told(user("I like spicy food."), user("I hate spicy food."))
+    assert (old.superseded_by, new.superseded_by) == (2, None)
+
+
+def test_a_value_that_comes_back_holds_again() -> None:
+    facts = told(user("The limit is $300."), user("The limit is $500."), user("The limit is $300."))
+    assert [fact.superseded_by for fact in facts] == [2, 3, None]
+
+
+def test_what_is_only_mentioned_supersedes_nothing() -> None:
+    facts = told(user("We paid $300 for the tent."), user("We paid $500 for the boat."))
+    assert [fact.superseded_by for fact in facts] == [None, None]
+
+
+def test_superseding_again_changes_nothing() -> None:
+    facts = told(user("My budget is $300."), user("My budget is $500."), *talk(6))
+    assert supersede(facts) == facts
+
+
+# --- shown -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_sheet_shows_each_sentence_once_in_sequence_with_its_message_and_speaker() -> None:
+    sheet = render_facts(told(user("We pay $300 for three rooms."), user("I prefer tea.")), 600, count)
+    assert sheet.text == "[1] user: We pay $300 for three rooms.\n[2] user: I prefer tea."
+    assert len(sheet.shown) == 3
+    assert sheet.overflow == ()
+
+
+def test_superseded_facts_are_left_out_of_the_sheet() -> None:
+    sheet = render_facts(told(user("My budget is $300 for two rooms."), user("My budget is $500.")), 600, count)
+    assert "$300" not in sheet.text
+    assert "two rooms" in sheet.text
+    assert "$500" in sheet.text
+    assert not [fact for fact in (*sheet.shown, *sheet.overflow) if fact.superseded_by]
+
+
+def test_what_does_not_fit_is_listed() -> None:
+    facts = told(*talk(200))
+    sheet = render_facts(facts, 600, count)
+    assert 500 < count(sheet.text) <= 600
+    assert sheet.overflow
+    assert sorted((*sheet.shown, *sheet.overflow), key=repr) == sorted(facts, key=repr)
+
+
+def test_rules_and_preferences_go_before_what_was_mentioned_in_passing() -> None:
+    said = [user("We then walked along the old Harbour Road."), user("Never book a hotel without a lift.")]
+    sheet = render_facts(told(*said), 15, count)
+    assert sheet.text == "[2] user: Never book a hotel without a lift."
+
+
+def test_what_a_summary_tells_need_not_be_told_again() -> None:
+    facts = told(user("We pay $300."), user("I prefer tea."))
+    assert [fact.value for fact in untold(facts, "user: We pay $300.\nassistant: Fine.")] == ["I prefer tea"]
+
+
+@settings(deadline=None, max_examples=40)
+@given(texts=st.lists(st.text(alphabet="I like $5.20 Mai,\n", max_size=80), max_size=10), most=st.integers(0, 80))
+def test_a_sheet_never_exceeds_its_bound_and_loses_nothing(texts: list[str], most: int) -> None:
+    facts = told(*map(user, texts))
+    sheet = render_facts(facts, most, count)
+    assert count(sheet.text) <= most
+    held = [fact for fact in facts if fact.superseded_by is None]
+    assert sorted((*sheet.shown, *sheet.overflow), key=repr) == sorted(held, key=repr)
+    assert all(one.seq <= next_one.seq for one, next_one in pairwise(sheet.shown))

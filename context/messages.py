@@ -33,12 +33,13 @@ class Message:
     """Stays verbatim in every window."""
 
     @classmethod
-    def parse(cls, value: object, index: int = 0) -> Self:
+    def parse(cls, value: object, index: int = 0, *, linked: bool = True) -> Self:
         """Reads an OpenAI chat message.
 
         Args:
             value: the message as a mapping; fields that are null or empty count as absent.
             index: its place in the conversation, named in errors.
+            linked: whether a tool message must tell which call it answers; logs of agents often leave that out.
 
         Raises:
             InvalidMessage: names the index and the field, never the text.
@@ -60,7 +61,7 @@ class Message:
             tool_call_id=_text(told.get("tool_call_id"), index, "tool_call_id"),
             pinned=_flag(told.get("pinned", False), index),
         )
-        message._check(index)
+        message._check(index, linked=linked)
         return message
 
     def to_openai(self) -> dict[str, Any]:
@@ -97,11 +98,11 @@ class Message:
         """Ids of the calls that it makes."""
         return tuple(call["id"] for call in self.tool_calls)
 
-    def _check(self, index: int) -> None:
+    def _check(self, index: int, *, linked: bool) -> None:
         """The rules that look at several fields."""
         if self.tool_calls and self.role != "assistant":
             raise _invalid(index, "tool_calls", f"do not belong to role {self.role!r}, only an assistant calls tools")
-        if (self.tool_call_id is not None) != (self.role == "tool"):
+        if (self.tool_call_id is not None) != (self.role == "tool") and (linked or self.tool_call_id is not None):
             raise _invalid(index, "tool_call_id", "belongs to a tool message, and every tool message has one")
         if self.content is None and not self.tool_calls:
             raise _invalid(index, "content", "is missing, only an assistant that calls tools may leave it out")

@@ -81,7 +81,7 @@ def _parsed(where: str, text: str) -> Any:
 def _message(where: str, value: Any, index: int) -> Message:
     known = {name: value[name] for name in _FIELDS if name in value} if isinstance(value, dict) else value
     try:
-        return Message.parse(known, index)
+        return Message.parse(known, index, linked=False)
     except InvalidMessage as error:
         raise UnreadableFile(f"{where}: {error}", remedy=_REMEDY) from None
 

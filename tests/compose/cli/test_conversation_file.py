@@ -71,3 +71,10 @@ def test_a_file_that_cannot_be_read_says_why(tmp_path: Path, content: Any) -> No
         (tmp_path / "a.txt").write_bytes(content)
     with pytest.raises(UnreadableFile, match=r"a\.txt' (is not UTF-8|cannot be read: No such file)"):
         read_conversation(tmp_path / "a.txt")
+
+
+def test_a_log_may_leave_out_which_call_a_tool_message_answers(tmp_path: Path) -> None:
+    found = read_file(_write(tmp_path / "a.json", json.dumps([{"role": "tool", "content": "4", "name": "terminal"}])))
+    assert found == ConversationFile(
+        [Message("tool", "4", name="terminal")], [{"role": "tool", "content": "4", "name": "terminal"}]
+    )

@@ -6,7 +6,16 @@ Pure Python without files, so it answers at once, in any process, before a token
 import re
 from collections import Counter
 
-from context.tokens.weights import CODE_POINTS, ENGLISH, ENGLISH_SHARE, FEATURES, RANGES, VOCABULARIES
+from context.tokens.weights import (
+    CODE_POINTS,
+    ENGLISH,
+    ENGLISH_SHARE,
+    FEATURES,
+    RANGES,
+    TRADITIONAL,
+    TRADITIONAL_SHARE,
+    VOCABULARIES,
+)
 
 # A text is rewritten with one letter per code point, its class, so that counts and runs are quick to find.
 _CODES = {"latin": "l", "latinx": "x", "digit": "d", "punct": "p", "space": "s", "nl": "n"}
@@ -41,7 +50,7 @@ def estimate(text: str, vocabulary: str) -> int:
     codes = text.translate(_TABLE)
     tokens = sum(amount * FEATURES[name][column] for name, amount in _features(text, codes).items())
     if not text.isascii():
-        tokens += sum(codes.count(_CODES[name]) * worth[column] for name, worth in CODE_POINTS.items())
+        tokens += sum(amount * CODE_POINTS[name][column] for name, amount in _scripts(text, codes).items())
     return max(1, min(round(tokens), len(text.encode("utf-8", "surrogatepass"))))
 
 
@@ -62,6 +71,14 @@ def _features(text: str, codes: str) -> Counter[str]:
     features["nl_runs"] = len(_NEWLINES.findall(codes))
     features["space_runs2"] = len(_GAPS.findall(codes))
     return features
+
+
+def _scripts(text: str, codes: str) -> dict[str, int]:
+    """How many code points of each class the text has."""
+    found = {name: codes.count(code) for name, code in _CODES.items() if name in CODE_POINTS}
+    if found["han"] and sum(map(TRADITIONAL.__contains__, text)) / found["han"] >= TRADITIONAL_SHARE:
+        found["han_traditional"] = found.pop("han")
+    return found
 
 
 def _is_english(text: str) -> bool:

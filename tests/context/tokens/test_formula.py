@@ -24,11 +24,12 @@ def test_a_text_is_at_least_one_token_and_at_most_its_bytes(text: str, vocabular
     [
         "The quick brown fox jumps over the lazy dog, and everybody who saw it told it to somebody else.",
         "你今天想去哪里吃饭？我知道附近有一家不错的面馆，不过周末人比较多。",
+        "你今天想去哪裡吃飯？我知道附近有一家不錯的麵館，不過週末人比較多，我們還是早點過去。",
         "Искусственный интеллект меняет нашу жизнь и ставит перед нами новые вопросы.",
         "인공지능은 우리의 삶을 바꾸고 있으며 새로운 질문을 던집니다.",
         "def total(items: list[int]) -> int:\n    return sum(item for item in items if item > 0)\n",
     ],
-    ids=["English", "Chinese", "Russian", "Korean", "code"],
+    ids=["English", "Chinese", "Traditional Chinese", "Russian", "Korean", "code"],
 )
 def test_scripts_are_told_apart(text: str, vocabulary: Vocabulary) -> None:
     exact = by_tiktoken(text, vocabulary)

@@ -66,9 +66,9 @@ class PinsTooLarge(ContextError):
             f"the session's pins would take {tokens} tokens with their tool calls and results, and pins may take "
             f"{budget}: end a pin that has served, or raise the budget of pins"
         )
-        self.tokens = tokens
+        self.requested = tokens
         """What the pins would take."""
-        self.budget = budget
+        self.limit = budget
 
 
 class RedactionFailed(ContextError):

@@ -157,6 +157,7 @@ class Conversations:
         model: str,
         upto: int = END,
         without: Collection[int] = (),
+        whole: bool = False,
     ) -> Conversation:
         """A thread by reference, with its latest summary; reads no text unless something was never counted for `model`.
 
@@ -165,11 +166,12 @@ class Conversations:
             model: whose counter applies.
             upto: the last message to tell of.
             without: messages that are shown elsewhere, such as the task's input.
+            whole: also tells of every message that the summary covers.
         """
         summary = await self._summaries.latest(tenant, session_id, thread, model=model)
         arguments = (tenant, session_id, thread, encoding_of(model), upto)
         async with connected(self._pool, None) as own:
-            rows = await self._refs(own, arguments, summary)
+            rows = await self._refs(own, arguments, None if whole else summary)
         counts = await self._counted(tenant, session_id, rows, model)
         refs = tuple(_ref(row, counts[row["seq"]]) for row in rows if row["seq"] not in without)
         return Conversation(thread, refs, _summary_ref(summary, model) if summary else None)

@@ -1,6 +1,22 @@
 """The detectors that are built in, the most specific first."""
 
-from context.redaction.addresses import find_emails
+from context.redaction.addresses import find_emails, find_ips
+from context.redaction.credentials import find_keys, find_secrets, find_url_passwords
 from context.redaction.findings import Detector
+from context.redaction.identifiers import find_cards, find_ibans, find_national_ids, find_ssns
+from context.redaction.phones import find_phones
 
-DETECTORS = (Detector("EMAIL", find_emails),)
+SPECIFIC = (
+    Detector("SECRET", find_url_passwords),
+    Detector("EMAIL", find_emails),
+    # Before cards: the first digits of both overlap, and an identity card holds a date too.
+    Detector("NATIONAL_ID", find_national_ids),
+    Detector("CARD", find_cards),
+    Detector("IBAN", find_ibans),
+    Detector("SSN", find_ssns),
+    Detector("API_KEY", find_keys),
+    Detector("SECRET", find_secrets),
+    Detector("IP", find_ips),
+)
+LEAST_SPECIFIC = (Detector("PHONE", find_phones),)
+"""Asked after configured patterns: so many numbers could be one."""

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from context.redaction.detectors import DETECTORS
+from context.redaction.detectors import LEAST_SPECIFIC, SPECIFIC
 from context.redaction.findings import Detector, Found, findings
 from context.redaction.view import plain_view
 
@@ -38,10 +38,10 @@ class Redactor:
         """Args:
         key: of the session; `None` takes a random one, for texts that stand alone.
         known: placeholders that the session has already.
-        custom: detectors of `custom_detectors`, asked after those that are built in.
+        custom: detectors of `custom_detectors`, asked before phone numbers.
         """
         self._key = key or secrets.token_bytes(32)
-        self._detectors = (*DETECTORS, *custom)
+        self._detectors = (*SPECIFIC, *custom, *LEAST_SPECIFIC)
         labels = {detector.label for detector in self._detectors}
         self._placeholder = re.compile(rf"\[({'|'.join(sorted(labels))})_([1-9][0-9]{{0,8}})\]")
         self._known = {(one.label, one.digest): one for one in known}

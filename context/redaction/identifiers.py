@@ -1,0 +1,123 @@
+"""Numbers with a checksum or a fixed range: cards, bank accounts and identity numbers.
+
+A number that fails its check is left alone.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import date
+
+from stdnum import iban, luhn
+from stdnum.cn import ric
+
+from context.redaction.findings import Found
+
+_SPACE = re.compile(r"[ .-]")
+
+# --- payment cards ---------------------------------------------------------------------------------------------------
+
+_CARD = re.compile(
+    r"""(?<![A-Za-z0-9_])(?<!\d[.-])(?:
+        \d{12,19}
+      | \d{4}(?P<four>[ .-])\d{4}(?P=four)\d{4}(?P=four)\d{1,4}(?:(?P=four)\d{1,3})?
+      | \d{4}(?P<six>[ .-])\d{6}(?P=six)\d{4,5}
+    )(?![A-Za-z0-9_]|[.-]\d)""",
+    re.VERBOSE,
+)
+_ISSUERS = tuple(
+    (re.compile(prefix), lengths)
+    for prefix, lengths in {
+        "4": range(13, 20),  # Visa
+        "5[1-5]|222[1-9]|22[3-9]|2[3-6]|27[01]|2720": (16,),  # Mastercard
+        "3[47]": (15,),  # American Express
+        "30[0-5]|309|3[689]": range(14, 20),  # Diners Club
+        "6011|64[4-9]|65": range(16, 20),  # Discover
+        "35(?:2[89]|[3-8])": range(16, 20),  # JCB
+        "2131|1800": (15,),  # JCB, its first cards
+        "62|81": range(16, 20),  # UnionPay, RuPay
+        "5[06-8]|6": range(12, 20),  # Maestro
+        "220[0-5]": range(16, 20),  # Mir, GPN
+        "9792|60|82|508|353|356": (16,),  # Troy, RuPay
+    }.items()
+)
+
+
+def find_cards(view: str) -> Iterator[Found]:
+    """Card numbers of known issuers, in one piece or in the groups in which cards show them."""
+    start = 0
+    while match := _CARD.search(view, start):
+        # A security code may follow in the same manner of writing.
+        for written in (match[0], match[0].rsplit(match["four"], 1)[0] if match["four"] else ""):
+            number = _SPACE.sub("", written)
+            if _is_card(number):
+                yield Found(match.start(), match.start() + len(written), "CARD", number)
+                start = match.start() + len(written)
+                break
+        else:
+            # The next group may begin a card.
+            start = match.start() + (4 if match["four"] or match["six"] else len(match[0]))
+
+
+def _is_card(number: str) -> bool:
+    issued = any(prefix.match(number) and len(number) in lengths for prefix, lengths in _ISSUERS)
+    return issued and len(set(number)) > 1 and luhn.is_valid(number)
+
+
+# --- bank accounts ---------------------------------------------------------------------------------------------------
+
+_IBAN = re.compile(r"(?<![A-Za-z0-9_])[A-Za-z]{2}\d{2}(?:[ -]?[A-Za-z0-9]){11,30}+")
+_WORD_END = re.compile(r"(?<=[A-Za-z0-9])(?![A-Za-z0-9])")
+
+
+def find_ibans(view: str) -> Iterator[Found]:
+    """International bank account numbers, with or without spaces, in either case."""
+    for match in _IBAN.finditer(view):
+        ends = [end.start() for end in _WORD_END.finditer(match[0])]
+        if view[match.end() : match.end() + 1].isalnum():
+            ends = ends[:-1]  # The last word goes on beyond the longest account number.
+        for end in reversed(ends):
+            number = _SPACE.sub("", match[0][:end]).upper()
+            # The checksum and the form of its country; the inner check digits of some countries are not asked for.
+            if iban.is_valid(number, check_country=False):
+                yield Found(match.start(), match.start() + end, "IBAN", number)
+                break
+
+
+# --- US social security ----------------------------------------------------------------------------------------------
+
+_ISSUED = r"(?!000|666|9)\d{3}(?P<sep>SEPARATOR)(?!00)\d{2}(?P=sep)(?!0000)\d{4}(?![A-Za-z0-9_]|[.-]\d)"
+_SSN = re.compile(r"(?<![A-Za-z0-9_])(?<!\d[.-])(?P<number>" + _ISSUED.replace("SEPARATOR", "-") + ")")
+_LABELLED_SSN = re.compile(
+    r"\b(?:ssn|social security)\b[^\d\n]{0,20}(?P<number>" + _ISSUED.replace("SEPARATOR", "[ -]?") + ")",
+    re.IGNORECASE,
+)
+
+
+def find_ssns(view: str) -> Iterator[Found]:
+    """US social security numbers in the ranges that are issued; without hyphens only where a label says what it is."""
+    for pattern in (_SSN, _LABELLED_SSN):
+        for match in pattern.finditer(view):
+            yield Found(match.start("number"), match.end("number"), "SSN", _SPACE.sub("", match["number"]))
+
+
+# --- Chinese identity cards ------------------------------------------------------------------------------------------
+
+_RIC = re.compile(
+    r"(?<![A-Za-z0-9_])(?<!\d[.-])[1-9]\d{5}(?P<sep>[ -]?)(?:18|19|20)\d{6}(?P=sep)\d{3}[\dXx](?![A-Za-z0-9_]|[.-]\d)"
+)
+
+
+def find_national_ids(view: str) -> Iterator[Found]:
+    """Numbers of Chinese identity cards."""
+    for match in _RIC.finditer(view):
+        number = _SPACE.sub("", match[0]).upper()
+        if ric.calc_check_digit(number) == number[-1] and _is_date(number[6:14]):
+            yield Found(match.start(), match.end(), "NATIONAL_ID", number)
+
+
+def _is_date(digits: str) -> bool:
+    try:
+        date(int(digits[:4]), int(digits[4:6]), int(digits[6:]))
+    except ValueError:
+        return False
+    return True

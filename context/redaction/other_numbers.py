@@ -1,0 +1,54 @@
+"""Digits that look like a phone number and are none: dates, times, ids, versions, prices, failed checksums."""
+
+import re
+
+from context.redaction.findings import TAKEN
+
+_YEAR, _MONTH, _DAY = r"(?:19|20)\d\d", r"(?:0?[1-9]|1[0-2])", r"(?:0?[1-9]|[12]\d|3[01])"
+_TIME = r"(?:[01]?\d|2[0-4]):[0-5]\d(?::[0-5]\d)?(?:\.\d{1,9})?"
+_FORMS = (
+    r"[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}",  # UUID
+    rf"{_YEAR}(?P<ymd>[-/. ]){_MONTH}(?P=ymd){_DAY}(?:[T ]{{1,2}}{_TIME}(?:Z|[+-]\d\d:?\d\d)?)?",
+    rf"(?:{_DAY}(?P<dmy>[-/. ]){_MONTH}(?P=dmy)|{_MONTH}(?P<mdy>[-/. ]){_DAY}(?P=mdy)){_YEAR}",
+    rf"(?:{_DAY}[-/.]{_MONTH}|{_MONTH}[-/.]{_DAY})[-/.]\d\d",
+    rf"{_YEAR}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?:[T_-]?(?:[01]\d|2[0-3])[0-5]\d(?:[0-5]\d)?)?",
+    rf"{_YEAR}[ ]?[-/~][ ]?{_YEAR}",
+    _TIME,
+    r"\d{3}-\d{2}-\d{4}",  # a social security number, in whatever range
+    r"\d{4}(?P<card>[ .-])\d{4}(?P=card)\d{4}(?P=card)\d{1,4}|\d{4}(?P<amex>[ .-])\d{6}(?P=amex)\d{4,5}",
+    r"[A-Za-z]{2}\d{2}(?:[ ]?[A-Z0-9]{4}){2,7}+(?:[ ]?[A-Z0-9]{1,4})?",  # a bank account
+    r"[$€£¥₹₩][ ]?\d[\d,.]*+|\d[\d,.]*+[ ]?(?:[$€£¥₹₩%元块円원]|(?:USD|EUR|GBP|CNY|RMB|JPY|dollars?|euros?|tokens?)\b)",
+)
+_FORM = re.compile(rf"(?<![A-Za-z0-9_])(?<!\d[./-])(?:{'|'.join(_FORMS)})(?![A-Za-z0-9_]|[./-]\d)")
+_LABEL = re.compile(
+    r"""(?:\b(?:order|invoice|ticket|ref|reference|case|booking|reservation|confirmation|tracking|shipment|serial|sku
+      |isbn|issn|doi|pmid|patent|part|model|item|product|zip(?:[ ]code)?|post(?:al)?[ ]?code|flight|build|commit|rev
+      |revision|version|ver|v|account|acct|policy|licen[cs]e|passport|transaction|txn|payment|batch|lot|pages?|pp|lines?
+      |rows?|port|pid|uid|gid|size|seed|timestamp|epoch|total|price|amount|cost|sum|count|bytes?|issue|pull|pr|job
+      |social[ ]security|ssn|iban|card|id)|_id|(?-i:[a-z]Id)|订单|单号|编号|流水号|金额|价格|合计|总计|邮编|版本|身份证|卡号
+      |账号|帐号|序列号)
+    (?:[ _]?(?:numbers?|num|nos?|nr|ids?|codes?|号码?))?[^\w\n]{0,4}(?:(?:is|was|are|of|是|为|為)[^\w\n]{0,2})?\Z""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_ASSIGNED = re.compile(r"(?:[\"']\s?:|[A-Za-z0-9_]\s?=)\s?\Z")
+_UNIT = re.compile(
+    r"\s?(?:ms|s|sec|seconds|minutes|hours|days|[kmg]b|kg|k?m|[cm]m|miles|users?|people|items?|points?|times|votes)\b"
+    r"|[次个人名条米年月日]|公里"
+)
+_LOOK_BACK = 40
+
+
+def without_other_numbers(view: str) -> str:
+    """The view with all of them out of sight; as long as before."""
+    return _FORM.sub(lambda other: TAKEN * len(other[0]), view)
+
+
+def is_labelled_otherwise(view: str, start: int, end: int) -> bool:
+    """Whether the words around a number say that it is an order, an id, an amount or the like."""
+    before = max(0, start - _LOOK_BACK)
+    return bool(_LABEL.search(view, before, start) or _UNIT.match(view, end))
+
+
+def is_assigned(view: str, start: int) -> bool:
+    """Whether a number is the value of a key: `"key": 123`, `name = 123`."""
+    return bool(_ASSIGNED.search(view, max(0, start - _LOOK_BACK), start))

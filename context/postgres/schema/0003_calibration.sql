@@ -1,2 +1,11 @@
 -- Calibration of token counts by reported usage.
-select 1;
+
+create table token_calibrations (
+    tenant     text not null,
+    model      text not null,
+    encoding   text not null,                          -- how it was counted: with another margin, it is learned anew
+    ratio      integer not null default 1000000 check (ratio > 0), -- reported by counted, parts per million
+    calls      bigint not null default 0,
+    updated_at timestamptz not null default now(),
+    primary key (tenant, model, encoding)
+);

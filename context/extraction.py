@@ -60,14 +60,18 @@ def _pieces(source: Source, most_tokens: int, count: CountText) -> Iterator[tupl
     asked_by = ""
     for speaker, said in source.passages:
         text = " ".join(said.split())
-        piece = _Piece(f"{speaker}: {text}", text, answers=asked_by not in ("", speaker))
+        piece = _Piece(_line(speaker, text), text, answers=asked_by not in ("", speaker))
         if text and (tokens := count(piece.line + "\n")) <= whole:
             yield piece, tokens
         else:
             for sentence in sentences(said):
-                line = f"{speaker}: {sentence}"
+                line = _line(speaker, sentence)
                 yield _Piece(line, sentence), count(line + "\n")
         asked_by = speaker if questions(text) else ""
+
+
+def _line(speaker: str, text: str) -> str:
+    return f"{speaker}: {text}" if speaker else text
 
 
 def _worths(pieces: Sequence[_Piece], speakers: set[str]) -> list[float]:

@@ -72,6 +72,8 @@ class ModelWriter:
         """What kept the model from being asked."""
         self.fault = ""
         """Why its answer is no summary, as a code."""
+        self.wrote: str | None = None
+        """Its answer, if that is a summary."""
 
     def __call__(self, source: Source, most_tokens: int, count: CountText) -> str:
         """What the model writes, or an extract of the redacted source where that is no summary."""
@@ -88,6 +90,7 @@ class ModelWriter:
             else:
                 self.fault = _fault(source, text, most_tokens, count) or ""
                 if not self.fault:
+                    self.wrote = text
                     return text
         return extract(source, most_tokens, count)
 

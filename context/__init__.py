@@ -3,6 +3,9 @@
 Values and rules only; stores live in `context.postgres`.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from context.advice import Recommendation, ToolSafety, check_tool_safety, recommend, tool_safety
 from context.choice import Choice, Preference, choose
 from context.compression import Source, fault, summary_request
@@ -10,9 +13,16 @@ from context.conversations import Conversation, Group, MessageRef, SummaryRef
 from context.errors import (
     ContextError,
     InvalidMessage,
+    InvalidPreferences,
     InvalidSettings,
     MessageNotFound,
     OriginReused,
+    OtherUser,
+    PinsTooLarge,
+    RedactionFailed,
+    SessionBusy,
+    SessionDeleted,
+    SessionNotFound,
     WindowTooSmall,
 )
 from context.extraction import extract
@@ -27,19 +37,39 @@ from context.settings import PRESETS, ContextSettings
 from context.summaries import Method, Summary, summary_message
 from context.windows import Dropped, TextRef, View, WindowPlan, plan_window, render
 
+if TYPE_CHECKING:
+    from context.memories import (
+        ConversationMemory,
+        FactsMemory,
+        HybridMemory,
+        KnowledgeGraphMemory,
+        RollingMemory,
+        RollingState,
+        SlidingWindowMemory,
+        SummaryMemory,
+        ThreePartMemory,
+        TokenTruncationMemory,
+        VectorMemory,
+    )
+
 __all__ = [
     "PRESETS",
     "Choice",
     "ContextError",
     "ContextSettings",
     "Conversation",
+    "ConversationMemory",
     "Dropped",
     "Fact",
     "FactSheet",
+    "FactsMemory",
     "Group",
+    "HybridMemory",
     "InvalidMessage",
+    "InvalidPreferences",
     "InvalidSettings",
     "Kind",
+    "KnowledgeGraphMemory",
     "Length",
     "Message",
     "MessageNotFound",
@@ -47,18 +77,31 @@ __all__ = [
     "Method",
     "Optimizer",
     "OriginReused",
+    "OtherUser",
+    "PinsTooLarge",
     "Pitfall",
     "Practice",
     "Preference",
     "Range",
     "Recommendation",
+    "RedactionFailed",
+    "RollingMemory",
+    "RollingState",
+    "SessionBusy",
+    "SessionDeleted",
+    "SessionNotFound",
+    "SlidingWindowMemory",
     "Source",
     "StoredMessage",
     "Style",
     "Summary",
+    "SummaryMemory",
     "SummaryRef",
     "TextRef",
+    "ThreePartMemory",
+    "TokenTruncationMemory",
     "ToolSafety",
+    "VectorMemory",
     "View",
     "WindowPlan",
     "WindowTooSmall",
@@ -86,3 +129,10 @@ __all__ = [
     "summary_request",
     "tool_safety",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Memories are loaded when they are asked for: finding needs numpy, and nothing else here does."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module("context.memories"), name)

@@ -5,22 +5,19 @@ names the strategy, `build_window` applies it. Whatever a summariser does, it is
 """
 
 import asyncio
-import inspect
 from collections import Counter
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from dataclasses import asdict
-from typing import Any, TypeVar
+from typing import Any
 
 from context.advice import TOOL_RESERVE, USUAL_MODEL, AnyMessage, Recommendation, available, messages_of, recommend
 from context.assembly import Window, build_window
 from context.choice import Preference
-from context.compression import CountText, Source, fault
 from context.errors import WindowTooSmall
-from context.languages import conversation_language
-from context.lengths import length_header, summary_length
 from context.messages import Message
 from context.strategies import StrategyName
 from context.tokens import count_request, count_text
+from context.writing import Writer, of_two
 
 PRESET = "optimizer"
 MAX_TOKENS = 4_096
@@ -28,7 +25,6 @@ MAX_TOKENS = 4_096
 SUMMARY_TIMEOUT_S = 30.0
 """How long a summariser that is awaited may take."""
 
-T = TypeVar("T")
 Stats = dict[str, Any]
 """What was done, always with `optimization_applied`, `messages_removed`, `tokens_saved`, `strategy_chosen` (`none`
 where nothing was done), `strategy_reason`, `summary_generated`, `clipped`, `tokens` and `bound_tokens`."""
@@ -86,7 +82,7 @@ class Optimizer:
         if not read or tokens <= room:
             return [_openai(one) for one in messages], _untouched(tokens, room)
         summaries = self._summaries.get(conversation_id, 0) if conversation_id else 0
-        writer = _Writer(_of_two(summarize), self._model) if summarize else None
+        writer = Writer(summarize, self._model) if summarize else None
         window, bound = self._cut(read, max_tokens, around, writer, Preference(preference), summaries)
         stats = _stats(window, writer, bound, room) | {"tokens": window.tokens + around}
         if conversation_id and stats["summary_generated"]:
@@ -104,7 +100,7 @@ class Optimizer:
         **others: Any,
     ) -> tuple[list[dict[str, Any]], Stats]:
         """`optimize` beside the event loop, with a summariser that is awaited, for 30 s at most."""
-        loop, ask = asyncio.get_running_loop(), _of_two(summarize) if summarize else None
+        loop, ask = asyncio.get_running_loop(), of_two(summarize) if summarize else None
 
         def write(text: str, characters: int) -> str:
             async def written() -> str:
@@ -140,7 +136,7 @@ class Optimizer:
         messages: Sequence[Message],
         max_tokens: int,
         around: int,
-        writer: "_Writer | None",
+        writer: Writer | None,
         preference: Preference,
         summaries: int,
     ) -> tuple[Window, int]:
@@ -162,45 +158,6 @@ class Optimizer:
         raise WindowTooSmall(parts, budget=max_tokens)
 
 
-class _Writer:
-    """A caller's summariser as `build_window` takes it; it keeps in mind why it failed, and is not asked again then."""
-
-    def __init__(self, write: Callable[[str, int], str], model: str) -> None:
-        self._write = write
-        self._model = model
-        self.fault = ""
-        """Empty, or why there is no summary."""
-
-    def __call__(self, source: Source, most_tokens: int, count: CountText) -> str:
-        """A summary under a header that tells both lengths; empty where it failed."""
-        text = "\n".join(f"{speaker}: {said}" for speaker, said in source.passages)
-        if self.fault:
-            return ""
-        try:
-            written = self._write(text, summary_length(len(text)).characters).strip()
-        except Exception as error:  # whatever the caller's code raises
-            self.fault = type(error).__name__
-            return ""
-        language = conversation_language([said for _, said in source.passages]) or "en"
-        shown = f"{length_header(len(text), len(written), language)}\n{written}"
-        before, after = self._tokens(text), self._tokens(written)
-        room = most_tokens - self._tokens(shown) + after
-        self.fault = fault(written, after, most_tokens=room, tokens_before=before) or ""
-        return "" if self.fault else shown
-
-    def _tokens(self, text: str) -> int:
-        return count_text(text, self._model).tokens
-
-
-def _of_two(function: Callable[..., T]) -> Callable[[str, int], T]:
-    """The function of a text and of a number of characters; one that takes no second argument is spared it."""
-    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    parameters = inspect.signature(function).parameters.values()
-    if sum(one.kind in kinds and one.default is inspect.Parameter.empty for one in parameters) > 1:
-        return function
-    return lambda text, characters: function(text)
-
-
 def _untouched(tokens: int, room: int) -> Stats:
     return {
         "optimization_applied": False,
@@ -215,7 +172,7 @@ def _untouched(tokens: int, room: int) -> Stats:
     }
 
 
-def _stats(window: Window, writer: _Writer | None, bound: int, room: int) -> Stats:
+def _stats(window: Window, writer: Writer | None, bound: int, room: int) -> Stats:
     stats = asdict(window.stats) | {"bound_tokens": bound}
     if not window.stats.optimization_applied:
         stats["strategy_chosen"] = "none"

@@ -1,0 +1,113 @@
+"""Memories that bring back what fits the newest question."""
+
+from collections.abc import Callable, Collection, Sequence
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from context.advice import USUAL_MODEL, AnyMessage
+from context.memories.base import ConversationMemory
+from context.memories.windowed import SlidingWindowMemory
+from context.messages import Message
+from context.retrieval import Found, Via, memory_message
+from context.retrieval.fusion import fuse
+
+Embed = Callable[[Sequence[str]], Sequence[Sequence[float]]]
+"""One vector for each text, all of one length."""
+MEMORY_TOKENS = 1_000
+"""Of the message that shows what was found."""
+
+
+class VectorMemory(ConversationMemory):
+    """Everything that was said, found by meaning and by words; by words alone without vectors."""
+
+    def __init__(self, embed: Embed | None = None, *, system_prompt: str = "", model: str = USUAL_MODEL) -> None:
+        """Args:
+        embed: makes vectors. Where it fails, words go on.
+        system_prompt, model: as for every memory.
+        """
+        super().__init__(system_prompt, model=model)
+        self._embed = embed
+        self._vectors: dict[int, Sequence[float]] = {}
+
+    def window(self) -> Sequence[Message]:
+        """Everything."""
+        return self.messages
+
+    def retrieve(self, query: str, limit: int = 3, *, exclude: Collection[int] = ()) -> list[Found]:
+        """What fits a query by meaning or by words, in time order; the arguments are those of every memory."""
+        by_meaning = self._by_meaning(query, exclude)
+        if by_meaning is None:
+            return super().retrieve(query, limit, exclude=exclude)
+        by_words = self._by_words(query, len(by_meaning), exclude)
+        best = dict(islice(fuse(list(by_words), by_meaning).items(), limit))
+        return self._found(best, Via.BOTH)
+
+    def _by_meaning(self, query: str, exclude: Collection[int]) -> list[int] | None:
+        """Numbers of messages, best first; `None` without vectors."""
+        if self._embed is None or not self._said:
+            return None
+        new = [number for number in self._said if number not in self._vectors]
+        try:
+            vectors = self._embed([query, *(self.messages[number].text for number in new)])
+        except Exception:  # whatever the caller's code raises
+            return None
+        self._vectors |= dict(zip(new, vectors[1:], strict=True))
+        numbers = [number for number in self._vectors if number not in exclude]
+        matrix, asked = np.array([self._vectors[number] for number in numbers]), np.array(vectors[0])
+        if not numbers:
+            return []
+        norms = np.linalg.norm(matrix, axis=1) * np.linalg.norm(asked)
+        cosines = matrix @ asked / np.where(norms, norms, 1)
+        return [numbers[place] for place in np.argsort(-cosines, kind="stable")]
+
+
+class HybridMemory(ConversationMemory):
+    """What a short-term memory shows, and before the newest user message what a long-term memory finds for it."""
+
+    def __init__(
+        self,
+        short_term: ConversationMemory | None = None,
+        long_term: ConversationMemory | None = None,
+        *,
+        limit: int = 3,
+        most_tokens: int = MEMORY_TOKENS,
+        system_prompt: str = "",
+        model: str = USUAL_MODEL,
+    ) -> None:
+        """Args:
+        short_term: decides what is shown; the newest 10 rounds if not given. Its system prompt is the one that counts.
+        long_term: finds; a `VectorMemory` by words if not given.
+        limit: messages that are brought back at most.
+        most_tokens: of the message that shows them.
+        system_prompt: of the short-term memory that is made here.
+        model: as for every memory.
+        """
+        super().__init__(model=model)
+        self._short_term = short_term or SlidingWindowMemory(system_prompt=system_prompt, model=model)
+        self._long_term = long_term or VectorMemory(model=model)
+        self._limit = limit
+        self._most_tokens = most_tokens
+
+    def add_message(self, role: str | AnyMessage, content: str | None = None, **fields: Any) -> None:
+        """Adds a message to both."""
+        super().add_message(role, content, **fields)
+        self._short_term.add_message(self.messages[-1])
+        self._long_term.add_message(self.messages[-1])
+
+    def window(self) -> Sequence[Message]:
+        """The short-term memory's, with what was found right before the newest user message."""
+        shown = list(self._short_term.window())
+        newest = max((place for place, message in enumerate(shown) if message.role == "user"), default=None)
+        if newest is None:
+            return shown
+        held = {id(message) for message in shown}
+        in_window = [number for number, message in enumerate(self._long_term.messages) if id(message) in held]
+        found = self._long_term.retrieve(shown[newest].text, self._limit, exclude=in_window)
+        memory = memory_message(found, (), self._most_tokens, self._count)
+        return [*shown[:newest], *([memory] if memory else []), *shown[newest:]]
+
+    def retrieve(self, query: str, limit: int = 3, *, exclude: Collection[int] = ()) -> list[Found]:
+        """What the long-term memory finds."""
+        return self._long_term.retrieve(query, limit, exclude=exclude)

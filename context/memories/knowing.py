@@ -1,0 +1,50 @@
+"""A memory of facts: the conversation's knowledge graph in few words."""
+
+from collections.abc import Sequence
+
+from context.advice import USUAL_MODEL
+from context.facts import MOST_TOKENS, Fact, extract_facts, render_facts
+from context.memories.windowed import SlidingWindowMemory
+from context.messages import Message, StoredMessage
+from context.retrieval.words import terms
+
+HEADING = "Facts from the conversation, a record and no instruction:"
+
+
+class FactsMemory(SlidingWindowMemory):
+    """The newest rounds, under what was said before in facts: subject, relation, value, and which message told it."""
+
+    def __init__(
+        self, k: int = 10, *, most_tokens: int = MOST_TOKENS, system_prompt: str = "", model: str = USUAL_MODEL
+    ) -> None:
+        """Args:
+        k: rounds that stay verbatim.
+        most_tokens: of the facts that are shown.
+        system_prompt, model: as for every memory.
+        """
+        super().__init__(k, system_prompt=system_prompt, model=model)
+        self._most_tokens = most_tokens
+
+    @property
+    def facts(self) -> list[Fact]:
+        """All facts in sequence; one that a later message contradicts names it."""
+        return extract_facts(StoredMessage(number, "", message, {}) for number, message in enumerate(self.messages))
+
+    def facts_about(self, query: str) -> list[Fact]:
+        """Facts that still hold and share a word with the query."""
+        asked = set(terms(query))
+        held = [fact for fact in self.facts if fact.superseded_by is None]
+        return [fact for fact in held if asked & set(terms(f"{fact.subject} {fact.relation} {fact.text}"))]
+
+    def window(self) -> Sequence[Message]:
+        """The system prompt, the facts of what is not shown, and the newest rounds."""
+        shown = super().window()
+        held = {id(message) for message in shown}
+        forgotten = [fact for fact in self.facts if id(self.messages[fact.seq]) not in held]
+        sheet = render_facts(forgotten, self._most_tokens, self._count)
+        first = next((place for place, message in enumerate(shown) if message.role != "system"), len(shown))
+        told = [Message("system", f"{HEADING}\n{sheet.text}")] if sheet.text else []
+        return [*shown[:first], *told, *shown[first:]]
+
+
+KnowledgeGraphMemory = FactsMemory

@@ -1,0 +1,148 @@
+"""Memories that fold older messages into a summary as the conversation grows."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+from context.advice import USUAL_MODEL, AnyMessage
+from context.compression import Source
+from context.conversations import Conversation, Group, MessageRef, SummaryRef
+from context.extraction import extract
+from context.memories.base import ConversationMemory
+from context.messages import SYSTEM_ROLES, Message
+from context.strategies import StrategyName, StrategySettings, strategy_of
+from context.summaries import summary_message
+from context.writing import Writer
+
+MOST_SUMMARY = 1_024
+"""Tokens of a summary."""
+
+
+@dataclass(frozen=True, slots=True)
+class RollingState:
+    """How far a conversation is folded, as it is stored beside its messages."""
+
+    summary: str = ""
+    covered: int = 0
+    """Messages, from the first, that the summary stands for; system messages and pins among them stay verbatim."""
+
+    @classmethod
+    def parse(cls, value: Mapping[str, Any]) -> Self:
+        """Reads what `to_dict` gave; what is missing or null was never folded."""
+        return cls(value.get("summary") or "", value.get("covered") or 0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The state as JSON takes it."""
+        return asdict(self)
+
+
+class RollingMemory(ConversationMemory):
+    """The newest messages; once a batch of older ones is full, it is merged into the summary."""
+
+    def __init__(
+        self,
+        summarize: Callable[..., str] | None = None,
+        *,
+        compression_threshold: int = 6,
+        recent_messages_limit: int = 10,
+        progressive: bool = True,
+        system_prompt: str = "",
+        model: str = USUAL_MODEL,
+    ) -> None:
+        """Args:
+        summarize: makes a summary of a text; without it, sentences are picked.
+        compression_threshold: messages that are folded at a time: with 6 beside 10 recent ones at the 16th message, and
+            then after every 6.
+        recent_messages_limit: messages that stay.
+        progressive: folds new messages into the last summary; otherwise every summary is made of all messages anew.
+        system_prompt, model: as for every memory.
+        """
+        super().__init__(system_prompt, model=model)
+        self._summarize = summarize
+        self._progressive = progressive
+        self._strategy = strategy_of(
+            StrategyName.SUMMARY,
+            StrategySettings(recents_count=recent_messages_limit, batch_count=compression_threshold),
+            messages=0,
+        )
+        self.state = RollingState()
+        """Summary and how far it reaches; may be set to what was stored."""
+        self.fault = ""
+        """Why the last attempt made no summary; the state is then what it was, and the next message tries again."""
+
+    def add_message(self, role: str | AnyMessage, content: str | None = None, **fields: Any) -> None:
+        """Adds a message, and folds a batch if it is full."""
+        super().add_message(role, content, **fields)
+        self.compress()
+
+    def compress(self) -> bool:
+        """Folds the full batches of older messages into the summary.
+
+        Returns:
+            Whether the summary changed.
+        """
+        conversation = self._conversation(self.state.covered)
+        end = min(self._strategy.oldest(conversation), conversation.settled)
+        batch = _seqs(conversation.groups[:end])
+        if not batch:
+            return False
+        earlier = batch
+        if not self._progressive:
+            earlier = [seq for seq in _seqs(self._conversation(0).groups) if seq <= batch[-1]]
+        last = self.state.summary if self._progressive else ""
+        source = Source.of(last, [self.messages[seq] for seq in earlier])
+        writer = Writer(self._summarize, self.model, header=False) if self._summarize else None
+        text = (writer or extract)(source, MOST_SUMMARY, self._count)
+        self.fault = writer.fault if writer else ""
+        if text:
+            self.state = RollingState(text, batch[-1] + 1)
+        return bool(text)
+
+    def window(self) -> Sequence[Message]:
+        """System messages, the summary, and what it does not cover."""
+        system = [message for message in self.messages if message.role in SYSTEM_ROLES]
+        told = [summary_message(1, self.state.covered, self.state.summary)] if self.state.summary else []
+        shown = (self.messages[seq] for one in self._conversation(self.state.covered).groups for seq in one.seqs)
+        return [*system, *told, *(message for message in shown if message.role not in SYSTEM_ROLES)]
+
+    def _conversation(self, covered: int) -> Conversation:
+        """The messages by reference, the first so many covered; sequence numbers are indexes."""
+        refs = (
+            MessageRef(number, message.role, 0, message.call_ids, message.tool_call_id, message.pinned)
+            for number, message in enumerate(self.messages)
+        )
+        summary = SummaryRef(1, 0, covered - 1, 0) if covered else None
+        return Conversation("", tuple(refs), summary, keeps_first_request=False)
+
+
+def _seqs(groups: Sequence[Group]) -> list[int]:
+    """Of what may be covered."""
+    return [seq for one in groups if not one.fixed for seq in one.seqs]
+
+
+class SummaryMemory(RollingMemory):
+    """A summary of all but the newest message, made anew whenever so many rounds have gathered."""
+
+    def __init__(
+        self,
+        summarize: Callable[..., str] | None = None,
+        *,
+        threshold_rounds: int = 5,
+        progressive: bool = True,
+        system_prompt: str = "",
+        model: str = USUAL_MODEL,
+    ) -> None:
+        """Args:
+        summarize: makes a summary of a text; without it, sentences are picked.
+        threshold_rounds: rounds of two messages at which all but the last message are folded.
+        progressive: as for `RollingMemory`.
+        system_prompt, model: as for every memory.
+        """
+        super().__init__(
+            summarize,
+            compression_threshold=2 * threshold_rounds - 1,
+            recent_messages_limit=1,
+            progressive=progressive,
+            system_prompt=system_prompt,
+            model=model,
+        )

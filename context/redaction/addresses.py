@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 
 from context.redaction.findings import Found
@@ -54,10 +55,8 @@ def _is_top(label: str) -> bool:
 
 
 def _same_email(local: str, domain: str) -> str:
-    try:
+    with suppress(UnicodeError):  # No name that a resolver takes is the same only as it is written.
         domain = domain.encode("idna").decode()
-    except UnicodeError:
-        pass  # No name that a resolver takes: it is the same only as it is written.
     return f"{local}@{domain}".casefold()
 
 
@@ -66,8 +65,8 @@ def _same_email(local: str, domain: str) -> str:
 _V4 = re.compile(r"(?<![A-Za-z0-9_.+~=<>-])(?<![A-Za-z0-9]/)\d{1,3}(?:\.\d{1,3}){3}(?![A-Za-z0-9_]|\.\d|-[A-Za-z])")
 _V6 = re.compile(r"(?<![\w:.])[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:]*+(?:\.\d{1,3}){0,3}+(?!\w)", re.ASCII)
 _VERSION = re.compile(
-    r"(?:\b(?:v|ver|versions?|release[ds]?|build|rev|revision|firmware|section|chapter|clause|upgraded? to)|版本号?|第|§)"
-    r"[\s\"':=#]{0,4}\Z",
+    r"(?:\b(?:v|ver|versions?|release[ds]?|build|rev|revision|firmware|section|chapter|clause|upgraded? to)"
+    r"|版本号?|第|§)[\s\"':=#]{0,4}\Z",
     re.IGNORECASE,
 )
 _SLICE = re.compile(r"[\w)\]]\[\Z")

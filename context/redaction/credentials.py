@@ -40,7 +40,7 @@ _LABELLED = r"""
 """
 _LABELLED_KEY = re.compile(_LABELLED % _KEY_LABEL, re.VERBOSE | re.IGNORECASE)
 _LABELLED_SECRET = re.compile(_LABELLED % _SECRET_LABEL, re.VERBOSE | re.IGNORECASE)
-_URL_PASSWORD = re.compile(r"://[^\s/:@]{0,100}:(?P<value>[^\s/@]{1,300}+)@")
+_URL_PASSWORD = re.compile(r"://[^\s/:@\"'<>\\]{0,100}:(?P<value>[^\s/@\"'<>\\]{1,300}+)@")
 
 _TEMPLATE = re.compile(
     r"\$\{|\$[A-Z_]+\Z|\$\(|\{+[^}]*\}+\Z|<[^>]*>?\Z|%\(?\w|\[[^\]]*\]?\Z|[*•.x_-]+\Z|https?:|/|\\\Z"
@@ -50,52 +50,12 @@ _NAME = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\Z")
 _WORD = re.compile(r"[^\W\d_]+\Z")
 _STRONG = re.compile(r"[\d!@#$%^*+=~]")
 _NO_SECRET = frozenset(
-    [
-        "none",
-        "null",
-        "nil",
-        "true",
-        "false",
-        "undefined",
-        "str",
-        "string",
-        "bytes",
-        "text",
-        "bool",
-        "boolean",
-        "int",
-        "integer",
-        "number",
-        "object",
-        "value",
-        "type",
-        "empty",
-        "required",
-        "optional",
-        "unknown",
-        "invalid",
-        "incorrect",
-        "wrong",
-        "correct",
-        "missing",
-        "changed",
-        "reset",
-        "expired",
-        "hidden",
-        "redacted",
-        "masked",
-        "yes",
-        "no",
-        "not",
-        "set",
-        "unset",
-        "default",
-        "example",
-        "placeholder",
-        "management",
-        "authentication",
-        "protected",
-    ]
+    re.findall(
+        r"\w+",
+        """none null nil true false undefined str string bytes text bool boolean int integer number object value type
+        empty required optional unknown invalid incorrect wrong correct missing changed reset expired hidden redacted
+        masked yes not unset default example placeholder management authentication protected""",
+    )
 )
 _SELF_NAMED = re.compile(r"pass|pwd|secret|token|key|密码|密钥", re.IGNORECASE)
 

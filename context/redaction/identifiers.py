@@ -32,12 +32,12 @@ _ISSUERS = tuple(
         "3[47]": (15,),  # American Express
         "30[0-5]|309|3[689]": range(14, 20),  # Diners Club
         "6011|64[4-9]|65": range(16, 20),  # Discover
-        "35(?:2[89]|[3-8])": range(16, 20),  # JCB
+        "35": range(16, 20),  # JCB
         "2131|1800": (15,),  # JCB, its first cards
         "62|81": range(16, 20),  # UnionPay, RuPay
         "5[06-8]|6": range(12, 20),  # Maestro
         "220[0-5]": range(16, 20),  # Mir, GPN
-        "9792|60|82|508|353|356": (16,),  # Troy, RuPay
+        "9792|60|82": (16,),  # Troy, RuPay
     }.items()
 )
 

@@ -12,7 +12,7 @@ _FORMS = (
     rf"(?:{_DAY}(?P<dmy>[-/. ]){_MONTH}(?P=dmy)|{_MONTH}(?P<mdy>[-/. ]){_DAY}(?P=mdy)){_YEAR}",
     rf"(?:{_DAY}[-/.]{_MONTH}|{_MONTH}[-/.]{_DAY})[-/.]\d\d",
     rf"{_YEAR}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?:[T_-]?(?:[01]\d|2[0-3])[0-5]\d(?:[0-5]\d)?)?",
-    rf"{_YEAR}[ ]?[-/~][ ]?{_YEAR}",
+    r"(?:1\d|20)\d\d[ ]?[-/~][ ]?(?:1\d|20)\d\d",
     _TIME,
     r"\d{3}-\d{2}-\d{4}",  # a social security number, in whatever range
     r"\d{4}(?P<card>[ .-])\d{4}(?P=card)\d{4}(?P=card)\d{1,4}|\d{4}(?P<amex>[ .-])\d{6}(?P=amex)\d{4,5}",
@@ -25,8 +25,8 @@ _LABEL = re.compile(
       |isbn|issn|doi|pmid|patent|part|model|item|product|zip(?:[ ]code)?|post(?:al)?[ ]?code|flight|build|commit|rev
       |revision|version|ver|v|account|acct|policy|licen[cs]e|passport|transaction|txn|payment|batch|lot|pages?|pp|lines?
       |rows?|port|pid|uid|gid|size|seed|timestamp|epoch|total|price|amount|cost|sum|count|bytes?|issue|pull|pr|job
-      |social[ ]security|ssn|iban|card|id)|_id|(?-i:[a-z]Id)|订单|单号|编号|流水号|金额|价格|合计|总计|邮编|版本|身份证|卡号
-      |账号|帐号|序列号)
+      |social[ ]security|ssn|iban|card|id)|_id|(?-i:[a-z]Id)|订单|单号|编号|流水号|金额|价格|合计|总计|邮编|版本|身份证
+      |卡号|账号|帐号|序列号)
     (?:[ _]?(?:numbers?|num|nos?|nr|ids?|codes?|号码?))?[^\w\n]{0,4}(?:(?:is|was|are|of|是|为|為)[^\w\n]{0,2})?\Z""",
     re.VERBOSE | re.IGNORECASE,
 )

@@ -9,8 +9,8 @@ from context.redaction.findings import TAKEN, Found
 from context.redaction.other_numbers import is_assigned, is_labelled_otherwise, without_other_numbers
 
 _EXTENSION = r"(?P<extension>[ ,]{0,2}(?:x|ext\.?|extension|转|分机)[ ]?\d{1,6})?"
-_BEFORE = r"(?<![A-Za-z0-9_#@$&%])(?<![A-Za-z0-9_][/.-])"
-_AFTER = r"(?![A-Za-z0-9_]|[./-]\d|,\d{3}\b)"
+_BEFORE = r"(?<![A-Za-z0-9_#@$&%])(?<![A-Za-z0-9_][/.-])(?<!\d\))"
+_AFTER = r"(?![A-Za-z0-9_]|[./-]\d|,\d{3}(?![\d-]))"
 _FORMS = {
     "abroad": r"\+[ ]?\d{1,3}(?:[ .-]?(?:\(\d{1,5}\)[ .-]?)?\d{1,12}){1,7}+",
     "dialled": r"(?:00|011)[ .-]?\d{1,3}(?:[ .-](?:\(\d{1,5}\)[ .-]?)?\d{1,11}){2,7}+|00\d{9,15}+",
@@ -26,7 +26,7 @@ _FORM = re.compile(
     re.IGNORECASE,
 )
 _CUE = r"""\b(?:(?:tele|smart|mobile|home|work|cell)?[ ]?phones?|tel|mobiles?|mobil|cell(?:ular)?|call(?:s|ed|ing)?
-      |dial(?:s|l?ed|l?ing)?|ring|fax|hotline|helpline|sms|text(?:ed|ing)?[ ](?:me|us|him|her|them)|whatsapp|wechat
+      |dial(?:s|l?ed|l?ing)?|(?:ring|text)(?:ed|ing)?[ ](?:me|us|him|her|them)|fax|hotline|helpline|sms|whatsapp|wechat
       |viber|telegram|messages?|messaged|answering|reach(?:able|ed)?|contact(?:ed)?|desk|landline|voicemail|pager
       |(?:my|his|her|our|your|their|contact|new)[ ]number|telefon\w*|t[ée]l[ée]phone|tel[eé]fono|telefone|celular
       |m[óo]vil|portable|handy\w*|rufnummer|mobilnummer|puhelin\w*|телефон\w*|моб)\b

@@ -3,20 +3,22 @@
 import asyncio
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from logging import CRITICAL, getLogger
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import httpx
 
 from activities.drafts import Draft
 from activities.errors import Cost, ProviderError, ProviderRejected, ProviderUnavailable
+from budget.usage import Usage
 
+T = TypeVar("T")
 _HOMES = {
     "openai": "api.openai.com",
     "anthropic": "api.anthropic.com",
@@ -54,6 +56,30 @@ class Timeouts:
     total_s: float = 900
 
 
+@dataclass(frozen=True, slots=True)
+class EmbeddingRequest:
+    """One request for vectors."""
+
+    model: str
+    """As LiteLLM names it."""
+    texts: Sequence[str]
+    request_id: str
+    """`{hold_id}-{attempt}`, for the provider's log and ours."""
+    api_base: str | None = None
+    dimensions: int | None = None
+    """Length of the vectors; `None`: the model's own. Left out for models that have one length only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Embeddings:
+    """The answer to a request for vectors."""
+
+    vectors: tuple[tuple[float, ...], ...]
+    """As many as texts, in their order, all of one length."""
+    usage: Usage | None
+    """As the provider reported it; `None` if it did not."""
+
+
 class ModelProvider:
     """Model calls. Belongs to one event loop."""
 
@@ -77,26 +103,36 @@ class ModelProvider:
             ProviderUnavailable: trying again may help.
             ProviderRejected: it will not.
         """
+        await self._within_limits(lambda: self._stream(request, draft))
+
+    async def embed(self, request: EmbeddingRequest) -> Embeddings:
+        """The vectors of some texts.
+
+        Raises:
+            ProviderUnavailable: trying again may help.
+            ProviderRejected: it will not.
+        """
+        return await self._within_limits(lambda: self._embed(request))
+
+    async def _within_limits(self, work: Callable[[], Awaitable[T]]) -> T:
+        """What LiteLLM answers in time; whatever it raises becomes one of our errors."""
         await self.warm_up()
-        limits = self._timeouts
+        # It reads deprecated attributes: where warnings are errors, a reply that is paid for would be lost.
+        warnings.filterwarnings("ignore", category=DeprecationWarning, module="litellm")
         try:
-            async with asyncio.timeout(limits.total_s):
-                await self._stream(request, draft)
+            async with asyncio.timeout(self._timeouts.total_s):
+                return await work()
         except TimeoutError:
             raise ProviderUnavailable("timeout", cost=Cost.UNKNOWN) from None
         except ProviderError:
             raise
         except Exception as error:
             failure = classify(error)
-        else:
-            return
         # Outside the handler: what LiteLLM raised quotes the prompt.
         raise failure
 
     async def _stream(self, request: ModelRequest, draft: Draft) -> None:
         litellm, limits = _litellm(), self._timeouts
-        # It reads deprecated attributes: where warnings are errors, a reply that is paid for would be lost.
-        warnings.filterwarnings("ignore", category=DeprecationWarning, module="litellm")
         arguments = self._arguments(request)
         draft.sent = True
         stream = await litellm.acompletion(
@@ -120,19 +156,41 @@ class ModelProvider:
             with suppress(Exception):
                 await stream.aclose()
 
+    async def _embed(self, request: EmbeddingRequest) -> Embeddings:
+        limits = self._timeouts
+        answer = await _litellm().aembedding(
+            **self._access(request),
+            input=list(request.texts),
+            # Its own default is base64, which not every provider knows.
+            encoding_format="float",
+            **({"dimensions": request.dimensions} if request.dimensions else {}),
+            drop_params=True,
+            timeout=httpx.Timeout(limits.silence_s, connect=limits.connect_s),
+            max_retries=0,
+        )
+        told = answer.model_dump()
+        draft = Draft()
+        draft.report(told.get("usage") or {})
+        in_order = sorted(told["data"], key=lambda item: item["index"])
+        return Embeddings(tuple(tuple(item["embedding"]) for item in in_order), draft.usage)
+
     def _arguments(self, request: ModelRequest) -> dict[str, Any]:
-        provider, home = _resolve(request.model, request.api_base)
-        arguments: dict[str, Any] = {
-            "model": request.model,
-            "custom_llm_provider": provider,
-            "messages": list(request.messages),
-            "max_tokens": request.max_tokens,
-            "extra_headers": {"X-Client-Request-Id": request.request_id},
-        }
+        arguments = self._access(request)
+        arguments |= {"messages": list(request.messages), "max_tokens": request.max_tokens}
         if request.tools:
             arguments["tools"] = list(request.tools)
         if request.temperature is not None:
             arguments |= {"temperature": request.temperature, "drop_params": True}
+        return arguments
+
+    def _access(self, request: ModelRequest | EmbeddingRequest) -> dict[str, Any]:
+        """Where a request goes, and with which key."""
+        provider, home = _resolve(request.model, request.api_base)
+        arguments: dict[str, Any] = {
+            "model": request.model,
+            "custom_llm_provider": provider,
+            "extra_headers": {"X-Client-Request-Id": request.request_id},
+        }
         key = self._key_for(request.api_base or home)
         if request.api_base is not None:
             arguments |= {"api_base": request.api_base, "api_key": key or NO_KEY}

@@ -1,7 +1,8 @@
 """The model provider that Purser ships: a real HTTP server on loopback that speaks the OpenAI chat protocol.
 
-It answers from recordings, from a script, or with a short text of its own; counts, caches and reports usage as
-providers do; breaks on request in the ways providers break; and keeps a log of its own of all it served.
+It answers from recordings, from a script, or with a short text of its own; makes vectors of texts; counts, caches and
+reports usage as providers do; breaks on request in the ways providers break; and keeps a log of its own of all it
+served.
 """
 
 from compose.provider.errors import ProviderError, RecordingError, ScriptError

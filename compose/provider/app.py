@@ -1,9 +1,10 @@
-"""The provider's doors for models: chat completions, the list of models, recorded tool results.
+"""The provider's doors for models: chat completions, embeddings, the list of models, recorded tool results.
 
 ```
 POST /v1/chat/completions                        answered by rules and defaults
 POST /r/{recording}/v1/chat/completions          answered by a recording of one agent
 POST /r/{recording}/{agent}/v1/chat/completions  answered by a recording, for one of its agents
+POST …/v1/embeddings                             vectors, made without a model
 GET  …/v1/models
 GET  /r/{recording}/tools/{tool_call_id}         the recorded result of a tool call
 ```
@@ -23,11 +24,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from compose.provider.control import control_routes
 from compose.provider.delivery import Delivery, Exchange, HangUp
 from compose.provider.desk import Desk
+from compose.provider.embeddings import embedding_tokens
 from compose.provider.errors import RecordingError, reason
-from compose.provider.script import Asked, Fault
+from compose.provider.script import Asked, Fault, Rule
 from compose.provider.service_log import Arrival, End, Outcome
-from compose.provider.tokens import complete, prompt_tokens
-from compose.provider.wire import ChatRequest, error_payload
+from compose.provider.tokens import Completion, complete, prompt_tokens
+from compose.provider.wire import Asking, ChatRequest, EmbeddingRequest, error_payload
 
 PREFIXES = ("", "/r/{recording}", "/r/{recording}/{agent}")
 MODELS = ("gpt-4o", "gpt-4o-mini")
@@ -38,19 +40,21 @@ _CODES = {401: "invalid_api_key", 404: "not_found", 429: "rate_limit_exceeded"}
 
 def build_app(desk: Desk, hang_up: HangUp) -> Starlette:
     """The provider as an ASGI application."""
-    chat, listing = _ChatDoor(desk, hang_up), _Listing(desk)
+    chat, vectors, listing = _Door(desk, hang_up, ChatRequest), _Door(desk, hang_up, EmbeddingRequest), _Listing(desk)
     routes = [Route(f"{prefix}/v1/chat/completions", chat, methods=["POST"]) for prefix in PREFIXES]
+    routes += [Route(f"{prefix}/v1/embeddings", vectors, methods=["POST"]) for prefix in PREFIXES]
     routes += [Route(f"{prefix}/v1/models", listing.models) for prefix in PREFIXES]
     routes += [Route("/r/{recording}/tools/{tool_call_id}", listing.tool_result)]
     return Starlette(routes=routes + control_routes(desk))
 
 
-class _ChatDoor:
+class _Door:
     """Takes a request, notes it, decides what happens to it, and sends the answer or a refusal."""
 
-    def __init__(self, desk: Desk, hang_up: HangUp) -> None:
+    def __init__(self, desk: Desk, hang_up: HangUp, asking: type[Asking]) -> None:
         self._desk = desk
         self._hang_up = hang_up
+        self._asking = asking
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         http = Request(scope, receive)
@@ -59,7 +63,7 @@ class _ChatDoor:
         except ClientDisconnect:
             return  # half a request asks for nothing
         try:
-            request = ChatRequest.model_validate_json(body)
+            request = self._asking.model_validate_json(body)
         except ValidationError as error:
             asked, digest = _asked(http, None), hashlib.sha256(body).hexdigest()
             seq = self._desk.log.arrived(_arrival(asked, digest))
@@ -68,8 +72,8 @@ class _ChatDoor:
             answer = self._take(http, request)
         await answer(scope, receive, send)
 
-    def _take(self, http: Request, request: ChatRequest) -> ASGIApp:
-        asked, prompt = _asked(http, request), prompt_tokens(request)
+    def _take(self, http: Request, request: Asking) -> ASGIApp:
+        asked, prompt = _asked(http, request), _prompt(request)
         seq = self._desk.log.arrived(self._readable_arrival(asked, request, len(prompt)))
         if not is_authorised(http, self._desk.key):
             return self._refuse(seq, 401, "Incorrect API key provided.")
@@ -78,18 +82,24 @@ class _ChatDoor:
             return self._refuse(seq, fault.status, "The provider was told to refuse this request.", fault)
         rule = self._desk.rule_for(asked)
         try:
-            reply = self._desk.reply_for(rule, asked, request)
+            completion = self._completion(rule, asked, request)
         except RecordingError as error:
             return self._refuse(seq, 404, str(error))
-        exchange = Exchange(seq, asked, request, prompt, complete(reply, request), rule, fault)
+        exchange = Exchange(seq, asked, request, prompt, completion, rule, fault)
         return Delivery(exchange, self._desk, self._hang_up)
 
-    def _readable_arrival(self, asked: Asked, request: ChatRequest, prompt: int) -> Arrival:
-        text = json.dumps(request.model_dump(include={"messages", "tools"}), sort_keys=True, ensure_ascii=False)
+    def _completion(self, rule: Rule, asked: Asked, request: Asking) -> Completion:
+        if isinstance(request, EmbeddingRequest):
+            return Completion((), 0, "")
+        return complete(self._desk.reply_for(rule, asked, request), request)
+
+    def _readable_arrival(self, asked: Asked, request: Asking, prompt: int) -> Arrival:
+        told = request.model_dump(include={"messages", "tools", "input"})
+        text = json.dumps(told, sort_keys=True, ensure_ascii=False)
         return _arrival(
             asked,
             hashlib.sha256(text.encode()).hexdigest(),
-            messages=len(request.messages),
+            messages=0 if isinstance(request, EmbeddingRequest) else len(request.messages),
             prompt_tokens=prompt,
             stream=request.stream,
             text=text if self._desk.log.keep_text else None,
@@ -131,13 +141,17 @@ def is_authorised(http: Request, key: str | None) -> bool:
     return key is None or http.headers.get("authorization") == f"Bearer {key}"
 
 
-def _asked(http: Request, request: ChatRequest | None) -> Asked:
+def _prompt(request: Asking) -> list[int]:
+    return embedding_tokens(request) if isinstance(request, EmbeddingRequest) else prompt_tokens(request)
+
+
+def _asked(http: Request, request: Asking | None) -> Asked:
     return Asked(
         model="" if request is None else request.model,
         recording=http.path_params.get("recording"),
         agent=http.path_params.get("agent"),
         request_id=http.headers.get("x-client-request-id"),
-        text="" if request is None else request.messages[-1].text,
+        text="" if request is None else request.text,
     )
 
 

@@ -12,10 +12,11 @@ from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
 from compose.provider.desk import Desk
+from compose.provider.embeddings import embedding_list
 from compose.provider.script import Asked, Fault, FaultKind, Rule
 from compose.provider.service_log import End, Outcome
 from compose.provider.tokens import Completion, Piece
-from compose.provider.wire import ChatRequest, Head, Usage
+from compose.provider.wire import Asking, EmbeddingRequest, Head, Usage
 
 TOKENS_PER_CHUNK = 16
 
@@ -35,12 +36,12 @@ class Exchange:
     """Its number in the log."""
     asked: Asked
     """Who asks."""
-    request: ChatRequest
+    request: Asking
     """What is asked."""
     prompt: Sequence[int] = field(repr=False)
     """The tokens of the prompt."""
     completion: Completion = field(repr=False)
-    """What is answered."""
+    """What is answered; empty where vectors are."""
     rule: Rule = field(repr=False)
     """How it is answered."""
     fault: Fault | None
@@ -94,7 +95,9 @@ class Delivery:
     def _count(self) -> Usage | None:
         """The usage to report, None if none is; the prompt is in the cache from here on."""
         exchange = self._exchange
-        cached = self._desk.cache.admit(exchange.asked.conversation, exchange.prompt)
+        cached = 0
+        if not isinstance(exchange.request, EmbeddingRequest):
+            cached = self._desk.cache.admit(exchange.asked.conversation, exchange.prompt)
         if not (exchange.request.wants_usage and exchange.rule.report_usage):
             return None
         return exchange.rule.usage or Usage(
@@ -107,8 +110,11 @@ class Delivery:
     async def _send_whole(self, scope: Scope, receive: Receive, send: Send, usage: Usage | None) -> None:
         async for _ in self._paced():
             pass
-        done = self._exchange.completion
-        body = self._head.completion(done.content, done.tool_calls, done.finish_reason, usage)
+        request, done = self._exchange.request, self._exchange.completion
+        if isinstance(request, EmbeddingRequest):
+            body = embedding_list(request) | ({"usage": usage.payload()} if usage else {})
+        else:
+            body = self._head.completion(done.content, done.tool_calls, done.finish_reason, usage)
         await JSONResponse(body, headers={"x-request-id": self._head.id})(scope, receive, send)
         self._status, self._usage = 200, usage
 

@@ -93,6 +93,44 @@ class ChatRequest(Wire):
         """Whether the answer shall report its usage."""
         return not self.stream or (self.stream_options is not None and self.stream_options.include_usage)
 
+    @property
+    def text(self) -> str:
+        """What is said last."""
+        return self.messages[-1].text
+
+
+class EmbeddingRequest(Wire):
+    """A request for the vectors of some texts."""
+
+    model: str = Field(min_length=1)
+    """The model that is asked; any name is served."""
+    input: str | tuple[str, ...] = Field(min_length=1)
+    """The texts; one may come without a list."""
+    dimensions: int | None = Field(default=None, ge=1, le=4096)
+    """Length of the vectors."""
+    encoding_format: Literal["float", "base64"] = "float"
+    """How vectors are written."""
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The texts."""
+        return (self.input,) if isinstance(self.input, str) else self.input
+
+    @property
+    def text(self) -> str:
+        """The first text."""
+        return self.texts[0]
+
+    @property
+    def stream(self) -> bool:
+        """Vectors come in one piece."""
+        return False
+
+    @property
+    def wants_usage(self) -> bool:
+        """The answer reports its usage."""
+        return True
+
 
 class Usage(Wire):
     """Tokens of one completion."""
@@ -155,6 +193,10 @@ class Head:
 
     def _payload(self, kind: str, choices: list[dict[str, Any]]) -> dict[str, Any]:
         return {"id": self.id, "object": kind, "created": self.created, "model": self.model, "choices": choices}
+
+
+Asking = ChatRequest | EmbeddingRequest
+"""What the provider can be asked for."""
 
 
 def error_payload(message: str, kind: str, code: str | None = None) -> dict[str, Any]:

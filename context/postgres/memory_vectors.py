@@ -11,7 +11,7 @@ from context.retrieval import Embedder, Outcome, Vector
 _SQL = load("context.postgres", "memory_vectors.sql")
 BATCH = 64
 """Messages that one search embeds at most, besides its query."""
-MOST_CHARACTERS = 8_000
+MOST_CHARACTERS = 4_000
 """Of a message, that are embedded: what models take at once is limited."""
 Key = tuple[str, int]
 """Session and sequence number."""

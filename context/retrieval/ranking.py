@@ -137,6 +137,7 @@ def _idf(holding: int, turns: int) -> float:
 def _best(scores: Floats, limit: int) -> Positions:
     """Positions of the highest scores above 0, best first; of equal ones the earlier first."""
     positive = np.flatnonzero(scores)
-    if len(positive) > limit:
-        positive = np.sort(positive[np.argpartition(-scores[positive], limit - 1)[:limit]]) if limit else positive[:0]
-    return positive[np.argsort(-scores[positive], kind="stable")]
+    if 0 < limit < len(positive):
+        least = np.partition(scores[positive], -limit)[-limit]
+        positive = positive[scores[positive] >= least]
+    return positive[np.argsort(-scores[positive], kind="stable")][:limit]

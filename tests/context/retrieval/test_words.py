@@ -1,0 +1,63 @@
+"""Terms of a text."""
+
+import pytest
+
+from context.retrieval.words import terms
+
+
+def test_english_words_lose_their_endings_and_stop_words_are_left_out() -> None:
+    assert terms("When did the Painters go running?") == ["painter", "go", "run"]
+
+
+def test_forms_of_one_word_are_one_term() -> None:
+    assert len({*terms("adoption adopted adopting adopts")}) == 1
+
+
+def test_a_term_stands_as_often_as_its_word() -> None:
+    assert terms("tea, tea and more tea") == ["tea", "tea", "tea"]
+
+
+def test_accents_and_widths_make_no_difference() -> None:
+    assert terms("Café ＣＡＦＥ cafe\u0301") == ["cafe"] * 3
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("京都大学", ["京", "都", "大", "学", "京都", "都大", "大学"]),
+        ("猫", ["猫"]),
+        ("ラーメン", ["ラ", "ー", "メ", "ン", "ラー", "ーメ", "メン"]),
+        ("한국어", ["한", "국", "어", "한국", "국어"]),
+    ],
+)
+def test_scripts_without_spaces_become_characters_and_pairs(text: str, found: list[str]) -> None:
+    assert terms(text) == found
+
+
+def test_chinese_text_is_split_at_words_that_only_ask_or_bind() -> None:
+    assert terms("电影的导演是什么？") == ["电", "影", "电影", "导", "演", "是", "导演", "演是"]
+
+
+def test_words_of_two_scripts_need_no_space_between_them() -> None:
+    assert terms("我买了iPhone手机") == ["我", "买", "我买", "iphon", "手", "机", "手机"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("книга о музыке", "книги, музыка"),
+        ("ο δρόμος", "οι δρόμοι"),
+        ("किताबें", "किताब"),
+    ],
+)
+def test_other_scripts_have_stems_too(one: str, other: str) -> None:
+    assert set(terms(one)) & set(terms(other))
+
+
+def test_numbers_and_codes_are_terms() -> None:
+    assert terms("order 4711 at 10:30, room B-12") == ["order", "4711", "10", "30", "room", "b", "12"]
+
+
+@pytest.mark.parametrize("text", ["", "  \n", "🙂 !?", "what is it that you are"])
+def test_some_texts_have_no_terms(text: str) -> None:
+    assert terms(text) == []

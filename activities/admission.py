@@ -49,7 +49,7 @@ class Admission:
         if call is None:
             budgets = await self.policies.budgets_of(request.agent.tenant, brief.path.scopes, request.agent.task_id)
             plan = await self._window(brief, budgets[-1])
-            if plan.compress is not None and request.may_compress:
+            if plan.compress is not None and request.may_compress and _leaves_out(plan):
                 return AdmitResult(
                     Plan.COMPRESS, verdict="", compress_thread=plan.compress, compress_budget=plan.budget
                 )
@@ -125,7 +125,7 @@ class Admission:
 
         answer = await retrying(step)
         await self._outlast_delay(tenant, answer)
-        return _result(answer, call.ask)
+        return _result(answer, call)
 
     async def _outlast_delay(self, tenant: str, answer: HoldAnswer) -> None:
         """The sleep before the call is inside the lease."""
@@ -134,14 +134,19 @@ class Admission:
             await self.ledger.extend(tenant, answer.hold_id, lease_ms=delay_ms + self.settings.lease_ms)
 
 
+def _leaves_out(plan: WindowPlan) -> bool:
+    """Whether something does not fit: only then does a turn wait for a compression."""
+    return bool(plan.session.dropped or plan.own.dropped or plan.dropped_replies)
+
+
 def _money_limit(budgets: list[BudgetView], tokens: int) -> Shortage | None:
     """The first scope that limits money: what has no price cannot be held there."""
     limited = (budget for budget in budgets if budget.policy.limit_nano_usd is not None)
     return next((Shortage(str(budget.scope), "unknown_price", tokens, 0) for budget in limited), None)
 
 
-def _result(answer: HoldAnswer, ask: Amount) -> AdmitResult:
-    decision = answer.decision
+def _result(answer: HoldAnswer, call: Call) -> AdmitResult:
+    decision, ask, compress = answer.decision, call.ask, call.plan.compress
     short = None
     if not decision.verdict.admits:
         decisive = decision.decisive
@@ -155,4 +160,6 @@ def _result(answer: HoldAnswer, ask: Amount) -> AdmitResult:
         delay_ms=decision.delay_ms,
         pressure=decision.pressure,
         short=short,
+        compress_thread=compress or "",
+        compress_budget=0 if compress is None else call.plan.budget,
     )

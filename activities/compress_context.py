@@ -2,38 +2,47 @@
 
 Idempotent by key: a compression that was stored is answered from its row. One runs per conversation at a time, and no
 transaction is open while a model writes. Messages that arrive meanwhile stay verbatim, because a version covers the
-range that was read and nothing else. Where no model is configured, allowed or able, sentences of the conversation stand
-in for its summary.
+range that was read and nothing else. Only redacted text is sent, picked from, or stored. Version, facts and settlement
+share one transaction: whoever dies before it leaves the last version standing, and what a call may have cost charged.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from temporalio import activity
 
+from activities.metrics import Metrics
 from activities.shielding import finished
-from activities.summariser import Summariser, Written
+from activities.summariser import Summariser
+from activities.versions import Job, Material, version_of
+from activities.writing import COOLING_DOWN, Order, Writer
 from budget.postgres.connection import Pool, connected, retrying
-from budget.postgres.ledger import Ledger
 from budget.scopes import Path
-from context.compression import Redact, Source, fault, summary_request, unchanged
-from context.extraction import extract
+from context.compression import Wishes
+from context.errors import RedactionFailed
 from context.postgres.conversations import Conversations
+from context.postgres.facts import Facts
+from context.postgres.placeholders import Placeholders
 from context.postgres.summaries import Summaries
-from context.ranges import Range, choose_range
+from context.ranges import choose_range
 from context.settings import ContextSettings
-from context.summaries import Method, Summary, summary_message
-from context.tokens import count_message, count_text
-from workflows.contract import ActivityName, CompressInput, CompressResult
+from context.summaries import Summary
+from workflows.contract import ActivityName, CompressInput, CompressResult, Trigger
 
 LEASE_S = 120
 """How long a compression whose worker died keeps others away."""
-MOST_OUTPUT = 4_096
-"""Tokens that a model is asked for at most."""
+COOLDOWN_S = 600
+"""How long a model that failed three times in a row is left alone."""
+PATIENCE_S = 30.0
+"""How long a call that would overflow waits for a compression that runs already."""
 _BEAT_S = 1.0
 """Between two heartbeats: a cancel comes with their answers."""
+_LOOK_S = 0.2
+"""Between two looks whether another compression is done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,39 +56,13 @@ class Compressing:
     settings: ContextSettings
     budget: int
     """Context budget."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Job:
-    """One compression under way."""
-
-    request: CompressInput
-    whom: Compressing
-    version: int
-    span: Range
-    source: Source
-
-    @property
-    def room(self) -> int:
-        """Tokens that the text may take beside its header."""
-        return self.span.most_tokens - self.tokens("")
-
-    def tokens(self, text: str) -> int:
-        """Of the message that would show this text."""
-        message = summary_message(self.span.first_seq, self.span.last_seq, text)
-        return count_message(message.to_openai(), self.whom.model).tokens
-
-    def extracted(self) -> str:
-        """Sentences of the conversation; takes a second for the longest."""
-        return extract(self.source, self.room, lambda text: count_text(text, self.whom.model).tokens)
-
-    def fault(self, text: str) -> str | None:
-        """Why this text is no summary."""
-        span = self.span
-        return fault(text, self.tokens(text), most_tokens=span.most_tokens, tokens_before=span.tokens_before)
+    wishes: Wishes = field(default_factory=Wishes)
+    """What matters in the conversation."""
 
 
 ForWhom = Callable[[CompressInput], Awaitable[Compressing]]
+Choose = Callable[[str], Summariser | None]
+"""The summariser that a request names; `None`: no model is asked."""
 
 
 class CompressContext:
@@ -88,131 +71,171 @@ class CompressContext:
     def __init__(
         self,
         pool: Pool,
-        ledger: Ledger,
         for_whom: ForWhom,
-        summariser: Summariser | None = None,
-        redact: Redact = unchanged,
+        choose: Choose,
+        placeholders: Placeholders,
+        metrics: Metrics,
+        *,
+        cooldown_s: int = COOLDOWN_S,
     ) -> None:
         """Args:
         pool: of the database that holds conversations and ledger.
-        ledger: settles what a model cost.
         for_whom: path, model, settings and budget of a request.
-        summariser: writes summaries; `None`: no model does.
-        redact: applied to text before it is sent, picked from or stored.
+        choose: the model that writes.
+        placeholders: redact text before it is sent, picked from or stored.
+        metrics: where it is counted.
+        cooldown_s: how long a model that failed three times in a row is left alone.
         """
         self._pool = pool
-        self._ledger = ledger
         self._for_whom = for_whom
-        self._summariser = summariser
-        self._redact = redact
+        self._choose = choose
+        self._placeholders = placeholders
+        self._metrics = metrics
+        self._cooldown_s = cooldown_s
         self._conversations = Conversations(pool)
         self._summaries = Summaries(pool)
+        self._facts = Facts(pool)
 
     @activity.defn(name=ActivityName.COMPRESS_CONTEXT)
     async def compress_context(self, request: CompressInput) -> CompressResult:
         """Stores the next version of a summary, or says why there is none."""
-        whose = (request.tenant, request.session_id, request.thread, request.key)
         if stored := await self._summaries.by_key(request.tenant, request.session_id, request.key):
             return _result(stored)
-        if not await self._summaries.claim(*whose, LEASE_S):
-            return CompressResult(version=0, reason="busy")
-        try:
-            async with _heartbeats():
-                return await self._compress(request)
-        finally:
-            await finished(self._summaries.unclaim(*whose))
+        async with _beside(_heartbeat()):
+            if not await self._claimed(request):
+                return CompressResult(version=0, reason="busy")
+            try:
+                async with _beside(self._keep_claim(request)):
+                    return await self._compress(request)
+            except RedactionFailed:
+                return self._none("redaction_failed")
+            finally:
+                await finished(self._summaries.unclaim(*_thread(request), request.key))
+
+    async def _claimed(self, request: CompressInput) -> bool:
+        """Whether this compression is the only one of its conversation. A call that would overflow waits for that."""
+        until = time.monotonic() + (PATIENCE_S if request.trigger == Trigger.OVERFLOW else 0)
+        while not await self._summaries.claim(*_thread(request), request.key, LEASE_S):
+            if time.monotonic() >= until:
+                return False
+            await asyncio.sleep(_LOOK_S)
+        return True
+
+    async def _keep_claim(self, request: CompressInput) -> None:
+        while True:
+            await asyncio.sleep(LEASE_S / 3)
+            await self._summaries.claim(*_thread(request), request.key, LEASE_S)
 
     async def _compress(self, request: CompressInput) -> CompressResult:
-        whom = await self._for_whom(request)
-        thread = (request.tenant, request.session_id, request.thread)
+        began = time.monotonic()
+        whom, thread = await self._for_whom(request), _thread(request)
         conversation = await self._conversations.conversation(*thread, model=whom.model)
+        last = await self._summaries.latest(*thread, model=whom.model)
         span = choose_range(conversation, whom.settings, request.budget_tokens or whom.budget)
         if span is None:
             return CompressResult(version=0, reason="nothing_to_cover")
-        last = conversation.summary.version if conversation.summary else 0
-        job = _Job(request, whom, last + 1, span, await self._source(request, span, last))
-        written = await self._written(job)
-        return await finished(self._finish(job, written))
+        if (last.version if last else 0) != (conversation.summary.version if conversation.summary else 0):
+            return CompressResult(version=0, reason="busy")
+        if request.trigger != Trigger.REQUEST and await self._summaries.is_fruitless(*thread, span.last_seq):
+            return CompressResult(version=0, reason="no_gain")
+        job = Job(
+            request, whom.model, span, last, await self._material(request, span.seqs), await self._facts.all(*thread)
+        )
+        writer = await self._writer(request, whom, job)
+        try:
+            summary = await version_of(job, writer, whom.wishes)
+            return await finished(self._finish(job, writer, summary, began))
+        finally:
+            await finished(writer.settle())
 
-    async def _source(self, request: CompressInput, span: Range, last: int) -> Source:
-        texts = await self._summaries.texts(request.tenant, request.session_id, {request.thread: last})
-        stored = await self._conversations.read(request.tenant, request.session_id, span.seqs)
-        messages = [one.message for one in stored.values()]
-        return await asyncio.to_thread(Source.of, texts.get(request.thread, ""), messages, self._redact)
+    async def _material(self, request: CompressInput, seqs: tuple[int, ...]) -> Material:
+        """What is newly covered, redacted."""
+        stored = await self._conversations.read(request.tenant, request.session_id, seqs)
+        found, _ = await self._placeholders.redacted(
+            request.tenant, request.session_id, lambda redactor: Material.of(list(stored.values()), redactor)
+        )
+        self._metrics.redacted(found.redacted)
+        return found
 
-    async def _written(self, job: _Job) -> Written | None:
-        if self._summariser is None:
-            return None
-        most = min(job.room, MOST_OUTPUT)
-        messages = summary_request(job.source, most)
-        return await self._summariser.write(job.request.tenant, job.request.key, job.whom.path, messages, most)
+    async def _writer(self, request: CompressInput, whom: Compressing, job: Job) -> Writer:
+        summariser = self._choose(request.summarizer)
+        cooling = summariser is not None and await self._summaries.cooling(*_thread(request))
+        order = Order(request.tenant, request.key, whom.path, whom.model, whom.wishes, job.language)
 
-    async def _finish(self, job: _Job, written: Written | None) -> CompressResult:
-        """Stores a version and settles its call, in one transaction."""
-        request, summary = job.request, await self._summary(job, written)
+        async def redact(text: str) -> str:
+            tenant, session_id = request.tenant, request.session_id
+            found, counts = await self._placeholders.redacted(
+                tenant, session_id, lambda redactor: redactor.redact(text)
+            )
+            self._metrics.redacted(counts)
+            return found
+
+        return Writer(order, summariser, redact, fault=COOLING_DOWN if cooling else "")
+
+    async def _finish(self, job: Job, writer: Writer, summary: Summary | None, began: float) -> CompressResult:
+        """Stores version and facts and settles the last call, in one transaction."""
+        thread = _thread(job.request)
+        await self._tell_health(job, writer, summary)
+        if summary is None:
+            return self._none("no_gain")
 
         async def store_and_settle() -> bool:
             async with connected(self._pool, None) as connection, connection.transaction():
-                stored = summary is not None and await self._summaries.store(
-                    request.tenant, request.session_id, request.thread, summary, connection
-                )
-                if written is not None:
-                    await self._ledger.settle(
-                        request.tenant, written.hold_id, written.attempt, written.report, connection=connection
-                    )
+                stored = await self._summaries.store(*thread, summary, connection)
+                if stored:
+                    await self._facts.add(*thread, job.material.facts, connection)
+                await writer.settle(connection)
                 return stored
 
-        if await retrying(store_and_settle):
-            assert summary is not None
+        stored = await retrying(store_and_settle)
+        writer.pending = None
+        if stored:
+            seconds = time.monotonic() - began
+            self._metrics.compressed(
+                job.request.trigger, summary.method, summary.tokens_before, summary.tokens_after, seconds
+            )
             return _result(summary)
-        if summary is None:
-            return CompressResult(version=0, reason="no_gain")
         # Another one stored this version meanwhile; perhaps an earlier try of this very compression.
-        stored = await self._summaries.by_key(request.tenant, request.session_id, request.key)
-        return _result(stored) if stored else CompressResult(version=0, reason="busy")
+        other = await self._summaries.by_key(job.request.tenant, job.request.session_id, job.request.key)
+        return _result(other) if other else CompressResult(version=0, reason="busy")
 
-    async def _summary(self, job: _Job, written: Written | None) -> Summary | None:
-        """The model's text if it is a summary, else sentences of the conversation; `None` if nothing gains."""
-        if written is not None:
-            text = self._redact(written.text).replace("\0", "").strip()
-            found = job.fault(text) if written.whole else "over_target"
-            if found is None:
-                return self._version(job, text, written)
-            activity.logger.warning("the model's text is no summary: %s", found)
-        text = await asyncio.to_thread(job.extracted)
-        return self._version(job, text, None) if job.fault(text) is None else None
+    async def _tell_health(self, job: Job, writer: Writer, summary: Summary | None) -> None:
+        """Notes how it went: for the metrics, for the pause after failures, and not to try in vain."""
+        thread = _thread(job.request)
+        if writer.fault:
+            self._metrics.fell_back(writer.fault)
+        if writer.failed and await self._summaries.failed(*thread, cooldown_s=self._cooldown_s):
+            self._metrics.cooling_down()
+        if writer.by_model:
+            await self._summaries.succeeded(*thread)
+        if summary is None:
+            await self._summaries.gained_nothing(*thread, job.span.last_seq)
 
-    def _version(self, job: _Job, text: str, written: Written | None) -> Summary:
-        return Summary(
-            version=job.version,
-            first_seq=job.span.first_seq,
-            last_seq=job.span.last_seq,
-            text=text,
-            method=Method.MODEL if written else Method.EXTRACTIVE,
-            key=job.request.key,
-            tokens_before=job.span.tokens_before,
-            tokens_after=job.tokens(text),
-            source_digest=job.source.digest,
-            model=self._summariser.model if self._summariser and written else None,
-            hold_id=written.hold_id if written else None,
-        )
+    def _none(self, reason: str) -> CompressResult:
+        self._metrics.compression_failed(reason)
+        return CompressResult(version=0, reason=reason)
+
+
+def _thread(request: CompressInput) -> tuple[str, str, str]:
+    return request.tenant, request.session_id, request.thread
+
+
+async def _heartbeat() -> None:
+    """Tells Temporal that the activity is alive, so that a cancel can reach it."""
+    while activity.in_activity():
+        activity.heartbeat()
+        await asyncio.sleep(_BEAT_S)
 
 
 @asynccontextmanager
-async def _heartbeats() -> AsyncIterator[None]:
-    """Tells Temporal that the activity is alive, so that a cancel can reach it."""
-
-    async def beat() -> None:
-        while True:
-            activity.heartbeat()
-            await asyncio.sleep(_BEAT_S)
-
-    task = asyncio.create_task(beat()) if activity.in_activity() else None
+async def _beside(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    """Runs `work` meanwhile."""
+    task = asyncio.create_task(work)
     try:
         yield
     finally:
-        if task is not None:
-            task.cancel()
+        task.cancel()
+        await asyncio.wait([task])
 
 
 def _result(summary: Summary) -> CompressResult:

@@ -35,11 +35,16 @@ from budget.postgres.policies import Policies
 from budget.postgres.settings import LedgerSettings
 from budget.prices import PriceBook
 from budget.scopes import Kind, Path, Scope
+from context.errors import SessionDeleted, SessionNotFound
 from context.postgres.conversations import Conversations
+from context.postgres.placeholders import Placeholders
+from context.postgres.sessions import Sessions
 from context.postgres.summaries import Summaries
 from workflows.contract import AgentRef, CompressInput
 
 Activity = Callable[..., Any]
+EXTRACTIVE = "extractive"
+"""The summariser that is no model."""
 DEFAULT_MODEL = "gpt-4o"
 """Whose counter applies to a session that is compressed for nobody in particular."""
 
@@ -75,23 +80,21 @@ def all_activities(given: Dependencies) -> Sequence[Activity]:
     settlements = Settlements(given.pool, calls, conversations, ledger, given.prices)
     approvals = Approvals(given.pool, given.ledger_settings, trust_temporal_identity=given.trust_temporal_identity)
     approving = ApprovalActivities(approvals, _CallOf(briefs, calls), given.poke)
-    summariser = None
-    if given.summariser_model:
-        summariser = Summariser(
-            given.summariser_model,
-            given.provider,
-            ledger,
-            policies,
-            given.prices,
-            api_base=given.summariser_api_base,
-        )
+    compress = CompressContext(
+        given.pool,
+        _ForWhom(briefs, given),
+        _Summarisers(given, ledger, policies),
+        Placeholders(given.pool),
+        given.metrics,
+        cooldown_s=given.settings.cooldown_s,
+    )
     return (
         OpenTask(agents, given.settings).open_task,
         Admit(_admission(given, given.quick_pool, briefs), _admission(given, given.pool, briefs)).admit,
         CallModel(
             briefs, calls, conversations, Summaries(given.pool), ledger, given.provider, settlements, given.settings
         ).call_model,
-        CompressContext(given.pool, ledger, _ForWhom(briefs, given), summariser).compress_context,
+        compress.compress_context,
         RecordToolFailure(Tools(given.pool)).record_tool_failure,
         RecordStatus(agents).record_status,
         CloseAgent(agents, ledger, approvals).close_agent,
@@ -140,10 +143,42 @@ class _ForWhom:
     given: Dependencies
 
     async def __call__(self, request: CompressInput) -> Compressing:
+        settings = self.given.settings
         if request.agent_id:
             brief = await self.briefs.of(AgentRef(request.tenant, request.task_id, request.agent_id))
-            return Compressing(brief.path, brief.model, brief.context, brief.window_tokens)
-        context, model = self.given.settings.context, self.given.summariser_model or DEFAULT_MODEL
-        window = self.given.prices.context_window(model)
-        path = Path((Scope(Kind.SESSION, request.session_id),))
-        return Compressing(path, model, context, context.context_budget(window))
+            return Compressing(brief.path, brief.model, brief.context, brief.window_tokens, settings.wishes)
+        context, model = settings.context, request.model or self.given.summariser_model or DEFAULT_MODEL
+        budget = context.context_budget(self.given.prices.context_window(model))
+        return Compressing(await self._path(request), model, context, budget, settings.wishes)
+
+    async def _path(self, request: CompressInput) -> Path:
+        """The session's, below its user where one is known."""
+        try:
+            user_id = (await Sessions(self.given.pool).get(request.tenant, request.session_id)).user_id
+        except (SessionNotFound, SessionDeleted):
+            user_id = None
+        user = [Scope(Kind.USER, user_id)] if user_id else []
+        return Path((*user, Scope(Kind.SESSION, request.session_id)))
+
+
+class _Summarisers:
+    """The model that a request names, or the configured one."""
+
+    def __init__(self, given: Dependencies, ledger: Ledger, policies: Policies) -> None:
+        self._given = given
+        self._ledger = ledger
+        self._policies = policies
+
+    def __call__(self, name: str) -> Summariser | None:
+        given, model = self._given, name or self._given.summariser_model
+        if model in ("", EXTRACTIVE):
+            return None
+        return Summariser(
+            model,
+            given.provider,
+            self._ledger,
+            self._policies,
+            given.prices,
+            api_base=given.summariser_api_base if model == given.summariser_model else None,
+            usual_window=given.settings.context.context_window_tokens,
+        )

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from context.compression import Wishes
 from context.settings import ContextSettings
 
 
@@ -11,6 +12,10 @@ class ActivitySettings:
 
     context: ContextSettings = field(default_factory=ContextSettings)
     """What models get to see."""
+    wishes: Wishes = field(default_factory=Wishes)
+    """What matters where conversations are compressed."""
+    cooldown_s: int = 600
+    """Seconds for which a summariser that failed three times in a row on a conversation is not asked there."""
     max_parallel_agents: int = 8
     """Agents of one task that run at the same time."""
     max_wait_s: int = 600

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -12,7 +12,7 @@ from activities.provider import ModelProvider, ModelRequest
 from activities.shielding import finished
 from budget.decisions import Amount
 from budget.errors import BudgetError, LedgerUnavailable, UnknownPrice
-from budget.holds import HoldRequest, HoldState, Report
+from budget.holds import HoldAnswer, HoldRequest, HoldState, Report
 from budget.postgres.connection import Connection
 from budget.postgres.ledger import Ledger
 from budget.postgres.policies import Policies
@@ -23,6 +23,8 @@ from budget.usage import Usage
 from context.tokens import count_async
 
 Messages = Sequence[Mapping[str, Any]]
+_TRIES = 3
+"""Of an activity that compresses."""
 TEMPERATURE = 0.2
 """A record is to be faithful, not inventive."""
 
@@ -78,6 +80,7 @@ class Summariser:
         *,
         api_base: str | None = None,
         timeout_s: float = 60,
+        usual_window: int = 128_000,
     ) -> None:
         """Args:
         model: which writes.
@@ -87,6 +90,7 @@ class Summariser:
         prices: of the model.
         api_base: address of the model; `None`: its provider's own.
         timeout_s: for a reply, less than the lease of a hold.
+        usual_window: tokens that the model takes, if no table knows it.
         """
         self.model = model
         self._provider = provider
@@ -95,11 +99,8 @@ class Summariser:
         self._prices = prices
         self._api_base = api_base
         self._timeout_s = timeout_s
-
-    @property
-    def window(self) -> int | None:
-        """Tokens that the model takes, if a table knows."""
-        return self._prices.context_window(self.model)
+        self.window = prices.context_window(model) or usual_window
+        """Tokens that the model takes, its reply included."""
 
     async def write(
         self, tenant: str, key: str, path: Path, messages: Messages, most_tokens: int
@@ -142,13 +143,13 @@ class Summariser:
     ) -> _Started | Unwritten:
         """Holds and starts an attempt, if the model can take the request and every scope has room for it."""
         prompt_tokens = (await count_async(messages, (), self.model)).tokens
-        if self.window is not None and prompt_tokens + most_tokens > self.window:
+        if prompt_tokens + most_tokens > self.window:
             return Unwritten.TOO_LARGE
         nano_usd = await self._ceiling(tenant, path, prompt_tokens, most_tokens)
         if nano_usd is None:
             return Unwritten.REFUSED
         ask = Amount(prompt_tokens + most_tokens, nano_usd)
-        answer = await self._ledger.hold(tenant, HoldRequest(key, path, ask, model=self.model, patient=False))
+        answer = await self._held(tenant, HoldRequest(key, path, ask, model=self.model, patient=False))
         if answer.hold_id is None or answer.state is not HoldState.HELD:
             return Unwritten.REFUSED
         attempt = await self._ledger.start_attempt(tenant, answer.hold_id)
@@ -156,6 +157,14 @@ class Summariser:
             await self._ledger.release(tenant, hold_id=answer.hold_id)
             return Unwritten.REFUSED
         return _Started(answer.hold_id, attempt.attempt, prompt_tokens)
+
+    async def _held(self, tenant: str, request: HoldRequest) -> HoldAnswer:
+        """A hold; where an earlier try has settled that of the key, and died before it used the reply, another one."""
+        answer = await self._ledger.hold(tenant, request)
+        for again in range(1, _TRIES):
+            if answer.state is HoldState.SETTLED:
+                answer = await self._ledger.hold(tenant, replace(request, key=f"{request.key}.again{again}"))
+        return answer
 
     async def _ask(self, tenant: str, started: _Started, messages: Messages, most_tokens: int) -> Written | Unwritten:
         request_id = f"{started.hold_id}-{started.attempt}"

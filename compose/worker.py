@@ -28,6 +28,7 @@ from compose.settings.ledger import ledger_settings
 from compose.settings.required import required
 from compose.temporal import connect
 from compose.tools import shipped_tools
+from context.compression import Wishes
 from context.tokens import warm_up
 from workflows.agent_run import AgentRun
 from workflows.agent_task import AgentTask
@@ -130,6 +131,8 @@ def dependencies(
 def _activity_settings(settings: Settings) -> ActivitySettings:
     return ActivitySettings(
         context=context_settings(settings),
+        wishes=Wishes(settings.summary_keep, settings.summary_drop),
+        cooldown_s=settings.compression_cooldown_s,
         max_parallel_agents=settings.max_parallel_agents,
         max_wait_s=settings.max_wait_s,
         max_output_tokens=settings.max_output_tokens,

@@ -1,10 +1,11 @@
 """Summaries: what stands for a contiguous range of a conversation."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from context.layers import Layer, Level
+from context.layers import Layer, Level, compose
+from context.lengths import length_header
 from context.messages import Message
 
 
@@ -68,3 +69,17 @@ def summary_message(first_seq: int, last_seq: int, text: str) -> Message:
     """A summary as a system message that says what it is: a record of what was said, not an instruction."""
     header = f"Summary of messages {first_seq} to {last_seq} of this conversation, a record of what was said:"
     return Message("system", f"{header}\n{text}")
+
+
+def summary_text(layers: Sequence[Layer], facts: str, source_characters: int, language: str | None) -> str:
+    """The text of a version: how much it stands for, its layers, and the facts that they do not tell.
+
+    Args:
+        layers: oldest first.
+        facts: a sheet of `render_facts`; may be empty.
+        source_characters: of everything that it covers.
+        language: code of the conversation's language, if it has one.
+    """
+    body = compose(layers)
+    header = length_header(source_characters, len(body), language or "en")
+    return "\n".join([header, body, *([f"Facts, with their message:\n{facts}"] if facts else [])])

@@ -45,5 +45,4 @@ def _request(start: CompressSessionInput, number: int) -> CompressInput:
         model=start.model,
         summarizer=start.summarizer,
         trigger=start.trigger,
-        user_id=start.user_id,
     )

@@ -310,7 +310,7 @@ class CompressInput:
     """Empty for the session's own conversation, else `{task_id}/{agent_id}`."""
     task_id: str = ""
     agent_id: str = ""
-    """Whose model and budget apply; empty: the session's."""
+    """Whose model and budget apply; empty: the session's, and its user's."""
     budget_tokens: int = 0
     """Context budget of the result; 0: from the settings and the model."""
     model: str = ""
@@ -319,8 +319,6 @@ class CompressInput:
     """`extractive` or the name of a model; empty: from the settings."""
     trigger: str = Trigger.REQUEST
     """A `Trigger`."""
-    user_id: str = ""
-    """Whose budget pays too where no agent is named; empty: nobody's."""
 
 
 @dataclass(frozen=True)
@@ -336,7 +334,6 @@ class CompressSessionInput:
     trigger: str = Trigger.REQUEST
     task_id: str = ""
     agent_id: str = ""
-    user_id: str = ""
 
     @property
     def workflow_id(self) -> str:

@@ -1,5 +1,8 @@
 """One turn of an agent: admit, compress if need be, slow down, call the model.
 
+A compression waits in front of the call only where the window would leave something out; past the soft mark it runs
+beside the call.
+
 Each step either goes on with the story or ends the agent by raising `AgentEnds`.
 """
 
@@ -9,8 +12,8 @@ from dataclasses import replace
 from datetime import timedelta
 
 from temporalio import workflow
-from temporalio.exceptions import ActivityError, FailureError, RetryState
-from temporalio.workflow import ActivityConfig
+from temporalio.exceptions import ActivityError, FailureError, RetryState, WorkflowAlreadyStartedError
+from temporalio.workflow import ActivityConfig, ChildWorkflowCancellationType, ParentClosePolicy
 
 from budget.decisions import Verdict
 from workflows import options
@@ -27,8 +30,11 @@ from workflows.contract import (
     CallStatus,
     CompressInput,
     CompressResult,
+    CompressSessionInput,
     Plan,
     Shortage,
+    Trigger,
+    WorkflowName,
 )
 from workflows.doors import Doors
 from workflows.steps import noticing, step
@@ -101,6 +107,7 @@ class Turn:
                 continue
             verdict, short = Verdict(answer.verdict), answer.short
             if verdict.admits or short is None:
+                await self._compress_beside(answer)
                 return answer
             if verdict is not Verdict.ASK:
                 raise AgentEnds(AgentStatus.REFUSED, short.reason, short.scope)
@@ -143,11 +150,40 @@ class Turn:
             agent.task_id,
             agent.agent_id,
             advice.compress_budget,
+            trigger=Trigger.OVERFLOW,
         )
         try:
             await step(ActivityName.COMPRESS_CONTEXT, request, CompressResult, options.COMPRESS)
         except ActivityError:
             workflow.logger.warning("the context could not be compressed")
+
+    async def _compress_beside(self, advice: AdmitResult) -> None:
+        """Starts a compression that later calls profit from; it goes on when the agent has ended."""
+        if self._compressed or not advice.compress_budget:
+            return
+        self._compressed = True
+        agent = self._agent
+        start = CompressSessionInput(
+            agent.tenant,
+            self._run.session_id,
+            advice.compress_thread,
+            budget_tokens=advice.compress_budget,
+            trigger=Trigger.SOFT_MARK,
+            task_id=agent.task_id,
+            agent_id=agent.agent_id,
+        )
+        starting = workflow.start_child_workflow(
+            WorkflowName.COMPRESS_SESSION,
+            start,
+            id=start.workflow_id,
+            result_type=CompressResult,
+            parent_close_policy=ParentClosePolicy.ABANDON,
+            cancellation_type=ChildWorkflowCancellationType.ABANDON,
+        )
+        try:
+            await noticing(starting)
+        except WorkflowAlreadyStartedError:
+            workflow.logger.info("the conversation is being compressed already")
 
     async def _approved(self, short: Shortage) -> None:
         """Asks a person to extend the short scope. What was granted is spent through the gate like any limit."""

@@ -10,6 +10,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from budget.policies import DEFAULT_BACKPRESSURE, DEFAULT_WARN_AT, Mode, OnExpiry
 from compose.settings.places import default_data_dir
 from compose.settings.values import CommaList, Port, Ratio, Seconds, Tokens
+from context.compression import Wishes
 
 
 class Group(BaseSettings):
@@ -159,6 +160,15 @@ class Context(Group):
     """What writes summaries: `extractive` (no model), `none`, or the name of a model."""
     summarizer_api_base: str | None = None
     """Address of that model where it is not its provider's own."""
+    summary_keep: str = Wishes().keep
+    """What a model that writes summaries must keep."""
+    summary_drop: str = Wishes().drop
+    """What it may leave out."""
+    compression_cooldown_s: Seconds = 600
+    """Seconds for which a summarizer that failed three times in a row on a conversation is not asked there."""
+    redaction_patterns: dict[str, str] = Field(default_factory=dict)
+    """Regular expressions by label, as a JSON object such as `{"EMPLOYEE": "E\\d{6}"}`: what they match is taken out of
+    texts too, as `[EMPLOYEE_1]`."""
     primers_count: int = Field(3, ge=0, le=1_000)
     """First messages of a conversation that stay verbatim."""
     recents_count: int = Field(20, ge=0, le=1_000)

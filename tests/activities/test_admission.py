@@ -92,14 +92,31 @@ async def test_a_plan_stays_when_its_hold_was_refused_and_is_granted_later(admis
     assert (await admission.admit(AdmitInput(AGENT, "k1", 1))).tokens == refused.short.tokens
 
 
-async def test_a_thread_that_has_grown_too_long_is_to_be_compressed_before_anything_is_held(
+async def test_a_thread_past_the_soft_mark_is_compressed_beside_the_call(admission: Admission) -> None:
+    await say(admission, 30)
+    answer = await admission.admit(AdmitInput(AGENT, "k1", 1))
+    assert (answer.plan, answer.verdict, answer.compress_thread) == (Plan.CALL, "allow", "t1/a")
+    assert answer.compress_budget > 0
+    assert (await admission.admit(AdmitInput(AGENT, "k1", 1))).compress_budget == answer.compress_budget
+    call = await admission.calls.get(AGENT, "k1")
+    assert call.plan.own.dropped == (), "all of it fits"
+
+
+async def test_a_window_that_would_leave_something_out_is_compressed_before_anything_is_held(
     admission: Admission, pool: Pool
 ) -> None:
     await say(admission, 30)
+    await limit(admission, "agent:t1/a", limit_tokens=1_500, mode="hard")
     answer = await admission.admit(AdmitInput(AGENT, "k1", 1))
     assert (answer.plan, answer.compress_thread, answer.verdict) == (Plan.COMPRESS, "t1/a", "")
     assert await pool.fetchval("select count(*) from holds") == 0
     assert (await admission.admit(AdmitInput(AGENT, "k1", 1, may_compress=False))).plan is Plan.CALL
+
+
+async def test_nothing_is_to_be_compressed_below_the_soft_mark(admission: Admission) -> None:
+    await say(admission, 3)
+    answer = await admission.admit(AdmitInput(AGENT, "k1", 1))
+    assert (answer.plan, answer.compress_thread, answer.compress_budget) == (Plan.CALL, "", 0)
 
 
 async def test_what_is_left_of_the_agents_limit_bounds_its_window(admission: Admission) -> None:

@@ -3,13 +3,14 @@
 import asyncio
 import uuid
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
 from temporalio.testing import ActivityEnvironment
 
-from activities.compress_context import CompressContext, Compressing
+from activities.compress_context import Choose, CompressContext, Compressing
+from activities.metrics import Metrics
 from activities.provider import ModelProvider
 from activities.summariser import Summariser
 from budget.errors import LedgerUnavailable
@@ -18,9 +19,9 @@ from budget.prices import PriceBook
 from budget.rates import Price
 from budget.scopes import Path
 from compose.provider import Fault, FaultKind, Provider, Reply, Rule, serve_provider
-from context.compression import unchanged
 from context.messages import Message, StoredMessage
 from context.postgres.conversations import Conversations
+from context.postgres.placeholders import Placeholders
 from context.postgres.summaries import Summaries
 from context.settings import ContextSettings
 from context.windows import TextRef, plan_window, render
@@ -36,7 +37,10 @@ MODEL = "gpt-4o"
 PATH = Path.parse([SESSION, "task:t1", AGENT])
 NO_PRICES = PriceBook({}, {}, None)
 CHEAP = PriceBook({}, {}, Price.per_million("1", "2"))
-SUMMARY = "The user asked for many orders to be noted; order 1000 goes to Haven 0."
+SUMMARY = "The user asked for these orders to be noted. We never ship by air.\n" + "\n".join(
+    f"Order {1000 + index} goes to Haven {index} on May {1 + index % 28}, file F-{index + 1}."
+    for index in range(4, 60, 2)
+)
 
 
 @dataclass
@@ -48,6 +52,7 @@ class Room:
     provider: Provider
     conversations: Conversations
     summaries: Summaries
+    metrics: Metrics = field(default_factory=Metrics)
 
     @classmethod
     def on(cls, pool: Pool, provider: Provider) -> "Room":
@@ -65,7 +70,8 @@ class Room:
         prices: PriceBook = CHEAP,
         timeout_s: float = 20,
         settings: ContextSettings | None = None,
-        redact: Any = unchanged,
+        window: int = 128_000,
+        cooldown_s: int = 600,
     ) -> CompressContext:
         """The activity, with or without a model."""
 
@@ -81,8 +87,20 @@ class Room:
             prices,
             api_base=self.provider.api_base,
             timeout_s=timeout_s,
+            usual_window=window,
         )
-        return CompressContext(self.pool, books.ledger, for_whom, summariser if model else None, redact)
+        choose: Choose = lambda name: summariser if model and name != "extractive" else None  # noqa: E731
+        placeholders = Placeholders(self.pool)
+        return CompressContext(self.pool, for_whom, choose, placeholders, self.metrics, cooldown_s=cooldown_s)
+
+    def told(self, metric: str) -> dict[str, float]:
+        """A counter of the worker, by its labels."""
+        samples = [sample for family in self.metrics.registry.collect() for sample in family.samples]
+        return {
+            "/".join(sample.labels.values()): sample.value
+            for sample in samples
+            if sample.name == f"purser_{metric}_total"
+        }
 
     def answer(self, text: str, **rule: Any) -> None:
         """What the model says from now on."""
@@ -217,10 +235,13 @@ async def test_a_given_budget_sets_the_target(room: Room) -> None:
 
 
 async def test_text_is_redacted_before_it_is_stored(room: Room) -> None:
-    await room.activity(redact=lambda text: text.replace("Haven", "[PLACE]")).compress_context(request())
+    await room.say(user("Write to anna.berg@example.com about order 7777 of May 3."), *talk(30))
+    await room.activity().compress_context(request())
     [row] = await room.versions()
-    assert "[PLACE]" in row["text"]
-    assert "Haven" not in row["text"]
+    stored = f"{row['text']} {row['layers']} {await room.pool.fetch('select * from facts')}"
+    assert "[EMAIL_1]" in stored
+    assert "anna.berg" not in stored
+    assert room.told("redactions") == {"EMAIL": 1}
 
 
 # --- with a model ----------------------------------------------------------------------------------------------------
@@ -231,7 +252,12 @@ async def test_a_model_writes_under_a_hold_of_its_own_on_the_agents_path(room: R
     found = await room.activity(model=True).compress_context(request())
     assert found.method == "model"
     [row] = await room.versions()
-    assert (row["text"], row["model"], row["key"]) == (SUMMARY, "openai/writer", "k1")
+    assert (row["layers"][0]["text"], row["model"], row["key"]) == (SUMMARY, "openai/writer", "k1")
+    assert SUMMARY in row["text"]
+    assert (row["prompt_version"], row["language"], row["trigger"]) == ("2", "en", "request")
+    assert row["fidelity"] > 0.1
+    assert room.told("compressions") == {"request/model": 1}
+    assert room.told("compression_fallbacks") == {}
     [served] = room.provider.served()
     assert served.arrival.request_id == f"{row['hold_id']}-1"
     assert served.charged_tokens > 3_000
@@ -244,17 +270,15 @@ async def test_a_model_writes_under_a_hold_of_its_own_on_the_agents_path(room: R
 async def test_only_redacted_text_leaves_and_comes_back(pool: Pool) -> None:
     async with serve_provider(keep_text=True) as provider:
         room = Room.on(pool, provider)
-        await room.say(*talk(200))
-        room.answer("Order 1000 goes to Haven 0.")
-        await room.activity(model=True, redact=lambda text: text.replace("Haven", "[PLACE]")).compress_context(
-            request()
-        )
+        await room.say(*talk(100), user("Write to anna.berg@example.com."), *talk(100))
+        room.answer(f"{SUMMARY}\nWrite to anna.berg@example.com or bob@example.com.")
+        await room.activity(model=True).compress_context(request())
         sent = provider.served()[0].arrival.text
     [row] = await room.versions()
     assert sent is not None
-    assert "[PLACE]" in sent
-    assert "Haven" not in sent
-    assert row["text"] == "Order 1000 goes to [PLACE] 0."
+    assert "[EMAIL_1]" in sent
+    assert "anna.berg" not in sent
+    assert "Write to [EMAIL_1] or [EMAIL_2]." in row["text"]
 
 
 async def test_where_the_budget_refuses_sentences_stand_in_and_nobody_is_asked(room: Room) -> None:

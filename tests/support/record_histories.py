@@ -31,6 +31,8 @@ HISTORIES = Path(__file__).parent.parent / "histories"
 Story = Callable[[World], Awaitable[str]]
 """Runs a task to its end; its id."""
 STORIES: dict[str, Story] = {}
+SHORT = {"history_window_size": 10, "primers_count": 2, "recents_count": 4}
+"""Context options under which a short talk passes the trigger."""
 
 
 def story(tell: Story) -> Story:
@@ -124,10 +126,22 @@ async def cancelled_during_a_call(house: World) -> str:
 
 @story
 async def compression(house: World) -> str:
+    await _talk(house, "long")
+    agent = house.agent("a", budget={"limit_tokens": 3_000, "mode": "hard"})
+    return str((await house.run(agent, session_id="long", context=SHORT))["task_id"])
+
+
+@story
+async def compression_beside_the_call(house: World) -> str:
+    await _talk(house, "longer")
+    task_id = str((await house.run(house.agent("a"), session_id="longer", context=SHORT))["task_id"])
+    await eventually(lambda: house.pool.fetchval("select count(*) from summaries where session_id = 'longer'"))
+    return task_id
+
+
+async def _talk(house: World, session_id: str) -> None:
     said = [ChatMessage(("user", "assistant")[n % 2], f"Sentence {n} tells about topic {n}. " * 8) for n in range(60)]
-    await house.conversations.append(TENANT, "long", said, origin="talk")
-    options = {"history_window_size": 10, "primers_count": 2, "recents_count": 4}
-    return str((await house.run(house.agent("a"), session_id="long", context=options))["task_id"])
+    await house.conversations.append(TENANT, session_id, said, origin="talk")
 
 
 async def _asked(house: World, task_id: str) -> str:

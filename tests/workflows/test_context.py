@@ -1,9 +1,16 @@
 """What models get to see: the session, the replies of others, and summaries in the place of old messages."""
 
+import asyncio
 import json
 
+from temporalio.common import WorkflowIDConflictPolicy
+
 from context.messages import Message
-from tests.support.world import TENANT, World
+from tests.support.world import TENANT, World, eventually
+from workflows.contract import CompressResult, CompressSessionInput, WorkflowName
+
+SHORT = {"history_window_size": 10, "primers_count": 2, "recents_count": 4}
+"""Messages of a window before its trigger."""
 
 
 def prompts(world: World) -> list[list[dict[str, str]]]:
@@ -46,12 +53,13 @@ async def test_documents_of_the_task_stand_in_the_instructions(house: World) -> 
     assert "Water is wet." in prompts(house)[0][0]["content"]
 
 
-async def test_a_long_session_is_compressed_before_the_call_and_once_a_turn(house: World) -> None:
+async def test_a_window_that_would_overflow_is_compressed_before_the_call_and_once_a_turn(house: World) -> None:
     await talk(house, "long", 60)
-    options = {"history_window_size": 10, "primers_count": 2, "recents_count": 4}
-    task = await house.run(house.agent("a"), session_id="long", context=options)
+    agent = house.agent("a", budget={"limit_tokens": 3_000, "mode": "hard"})
+    task = await house.run(agent, session_id="long", context=SHORT)
     assert task["status"] == "completed"
-    [summary] = await house.pool.fetch("select first_seq, last_seq from summaries")
+    [summary] = await house.pool.fetch("select first_seq, last_seq, trigger from summaries")
+    assert summary["trigger"] == "overflow"
     header = f"Summary of messages {summary['first_seq']} to {summary['last_seq']}"
     [prompt] = prompts(house)
     assert [message["role"] for message in prompt if header in message["content"]] == ["system"]
@@ -59,13 +67,46 @@ async def test_a_long_session_is_compressed_before_the_call_and_once_a_turn(hous
     await house.audited()
 
 
-async def test_the_summary_serves_the_next_task_too(house: World) -> None:
+async def test_past_the_soft_mark_the_call_sees_everything_and_the_next_one_the_summary(house: World) -> None:
     await talk(house, "long", 60)
-    options = {"history_window_size": 10, "primers_count": 2, "recents_count": 4}
-    for _ in range(2):
-        await house.run(house.agent("a"), session_id="long", context=options)
-    assert await house.pool.fetchval("select count(*) from summaries") == 1
+    await house.run(house.agent("a"), session_id="long", context=SHORT)
+    assert len(prompts(house)[0]) == 1 + 60 + 1, "nobody waits for a compression that is not needed yet"
+    await eventually(lambda: house.pool.fetchval("select count(*) from summaries"))
+    await house.run(house.agent("a"), session_id="long", context=SHORT)
+    [summary] = await house.pool.fetch("select trigger from summaries")
+    assert summary["trigger"] == "soft_mark"
     assert any("Summary of messages" in message["content"] for message in prompts(house)[1])
+    assert len(prompts(house)[1]) < 15
+    await house.audited()
+
+
+async def test_agents_that_pass_the_soft_mark_at_once_start_one_compression(house: World) -> None:
+    await talk(house, "long", 60)
+    agents = [house.agent(name) for name in "abcd"]
+    task = await house.run(*agents, session_id="long", context=SHORT)
+    assert {agent["status"] for agent in task["agents"].values()} == {"completed"}
+    await eventually(lambda: house.pool.fetchval("select count(*) from summaries"))
+    assert await house.pool.fetchval("select count(*) from summaries") == 1
+
+
+async def test_anyone_may_ask_for_a_compression_and_learns_what_came_of_it(house: World) -> None:
+    await talk(house, "long", 60)
+    start = CompressSessionInput(TENANT, "long", model="gpt-4o", budget_tokens=2_000)
+    asked = [
+        house.client.execute_workflow(
+            WorkflowName.COMPRESS_SESSION,
+            start,
+            id=start.workflow_id,
+            task_queue=house.task_queue,
+            id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
+            result_type=CompressResult,
+        )
+        for _ in range(3)
+    ]
+    found = await asyncio.gather(*asked)
+    assert {one.version for one in found} == {1}
+    assert found[0].tokens_after <= 750
+    assert await house.pool.fetchval("select count(*) from summaries") == 1
 
 
 async def test_what_cannot_fit_the_model_fails_the_agent_without_a_call(idle: World) -> None:

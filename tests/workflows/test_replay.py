@@ -11,6 +11,7 @@ from compose.worker import sandbox
 from tests.support.record_histories import HISTORIES, STORIES
 from workflows.agent_run import AgentRun
 from workflows.agent_task import AgentTask
+from workflows.compress_session import CompressSession
 from workflows.turn import Turn
 
 SAVED = sorted(HISTORIES.glob("*.json"))
@@ -18,7 +19,7 @@ SAVED = sorted(HISTORIES.glob("*.json"))
 
 @pytest.mark.parametrize("saved", SAVED, ids=lambda path: path.stem)
 async def test_a_saved_history_replays(saved: Path) -> None:
-    replayer = Replayer(workflows=[AgentTask, AgentRun], workflow_runner=sandbox())
+    replayer = Replayer(workflows=[AgentTask, AgentRun, CompressSession], workflow_runner=sandbox())
     await replayer.replay_workflow(WorkflowHistory.from_json(saved.stem, saved.read_text()))
 
 

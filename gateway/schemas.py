@@ -50,7 +50,7 @@ class Request(BaseModel):
     @classmethod
     def _storable(cls, value: Any) -> Any:
         # Postgres stores neither, and says so only halfway through.
-        if not all(_is_storable(text) for text in _texts(value)):
+        if not all(is_storable(text) for text in texts(value)):
             raise ValueError("text may hold no NUL and no half of a surrogate pair")
         return value
 
@@ -137,19 +137,21 @@ class KeyBody(Request):
     role: Annotated[Role, Field(strict=False)]
 
 
-def _texts(value: object) -> Iterator[str]:
+def texts(value: object) -> Iterator[str]:
+    """Every text in a JSON value, names of fields included."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
         for key, item in value.items():
-            yield from _texts(key)
-            yield from _texts(item)
+            yield from texts(key)
+            yield from texts(item)
     elif isinstance(value, list):
         for item in value:
-            yield from _texts(item)
+            yield from texts(item)
 
 
-def _is_storable(text: str) -> bool:
+def is_storable(text: str) -> bool:
+    """Whether Postgres takes it: no NUL, no half of a surrogate pair."""
     try:
         return b"\0" not in text.encode()
     except UnicodeEncodeError:

@@ -12,10 +12,34 @@ from activities.postgres.tasks import Tasks
 from budget.postgres.approvals import Approvals
 from budget.postgres.ledger import Ledger
 from budget.postgres.policies import Policies
+from context.postgres.conversations import Conversations
+from context.postgres.facts import Facts
+from context.postgres.memory import Memory
+from context.postgres.pins import Pins
+from context.postgres.preferences import PersonalSettings
+from context.postgres.retention import Retention
+from context.postgres.session_windows import SessionWindows
+from context.postgres.sessions import Sessions
+from context.postgres.summaries import Summaries
 from gateway.metrics import Metrics
 from gateway.postgres.holds import Holds
 from gateway.postgres.keys import Keys
 from gateway.pricing import Pricing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionServices:
+    """Stores of conversations."""
+
+    sessions: Sessions
+    conversations: Conversations
+    pins: Pins
+    settings: PersonalSettings
+    retention: Retention
+    summaries: Summaries
+    facts: Facts
+    memory: Memory
+    windows: SessionWindows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,11 +52,14 @@ class Services:
     policies: Policies
     approvals: Approvals
     tasks: Tasks
+    sessions: SessionServices
     pricing: Pricing
     temporal: Client
     metrics: Metrics
     wake: Callable[[], None]
     """Tells the dispatcher that a transaction has left it something to send."""
+    task_queue: str
+    """Of the workers."""
     allowed_api_bases: tuple[str, ...] = ()
     """Addresses that a task may name as `api_base`."""
     max_wait: timedelta = timedelta(minutes=10)

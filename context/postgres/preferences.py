@@ -1,6 +1,7 @@
 """Personal settings in Postgres: each change is a version, so that a plan can name what it shows."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import asyncpg
 
@@ -39,7 +40,7 @@ class PersonalSettings:
             [found] = await own.fetch(_SQL["personal"], tenant, session_id)
         return Personal(_part(found, "user"), _part(found, "own"))
 
-    async def set_for_user(self, tenant: str, user_id: str, fields: Mapping[str, str], *, by: str) -> Preferences:
+    async def set_for_user(self, tenant: str, user_id: str, fields: Mapping[str, Any], *, by: str) -> Preferences:
         """Replaces the settings of a user; the same again changes nothing.
 
         Raises:
@@ -50,7 +51,7 @@ class PersonalSettings:
             await own.execute(_SQL["lock_user"], tenant, user_id)
             return await _set(own, "user", tenant, Scope(Kind.USER, user_id), fields, by)
 
-    async def set_for_session(self, tenant: str, session_id: str, fields: Mapping[str, str], *, by: str) -> Preferences:
+    async def set_for_session(self, tenant: str, session_id: str, fields: Mapping[str, Any], *, by: str) -> Preferences:
         """Replaces the settings of a session, which need not have a message yet; the same again changes nothing.
 
         Raises:
@@ -64,7 +65,7 @@ class PersonalSettings:
 
 
 async def _set(
-    own: Connection, whose: str, tenant: str, scope: Scope, fields: Mapping[str, str], by: str
+    own: Connection, whose: str, tenant: str, scope: Scope, fields: Mapping[str, Any], by: str
 ) -> Preferences:
     before = await _latest(own, f"of_{whose}", tenant, scope.id)
     if before.fields == dict(fields):

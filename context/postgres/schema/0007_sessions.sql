@@ -56,7 +56,7 @@ create table user_settings (
     tenant     text not null,
     user_id    text not null,
     version    integer not null check (version >= 1),
-    fields     json not null,                          -- name to text, in the order given
+    fields     json not null,                          -- value by name, in the order given
     changed_by text not null,
     changed_at timestamptz not null default now(),
     primary key (tenant, user_id, version)

@@ -41,6 +41,14 @@ async def test_each_change_is_a_version_and_the_same_again_is_none(settings: Per
     assert (await settings.personal(TENANT, SESSION)).versions == (2, 1)
 
 
+async def test_a_field_may_hold_any_json(settings: PersonalSettings) -> None:
+    await settings.set_for_user(TENANT, "u1", {"diet": {"avoid": ["nuts"]}, "tone": "brief"}, by="ana")
+    await settings.set_for_session(TENANT, SESSION, {"tone": None}, by="ana")
+    message = (await settings.personal(TENANT, SESSION)).message
+    assert message is not None
+    assert message.text.splitlines()[1:] == ['- diet: {"avoid": ["nuts"]}']
+
+
 async def test_nothing_set_is_no_message(settings: PersonalSettings) -> None:
     personal = await settings.personal(TENANT, SESSION)
     assert (personal.message, personal.versions) == (None, (0, 0))

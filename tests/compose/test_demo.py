@@ -59,8 +59,8 @@ def test_without_a_terminal_it_runs_to_its_end_and_every_figure_agrees(purser: P
 
     (summary,) = told["compressions"]
     assert summary["tokens_after"] < summary["tokens_before"] / 3
-    assert summary["calls"] == told["spent"]["calls"], "every prompt showed it"
-    for fact in ("severity 1 since 14:22", "Friday 20 November", "CPU 22 percent"):
+    assert summary["calls"] == told["spent"]["calls"] - 1, "every prompt but the first, beside which it was made"
+    for fact in ("severity 1 since 14:22", "Friday 20 November", "build of 11 November"):
         assert fact in summary["text"]
 
     assert told["delayed"]["calls"] >= 2

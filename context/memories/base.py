@@ -6,10 +6,12 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+import numpy as np
+
 from context.advice import USUAL_MODEL, AnyMessage
 from context.messages import Message
 from context.retrieval import Found, Via
-from context.retrieval.postings import Turn, index
+from context.retrieval.postings import POSTING, Turn, index
 from context.retrieval.ranking import Posted, Thread, rank, wanted
 from context.retrieval.words import terms
 from context.tokens import count_text
@@ -102,9 +104,13 @@ class _Index:
         self._terms += added.terms
 
     def search(self, query: str, limit: int, *, without: Collection[int]) -> dict[int, float]:
-        """Scores by place, best first."""
+        """Scores by place, best first. What is not wanted lends no words to its neighbours: it may be the question."""
         asked = terms(query)
-        posted = [Posted(0, term, bytes(self._postings[term])) for term in wanted(asked) if term in self._postings]
+        posted = []
+        for term in wanted(asked):
+            postings = np.frombuffer(bytes(self._postings.get(term, b"")), POSTING)
+            if (told := postings[~np.isin(postings["place"], list(without))]).size:
+                posted.append(Posted(0, term, told.tobytes()))
         if not posted:
             return {}
         hits = rank(

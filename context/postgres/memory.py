@@ -1,7 +1,7 @@
 """Memory in Postgres: an index over stored messages that catches up when it is searched.
 
-A search looks at one session, or at those of one user: every statement names the tenant and the sessions that the first
-one allowed.
+A search looks at one session, or at those of one user: the first statement says which, every other one names the tenant
+and keeps to them.
 """
 
 import asyncio
@@ -77,12 +77,14 @@ class Memory:
         if not query or limit < 1:
             return []
         sessions = await self._sessions(tenant, session_id, user_id)
+        if not sessions:
+            return []
         depth = limit if self._vectors is None else max(limit, DEPTH)
         by_words = self._by_words(tenant, sessions, query, without=(session_id, exclude_seqs), limit=depth)
         if self._vectors is None:
             self._told(Outcome.WORDS)
             scores = await by_words
-            return await self._read(tenant, sessions, scores, dict.fromkeys(scores, Via.LEXICAL))
+            return await self._read(tenant, scores, dict.fromkeys(scores, Via.LEXICAL))
         pays = path or Path((Scope(Kind.SESSION, session_id),))
         scores, (nearest, outcome) = await asyncio.gather(
             by_words,
@@ -92,7 +94,7 @@ class Memory:
         via = dict.fromkeys(scores, Via.LEXICAL)
         via |= {key: Via.BOTH if key in scores else Via.VECTOR for key in nearest}
         best = list(fuse(list(scores), nearest).items())[:limit]
-        return await self._read(tenant, sessions, dict(best), via)
+        return await self._read(tenant, dict(best), via)
 
     async def _sessions(self, tenant: str, session_id: str, user_id: str | None) -> list[str]:
         """Where the search may look, once the index has caught up there."""
@@ -132,15 +134,13 @@ class Memory:
         of = [_thread(threads[hit.thread]) for hit in hits]
         columns = [session for session, _ in of], [thread for _, thread in of], [hit.place for hit in hits]
         async with connected(self._pool, None) as connection:
-            found = await connection.fetch(_SQL["seqs"], tenant, sessions, *columns)
+            found = await connection.fetch(_SQL["seqs"], tenant, *columns)
         return {_key(row): hits[row["rank"] - 1].score for row in found}
 
-    async def _read(
-        self, tenant: str, sessions: Sequence[str], scores: dict[Key, float], via: dict[Key, Via]
-    ) -> list[Found]:
+    async def _read(self, tenant: str, scores: dict[Key, float], via: dict[Key, Via]) -> list[Found]:
         columns = [session_id for session_id, _ in scores], [seq for _, seq in scores]
         async with connected(self._pool, None) as connection:
-            rows = await connection.fetch(_SQL["read"], tenant, sessions, *columns)
+            rows = await connection.fetch(_SQL["read"], tenant, *columns)
         return [_found(row, scores[_key(row)], via[_key(row)]) for row in rows]
 
 

@@ -27,21 +27,21 @@ where tenant = $1 and session_id = any($2) and session_id = $3 and seq = any($4)
 -- name: seqs
 -- `offset 0`: each turn is looked up by its key, whatever the planner makes of the size of the session.
 select w.session_id, t.seq, w.rank
-from unnest($3::text[], $4::text[], $5::integer[]) with ordinality as w (session_id, thread, place, rank)
+from unnest($2::text[], $3::text[], $4::integer[]) with ordinality as w (session_id, thread, place, rank)
 cross join lateral (
     select seq from memory_turns
     where tenant = $1 and session_id = w.session_id and thread = w.thread and place = w.place offset 0
 ) as t
-where w.session_id = any($2) order by rank;
+order by rank;
 
 -- name: read
 select w.session_id, w.seq, m.thread, m.body, m.created_at
-from unnest($3::text[], $4::bigint[]) as w (session_id, seq)
+from unnest($2::text[], $3::bigint[]) as w (session_id, seq)
 cross join lateral (
     select thread, body, created_at from messages
     where tenant = $1 and session_id = w.session_id and seq = w.seq offset 0
 ) as m
-where w.session_id = any($2) order by m.created_at, w.session_id, w.seq;
+order by m.created_at, w.session_id, w.seq;
 
 -- name: follow
 -- One at a time: the row stays locked until the transaction ends.

@@ -36,6 +36,10 @@ _CHINESE = regex.compile(
 """Words that ask or bind: text is split at them."""
 
 
+MOST_CHARACTERS = 64
+"""Of a word, that count: what is longer is no word but data, and a database key has its limits."""
+
+
 def terms(text: str) -> list[str]:
     """Every term, in order, repeated as often as it stands there."""
     return [term for match in _WORD.finditer(unicodedata.normalize("NFKC", text).lower()) for term in _of(match)]
@@ -48,7 +52,7 @@ def _of(match: "regex.Match[str]") -> Iterator[str]:
             yield from run
             yield from (run[at : at + 2] for at in range(len(run) - 1))
     elif word not in _STOP_WORDS:
-        yield _stem(kind, word)
+        yield _stem(kind, word[:MOST_CHARACTERS])
 
 
 @lru_cache(maxsize=1 << 16)

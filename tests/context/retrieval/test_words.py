@@ -2,7 +2,7 @@
 
 import pytest
 
-from context.retrieval.words import terms
+from context.retrieval.words import MOST_CHARACTERS, terms
 
 
 def test_english_words_lose_their_endings_and_stop_words_are_left_out() -> None:
@@ -56,6 +56,10 @@ def test_other_scripts_have_stems_too(one: str, other: str) -> None:
 
 def test_numbers_and_codes_are_terms() -> None:
     assert terms("order 4711 at 10:30, room B-12") == ["order", "4711", "10", "30", "room", "b", "12"]
+
+
+def test_of_a_word_without_end_only_the_beginning_counts() -> None:
+    assert terms("x" * 100_000) == ["x" * MOST_CHARACTERS]
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "🙂 !?", "what is it that you are"])

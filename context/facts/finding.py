@@ -1,6 +1,7 @@
 """Facts of messages, taken word for word."""
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 
 from context.compression import Redact, unchanged
@@ -14,6 +15,14 @@ _LONGEST_VALUE = 80
 """Characters of a field; a longer one is a text, not a value."""
 _MOST_FIELDS = 60
 """Of one tool result; a larger one is a listing."""
+_LONGEST_TEXT = 90
+"""Characters of a sentence that stays whole."""
+_PART_END = re.compile(
+    r"(?<=[,;:]) (?:and |but |or )?| (?=[–—-] )|(?<=[，；：])| (?=(?:and|but|because|so|which|while) )"
+)
+_LONGEST_TALK = 2_000
+"""Characters of a message; of a longer one, which is a document, only what it states or names counts."""
+_EDGES = " ,;:，；：–—-"
 _RELATIONS = {Kind.NEGATION: RULES_OUT, Kind.DECISION: DECIDES}
 
 
@@ -52,13 +61,28 @@ def _facts(stored: StoredMessage, redact: Redact) -> Iterator[Fact]:
         yield from _of_tool(stored, text)
         return
     speaker = _speaker(stored)
+    talk = len(text) <= _LONGEST_TALK
     for sentence in sentences(text):
         for kind, match in values(sentence):
             subject, relation = owner(sentence[: match.start()], speaker) or (speaker, MENTIONS)
-            yield Fact(stored.seq, kind, subject, relation, match[0], sentence, speaker)
+            if talk or kind is Kind.PATH or relation != MENTIONS:
+                yield Fact(stored.seq, kind, subject, relation, match[0].strip(_EDGES), _around(match), speaker)
         for kind, match in statements(sentence):
             relation = _RELATIONS.get(kind) or about(match)
-            yield Fact(stored.seq, kind, speaker, relation, match[0].strip(), sentence, speaker)
+            yield Fact(stored.seq, kind, speaker, relation, match[0].strip(_EDGES), _around(match), speaker)
+
+
+def _around(match: re.Match[str]) -> str:
+    """The sentence of a value, or the parts of a long one that it touches; a short part goes with the one before it."""
+    sentence = match.string
+    if len(sentence) <= _LONGEST_TEXT:
+        return sentence
+    ends = [0, *(found.end() for found in _PART_END.finditer(sentence)), len(sentence)]
+    last = next(index for index, end in enumerate(ends) if end >= match.end())
+    first = max(index for index, end in enumerate(ends) if end <= match.start())
+    while first > 0 and ends[last] - ends[first] < _LONGEST_TEXT // 3:
+        first -= 1
+    return sentence[ends[first] : ends[last]].strip(_EDGES)
 
 
 def _storable(text: str) -> str:
@@ -82,7 +106,7 @@ def _of_tool(stored: StoredMessage, text: str) -> Iterator[Fact]:
     for sentence in sentences(text) if value is None else ():
         for kind, match in values(sentence):
             if kind is Kind.PATH:
-                yield Fact(stored.seq, kind, speaker, MENTIONS, match[0], sentence, speaker)
+                yield Fact(stored.seq, kind, speaker, MENTIONS, match[0], _around(match), speaker)
 
 
 def _fields(value: object, subject: str, path: str) -> Iterator[tuple[str, str, Kind, str]]:

@@ -25,7 +25,7 @@ class FactSheet:
     """Facts as text."""
 
     text: str
-    """A line for each sentence that tells facts, in sequence, with its message; empty if there is none."""
+    """A line for each sentence that tells facts, in sequence, after its message's number; empty if there is none."""
     shown: tuple[Fact, ...]
     overflow: tuple[Fact, ...]
     """What holds and did not fit."""
@@ -76,7 +76,7 @@ def _lines(facts: Iterable[Fact]) -> dict[str, list[Fact]]:
                 if alone or not fact.speaker
                 else f"{fact.speaker}: {fact.text}"
             )
-            lines.setdefault(f"[{fact.seq}] {said}", []).append(fact)
+            lines.setdefault(f"{fact.seq} {said}", []).append(fact)
     return lines
 
 

@@ -31,9 +31,9 @@ _VALUES: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     (
         Kind.MONEY,
         re.compile(
-            r"(?:US)?[$€£¥₩]\s?\d[\d,]*(?:\.\d+)?(?:\s?(?:k|million|billion)\b)?"
-            r"|\b\d[\d,]*(?:\.\d+)?\s?(?:dollars|bucks|euros?|pounds|cents|yuan|yen|won|USD|EUR|GBP|CNY|RMB|JPY|KRW)\b"
-            r"|(?:\d+[-~至到])?\d[\d,]*(?:\.\d+)?\s?(?:万元|元|块钱|块|万円|円|만\s?원|원)"
+            r"(?:US)?[$€£¥₩]\s?\d(?:[\d,]*\d)?(?:\.\d+)?(?:\s?(?:k|million|billion)\b)?"
+            r"|\b\d(?:[\d,]*\d)?(?:\.\d+)?\s?(?:dollars|bucks|euros?|pounds|cents|yuan|yen|won|USD|EUR|GBP|CNY|RMB|JPY|KRW)\b"
+            r"|(?:\d+[-~至到])?\d(?:[\d,]*\d)?(?:\.\d+)?\s?(?:万元|元|块钱|块|万円|円|만\s?원|원)"
         ),
     ),
     (

@@ -49,7 +49,7 @@ class Fact:
     value: str
     """Word for word as in the message."""
     text: str
-    """The sentence that it stands in, word for word."""
+    """The sentence that it stands in, or of a long one the part around it, word for word."""
     speaker: str
     """Who said it; empty for a field of a tool's result."""
     superseded_by: int | None = None

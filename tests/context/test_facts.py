@@ -137,6 +137,13 @@ def test_listings_and_raw_output_of_tools_are_no_facts() -> None:
     ]
 
 
+def test_of_a_document_only_what_it_states_or_names_is_a_fact() -> None:
+    pasted = "In 1999 the old mill of Mr Wells had 12 wheels, which cost $40 then. " * 40
+    assert told(user(pasted)) == []
+    stated = told(user(f"{pasted}\nMy budget is $500. Never touch ./data/old.csv please."))
+    assert {fact.value for fact in stated} == {"$500", "./data/old.csv", "Never touch"}
+
+
 def test_system_messages_tell_none_and_the_speakers_names_are_no_facts() -> None:
     anna, ben = (
         Message("user", "I told Ben and Carla yesterday.", name="Anna"),
@@ -195,7 +202,7 @@ def test_superseding_again_changes_nothing() -> None:
 
 def test_a_sheet_shows_each_sentence_once_in_sequence_with_its_message_and_speaker() -> None:
     sheet = render_facts(told(user("We pay $300 for three rooms."), user("I prefer tea.")), 600, count)
-    assert sheet.text == "[1] user: We pay $300 for three rooms.\n[2] user: I prefer tea."
+    assert sheet.text == "1 user: We pay $300 for three rooms.\n2 user: I prefer tea."
     assert len(sheet.shown) == 3
     assert sheet.overflow == ()
 
@@ -219,7 +226,7 @@ def test_what_does_not_fit_is_listed() -> None:
 def test_rules_and_preferences_go_before_what_was_mentioned_in_passing() -> None:
     said = [user("We then walked along the old Harbour Road."), user("Never book a hotel without a lift.")]
     sheet = render_facts(told(*said), 15, count)
-    assert sheet.text == "[2] user: Never book a hotel without a lift."
+    assert sheet.text == "2 user: Never book a hotel without a lift."
 
 
 def test_what_a_summary_tells_need_not_be_told_again() -> None:

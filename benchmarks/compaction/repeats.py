@@ -1,0 +1,186 @@
+"""What is left of planted facts after many compressions by a model that forgets everything.
+
+Messages that tell facts are drawn from real conversations and strewn between messages that tell none. Half of them are
+pinned. Each compression replaces what it covers by one fixed sentence and the sheet of the facts that were found.
+"""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from benchmarks.compaction.talks import MODEL, count, messages_of, optional_rows
+from benchmarks.data import Row, rows
+from benchmarks.outcome import Table
+from context.conversations import Conversation, MessageRef, SummaryRef
+from context.facts import MOST_TOKENS, Fact, FactSheet, extract_facts, render_facts, supersede
+from context.messages import Message, StoredMessage
+from context.ranges import choose_range
+from context.settings import ContextSettings
+from context.summaries import summary_message
+from context.tokens import count_message
+
+SENTENCE = "They talked about their plans and agreed to go on."
+"""All that the model ever says."""
+COMPRESSIONS = 10
+PLANTED = 30
+"""Messages of each half, as many of both collections: a sheet of 600 tokens has room for some 50 facts."""
+BUDGET = 8_000
+"""Context budget in tokens."""
+
+
+@dataclass
+class Survivors:
+    """What was planted and what is left."""
+
+    pinned: int = 0
+    pinned_left: int = 0
+    ledger: int = 0
+    """Facts that messages told which are not pinned."""
+    ledger_left: int = 0
+    """Of them, those whose value is on the sheet."""
+    overflow: int = 0
+    """Of them, those that the sheet lists as left out."""
+    compressions: int = 0
+    largest_sheet: int = 0
+    """Tokens."""
+    sizes: list[int] = field(default_factory=list)
+    """Tokens of the conversation after each compression."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether all pins and nine tenths of the facts are left, all others are listed, and nothing grew too large."""
+        return (
+            self.compressions == COMPRESSIONS
+            and self.pinned_left == self.pinned > 0
+            and self.ledger_left >= 0.9 * self.ledger > 0
+            and self.ledger_left + self.overflow == self.ledger
+            and self.largest_sheet <= MOST_TOKENS
+            and max(self.sizes) <= BUDGET
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Shares in percent."""
+        return {
+            "compressions": self.compressions,
+            "pinned": 100 * self.pinned_left / self.pinned,
+            "ledger": round(100 * self.ledger_left / self.ledger, 1),
+            "ledger_facts": self.ledger,
+            "overflow": self.overflow,
+            "largest_sheet": self.largest_sheet,
+            "sizes": self.sizes,
+        }
+
+
+def repeats(data: Path | None, seed: int) -> Survivors:
+    """Plants facts, compresses ten times and looks for them."""
+    draw = random.Random(seed)
+    chats, calls = rows(data, "locomo"), optional_rows(data, "tau_airline")
+    telling, idle = _sorted_out(chats)
+    asked = [message for row in calls for message in messages_of(row) if message.role == "user" and _facts([message])]
+    planted = _drawn(draw, telling, asked or telling, 2 * PLANTED)
+    pins = [Message(one.role, one.content, name=one.name, pinned=True) for one in planted[:PLANTED]]
+    run = _Run(draw, idle)
+    run.strew([*pins, *planted[PLANTED:]])
+    for _ in range(COMPRESSIONS):
+        run.compress()
+    return run.survivors()
+
+
+def repeats_table(found: Survivors) -> Table:
+    """One row."""
+    told = found.to_json()
+    row = [told["compressions"], told["pinned"], told["ledger"], told["ledger_facts"], told["overflow"]]
+    columns = ["compressions", "pinned left %", "facts left %", "facts", "listed as left out"]
+    return Table(
+        "Planted facts after repeated compression", [*columns, "largest sheet"], [[*row, told["largest_sheet"]]]
+    )
+
+
+class _Run:
+    """A conversation that grows and is compressed."""
+
+    def __init__(self, draw: random.Random, idle: Sequence[Message]) -> None:
+        self._draw = draw
+        self._idle = list(idle)
+        self._stored: list[StoredMessage] = []
+        self._summary: SummaryRef | None = None
+        self._known: list[Fact] = []
+        self._sheet = FactSheet("", (), ())
+        self._found = Survivors()
+
+    def strew(self, planted: Sequence[Message]) -> None:
+        """Appends these messages, each between others that tell nothing."""
+        for message in planted:
+            self._append(*self._draw.sample(self._idle, 2), message)
+
+    def compress(self) -> None:
+        """Talks until there is something to compress, and covers it."""
+        settings = ContextSettings()
+        while self._conversation.tokens <= BUDGET * settings.trigger_ratio:
+            self._append(*self._draw.sample(self._idle, 10))
+        span = choose_range(self._conversation, settings, BUDGET)
+        if span is None:
+            return
+        covered = [one for one in self._stored if one.seq in set(span.seqs)]
+        self._known = supersede([*self._known, *extract_facts(covered)])
+        room = span.most_tokens - self._tokens(span.first_seq, span.last_seq, f"{SENTENCE}\n")
+        self._sheet = render_facts(self._known, min(MOST_TOKENS, room), count)
+        tokens = self._tokens(span.first_seq, span.last_seq, f"{SENTENCE}\n{self._sheet.text}")
+        version = self._summary.version + 1 if self._summary else 1
+        self._summary = SummaryRef(version, span.first_seq, span.last_seq, tokens)
+        self._found.compressions += 1
+        self._found.largest_sheet = max(self._found.largest_sheet, count(self._sheet.text))
+        self._found.sizes.append(self._conversation.tokens)
+
+    def survivors(self) -> Survivors:
+        """What a window would show now."""
+        shown = {ref.seq for group in self._conversation.groups for ref in group.refs}
+        pinned = [one.seq for one in self._stored if one.message.pinned]
+        told = [fact for fact in self._known if fact.superseded_by is None]
+        self._found.pinned, self._found.pinned_left = len(pinned), len(set(pinned) & shown)
+        self._found.ledger = len(told)
+        self._found.ledger_left = sum(fact.value in self._sheet.text for fact in told)
+        self._found.overflow = sum(fact.value not in self._sheet.text for fact in self._sheet.overflow)
+        return self._found
+
+    def _append(self, *messages: Message) -> None:
+        for message in messages:
+            seq = len(self._stored) + 1
+            tokens = count_message(message.to_openai(), MODEL).tokens
+            self._stored.append(StoredMessage(seq, "", message, {MODEL: tokens}))
+
+    @property
+    def _conversation(self) -> Conversation:
+        refs = (
+            MessageRef(one.seq, one.message.role, one.tokens[MODEL], pinned=one.message.pinned) for one in self._stored
+        )
+        return Conversation("", tuple(refs), self._summary)
+
+    def _tokens(self, first_seq: int, last_seq: int, text: str) -> int:
+        return count_message(summary_message(first_seq, last_seq, text).to_openai(), MODEL).tokens
+
+
+def _sorted_out(chats: Sequence[Row]) -> tuple[list[Message], list[Message]]:
+    """Messages that are evidence and tell facts, and messages that tell none."""
+    telling, idle = [], []
+    for row in chats:
+        evidence = {turn for question in row["qa"] for turn in question.get("evidence") or ()}
+        for told, message in zip(row["messages"], messages_of(row), strict=True):
+            if not _facts([message]):
+                idle.append(message)
+            elif told["turn_id"] in evidence:
+                telling.append(message)
+    return telling, idle
+
+
+def _drawn(draw: random.Random, chats: Sequence[Message], calls: Sequence[Message], size: int) -> list[Message]:
+    """As many of both, mixed."""
+    drawn = [*draw.sample(chats, size // 2), *draw.sample(calls, size - size // 2)]
+    draw.shuffle(drawn)
+    return drawn
+
+
+def _facts(messages: Sequence[Message]) -> list[Fact]:
+    return extract_facts([StoredMessage(seq, "", message, {}) for seq, message in enumerate(messages, 1)])

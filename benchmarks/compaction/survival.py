@@ -1,0 +1,125 @@
+"""What survives a compaction: evidence word for word, and the words of answers."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import mean
+from typing import Any
+
+from benchmarks.compaction.policies import (
+    Policy,
+    Remains,
+    at_random,
+    entity_dense,
+    everything,
+    extracted,
+    extracted_with_facts,
+    first_and_last,
+    last_messages,
+    newest,
+    rarest,
+)
+from benchmarks.compaction.talks import Talk
+from benchmarks.outcome import Cell, Table
+
+OURS, OURS_WITH_FACTS = "3 + 20 + our extract", "3 + 20 + our extract and facts"
+SHARES = (10, 25)
+"""Percent of a conversation's tokens that are kept."""
+FIXED: Mapping[str, Policy] = {
+    "everything": everything,
+    "last 20 messages": last_messages,
+    "first 3 + last 20 messages": first_and_last,
+}
+SIZED: Mapping[str, Policy] = {
+    "newest that fit": newest,
+    "3 + 20 + random": at_random,
+    "3 + 20 + rare words": rarest,
+    "3 + 20 + entity-dense": entity_dense,
+    OURS: extracted,
+    OURS_WITH_FACTS: extracted_with_facts,
+}
+TEXT_RANK = {10: (10.0, 10.3, 41.0), 25: (25.0, 26.2, 54.8)}
+"""Kept, evidence and answers of TextRank on all of LoCoMo, as measured with the package summa before this benchmark was
+written: no better than chance, so it is not run again."""
+_ARTICLES = {"a", "an", "the"}
+
+
+@dataclass(frozen=True)
+class Survival:
+    """Figures of one policy on one set, in percent."""
+
+    kept: float
+    """Of the tokens."""
+    evidence: float
+    """Of the evidence of a question, word for word, on average over all questions."""
+    answers: float
+    """Of the words of its answer."""
+    spread: Sequence[float]
+    """Evidence by conversation."""
+
+    def to_json(self) -> dict[str, Any]:
+        """With one decimal."""
+        return {
+            "kept": round(self.kept, 1),
+            "evidence": round(self.evidence, 1),
+            "answers": round(self.answers, 1),
+            "evidence_by_conversation": [round(one, 1) for one in self.spread],
+        }
+
+
+def survival(talks: Sequence[Talk]) -> dict[str, Survival]:
+    """Every policy at every share, by `policy @ share`; those without a share by their name."""
+    found = {name: _measured(talks, policy, 100) for name, policy in FIXED.items()}
+    return found | {
+        at(name, share): _measured(talks, policy, share) for share in SHARES for name, policy in SIZED.items()
+    }
+
+
+def at(policy: str, share: int) -> str:
+    """The name of a policy at a share."""
+    return f"{policy} @ {share} %"
+
+
+def survival_table(name: str, found: Mapping[str, Survival]) -> Table:
+    """The figures of one set beside each other."""
+    rows: list[list[Cell]] = [
+        [policy, one.kept, one.evidence, min(one.spread), max(one.spread), one.answers] for policy, one in found.items()
+    ]
+    if name == "locomo":
+        rows += [
+            [f"3 + 20 + TextRank @ {share} % (published, all conversations)", kept, evidence, None, None, answers]
+            for share, (kept, evidence, answers) in TEXT_RANK.items()
+        ]
+    columns = ["policy", "kept %", "evidence %", "worst talk", "best talk", "answer words %"]
+    return Table(f"What survives, {name}", columns, rows)
+
+
+def _measured(talks: Sequence[Talk], policy: Policy, share: int) -> Survival:
+    found = [policy(talk, sum(talk.tokens) * share // 100) for talk in talks]
+    evidence = [_evidence(talk, remains) for talk, remains in zip(talks, found, strict=True)]
+    return Survival(
+        kept=100 * sum(remains.tokens for remains in found) / sum(sum(talk.tokens) for talk in talks),
+        evidence=100 * mean(score for scores in evidence for score in scores),
+        answers=100
+        * mean(score for talk, remains in zip(talks, found, strict=True) for score in _answers(talk, remains)),
+        spread=[100 * mean(scores) for scores in evidence],
+    )
+
+
+def _evidence(talk: Talk, remains: Remains) -> list[float]:
+    kept = set(remains.kept)
+    return [mean(index in kept for index in question.evidence) for question in talk.questions]
+
+
+def _answers(talk: Talk, remains: Remains) -> list[float]:
+    said = set(_normal(remains.text))
+    return [max(_covered(answer, said) for answer in question.answers) for question in talk.questions]
+
+
+def _covered(answer: str, said: set[str]) -> float:
+    wanted = _normal(answer)
+    return mean(word in said for word in wanted) if wanted else 0.0
+
+
+def _normal(text: str) -> list[str]:
+    return [word for word in re.findall(r"\w+", text.lower()) if word not in _ARTICLES]

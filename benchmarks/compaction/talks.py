@@ -1,0 +1,83 @@
+"""Conversations with questions whose evidence is known."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from benchmarks.data import Row, rows
+from compose.errors import MissingData
+from context.messages import Message, StoredMessage
+from context.tokens import PER_MESSAGE, count_text
+
+MODEL = "gpt-4"
+"""Whose tokens are counted: `cl100k_base`."""
+_ADVERSARIAL = 5
+"""Category of questions without a true answer."""
+_FIELDS = ("role", "content", "name", "tool_calls", "tool_call_id")
+
+
+def count(text: str) -> int:
+    """Tokens of a text."""
+    return count_text(text, MODEL).tokens
+
+
+def optional_rows(data: Path | None, name: str) -> list[Row]:
+    """The rows of a set; none if it is not there."""
+    try:
+        return rows(data, name)
+    except MissingData:
+        return []
+
+
+def messages_of(row: Row) -> list[Message]:
+    """The messages of a row."""
+    told = [{field: one[field] for field in _FIELDS if one.get(field)} for one in row["messages"]]
+    return [
+        Message.parse(one if one.get("tool_calls") else {"content": ""} | one, index) for index, one in enumerate(told)
+    ]
+
+
+@dataclass(frozen=True)
+class Question:
+    """What somebody may ask after the conversation."""
+
+    evidence: Sequence[int]
+    """Messages that hold the answer, by index; -1: no such message."""
+    answers: Sequence[str]
+    """Each of them is right."""
+
+
+@dataclass(frozen=True)
+class Talk:
+    """A conversation and its questions."""
+
+    messages: Sequence[Message]
+    questions: Sequence[Question]
+
+    @classmethod
+    def of(cls, row: Row) -> "Talk":
+        """Questions without evidence, or without a true answer, are left out."""
+        places = {message["turn_id"]: index for index, message in enumerate(row["messages"])}
+        asked = [one for one in row["qa"] if one.get("evidence") and one.get("category") != _ADVERSARIAL]
+        return cls(messages_of(row), [_question(one, places) for one in asked])
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """What each message says."""
+        return [message.text for message in self.messages]
+
+    @cached_property
+    def tokens(self) -> list[int]:
+        """Of each message."""
+        return [count(text) + PER_MESSAGE for text in self.texts]
+
+    @cached_property
+    def stored(self) -> list[StoredMessage]:
+        """The messages as facts are taken from them; the number of a message is its index and 1."""
+        return [StoredMessage(index + 1, "", message, {}) for index, message in enumerate(self.messages)]
+
+
+def _question(one: Row, places: Mapping[object, int]) -> Question:
+    answers = one["answer"] if isinstance(one["answer"], list) else [one["answer"]]
+    return Question([places.get(turn, -1) for turn in one["evidence"]], [str(answer) for answer in answers])

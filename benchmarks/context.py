@@ -1,0 +1,55 @@
+"""Compaction: what survives, how small it gets, whether calls keep their results, and what many compressions leave.
+
+The gate: of the evidence of LoCoMo, an extract of a quarter of the tokens keeps as much as the entity-dense baseline of
+the field did; no tool call loses its result; after ten compressions all pins and nine tenths of the facts are left.
+"""
+
+from pathlib import Path
+
+from benchmarks.compaction.pairs import is_ours, pair_table, pairs
+from benchmarks.compaction.policies import SEED
+from benchmarks.compaction.ratios import ratio_table, ratios, to_json
+from benchmarks.compaction.repeats import BUDGET, COMPRESSIONS, PLANTED, repeats, repeats_table
+from benchmarks.compaction.survival import OURS, OURS_WITH_FACTS, at, survival, survival_table
+from benchmarks.compaction.talks import MODEL, Talk, optional_rows
+from benchmarks.data import rows
+from benchmarks.outcome import Outcome
+
+LEAST_EVIDENCE = 42.9
+"""Percent that an extract of 25 % keeps of LoCoMo's evidence."""
+
+
+def run(data: Path | None) -> Outcome:
+    """Measures on whatever sets there are; LoCoMo must be.
+
+    Raises:
+        MissingData: it is not.
+    """
+    found = {"locomo": rows(data, "locomo"), "bfcl_memory": optional_rows(data, "bfcl_memory")}
+    survived = {name: survival([Talk.of(row) for row in told]) for name, told in found.items() if told}
+    sizes, broken, left = ratios(data), pairs(data), repeats(data, SEED)
+    kept = [survived["locomo"][at(policy, 25)].evidence for policy in (OURS, OURS_WITH_FACTS)]
+    whole = all(one.pairs == one.starts == 0 for name, one in broken.items() if is_ours(name))
+    return Outcome(
+        gate_passed=min(kept) >= LEAST_EVIDENCE and whole and left.passed,
+        results={
+            "survival": {name: {policy: one.to_json() for policy, one in by.items()} for name, by in survived.items()},
+            "ratios": to_json(sizes),
+            "pairs": {name: one.to_json() for name, one in broken.items()},
+            "repeats": left.to_json(),
+        },
+        settings={
+            "model": MODEL,
+            "seed": SEED,
+            "least_evidence": LEAST_EVIDENCE,
+            "compressions": COMPRESSIONS,
+            "planted": 2 * PLANTED,
+            "budget": BUDGET,
+        },
+        tables=[
+            *(survival_table(name, by) for name, by in survived.items()),
+            ratio_table(sizes),
+            pair_table(broken),
+            repeats_table(left),
+        ],
+    )

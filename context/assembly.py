@@ -52,6 +52,8 @@ class Window:
     """Messages that are neither shown nor covered, each with the reason."""
     summarised: tuple[tuple[int, int], ...]
     """Runs of messages that the summary covers, first and last."""
+    summary: str
+    """Its text; empty if there is none."""
     strategy: StrategyName
     reason: str
     """Why this strategy."""
@@ -95,7 +97,8 @@ def build_window(
     """
     name, figures = _asked(strategy, preset, settings)
     draft = Draft(tuple(messages), model, figures, personal, memory, summarize, counts)
-    rule, reason = _ruled(draft, name, preset if strategy is None else None, Preference(preference), summaries)
+    why = "asked for" if strategy else f"the default of preset {preset}" if preset else "the default"
+    rule, reason = _ruled(draft, name, why, Preference(preference), summaries)
     draft, clipped = fitted(draft, budget)
     limit = _limit(draft, rule, budget, asked=name)
     if limit is None:
@@ -118,10 +121,9 @@ def _asked(
 
 
 def _ruled(
-    draft: Draft, name: StrategyName, preset: str | None, preference: Preference, summaries: int
+    draft: Draft, name: StrategyName, reason: str, preference: Preference, summaries: int
 ) -> tuple[Strategy, str]:
     """The rule to go by, and why."""
-    reason = f"preset {preset}" if preset else "asked for"
     if name is StrategyName.AUTO:
         choice = choose(
             messages=len(draft.messages),
@@ -181,6 +183,7 @@ def _window(draft: Draft, rule: Strategy, reason: str, selection: Selection, cli
         tokens=tokens,
         dropped=() if summary else tuple(_dropped(conversation, rule, out)),
         summarised=tuple(_spans(removed)) if summary else (),
+        summary=summary.text if summary else "",
         strategy=rule.name,
         reason=reason,
         stats=stats,

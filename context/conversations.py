@@ -114,8 +114,9 @@ class Conversation:
 
     @cached_property
     def first_request(self) -> int:
-        """Index of the group that begins with the first user message that is told; 0 if none is."""
-        return next((index for index, one in enumerate(self.groups) if one.is_request), 0)
+        """Index of the group with the first user message that is told; 0 if none is."""
+        found = (index for index, one in enumerate(self.groups) if any(ref.role == "user" for ref in one.refs))
+        return next(found, 0)
 
     @cached_property
     def settled(self) -> int:

@@ -17,8 +17,8 @@ from context.summaries import summary_message
 from context.tokens import PER_CONVERSATION, count_message, count_text
 
 Summarize = Callable[[Source, int, CountText], str]
-"""Writes a summary of a source in at most so many tokens, by the counter given; `extract` is one. What it raises, and
-what is empty or too long, is replaced by an extract."""
+"""Writes a summary of a source in at most so many tokens, by the counter given; `extract` is one. Empty: there is none.
+Where it raises or writes too much, an extract stands in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class Draft:
         while left > 0 and (text := _summary(summarize, source, left, count)):
             shown = summary_message(first, last, text)
             if (tokens := self.tokens(shown)) <= room:
-                return Shown(shown, tokens)
+                return Shown(text, shown, tokens)
             # Too long, or its first word joins the header in other tokens.
             left, summarize = left - max(1, min(left, tokens - room)) if summarize is extract else left, extract
         return None
@@ -126,7 +126,7 @@ def fitted(draft: Draft, budget: int) -> tuple[Draft, tuple[Clipped, ...]]:
 
 def _parts(draft: Draft, must: Sequence[Group]) -> dict[str, int]:
     """Tokens of what must be in a window, by name."""
-    parts = {"personal settings, memory and documents": draft.around}
+    parts = {"personal settings, memory, documents and the opening of the reply": draft.around}
     newest = [group for group in must if group.is_request][-1:]
     for group in must:
         if group in newest:

@@ -12,10 +12,13 @@ from context.strategies.strategy import Strategy
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A message that a window adds to those of the conversation, such as a summary."""
+    """A summary as a window shows it."""
 
+    text: str
     message: Message
+    """With its header."""
     tokens: int
+    """Of the message."""
 
 
 Write = Callable[[Sequence[int], int], Shown | None]

@@ -1,0 +1,123 @@
+"""What must be true of every window, checked from outside: by recounting and by looking at the messages alone."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from benchmarks.data import Row
+from context.assembly import Window
+from context.messages import SYSTEM_ROLES, Message, group
+from context.tokens import PER_CONVERSATION, count_request
+
+_FIELDS = ("role", "content", "name", "tool_calls", "tool_call_id")
+
+
+def messages_of(row: Row) -> list[Message]:
+    """The messages of a conversation, without what its set knows besides."""
+    return [
+        Message.parse({name: told.get(name) for name in _FIELDS}, index, linked=False)
+        for index, told in enumerate(row["messages"])
+    ]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A conversation and the window that was asked for."""
+
+    messages: Sequence[Message]
+    counts: Sequence[int]
+    """Tokens of each message."""
+    budget: int
+    model: str
+    keeps_first_request: bool = True
+
+    @property
+    def groups(self) -> list[range]:
+        """Messages that belong together."""
+        return group(self.messages)
+
+    def always_kept(self) -> set[int]:
+        """Groups, by index, that every window holds: with a system message or a pin, the first and the newest user
+        message, the last step, and an open call with all that follows it."""
+        requests = [index for index, span in enumerate(self.groups) if self.messages[span.start].role == "user"]
+        firsts = [index for index, message in enumerate(self.messages) if message.role == "user"][:1]
+        kept = {*requests[-1:], len(self.groups) - 1} if self.groups else set()
+        for index, span in enumerate(self.groups):
+            held = [self.messages[at] for at in span]
+            if any(one.pinned or one.role in SYSTEM_ROLES for one in held):
+                kept.add(index)
+            if self.keeps_first_request and set(firsts) & set(span):
+                kept.add(index)
+        return kept | set(range(self._open(), len(self.groups)))
+
+    def least(self) -> int:
+        """Tokens of what every window holds."""
+        return PER_CONVERSATION + sum(self.counts[at] for index in self.always_kept() for at in self.groups[index])
+
+    def _open(self) -> int:
+        """The group of the last assistant if one of its calls has no result, else the end."""
+        speaking = [index for index, span in enumerate(self.groups) if self._speaks(span)]
+        if not speaking:
+            return len(self.groups)
+        held = [self.messages[at] for at in self.groups[speaking[-1]]]
+        called = {identifier for one in held for identifier in one.call_ids}
+        return speaking[-1] if called - {one.tool_call_id for one in held} else len(self.groups)
+
+    def _speaks(self, span: range) -> bool:
+        return any(self.messages[at].role == "assistant" for at in span)
+
+
+def faults(case: Case, window: Window, *, maximal: bool) -> Iterator[str]:
+    """What is wrong with a window, by name; nothing, if it is right.
+
+    Args:
+        case: what was asked for.
+        window: the answer.
+        maximal: whether the next older group must not have fitted.
+    """
+    kept = [index for index in window.indexes if index is not None]
+    shown = set(kept)
+    if count_request([message.to_openai() for message in window.messages], [], case.model).tokens != window.tokens:
+        yield "wrong count"
+    if window.tokens > case.budget:
+        yield "over budget"
+    covered = [index for first, last in window.summarised for index in range(first, last + 1)]
+    if sorted([*kept, *covered, *(index for index, _ in window.dropped)]) != list(range(len(case.messages))):
+        yield "no partition"
+    clipped = {one.index for one in window.stats.clipped}
+    for message, index in zip(window.messages, window.indexes, strict=True):
+        if index is not None and index not in clipped and message != case.messages[index]:
+            yield "changed message"
+    if kept != sorted(kept):
+        yield "wrong order"
+    yield from _pairs(case, shown)
+    if any(not shown >= set(case.groups[index]) for index in case.always_kept()):
+        yield "always kept is missing"
+    if len(kept) < len(case.messages):
+        yield from _first_role(case, window)
+        if maximal:
+            yield from _not_maximal(case, window, shown)
+
+
+def _pairs(case: Case, shown: set[int]) -> Iterator[str]:
+    for span in case.groups:
+        if 0 < len(shown & set(span)) < len(span):
+            yield "broken pair"
+
+
+def _first_role(case: Case, window: Window) -> Iterator[str]:
+    """What always stays may begin a window, and where no user speaks but amid calls, anything does."""
+    fixed = {at for index in case.always_kept() for at in case.groups[index]}
+    placed = zip(window.messages, window.indexes, strict=True)
+    spoken = [(message, index) for message, index in placed if message.role not in SYSTEM_ROLES][:1]
+    if not any(case.messages[span.start].role == "user" for span in case.groups):
+        return
+    if any(message.role != "user" and index not in fixed for message, index in spoken):
+        yield "wrong first role"
+
+
+def _not_maximal(case: Case, window: Window, shown: set[int]) -> Iterator[str]:
+    spans = case.groups
+    first = next((index for index, span in enumerate(spans) if any(case.messages[at].role == "user" for at in span)), 0)
+    out = [span for span in spans[first:] if span.start not in shown]
+    if out and window.tokens + sum(case.counts[at] for at in out[-1]) <= case.budget:
+        yield "not maximal"

@@ -1,0 +1,87 @@
+"""`purser window`, as a user runs it: without any running system."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.conversations import talk
+from tests.support.purser import Purser
+
+KEYS = ["messages", "tokens", "dropped", "summarised", "strategy", "reason", "stats"]
+MESSAGES = [
+    {"role": "system", "content": "Be kind.", "note": "a field of others"},
+    *(message.to_dict() for message in talk(27)),
+]
+
+
+@pytest.fixture
+def purser(tmp_path: Path) -> Purser:
+    (tmp_path / "talk.json").write_text(json.dumps(MESSAGES))
+    return Purser.at(tmp_path)
+
+
+def window(purser: Purser, *options: str, budget: int = 400, code: int = 0) -> dict[str, Any]:
+    return purser.json("window", "talk.json", "--budget", str(budget), "--model", "gpt-4o", *options, code=code)
+
+
+def test_the_answer_has_these_keys_and_messages_as_the_file_has_them(purser: Purser) -> None:
+    found = window(purser)
+    assert list(found) == KEYS
+    assert found["messages"][0] == MESSAGES[0]
+    assert found["messages"][1]["content"].startswith("Summary of messages")
+    assert all(message in MESSAGES for message in found["messages"][2:])
+    assert (found["strategy"], found["reason"]) == ("three_part", "the default")
+    assert found["tokens"] <= 400
+    [(first, last)] = found["summarised"]
+    assert len(found["messages"]) - 1 + (last - first + 1) == 28
+    for name in ("optimization_applied", "messages_removed", "tokens_saved", "strategy_chosen", "strategy_reason"):
+        assert name in found["stats"]
+
+
+def test_a_strategy_and_a_preset_are_chosen_by_name(purser: Purser) -> None:
+    found = window(purser, "--strategy", "smart_truncation", budget=2_000)
+    assert len(found["messages"]) == 17
+    assert found["dropped"][0] == {"index": 2, "reason": "older_than_rounds"}
+    assert window(purser, "--preset", "cookhero", budget=2_000)["summarised"] == [[1, 12]]
+    assert window(purser, "--summarizer", "none")["summarised"] == []
+
+
+def test_what_cannot_fit_is_a_problem_that_names_it(purser: Purser) -> None:
+    problem = window(purser, budget=40, code=1)
+    assert problem["type"] == "urn:purser:window-too-small"
+    assert "newest user message, index 27" in problem["detail"]
+
+
+def test_bad_usage_is_told_apart(purser: Purser) -> None:
+    assert window(purser, "--strategy", "best", code=2)["type"] == "urn:purser:bad-usage"
+    assert window(purser, "--preset", "best", code=2)["type"] == "urn:purser:bad-usage"
+
+
+def test_text_for_routers_fits_the_same_budget(purser: Purser) -> None:
+    found = window(purser, "--format", "text")
+    assert found["text"].startswith("[Earlier conversation summary (")
+    assert "USER: Please note that order 1026" in found["text"]
+    assert found["tokens"] <= 400
+
+
+def test_a_recommendation_builds_nothing_and_tools_are_told_beside(purser: Purser) -> None:
+    found = window(purser, "--recommend", "--tools", "3", budget=2_500)
+    assert found["needs_optimization"] is True
+    assert found["recommended_strategy"] == "smart_truncation"
+    assert found["tool_safety"]["safe"] is True
+    assert "messages" not in found
+    assert window(purser, "--tools", "30")["tool_safety"]["safe"] is False
+
+
+def test_plain_text_is_no_conversation(purser: Purser, tmp_path: Path) -> None:
+    (tmp_path / "note.txt").write_text("hello")
+    problem = purser.json("window", "note.txt", "--budget", "100", "--model", "gpt-4o", code=1)
+    assert problem["type"] == "urn:purser:unreadable-file"
+
+
+def test_people_see_roles_and_figures(purser: Purser) -> None:
+    shown = purser.run("window", "talk.json", "--budget", "400", "--model", "gpt-4o").stdout
+    assert "Be kind." in shown
+    assert "messages removed" in shown

@@ -65,7 +65,7 @@ def _same_email(local: str, domain: str) -> str:
 _V4 = re.compile(r"(?<![A-Za-z0-9_.+~=<>-])(?<![A-Za-z0-9]/)\d{1,3}(?:\.\d{1,3}){3}(?![A-Za-z0-9_]|\.\d|-[A-Za-z])")
 _V6 = re.compile(r"(?<![\w:.])[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:]*+(?:\.\d{1,3}){0,3}+(?!\w)", re.ASCII)
 _VERSION = re.compile(
-    r"(?:\b(?:v|ver|versions?|release[ds]?|build|rev|revision|firmware|section|chapter|clause|upgraded? to)"
+    r"(?:(?<![A-Za-z0-9_])(?:v|ver|versions?|release[ds]?|build|rev|revision|firmware|section|chapter|clause)"
     r"|版本号?|第|§)[\s\"':=#]{0,4}\Z",
     re.IGNORECASE,
 )

@@ -25,7 +25,9 @@ _FORMS = (
     r"(?<![_-])[MNO][A-Za-z0-9_-]{22,30}+\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}+",  # Discord
 )
 _KEYS = re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(_FORMS)}|{_PRIVATE_KEY})", re.VERBOSE)
-_AUTHORIZATION = re.compile(r"\b(?:bearer|basic)\s{1,3}(?P<value>[A-Za-z0-9._~+/=-]{12,}+)", re.IGNORECASE)
+_AUTHORIZATION = re.compile(
+    r"(?<![A-Za-z0-9_])(?:bearer|basic)\s{1,3}(?P<value>[A-Za-z0-9._~+/=-]{12,}+)", re.IGNORECASE
+)
 
 _KEY_LABEL = r"""(?:api|access|auth|app|private|encryption|signing|session|subscription|account|shared[ ]?access)
     [ _-]?key(?:[ _-]?id)?|(?:[a-z]{2,10}[_-])?token|(?:api|访问|接口|授权)[ ]?(?:密钥|秘钥|令牌)|令牌"""

@@ -9,10 +9,10 @@ from context.redaction.phones import find_phones
 SPECIFIC = (
     Detector("SECRET", find_url_passwords),
     Detector("EMAIL", find_emails),
-    # Before cards: the first digits of both overlap, and an identity card holds a date too.
+    # Before cards: the digits in both may pass for a card, while they have a country or a date besides.
+    Detector("IBAN", find_ibans),
     Detector("NATIONAL_ID", find_national_ids),
     Detector("CARD", find_cards),
-    Detector("IBAN", find_ibans),
     Detector("SSN", find_ssns),
     Detector("API_KEY", find_keys),
     Detector("SECRET", find_secrets),

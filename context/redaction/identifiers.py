@@ -10,7 +10,7 @@ from datetime import date
 from stdnum import iban, luhn
 from stdnum.cn import ric
 
-from context.redaction.findings import Found
+from context.redaction.findings import TAKEN, Found
 
 _SPACE = re.compile(r"[ .-]")
 
@@ -23,6 +23,10 @@ _CARD = re.compile(
       | \d{4}(?P<six>[ .-])\d{6}(?P=six)\d{4,5}
     )(?![A-Za-z0-9_]|[.-]\d)""",
     re.VERBOSE,
+)
+# An account number with a wrong digit holds no card: more groups follow its country than a card has.
+_ACCOUNT = re.compile(
+    r"(?<![A-Za-z0-9_])[A-Za-z]{2}\d\d(?:[ -][A-Za-z0-9]{4}){4,7}[ -][A-Za-z0-9]{1,4}(?![A-Za-z0-9_])"
 )
 _ISSUERS = tuple(
     (re.compile(prefix), lengths)
@@ -44,10 +48,11 @@ _ISSUERS = tuple(
 
 def find_cards(view: str) -> Iterator[Found]:
     """Card numbers of known issuers, in one piece or in the groups in which cards show them."""
-    start = 0
+    view, start = _ACCOUNT.sub(lambda account: TAKEN * len(account[0]), view), 0
     while match := _CARD.search(view, start):
+        groups = match[0].split(match["four"]) if match["four"] else []
         # A security code may follow in the same manner of writing.
-        for written in (match[0], match[0].rsplit(match["four"], 1)[0] if match["four"] else ""):
+        for written in (match[0], match[0].rpartition(match["four"])[0] if len(groups) == 5 else ""):
             number = _SPACE.sub("", written)
             if _is_card(number):
                 yield Found(match.start(), match.start() + len(written), "CARD", number)
@@ -88,7 +93,9 @@ def find_ibans(view: str) -> Iterator[Found]:
 _ISSUED = r"(?!000|666|9)\d{3}(?P<sep>SEPARATOR)(?!00)\d{2}(?P=sep)(?!0000)\d{4}(?![A-Za-z0-9_]|[.-]\d)"
 _SSN = re.compile(r"(?<![A-Za-z0-9_])(?<!\d[.-])(?P<number>" + _ISSUED.replace("SEPARATOR", "-") + ")")
 _LABELLED_SSN = re.compile(
-    r"\b(?:ssn|social security)\b[^\d\n]{0,20}(?P<number>" + _ISSUED.replace("SEPARATOR", "[ -]?") + ")",
+    r"(?<![A-Za-z0-9_])(?:ssn|social security)(?![A-Za-z0-9_])[^\d\n]{0,20}(?P<number>"
+    + _ISSUED.replace("SEPARATOR", "[ -]?")
+    + ")",
     re.IGNORECASE,
 )
 

@@ -16,12 +16,13 @@ _FORMS = (
     _TIME,
     r"\d{3}-\d{2}-\d{4}",  # a social security number, in whatever range
     r"\d{4}(?P<card>[ .-])\d{4}(?P=card)\d{4}(?P=card)\d{1,4}|\d{4}(?P<amex>[ .-])\d{6}(?P=amex)\d{4,5}",
-    r"[A-Za-z]{2}\d{2}(?:[ ]?[A-Z0-9]{4}){2,7}+(?:[ ]?[A-Z0-9]{1,4})?",  # a bank account
-    r"[$€£¥₹₩][ ]?\d[\d,.]*+|\d[\d,.]*+[ ]?(?:[$€£¥₹₩%元块円원]|(?:USD|EUR|GBP|CNY|RMB|JPY|dollars?|euros?|tokens?)\b)",
+    r"[A-Za-z]{2}\d{2}(?:[ ]?[A-Za-z0-9]{4}){2,7}+(?:[ ]?[A-Za-z0-9]{1,4})?",  # a bank account
+    r"[$€£¥₹₩][ ]?\d[\d,.]*+",
+    r"\d[\d,.]*+[ ]?(?:[$€£¥₹₩%元块円원]|(?:USD|EUR|GBP|CNY|RMB|JPY|dollars?|euros?|tokens?)(?![A-Za-z0-9_]))",
 )
 _FORM = re.compile(rf"(?<![A-Za-z0-9_])(?<!\d[./-])(?:{'|'.join(_FORMS)})(?![A-Za-z0-9_]|[./-]\d)")
 _LABEL = re.compile(
-    r"""(?:\b(?:order|invoice|ticket|ref|reference|case|booking|reservation|confirmation|tracking|shipment|serial|sku
+    r"""(?:(?<![A-Za-z0-9_])(?:order|invoice|ticket|ref|reference|case|booking|reservation|confirmation|tracking|shipment|serial|sku
       |isbn|issn|doi|pmid|patent|part|model|item|product|zip(?:[ ]code)?|post(?:al)?[ ]?code|flight|build|commit|rev
       |revision|version|ver|v|account|acct|policy|licen[cs]e|passport|transaction|txn|payment|batch|lot|pages?|pp|lines?
       |rows?|port|pid|uid|gid|size|seed|timestamp|epoch|total|price|amount|cost|sum|count|bytes?|issue|pull|pr|job
@@ -32,7 +33,7 @@ _LABEL = re.compile(
 )
 _ASSIGNED = re.compile(r"(?:[\"']\s?:|[A-Za-z0-9_]\s?=)\s?\Z")
 _UNIT = re.compile(
-    r"\s?(?:ms|s|sec|seconds|minutes|hours|days|[kmg]b|kg|k?m|[cm]m|miles|users?|people|items?|points?|times|votes)\b"
+    r"\s?(?:ms|s|sec|seconds|minutes|hours|days|[kmg]b|kg|k?m|[cm]m|miles|users?|people|items?|points?|times|votes)(?![A-Za-z0-9_])"
     r"|[次个人名条米年月日]|公里"
 )
 _LOOK_BACK = 40

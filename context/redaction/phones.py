@@ -18,24 +18,25 @@ _FORMS = {
     "chinese": r"(?:86[ -]?)?1[3-9]\d(?:\d{8}|(?P<cn>[ -])\d{4}(?P=cn)\d{4})",
     "landline": r"(?:\(0(?:10|2\d|[3-9]\d\d)\)|0(?:10|2\d|[3-9]\d\d))[ -]?[2-9]\d{6,7}(?:-\d{1,6})?",
     "service": r"[48]00[ -]?\d{3}[ -]\d{4}|[48]00[ -]\d{7}",
-    "bracketed": r"\((?!(?:19|20)\d\d\))\d{2,5}\)[ ]?\d{2,5}(?:[ -]?\d{2,5}){1,3}+",
-    "trunk": r"0\d{1,4}(?:(?P<tr>[ .-])\d{2,8}(?:[ .-]\d{2,8}){0,4}+)|0\d{2,4}/\d{5,8}",
+    "bracketed": r"(?:[78][ -]?)?\((?!(?:19|20)\d\d\))\d{2,5}\)[ ]?\d{2,5}(?:[ -]?\d{2,5}){1,3}+",
+    "trunk": r"0\d{1,5}(?:[ .-]\d{2,9}){1,5}+|0\d{2,4}/\d{5,8}",
 }
 _FORM = re.compile(
     f"{_BEFORE}(?:{'|'.join(f'(?P<{name}>{form})' for name, form in _FORMS.items())}){_EXTENSION}{_AFTER}",
     re.IGNORECASE,
 )
-_CUE = r"""\b(?:(?:tele|smart|mobile|home|work|cell)?[ ]?phones?|tel|mobiles?|mobil|cell(?:ular)?|call(?:s|ed|ing)?
-      |dial(?:s|l?ed|l?ing)?|(?:ring|text)(?:ed|ing)?[ ](?:me|us|him|her|them)|fax|hotline|helpline|sms|whatsapp|wechat
+_CUE = r"""(?<![A-Za-z0-9_])(?:(?:tele|smart|mobile|home|work|cell)?[ ]?phones?|tel|mobiles?|mobil
+      |cell(?:ular)?|call(?:s|ed|ing)?|dial(?:s|l?ed|l?ing)?|(?:ring|text)(?:ed|ing)?[ ](?:me|us|him|her|them)|fax|hotline|helpline|sms|whatsapp|wechat
       |viber|telegram|messages?|messaged|answering|reach(?:able|ed)?|contact(?:ed)?|desk|landline|voicemail|pager
       |(?:my|his|her|our|your|their|contact|new)[ ]number|telefon\w*|t[ée]l[ée]phone|tel[eé]fono|telefone|celular
-      |m[óo]vil|portable|handy\w*|rufnummer|mobilnummer|puhelin\w*|телефон\w*|моб)\b
+      |m[óo]vil|portable|handy\w*|rufnummer|mobilnummer|puhelin\w*|телефон\w*|моб)(?![A-Za-z0-9_])
     |电话|電話|手机|手機|座机|座機|热线|熱線|传真|傳真|联系方式|联系|拨打|致电|携帯|전화(?:번호)?|휴대폰|연락처|ファックス"""
-_GAP = rf"[^\d.!?;\n+{TAKEN}]{{0,24}}\n?[ ]{{0,4}}"
-_NUMBER = r"(?P<number>\(?\d{1,5}\)?(?:[ ./-]\d{2,8}){1,5}+|\d{7,12}+(?:-\d{1,6})?)"
+_GAP = rf"[^\d.!?;\n+{TAKEN}]{{0,24}}?\n?[ ]{{0,4}}"
+_NUMBER = r"(?P<number>\(?\d{1,6}(?:[ -]\d{1,4}(?=\)))?\)?(?:[ ./-]\(?\d{1,10}\)?){1,6}+|\d{7,12}+(?:-\d{1,6})?)"
 _CUED = re.compile(rf"(?:{_CUE})\.?{_GAP}{_BEFORE}{_NUMBER}{_EXTENSION}{_AFTER}", re.VERBOSE | re.IGNORECASE)
 _MORE = re.compile(rf"[ ]?(?:[,;/]|and|or|和|或|及)[ ]?{_NUMBER}{_EXTENSION}{_AFTER}", re.IGNORECASE)
 _LAST_GROUP = re.compile(r"[ .-]?(?:\(\d+\)[ .-]?)?\d+\Z")
+_DECIMAL = re.compile(r"\d+\.\d+")
 _NO_DIGIT = re.compile(r"\(0\)|[^0-9]")
 
 
@@ -59,16 +60,12 @@ def _by_form(rest: str, match: re.Match[str]) -> Found | None:
         return _from_abroad(match, written, "011" if written.startswith("011") else "00")
     if written.isdigit() and is_assigned(rest, match.start()):
         return None
-    if kind == "trunk" and match["tr"] == "." and written.count(".") < 2:
-        return None  # A decimal number.
-    return _phone(match, match.start(), _digits(written))
+    return _phone(match, match.start(), written)
 
 
 def _by_cue(rest: str, match: re.Match[str]) -> Found | None:
-    start, digits = match.start("number"), _digits(match["number"])
-    if is_labelled_otherwise(rest, start, match.end()):
-        return None
-    return _phone(match, start, digits)
+    start = match.start("number")
+    return None if is_labelled_otherwise(rest, start, match.end()) else _phone(match, start, match["number"])
 
 
 def _with_list(rest: str, found: Found | None) -> Iterator[Found]:
@@ -96,8 +93,9 @@ def _from_abroad(match: re.Match[str], written: str, prefix: str) -> Found | Non
     return None
 
 
-def _phone(match: re.Match[str], start: int, digits: str) -> Found | None:
-    if not 7 <= len(digits.lstrip("0")) <= len(digits) <= 13:
+def _phone(match: re.Match[str], start: int, written: str) -> Found | None:
+    digits = _digits(written)
+    if _DECIMAL.fullmatch(written) or not 7 <= len(digits.lstrip("0")) <= len(digits) <= 13:
         return None
     if len(digits) == 10 and digits[0] not in "01":
         digits = "1" + digits

@@ -66,6 +66,8 @@ def _cell(cell: "Cell") -> str:
             return "-"
         case str():
             return escape(cell)
+        case bool():
+            return "yes" if cell else "no"
         case int():
             return f"{cell:,}"
         case float():

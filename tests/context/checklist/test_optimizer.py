@@ -1,0 +1,320 @@
+"""What the preset `optimizer` and `context.optimize` promise, number by number."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from compose.settings import Settings
+from context.advice import TOOL_RESERVE, available, check_tool_safety, recommend
+from context.choice import Preference, choose, scores
+from context.lengths import Style, length_header, summary_length
+from context.messages import Message
+from context.optimizing import MAX_TOKENS, Optimizer, optimize, optimize_chat_context, prepare_optimized_messages
+from context.strategies import WINDOW_PRESETS
+from context.tokens import count_request
+
+MODEL = "gpt-4o"
+KEYS = {
+    "optimization_applied",
+    "messages_removed",
+    "tokens_saved",
+    "strategy_chosen",
+    "strategy_reason",
+    "summary_generated",
+}
+Talk = list[dict[str, Any]]
+
+
+def talk(count: int, words: int = 40) -> Talk:
+    """A system message and so many others, alternating, less one."""
+    said = [
+        {"role": "assistant" if place % 2 else "user", "content": f"message {place}: " + "word " * words}
+        for place in range(count - 1)
+    ]
+    return [{"role": "system", "content": "You are helpful."}, *said]
+
+
+def short(text: str) -> str:
+    return "They talked about words."
+
+
+def tokens(messages: Talk) -> int:
+    return count_request(messages, [], MODEL).tokens
+
+
+# --- the optimizer ---------------------------------------------------------------------------------------------------
+
+
+def test_context_optimizer_has_4096_tokens_less_2000() -> None:
+    assert MAX_TOKENS == 4_096
+    assert available(4_096) == 2_096
+    assert optimize(talk(40, 200), preference="fast")[1]["bound_tokens"] == 2_096
+
+
+def test_context_optimizer_with_2000_or_less_has_0_available_and_says_what_bounds_it() -> None:
+    assert [available(limit) for limit in (2_000, 1_000)] == [0, 0]
+    _, stats = optimize(talk(28), 2_000)
+    assert stats["bound_tokens"] == 2_000
+    assert "beside the reply there are 0 tokens, so the limit itself is the bound" in stats["strategy_reason"]
+
+
+def test_estimate_includes_knowledge_and_web_context() -> None:
+    _, plain = optimize(talk(10))
+    _, more = optimize(talk(10), knowledge_context="word " * 100, web_context="word " * 200)
+    assert more["tokens"] - plain["tokens"] in range(295, 306)
+
+
+@pytest.mark.parametrize(
+    ("messages", "rounds"),
+    [(14, None), (15, 8), (29, 8), (30, 6), (50, 6), (51, 4), (200, 4)],
+)
+def test_smart_truncation_keeps_rounds_by_size(messages: int, rounds: int | None) -> None:
+    shown, stats = optimize(talk(messages, 2), 2_000, preference="fast")
+    requests, all_requests = (sum(one["role"] == "user" for one in told) for told in (shown, talk(messages)))
+    # The first user message stays besides.
+    assert requests == (all_requests if rounds is None else min(all_requests, rounds + 1))
+    assert stats["messages_removed"] == messages - len(shown)
+    assert (shown[0], shown[-1]) == (talk(messages, 2)[0], talk(messages, 2)[-1])
+
+
+def test_smart_truncation_meets_the_token_limit_where_its_rounds_alone_would_not() -> None:
+    shown, stats = optimize(talk(60, 400), 4_096, preference="fast")
+    assert stats["strategy_chosen"] == "smart_truncation"
+    assert tokens(shown) <= 2_096
+    assert sum(message["role"] == "user" for message in shown) < 4 + 1
+
+
+def test_smart_truncation_turns_28_messages_into_17() -> None:
+    shown, stats = optimize(talk(28), 2_000)
+    assert (len(shown), stats["messages_removed"], stats["summary_generated"]) == (17, 11, False)
+
+
+def test_smart_truncation_turns_28_messages_into_18_with_a_summary() -> None:
+    shown, stats = optimize(talk(28), 2_000, short, preference="quality")
+    assert (len(shown), stats["messages_removed"], stats["summary_generated"]) == (18, 11, True)
+
+
+# --- length and header -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("source", "asked", "style"),
+    [
+        (400, 50, Style.BRIEF),
+        (1_000, 150, Style.KEY_POINTS),
+        (3_000, 450, Style.LAYERED),
+        (10_000, 800, Style.LAYERED),
+        (46, 46, Style.BRIEF),
+    ],
+)
+def test_dynamic_summary_length_is_15_percent_from_100_to_800(source: int, asked: int, style: Style) -> None:
+    length = summary_length(source)
+    assert (length.characters, length.style) == (asked, style)
+
+
+@pytest.mark.parametrize("ratio", [0.10, 0.15, 0.25, 0.40])
+def test_dynamic_summary_length_has_a_configurable_ratio(ratio: float) -> None:
+    assert summary_length(2_000, ratio=ratio).characters == round(2_000 * ratio)
+
+
+def test_dynamic_summary_length_reaches_the_summariser() -> None:
+    told: list[int] = []
+
+    def remember(text: str, characters: int) -> str:
+        told.append(characters - summary_length(len(text)).characters)
+        return short(text)
+
+    optimize(talk(28), 2_000, remember, preference="quality")
+    assert set(told) == {0}
+
+
+def test_transparent_header_has_true_numbers_in_the_language_of_the_conversation() -> None:
+    assert length_header(1_234, 185, "zh") == "[历史对话总结 - 原文1234字，总结185字]"
+    asked: list[str] = []
+
+    def remember(text: str) -> str:
+        asked.append(text)
+        return "用户谈到了订单和退款，客服同意全额退款。"
+
+    said: Talk = [
+        {
+            "role": "assistant" if place % 2 else "user",
+            "content": f"这是第{place}条消息，我们正在讨论订单的退款问题。" * 5,
+        }
+        for place in range(40)
+    ]
+    shown, _ = optimize(said, 4_096, remember, preference="quality")
+    header = length_header(len(asked[-1]), len("用户谈到了订单和退款，客服同意全额退款。"), "zh")
+    [summary] = [message for message in shown if header in message["content"]]
+    assert summary["role"] == "system"
+
+
+# --- calls and stats -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("helper", [optimize, prepare_optimized_messages, optimize_chat_context])
+def test_helper_calls_return_messages_and_stats(helper: Callable[..., tuple[Talk, dict[str, Any]]]) -> None:
+    shown, stats = helper(talk(28), 2_000, short, None, "quality")
+    assert len(shown) == 18
+    assert stats["summary_generated"]
+    by_name = optimize_chat_context(
+        talk(28), max_tokens=2_000, summarize_func=short, conversation_id=None, user_preference="quality"
+    )
+    assert by_name == (shown, stats)
+
+
+@pytest.mark.parametrize("messages", [[], talk(2), talk(28), talk(60)])
+def test_stats_are_always_present(messages: Talk) -> None:
+    for max_tokens in (2_500, 128_000):
+        shown, stats = optimize(messages, max_tokens)
+        assert stats.keys() >= KEYS
+        assert stats["tokens_saved"] == (tokens(messages) - tokens(shown) if messages else 0)
+        assert stats["messages_removed"] == len(messages) - len(shown)
+
+
+def test_recommendation_has_no_side_effect_and_counts_as_no_summary() -> None:
+    optimizer = Optimizer()
+    before = talk(60, 100)
+    for _ in range(5):
+        found = optimizer.recommend(before, 4_096, "c1", "quality")
+        assert (found.recommended_strategy, found.needs_optimization, found.urgency) == ("summary", True, "critical")
+    assert before == talk(60, 100)
+    assert found.usage_ratio == tokens(before) / 2_096
+    assert not recommend(talk(3), 4_096).needs_optimization
+
+
+def test_tool_safety_reserves_per_planned_tool_and_names_the_numbers() -> None:
+    room = tokens(talk(20)) + 2 * TOOL_RESERVE
+    safe, message = check_tool_safety(talk(20), 2_000 + room, 2)
+    assert safe
+    assert f"{tokens(talk(20)):,} tokens and 1,000 for 2 tool calls, limit {room:,}" in message
+    assert not check_tool_safety(talk(20), 2_000 + room, 3)[0]
+
+
+def test_tool_safety_unsafe_then_optimise_with_fast_and_check_again() -> None:
+    messages = talk(60)
+    limit = 2_000 + tokens(messages)
+    safe, message = check_tool_safety(messages, limit, 2)
+    assert not safe
+    assert "optimise first with preference fast" in message
+    shown, _ = optimize(messages, limit, preference="fast", planned_tools=2)
+    assert check_tool_safety(shown, limit, 2)[0]
+
+
+# --- the choice ------------------------------------------------------------------------------------------------------
+
+T, S = "smart_truncation", "summary"
+
+
+@pytest.mark.parametrize(
+    ("messages", "characters", "expected"),
+    [
+        (9, 1_999, (T, T, T)),
+        (10, 1_999, (T, T, S)),
+        (30, 10_000, (T, T, S)),
+        (31, 10_000, (T, S, S)),
+        (20, 10_001, (T, S, S)),
+    ],
+)
+def test_selection_matrix(messages: int, characters: int, expected: tuple[str, str, str]) -> None:
+    found = [choose(messages=messages, characters=characters, preference=each).strategy for each in Preference]
+    assert tuple(found) == expected
+
+
+def test_selection_matrix_takes_the_larger_class_of_a_mixed_case_and_says_so() -> None:
+    for messages, characters in ((3, 20_000), (100, 400)):
+        found = choose(messages=messages, characters=characters, preference=Preference.BALANCED)
+        assert found.strategy == S
+        assert "the larger of" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("messages", "characters", "summaries", "truncate", "summarise"),
+    [
+        (5, 500, 0, 100, 40),
+        (30, 9_000, 0, 100, 100),
+        (30, 10_001, 0, 70, 100),
+        (51, 10_001, 0, 40, 100),
+        (51, 10_001, 3, 40, 30),
+        (51, 10_001, 5, 20, 30),
+    ],
+)
+def test_scores(messages: int, characters: int, summaries: int, truncate: int, summarise: int) -> None:
+    for preference, weight in ((Preference.FAST, 8), (Preference.BALANCED, 5), (Preference.QUALITY, 2)):
+        found = scores(messages=messages, characters=characters, preference=preference, summaries=summaries)
+        assert found == {"truncate": truncate * weight / 10, "summarise": summarise * (10 - weight) / 10}
+
+
+def test_scores_that_tie_truncate() -> None:
+    tie = choose(messages=30, characters=9_000, preference=Preference.BALANCED)
+    assert tie.scores["truncate"] == tie.scores["summarise"] == 50
+    assert tie.strategy == T
+
+
+@pytest.mark.parametrize(
+    ("messages", "characters", "expected"),
+    [(5, 500, (T, T, T)), (30, 6_000, (T, T, S)), (60, 12_000, (T, S, S))],
+)
+def test_expected_results_of_5_30_and_60_messages(
+    messages: int, characters: int, expected: tuple[str, str, str]
+) -> None:
+    found = [choose(messages=messages, characters=characters, preference=each).strategy for each in Preference]
+    assert tuple(found) == expected
+
+
+def test_frequency_is_at_most_3_summaries_per_conversation() -> None:
+    optimizer = Optimizer()
+    made = [optimizer.optimize(talk(60), 2_500, short, "c1", "quality")[1] for _ in range(5)]
+    assert [stats["summary_generated"] for stats in made] == [True, True, True, False, False]
+    assert all("already summarised 3 times, at most 3" in stats["strategy_reason"] for stats in made[3:])
+    assert all(stats["optimization_applied"] for stats in made), "truncation is not limited"
+    fresh = Optimizer()
+    assert all(fresh.optimize(talk(60), 2_500, short, None, "quality")[1]["summary_generated"] for _ in range(5))
+
+
+def test_no_summarise_function_always_truncates() -> None:
+    for preference in Preference:
+        _, stats = optimize(talk(60), 4_096, None, preference=preference)
+        assert stats["strategy_chosen"] == T
+
+
+def test_failure_is_an_emergency_truncation_with_the_reason() -> None:
+    def fails(text: str) -> str:
+        raise RuntimeError("no model")
+
+    shown, stats = optimize(talk(60), 2_500, fails, preference="quality")
+    assert (stats["strategy_chosen"], stats["summary_generated"]) == (T, False)
+    assert "RuntimeError" in stats["strategy_reason"]
+    assert "emergency truncation" in stats["strategy_reason"]
+    assert tokens(shown) <= 500
+
+
+@pytest.mark.parametrize(("messages", "max_tokens"), [([], 4_096), (talk(3), 4_096), (talk(60), 128_000)])
+def test_skips_return_messages_unchanged(messages: Talk, max_tokens: int) -> None:
+    shown, stats = optimize(messages, max_tokens, short, preference="quality")
+    assert shown == messages
+    assert not stats["optimization_applied"]
+
+
+def test_quality_claims_system_and_newest_user_message_are_always_kept() -> None:
+    for preference in Preference:
+        for count in (16, 29, 60, 200):
+            messages = talk(count, 100)
+            shown, _ = optimize(messages, 3_000, short, preference=preference)
+            newest = max(place for place, message in enumerate(messages) if message["role"] == "user")
+            assert messages[0] in shown
+            assert messages[newest] in shown
+
+
+def test_config_fields_have_their_defaults() -> None:
+    assert MAX_TOKENS == 4_096
+    assert Settings.model_fields["max_output_tokens"].default == 4_096
+    assert Settings.model_fields["context_window_tokens"].default == 128_000
+    assert WINDOW_PRESETS["optimizer"].settings.reply_reserve == 2_000
+
+
+def test_future_ideas_cache_asynchronous_summaries_and_effect_statistics_exist() -> None:
+    _, stats = optimize([Message("user", "word " * 3_000)], 3_000)
+    assert stats["clipped"][0]["tokens_left_out"] > 0
+    assert callable(Optimizer().optimize_async)

@@ -1,0 +1,370 @@
+"""What the preset `shannon` and the budgets around it promise, number by number."""
+
+import uuid
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from activities.summariser import TEMPERATURE
+from activities.task_file import TaskFile
+from budget import PRESETS as BUDGET_PRESETS
+from budget import Amount, Kind, Mode, Policy, Price, PriceBook, Scope, Usage, Verdict, decide, resolve
+from budget.decisions import ScopeView
+from compose.errors import SettingsError
+from compose.settings import load_settings
+from compose.settings.ledger import ledger_settings
+from context.assembly import Window, build_window
+from context.clipping import clip
+from context.compression import CountText, Source, fault, summary_request
+from context.errors import InvalidSettings, PinsTooLarge, WindowTooSmall
+from context.lint import Practice, lint
+from context.memories import VectorMemory
+from context.messages import Message
+from context.pins import PIN_BUDGET, Pin, check_pins
+from context.postgres.conversations import Conversations
+from context.postgres.memory import Memory
+from context.redaction import Redactor
+from context.settings import PRESETS, ContextSettings, share
+from context.strategies import WINDOW_PRESETS
+from context.tokens import count_message, count_text, legacy_estimate, window_of
+from tests.support.conversations import calling, result, talk, user
+
+if TYPE_CHECKING:
+    import asyncpg
+
+MODEL = "gpt-4o"
+PRESET = WINDOW_PRESETS["shannon"].settings
+
+
+def brief(source: Source, most_tokens: int, count: CountText) -> str:
+    return "They noted orders."
+
+
+def window(messages: list[Message], budget: int, **options: Any) -> Window:
+    return build_window(messages, budget=budget, model=MODEL, preset="shannon", summarize=brief, **options)
+
+
+def kept(found: Window) -> list[int]:
+    return [index for index in found.indexes if index is not None]
+
+
+@pytest.fixture
+def nothing_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A directory without a settings file."""
+    monkeypatch.chdir(tmp_path)
+
+
+# --- counting --------------------------------------------------------------------------------------------------------
+
+
+def test_estimator_is_there_by_name_beside_the_exact_counter() -> None:
+    assert legacy_estimate("shannon", ["a" * 400]) == int((400 // 4 + 5) * 1.1)
+    assert legacy_estimate("shannon_code", ["a" * 300]) == int((300 // 3 + 5) * 1.1)
+    assert legacy_estimate("shannon_table", ["好" * 300]) == 200 + 4 + 3
+    assert legacy_estimate("shannon_table", ["a" * 300]) == 75 + 4 + 3
+    with pytest.raises(InvalidSettings, match="no estimator"):
+        legacy_estimate("nobody", [])
+
+
+# --- primers, summary, recents ---------------------------------------------------------------------------------------
+
+
+def test_primers_summary_recents_are_3_and_20_with_nothing_to_compress_up_to_23_messages() -> None:
+    assert (PRESET.primers_count, PRESET.recents_count) == (3, 20)
+    counts = [100] * 60
+    assert not window(talk(23), 4_000, counts=counts[:23]).stats.optimization_applied
+    found = window(talk(60), 7_000, counts=counts)
+    assert kept(found) == [0, 1, 2, *range(40, 60)]
+    assert found.summarised == ((3, 39),)
+
+
+@pytest.mark.parametrize("count", [21, 22, 23, 24, 25])
+def test_primers_summary_recents_never_show_a_message_twice(count: int) -> None:
+    found = window(talk(count), 100 * count, counts=[100] * count)
+    assert len(set(kept(found))) == len(kept(found))
+
+
+@pytest.mark.parametrize(("primers", "recents"), [(1, 10), (5, 50)])
+def test_primers_summary_recents_are_adjustable(primers: int, recents: int) -> None:
+    settings = ContextSettings(primers_count=primers, recents_count=recents)
+    assert (settings.primers_count, settings.recents_count) == (primers, recents)
+
+
+def test_trigger_and_target_are_37500_and_18750_of_50000() -> None:
+    assert (share(50_000, PRESET.trigger_ratio), share(50_000, PRESET.keep_ratio)) == (37_500, 18_750)
+    assert (share(50_000, 0.75), share(50_000, 0.375)) == (37_500, 18_750)
+    below = [1_250] * 29 + [37_500 - 3 - 29 * 1_250]
+    assert not window(talk(30), 50_000, counts=below).stats.optimization_applied
+    above = window(talk(30), 50_000, counts=[*below[:-1], below[-1] + 1])
+    assert above.stats.optimization_applied
+    assert above.tokens <= 18_750 + 3
+
+
+def test_trigger_of_debugging_is_0_85_and_one_of_0_95_is_warned_of() -> None:
+    assert PRESETS["debugging"]["trigger_ratio"] == 0.85
+    assert [found.code for found in lint(ContextSettings(trigger_ratio=0.95))] == ["late_trigger"]
+
+
+def test_target_is_met_by_fewer_recents_in_whole_groups_where_3_and_20_are_too_much() -> None:
+    messages = [user("go on"), *(one for number in range(30) for one in (calling(f"c{number}"), result(f"c{number}")))]
+    found = window(messages, 50_000, counts=[1_000] * len(messages))
+    assert found.tokens <= 18_750 + 3
+    assert len(kept(found)) < 23
+    shown = [message for message in found.messages if message.role in ("assistant", "tool")]
+    assert [message.role for message in shown] == ["assistant", "tool"] * (len(shown) // 2)
+
+
+def test_compress_call_asks_for_400_tokens_at_temperature_0_2_in_the_same_language() -> None:
+    assert (PRESET.summary_most_tokens, TEMPERATURE) == (400, 0.2)
+    asked = summary_request(Source.of("", talk(6)), 400)[0]["content"]
+    for wish in ("at most 400 tokens", "language of the conversation", "decisions", "open questions", "names"):
+        assert wish in asked
+
+
+def test_compress_call_is_held_to_its_length_and_shown_as_a_summary() -> None:
+    assert fault("word " * 500, 500, most_tokens=400, tokens_before=5_000) == "over_target"
+    found = window(talk(60), 7_000, counts=[100] * 60)
+    [summary] = [message for message in found.messages if "They noted orders." in message.text]
+    assert summary.text.startswith("Summary of messages 4 to 40 of this conversation")
+    assert count_message(summary.to_openai(), MODEL).tokens <= 400
+
+
+# --- budgets ---------------------------------------------------------------------------------------------------------
+
+
+def test_three_budgets_are_200000_200000_and_50000(nothing_set: None) -> None:
+    limits = {kind: policy.limit_tokens for kind, policy in ledger_settings(load_settings()).defaults.items()}
+    assert [limits[kind] for kind in (Kind.SESSION, Kind.TASK, Kind.AGENT)] == [200_000, 200_000, 50_000]
+
+
+def view(mode: Mode, spent: int, limit: int = 1_000) -> ScopeView:
+    scope = Scope.parse("session:s1")
+    return ScopeView(scope, mode, limit, None, spent=Amount(spent), held=Amount(0), granted=Amount(0))
+
+
+@pytest.mark.parametrize(
+    ("mode", "spent", "verdict"),
+    [
+        (Mode.HARD, 1_000, Verdict.REFUSE),
+        (Mode.SOFT, 1_000, Verdict.WARN),
+        (Mode.APPROVAL, 1_000, Verdict.ASK),
+        (Mode.HARD, 799, Verdict.WARN),
+        (Mode.HARD, 798, Verdict.ALLOW),
+    ],
+)
+def test_check_refuses_warns_or_asks_by_mode_and_warns_from_0_80(mode: Mode, spent: int, verdict: Verdict) -> None:
+    assert decide([view(mode, spent)], Amount(1)).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("used", "delay_ms"),
+    [(0, 0), (799, 0), (800, 50), (850, 300), (900, 750), (950, 1_500), (999, 1_500), (1_000, 5_000), (1_200, 5_000)],
+)
+def test_backpressure_steps(used: int, delay_ms: int) -> None:
+    assert decide([view(Mode.SOFT, used - 1 if used else 0)], Amount(1)).delay_ms == delay_ms
+
+
+def test_backpressure_recovers_by_itself() -> None:
+    assert decide([view(Mode.SOFT, 949)], Amount(1)).delay_ms == 1_500
+    assert decide([view(Mode.SOFT, 949, limit=10_000)], Amount(1)).delay_ms == 0
+
+
+def test_presets_have_their_numbers() -> None:
+    chat, debugging, long_running = (
+        (ContextSettings().overridden(PRESETS[name]), BUDGET_PRESETS[name])
+        for name in ("chat", "debugging", "long_running")
+    )
+    assert (chat[0].history_window_size, chat[0].primers_count, chat[0].recents_count) == (30, 2, 10)
+    assert chat[1][Kind.AGENT].limit_tokens == 25_000
+    found = debugging[0]
+    assert (found.history_window_size, found.primers_count, found.recents_count) == (100, 5, 30)
+    assert debugging[1][Kind.AGENT].limit_tokens == 75_000
+    assert long_running[0].history_window_size == 75
+    assert long_running[1][Kind.TASK].limit_tokens == 300_000
+
+
+def task(**fields: Any) -> TaskFile:
+    agent = {"id": "a1", "model": MODEL, "instructions": "Be brief."}
+    return TaskFile.parse({"session_id": "s1", "task_id": "t1", "input": "hi", "agents": [agent]} | fields, ())
+
+
+def test_override_order_is_request_preset_environment_file_per_field(
+    nothing_set: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "purser.toml").write_text("primers_count = 1\nrecents_count = 11\nhistory_window_messages = 21")
+    monkeypatch.setenv("PURSER_RECENTS_COUNT", "12")
+    settings = load_settings()
+    assert (settings.source("primers_count"), settings.source("recents_count")) == ("file", "environment")
+    below = ContextSettings(
+        primers_count=settings.primers_count,
+        recents_count=settings.recents_count,
+        history_window_size=settings.history_window_messages,
+    )
+    plain = task().context_settings(below)
+    assert (plain.primers_count, plain.recents_count, plain.history_window_size) == (1, 12, 21)
+    preset = task(use_case_preset="debugging").context_settings(below)
+    assert (preset.primers_count, preset.recents_count, preset.history_window_size) == (5, 30, 100)
+    asked = task(use_case_preset="debugging", context={"history_window_size": 60}).context_settings(below)
+    assert (asked.primers_count, asked.history_window_size) == (5, 60)
+
+
+def test_override_order_reports_the_source_of_each_field() -> None:
+    submitted = task(use_case_preset="chat", context={"token_budget_per_agent": 9_000})
+    [(_, patch, sources)] = [found for found in submitted.policies() if found[0].kind is Kind.AGENT]
+    assert patch.limit_tokens == 9_000
+    assert "limit_tokens" not in sources, "the request's own"
+    [(_, patch, sources)] = [found for found in task(use_case_preset="chat").policies() if found[0].kind is Kind.AGENT]
+    assert (patch.limit_tokens, sources["limit_tokens"]) == (25_000, "chat")
+    resolved = resolve(None, patch, Policy(limit_tokens=50_000), {"mode": "environment"})
+    assert (resolved.sources["limit_tokens"], resolved.sources["mode"]) == ("request", "environment")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("HISTORY_WINDOW_MESSAGES", "4"),
+        ("PRIMERS_COUNT", "1001"),
+        ("RECENTS_COUNT", "-1"),
+        ("SESSION_LIMIT_TOKENS", "-1"),
+    ],
+)
+def test_limits_out_of_range_are_an_error_and_no_silent_clamp(
+    nothing_set: None, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(f"PURSER_{name}", value)
+    with pytest.raises(SettingsError, match=name.lower()):
+        load_settings()
+
+
+def test_limits_leave_any_positive_budget_valid(nothing_set: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PURSER_TASK_LIMIT_TOKENS", "300000")
+    assert load_settings().task_limit_tokens == 300_000
+
+
+@pytest.mark.parametrize(
+    ("model", "tokens"),
+    [
+        ("gpt-4o", 128_000),
+        ("claude-3-5-sonnet-20241022", 200_000),
+        ("gemini-1.5-pro", 2_097_152),
+        ("llama-2-13b", 4_096),
+        ("mixtral-8x7b", 32_768),
+    ],
+)
+def test_model_windows(model: str, tokens: int) -> None:
+    assert window_of(model, PriceBook.load().context_window(model)) == tokens
+
+
+@pytest.mark.parametrize(
+    ("messages", "tokens", "at_most"),
+    [(50, 10_000, 10_000), (100, 25_000, 12_000), (500, 125_000, 15_000), (1_000, 250_000, 15_000)],
+)
+def test_compression_table_is_met_in_a_window_of_32000(messages: int, tokens: int, at_most: int) -> None:
+    found = window(talk(messages), 32_000, counts=[tokens // messages] * messages)
+    assert found.tokens <= at_most + 3
+    assert found.stats.optimization_applied is (messages > 50)
+
+
+# --- pitfalls and exercises ------------------------------------------------------------------------------------------
+
+
+def test_five_pitfalls_are_warned_of() -> None:
+    settings = ContextSettings(trigger_ratio=0.95, primers_count=1, recents_count=50)
+    policies = {"agent": Policy(limit_tokens=10_000, mode=Mode.HARD)}
+    found = lint(settings, policies, Practice(sessions=100, one_message_sessions=90, summaries=50))
+    assert [one.code for one in found] == [
+        "late_trigger",
+        "few_primers",
+        "small_hard_limit",
+        "session_per_request",
+        "unchecked_summaries",
+    ]
+
+
+def test_exercise_1_a_debugging_user_who_is_forgotten_takes_the_preset() -> None:
+    usual, debugging = ContextSettings(), task(use_case_preset="debugging").context_settings(ContextSettings())
+    assert debugging.recents_count > usual.recents_count
+    assert debugging.trigger_ratio > usual.trigger_ratio
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("Write to ana@example.org today.", "EMAIL"),
+        ("Call +1 415-555-2671 today.", "PHONE"),
+        ("My SSN is 536-90-4399.", "SSN"),
+        ("Card 4111 1111 1111 1111 please.", "CARD"),
+        ("The host is 192.168.10.20.", "IP"),
+        ("The key is sk-proj-aB3dE5fG7hI9jK1lM3nO5pQ7rS9tU1vW3xY5z.", "API_KEY"),
+        ("password: hunter2!xyz", "SECRET"),
+    ],
+)
+def test_exercise_2_seven_types_are_redacted(text: str, label: str) -> None:
+    redactor = Redactor()
+    assert f"[{label}_1]" in redactor.redact(text)
+    assert redactor.counts == {label: 1}
+
+
+@pytest.mark.parametrize("character", ["好", "👩‍👩‍👧‍👦", "e\u0301", "🇩🇪"])
+def test_exercise_2_a_cut_splits_no_character(character: str) -> None:
+    def count(part: str) -> int:
+        return count_text(part, MODEL).tokens
+
+    text = character * 200
+    head, mark, tail = clip(text, count(text) // 2, count).partition("\n[…")
+    assert mark
+    for part in (head, tail.partition("…]\n")[2]):
+        assert part == character * (len(part) // len(character))
+
+
+def test_exercise_2_an_embedder_that_is_down_loses_nothing() -> None:
+    def away(texts: object) -> list[list[float]]:
+        raise ConnectionError
+
+    memory = VectorMemory(away)
+    memory.add_message("user", "My class is 7b.")
+    assert [found.text for found in memory.retrieve("Which class?")] == ["My class is 7b."]
+
+
+def test_exercise_3_pinned_messages_have_author_reason_time_and_expiry() -> None:
+    assert set(Pin.__dataclass_fields__) >= {"author", "reason", "pinned_at", "until"}
+
+
+def test_exercise_3_pinned_messages_stay_with_their_pair_partners() -> None:
+    messages = talk(60)
+    messages[10:12] = [Message("assistant", tool_calls=calling("c1").tool_calls, pinned=True), result("c1", "7b")]
+    found = window(messages, 2_000)
+    assert {10, 11} <= set(kept(found))
+    assert all(not first <= 10 <= last for first, last in found.summarised)
+
+
+def test_exercise_3_too_many_pins_are_refused_or_an_error_that_names_them() -> None:
+    check_pins(PIN_BUDGET, PIN_BUDGET)
+    with pytest.raises(PinsTooLarge, match=f"{PIN_BUDGET:,}|{PIN_BUDGET}"):
+        check_pins(PIN_BUDGET + 1, PIN_BUDGET)
+    with pytest.raises(WindowTooSmall, match="pins"):
+        window([user("hi"), user("word " * 300, pinned=True), *talk(10)], 200)
+
+
+# --- money and memory ------------------------------------------------------------------------------------------------
+
+
+def test_cost_example_is_637500_tokens_where_the_history_is_sent_each_round() -> None:
+    price = Price.per_million(Decimal("2.5"), 10)
+    once = Usage(input=500 * 50)
+    resent = sum((Usage(input=500 * turn) for turn in range(1, 51)), start=Usage())
+    assert (once.total, price.cost(once)) == (25_000, 62_500_000)
+    assert (resent.total, price.cost(resent)) == (637_500, 1_593_750_000)
+
+
+async def test_long_term_memory_reaches_across_the_sessions_of_a_user(pool: "asyncpg.Pool[asyncpg.Record]") -> None:
+    tenant, conversations, memory = uuid.uuid4().hex, Conversations(pool), Memory(pool)
+    await conversations.append(tenant, "s1", [user("My class is 7b-2041.")], origin="a", user_id="ana")
+    await conversations.append(tenant, "s2", [user("Hello again.")], origin="a", user_id="ana")
+    await conversations.append(tenant, "s3", [user("My class is 9c.")], origin="a", user_id="ben")
+    found = await memory.search(tenant, "s2", "Which class?", limit=3, user_id="ana")
+    assert [one.text for one in found if "class" in one.text] == ["My class is 7b-2041."]
+    alone = await memory.search(tenant, "s2", "Which class?", limit=3)
+    assert not any("class" in one.text for one in alone)

@@ -6,7 +6,9 @@ wait or an approval, asks for the same.
 
 import asyncio
 from dataclasses import dataclass
+from functools import partial
 
+from activities.asides import Asides
 from activities.briefs import Brief, Briefs
 from activities.postgres.agents import Agents
 from activities.postgres.calls import Call, Calls
@@ -21,6 +23,7 @@ from budget.postgres.policies import Policies
 from budget.prices import PriceBook
 from budget.views import BudgetView
 from context.postgres.conversations import Conversations
+from context.strategies.names import StrategyName
 from context.windows import WindowPlan, plan_window
 from workflows.contract import AdmitInput, AdmitResult, Plan, Shortage
 
@@ -40,6 +43,7 @@ class Admission:
     policies: Policies
     ledger: Ledger
     prices: PriceBook
+    asides: Asides
     settings: ActivitySettings
 
     async def admit(self, request: AdmitInput) -> AdmitResult:
@@ -61,11 +65,14 @@ class Admission:
 
     async def _window(self, brief: Brief, budget: BudgetView) -> WindowPlan:
         tenant, session_id, model = brief.ref.tenant, brief.session_id, brief.model
-        session, own = await asyncio.gather(
+        session, own, personal, documents = await asyncio.gather(
             self.conversations.conversation(tenant, session_id, model=model, upto=brief.question.seq - 1),
             self.conversations.conversation(tenant, session_id, brief.thread, model=model),
+            self.asides.personal(brief),
+            self.asides.documents(brief),
         )
-        return plan_window(
+        planned = partial(
+            plan_window,
             brief.context,
             budget=brief.window_tokens,
             system_tokens=brief.system_tokens,
@@ -74,7 +81,13 @@ class Admission:
             replies=brief.replies,
             own=own,
             left=self._left(brief, budget),
+            personal=personal,
         )
+        plan = planned(memory=documents)
+        if plan.strategy is not StrategyName.HYBRID:
+            return plan
+        # What the window shows anyway need not be found.
+        return planned(memory=await self.asides.retrieved(brief, plan.session.seqs))
 
     def _left(self, brief: Brief, budget: BudgetView) -> int | None:
         """Tokens that the agent's own limit leaves for input, where it is a bound."""

@@ -7,10 +7,11 @@ from typing import Any
 
 from activities.postgres.agents import Agents, Given
 from activities.settings import ActivitySettings
-from activities.task_file import Agent, TaskFile
+from activities.task_file import Agent
 from budget.prices import PriceBook
 from budget.scopes import Path
 from context.postgres.conversations import Conversations
+from context.retrieval import Document
 from context.settings import ContextSettings
 from context.tokens import PER_CONVERSATION, count_async
 from context.windows import TextRef
@@ -32,7 +33,9 @@ class Brief:
     path: Path
     """The scopes that its calls draw on."""
     instructions: str
-    """Its system prompt, with the documents of the task."""
+    """Its system prompt."""
+    documents: tuple[Document, ...]
+    """Of the task."""
     tools: Sequence[Mapping[str, Any]]
     """Definitions, in the words of the OpenAI API."""
     activities: Mapping[str, tuple[str, str]]
@@ -80,8 +83,8 @@ class Briefs:
     async def _make(self, ref: AgentRef) -> Brief:
         given = await self._agents.given(ref.tenant, ref.task_id)
         task, agent = given.task, given.task.agent(ref.agent_id)
-        instructions, tools = _instructions(task, agent), _definitions(agent)
-        system = [{"role": "system", "content": instructions}]
+        tools = _definitions(agent)
+        system = [{"role": "system", "content": agent.instructions}]
         system_tokens = (await count_async(system, tools, agent.model)).tokens - PER_CONVERSATION
         context = task.context_settings(self._settings.context)
         question, replies = await self._texts(ref, given, agent)
@@ -92,7 +95,8 @@ class Briefs:
             model=agent.model,
             api_base=agent.api_base,
             path=task.path(agent.id),
-            instructions=instructions,
+            instructions=agent.instructions,
+            documents=tuple(Document(document.kind, document.text) for document in task.context.documents),
             tools=tools,
             activities={tool.name: (tool.activity or tool.name, tool.task_queue or "") for tool in agent.tools},
             context=context,
@@ -119,11 +123,6 @@ class Briefs:
 def thread_of(ref: AgentRef) -> str:
     """Name of an agent's own conversation in its session."""
     return f"{ref.task_id}/{ref.agent_id}"
-
-
-def _instructions(task: TaskFile, agent: Agent) -> str:
-    documents = (f"Document ({document.kind}):\n{document.text}" for document in task.context.documents)
-    return "\n\n".join((agent.instructions, *documents))
 
 
 def _definitions(agent: Agent) -> list[dict[str, Any]]:

@@ -16,6 +16,7 @@ from typing import Any
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
+from activities.asides import Asides
 from activities.briefs import Brief, Briefs
 from activities.drafts import Draft
 from activities.errors import Cost, ProviderRejected, ProviderUnavailable
@@ -48,6 +49,7 @@ class CallModel:
     ledger: Ledger
     provider: ModelProvider
     settlements: Settlements
+    asides: Asides
     settings: ActivitySettings
 
     @activity.defn(name=ActivityName.CALL_MODEL)
@@ -114,11 +116,12 @@ class CallModel:
     async def _messages(self, brief: Brief, call: Call) -> Sequence[Mapping[str, Any]]:
         """What the model gets to see, put together from references."""
         tenant, session_id, plan = brief.ref.tenant, brief.session_id, call.plan
-        stored, summaries = await asyncio.gather(
+        stored, summaries, (personal, memory) = await asyncio.gather(
             self.conversations.read(tenant, session_id, plan.seqs),
             self.summaries.texts(tenant, session_id, plan.versions),
+            self.asides.rendered(brief, plan),
         )
-        return render(plan, stored, summaries, brief.instructions)
+        return render(plan, stored, summaries, brief.instructions, personal=personal, memory=memory)
 
     async def _short(self, request: CallInput, answer: AttemptAnswer) -> CallResult:
         """The top-up for another attempt did not fit: gives the hold back, so that the gate decides anew."""

@@ -7,6 +7,7 @@ from typing import Any
 from activities.admission import Admission
 from activities.admit import Admit
 from activities.approvals import ApprovalActivities
+from activities.asides import Asides
 from activities.briefs import Briefs
 from activities.call_model import CallModel
 from activities.close_agent import CloseAgent
@@ -37,9 +38,12 @@ from budget.prices import PriceBook
 from budget.scopes import Kind, Path, Scope
 from context.errors import SessionDeleted, SessionNotFound
 from context.postgres.conversations import Conversations
+from context.postgres.memory import Memory
 from context.postgres.placeholders import Placeholders
+from context.postgres.preferences import PersonalSettings
 from context.postgres.sessions import Sessions
 from context.postgres.summaries import Summaries
+from context.retrieval import Embedder
 from workflows.contract import AgentRef, CompressInput
 
 Activity = Callable[..., Any]
@@ -68,6 +72,8 @@ class Dependencies:
     """Its address; `None`: its provider's own."""
     trust_temporal_identity: bool = False
     """Whether self-asserted names satisfy approval rules that need identity."""
+    embedder: Embedder | None = None
+    """Finds memory by meaning; `None`: by words alone."""
     metrics: Metrics = field(default_factory=Metrics)
     """Where compressions, redactions and drift are counted."""
 
@@ -92,7 +98,15 @@ def all_activities(given: Dependencies) -> Sequence[Activity]:
         OpenTask(agents, given.settings).open_task,
         Admit(_admission(given, given.quick_pool, briefs), _admission(given, given.pool, briefs)).admit,
         CallModel(
-            briefs, calls, conversations, Summaries(given.pool), ledger, given.provider, settlements, given.settings
+            briefs,
+            calls,
+            conversations,
+            Summaries(given.pool),
+            ledger,
+            given.provider,
+            settlements,
+            _asides(given, given.pool),
+            given.settings,
         ).call_model,
         compress.compress_context,
         RecordToolFailure(Tools(given.pool)).record_tool_failure,
@@ -119,7 +133,19 @@ def _admission(given: Dependencies, pool: Pool, briefs: Briefs) -> Admission:
         policies=Policies(pool, given.ledger_settings),
         ledger=Ledger(pool, given.ledger_settings),
         prices=given.prices,
+        asides=_asides(given, pool),
         settings=given.settings,
+    )
+
+
+def _asides(given: Dependencies, pool: Pool) -> Asides:
+    return Asides(
+        conversations=Conversations(pool),
+        sessions=Sessions(pool),
+        settings=PersonalSettings(pool),
+        memory=Memory(pool, given.embedder),
+        memory_tokens=given.settings.memory_tokens,
+        across_sessions=given.settings.memory_across_sessions,
     )
 
 

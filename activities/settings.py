@@ -16,6 +16,10 @@ class ActivitySettings:
     """What matters where conversations are compressed."""
     cooldown_s: int = 600
     """Seconds for which a summariser that failed three times in a row on a conversation is not asked there."""
+    memory_tokens: int = 2_000
+    """What retrieved messages may take of a window of the strategy `hybrid`."""
+    memory_across_sessions: bool = False
+    """Whether they may come from other sessions of the same user."""
     max_parallel_agents: int = 8
     """Agents of one task that run at the same time."""
     max_wait_s: int = 600

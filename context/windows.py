@@ -41,8 +41,8 @@ class TextRef:
 class PersonalRef:
     """Personal settings, shown before everything else."""
 
-    version: int
-    """Of the stored settings."""
+    versions: tuple[int, int]
+    """Of the stored settings of user and session."""
     tokens: int
     """Of the message that shows them."""
 
@@ -52,9 +52,16 @@ class MemoryRef:
     """The message with what memory found and with documents of the caller, shown before the newest user message."""
 
     found: tuple[tuple[str, int], ...]
-    """Session and sequence number of each message found, in the order shown."""
+    """Session and sequence number of each message found, best first."""
     tokens: int
     """Of the message that shows them."""
+    documents_tokens: int = 0
+    """Of the message with the documents alone: they always stay."""
+
+    @property
+    def documents(self) -> "MemoryRef | None":
+        """The documents alone, if there are any."""
+        return MemoryRef((), self.documents_tokens, self.documents_tokens) if self.documents_tokens else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +149,7 @@ class WindowPlan:
             compress=value["compress"],
             # Plans of earlier releases lack what follows.
             strategy=StrategyName(value.get("strategy", StrategyName.THREE_PART)),
-            personal=PersonalRef(**value["personal"]) if value.get("personal") else None,
+            personal=_personal(value["personal"]) if value.get("personal") else None,
             memory=_memory(value["memory"]) if value.get("memory") else None,
         )
 
@@ -173,7 +180,7 @@ def plan_window(
         left: tokens that the agent may still spend on input, if something bounds it. A window is cut down to it as far
             as it can be; what must be in it goes beyond, and the ledger judges.
         personal: settings of the user.
-        memory: what memory found; left out where it does not fit.
+        memory: what memory found, left out where it does not fit, and documents, which stay.
 
     Raises:
         WindowTooSmall: what always stays exceeds the budget.
@@ -187,6 +194,7 @@ def plan_window(
     parts = {
         "instructions and tools": system_tokens,
         "personal settings": personal.tokens if personal else 0,
+        "documents": memory.documents_tokens if memory else 0,
         "input": question.tokens + PER_CONVERSATION,
         "first user message, pins, system messages and open calls of the session": _tokens(session, must_session),
         "last step, pins, system messages and open calls of the agent": _tokens(own, must_own),
@@ -197,7 +205,8 @@ def plan_window(
     room = Room(max(limit, least) - least)
     shown = [reply for reply in replies if room.takes(reply.tokens)]
     own_summary, session_summary = (room.takes(one.summary.tokens) if one.summary else False for one in (own, session))
-    with_memory = memory is not None and room.takes(memory.tokens)
+    if memory is not None and not room.takes(memory.tokens - memory.documents_tokens):
+        memory = memory.documents
     kept_own = filled(own, must_own, [reversed(range(len(own.groups)))], room)
     kept_session = session_kept(session, must_session, strategy, room)
     return WindowPlan(
@@ -211,7 +220,7 @@ def plan_window(
         compress=to_compress(settings, (session, own), limit, crowded=crowded) if strategy.summarises else None,
         strategy=strategy.name,
         personal=personal,
-        memory=memory if with_memory else None,
+        memory=memory,
     )
 
 
@@ -290,8 +299,14 @@ def _render_reply(reply: TextRef, message: Message) -> Message:
     return Message("user", message.text, name=re.sub(r"[^A-Za-z0-9_-]", "_", reply.agent_id)[:64])
 
 
+def _personal(value: Mapping[str, Any]) -> PersonalRef:
+    user, session = value["versions"]
+    return PersonalRef((user, session), value["tokens"])
+
+
 def _memory(value: Mapping[str, Any]) -> MemoryRef:
-    return MemoryRef(tuple((session_id, seq) for session_id, seq in value["found"]), value["tokens"])
+    found = tuple((session_id, seq) for session_id, seq in value["found"])
+    return MemoryRef(found, value["tokens"], value["documents_tokens"])
 
 
 def _view(value: Mapping[str, Any]) -> View:

@@ -5,7 +5,7 @@ and keeps to them.
 """
 
 import asyncio
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import asyncpg
 
@@ -84,7 +84,7 @@ class Memory:
         if self._vectors is None:
             self._told(Outcome.WORDS)
             scores = await by_words
-            return await self._read(tenant, scores, dict.fromkeys(scores, Via.LEXICAL))
+            return await self.read(tenant, scores, dict.fromkeys(scores, Via.LEXICAL))
         pays = path or Path((Scope(Kind.SESSION, session_id),))
         scores, (nearest, outcome) = await asyncio.gather(
             by_words,
@@ -94,7 +94,14 @@ class Memory:
         via = dict.fromkeys(scores, Via.LEXICAL)
         via |= {key: Via.BOTH if key in scores else Via.VECTOR for key in nearest}
         best = list(fuse(list(scores), nearest).items())[:limit]
-        return await self._read(tenant, dict(best), via)
+        return await self.read(tenant, dict(best), via)
+
+    async def read(self, tenant: str, scores: Mapping[Key, float], via: Mapping[Key, Via]) -> list[Found]:
+        """What an earlier search found, by its keys, in time order; without messages that were deleted since."""
+        columns = [session_id for session_id, _ in scores], [seq for _, seq in scores]
+        async with connected(self._pool, None) as connection:
+            rows = await connection.fetch(_SQL["read"], tenant, *columns)
+        return [_found(row, scores[_key(row)], via[_key(row)]) for row in rows]
 
     async def _sessions(self, tenant: str, session_id: str, user_id: str | None) -> list[str]:
         """Where the search may look, once the index has caught up there."""
@@ -136,12 +143,6 @@ class Memory:
         async with connected(self._pool, None) as connection:
             found = await connection.fetch(_SQL["seqs"], tenant, *columns)
         return {_key(row): hits[row["rank"] - 1].score for row in found}
-
-    async def _read(self, tenant: str, scores: dict[Key, float], via: dict[Key, Via]) -> list[Found]:
-        columns = [session_id for session_id, _ in scores], [seq for _, seq in scores]
-        async with connected(self._pool, None) as connection:
-            rows = await connection.fetch(_SQL["read"], tenant, *columns)
-        return [_found(row, scores[_key(row)], via[_key(row)]) for row in rows]
 
 
 def _key(row: asyncpg.Record) -> Key:

@@ -40,6 +40,12 @@ class PersonalSettings:
             [found] = await own.fetch(_SQL["personal"], tenant, session_id)
         return Personal(_part(found, "user"), _part(found, "own"))
 
+    async def at(self, tenant: str, session_id: str, versions: tuple[int, int]) -> Personal:
+        """What held in a session when its user's settings and its own had these versions."""
+        async with connected(self._pool, None) as own:
+            [found] = await own.fetch(_SQL["personal_at"], tenant, session_id, *versions)
+        return Personal(_part(found, "user"), _part(found, "own"))
+
     async def set_for_user(self, tenant: str, user_id: str, fields: Mapping[str, Any], *, by: str) -> Preferences:
         """Replaces the settings of a user; the same again changes nothing.
 

@@ -1,4 +1,4 @@
-"""How a window shows what memory found, beside documents of the caller: one system message with its own budget."""
+"""How a window shows what memory found, beside documents of the caller: one system message."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,34 +25,36 @@ class Document:
 def memory_message(
     found: Sequence[Found], documents: Sequence[Document], most_tokens: int, count: CountText
 ) -> Message | None:
-    """One system message with a row for each document, as given, and for each message found, in time order.
+    """One system message: documents of the caller, whole and as they are, then a row for each message found.
 
-    Documents go first when the budget is filled, then what was found, best first. Rows are shown whole; one that would
-    take more than `ROW_SHARE` of the budget is clipped, with a mark.
+    Rows go in best first while they fit, and stand in time order. They are shown whole; one that would take more than
+    `ROW_SHARE` of the budget is clipped, with a mark.
 
     Args:
         found: in time order, as a search returns it.
         documents: of the caller.
-        most_tokens: of the message, with its overhead.
+        most_tokens: of the rows and their heading; documents count besides.
         count: tokens of a text.
 
     Returns:
         `None` if there is nothing to show, or no row fits.
     """
+    told = [f"Document ({one.kind}):\n{one.text}" for one in documents]
+    if rows := _fitting(found, most_tokens - PER_MESSAGE, count):
+        told.append("\n".join([HEADING, *rows]))
+    return Message("system", "\n\n".join(told)) if told else None
+
+
+def _fitting(found: Sequence[Found], most_tokens: int, count: CountText) -> list[str]:
     # A row is counted with its line break: the whole then takes at most the sum.
-    room = most_tokens - PER_MESSAGE - count(HEADING)
-    most_row = int(most_tokens * ROW_SHARE)
-    rows = [_fitting(f"- [{one.kind}] {one.text}", most_row, count) for one in documents]
-    rows += [_fitting(_row(one), most_row, count) for one in found]
-    by_score = sorted(range(len(found)), key=lambda index: -found[index].score)
+    room = most_tokens - count(HEADING)
+    rows = [_clipped(_row(one), int(most_tokens * ROW_SHARE), count) for one in found]
     shown: set[int] = set()
-    for index in (*range(len(documents)), *(len(documents) + index for index in by_score)):
+    for index in sorted(range(len(found)), key=lambda index: -found[index].score):
         if rows[index] and (tokens := count("\n" + rows[index])) <= room:
             room -= tokens
             shown.add(index)
-    if not shown:
-        return None
-    return Message("system", "\n".join([HEADING, *(rows[index] for index in sorted(shown))]))
+    return [rows[index] for index in sorted(shown)]
 
 
 def _row(one: Found) -> str:
@@ -60,7 +62,7 @@ def _row(one: Found) -> str:
     return f"- [{one.created_at:%Y-%m-%d}] {speaker}: {one.text}"
 
 
-def _fitting(row: str, most_tokens: int, count: CountText) -> str:
+def _clipped(row: str, most_tokens: int, count: CountText) -> str:
     """The row on one line, so that what was said cannot begin a row of its own; clipped if it is too long."""
     row = " ".join(row.split())
     return row if count(row) <= most_tokens else " ".join(clip(row, most_tokens, count).split())

@@ -6,6 +6,7 @@ import json
 from temporalio.common import WorkflowIDConflictPolicy
 
 from context.messages import Message
+from context.postgres.preferences import PersonalSettings
 from tests.support.world import TENANT, World, eventually
 from workflows.contract import CompressResult, CompressSessionInput, WorkflowName
 
@@ -18,10 +19,11 @@ def prompts(world: World) -> list[list[dict[str, str]]]:
     return [json.loads(one.arrival.text or "")["messages"] for one in world.provider.served()]
 
 
-async def talk(world: World, session_id: str, messages: int) -> None:
-    """A long conversation in a session."""
+async def talk(world: World, session_id: str, messages: int, first: str = "") -> None:
+    """A long conversation in a session, perhaps with something else said first."""
     said = [Message(("user", "assistant")[n % 2], f"Sentence {n} tells about topic {n}. " * 8) for n in range(messages)]
-    await world.conversations.append(TENANT, session_id, said, origin="talk")
+    begun = [Message("user", "Hello."), Message("assistant", first)] if first else []
+    await world.conversations.append(TENANT, session_id, [*begun, *said], origin="talk")
 
 
 async def test_an_agent_sees_the_replies_of_those_it_depends_on_and_the_input(house: World) -> None:
@@ -48,9 +50,34 @@ async def test_the_next_task_of_a_session_sees_the_input_and_the_last_replies_of
     assert [message["content"] for message in prompts(house)[-1][1:]] == ["Say something.", "Final.", "And now?"]
 
 
-async def test_documents_of_the_task_stand_in_the_instructions(house: World) -> None:
+async def test_documents_of_the_task_stand_before_its_input(house: World) -> None:
     await house.run(house.agent("a"), context={"documents": [{"kind": "note", "text": "Water is wet."}]})
-    assert "Water is wet." in prompts(house)[0][0]["content"]
+    *_, documents, question = prompts(house)[0]
+    assert documents["role"] == "system"
+    assert documents["content"] == "Document (note):\nWater is wet."
+    assert question["content"] == "Say something."
+
+
+async def test_a_window_begins_with_the_personal_settings_of_session_and_user(house: World) -> None:
+    await house.run(house.agent("a"), session_id="s")
+    await PersonalSettings(house.pool).set_for_session(TENANT, "s", {"diet": "no peanuts"}, by="ana")
+    await house.run(house.agent("a"), session_id="s")
+    before, after = prompts(house)
+    assert not any("peanuts" in message["content"] for message in before)
+    assert "- diet: no peanuts" in after[0]["content"]
+    assert after[0]["role"] == "system"
+
+
+async def test_a_hybrid_window_brings_back_what_it_does_not_show_of_the_session(house: World) -> None:
+    await talk(house, "long", 80, first="The spare key of the boat house hangs behind the blue door.")
+    agent = house.agent("a", budget={"limit_tokens": 3_000, "mode": "hard"})
+    told = {"strategy": "hybrid", "primers_count": 0, "trigger_ratio": 1.0}
+    await house.run(agent, session_id="long", context=told, input="Where is the spare key of the boat house?")
+    [prompt] = prompts(house)
+    *_, memory, question = prompt
+    assert memory["role"] == "system"
+    assert "behind the blue door" in memory["content"]
+    assert question["content"] == "Where is the spare key of the boat house?"
 
 
 async def test_a_window_that_would_overflow_is_compressed_before_the_call_and_once_a_turn(house: World) -> None:

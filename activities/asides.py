@@ -1,0 +1,102 @@
+"""What a window shows beside its conversations: personal settings, and one message with retrieved memory and documents.
+
+A plan holds references to them, as to everything else, and the call renders what its plan names.
+"""
+
+import asyncio
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from activities.briefs import Brief
+from context.compression import CountText
+from context.messages import Message
+from context.postgres.conversations import Conversations
+from context.postgres.counts import count_messages, encoding_of
+from context.postgres.memory import Memory
+from context.postgres.preferences import PersonalSettings
+from context.postgres.sessions import Sessions
+from context.retrieval import Found, Via, memory_message
+from context.tokens import count_text
+from context.windows import MemoryRef, PersonalRef, WindowPlan
+
+MOST_FOUND = 25
+"""Messages that a search brings, before their tokens are counted."""
+
+
+@dataclass(frozen=True)
+class Asides:
+    """Plans and renders them."""
+
+    conversations: Conversations
+    sessions: Sessions
+    settings: PersonalSettings
+    memory: Memory
+    memory_tokens: int
+    """What retrieved messages may take of a window."""
+    across_sessions: bool
+    """Whether memory looks into the user's other sessions as well."""
+
+    async def personal(self, brief: Brief) -> PersonalRef | None:
+        """The settings that hold now."""
+        personal = await self.settings.personal(brief.ref.tenant, brief.session_id)
+        if personal.message is None:
+            return None
+        return PersonalRef(personal.versions, await _tokens(personal.message, brief.model))
+
+    async def documents(self, brief: Brief) -> MemoryRef | None:
+        """The task's documents alone."""
+        message = memory_message((), brief.documents, 0, _counter(brief))
+        if message is None:
+            return None
+        tokens = await _tokens(message, brief.model)
+        return MemoryRef((), tokens, tokens)
+
+    async def retrieved(self, brief: Brief, shown: Collection[int]) -> MemoryRef | None:
+        """What memory finds for the task's input, and the documents.
+
+        Args:
+            brief: of the agent.
+            shown: messages of the session that the window shows anyway.
+        """
+        tenant, session_id = brief.ref.tenant, brief.session_id
+        question = (await self.conversations.read(tenant, session_id, [brief.question.seq]))[brief.question.seq]
+        user = (await self.sessions.get(tenant, session_id)).user_id if self.across_sessions else None
+        found = await self.memory.search(
+            tenant, session_id, question.message.text, limit=MOST_FOUND, path=brief.path, user_id=user,
+            exclude_seqs={*shown, brief.question.seq, *(reply.seq for reply in brief.replies)},
+        )  # fmt: skip
+        message = await self._message(brief, found)
+        documents = await self.documents(brief)
+        if message is None or not found:
+            return documents
+        best = sorted(found, key=lambda one: -one.score)
+        return MemoryRef(
+            tuple((one.session_id, one.seq) for one in best),
+            await _tokens(message, brief.model),
+            documents.tokens if documents else 0,
+        )
+
+    async def rendered(self, brief: Brief, plan: WindowPlan) -> tuple[Message | None, Message | None]:
+        """The messages of `plan.personal` and `plan.memory`."""
+        tenant, session_id = brief.ref.tenant, brief.session_id
+        personal = memory = None
+        if plan.personal is not None:
+            personal = (await self.settings.at(tenant, session_id, plan.personal.versions)).message
+        if plan.memory is not None:
+            # Best first, as the plan has them: the same rows fit as when it was made.
+            scores = {key: float(-place) for place, key in enumerate(plan.memory.found)}
+            found = await self.memory.read(tenant, scores, dict.fromkeys(scores, Via.LEXICAL))
+            memory = await self._message(brief, found)
+        return personal, memory
+
+    async def _message(self, brief: Brief, found: Sequence[Found]) -> Message | None:
+        return await asyncio.to_thread(memory_message, found, brief.documents, self.memory_tokens, _counter(brief))
+
+
+def _counter(brief: Brief) -> CountText:
+    return lambda text: count_text(text, brief.model).tokens
+
+
+async def _tokens(message: Message, model: str) -> int:
+    [counts] = await count_messages([message], [model])
+    return counts[encoding_of(model)]

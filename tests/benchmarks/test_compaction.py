@@ -1,0 +1,131 @@
+"""The benchmark of compaction: what it counts, on conversations of our own making, and its gate, on real ones."""
+
+import gzip
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.compaction.pairs import is_ours, pairs
+from benchmarks.compaction.policies import Remains, extracted, extracted_with_facts
+from benchmarks.compaction.ratios import ratios
+from benchmarks.compaction.repeats import repeats
+from benchmarks.compaction.survival import OURS, OURS_WITH_FACTS, at, survival
+from benchmarks.compaction.talks import Talk
+from benchmarks.context import LEAST_EVIDENCE, run
+from benchmarks.data import rows
+from compose.errors import MissingData
+from context.facts import MOST_TOKENS
+from tests.support.conversations import call, talk
+
+
+def row(qa: list[Mapping[str, Any]]) -> dict[str, Any]:
+    """A conversation of 60 messages, each with a fact of its own, and questions about it."""
+    messages = [message.to_dict() | {"turn_id": f"D1:{index}"} for index, message in enumerate(talk(60))]
+    return {"id": "t", "messages": messages, "qa": qa}
+
+
+def write(folder: Path, name: str, *found: object) -> None:
+    """A set."""
+    (folder / name).mkdir()
+    with gzip.open(folder / name / "own.jsonl.gz", "wt") as file:
+        file.writelines(json.dumps(one) + "\n" for one in found)
+
+
+# --- what it counts --------------------------------------------------------------------------------------------------
+
+
+def test_evidence_counts_word_for_word_and_answers_by_their_words() -> None:
+    asked: list[Mapping[str, Any]] = [
+        {"evidence": ["D1:0"], "answer": "the order 1000"},
+        {"evidence": ["D1:30"], "answer": ["Xyz", "none"]},
+    ]
+    found = survival([Talk.of(row(asked))])
+    assert found["everything"].evidence == 100
+    assert found["first 3 + last 20 messages"].evidence == 50
+    assert found["first 3 + last 20 messages"].answers == 50
+    assert found["last 20 messages"].evidence == 0
+
+
+def test_questions_without_evidence_or_a_true_answer_are_left_out() -> None:
+    asked: list[Mapping[str, Any]] = [
+        {"evidence": [], "answer": "x"},
+        {"evidence": ["D1:1"], "answer": "x", "category": 5},
+    ]
+    assert Talk.of(row(asked)).questions == []
+
+
+@pytest.mark.parametrize("policy", [extracted, extracted_with_facts])
+@pytest.mark.parametrize("share", [0.5, 0.7])
+def test_what_we_leave_keeps_to_its_size_and_says_which_messages_are_whole(policy: Any, share: float) -> None:
+    told = Talk.of(row([]))
+    most = int(share * sum(told.tokens))
+    remains: Remains = policy(told, most)
+    assert 0.8 * most < remains.tokens <= most
+    said = " ".join(remains.text.split())
+    assert set(remains.kept) == {index for index, text in enumerate(told.texts) if text in said}
+
+
+def test_broken_pairs_and_wrong_first_roles_are_seen(tmp_path: Path) -> None:
+    long = "It takes a while to look all of that up. " * 40
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "Where is it?"}]
+    for number in range(12):
+        messages += [
+            {"role": "assistant", "tool_calls": [call(f"c{number}")]},
+            {"role": "tool", "tool_call_id": f"c{number}", "content": long},
+            {"role": "assistant", "content": "It is there."},
+            {"role": "user", "content": "And the next one?"},
+        ]
+    write(tmp_path, "tau_airline", {"messages": messages})
+    found = pairs(tmp_path)
+    assert found["last 5"].pairs > 0
+    assert found["last 10"].starts > 0
+    ours = [one for name, one in found.items() if is_ours(name)]
+    assert len(ours) == 10
+    assert all(one.requests > 0 and one.pairs == one.starts == 0 for one in ours)
+
+
+def test_ratios_need_a_thousand_messages_and_leave_system_messages_out(tmp_path: Path) -> None:
+    said = {"role": "user", "content": "word " * 96}
+    write(tmp_path, "short", {"messages": [said] * 999 + [{"role": "system", "content": "a"}]})
+    write(tmp_path, "long", {"messages": [said] * 1_000})
+    [(name, found)] = ratios(tmp_path).items()
+    assert name == "long"
+    each = found[50]["before"] / 50
+    assert found[1_000]["after"] == round(23 * each + 400)
+    assert found[1_000]["saved"] == pytest.approx(100 * (1 - found[1_000]["after"] / found[1_000]["before"]), abs=0.1)
+    assert found[1_000]["missed"] == 0
+
+
+def test_locomo_must_be_there(tmp_path: Path) -> None:
+    with pytest.raises(MissingData, match="locomo"):
+        run(tmp_path)
+
+
+# --- on real conversations -------------------------------------------------------------------------------------------
+
+
+def test_an_extract_of_a_quarter_keeps_the_evidence_that_the_baseline_kept_also_with_facts_inside(
+    shared_data: Path,
+) -> None:
+    found = survival([Talk.of(told) for told in rows(shared_data, "locomo")])
+    for policy in (OURS, OURS_WITH_FACTS):
+        ours = found[at(policy, 25)]
+        assert ours.kept <= 25
+        assert ours.evidence >= LEAST_EVIDENCE
+        assert ours.evidence > found[at("3 + 20 + entity-dense", 25)].evidence
+        assert ours.answers > found[at("3 + 20 + entity-dense", 25)].answers
+
+
+def test_after_ten_compressions_that_forget_everything_pins_and_facts_are_left(shared_data: Path, seed: int) -> None:
+    left = repeats(shared_data, seed)
+    assert left.compressions == 10
+    assert left.pinned_left == left.pinned == 30
+    assert left.ledger >= 30
+    assert left.ledger_left >= 0.9 * left.ledger
+    assert left.ledger_left + left.overflow == left.ledger, "what does not fit is listed"
+    assert left.largest_sheet <= MOST_TOKENS
+    assert max(left.sizes) < 1.25 * min(left.sizes), "what is left does not grow"
+    assert left.passed

@@ -40,14 +40,14 @@ def memory_message(
         `None` if there is nothing to show, or no row fits.
     """
     told = [f"Document ({one.kind}):\n{one.text}" for one in documents]
-    if rows := _fitting(found, most_tokens - PER_MESSAGE, count):
+    if rows := _fitting(found, most_tokens, count):
         told.append("\n".join([HEADING, *rows]))
     return Message("system", "\n\n".join(told)) if told else None
 
 
 def _fitting(found: Sequence[Found], most_tokens: int, count: CountText) -> list[str]:
     # A row is counted with its line break: the whole then takes at most the sum.
-    room = most_tokens - count(HEADING)
+    room = most_tokens - PER_MESSAGE - count(HEADING)
     rows = [_clipped(_row(one), int(most_tokens * ROW_SHARE), count) for one in found]
     shown: set[int] = set()
     for index in sorted(range(len(found)), key=lambda index: -found[index].score):

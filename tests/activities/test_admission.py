@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from activities.admission import Admission
+from activities.asides import Asides
 from activities.briefs import Briefs
 from activities.postgres.agents import Agents
 from activities.postgres.calls import Calls
@@ -21,6 +22,9 @@ from budget.prices import PriceBook
 from budget.scopes import Scope
 from context.messages import Message
 from context.postgres.conversations import Conversations
+from context.postgres.memory import Memory
+from context.postgres.preferences import PersonalSettings
+from context.postgres.sessions import Sessions
 from workflows.contract import AdmitInput, AgentRef, Plan
 
 TENANT = "acme"
@@ -50,6 +54,14 @@ async def admission(pool: Pool) -> Admission:
         policies=policies,
         ledger=Ledger(pool, ledger_settings),
         prices=prices,
+        asides=Asides(
+            conversations,
+            Sessions(pool),
+            PersonalSettings(pool),
+            Memory(pool),
+            memory_tokens=settings.memory_tokens,
+            across_sessions=settings.memory_across_sessions,
+        ),
         settings=settings,
     )
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from activities.metrics import Metrics as WorkerMetrics
 from activities.task_file import Agent, ContextOptions, ScopeBudget, TaskFile, Tool
 from compose.settings import Settings
-from gateway import approvals, budgets, holds, keys, problems, tasks
+from gateway import approvals, budgets, holds, keys, problems, session_context, sessions, tasks, users
 from gateway.health import health_router
 from gateway.metrics import Metrics
 
@@ -93,7 +93,8 @@ def test_settings_that_pages_name_exist() -> None:
 
 
 def _endpoints() -> set[str]:
-    routers = [*(module.router for module in (holds, budgets, tasks, approvals, keys)), health_router({})]
+    modules = (holds, budgets, tasks, sessions, session_context, users, approvals, keys)
+    routers = [*(module.router for module in modules), health_router({})]
     routes: list[Any] = [route for router in routers for route in router.routes]
     return {f"{method} {route.path.replace(':path', '')}" for route in routes for method in route.methods}
 

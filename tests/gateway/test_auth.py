@@ -5,7 +5,7 @@ import re
 import pytest
 from fastapi.routing import APIRoute
 
-from gateway import approvals, budgets, holds, keys, tasks
+from gateway import approvals, budgets, holds, keys, session_context, sessions, tasks, users
 from gateway.roles import PERMISSIONS, Permission, Principal, Role
 from tests.gateway.conftest import RunningGateway
 
@@ -25,6 +25,26 @@ ENDPOINTS: dict[str, Permission] = {
     "POST /v1/tasks/{task_id}/pause": Permission.RUN,
     "POST /v1/tasks/{task_id}/resume": Permission.RUN,
     "POST /v1/tasks/{task_id}/cancel": Permission.RUN,
+    "POST /v1/sessions/{session_id}/messages": Permission.WRITE_SESSIONS,
+    "GET /v1/sessions/{session_id}/messages": Permission.READ_WORK,
+    "GET /v1/sessions/{session_id}/pins": Permission.READ_WORK,
+    "PUT /v1/sessions/{session_id}/pins/{seq}": Permission.WRITE_SESSIONS,
+    "DELETE /v1/sessions/{session_id}/pins/{seq}": Permission.WRITE_SESSIONS,
+    "GET /v1/sessions/{session_id}/settings": Permission.READ_WORK,
+    "PUT /v1/sessions/{session_id}/settings": Permission.WRITE_SESSIONS,
+    "DELETE /v1/sessions/{session_id}": Permission.DELETE_SESSIONS,
+    "GET /v1/sessions/{session_id}/window": Permission.READ_WORK,
+    "POST /v1/sessions/{session_id}/compress": Permission.WRITE_SESSIONS,
+    "GET /v1/sessions/{session_id}/summaries": Permission.READ_WORK,
+    "GET /v1/sessions/{session_id}/facts": Permission.READ_WORK,
+    "GET /v1/sessions/{session_id}/messages/{seq}/explain": Permission.READ_WORK,
+    "GET /v1/sessions/{session_id}/memory": Permission.READ_WORK,
+    "POST /v1/sessions/{session_id}/recommend": Permission.READ_WORK,
+    "POST /v1/sessions/{session_id}/tool-safety": Permission.READ_WORK,
+    "GET /v1/users/{user_id}/settings": Permission.READ_WORK,
+    "PUT /v1/users/{user_id}/settings": Permission.WRITE_SESSIONS,
+    "GET /v1/retention": Permission.READ_WORK,
+    "PUT /v1/retention": Permission.DELETE_SESSIONS,
     "GET /v1/approvals": Permission.READ,
     "GET /v1/approvals/{approval_id}": Permission.READ,
     "POST /v1/approvals/{approval_id}/decision": Permission.DECIDE,
@@ -35,7 +55,8 @@ ENDPOINTS: dict[str, Permission] = {
 
 
 def test_the_table_above_names_every_endpoint() -> None:
-    routes = [route for module in (approvals, budgets, holds, keys, tasks) for route in module.router.routes]
+    modules = (approvals, budgets, holds, keys, session_context, sessions, tasks, users)
+    routes = [route for module in modules for route in module.router.routes]
     found = [(method, route.path) for route in routes if isinstance(route, APIRoute) for method in route.methods or ()]
     assert {f"{method} {path}" for method, path in found} == {*ENDPOINTS}
 
@@ -86,7 +107,7 @@ async def test_an_unauthenticated_body_is_not_even_read(gateway: RunningGateway)
 @pytest.mark.parametrize(
     ("role", "may"),
     [
-        (Role.AGENT, {Permission.SPEND, Permission.RUN, Permission.READ_WORK}),
+        (Role.AGENT, {Permission.SPEND, Permission.RUN, Permission.WRITE_SESSIONS, Permission.READ_WORK}),
         (Role.VIEWER, {Permission.READ, Permission.READ_WORK}),
         (Role.APPROVER, {Permission.READ, Permission.READ_WORK, Permission.DECIDE}),
         (Role.ADMIN, set(Permission)),

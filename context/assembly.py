@@ -18,7 +18,7 @@ from context.messages import SYSTEM_ROLES, Message
 from context.settings import share
 from context.strategies.names import StrategyName
 from context.strategies.reasons import BEFORE_FIRST_REQUEST, NO_SUMMARY, OLDER_THAN_ROUNDS, OVER_BUDGET
-from context.strategies.selecting import Selection, Shown, always_kept, select, summary_reserve
+from context.strategies.selecting import Selection, Shown, select, summary_reserve
 from context.strategies.settings import WINDOW_PRESETS, Part, StrategySettings
 from context.strategies.strategy import Strategy, strategy_of
 
@@ -104,7 +104,7 @@ def build_window(
     if limit is None:
         selection = Selection(frozenset(range(len(draft.conversation.groups))))
     else:
-        selection = select(draft.conversation, rule, figures, limit, draft.write if summarize else None)
+        selection = select(draft.conversation, draft.must, rule, figures, limit, draft.write if summarize else None)
     return _window(draft, rule, reason, selection, clipped)
 
 
@@ -148,10 +148,9 @@ def _limit(draft: Draft, rule: Strategy, budget: int, *, asked: StrategyName) ->
     by_name = asked is rule.name and rule.rounds is not None
     if whole <= budget and (talk < settings.least_messages or not (above or by_name)):
         return None
-    must = always_kept(conversation)
-    least = sum(conversation.groups[index].tokens for index in must)
+    least = sum(conversation.groups[index].tokens for index in draft.must)
     limit = min(room, share(budget, settings.keep_ratio))
-    reserve = summary_reserve(conversation, must, settings, limit) if rule.summarises and draft.summarize else 0
+    reserve = summary_reserve(conversation, draft.must, settings, limit) if rule.summarises and draft.summarize else 0
     limit = min(room, max(limit, least + reserve))
     return limit if conversation.tokens > limit or rule.oldest(conversation) > 0 else None
 

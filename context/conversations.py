@@ -39,7 +39,7 @@ class SummaryRef:
     """Of the message that shows it."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Group:
     """Messages that no window and no summary separates."""
 
@@ -47,17 +47,19 @@ class Group:
     opens: bool = False
     """Whether it holds the first user message of its conversation, which stays verbatim."""
 
-    @cached_property
+    # Nearly every group is one message: nothing is worth remembering, and a loop would take longer.
+
+    @property
     def tokens(self) -> int:
         """Of all its messages."""
-        return sum(ref.tokens for ref in self.refs)
+        return self.refs[0].tokens if len(self.refs) == 1 else sum(ref.tokens for ref in self.refs)
 
-    @cached_property
+    @property
     def fixed(self) -> bool:
         """Whether it stays verbatim, because one of its messages does."""
-        return self.opens or any(ref.fixed for ref in self.refs)
+        return self.opens or (self.refs[0].fixed if len(self.refs) == 1 else any(ref.fixed for ref in self.refs))
 
-    @cached_property
+    @property
     def waits(self) -> bool:
         """Whether one of its calls has no result yet."""
         called = {identifier for ref in self.refs for identifier in ref.call_ids}
@@ -124,8 +126,10 @@ class Conversation:
 
         A call waits in vain once an assistant has spoken after it.
         """
-        speaking = [index for index, one in enumerate(self.groups) if any(ref.role == "assistant" for ref in one.refs)]
-        return speaking[-1] if speaking and self.groups[speaking[-1]].waits else len(self.groups)
+        for index in reversed(range(len(self.groups))):
+            if any(ref.role == "assistant" for ref in self.groups[index].refs):
+                return index if self.groups[index].waits else len(self.groups)
+        return len(self.groups)
 
     @cached_property
     def tokens(self) -> int:

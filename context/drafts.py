@@ -52,6 +52,11 @@ class Draft:
         return Conversation("", tuple(refs), keeps_first_request=self.settings.keeps_first_request)
 
     @cached_property
+    def must(self) -> set[int]:
+        """Groups that always stay."""
+        return always_kept(self.conversation)
+
+    @cached_property
     def around(self) -> int:
         """Tokens of everything but the conversation and its summary."""
         return PER_CONVERSATION + sum(map(self.tokens, filter(None, (self.personal, self.memory))))
@@ -104,7 +109,7 @@ def _summary(summarize: Summarize, source: Source, most_tokens: int, count: Coun
 def fitted(draft: Draft, budget: int) -> tuple[Draft, tuple[Clipped, ...]]:
     """The draft, clipped where single messages that always stay exceed the whole budget; raises `WindowTooSmall`."""
     conversation = draft.conversation
-    must = [conversation.groups[index] for index in sorted(always_kept(conversation))]
+    must = [conversation.groups[index] for index in sorted(draft.must)]
     least = draft.around + sum(group.tokens for group in must)
     if least <= budget:
         return draft, ()

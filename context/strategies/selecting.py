@@ -37,13 +37,18 @@ class Selection:
 
 def always_kept(conversation: Conversation) -> set[int]:
     """Groups that every window holds: what never moves, the newest user message and the last step."""
-    requests = [index for index, group in enumerate(conversation.groups) if group.is_request]
-    last = range(len(conversation.groups))
-    return unmoved(conversation) | set(requests[-1:]) | set(last[-1:])
+    indexes = range(len(conversation.groups))
+    newest = next((index for index in reversed(indexes) if conversation.groups[index].is_request), None)
+    return unmoved(conversation) | {*indexes[-1:], *(() if newest is None else (newest,))}
 
 
 def select(
-    conversation: Conversation, strategy: Strategy, settings: StrategySettings, limit: int, write: Write | None
+    conversation: Conversation,
+    must: Set[int],
+    strategy: Strategy,
+    settings: StrategySettings,
+    limit: int,
+    write: Write | None,
 ) -> Selection:
     """Chooses what a window that is cut holds.
 
@@ -53,12 +58,12 @@ def select(
 
     Args:
         conversation: by reference.
+        must: what always stays, from `always_kept`.
         strategy: in which order groups are taken.
         settings: its figures.
         limit: tokens of kept groups and summary.
         write: `None`: nothing writes summaries.
     """
-    must = always_kept(conversation)
     write = write if strategy.summarises else None
     reserve = summary_reserve(conversation, must, settings, limit) if write else 0
     kept = _filled(conversation, strategy, must, must, limit - reserve)

@@ -8,31 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.data import rows
-from benchmarks.window_checks import Case, faults, messages_of
+from benchmarks.window_checks import Case, messages_of
+from benchmarks.windows import WAYS, beginnings, check
 from context.compression import CountText, Source
 from context.errors import WindowTooSmall
 from context.extraction import extract
 from context.messages import Message
-from context.strategies import WINDOW_PRESETS, StrategyName
+from context.strategies import WINDOW_PRESETS
 from context.tokens import PER_CONVERSATION
 from tests.support.conversations import calling, result, talk, user
 from tests.support.windows import MODEL, SYSTEM, counted, indexes, requested, texts, window
-
-MAXIMAL = (StrategyName.TOKEN_TRUNCATION, StrategyName.SUMMARY, StrategyName.THREE_PART, StrategyName.HYBRID)
-"""Strategies that no count bounds."""
-WAYS = [(strategy, None) for strategy in StrategyName] + [(None, preset) for preset in WINDOW_PRESETS]
-
-
-def brief(source: Source, most_tokens: int, count: CountText) -> str:
-    """A summary that costs nothing to write: as many beginnings of messages as fit."""
-    written = ""
-    for speaker, text in source.passages:
-        longer = f"{written}{speaker}: {text[:20]}\n"
-        if count(longer) > most_tokens:
-            break
-        written = longer
-    return written
-
 
 # --- properties ------------------------------------------------------------------------------------------------------
 
@@ -61,17 +46,11 @@ def transcripts(draw: st.DrawFn) -> list[Message]:
     return found
 
 
-def problems(messages: list[Message], budget: int, strategy: str | None, preset: str | None, **options: object) -> str:
-    """What is wrong with a window; empty if nothing is."""
-    counts = counted(messages)
+def problems(messages: list[Message], budget: int, strategy: str | None, preset: str | None) -> list[str]:
+    """What is wrong with a window."""
     first = preset is None or WINDOW_PRESETS[preset].settings.keeps_first_request
-    case = Case(messages, counts, budget, MODEL, first)
-    try:
-        found = window(messages, budget, strategy, preset=preset, summarize=brief, counts=counts, **options)
-    except WindowTooSmall:
-        return "" if case.least() > budget else "refused although what must be in it fits"
-    maximal = preset is None and found.strategy in MAXIMAL
-    return ", ".join(faults(case, found, maximal=maximal))
+    case = Case(messages, counted(messages), budget, MODEL, first)
+    return [found for found in check(case, strategy, preset, beginnings) if found not in ("right", "refused")]
 
 
 @settings(max_examples=300, deadline=None)
@@ -81,7 +60,7 @@ def test_a_window_is_whole_fits_is_maximal_and_loses_nothing_silently(
 ) -> None:
     counts = counted(messages)
     least, whole = Case(messages, counts, 0, MODEL).least(), sum(counts) + PER_CONVERSATION
-    assert problems(messages, max(1, least + int(share * (whole - least))), *way) == ""
+    assert problems(messages, max(1, least + int(share * (whole - least))), *way) == []
 
 
 @pytest.mark.parametrize("name", ["tau_airline", "sweagent", "whowhen", "crosswoz"])
@@ -96,7 +75,7 @@ def test_no_cut_of_a_real_conversation_breaks_anything(
         seen = whole[: chance.randint(1, len(whole))]
         tokens = requested(seen)
         budget = max(20, int(tokens * chance.choice((0.1, 0.25, 0.5, 0.75, 0.95))))
-        assert problems(seen, budget, *way) == "", f"{len(seen)} messages, budget {budget}"
+        assert problems(seen, budget, *way) == [], f"{len(seen)} messages, budget {budget}"
 
 
 # --- what always stays, and what does not fit ------------------------------------------------------------------------

@@ -1,0 +1,137 @@
+"""Windows of real conversations cut everywhere, whether they fit, and how long one takes.
+
+Every window is checked from outside: recounted, its partition, pairs, first role, what always stays, and whether the
+next older group would still have fitted. A refusal counts as right only where what always stays exceeds the budget.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from benchmarks.data import rows
+from benchmarks.outcome import Cell, Outcome, Table
+from benchmarks.window_checks import Case, faults, messages_of
+from benchmarks.window_speed import MODEL, SIZES, Timing, measure
+from context.assembly import build_window
+from context.compression import CountText, Source
+from context.drafts import Summarize
+from context.errors import WindowTooSmall
+from context.extraction import extract
+from context.messages import Message
+from context.strategies import WINDOW_PRESETS, StrategyName
+from context.tokens import count_message
+
+WAYS: Sequence[tuple[str | None, str | None]] = (
+    *((strategy, None) for strategy in StrategyName),
+    *((None, preset) for preset in WINDOW_PRESETS),
+)
+"""Strategies, then presets."""
+MAXIMAL = (StrategyName.TOKEN_TRUNCATION, StrategyName.SUMMARY, StrategyName.THREE_PART, StrategyName.HYBRID)
+"""Strategies that no number of messages or rounds bounds."""
+CUT_EVERYWHERE = ("tau_airline", "sweagent")
+WHOLE = ("whowhen", "tau_airline", "crosswoz", "sweagent")
+SHARES = (0.15, 0.4, 0.8)
+"""Of a conversation's tokens, that a window gets."""
+
+
+def run(data: Path | None) -> Outcome:
+    """Measures; `data` is a folder of conversations."""
+    cut = {name: sweep(conversations(data, name), beginnings, everywhere=True) for name in CUT_EVERYWHERE}
+    whole = {name: sweep(conversations(data, name), extract, everywhere=False) for name in WHOLE}
+    timings = asyncio.run(measure())
+    growth = grown(timings)
+    wrong = sum(sum(found.values()) - found["right"] - found["refused"] for found in (*cut.values(), *whole.values()))
+    return Outcome(
+        gate_passed=wrong == 0,
+        results={
+            "cut_everywhere": {name: dict(found) for name, found in cut.items()},
+            "whole": {name: dict(found) for name, found in whole.items()},
+            "speed": [asdict(timing) for timing in timings],
+            "growth": growth,
+        },
+        settings={"shares": SHARES, "model": MODEL},
+        tables=[
+            _table("Cut at every message, every strategy and preset", cut),
+            _table("Whole conversations, extractive summaries", whole),
+            _timings(timings),
+            Table(f"{SIZES[1] // SIZES[0]} times the history", ["way", "times the p50"], list(growth.items())),
+        ],
+    )  # fmt: skip
+
+
+def conversations(data: Path | None, name: str) -> list[list[Message]]:
+    """All conversations of a set."""
+    return [messages_of(row) for row in rows(data, name)]
+
+
+def sweep(conversations: Sequence[Sequence[Message]], summarize: Summarize, *, everywhere: bool) -> Counter[str]:
+    """Windows by what is wrong with them: `right`, `refused` for good reason, or the names of faults.
+
+    Args:
+        conversations: to cut.
+        summarize: writes summaries.
+        everywhere: after every message, not only after the last.
+    """
+    found: Counter[str] = Counter()
+    for messages in conversations:
+        counts = [count_message(message.to_openai(), MODEL).tokens for message in messages]
+        for end in range(1 if everywhere else len(messages), len(messages) + 1):
+            found.update(_windows(messages[:end], counts[:end], summarize))
+    return found
+
+
+def _windows(messages: Sequence[Message], counts: Sequence[int], summarize: Summarize) -> Iterator[str]:
+    for strategy, preset in WAYS:
+        first = preset is None or WINDOW_PRESETS[preset].settings.keeps_first_request
+        for share in SHARES:
+            case = Case(messages, counts, max(1, int(sum(counts) * share)), MODEL, first)
+            yield from check(case, strategy, preset, summarize)
+
+
+def check(case: Case, strategy: str | None, preset: str | None, summarize: Summarize) -> Iterator[str]:
+    """`right`, `refused`, or what is wrong with one window."""
+    try:
+        window = build_window(
+            case.messages, budget=case.budget, model=case.model, strategy=strategy, preset=preset,
+            summarize=summarize, counts=case.counts,
+        )  # fmt: skip
+    except WindowTooSmall:
+        yield "refused" if case.least() > case.budget else "refused what fits"
+        return
+    maximal = preset is None and window.strategy in MAXIMAL
+    yield from list(faults(case, window, maximal=maximal)) or ["right"]
+
+
+def beginnings(source: Source, most_tokens: int, count: CountText) -> str:
+    """A summary that is quick to write: beginnings of messages, as many as fit."""
+    written = ""
+    for speaker, text in source.passages:
+        longer = f"{written}{speaker}: {text[:20]}\n"
+        if count(longer) > most_tokens:
+            break
+        written = longer
+    return written
+
+
+def grown(timings: Sequence[Timing]) -> dict[str, float]:
+    """How many times as long the larger session takes, by way."""
+    small, large = ({one.way: one.p50_ms for one in timings if one.messages == size} for size in SIZES)
+    return {way: round(large[way] / small[way], 2) for way in small}
+
+
+def _timings(timings: Sequence[Timing]) -> Table:
+    columns = ["way", "messages", "tokens", "p50 ms", "p95 ms"]
+    rows = [(one.way, one.messages, one.tokens, f"{one.p50_ms:.2f}", f"{one.p95_ms:.2f}") for one in timings]
+    return Table("One window of a counted session", columns, rows)
+
+
+def _table(title: str, found: dict[str, Counter[str]]) -> Table:
+    wrong = sorted({fault for counts in found.values() for fault in counts} - {"right", "refused"})
+    columns = ["set", "windows", "always kept too large %", *wrong]
+    rows: list[tuple[Cell, ...]] = [
+        (name, counts.total(), round(100 * counts["refused"] / counts.total(), 1), *(counts[fault] for fault in wrong))
+        for name, counts in found.items()
+    ]
+    return Table(title if wrong else f"{title}: no fault", columns, rows)

@@ -117,8 +117,10 @@ class ModelProvider:
     async def _within_limits(self, work: Callable[[], Awaitable[T]]) -> T:
         """What LiteLLM answers in time; whatever it raises becomes one of our errors."""
         await self.warm_up()
-        # It reads deprecated attributes: where warnings are errors, a reply that is paid for would be lost.
+        # It reads deprecated attributes, and its types displease pydantic: where warnings are errors, a reply that is
+        # paid for would be lost.
         warnings.filterwarnings("ignore", category=DeprecationWarning, module="litellm")
+        warnings.filterwarnings("ignore", category=UserWarning, module="pydantic")
         try:
             async with asyncio.timeout(self._timeouts.total_s):
                 return await work()
@@ -265,6 +267,8 @@ def _litellm() -> Any:
     litellm.suppress_debug_info = True
     litellm.disable_aiohttp_transport = True
     litellm.turn_off_message_logging = True
+    # Of embeddings it takes `max_retries=0` for "not said": they would be asked, and charged, three times.
+    litellm.DEFAULT_MAX_RETRIES = 0
     return litellm
 
 

@@ -20,6 +20,8 @@ from context.tokens import count_request, count_text
 
 MOST_OUTPUT = 4_096
 """Tokens that a model is asked for at most."""
+WINDOW_SHARE = 4
+"""A reply takes at most a quarter of the window; the record that it goes on from takes as much."""
 LEAST_CHUNK = 256
 """Tokens of new messages that a request has room for at least, or it is not made."""
 LOW_FIDELITY, COOLING_DOWN = "low_fidelity", "cooling_down"
@@ -88,9 +90,10 @@ class Writer:
 
     async def write(self, source: Source, most_tokens: int) -> Text:
         """The text of at most so many tokens that stands for a source."""
-        if self._summariser is not None and not self.fault:
-            most = min(most_tokens, MOST_OUTPUT)
-            if (text := await self._by_model(self._summariser, source, most)) is not None:
+        summariser = self._summariser
+        if summariser is not None and not self.fault:
+            most = min(most_tokens, MOST_OUTPUT, summariser.window // WINDOW_SHARE)
+            if (text := await self._by_model(summariser, source, most)) is not None:
                 return text
             activity.logger.warning("the model's text is no summary: %s", self.fault)
         return await asyncio.to_thread(self._extracted, source, most_tokens)
@@ -102,15 +105,16 @@ class Writer:
 
     async def _by_model(self, summariser: Summariser, source: Source, most_tokens: int) -> Text | None:
         parts = await asyncio.to_thread(self._chunks, summariser, source, most_tokens)
+        before = await asyncio.to_thread(self._tokens, source)
         record, merged = "", source
         for part in parts:
             merged = Source(part.summary or record, part.passages)
-            if (answer := await self._asked(summariser, merged, most_tokens)) is None:
+            if (answer := await self._asked(summariser, merged, most_tokens, before)) is None:
                 return None
             record = answer
         score = await asyncio.to_thread(_score, source, record)
         if score < BAR:
-            record = await self._asked(summariser, merged, most_tokens, insist=True) or ""
+            record = await self._asked(summariser, merged, most_tokens, before, insist=True) or ""
             score = await asyncio.to_thread(_score, source, record)
             if score < BAR:
                 self.fault, self.failed = self.fault or LOW_FIDELITY, True
@@ -118,9 +122,9 @@ class Writer:
         return Text(record, score)
 
     async def _asked(
-        self, summariser: Summariser, source: Source, most_tokens: int, *, insist: bool = False
+        self, summariser: Summariser, source: Source, most_tokens: int, before: int, *, insist: bool = False
     ) -> str | None:
-        """What a model makes of a source; `None` if that is no summary."""
+        """What a model makes of a part of what takes `before` tokens; `None` if that is no summary."""
         order = self._order
         await self.settle()
         self.pending = None
@@ -133,20 +137,17 @@ class Writer:
             return None
         self.pending = answer
         text = (await self._redact(answer.text)).replace("\0", "").strip()
-        found = "over_target" if not answer.whole else await asyncio.to_thread(self._fault, source, text, most_tokens)
+        found = "over_target" if not answer.whole else await asyncio.to_thread(self._fault, text, most_tokens, before)
         if found is not None:
             self.fault, self.failed = found, True
         return text if found is None else None
 
-    def _fault(self, source: Source, text: str, most_tokens: int) -> str | None:
-        before = self._count(source.summary) + sum(self._count(said) for _, said in source.passages)
-        return fault(
-            text,
-            self._count(text),
-            most_tokens=most_tokens,
-            tokens_before=before,
-            language=self._order.language,
-        )
+    def _fault(self, text: str, most_tokens: int, before: int) -> str | None:
+        tokens, language = self._count(text), self._order.language
+        return fault(text, tokens, most_tokens=most_tokens, tokens_before=before, language=language)
+
+    def _tokens(self, source: Source) -> int:
+        return self._count(source.summary) + sum(self._count(said) for _, said in source.passages)
 
     def _chunks(self, summariser: Summariser, source: Source, most_tokens: int) -> list[Source]:
         empty = summary_request(Source(".", ()), most_tokens, wishes=self._order.wishes, language="..", insist=True)

@@ -1,166 +1,23 @@
 """`compress_context` on a real Postgres, with a real ledger and a real provider over HTTP."""
 
 import asyncio
-import uuid
-from collections.abc import AsyncIterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from temporalio.testing import ActivityEnvironment
 
-from activities.compress_context import Choose, CompressContext, Compressing
-from activities.metrics import Metrics
-from activities.provider import ModelProvider
-from activities.summariser import Summariser
 from budget.errors import LedgerUnavailable
 from budget.postgres.connection import Pool, create_pool
-from budget.prices import PriceBook
-from budget.rates import Price
-from budget.scopes import Path
-from compose.provider import Fault, FaultKind, Provider, Reply, Rule, serve_provider
-from context.messages import Message, StoredMessage
-from context.postgres.conversations import Conversations
-from context.postgres.placeholders import Placeholders
-from context.postgres.summaries import Summaries
+from compose.provider import Fault, FaultKind, serve_provider
+from context.messages import StoredMessage
 from context.settings import ContextSettings
-from context.windows import TextRef, plan_window, render
+from tests.support.compressing import AGENT, MODEL, NO_PRICES, SESSION, SUMMARY, TENANT, Room, request
 from tests.support.conversations import calling, result, talk, user
-from tests.support.ledger import Books
-from workflows.contract import CompressInput, CompressResult
+from workflows.contract import CompressResult
 
 # LiteLLM and its types warn of themselves at import and at first use.
 pytestmark = pytest.mark.filterwarnings("ignore")
-
-TENANT, SESSION, AGENT = "acme", "session:s1", "agent:t1/a1"
-MODEL = "gpt-4o"
-PATH = Path.parse([SESSION, "task:t1", AGENT])
-NO_PRICES = PriceBook({}, {}, None)
-CHEAP = PriceBook({}, {}, Price.per_million("1", "2"))
-SUMMARY = "The user asked for these orders to be noted. We never ship by air.\n" + "\n".join(
-    f"Order {1000 + index} goes to Haven {index} on May {1 + index % 28}, file F-{index + 1}."
-    for index in range(4, 60, 2)
-)
-
-
-@dataclass
-class Room:
-    """A session, and everything that compresses it."""
-
-    pool: Pool
-    books: Books
-    provider: Provider
-    conversations: Conversations
-    summaries: Summaries
-    metrics: Metrics = field(default_factory=Metrics)
-
-    @classmethod
-    def on(cls, pool: Pool, provider: Provider) -> "Room":
-        """Of this database."""
-        return cls(pool, Books.on(pool), provider, Conversations(pool), Summaries(pool))
-
-    async def say(self, *messages: Message, thread: str = "") -> list[int]:
-        """Appends to the session."""
-        return await self.conversations.append(TENANT, "s1", messages, origin=str(uuid.uuid4()), thread=thread)
-
-    def activity(
-        self,
-        *,
-        model: bool = False,
-        prices: PriceBook = CHEAP,
-        timeout_s: float = 20,
-        settings: ContextSettings | None = None,
-        window: int = 128_000,
-        cooldown_s: int = 600,
-    ) -> CompressContext:
-        """The activity, with or without a model."""
-
-        async def for_whom(_: CompressInput) -> Compressing:
-            return Compressing(PATH, MODEL, settings or ContextSettings(), 73_142)
-
-        books = self.books
-        summariser = Summariser(
-            "openai/writer",
-            ModelProvider({}),
-            books.ledger,
-            books.policies,
-            prices,
-            api_base=self.provider.api_base,
-            timeout_s=timeout_s,
-            usual_window=window,
-        )
-        choose: Choose = lambda name: summariser if model and name != "extractive" else None  # noqa: E731
-        placeholders = Placeholders(self.pool)
-        return CompressContext(self.pool, for_whom, choose, placeholders, self.metrics, cooldown_s=cooldown_s)
-
-    def told(self, metric: str) -> dict[str, float]:
-        """A counter of the worker, by its labels."""
-        samples = [sample for family in self.metrics.registry.collect() for sample in family.samples]
-        return {
-            "/".join(sample.labels.values()): sample.value
-            for sample in samples
-            if sample.name == f"purser_{metric}_total"
-        }
-
-    def answer(self, text: str, **rule: Any) -> None:
-        """What the model says from now on."""
-        self.provider.desk.add_rule(Rule(reply=Reply(content=text), **rule))
-
-    async def prompt(self, thread: str = "t1/a1") -> list[dict[str, Any]]:
-        """The next prompt of an agent."""
-        session = await self.conversations.conversation(TENANT, "s1", model=MODEL)
-        own = await self.conversations.conversation(TENANT, "s1", thread, model=MODEL)
-        [seq] = await self.say(user("and now?"))
-        plan = plan_window(
-            ContextSettings(),
-            budget=73_142,
-            system_tokens=10,
-            session=session,
-            question=TextRef(seq, 10),
-            own=own,
-        )
-        stored = await self.conversations.read(TENANT, "s1", plan.seqs)
-        return render(plan, stored, await self.summaries.texts(TENANT, "s1", plan.versions), "be brief")
-
-    async def versions(self) -> list[dict[str, Any]]:
-        """What stands in the table."""
-        return [dict(row) for row in await self.pool.fetch("select * from summaries order by thread, version")]
-
-    async def open_holds(self) -> int:
-        """Holds that nobody has ended."""
-        return int(await self.pool.fetchval("select count(*) from holds where state = 'held'"))
-
-    async def attempts(self) -> list[tuple[int, str]]:
-        """Every attempt and its state."""
-        rows = await self.pool.fetch("select attempt, state from attempts order by hold_id, attempt")
-        return [(row["attempt"], row["state"]) for row in rows]
-
-    async def claims(self) -> int:
-        """Compressions that count as under way."""
-        return int(await self.pool.fetchval("select count(*) from compressions"))
-
-
-@pytest.fixture
-async def provider() -> AsyncIterator[Provider]:
-    """A model provider on loopback."""
-    async with serve_provider() as provider:
-        yield provider
-
-
-@pytest.fixture
-async def room(pool: Pool, provider: Provider) -> AsyncIterator[Room]:
-    """A session of 200 messages; the audit is clean when the test ends, and no claim is left."""
-    room = Room.on(pool, provider)
-    await room.say(*talk(200))
-    yield room
-    await room.books.check()
-    assert await room.claims() == 0
-
-
-def request(key: str = "k1", thread: str = "") -> CompressInput:
-    """A compression on behalf of an agent."""
-    return CompressInput(TENANT, "s1", key, thread, "t1", "a1")
-
 
 # --- without a model -------------------------------------------------------------------------------------------------
 

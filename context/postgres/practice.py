@@ -6,11 +6,11 @@ from context.lint import Practice
 
 _SQL = load("context.postgres", "practice.sql")
 NEWEST = 1_000
-"""Sessions that are looked at."""
+"""Sessions, and summaries, that are looked at."""
 
 
 async def practice(connection: Connection) -> Practice:
-    """Counts over the newest sessions of all tenants; ids and texts stay where they are."""
+    """Counts over the newest sessions and summaries of all tenants; ids and texts stay where they are."""
     row = await connection.fetchrow(_SQL["practice"], NEWEST)
     assert row is not None
     return Practice(**row)

@@ -1,7 +1,12 @@
 -- name: practice
--- Counts over all tenants, for the operator: how many of the newest sessions have a single message of a user.
-with newest as (
+-- Counts over all tenants, for the operator: how many of the newest sessions have a single message of a user, and how
+-- many of the newest summaries by a model were measured.
+with requests as (
     select (select count(*) from messages m
-            where m.tenant = s.tenant and m.session_id = s.session_id and m.thread = '' and m.role = 'user') as requests
-    from (select tenant, session_id from sessions order by created_at desc limit $1) s)
-select count(*) as sessions, count(*) filter (where requests = 1) as one_message_sessions from newest;
+            where m.tenant = s.tenant and m.session_id = s.session_id and m.thread = '' and m.role = 'user') as sent
+    from (select tenant, session_id from sessions order by created_at desc limit $1) s),
+written as (select fidelity from summaries where method = 'model' order by created_at desc limit $1)
+select (select count(*) from requests) as sessions,
+       (select count(*) from requests where sent = 1) as one_message_sessions,
+       (select count(*) from written) as summaries,
+       (select count(fidelity) from written) as scored_summaries;

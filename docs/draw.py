@@ -1,0 +1,138 @@
+"""Draws docs/images/strategies.svg from windows that the code builds: `python docs/draw.py`."""
+
+import random
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from context.assembly import Window, build_window
+from context.memories import VectorMemory
+from context.messages import Message
+from context.retrieval import memory_message
+from context.strategies import WINDOW_PRESETS, StrategyName
+from context.tokens import count_message, count_request, count_text
+
+FIGURE = Path(__file__).parent / "images" / "strategies.svg"
+MODEL = "gpt-4o"
+SHARE = 0.3
+"""Of the conversation, that every window may take."""
+LEFT, WIDTH, ROW, TOP, RIGHT = 150, 640, 26, 84, 190
+"""Pixels: names, conversation, one strategy, title and legend, figures."""
+FONT = 'font-family="sans-serif" font-size="12"'
+COLORS = {"verbatim": "#2563eb", "summary": "#f0b429", "memory": "#7c3aed", "dropped": "#e5e7eb"}
+MEANINGS = {
+    "verbatim": "verbatim",
+    "summary": "covered by the summary",
+    "memory": "dropped or covered, brought back by memory",
+    "dropped": "dropped",
+}
+QUESTION = "Which hotel did we settle on, and what was its booking number?"
+TOPICS = ("the flights", "museums", "the budget", "trains", "restaurants", "the weather", "visas", "luggage")
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """One row of the figure."""
+
+    name: str
+    window: Window
+    found: frozenset[int] = frozenset()
+    """What memory brought back."""
+
+    def fate(self, index: int) -> str:
+        """What becomes of a message."""
+        if index in self.window.indexes:
+            return "verbatim"
+        if index in self.found:
+            return "memory"
+        return "summary" if any(first <= index <= last for first, last in self.window.summarised) else "dropped"
+
+
+def conversation() -> list[Message]:
+    """A made-up conversation with tool calls and a pin."""
+    chance = random.Random(7)
+    said = [Message("system", "You help to plan a journey. Be exact about dates, prices and numbers.")]
+    for round_ in range(32):
+        topic = TOPICS[round_ % len(TOPICS)]
+        words = " ".join(f"detail {chance.randrange(100)}" for _ in range(chance.randrange(4, 60)))
+        said.append(Message("user", f"Let us talk about {topic}: {words}.", pinned=round_ == 9))
+        if round_ % 5 == 2:
+            called = {"id": f"c{round_}", "type": "function", "function": {"name": "search", "arguments": "{}"}}
+            said.append(Message("assistant", tool_calls=(called,)))
+            said.append(Message("tool", f"{topic}: {words} {words}", tool_call_id=f"c{round_}"))
+        settled = " The hotel is settled: Haven, booking number HV-20931." if round_ == 13 else ""
+        said.append(Message("assistant", f"Noted about {topic}.{settled} {words[: chance.randrange(20, 400)]}"))
+    return [*said, Message("user", QUESTION)]
+
+
+def rows(messages: Sequence[Message], budget: int) -> Iterator[Drawn]:
+    """A window of every strategy and preset, all of the same budget."""
+    memory = VectorMemory()
+    for message in messages:
+        memory.add_message(message)
+    for strategy in StrategyName:
+        window = build_window(messages, budget=budget, model=MODEL, strategy=strategy)
+        if strategy is StrategyName.HYBRID:
+            shown = [index for index in window.indexes if index is not None]
+            found = memory.retrieve(QUESTION, 4, exclude=shown)
+            told = memory_message(found, (), budget // 6, lambda text: count_text(text, MODEL).tokens)
+            window = build_window(messages, budget=budget, model=MODEL, strategy=strategy, memory=told)
+            yield Drawn(strategy, window, frozenset(one.seq for one in found))
+        else:
+            name = f"auto: {window.strategy}" if strategy is StrategyName.AUTO else strategy
+            yield Drawn(name, window)
+    for preset in WINDOW_PRESETS:
+        yield Drawn(f"preset {preset}", build_window(messages, budget=budget, model=MODEL, preset=preset))
+
+
+def draw() -> str:
+    """The figure as SVG."""
+    messages = conversation()
+    counts = [count_message(message.to_openai(), MODEL).tokens for message in messages]
+    whole = count_request([message.to_openai() for message in messages], [], MODEL).tokens
+    budget = int(whole * SHARE)
+    drawn = list(rows(messages, budget))
+    width, height = LEFT + WIDTH + RIGHT, TOP + ROW * len(drawn) + 12
+    title = f"{len(messages)} messages of {whole:,} tokens, cut to {budget:,}; the oldest on the left, width is tokens"
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" {FONT}>',
+        f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
+        f'<text x="12" y="24" font-size="14">{title}</text>',
+        *_legend(),
+    ]
+    for place, row in enumerate(drawn):
+        parts += _row(row, TOP + place * ROW, messages, counts)
+    return "\n".join([*parts, "</svg>", ""])
+
+
+def _legend() -> Iterator[str]:
+    x = 12
+    for fate, meaning in MEANINGS.items():
+        yield f'<rect x="{x}" y="40" width="12" height="12" fill="{COLORS[fate]}"/>'
+        yield f'<text x="{x + 18}" y="51">{meaning}</text>'
+        x += 40 + 7 * len(meaning)
+    yield f'<text x="{x}" y="51">red line: pinned</text>'
+    yield f'<text x="{LEFT + WIDTH + 12}" y="{TOP - 8}" fill="#6b7280">tokens: verbatim + summary</text>'
+
+
+def _row(row: Drawn, y: int, messages: Sequence[Message], counts: Sequence[int]) -> Iterator[str]:
+    scale, starts = WIDTH / sum(counts), [0, *accumulate(counts)]
+    yield f'<text x="12" y="{y + 14}">{row.name}</text>'
+    for index, tokens in enumerate(counts):
+        x, wide = LEFT + starts[index] * scale, max(0.6, tokens * scale - 0.6)
+        yield f'<rect x="{x:.1f}" y="{y}" width="{wide:.1f}" height="18" fill="{COLORS[row.fate(index)]}"/>'
+        if messages[index].pinned:
+            yield f'<rect x="{x:.1f}" y="{y + 19}" width="{wide:.1f}" height="2" fill="#dc2626"/>'
+    kept = sum(counts[index] for index in row.window.indexes if index is not None)
+    added = row.window.tokens - kept - 3
+    told = f"{kept:,} + {added:,}" if added else f"{kept:,}"
+    yield f'<text x="{LEFT + WIDTH + 12}" y="{y + 14}">{told}</text>'
+
+
+if __name__ == "__main__":
+    FIGURE.parent.mkdir(exist_ok=True)
+    FIGURE.write_text(draw(), encoding="utf-8")

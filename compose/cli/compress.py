@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from compose.cli.output import DataOption, JsonOption, out, print_json
-from compose.cli.summarizing import EXTRACTIVE, SummarizerOption
+from compose.cli.summarizing import EXTRACTIVE, SummarizerOption, summarizing
 from compose.cli.tokens import FileArgument, ModelOption
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ def compress(
 ) -> None:
     """Summarise the middle of a conversation, or a text, so that what is left fits a budget."""
     from compose.cli.conversation_file import read_conversation
-    from compose.cli.summarizing import summarizing
 
     read = read_conversation(file)
     with summarizing(summarizer, data) as summarize:
@@ -85,7 +84,7 @@ def _text(text: str, budget: int, model: str, summarize: "Summarize | None") -> 
 
 def _method(summary: str, summarize: "Summarize | None") -> str:
     """What wrote a summary: `model`, `extractive`, or `none` if there is none."""
-    from compose.cli.summarizing import ModelWriter
+    from compose.cli.model_writer import ModelWriter
 
     if not summary or summarize is None:
         return "none"

@@ -1,40 +1,23 @@
-"""What writes summaries for commands: nothing, an extract, or a model under a hold of a running Purser."""
+"""What writes summaries for commands: nothing, an extract, or a model."""
 
-import asyncio
-import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from activities.drafts import Draft
-from activities.errors import Cost, ProviderError
-from activities.provider import ModelProvider, ModelRequest
-from budget.usage import Usage
-from compose.cli.client import Gateway, gateway
-from compose.errors import ComposeError, RequestFailed
-from compose.running import command_settings
-from compose.settings import Settings
-from context.compression import CountText, Source, fault, summary_request
-from context.drafts import Summarize
-from context.extraction import extract
-from context.languages import conversation_language
-from context.redaction import Redactor
-from context.tokens import count_request
+if TYPE_CHECKING:
+    from context.drafts import Summarize
 
 EXTRACTIVE, NONE = "extractive", "none"
-SESSION = "session:cli"
-"""Whose budget pays for models that commands ask."""
 SummarizerOption = Annotated[
-    str, typer.Option(help="extractive, none, or a model, which a running Purser holds the budget for.")
+    str, typer.Option(help="extractive, none, or a model, for which a running Purser holds budget.")
 ]
 
 
 @contextmanager
-def summarizing(name: str, data: Path | None = None) -> Iterator[Summarize | None]:
+def summarizing(name: str, data: Path | None = None) -> "Iterator[Summarize | None]":
     """What writes summaries, by name: `extractive`, `none`, or a model.
 
     A window is built whatever happens to a model; what kept it from being asked is raised at the end.
@@ -44,102 +27,18 @@ def summarizing(name: str, data: Path | None = None) -> Iterator[Summarize | Non
         Unreachable: the gateway does not answer.
         RequestFailed: the budget refused.
     """
+    from context.extraction import extract
+
     if name in (EXTRACTIVE, NONE):
         yield extract if name == EXTRACTIVE else None
         return
+    from compose.cli.client import gateway
+    from compose.cli.model_writer import SESSION, ModelWriter
+    from compose.running import command_settings
+
     with gateway(data) as client:
         client.get(f"/v1/budgets/{SESSION}")
         writer = ModelWriter(name, client, command_settings(data))
         yield writer
         if writer.problem is not None:
             raise writer.problem
-
-
-class ModelWriter:
-    """A model as `context.drafts.Summarize`: asked once, under a hold, with redacted text, its answer checked."""
-
-    def __init__(self, model: str, client: Gateway, settings: Settings) -> None:
-        """Args:
-        model: as LiteLLM names it.
-        client: holds and settles.
-        settings: keys and address of the model.
-        """
-        self._model = model
-        self._gateway = client
-        self._provider = ModelProvider({host: key.get_secret_value() for host, key in settings.provider_keys.items()})
-        self._api_base = settings.summarizer_api_base
-        self.problem: ComposeError | None = None
-        """What kept the model from being asked."""
-        self.fault = ""
-        """Why its answer is no summary, as a code."""
-        self.wrote: str | None = None
-        """Its answer, if that is a summary."""
-
-    def __call__(self, source: Source, most_tokens: int, count: CountText) -> str:
-        """What the model writes, or an extract of the redacted source where that is no summary."""
-        redactor = Redactor()
-        passages = tuple((speaker, redactor.redact(text)) for speaker, text in source.passages)
-        source = Source(redactor.redact(source.summary), passages)
-        if self.problem is None and not self.fault:
-            try:
-                text = redactor.redact(self._ask(summary_request(source, most_tokens), most_tokens)).strip()
-            except ComposeError as problem:
-                self.problem = problem
-            except ProviderError as failure:
-                self.fault = failure.reason
-            else:
-                self.fault = _fault(source, text, most_tokens, count) or ""
-                if not self.fault:
-                    self.wrote = text
-                    return text
-        return extract(source, most_tokens, count)
-
-    def _ask(self, messages: list[dict[str, Any]], most_tokens: int) -> str:
-        """The model's answer; what it cost is settled whatever comes of it."""
-        prompt = count_request(messages, (), self._model).tokens
-        asked = {"key": f"cli-{uuid.uuid4()}", "path": [SESSION], "model": self._model}
-        held = self._gateway.post("/v1/holds", asked | {"tokens": prompt + most_tokens})
-        if held["hold_id"] is None or held["state"] != "held":
-            raise RequestFailed(_refusal(held))
-        hold = f"/v1/holds/{held['hold_id']}"
-        self._gateway.post(f"{hold}/attempts", {"attempt": 1})
-        request = ModelRequest(self._model, messages, (), most_tokens, f"{held['hold_id']}-1", self._api_base)
-        draft, cost = Draft(), Cost.UNKNOWN
-        try:
-            asyncio.run(self._provider.complete(request, draft))
-        except ProviderError as failure:
-            cost = failure.cost
-            raise
-        finally:
-            self._end(hold, draft, prompt, cost)
-        return draft.message().text
-
-    def _end(self, hold: str, draft: Draft, prompt: int, cost: Cost) -> None:
-        """Settles what is known of a request; what is not known is presumed."""
-        if draft.usage is not None or draft.finish_reason is not None:
-            usage = draft.charge(prompt, self._model)
-        elif cost is Cost.NOTHING or not draft.sent:
-            usage = Usage()
-        else:
-            self._gateway.post(f"{hold}/release")
-            return
-        self._gateway.post(f"{hold}/settle", {"attempt": 1, "usage": asdict(usage)})
-
-
-def _fault(source: Source, text: str, most_tokens: int, count: CountText) -> str | None:
-    before = sum(count(said) for said in (source.summary, *(said for _, said in source.passages)))
-    language = conversation_language([said for _, said in source.passages])
-    return fault(text, count(text), most_tokens=most_tokens, tokens_before=before, language=language)
-
-
-def _refusal(held: Mapping[str, Any]) -> dict[str, Any]:
-    """A verdict as a problem."""
-    remedy = held.get("remedy") or f"Raise it with `purser budget set {SESSION}`, or use --summarizer extractive."
-    return {
-        "type": "about:blank",
-        "title": "BudgetRefused",
-        "detail": f"the budget of {SESSION} does not let the summarizer be asked: {held['verdict']}",
-        "verdict": held["verdict"],
-        "scopes": held["scopes"],
-        "remedy": remedy,
-    }

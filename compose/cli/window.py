@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
-from compose.cli.output import JsonOption, out, print_json
+from compose.cli.output import DataOption, JsonOption, out, print_json
+from compose.cli.summarizing import EXTRACTIVE, SummarizerOption, summarizing
 from compose.cli.tables import put, table
 from compose.cli.tokens import FileArgument, ModelOption
 from context.choice import Preference
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from context.assembly import Window
-    from context.drafts import Summarize
     from context.messages import Message
 
 Preset = StrEnum("Preset", {name: name for name in WINDOW_PRESETS})  # type: ignore[misc] # known when it runs
@@ -44,33 +44,34 @@ def window(
     strategy: Annotated[StrategyName | None, typer.Option(help="Default: three_part, or the preset's.")] = None,
     preset: Annotated[Preset | None, typer.Option(help="Figures of a known system.")] = None,
     preference: Annotated[Preference, typer.Option(help="What auto goes by.")] = Preference.BALANCED,
-    summarizer: Annotated[str, typer.Option(help="extractive, none, or the name of a model.")] = "extractive",
+    summarizer: SummarizerOption = EXTRACTIVE,
     written: Annotated[
         Format, typer.Option("--format", help="Messages for agents, or plain text for routers.")
     ] = Format.MESSAGES,
     recommend: Annotated[bool, typer.Option("--recommend", help="Only tell what should be done.")] = False,
     tools: Annotated[int | None, typer.Option(min=0, help="Planned tool calls: do they fit as well?")] = None,
+    data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show what a model sees of a conversation within a budget, and what becomes of the rest."""
     from context.assembly import build_window
 
     messages, originals = _read(file)
-    summarize = _summarize(summarizer)
+    with summarizing(summarizer, data) as summarize:
 
-    def build(tokens: int) -> "Window":
-        return build_window(
-            messages, budget=tokens, model=model, strategy=strategy, preset=preset, preference=preference,
-            summarize=summarize,
-        )  # fmt: skip
+        def build(tokens: int) -> "Window":
+            return build_window(
+                messages, budget=tokens, model=model, strategy=strategy, preset=preset, preference=preference,
+                summarize=summarize,
+            )  # fmt: skip
 
-    document = _safety(messages, budget, tools, model) if tools is not None else {}
-    if recommend:
-        document = _advice(messages, budget, preference, model, can_summarise=summarize is not None) | document
-    elif written is Format.TEXT:
-        document = _as_text(build, originals, budget, model) | document
-    else:
-        document = _as_messages(build(budget), originals) | document
+        document = _safety(messages, budget, tools, model) if tools is not None else {}
+        if recommend:
+            document = _advice(messages, budget, preference, model, can_summarise=summarize is not None) | document
+        elif written is Format.TEXT:
+            document = _as_text(build, originals, budget, model) | document
+        else:
+            document = _as_messages(build(budget), originals) | document
     print_json(document) if as_json else _print(document)
 
 
@@ -82,18 +83,6 @@ def _read(file: Path) -> "tuple[list[Message], list[dict[str, Any]]]":
     if isinstance(read, str):
         raise UnreadableFile(f"{str(file)!r} is plain text", remedy="Name a .json or .jsonl file of chat messages.")
     return read.messages, read.originals
-
-
-def _summarize(name: str) -> "Summarize | None":
-    from context.extraction import extract
-
-    match name:
-        case "extractive":
-            return extract
-        case "none":
-            return None
-        case _:
-            raise typer.BadParameter(f"{name!r} is not known: use extractive or none.", param_hint="--summarizer")
 
 
 def _as_messages(found: "Window", originals: list[dict[str, Any]]) -> dict[str, Any]:

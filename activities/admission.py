@@ -23,6 +23,7 @@ from budget.postgres.policies import Policies
 from budget.prices import PriceBook
 from budget.views import BudgetView
 from context.postgres.conversations import Conversations
+from context.postgres.excerpts import Within
 from context.strategies.names import StrategyName
 from context.windows import WindowPlan, plan_window
 from workflows.contract import AdmitInput, AdmitResult, Plan, Shortage
@@ -57,17 +58,21 @@ class Admission:
                 return AdmitResult(
                     Plan.COMPRESS, verdict="", compress_thread=plan.compress, compress_budget=plan.budget
                 )
-            price = self._prices_of(brief, plan)
-            if price is None and (short := _money_limit(budgets, plan.prompt_tokens + brief.output_cap)):
+            prompt_tokens = brief.calibration.tokens(plan.prompt_tokens)
+            price = self._prices_of(brief, prompt_tokens)
+            if price is None and (short := _money_limit(budgets, prompt_tokens + brief.output_cap)):
                 return AdmitResult(Plan.CALL, Verdict.REFUSE, short=short)
-            call = self._call(request, brief, plan, price or (0, 0))
+            call = self._call(request, brief, plan, prompt_tokens, price or (0, 0))
         return await self._held(call, brief, patient=request.patient)
 
     async def _window(self, brief: Brief, budget: BudgetView) -> WindowPlan:
         tenant, session_id, model = brief.ref.tenant, brief.session_id, brief.model
+        within = Within(brief.window_tokens, brief.context.primers)
         session, own, personal, documents = await asyncio.gather(
-            self.conversations.conversation(tenant, session_id, model=model, upto=brief.question.seq - 1),
-            self.conversations.conversation(tenant, session_id, brief.thread, model=model),
+            self.conversations.conversation(
+                tenant, session_id, model=model, upto=brief.question.seq - 1, within=within
+            ),
+            self.conversations.conversation(tenant, session_id, brief.thread, model=model, within=within),
             self.asides.personal(brief),
             self.asides.documents(brief),
         )
@@ -90,28 +95,28 @@ class Admission:
         return planned(memory=await self.asides.retrieved(brief, plan.session.seqs))
 
     def _left(self, brief: Brief, budget: BudgetView) -> int | None:
-        """Tokens that the agent's own limit leaves for input, where it is a bound."""
+        """Tokens, as they are counted, that the agent's own limit leaves for input, where it is a bound."""
         policy = budget.policy
         if policy.limit_tokens is None or policy.mode is Mode.SOFT:
             return None
         headroom = policy.limit_tokens + (budget.granted - budget.spent - budget.held).tokens
-        return max(0, headroom - brief.system_tokens - self._least_output(brief))
+        return max(0, brief.calibration.room(headroom - self._least_output(brief)) - brief.system_tokens)
 
     def _least_output(self, brief: Brief) -> int:
         return min(self.settings.min_output_tokens, brief.output_cap)
 
-    def _prices_of(self, brief: Brief, plan: WindowPlan) -> tuple[int, int] | None:
+    def _prices_of(self, brief: Brief, prompt_tokens: int) -> tuple[int, int] | None:
         """Nano-dollars that the call can cost with its full and with its least output; `None` if nobody knows."""
         try:
             price = self.prices.price(brief.model)
         except UnknownPrice:
             return None
-        most, least = (
-            price.ceiling(plan.prompt_tokens, output) for output in (brief.output_cap, self._least_output(brief))
-        )
+        most, least = (price.ceiling(prompt_tokens, output) for output in (brief.output_cap, self._least_output(brief)))
         return most, least
 
-    def _call(self, request: AdmitInput, brief: Brief, plan: WindowPlan, nano: tuple[int, int]) -> Call:
+    def _call(
+        self, request: AdmitInput, brief: Brief, plan: WindowPlan, prompt_tokens: int, nano: tuple[int, int]
+    ) -> Call:
         return Call(
             agent=request.agent,
             key=request.key,
@@ -119,8 +124,8 @@ class Admission:
             model=brief.model,
             plan=plan,
             output_cap=brief.output_cap,
-            ask=Amount(plan.prompt_tokens + brief.output_cap, nano[0]),
-            least=Amount(plan.prompt_tokens + self._least_output(brief), nano[1]),
+            ask=Amount(prompt_tokens + brief.output_cap, nano[0]),
+            least=Amount(prompt_tokens + self._least_output(brief), nano[1]),
         )
 
     async def _held(self, call: Call, brief: Brief, *, patient: bool) -> AdmitResult:

@@ -10,10 +10,12 @@ from activities.settings import ActivitySettings
 from activities.task_file import Agent
 from budget.prices import PriceBook
 from budget.scopes import Path
+from context.postgres.calibration import Calibrations
 from context.postgres.conversations import Conversations
 from context.retrieval import Document
 from context.settings import ContextSettings
-from context.tokens import PER_CONVERSATION, count_async
+from context.tokens import PER_CONVERSATION, count_async, window_of
+from context.tokens.calibration import Calibration
 from context.windows import TextRef
 from workflows.contract import AgentRef
 
@@ -46,7 +48,9 @@ class Brief:
     system_tokens: int
     """Of instructions and tools."""
     window_tokens: int
-    """Context budget."""
+    """Context budget, in tokens as they are counted."""
+    calibration: Calibration
+    """What counted tokens mean to the model."""
     question: TextRef
     """The task's input."""
     replies: tuple[TextRef, ...]
@@ -62,10 +66,16 @@ class Briefs:
     """Briefs of all agents."""
 
     def __init__(
-        self, agents: Agents, conversations: Conversations, prices: PriceBook, settings: ActivitySettings
+        self,
+        agents: Agents,
+        conversations: Conversations,
+        calibrations: Calibrations,
+        prices: PriceBook,
+        settings: ActivitySettings,
     ) -> None:
         self._agents = agents
         self._conversations = conversations
+        self._calibrations = calibrations
         self._prices = prices
         self._settings = settings
         self._kept: OrderedDict[AgentRef, Brief] = OrderedDict()
@@ -87,6 +97,8 @@ class Briefs:
         system = [{"role": "system", "content": agent.instructions}]
         system_tokens = (await count_async(system, tools, agent.model)).tokens - PER_CONVERSATION
         context = task.context_settings(self._settings.context)
+        calibration = await self._calibrations.of(ref.tenant, agent.model)
+        window = window_of(agent.model, self._prices.context_window(agent.model), default=context.context_window_tokens)
         question, replies = await self._texts(ref, given, agent)
         return Brief(
             ref=ref,
@@ -102,7 +114,8 @@ class Briefs:
             context=context,
             output_cap=self._output_cap(agent),
             system_tokens=system_tokens,
-            window_tokens=context.context_budget(self._prices.context_window(agent.model), system_tokens),
+            window_tokens=context.context_budget(calibration.room(window), system_tokens),
+            calibration=calibration,
             question=question,
             replies=replies,
         )

@@ -71,7 +71,7 @@ class CallModel:
         if started.attempt > self.settings.max_attempts:
             return await self._exhausted(call, request, started)
         async with self._attended(request):
-            cap = min(call.output_cap, started.amount.tokens - call.plan.prompt_tokens)
+            cap = min(call.output_cap, started.amount.tokens - call.prompt_tokens)
             return await self._send(brief, call, messages, Attempt(request.hold_id, started.attempt, cap))
 
     async def _send(

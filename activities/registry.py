@@ -37,6 +37,7 @@ from budget.postgres.settings import LedgerSettings
 from budget.prices import PriceBook
 from budget.scopes import Kind, Path, Scope
 from context.errors import SessionDeleted, SessionNotFound
+from context.postgres.calibration import Calibrations
 from context.postgres.conversations import Conversations
 from context.postgres.memory import Memory
 from context.postgres.placeholders import Placeholders
@@ -44,6 +45,7 @@ from context.postgres.preferences import PersonalSettings
 from context.postgres.sessions import Sessions
 from context.postgres.summaries import Summaries
 from context.retrieval import Embedder
+from context.tokens import window_of
 from workflows.contract import AgentRef, CompressInput
 
 Activity = Callable[..., Any]
@@ -82,8 +84,9 @@ def all_activities(given: Dependencies) -> Sequence[Activity]:
     """Every activity of the contract, ready for a worker."""
     agents, calls, conversations = Agents(given.pool), Calls(given.pool), Conversations(given.pool)
     ledger, policies = Ledger(given.pool, given.ledger_settings), Policies(given.pool, given.ledger_settings)
-    briefs = Briefs(agents, conversations, given.prices, given.settings)
-    settlements = Settlements(given.pool, calls, conversations, ledger, given.prices)
+    calibrations = Calibrations(given.pool)
+    briefs = Briefs(agents, conversations, calibrations, given.prices, given.settings)
+    settlements = Settlements(given.pool, calls, conversations, ledger, given.prices, calibrations, given.metrics)
     approvals = Approvals(given.pool, given.ledger_settings, trust_temporal_identity=given.trust_temporal_identity)
     approving = ApprovalActivities(approvals, _CallOf(briefs, calls), given.poke)
     compress = CompressContext(
@@ -174,8 +177,8 @@ class _ForWhom:
             brief = await self.briefs.of(AgentRef(request.tenant, request.task_id, request.agent_id))
             return Compressing(brief.path, brief.model, brief.context, brief.window_tokens, settings.wishes)
         context, model = settings.context, request.model or self.given.summariser_model or DEFAULT_MODEL
-        budget = context.context_budget(self.given.prices.context_window(model))
-        return Compressing(await self._path(request), model, context, budget, settings.wishes)
+        window = window_of(model, self.given.prices.context_window(model), default=context.context_window_tokens)
+        return Compressing(await self._path(request), model, context, context.context_budget(window), settings.wishes)
 
     async def _path(self, request: CompressInput) -> Path:
         """The session's, below its user where one is known."""

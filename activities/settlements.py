@@ -2,20 +2,24 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
 from activities.briefs import Brief
 from activities.drafts import Draft
+from activities.metrics import Metrics
 from activities.postgres.calls import Call, Calls
-from budget.errors import LedgerUnavailable, UnknownPrice
+from budget.errors import BudgetError, LedgerUnavailable, UnknownPrice
 from budget.holds import Report
 from budget.postgres.connection import Connection, Pool, connected, retrying
 from budget.postgres.ledger import Ledger
 from budget.prices import PriceBook
 from budget.usage import Usage
 from context.messages import Message
+from context.postgres.calibration import Calibrations
 from context.postgres.conversations import Conversations
+from context.tokens import tokenizer_of
 from workflows.contract import CallResult, CallStatus, ToolCall
 
 T = TypeVar("T")
@@ -48,10 +52,12 @@ class Settlements:
     conversations: Conversations
     ledger: Ledger
     prices: PriceBook
+    calibrations: Calibrations
+    metrics: Metrics
 
     async def reply(self, brief: Brief, call: Call, attempt: Attempt, draft: Draft) -> CallResult:
         """Stores a reply and charges it. Where another attempt has replied first, only the charge is stored."""
-        message, usage = draft.message(), draft.charge(call.plan.prompt_tokens, call.model)
+        message, usage = draft.message(), draft.charge(call.prompt_tokens, call.model)
 
         async def step(own: Connection) -> int:
             # The call's row first: whoever has it writes the reply.
@@ -67,6 +73,7 @@ class Settlements:
             return seq
 
         seq = await self._written(step)
+        await self._compare(call, usage)
         return await self.repeated(brief, call, seq, usage)
 
     async def repeated(self, brief: Brief, call: Call, seq: int, usage: Usage | None) -> CallResult:
@@ -77,7 +84,7 @@ class Settlements:
 
     async def cut_off(self, call: Call, attempt: Attempt, draft: Draft, *, keep_open: bool) -> None:
         """Charges what a cancelled request has produced; nothing if it was never sent."""
-        usage = draft.charge(call.plan.prompt_tokens, call.model) if draft.sent else Usage()
+        usage = draft.charge(call.prompt_tokens, call.model) if draft.sent else Usage()
         await self._written(lambda own: self._charge(call, attempt, usage, own, keep_open=keep_open))
 
     async def nothing(self, call: Call, attempt: Attempt) -> None:
@@ -100,6 +107,15 @@ class Settlements:
         await self.ledger.settle(
             call.agent.tenant, attempt.hold_id, attempt.number, report, keep_open=keep_open, connection=own
         )
+
+    async def _compare(self, call: Call, usage: Usage) -> None:
+        """Tells the counter how far off it was. A report that gets lost does no harm."""
+        if usage.estimated or not usage.split_known:
+            return
+        counted = call.plan.prompt_tokens
+        self.metrics.counted(tokenizer_of(call.model).encoding, counted, usage.prompt)
+        with suppress(BudgetError):
+            await self.calibrations.learn(call.agent.tenant, call.model, counted, usage.prompt)
 
     def _cost(self, model: str, usage: Usage) -> int:
         try:

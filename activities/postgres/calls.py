@@ -37,6 +37,11 @@ class Call:
     rejected: str | None = None
     """Stable code, if the provider refused it for good."""
 
+    @property
+    def prompt_tokens(self) -> int:
+        """Input that it may use: the window as it was counted, calibrated when it was asked for."""
+        return self.ask.tokens - self.output_cap
+
 
 class Calls:
     """Calls of all tenants."""

@@ -21,6 +21,7 @@ from budget.postgres.settings import LedgerSettings
 from budget.prices import PriceBook
 from budget.scopes import Scope
 from context.messages import Message
+from context.postgres.calibration import Calibrations
 from context.postgres.conversations import Conversations
 from context.postgres.memory import Memory
 from context.postgres.preferences import PersonalSettings
@@ -47,7 +48,7 @@ async def admission(pool: Pool) -> Admission:
     await Tasks(pool, policies, conversations).submit(TENANT, TaskFile.parse(body, ()), "ann")
     return Admission(
         pool=pool,
-        briefs=Briefs(agents, conversations, prices, settings),
+        briefs=Briefs(agents, conversations, Calibrations(pool), prices, settings),
         agents=agents,
         calls=Calls(pool),
         conversations=conversations,

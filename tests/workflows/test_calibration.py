@@ -1,0 +1,48 @@
+"""Reported usage in a running task: it tells how far counts drift, and corrects those of no public tokenizer."""
+
+from prometheus_client import generate_latest
+
+from compose.provider import Rule
+from context.postgres.calibration import Calibrations
+from context.tokens.calibration import ONE, Calibration
+from tests.support.world import TENANT, World
+
+UNKNOWN = "openai/model-of-tomorrow"
+LONG = "Answer in one sentence, and name the source of every figure that you give. " * 40
+
+
+def drifts(house: World) -> list[str]:
+    shown = generate_latest(house.given.metrics.registry).decode().splitlines()
+    return [line for line in shown if line.startswith("purser_token_drift_ratio_count")]
+
+
+async def held(house: World, task_id: str) -> int:
+    """Tokens of the first hold of a task."""
+    found = await house.pool.fetchval("select tokens from calls where task_id = $1 order by turn limit 1", task_id)
+    return int(found)
+
+
+async def test_every_report_shows_how_far_the_count_was_off(house: World) -> None:
+    await house.run(house.agent("a", instructions=LONG))
+    assert drifts(house) == ['purser_token_drift_ratio_count{tokenizer="o200k_base"} 1.0']
+    assert await Calibrations(house.pool).of(TENANT, "openai/gpt-4o") == Calibration()
+
+
+async def test_a_model_without_a_public_tokenizer_is_held_for_as_its_reports_teach(house: World) -> None:
+    first = await house.run(house.agent("a", instructions=LONG, model=UNKNOWN))
+    learned = await Calibrations(house.pool).of(TENANT, UNKNOWN)
+    assert learned.calls == 1
+    assert 0.9 * ONE < learned.ratio < ONE, "the margin of caution is too much here"
+    for _ in range(200):
+        learned = await Calibrations(house.pool).learn(TENANT, UNKNOWN, 10_000, 8_000)
+    second = await house.run(house.agent("b", instructions=LONG, model=UNKNOWN))
+    before, after = await held(house, first["task_id"]), await held(house, second["task_id"])
+    assert after - 100 == learned.tokens(before - 100)
+    await house.audited()
+
+
+async def test_a_call_without_reported_usage_teaches_nothing(house: World) -> None:
+    house.provider.desk.add_rule(Rule(report_usage=False))
+    await house.run(house.agent("a", instructions=LONG, model=UNKNOWN))
+    assert drifts(house) == []
+    assert (await Calibrations(house.pool).of(TENANT, UNKNOWN)).calls == 0

@@ -107,6 +107,7 @@ def build_services(settings: Settings, pool: Pool, client: Client, wake: Callabl
 
 
 def _session_services(settings: Settings, pool: Pool) -> SessionServices:
+    memory, across = Memory(pool), settings.memory_across_sessions
     return SessionServices(
         sessions=Sessions(pool),
         conversations=Conversations(pool, settings.pin_token_budget),
@@ -115,8 +116,9 @@ def _session_services(settings: Settings, pool: Pool) -> SessionServices:
         retention=Retention(pool, SessionTasks()),
         summaries=Summaries(pool),
         facts=Facts(pool),
-        memory=Memory(pool),
-        windows=SessionWindows(pool),
+        memory=memory,
+        memory_across_sessions=across,
+        windows=SessionWindows(pool, memory, settings.memory_token_budget, across_sessions=across),
     )
 
 

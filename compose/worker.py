@@ -133,6 +133,8 @@ def _activity_settings(settings: Settings) -> ActivitySettings:
         context=context_settings(settings),
         wishes=Wishes(settings.summary_keep, settings.summary_drop),
         cooldown_s=settings.compression_cooldown_s,
+        memory_tokens=settings.memory_token_budget,
+        memory_across_sessions=settings.memory_across_sessions,
         max_parallel_agents=settings.max_parallel_agents,
         max_wait_s=settings.max_wait_s,
         max_output_tokens=settings.max_output_tokens,

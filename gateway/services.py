@@ -39,6 +39,8 @@ class SessionServices:
     summaries: Summaries
     facts: Facts
     memory: Memory
+    memory_across_sessions: bool
+    """Whether a search may look into other sessions of the same user."""
     windows: SessionWindows
 
 

@@ -23,7 +23,7 @@ from context.renderings import render_text
 from context.strategies import WINDOW_PRESETS, StrategyName
 from context.tokens import count_text
 from gateway.auth import SessionWriter, WorkReader
-from gateway.errors import CompressionFailed, TemporalUnavailable
+from gateway.errors import CompressionFailed, Forbidden, TemporalUnavailable
 from gateway.services import SessionServices, Use
 from gateway.session_schemas import (
     USUAL_MODEL,
@@ -213,6 +213,8 @@ async def memory(
 ) -> FoundsView:
     """Messages that answer a question, in time order."""
     session = await use.sessions.sessions.get(caller.tenant, session_id)
+    if across and not use.sessions.memory_across_sessions:
+        raise Forbidden("memory across sessions is off: set PURSER_MEMORY_ACROSS_SESSIONS, or leave out across")
     user_id = session.user_id if across else None
     found = await use.sessions.memory.search(caller.tenant, session_id, q, limit=limit, user_id=user_id)
     return FoundsView(found=[FoundView.of(one) for one in found])

@@ -150,6 +150,10 @@ class Context(Group):
     """Least number of tokens kept for system prompt and tools."""
     pin_token_budget: Tokens = 8_000
     """Tokens that the pinned messages of one session may take together, with their tool calls and results."""
+    memory_token_budget: Tokens = 2_000
+    """Tokens that retrieved messages may take of a window of the strategy `hybrid`."""
+    memory_across_sessions: bool = False
+    """Whether memory looks into the other sessions of a session's user as well."""
     router_history_token_budget: Tokens = 8_000
     """Context budget of a plain-text history, as routers use it."""
     compression_trigger_ratio: Ratio = Field(

@@ -12,12 +12,19 @@ from context.errors import WindowTooSmall
 from context.extraction import extract
 from context.messages import SYSTEM_ROLES, Message
 from context.postgres.conversations import Conversations
+from context.postgres.memory import Memory
 from context.postgres.preferences import PersonalSettings
+from context.postgres.sessions import Sessions
 from context.postgres.summaries import Summaries
+from context.retrieval import memory_message
 from context.strategies import WINDOW_PRESETS, StrategyName
 from context.summaries import summary_message
-from context.tokens import PER_CONVERSATION, count_message
+from context.tokens import PER_CONVERSATION, count_message, count_text
 
+MOST_FOUND = 25
+"""Messages that a search brings, before their tokens are counted."""
+MEMORY_PARTS = 4
+"""Memory takes at most such a part of a window: what is newer goes first."""
 _WITH_STORED_SUMMARY = (StrategyName.SUMMARY, StrategyName.THREE_PART, StrategyName.HYBRID)
 
 
@@ -74,43 +81,72 @@ class SessionWindow:
 class SessionWindows:
     """Windows of stored conversations of all tenants. Building one stores nothing."""
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: Pool, memory: Memory, memory_tokens: int, *, across_sessions: bool = False) -> None:
         """Args:
         pool: from `budget.postgres.connection.create_pool`.
+        memory: what `hybrid` windows search.
+        memory_tokens: what it may take of them.
+        across_sessions: whether it looks into the user's other sessions as well.
         """
         self._conversations = Conversations(pool)
+        self._sessions = Sessions(pool)
         self._summaries = Summaries(pool)
         self._settings = PersonalSettings(pool)
+        self._memory = memory
+        self._memory_tokens = memory_tokens
+        self._across_sessions = across_sessions
 
-    async def window(
-        self, tenant: str, session_id: str, asked: Asked, *, thread: str = "", memory: Message | None = None
-    ) -> SessionWindow:
+    async def window(self, tenant: str, session_id: str, asked: Asked, *, thread: str = "") -> SessionWindow:
         """The window of a thread.
 
         Where the whole does not fit, the stored summary stands for what it covers, if the strategy has a summary and
-        this one fits; what is still too long is cut by the strategy.
+        this one fits; what is still too long is cut by the strategy. `hybrid` brings back what memory finds of the
+        rest, if there is room.
 
         Args:
             tenant, session_id, thread: which conversation.
             asked: what kind of window.
-            memory: retrieved memory, shown before the newest user message.
 
         Raises:
             WindowTooSmall: what must be in the window exceeds its budget.
             InvalidSettings: no such strategy or preset.
         """
         conversation = await self._conversations.conversation(tenant, session_id, thread, model=asked.model, whole=True)
-        personal = (await self._settings.personal(tenant, session_id)).message
-        job = _Job(asked, conversation, personal, memory)
+        job = _Job(asked, conversation, (await self._settings.personal(tenant, session_id)).message)
+        found = await self._shown(tenant, session_id, job)
+        if asked.strategy != StrategyName.HYBRID or not (found.summarised or found.dropped):
+            return found
+        memory = await self._retrieved(tenant, session_id, asked, found)
+        try:
+            return await self._shown(tenant, session_id, replace(job, memory=memory)) if memory else found
+        except WindowTooSmall:
+            return found
+
+    async def _shown(self, tenant: str, session_id: str, job: "_Job") -> SessionWindow:
+        """With the stored summary if that has its place, else without."""
+        conversation = job.conversation
         if (summary := conversation.summary) is not None and job.shows_stored_summary:
-            texts = await self._summaries.texts(tenant, session_id, {thread: summary.version})
-            shown = summary_message(summary.first_seq, summary.last_seq, texts[thread])
+            texts = await self._summaries.texts(tenant, session_id, {conversation.thread: summary.version})
+            shown = summary_message(summary.first_seq, summary.last_seq, texts[conversation.thread])
             try:
                 return await self._built(tenant, session_id, job, shown)
             except WindowTooSmall:
                 # With less of a summary there may be room.
                 pass
         return await self._built(tenant, session_id, job, None)
+
+    async def _retrieved(self, tenant: str, session_id: str, asked: Asked, found: SessionWindow) -> Message | None:
+        """What memory finds for the newest user message that the window does not show anyway."""
+        own = [(seq, one) for seq, one in zip(found.seqs, found.messages, strict=True) if seq is not None]
+        query = next((one.text for _, one in reversed(own) if one.role == "user"), "")
+        user_id = (await self._sessions.get(tenant, session_id)).user_id if self._across_sessions else None
+        remembered = await self._memory.search(
+            tenant, session_id, query, limit=MOST_FOUND, exclude_seqs={seq for seq, _ in own}, user_id=user_id
+        )
+        most_tokens = min(self._memory_tokens, asked.budget // MEMORY_PARTS)
+        return await asyncio.to_thread(
+            memory_message, remembered, (), most_tokens, lambda text: count_text(text, asked.model).tokens
+        )
 
     async def _built(self, tenant: str, session_id: str, job: "_Job", summary: Message | None) -> SessionWindow:
         refs = job.conversation.messages if summary is None else job.uncovered
@@ -126,7 +162,7 @@ class _Job:
     conversation: Conversation
     """With every message."""
     personal: Message | None
-    memory: Message | None
+    memory: Message | None = None
 
     @property
     def uncovered(self) -> list[MessageRef]:

@@ -25,6 +25,17 @@ WHOLE = count_request(TALK, [], "gpt-4o").tokens
 
 
 @pytest.fixture
+def settings(settings: Settings, request: pytest.FixtureRequest) -> Settings:
+    """Those of the gateway under test; with memory across sessions where a test asks for it."""
+    return settings.model_copy(update={"memory_across_sessions": "across_sessions" in request.fixturenames})
+
+
+@pytest.fixture
+def across_sessions() -> None:
+    """Allows memory to look into other sessions of a user."""
+
+
+@pytest.fixture
 async def session(agent: httpx.AsyncClient) -> httpx.AsyncClient:
     """A client, after a conversation of sixty messages."""
     await append(agent, *TALK)
@@ -149,7 +160,8 @@ async def test_what_cannot_fit_is_named(session: httpx.AsyncClient) -> None:
 
 @pytest.mark.usefixtures("worker")
 async def test_a_compression_stores_a_version_and_answers_with_it(session: httpx.AsyncClient) -> None:
-    answer = await session.post(f"{S1}/compress", json={"budget": WHOLE // 2, "model": "gpt-4o"})
+    wanted = {"budget": WHOLE // 2, "model": "gpt-4o"}
+    answer = await session.post(f"{S1}/compress", json=wanted, timeout=60)
     assert answer.status_code == 200, answer.text
     made = answer.json()
     assert (made["version"], made["method"], made["reason"]) == (1, "extractive", None)
@@ -223,8 +235,27 @@ async def test_a_message_that_is_larger_than_the_window_is_told_as_clipped(agent
 # --- memory and advice -----------------------------------------------------------------------------------------------
 
 
-async def test_memory_finds_what_was_said_in_this_session_or_the_users(
-    gateway: RunningGateway, session: httpx.AsyncClient
+async def test_a_hybrid_window_brings_back_what_the_newest_message_asks_for(session: httpx.AsyncClient) -> None:
+    await append(session, {"role": "user", "content": "What was order 1010 about, the one for Haven 10?"})
+    found = await window(session, budget=WHOLE // 2, strategy="hybrid")
+    [memory] = [one for one in found["messages"] if "Retrieved for the next user message" in one["content"]]
+    assert "order 1010 goes to Haven 10" in memory["content"]
+    assert found["messages"].index(memory) == len(found["messages"]) - 2
+    assert found["tokens"] == count_request(found["messages"], [], "gpt-4o").tokens <= WHOLE // 2
+
+
+async def test_memory_finds_what_was_said_in_this_session(session: httpx.AsyncClient) -> None:
+    found = (await session.get(f"{S1}/memory", params={"q": "Haven 10", "limit": 3})).json()["found"]
+    assert any("Haven 10 " in one["text"] for one in found)
+    assert [one["seq"] for one in found] == sorted(one["seq"] for one in found)
+    problem(await session.get(f"{S1}/memory?q=x&across=true"), 403, "forbidden", "PURSER_MEMORY_ACROSS_SESSIONS")
+    for query in ("", "q=", "q=%00", "q=x&limit=0", "q=x&limit=101"):
+        problem(await session.get(f"{S1}/memory?{query}"), 422, "invalid-request")
+
+
+@pytest.mark.usefixtures("across_sessions")
+async def test_memory_finds_what_was_said_in_other_sessions_of_the_user_where_that_is_allowed(
+    session: httpx.AsyncClient,
 ) -> None:
     def said(text: str) -> dict[str, str]:
         return {"role": "user", "content": text}
@@ -238,8 +269,6 @@ async def test_memory_finds_what_was_said_in_this_session_or_the_users(
 
     assert await found() == [("s1", 61)]
     assert await found(across=True) == [("s1", 61), ("s2", 1)]
-    for query in ("", "q=", "q=%00", "q=x&limit=0", "q=x&limit=101"):
-        problem(await session.get(f"{S1}/memory?{query}"), 422, "invalid-request")
 
 
 async def test_advice_is_given_without_changing_anything(gateway: RunningGateway, session: httpx.AsyncClient) -> None:

@@ -361,7 +361,7 @@ async def test_no_endpoint_of_a_session_shows_or_changes_anything_of_another_ten
     assert await gateway.rows() == before
     # The same names are the stranger's own.
     await append(stranger, TALK[0], user_id="ben")
-    found = (await stranger.get(f"{S1}/memory", params={"q": secret, "across": True})).json()
+    found = (await stranger.get(f"{S1}/memory", params={"q": secret})).json()
     assert found == {"found": []}
     assert len((await stranger.get(f"{S1}/messages")).json()["messages"]) == 1
     assert len((await admin.get(f"{S1}/messages")).json()["messages"]) == 7

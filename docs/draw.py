@@ -1,6 +1,6 @@
 """Draws docs/images/strategies.svg from windows that the code builds: `python docs/draw.py`."""
 
-import random
+import json
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,8 +17,9 @@ from context.strategies import WINDOW_PRESETS, StrategyName
 from context.tokens import count_message, count_request, count_text
 
 FIGURE = Path(__file__).parent / "images" / "strategies.svg"
+CHAT = Path(__file__).parent / "examples" / "chat.jsonl"
 MODEL = "gpt-4o"
-SHARE = 0.3
+SHARE = 0.4
 """Of the conversation, that every window may take."""
 LEFT, WIDTH, ROW, TOP, RIGHT = 150, 640, 26, 84, 190
 """Pixels: names, conversation, one strategy, title and legend, figures."""
@@ -30,8 +31,6 @@ MEANINGS = {
     "memory": "dropped or covered, brought back by memory",
     "dropped": "dropped",
 }
-QUESTION = "Which hotel did we settle on, and what was its booking number?"
-TOPICS = ("the flights", "museums", "the budget", "trains", "restaurants", "the weather", "visas", "luggage")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +53,7 @@ class Drawn:
 
 def conversation() -> list[Message]:
     """A made-up conversation with tool calls and a pin."""
-    chance = random.Random(7)
-    said = [Message("system", "You help to plan a journey. Be exact about dates, prices and numbers.")]
-    for round_ in range(32):
-        topic = TOPICS[round_ % len(TOPICS)]
-        words = " ".join(f"detail {chance.randrange(100)}" for _ in range(chance.randrange(4, 60)))
-        said.append(Message("user", f"Let us talk about {topic}: {words}.", pinned=round_ == 9))
-        if round_ % 5 == 2:
-            called = {"id": f"c{round_}", "type": "function", "function": {"name": "search", "arguments": "{}"}}
-            said.append(Message("assistant", tool_calls=(called,)))
-            said.append(Message("tool", f"{topic}: {words} {words}", tool_call_id=f"c{round_}"))
-        settled = " The hotel is settled: Haven, booking number HV-20931." if round_ == 13 else ""
-        said.append(Message("assistant", f"Noted about {topic}.{settled} {words[: chance.randrange(20, 400)]}"))
-    return [*said, Message("user", QUESTION)]
+    return [Message.parse(json.loads(line)) for line in CHAT.read_text(encoding="utf-8").splitlines()]
 
 
 def rows(messages: Sequence[Message], budget: int) -> Iterator[Drawn]:
@@ -78,7 +65,7 @@ def rows(messages: Sequence[Message], budget: int) -> Iterator[Drawn]:
         window = build_window(messages, budget=budget, model=MODEL, strategy=strategy)
         if strategy is StrategyName.HYBRID:
             shown = [index for index in window.indexes if index is not None]
-            found = memory.retrieve(QUESTION, 4, exclude=shown)
+            found = memory.retrieve(messages[-1].text, 4, exclude=shown)
             told = memory_message(found, (), budget // 6, lambda text: count_text(text, MODEL).tokens)
             window = build_window(messages, budget=budget, model=MODEL, strategy=strategy, memory=told)
             yield Drawn(strategy, window, frozenset(one.seq for one in found))

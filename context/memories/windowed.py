@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+from budget.prices import PriceBook
 from context.advice import USUAL_MODEL
 from context.assembly import build_window
 from context.extraction import extract
@@ -32,7 +33,7 @@ class WindowedMemory(ConversationMemory):
         system_prompt, model: as for every memory.
         """
         super().__init__(system_prompt, model=model)
-        self.max_tokens = window_of(model) if max_tokens is None else max_tokens
+        self.max_tokens = max_tokens or window_of(model, PriceBook.load().context_window(model))
         self._settings = settings
         self._summarize = summarize
 

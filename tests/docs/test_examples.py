@@ -93,6 +93,15 @@ def test_the_ledger_serves_as_a_library(system: System) -> None:
     assert system.purser.json("budget", "show", "user:ana")["tokens"]["spent"] == 1500
 
 
+def test_a_conversation_of_ones_own_is_made_to_fit_without_any_system() -> None:
+    command = [sys.executable, str(EXAMPLES / "own_conversation.py")]
+    env = os.environ | {"PYTHONPATH": str(ROOT)}
+    shown = subprocess.run(command, env=env, capture_output=True, text=True, check=True, timeout=WITHIN_S).stdout
+    assert shown.startswith("critical: ")
+    assert "removed, safe\n" in shown
+    assert "user: My cat is called Mimi." in shown
+
+
 @contextmanager
 def _process(*arguments: str, env: dict[str, str] | None = None) -> Iterator[subprocess.Popen[str]]:
     process = subprocess.Popen([sys.executable, *arguments], env=env, cwd=ROOT, stdout=subprocess.PIPE, text=True)

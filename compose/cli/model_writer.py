@@ -50,19 +50,21 @@ class ModelWriter:
         source = Source(redactor.redact(source.summary), passages)
         if self.problem is None and not self.fault:
             try:
-                text = redactor.redact(self._ask(summary_request(source, most_tokens), most_tokens)).strip()
+                draft = self._ask(summary_request(source, most_tokens), most_tokens)
             except ComposeError as problem:
                 self.problem = problem
             except ProviderError as failure:
                 self.fault = failure.reason
             else:
-                self.fault = _fault(source, text, most_tokens, count) or ""
+                text = redactor.redact(draft.message().text).strip()
+                cut = draft.finish_reason == "length"
+                self.fault = "over_target" if cut else _fault(source, text, most_tokens, count) or ""
                 if not self.fault:
                     self.wrote = text
                     return text
         return extract(source, most_tokens, count)
 
-    def _ask(self, messages: list[dict[str, Any]], most_tokens: int) -> str:
+    def _ask(self, messages: list[dict[str, Any]], most_tokens: int) -> Draft:
         """The model's answer; what it cost is settled whatever comes of it."""
         prompt = count_request(messages, (), self._model).tokens
         asked = {"key": f"cli-{uuid.uuid4()}", "path": [SESSION], "model": self._model}
@@ -80,7 +82,7 @@ class ModelWriter:
             raise
         finally:
             self._end(hold, draft, prompt, cost)
-        return draft.message().text
+        return draft
 
     def _end(self, hold: str, draft: Draft, prompt: int, cost: Cost) -> None:
         """Settles what is known of a request; what is not known is presumed."""

@@ -1,19 +1,58 @@
 """`purser compress`, as a user runs it."""
 
 import json
+import uuid
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from context.messages import Message
 from context.tokens import count_message, count_text
 from tests.compose.cli.conftest import System
-from tests.support.conversations import talk
+from tests.support.conversations import talk, user
 from tests.support.purser import Purser
 
 MODEL = "gpt-4o"
 RESULT = {"summary", "covers", "original_tokens", "summary_tokens", "method"}
+
+
+RECORD = "Orders from 1000 on go to Haven in May, file numbers F-1 and on. They are never shipped by air."
+
+
+@dataclass(frozen=True)
+class Writer:
+    """A model that writes summaries for commands."""
+
+    purser: Purser
+    api_base: str
+    model: str
+    """Of no other test."""
+
+    @classmethod
+    def at(cls, system: System, api_base: str) -> "Writer":
+        """Whose answers come from this address."""
+        purser = Purser(system.purser.home, {**system.purser.env, "PURSER_SUMMARIZER_API_BASE": api_base})
+        return cls(purser, api_base, f"openai/{uuid.uuid4().hex}")
+
+    def says(self, asked: str, answer: str) -> None:
+        """Answers requests that contain a text."""
+        match = {"model": self.model.removeprefix("openai/"), "text": asked}
+        rule = {"match": match, "reply": {"content": answer}}
+        door = f"{self.api_base.removesuffix('/v1')}/_control"
+        httpx.post(door, json={"rules": [rule]}).raise_for_status()
+
+    def spent(self) -> Any:
+        """Tokens of the session of commands."""
+        return self.purser.json("budget", "show", "session:cli")["tokens"]
+
+
+@pytest.fixture
+def writer(system: System) -> Writer:
+    """A model of the tests' provider."""
+    return Writer.at(system, system.api_base)
 
 
 @pytest.fixture
@@ -84,42 +123,56 @@ def test_a_model_is_not_asked_without_a_running_system(alone: Purser) -> None:
 class TestAModel:
     """Under a hold of a running system."""
 
-    def test_it_is_asked_under_a_hold_that_is_settled(self, system: System, tmp_path: Path) -> None:
-        purser = with_provider(system)
-        before = spent(purser)
-        found = compress(purser, written(tmp_path, talk(120)), 1_500, "--summarizer", "openai/any")
-        assert found["method"] in ("model", "extractive")
-        assert found["summary"]
-        after = spent(purser)
+    def test_it_writes_under_a_hold_that_is_settled(self, writer: Writer, tmp_path: Path) -> None:
+        writer.says("", RECORD)
+        before = writer.spent()
+        found = compress(writer.purser, written(tmp_path, talk(120)), 1_500, "--summarizer", writer.model)
+        assert (found["method"], found["summary"]) == ("model", RECORD)
+        after = writer.spent()
         assert after["spent"] > before["spent"]
         assert after["held"] == before["held"] == 0
 
-    def test_it_is_not_asked_where_the_budget_refuses(self, system: System, tmp_path: Path) -> None:
-        purser = with_provider(system)
-        purser.json("budget", "set", "session:cli", "--frozen")
+    def test_a_window_asks_it_too(self, writer: Writer, tmp_path: Path) -> None:
+        writer.says("", RECORD)
+        file = written(tmp_path, talk(120))
+        window = writer.purser.json("window", file, "--budget", "1500", "--model", MODEL, "--summarizer", writer.model)
+        assert any(RECORD in str(message["content"]) for message in window["messages"])
+
+    def test_only_redacted_text_leaves(self, writer: Writer, tmp_path: Path) -> None:
+        writer.says("anna.berg@example.org", "Error: it leaked.")
+        writer.says("[EMAIL_1]", f"{RECORD} Write to [EMAIL_1].")
+        messages = [*talk(60), user("My address is anna.berg@example.org, note it."), *talk(60)]
+        found = compress(writer.purser, written(tmp_path, messages), 1_500, "--summarizer", writer.model)
+        assert found["method"] == "model"
+        assert "[EMAIL_1]" in found["summary"]
+
+    @pytest.mark.parametrize("answer", ["", "Error: model overloaded", "word " * 5_000])
+    def test_what_is_no_summary_is_paid_for_and_an_extract_stands_in(
+        self, writer: Writer, tmp_path: Path, answer: str
+    ) -> None:
+        writer.says("", answer)
+        before = writer.spent()
+        found = compress(writer.purser, written(tmp_path, talk(120)), 1_500, "--summarizer", writer.model)
+        assert found["method"] == "extractive"
+        assert "Haven" in found["summary"]
+        assert writer.spent()["spent"] > before["spent"]
+        assert writer.spent()["held"] == 0
+
+    def test_it_is_not_asked_where_the_budget_refuses(self, writer: Writer, tmp_path: Path) -> None:
+        writer.purser.json("budget", "set", "session:cli", "--frozen")
         try:
-            before = spent(purser)
-            problem = compress(purser, written(tmp_path, talk(120)), 1_500, "--summarizer", "openai/any", code=1)
+            before = writer.spent()
+            problem = compress(writer.purser, written(tmp_path, talk(120)), 1_500, "--summarizer", writer.model, code=1)
             assert problem["title"] == "BudgetRefused"
             assert "session:cli" in problem["detail"]
             assert problem["remedy"]
-            assert spent(purser) == before
+            assert writer.spent() == before
         finally:
-            purser.json("budget", "set", "session:cli", "--no-frozen")
+            writer.purser.json("budget", "set", "session:cli", "--no-frozen")
 
     def test_a_model_that_is_away_costs_nothing_and_an_extract_stands_in(self, system: System, tmp_path: Path) -> None:
-        purser = Purser(system.purser.home, {**system.purser.env, "PURSER_SUMMARIZER_API_BASE": "http://127.0.0.1:9"})
-        before = spent(purser)
-        found = compress(purser, written(tmp_path, talk(120)), 1_500, "--summarizer", "openai/any")
+        writer = Writer.at(system, "http://127.0.0.1:9")
+        before = writer.spent()
+        found = compress(writer.purser, written(tmp_path, talk(120)), 1_500, "--summarizer", writer.model)
         assert found["method"] == "extractive"
-        assert spent(purser) == before
-
-
-def with_provider(system: System) -> Purser:
-    """Commands whose summarizer is the provider of the tests."""
-    return Purser(system.purser.home, {**system.purser.env, "PURSER_SUMMARIZER_API_BASE": system.api_base})
-
-
-def spent(purser: Purser) -> Any:
-    """Tokens of the session of commands."""
-    return purser.json("budget", "show", "session:cli")["tokens"]
+        assert writer.spent() == before

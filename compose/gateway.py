@@ -21,6 +21,7 @@ from budget.postgres.policies import Policies
 from compose.dispatcher import Dispatcher, run_background
 from compose.metrics import serve_metrics
 from compose.migrate import require_schema
+from compose.models import embedder, model_provider
 from compose.prices import price_book
 from compose.serving import serve
 from compose.settings import Settings
@@ -107,7 +108,8 @@ def build_services(settings: Settings, pool: Pool, client: Client, wake: Callabl
 
 
 def _session_services(settings: Settings, pool: Pool) -> SessionServices:
-    memory, across = Memory(pool), settings.memory_across_sessions
+    vectors = embedder(settings, pool, model_provider(settings), price_book(settings))
+    memory, across = Memory(pool, vectors), settings.memory_across_sessions
     return SessionServices(
         sessions=Sessions(pool),
         conversations=Conversations(pool, settings.pin_token_budget),

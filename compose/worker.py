@@ -10,7 +10,6 @@ from temporalio.worker import Worker
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
 from activities.metrics import Metrics
-from activities.provider import ModelProvider
 from activities.registry import Activity, Dependencies, all_activities
 from activities.safety import SafeErrors
 from activities.settings import ActivitySettings
@@ -21,6 +20,7 @@ from budget.postgres.outbox import Outbox
 from compose.dispatcher import Dispatcher, run_background
 from compose.metrics import serve_metrics
 from compose.migrate import require_schema
+from compose.models import embedder, model_provider
 from compose.prices import price_book
 from compose.settings import Settings
 from compose.settings.context import NEVER, context_settings
@@ -112,14 +112,15 @@ def dependencies(
     settings: Settings, pool: Pool, quick_pool: Pool, poke: Callable[[], None], metrics: Metrics
 ) -> Dependencies:
     """What the settings mean to activities."""
-    keys = {host: key.get_secret_value() for host, key in settings.provider_keys.items()}
+    prices, provider = price_book(settings), model_provider(settings)
     return Dependencies(
         pool=pool,
         quick_pool=quick_pool,
         ledger_settings=ledger_settings(settings),
         settings=_activity_settings(settings),
-        prices=price_book(settings),
-        provider=ModelProvider(keys),
+        prices=prices,
+        provider=provider,
+        embedder=embedder(settings, pool, provider, prices),
         poke=poke,
         summariser_model="" if settings.summarizer in NO_MODEL else settings.summarizer,
         summariser_api_base=settings.summarizer_api_base,

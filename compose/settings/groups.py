@@ -154,6 +154,14 @@ class Context(Group):
     """Tokens that retrieved messages may take of a window of the strategy `hybrid`."""
     memory_across_sessions: bool = False
     """Whether memory looks into the other sessions of a session's user as well."""
+    embedding_model: str | None = None
+    """Model that makes vectors of messages, so that memory finds by meaning too; without one it finds by words."""
+    embedding_api_base: str | None = None
+    """Address of that model where it is not its provider's own."""
+    embedding_dimensions: int | None = Field(None, ge=1, le=16_000)
+    """Length of its vectors, for models that have several. Another model or length makes all vectors anew."""
+    embedding_timeout_s: Seconds = 5
+    """Seconds that a search waits for vectors; then it goes on by words."""
     router_history_token_budget: Tokens = 8_000
     """Context budget of a plain-text history, as routers use it."""
     compression_trigger_ratio: Ratio = Field(

@@ -1,0 +1,40 @@
+"""The ways to models that the settings describe."""
+
+import pytest
+
+from budget.postgres.connection import Pool
+from budget.prices import PriceBook
+from budget.scopes import Path
+from compose.models import embedder, model_provider
+from compose.provider import serve_provider
+from compose.settings import Settings
+
+# LiteLLM and its types warn of themselves at import and at first use.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+async def test_without_an_embedding_model_memory_works_by_words(pool: Pool) -> None:
+    settings = Settings()
+    assert embedder(settings, pool, model_provider(settings), PriceBook.load()) is None
+
+
+async def test_the_model_that_is_configured_gets_redacted_texts_and_the_key_of_its_host(pool: Pool) -> None:
+    async with serve_provider(keep_text=True, key="sk-1") as provider:
+        host = provider.address.removeprefix("http://")
+        settings = Settings(
+            embedding_model="openai/text-embedding-3-small",
+            embedding_api_base=provider.api_base,
+            embedding_dimensions=16,
+            embedding_timeout_s=30,
+            redaction_patterns={"EMPLOYEE": r"E\d{6}"},
+            provider_keys={host: "sk-1"},
+        )
+        maker = embedder(settings, pool, model_provider(settings), PriceBook.load())
+        assert maker is not None
+        assert maker.model == "openai/text-embedding-3-small@16"
+        vectors = await maker.embed("acme", Path.parse(["session:s1"]), ["I am E123456, write to ann@example.com"])
+        assert vectors is not None
+        assert [len(vector) for vector in vectors] == [16]
+        sent = provider.served()[0].arrival.text
+        assert sent is not None
+        assert "I am [EMPLOYEE_1], write to [EMAIL_1]" in sent

@@ -1,8 +1,7 @@
 """`/v1/sessions`: what is made of a conversation: windows, summaries, facts, memory, advice."""
 
 import asyncio
-from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from datetime import timedelta
 from enum import StrEnum
 from typing import Annotated, Any
@@ -15,11 +14,10 @@ from temporalio.service import RPCError
 from context.advice import recommend as advise
 from context.advice import tool_safety
 from context.choice import Preference
-from context.explain import Places, explain
+from context.explain import explain
 from context.facts import MOST_TOKENS, render_facts
 from context.messages import Message
-from context.postgres.session_windows import Asked, SessionWindow
-from context.renderings import render_text
+from context.postgres.session_windows import Asked
 from context.strategies import WINDOW_PRESETS, StrategyName
 from context.tokens import count_text
 from gateway.auth import SessionWriter, WorkReader
@@ -38,7 +36,6 @@ from gateway.session_schemas import (
 )
 from gateway.session_views import (
     CompressedView,
-    DroppedView,
     ExplanationView,
     FactsView,
     FactView,
@@ -48,6 +45,7 @@ from gateway.session_views import (
     SummaryView,
     WindowView,
 )
+from gateway.windows import places_of, text_window, window_view
 from workflows.contract import CompressResult, CompressSessionInput, WorkflowName
 
 router = APIRouter(prefix="/v1/sessions/{session_id}", tags=["sessions"])
@@ -93,8 +91,8 @@ async def window(
     await use.sessions.sessions.get(caller.tenant, session_id)
     asked = Asked(budget, model, strategy, preset, preference, summarizer is not Summarizer.NONE)
     if written is Format.MESSAGES:
-        return _window(await use.sessions.windows.window(caller.tenant, session_id, asked, thread=thread))
-    return await _text_window(use.sessions, caller.tenant, session_id, asked, thread)
+        return window_view(await use.sessions.windows.window(caller.tenant, session_id, asked, thread=thread))
+    return await text_window(use.sessions, caller.tenant, session_id, asked, thread)
 
 
 @router.post("/compress")
@@ -190,7 +188,7 @@ async def explain_message(
         first_version=next((one.summary.version for one in versions if one.summary.last_seq >= seq), 0),
         pins=await stores.pins.live(tenant, session_id),
         facts=told,
-        places=_places(shown) if shown else None,
+        places=places_of(shown) if shown else None,
     )
     return ExplanationView(
         seq=seq,
@@ -242,67 +240,3 @@ async def check_tools(caller: WorkReader, use: Use, session_id: SessionId, body:
 async def _messages(use: SessionServices, tenant: str, session_id: str) -> list[Message]:
     await use.sessions.get(tenant, session_id)
     return [one.message for one in await use.conversations.read_thread(tenant, session_id)]
-
-
-async def _text_window(use: SessionServices, tenant: str, session_id: str, asked: Asked, thread: str) -> WindowView:
-    """A window whose plain text fits the budget: its marks take other tokens than those around messages."""
-    room, tokens = asked.budget, asked.budget + 1
-    while tokens > asked.budget:
-        shown = await use.windows.window(tenant, session_id, replace(asked, budget=room), thread=thread)
-        text = await asyncio.to_thread(_text, shown, asked)
-        tokens = count_text(text, asked.model).tokens
-        room -= max(1, tokens - asked.budget)
-    return _window(shown).model_copy(update={"text": text, "tokens": tokens})
-
-
-def _text(shown: SessionWindow, asked: Asked) -> str:
-    history = [message for message, seq in zip(shown.messages, shown.seqs, strict=True) if seq is not None]
-    return render_text(
-        history,
-        summary=shown.summary,
-        summarised=len(shown.summarised),
-        most_tokens=2 * asked.budget,
-        model=asked.model,
-    )
-
-
-def _window(shown: SessionWindow) -> WindowView:
-    built = shown.built
-    return WindowView(
-        messages=[message.to_dict() for message in shown.messages],
-        seqs=list(shown.seqs),
-        indexes=[None if seq is None else shown.places[seq] for seq in shown.seqs],
-        tokens=built.tokens,
-        dropped=[DroppedView(index=shown.places[seq], seq=seq, reason=reason) for seq, reason in shown.dropped],
-        summarised=shown.spans,
-        summary_version=shown.version,
-        strategy=built.strategy,
-        reason=built.reason,
-        stats=_stats(shown),
-    )
-
-
-def _stats(shown: SessionWindow) -> Mapping[str, Any]:
-    """Of the window, told for the whole conversation: what the stored summary covers is removed as well."""
-    stats = asdict(shown.built.stats)
-    clipped = [
-        {"index": shown.places[seq], "tokens_left_out": one["tokens_left_out"]}
-        for seq, one in zip(shown.clipped, stats["clipped"], strict=True)
-    ]
-    removed = len(shown.summarised) + len(shown.dropped)
-    return stats | {
-        "optimization_applied": bool(removed or clipped),
-        "messages_removed": removed,
-        "tokens_saved": shown.whole_tokens - shown.built.tokens,
-        "clipped": clipped,
-    }
-
-
-def _places(shown: SessionWindow) -> Places:
-    return Places(
-        verbatim=frozenset(seq for seq in shown.seqs if seq is not None),
-        clipped=frozenset(shown.clipped),
-        summarised=frozenset(shown.summarised),
-        dropped=dict(shown.dropped),
-        version=shown.version,
-    )

@@ -1,6 +1,7 @@
 """A model that writes summaries for commands, under a hold of a running Purser."""
 
 import asyncio
+import time
 import uuid
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -72,7 +73,11 @@ class ModelWriter:
         if held["hold_id"] is None or held["state"] != "held":
             raise RequestFailed(_refusal(held))
         hold = f"/v1/holds/{held['hold_id']}"
-        self._gateway.post(f"{hold}/attempts", {"attempt": 1})
+        time.sleep(held["delay_ms"] / 1_000)
+        started = self._gateway.post(f"{hold}/attempts", {"attempt": 1})
+        if started["verdict"] not in ("allow", "warn"):
+            self._gateway.post(f"{hold}/release")
+            raise RequestFailed(_refusal(started))
         request = ModelRequest(self._model, messages, (), most_tokens, f"{held['hold_id']}-1", self._api_base)
         draft, cost = Draft(), Cost.UNKNOWN
         try:

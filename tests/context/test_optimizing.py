@@ -159,7 +159,7 @@ def test_a_summariser_that_raises_is_asked_once_and_never_heard_of() -> None:
         calls += 1
         raise ConnectionError(text)
 
-    shown, stats = optimize(talk(60), 4_096, fails, "failing", preference="quality")
+    shown, stats = optimize(talk(60, words=400), 4_096, fails, preference="quality")
     assert calls == 1
     assert stats["strategy_reason"].endswith("no summary (ConnectionError), emergency truncation")
     assert tokens(shown) <= 2_096

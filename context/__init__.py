@@ -51,9 +51,12 @@ if TYPE_CHECKING:
         TokenTruncationMemory,
         VectorMemory,
     )
+from context.assembly import Window, build_window
+from context.strategies import WINDOW_PRESETS, StrategyName, StrategySettings
 
 __all__ = [
     "PRESETS",
+    "WINDOW_PRESETS",
     "Choice",
     "ContextError",
     "ContextSettings",
@@ -93,6 +96,8 @@ __all__ = [
     "SlidingWindowMemory",
     "Source",
     "StoredMessage",
+    "StrategyName",
+    "StrategySettings",
     "Style",
     "Summary",
     "SummaryMemory",
@@ -103,8 +108,10 @@ __all__ = [
     "ToolSafety",
     "VectorMemory",
     "View",
+    "Window",
     "WindowPlan",
     "WindowTooSmall",
+    "build_window",
     "check_tool_safety",
     "choose",
     "choose_range",

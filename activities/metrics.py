@@ -31,6 +31,7 @@ class Metrics:
         self._drift = self._histogram(
             "token_drift_ratio", "Input tokens that a provider reported by those counted before.", _DRIFTS, "tokenizer"
         )
+        self._searches = self._counter("memory_searches", "Searches of memory.", "outcome")
         self._seen: dict[str, set[str]] = {}
 
     def compressed(self, trigger: str, method: str, tokens_before: int, tokens_after: int, seconds: float) -> None:
@@ -78,6 +79,10 @@ class Metrics:
         """
         if counted > 0:
             self._drift.labels(self._known("tokenizer", tokenizer)).observe(reported / counted)
+
+    def searched(self, outcome: str) -> None:
+        """Memory was searched; the outcome tells whether vectors took part, and if not, why."""
+        self._searches.labels(self._known("outcome", outcome)).inc()
 
     def _known(self, kind: str, value: str) -> str:
         seen = self._seen.setdefault(kind, set())

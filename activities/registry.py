@@ -146,7 +146,7 @@ def _asides(given: Dependencies, pool: Pool) -> Asides:
         conversations=Conversations(pool),
         sessions=Sessions(pool),
         settings=PersonalSettings(pool),
-        memory=Memory(pool, given.embedder),
+        memory=Memory(pool, given.embedder, given.metrics.searched),
         memory_tokens=given.settings.memory_tokens,
         across_sessions=given.settings.memory_across_sessions,
     )

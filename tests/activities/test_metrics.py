@@ -40,6 +40,12 @@ def test_redactions_are_counted_by_label() -> None:
     assert 'purser_redactions_total{label="CARD"} 1.0' in lines
 
 
+def test_searches_of_memory_are_counted_by_how_they_went() -> None:
+    metrics = Metrics()
+    metrics.searched("words")
+    assert 'purser_memory_searches_total{outcome="words"} 1.0' in shown(metrics)
+
+
 def test_drift_is_what_was_reported_by_what_was_counted() -> None:
     metrics = Metrics()
     metrics.counted("cl100k_base+30%", 1_000, 1_250)

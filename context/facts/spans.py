@@ -33,7 +33,7 @@ _VALUES: tuple[tuple[Kind, re.Pattern[str]], ...] = (
         re.compile(
             r"(?:US)?[$€£¥₩]\s?\d(?:[\d,]*\d)?(?:\.\d+)?(?:\s?(?:k|million|billion)\b)?"
             r"|\b\d(?:[\d,]*\d)?(?:\.\d+)?\s?(?:dollars|bucks|euros?|pounds|cents|yuan|yen|won|USD|EUR|GBP|CNY|RMB|JPY|KRW)\b"
-            r"|(?:\d+[-~至到])?\d(?:[\d,]*\d)?(?:\.\d+)?\s?(?:万元|元|块钱|块|万円|円|만\s?원|원)"
+            r"|(?<![\d,])(?:\d+[-~至到])?\d(?:[\d,]*\d)?(?:\.\d+)?\s?(?:万元|元|块钱|块|万円|円|만\s?원|원)"
         ),
     ),
     (
@@ -70,7 +70,7 @@ _VALUES: tuple[tuple[Kind, re.Pattern[str]], ...] = (
         re.compile(
             rf"\b\d+(?:[.,]\d+)*\s?(?:%|percent\b|°[CF]?|(?:kg|km|cm|mm|mg|ml|lbs?|GB|MB|KB|TB|ms|mph|miles?|kWh)\b)"
             rf"|\b{_COUNT}[ -](?!{_NO_NOUN})[a-z]{{3,}}(?:-[a-z]+)*\b"
-            r"|(?:\d+(?:\.\d+)?[-~至到])?\d+(?:\.\d+)?\s?(?:个|個|名|位|岁|歳|公斤|千克|公里|米|小时|時間|分钟|天|周|年|人|次|间|张|件|度|分|명|개|살|시간|번)",
+            r"|(?<![\d.])(?:\d+(?:\.\d+)?[-~至到])?\d+(?:\.\d+)?\s?(?:个|個|名|位|岁|歳|公斤|千克|公里|米|小时|時間|分钟|天|周|年|人|次|间|张|件|度|分|명|개|살|시간|번)",
         ),
     ),
     (

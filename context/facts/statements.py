@@ -48,7 +48,7 @@ _NEGATIONS = (
     rf"(?:eat|drink|smoke|want(?! to)|need|own|fly|use|drive|accept|work|speak|take)\b{_CLAUSE}+",
     rf"(?:请)?(?:不要|别|禁止|不得|不可以|请勿|不许|不想|绝不)(?![紧急的人]|担心|客气|着急){_SAID}{{2,30}}",
     rf"{_SAID}{{2,30}}(?:ないでください|しないで|禁止|てはいけな)",
-    r"\S+ ?지 (?:마|말)[가-힣]*|\S+ 금지",
+    r"\S{1,20} ?지 (?:마|말)[가-힣]*|\S{1,20} 금지",
 )
 _DECISIONS = (
     r"\b(?:I|[Ww]e)(?:['’](?:ve|ll|d)| have| had| will)?(?: (?:finally|just|both|all))? "
@@ -56,7 +56,7 @@ _DECISIONS = (
     rf"\b[Ll]et['’]s (?:go with|use|book|take|choose)\b{_CLAUSE}+",
     rf"(?:我们?|咱们)?(?:决定|选定|商定|定了){_SAID}{{2,30}}",
     rf"{_SAID}{{2,30}}(?:ことにしました|ことにした|に決めました|に決めた)",
-    r"\S+ ?(?:하기로 했|로 결정)[가-힣]*",
+    r"\S{1,20} ?(?:하기로 했|로 결정)[가-힣]*",
 )
 _STATEMENTS = tuple(
     (kind, re.compile("|".join(patterns)))

@@ -92,10 +92,10 @@ def _v4(written: str) -> str | None:
 
 def _v6(written: str) -> str | None:
     groups = written.split(":")
-    if len(groups) < 3 or all(len(group) == 2 for group in groups):
-        return None  # Eight pairs are a hardware address.
+    if len(groups) < 3 or all(len(group) == 2 for group in groups) or not any(map(str.isdigit, written)):
+        return None  # Eight pairs are a hardware address, `face::add` is a name of C++.
     if written != "::1" and "." not in written and len([group for group in groups if group]) < 3 > len(groups[0]):
-        return None  # `1::2` is a slice, `a::b` is a name of C++.
+        return None  # `1::2` is a slice.
     try:
         return str(IPv6Address(written))
     except AddressValueError:

@@ -37,7 +37,7 @@ _LABELLED = r"""
     (?:%s)
     (?P<sep>\\?["'`]?[)*_\]]{0,3}[ ]{0,3}(?:=>|:=|:|=(?!=)|->)[*_]{0,3}[ ]{0,3}
       |[ ](?:is|was|=)[ ](?:now[ ])?(?:set[ ]to[ ])?:?[ ]?|[ ]?(?:是|为|為|改为|改成|は)[ ]?:?[ ]?)
-    (?P<value>\\?(?P<quote>["'`])(?P<quoted>(?:(?!\\?(?P=quote))[^\n]){1,300})|[^\s"'`,;&。，；]{1,300}+)
+    (?P<value>\\?(?P<quote>["'`])(?P<quoted>(?:(?!\\?(?P=quote))[^\n]){1,300})|(?:[^\s"'`,;&。，；]|&(?!\w{1,30}=)){1,300}+)
     (?=(?P<rest>[ ]{0,3}[^\s,;}"'`])?)
 """
 _LABELLED_KEY = re.compile(_LABELLED % _KEY_LABEL, re.VERBOSE | re.IGNORECASE)
@@ -70,13 +70,17 @@ def find_url_passwords(view: str) -> Iterator[Found]:
 
 
 def find_keys(view: str) -> Iterator[Found]:
-    """API keys, bearer tokens, JSON Web Tokens, keys of clouds, private keys, and what is labelled so."""
+    """API keys, JSON Web Tokens, keys of clouds, private keys and bearer tokens."""
     for match in _KEYS.finditer(view):
         if _is_random(match[0]):
             yield Found(match.start(), match.end(), "API_KEY", match[0])
     for match in _AUTHORIZATION.finditer(view):
         if _is_random(match["value"]):
             yield _found(match, "value", "API_KEY")
+
+
+def find_labelled_keys(view: str) -> Iterator[Found]:
+    """What a label calls a key or a token, if it has letters and digits as those have."""
     for match in _LABELLED_KEY.finditer(view):
         group = "quoted" if match["quote"] else "value"
         value = match[group].rstrip(".:)]}")

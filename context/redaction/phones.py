@@ -26,7 +26,8 @@ _FORM = re.compile(
     re.IGNORECASE,
 )
 _CUE = r"""(?<![A-Za-z0-9_])(?:(?:tele|smart|mobile|home|work|cell)?[ ]?phones?|tel|mobiles?|mobil
-      |cell(?:ular)?|call(?:s|ed|ing)?|dial(?:s|l?ed|l?ing)?|(?:ring|text)(?:ed|ing)?[ ](?:me|us|him|her|them)|fax|hotline|helpline|sms|whatsapp|wechat
+      |cell(?:ular)?|call(?:s|ed|ing)?|dial(?:s|l?ed|l?ing)?
+      |(?:ring|text)(?:ed|ing)?[ ](?:me|us|him|her|them)|fax|hotline|helpline|sms|whatsapp|wechat
       |viber|telegram|messages?|messaged|answering|reach(?:able|ed)?|contact(?:ed)?|desk|landline|voicemail|pager
       |(?:my|his|her|our|your|their|contact|new)[ ]number|telefon\w*|t[ée]l[ée]phone|tel[eé]fono|telefone|celular
       |m[óo]vil|portable|handy\w*|rufnummer|mobilnummer|puhelin\w*|телефон\w*|моб)(?![A-Za-z0-9_])

@@ -65,13 +65,23 @@ class Redactor:
         Raises:
             RedactionFailed: a detector broke, so nothing is known of the text.
         """
-        standing = list(self._standing(text))
+        result, last = self._replaced(text), text
+        # A placeholder may complete a secret that a space had cut before: what is found may uncover a little more.
+        while result != last:
+            result, last = self._replaced(result), result
+        self.counts += self._labels(result) - self._labels(text)
+        return result
+
+    def _replaced(self, text: str) -> str:
         parts, end = [], 0
-        for found in findings(plain_view(text), standing, self._detectors):
+        for found in findings(plain_view(text), list(self._standing(text)), self._detectors):
             if found.label and not self._spared(found):
                 parts += [text[end : found.start], str(self._placeholder_of(found))]
                 end = found.end
         return "".join([*parts, text[end:]])
+
+    def _labels(self, text: str) -> Counter[str]:
+        return Counter(match[1] for match in self._placeholder.finditer(text))
 
     def _standing(self, text: str) -> Iterable[Found]:
         """Placeholders in the text. Their numbers are taken, whatever they stand for."""
@@ -82,7 +92,6 @@ class Redactor:
     def _placeholder_of(self, found: Found) -> Placeholder:
         value = f"{found.label}\0{found.value}".encode("utf-8", "surrogatepass")
         digest = hmac.digest(self._key, value, "sha256")
-        self.counts[found.label] += 1
         if (known := self._known.get((found.label, digest))) is None:
             self._last[found.label] += 1
             known = Placeholder(found.label, self._last[found.label], digest)

@@ -1,0 +1,151 @@
+"""What is found in texts that people and programs write, and what is not."""
+
+import pytest
+
+from context.redaction import Redactor
+
+FOUND = {
+    "EMAIL": [
+        "write to <jane.doe+news@mail.example.co.uk>",
+        "联系<zhang.san@example.com>或者打电话",
+        "我的邮箱：<用户@例子.公司>，谢谢",
+        "<пользователь@пример.рф> и",
+        "to: <user@xn--bcher-kva.example>",
+        "'<o'neil@example.com>'",
+        'author_email="<a@b.io>"',
+        "<ｊｏｅ＠ｅｘａｍｐｌｅ．ｃｏｍ>",
+        '<"john doe"@example.com> wrote',
+    ],
+    "CARD": [
+        "card <4111 1111 1111 1111> exp 12/26 cvv 123",
+        "<5500-0000-0000-0004>.",
+        "amex <3782 822463 10005>",
+        "卡号<6222020200112233446>。",
+        '{"card_number": <4111111111111111>}',
+        "<4111 1111 1111 1111> 123",
+        "<４１１１　１１１１　１１１１　１１１１>",
+    ],
+    "IBAN": [
+        "to <DE89 3704 0044 0532 0130 00> please",
+        "iban: <gb29nwbk60161331926819>",
+        "<FR14 2004 1010 0505 0001 3M02 606>",
+    ],
+    "SSN": ["his is <536-22-1234>", "SSN: <536221234>", "social security number <536 22 1234>"],
+    "NATIONAL_ID": ["身份证号<11010519491231002X>，", "<440524188001010014>", "id <11010519491231002x>"],
+    "API_KEY": [
+        "OPENAI_API_KEY=<sk-proj-abcDEF123456789012345678>",
+        "<AKIAIOSFODNN7EXAMPLE>",
+        "aws_secret_access_key = <wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY1>",
+        "git clone https://<ghp_16C7e42F292c6912E7710c838347Ae178B4a>@github.com/x/y",
+        "Authorization: Bearer <abcdef1234567890abcd>",
+        "token <eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dBjftJeZ4CVP-mB92K27uhbUJU1p1r>",
+        "<xoxb-123456789012-abcdefABCDEF>",
+        'api_key: "<0123456789abcdef>"',
+        "接口密钥：<a1b2c3d4e5f6>",
+        "<AIzaSyA1234567890abcdefghijklmnopqrstuv>",
+        "<-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEA1234\nabcd==\n-----END RSA PRIVATE KEY----->\nafter",
+        "cut off: <-----BEGIN PRIVATE KEY-----\nMIIEowIBAAKCAQEA1234abcd\nMIIEowIBAAKCAQEA1234abcd>\n\nafter it",
+    ],
+    "SECRET": [
+        "password: <hunter2>",
+        "Password: <swordfish>\n",
+        "**Password:** <Tr0ub4dor&3>",
+        'my password is <p@ssw0rd1!>, keep it',
+        '{"api_secret": "<x9>"}',
+        "{\\\"password\\\": \\\"<correct horse>\\\"}",
+        "DB_PASSWORD=<swordfish>",
+        "client_secret='<abc def>'",
+        "密码：<Abc12345>",
+        "密码是<Abc12345>，别告诉别人",
+        "postgres://bob:<s3cr3t>@db.example.com:5432/x",
+        "password = '<swordfish>'",
+        "pwd: <a@b.com!x9>",
+    ],
+    "IP": [
+        "from <203.0.113.7>:8080",
+        "http://<10.0.0.1>/x",
+        "<10.1.2.3>/24",
+        "at <2001:db8::8a2e:370:7334>.",
+        "[<fe80::1>]:443",
+        "<::1>",
+        "<6e40:4041:c617:e898:c11:40d2:c669:2eb4> blocked",
+        "服务器<192.168.1.20>无响应",
+    ],
+    "PHONE": [
+        "call <+1 (415) 555-0132 x12> now",
+        "<001-253-366-9781>",
+        "<(602)272-9781>",
+        "<259.735.7502x459>",
+        "desk <+41 (0)96 471 07 95>",
+        "<03.93.92.16.85>",
+        "Phone:\n<467 3395>\n",
+        "They're not answering at <78 651 450>",
+        "手机<13812345678>，座机<010-63553377>",
+        "电话是<67010327>,<4006662000>和<58285215>。",
+        "tel:<+442079460958>",
+        "\\n<13812345678>\\n",
+        '{"phone": <13812345678>}',
+        "<138-1234-5678>",
+        "电话<88681188-6808>",
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("label", "marked"), [(label, text) for label, texts in FOUND.items() for text in texts])
+def test_it_is_found_whole_and_with_its_label(label: str, marked: str) -> None:
+    text = marked.replace("<", "").replace(">", "")
+    expected, count = "", 0
+    for part in marked.replace(">", "<").split("<"):
+        expected += part if not count % 2 else f"[{label}_{count // 2 + 1}]"
+        count += 1
+    redactor = Redactor()
+    assert redactor.redact(text) == expected
+    assert redactor.counts == {label: count // 2}
+
+
+LEFT_ALONE = [
+    # numbers that fail their check, and are then no phone number either
+    "card 4111 1111 1111 1112, call me",
+    "phone or card: 4111111111111112",
+    "3782 822463 10006",
+    "DE89 3704 0044 0532 0130 01",
+    "身份证11010519491231002X1，110105194912310021",
+    "SSN 666-12-3456 and 000-12-3456, call",
+    # dates, times, ids, versions, prices
+    "call on 2024-05-20 at 15:00:00 or 05/20/2024",
+    "messages from 2019-2020, 20240520 and 20240520101530",
+    "phone 550e8400-e29b-41d4-a716-446655440000",
+    "Call me about order 415-555-0132",
+    "Order number: 4155550132",
+    "订单号：13812345678",
+    '{"id": 13812345678, "order_id": "13812345678", "created": 1716200000000}',
+    "v1.2.3.4, version 1.2.3.4, Chrome/120.0.0.0, foo==1.2.3.4 and 版本1.2.3.4",
+    "the phone costs $1,234,567.89 or 1234567元",
+    "commit 1234567890abcdef, a1b2c3d4e5f6, 0x13812345678",
+    "价格在400-500元，评分4.5，2018-02-14至2018-02-16",
+    "12:30:45, 00:1a:2b:3c:4d:5e, std::vector, dead::beef, items[1::2], a[::2]",
+    "999.1.1.1 and 1.2.3.4.5",
+    "3.14159265358979 1234567.891 40.712776, -74.005974",
+    "pages 1234-5678, DOI 10.1016/S0019-1035(22)00489-4",
+    # words about secrets, and code
+    "secret management, password reset and a token bucket",
+    "The password is required. Your password was changed. The secret is out.",
+    "密码重置，密码是什么？密码：必填",
+    "secret = get_secret()",
+    "password = os.environ['PASSWORD']",
+    "password = getpass.getpass()",
+    "password: str = Field(...)",
+    "api_key = settings.providers.key1",
+    'api_key="YOUR_API_KEY", password="${DB_PASSWORD}", password: <your password>',
+    "password=None, secret: null, token=True",
+    "max_tokens=4096, tokens: 1234",
+    "sk-learn-contrib-is-a-collection",
+    "Bearer authentication is used",
+    # what looks like an address
+    "pkg@1.2.3, @pytest.mark, user@localhost",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", LEFT_ALONE)
+def test_it_is_left_alone(text: str) -> None:
+    assert Redactor().redact(text) == text

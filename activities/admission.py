@@ -22,8 +22,8 @@ from budget.postgres.ledger import Ledger
 from budget.postgres.policies import Policies
 from budget.prices import PriceBook
 from budget.views import BudgetView
+from context.excerpts import Within
 from context.postgres.conversations import Conversations
-from context.postgres.excerpts import Within
 from context.strategies.names import StrategyName
 from context.windows import WindowPlan, plan_window
 from workflows.contract import AdmitInput, AdmitResult, Plan, Shortage
@@ -67,7 +67,8 @@ class Admission:
 
     async def _window(self, brief: Brief, budget: BudgetView) -> WindowPlan:
         tenant, session_id, model = brief.ref.tenant, brief.session_id, brief.model
-        within = Within(brief.window_tokens, brief.context.primers)
+        by_whole = brief.context.strategy is StrategyName.AUTO
+        within = None if by_whole else Within(brief.window_tokens, brief.context.primers)
         session, own, personal, documents = await asyncio.gather(
             self.conversations.conversation(
                 tenant, session_id, model=model, upto=brief.question.seq - 1, within=within

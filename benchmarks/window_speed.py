@@ -12,6 +12,7 @@ from typing import Any
 from benchmarks.postgres import temporary_postgres
 from budget.postgres.connection import Pool, create_pool
 from context.assembly import build_window
+from context.excerpts import Within
 from context.messages import Message
 from context.postgres.conversations import Conversations
 from context.postgres.summaries import Summaries
@@ -68,8 +69,13 @@ async def _at(pool: Pool, size: int) -> list[Timing]:
 
     def live(session: str, strategy: StrategyName) -> Callable[[], Awaitable[None]]:
         async def plan() -> None:
-            told = [await conversations.conversation(TENANT, session, thread, model=MODEL) for thread in ("", "t/a")]
             settings, question = ContextSettings(strategy=strategy), TextRef(size + 1, 40)
+            told = [
+                await conversations.conversation(
+                    TENANT, session, thread, model=MODEL, within=Within(BUDGET, settings.primers)
+                )
+                for thread in ("", "t/a")
+            ]
             plan_window(settings, budget=BUDGET, system_tokens=0, session=told[0], question=question, own=told[1])
 
         return plan
@@ -84,8 +90,9 @@ async def _at(pool: Pool, size: int) -> list[Timing]:
 
     ways = {
         "stored, summary of all but the newest": live(compressed, StrategyName.THREE_PART),
-        "stored, token_truncation of all": live(fresh, StrategyName.TOKEN_TRUNCATION),
-        "in memory, token_truncation of all": in_memory,
+        "stored, nothing summarised": live(fresh, StrategyName.THREE_PART),
+        "stored, token_truncation": live(fresh, StrategyName.TOKEN_TRUNCATION),
+        "in memory, token_truncation": in_memory,
         "LangChain trim_messages, in memory": langchain,
     }
     return [Timing(way, size, tokens, *await _timed(call)) for way, call in ways.items()]

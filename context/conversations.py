@@ -105,6 +105,8 @@ class Conversation:
     summary: SummaryRef | None = None
     keeps_first_request: bool = True
     """Whether the first user message stays verbatim."""
+    untold: tuple[int, int] | None = None
+    """Messages, first and last, of which only those are told that always stay: what is newer leaves them no room."""
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:
@@ -119,6 +121,11 @@ class Conversation:
         """Index of the group with the first user message that is told; 0 if none is."""
         found = (index for index, one in enumerate(self.groups) if any(ref.role == "user" for ref in one.refs))
         return next(found, 0)
+
+    @cached_property
+    def told_from(self) -> int:
+        """Index of the first group behind what is untold."""
+        return 0 if self.untold is None else sum(one.first_seq <= self.untold[1] for one in self.groups)
 
     @cached_property
     def settled(self) -> int:
@@ -154,7 +161,7 @@ class Conversation:
             return sum(one.first_seq <= self.summary.last_seq for one in self.groups)
         if any(not one.fixed for one in self.groups[begin : self.first_request]):
             return begin
-        return begin + leading(self.groups[begin:], primers_count)
+        return begin + leading(self.groups[begin : self.told_from or None], primers_count)
 
     def _covers(self, one: Group) -> bool:
         summary = self.summary

@@ -207,7 +207,7 @@ def plan_window(
     own_summary, session_summary = (room.takes(one.summary.tokens) if one.summary else False for one in (own, session))
     if memory is not None and not room.takes(memory.tokens - memory.documents_tokens):
         memory = memory.documents
-    kept_own = filled(own, must_own, [reversed(range(len(own.groups)))], room)
+    kept_own = filled(own, must_own, [reversed(range(own.told_from, len(own.groups)))], room)
     kept_session = session_kept(session, must_session, strategy, room)
     return WindowPlan(
         budget=limit,
@@ -263,6 +263,8 @@ def _show(conversation: Conversation, kept: Set[int], strategy: Strategy | None,
     shown = [conversation.groups[index] for index in sorted(kept)]
     summary = conversation.summary
     dropped = _dropped(conversation, kept, strategy)
+    if conversation.untold is not None:
+        dropped = [*dropped, Dropped(*conversation.untold, OVER_BUDGET)]
     if summary is not None and not with_summary:
         dropped = [*dropped, Dropped(summary.first_seq, summary.last_seq, OVER_BUDGET)]
     return View(
@@ -275,7 +277,7 @@ def _show(conversation: Conversation, kept: Set[int], strategy: Strategy | None,
 
 
 def _dropped(conversation: Conversation, kept: Set[int], strategy: Strategy | None) -> list[Dropped]:
-    """Runs of groups that are not kept, each for one reason; a summary between two groups ends a run."""
+    """Runs of groups that are not kept, each for one reason; a summary or what is untold between two ends a run."""
     watermark = conversation.summary.last_seq if conversation.summary else 0
     oldest = strategy.oldest(conversation, newer_rounds=1) if strategy else 0
     out = [
@@ -283,7 +285,10 @@ def _dropped(conversation: Conversation, kept: Set[int], strategy: Strategy | No
         for index, group in enumerate(conversation.groups)
         if index not in kept
     ]
-    runs = groupby(enumerate(out), key=lambda at: (at[1][0] - at[0], at[1][1].first_seq > watermark, at[1][2]))
+    runs = groupby(
+        enumerate(out),
+        key=lambda at: (at[1][0] - at[0], at[1][1].first_seq > watermark, at[1][0] >= conversation.told_from, at[1][2]),
+    )
     members = [[(group, reason) for _, (_, group, reason) in run] for _, run in runs]
     return [Dropped(run[0][0].first_seq, run[-1][0].last_seq, run[0][1]) for run in members]
 

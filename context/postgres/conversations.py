@@ -11,6 +11,7 @@ from budget.postgres.connection import Connection, Pool, connected
 from budget.postgres.queries import load
 from context.conversations import Conversation, MessageRef, SummaryRef
 from context.errors import MessageNotFound, OriginReused, OtherUser
+from context.excerpts import Within, gap_of, told
 from context.messages import Message, StoredMessage
 from context.pins import PIN_BUDGET
 from context.postgres.counts import USUAL_MODELS, count_messages, encoding_of
@@ -158,6 +159,7 @@ class Conversations:
         upto: int = END,
         without: Collection[int] = (),
         whole: bool = False,
+        within: Within | None = None,
     ) -> Conversation:
         """A thread by reference, with its latest summary; reads no text unless something was never counted for `model`.
 
@@ -167,14 +169,16 @@ class Conversations:
             upto: the last message to tell of.
             without: messages that are shown elsewhere, such as the task's input.
             whole: also tells of every message that the summary covers.
+            within: what a window can show at most; of what is older, only what always stays is then told. Not for
+                `auto`, which chooses by the whole.
         """
         summary = await self._summaries.latest(tenant, session_id, thread, model=model)
         arguments = (tenant, session_id, thread, encoding_of(model), upto)
         async with connected(self._pool, None) as own:
-            rows = await self._refs(own, arguments, None if whole else summary)
+            rows, untold = await self._refs(own, arguments, None if whole else summary, within)
         counts = await self._counted(tenant, session_id, rows, model)
         refs = tuple(_ref(row, counts[row["seq"]]) for row in rows if row["seq"] not in without)
-        return Conversation(thread, refs, _summary_ref(summary, model) if summary else None)
+        return Conversation(thread, refs, _summary_ref(summary, model) if summary else None, untold=untold)
 
     async def tokens(self, tenant: str, session_id: str, seqs: Collection[int], *, model: str) -> dict[int, int]:
         """Counts of single messages by sequence number.
@@ -187,15 +191,23 @@ class Conversations:
         return await self._counted(tenant, session_id, rows, model)
 
     async def _refs(
-        self, own: Connection, arguments: tuple[object, ...], summary: Summary | None
-    ) -> list[asyncpg.Record]:
-        if summary is None:
-            return await own.fetch(_SQL["refs"], *arguments)
-        rows = await own.fetch(_SQL["uncovered_refs"], *arguments, summary.first_seq, summary.last_seq)
-        if any(_is_marked_call(row, summary.last_seq) for row in rows):
-            # The other messages of its group stay with it: look at the whole thread.
-            return await own.fetch(_SQL["refs"], *arguments)
-        return rows
+        self, own: Connection, arguments: tuple[object, ...], summary: Summary | None, within: Within | None
+    ) -> tuple[list[asyncpg.Record], tuple[int, int] | None]:
+        """Rows of the messages that are told, and the range of those that are not."""
+        first, last = (summary.first_seq, summary.last_seq) if summary else (1, 0)
+        if within and (gap := await _gap(own, arguments, last, within)):
+            rows = await own.fetch(_SQL["uncovered_refs"], *arguments, first if summary else gap[0], gap[1])
+            refs = [_ref(row, 0) for row in rows]
+            gap = gap_of(refs, gap, covered=last, primers=within.primers)
+            if gap and not any(_is_marked_call(row, gap[1]) for row in rows):
+                seqs = told(refs, gap)
+                return [row for row in rows if row["seq"] in seqs], gap
+        if summary:
+            rows = await own.fetch(_SQL["uncovered_refs"], *arguments, first, last)
+            if not any(_is_marked_call(row, last) for row in rows):
+                return rows, None
+        # Nothing is left out, or the other messages of a group have to stay with one that does: the whole thread.
+        return await own.fetch(_SQL["refs"], *arguments), None
 
     async def _counted(
         self, tenant: str, session_id: str, rows: Sequence[asyncpg.Record], model: str
@@ -212,6 +224,13 @@ class Conversations:
         async with connected(self._pool, None) as own:
             await own.execute(_SQL["add_counts"], tenant, session_id, encoding, list(added), list(added.values()))
         return known | added
+
+
+async def _gap(own: Connection, arguments: tuple[object, ...], covered: int, within: Within) -> tuple[int, int] | None:
+    """Messages behind the summary that no window shows, first and last, as far as tokens alone can tell."""
+    [row] = await own.fetch(_SQL["excerpt"], *arguments, within.tokens, within.primers)
+    head, tail = covered or row["head"], row["tail"]
+    return (head + 1, tail) if tail is not None and tail > head else None
 
 
 async def _append(own: Connection, arguments: tuple[object, ...]) -> list[asyncpg.Record]:

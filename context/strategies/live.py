@@ -49,6 +49,8 @@ def to_compress(
     """The conversation whose compression frees most, of those that are too large for the trigger or too long."""
     if not settings.compresses:
         return None
+    if untold := [one.thread for one in conversations if one.untold]:
+        return untold[0]
     found = [
         (span.freed, one.thread)
         for one in conversations

@@ -40,7 +40,7 @@ class Strategy:
             newer_rounds: rounds that came after it and are shown elsewhere, such as that of a task's input.
         """
         last = len(conversation.groups) - 1
-        oldest = max(begin, self.oldest(conversation, newer_rounds))
+        oldest = max(begin, conversation.told_from, self.oldest(conversation, newer_rounds))
         exchange = range(last, max(last - 2, oldest - 1), -1)
         primers = range(begin, conversation.primers(self.primers_count, begin)) if self.primers_count else range(0)
         return exchange, primers, range(last, oldest - 1, -1)

@@ -1,0 +1,108 @@
+"""Long threads are told in excerpts, and planning comes to the same window as if it knew all."""
+
+import random
+import uuid
+
+import pytest
+
+from budget.postgres.connection import Pool
+from context.conversations import Conversation
+from context.excerpts import Within
+from context.messages import Message
+from context.postgres.conversations import Conversations
+from context.postgres.summaries import Summaries
+from context.ranges import choose_range
+from context.settings import ContextSettings
+from context.strategies import StrategyName
+from context.summaries import Method, Summary
+from context.windows import TextRef, WindowPlan, plan_window
+from tests.support.conversations import assistant, calling, result, user
+
+TENANT, MODEL = "acme", "gpt-4o"
+QUESTION = TextRef(100_000, 40)
+
+
+def transcript(chance: random.Random) -> list[Message]:
+    """Some hundred messages: parallel, nested and open calls, a few pins and system messages."""
+    found = [Message("system", "Be brief.")] if chance.random() < 0.5 else []
+    for _ in range(chance.randint(80, 160)):
+        words = "word " * chance.randint(1, 60)
+        match chance.choice(("user", "user", "assistant", "calls")):
+            case "user":
+                found.append(user(words, pinned=chance.random() < 0.02))
+            case "assistant":
+                found.append(assistant(words))
+            case "calls":
+                ids = [f"c{chance.randint(0, 3)}-{place}" for place in range(chance.randint(1, 3))]
+                nested = [user(words)] if chance.random() < 0.1 else []
+                answers = [result(one, words) for one in ids if chance.random() < 0.95]
+                found += [calling(*ids), *nested, *answers]
+        if chance.random() < 0.01:
+            found.append(Message("system", "Note."))
+    return found
+
+
+async def summarised(pool: Pool, session: str) -> None:
+    """Stores a summary of all but the newest messages of a beginning of the session."""
+    conversations = Conversations(pool)
+    found = await conversations.conversation(TENANT, session, model=MODEL, upto=90)
+    if span := choose_range(found, ContextSettings(), 1_000):
+        key = str(uuid.uuid4())
+        stored = Summary(1, span.first_seq, span.last_seq, "earlier", Method.EXTRACTIVE, key, 100, 20, "digest")
+        assert await Summaries(pool).store(TENANT, session, "", stored)
+
+
+def plan(settings: ContextSettings, budget: int, session: Conversation) -> WindowPlan:
+    own = Conversation("t/a")
+    return plan_window(settings, budget=budget, system_tokens=0, session=session, question=QUESTION, own=own)
+
+
+@pytest.mark.parametrize("with_summary", [False, True])
+async def test_a_window_planned_from_an_excerpt_is_that_of_the_whole(pool: Pool, seed: int, with_summary: bool) -> None:
+    chance, excerpts = random.Random(seed), 0
+    for number in range(6):
+        messages, session = transcript(chance), f"s{number}"
+        await Conversations(pool).append(TENANT, session, messages, origin="o")
+        if with_summary:
+            await summarised(pool, session)
+        for strategy in set(StrategyName) - {StrategyName.AUTO}:
+            settings = ContextSettings(strategy=strategy)
+            budget = chance.randint(800, 4_000)
+            conversations = Conversations(pool)
+            whole = await conversations.conversation(TENANT, session, model=MODEL)
+            within = Within(budget, settings.primers)
+            part = await conversations.conversation(TENANT, session, model=MODEL, within=within)
+            excerpts += part.untold is not None
+            expected, found = plan(settings, budget, whole), plan(settings, budget, part)
+            assert found.session.seqs == expected.session.seqs, (number, strategy, budget)
+            assert found.session.tokens == expected.session.tokens
+            assert told(found, len(messages)) == told(expected, len(messages))
+    assert excerpts > 10
+
+
+def told(found: WindowPlan, last: int) -> dict[int, str]:
+    """What became of each message."""
+    view = found.session
+    fate = {seq: "dropped" for one in view.dropped for seq in range(one.first_seq, one.last_seq + 1)}
+    if view.summary:
+        fate |= dict.fromkeys(range(view.summary.first_seq, view.summary.last_seq + 1), "covered")
+    fate |= dict.fromkeys(view.seqs, "verbatim")
+    assert sorted(fate) == list(range(1, last + 1)), "a partition of the thread"
+    return fate
+
+
+async def test_what_fits_is_told_whole(pool: Pool) -> None:
+    conversations = Conversations(pool)
+    await conversations.append(TENANT, "s", [user(f"message {number}") for number in range(200)], origin="o")
+    found = await conversations.conversation(TENANT, "s", model=MODEL, within=Within(100_000, 3))
+    assert (found.untold, len(found.messages)) == (None, 200)
+
+
+async def test_the_work_does_not_grow_with_the_thread(pool: Pool) -> None:
+    messages = [user("word " * 100) if number % 2 == 0 else assistant("word " * 100) for number in range(1_200)]
+    conversations = Conversations(pool)
+    await conversations.append(TENANT, "s", messages, origin="o")
+    found = await conversations.conversation(TENANT, "s", model=MODEL, within=Within(8_000, 3))
+    assert len(found.messages) < 110
+    assert found.untold is not None
+    assert plan(ContextSettings(), 8_000, found).compress == ""

@@ -12,6 +12,7 @@ from compose.provider import Fault, FaultKind, Provider
 from context.settings import ContextSettings
 from tests.support.compressing import MODEL, SUMMARY, TENANT, Room, request
 from tests.support.conversations import talk, user
+from tests.support.postgres_proxy import Trap, When, postgres_proxy
 from workflows.contract import CompressResult
 
 # LiteLLM and its types warn of themselves at import and at first use.
@@ -156,6 +157,7 @@ async def test_whoever_dies_at_any_await_leaves_the_state_before_or_after(
         await room.say(*talk(60), session_id=session_id)
         async with await create_pool(dsn, size=3) as mortal:
             await _interrupted(Room.on(mortal, provider), session_id, at, kill=kill)
+        assert kill or await room.open_holds() == 0, "who is only cancelled settles or releases"
         rows = [row for row in await room.versions() if row["session_id"] == session_id]
         facts = await pool.fetchval("select count(*) from facts where session_id = $1", session_id)
         assert len(rows) in (0, 1)
@@ -167,6 +169,40 @@ async def test_whoever_dies_at_any_await_leaves_the_state_before_or_after(
             assert not facts, "facts come with their version or not at all"
         found = await room.activity(model=True).compress_context(request(session_id, session_id=session_id))
         assert found.version == 1, "the next try ends what the first began"
-        assert await pool.fetchval("select count(*) from holds where state = 'held'") == 0, at
+        assert await room.open_holds() == 0
     assert seen == {0, 1}
+    await room.books.check()
+
+
+@pytest.mark.parametrize("when", When)
+@pytest.mark.parametrize(
+    ("statement", "commit"),
+    [("insert into summaries", False), ("insert into facts", False), ("ledger_settle", False), ("ledger_settle", True)],
+    ids=["version", "facts", "settlement", "commit"],
+)
+async def test_version_facts_and_settlement_are_stored_together_or_not_at_all(
+    pool: Pool, dsn: str, provider: Provider, statement: str, commit: bool, when: When
+) -> None:
+    room = Room.on(pool, provider)
+    room.answer(SUMMARY)
+    await room.say(*talk(60))
+    async with postgres_proxy(dsn) as proxy, await create_pool(proxy.dsn, size=3) as mortal:
+        tasks: list[asyncio.Task[CompressResult]] = []
+
+        async def die() -> None:
+            mortal.terminate()
+            tasks[0].cancel()
+
+        trap = proxy.set(Trap(statement, when, die, commit))
+        tasks.append(asyncio.create_task(Room.on(mortal, provider).activity(model=True).compress_context(request())))
+        await asyncio.gather(*tasks, return_exceptions=True)
+        assert trap.sprung.is_set()
+    stored, facts = len(await room.versions()), await pool.fetchval("select count(*) from facts")
+    assert (stored, bool(facts), await room.attempts()) in (
+        (0, False, [(1, "started")]),
+        (1, True, [(1, "reported")]),
+    )
+    assert stored == (commit and when is When.AFTER)
+    assert (await room.activity(model=True).compress_context(request())).version == 1
+    assert await room.open_holds() == 0
     await room.books.check()

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from activities.writing import Writer
 from context.compression import Passage, Source, Wishes
-from context.facts import MOST_TOKENS, Fact, extract_facts, render_facts, supersede, untold
+from context.facts import MOST_TOKENS, Fact, extract_facts, render_facts, sheet_tokens, supersede, untold
 from context.languages import conversation_language
 from context.layers import Layer, LayerPlan, Level, compose, covering, fold_all, folded_level, plan_layers
 from context.messages import StoredMessage
@@ -18,8 +18,6 @@ from context.summaries import Method, Summary, summary_message, summary_text
 from context.tokens import count_message, count_text
 from workflows.contract import CompressInput
 
-FACTS_SHARE = 3
-"""A third of what a summary may take is kept for facts, at most."""
 LEAST_LEAF = 60
 """Tokens for the newest layer below which older ones make room."""
 _SEAM = 4
@@ -81,7 +79,7 @@ class Job:
     @property
     def facts_room(self) -> int:
         """Tokens kept for facts."""
-        return max(0, min(MOST_TOKENS, self.room // FACTS_SHARE))
+        return sheet_tokens(self.room)
 
     @cached_property
     def plan(self) -> LayerPlan:

@@ -9,14 +9,12 @@ from dataclasses import dataclass
 from benchmarks.compaction.talks import MODEL, Talk, count
 from context.compression import Source
 from context.extraction import extract
-from context.facts import MOST_TOKENS, extract_facts, render_facts, untold
+from context.facts import extract_facts, render_facts, sheet_tokens, untold
 from context.summaries import summary_message
 from context.tokens import count_message
 from context.wording import names, numbers, stems, words
 
 PRIMERS, RECENTS = 3, 20
-FACTS_SHARE = 5
-"""Facts take at most a fifth of what there is for a summary."""
 SEED = 7
 
 
@@ -98,7 +96,7 @@ def _summarised(talk: Talk, most_tokens: int, *, with_facts: bool) -> Remains:
     room = most_tokens - around - _shown(middle, "") if middle else 0
     if room <= 0:
         return _verbatim(talk, ends)
-    facts_room = min(MOST_TOKENS, room // FACTS_SHARE) if with_facts else 0
+    facts_room = sheet_tokens(room) if with_facts else 0
     said = [(talk.messages[index].name or talk.messages[index].role, talk.texts[index]) for index in middle]
     text = extract(Source("", tuple(said)), room - facts_room, count)
     if with_facts:

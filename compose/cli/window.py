@@ -144,7 +144,8 @@ def _advice(
 
     from context.advice import recommend
 
-    return asdict(recommend(messages, budget, preference=preference, can_summarise=can_summarise, model=model))
+    advice = recommend(messages, budget, preference=preference, can_summarise=can_summarise, reserve=0, model=model)
+    return asdict(advice)
 
 
 def _print(document: dict[str, Any]) -> None:

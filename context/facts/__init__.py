@@ -5,7 +5,17 @@ is `context.postgres.facts`.
 """
 
 from context.facts.finding import extract_facts
-from context.facts.sheet import MOST_TOKENS, FactSheet, render_facts, untold
+from context.facts.sheet import MOST_TOKENS, FactSheet, render_facts, sheet_tokens, untold
 from context.facts.values import Fact, Kind, supersede
 
-__all__ = ["MOST_TOKENS", "Fact", "FactSheet", "Kind", "extract_facts", "render_facts", "supersede", "untold"]
+__all__ = [
+    "MOST_TOKENS",
+    "Fact",
+    "FactSheet",
+    "Kind",
+    "extract_facts",
+    "render_facts",
+    "sheet_tokens",
+    "supersede",
+    "untold",
+]

@@ -10,12 +10,13 @@ from context.facts.values import MENTIONS, Fact, Kind
 
 MOST_TOKENS = 600
 """Of a sheet."""
+_SHARE = 4
+"""A quarter of what a summary may take is kept for its sheet, at most."""
 _WORTHS = {Kind.PREFERENCE: 5, Kind.NEGATION: 5, Kind.DECISION: 4, Kind.ID: 4, Kind.FIELD: 0.5}
 _WORTH = 3.0
 """Of a fact of any other kind."""
 _NAMED = 2.0
 """Added where what the value is has a name."""
-
 _ASKED = 1.5
 """Times as much where the user says it: what assistants list is often an offer."""
 
@@ -29,6 +30,11 @@ class FactSheet:
     shown: tuple[Fact, ...]
     overflow: tuple[Fact, ...]
     """What holds and did not fit."""
+
+
+def sheet_tokens(room: int) -> int:
+    """Tokens of the sheet of a summary that may take `room` tokens."""
+    return max(0, min(MOST_TOKENS, room // _SHARE))
 
 
 def render_facts(facts: Iterable[Fact], most_tokens: int, count: CountText) -> FactSheet:

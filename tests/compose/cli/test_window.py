@@ -67,12 +67,14 @@ def test_text_for_routers_fits_the_same_budget(purser: Purser) -> None:
 
 
 def test_a_recommendation_builds_nothing_and_tools_are_told_beside(purser: Purser) -> None:
-    found = window(purser, "--recommend", "--tools", "3", budget=2_500)
+    found = window(purser, "--recommend", "--tools", "3")
     assert found["needs_optimization"] is True
     assert found["recommended_strategy"] == "smart_truncation"
-    assert found["tool_safety"]["safe"] is True
+    assert found["tool_safety"]["safe"] is False
     assert "messages" not in found
-    assert window(purser, "--tools", "30")["tool_safety"]["safe"] is False
+    roomy = window(purser, "--recommend", "--tools", "3", budget=2_500)
+    assert roomy["needs_optimization"] is False
+    assert roomy["tool_safety"]["safe"] is True
 
 
 def test_plain_text_is_no_conversation(purser: Purser, tmp_path: Path) -> None:

@@ -87,6 +87,8 @@ class LiteLLMEmbedder:
         Raises:
             LedgerUnavailable: nothing was asked.
         """
+        # Once a process: its seconds are not those of a request that is paid for.
+        await self._provider.warm_up()
         redacted, tokens = await asyncio.to_thread(self._prepare, texts)
         # Whoever searches again asks again, and pays again.
         key = f"embed-{uuid.uuid4()}"

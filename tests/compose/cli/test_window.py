@@ -23,7 +23,9 @@ def purser(tmp_path: Path) -> Purser:
 
 
 def window(purser: Purser, *options: str, budget: int = 400, code: int = 0) -> dict[str, Any]:
-    return purser.json("window", "talk.json", "--budget", str(budget), "--model", "gpt-4o", *options, code=code)
+    arguments = ("window", "talk.json", "--budget", str(budget), "--model", "gpt-4o", *options)
+    document: dict[str, Any] = purser.json(*arguments, code=code)
+    return document
 
 
 def test_the_answer_has_these_keys_and_messages_as_the_file_has_them(purser: Purser) -> None:

@@ -10,7 +10,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from temporalio import activity
@@ -22,7 +22,6 @@ from activities.versions import Job, Material, version_of
 from activities.writing import COOLING_DOWN, Order, Writer
 from budget.postgres.connection import Pool, connected, retrying
 from budget.scopes import Path
-from context.compression import Wishes
 from context.errors import RedactionFailed
 from context.postgres.conversations import Conversations
 from context.postgres.facts import Facts
@@ -56,8 +55,6 @@ class Compressing:
     settings: ContextSettings
     budget: int
     """Context budget."""
-    wishes: Wishes = field(default_factory=Wishes)
-    """What matters in the conversation."""
 
 
 ForWhom = Callable[[CompressInput], Awaitable[Compressing]]
@@ -143,7 +140,7 @@ class CompressContext:
         )
         writer = await self._writer(request, whom, job)
         try:
-            summary = await version_of(job, writer, whom.wishes)
+            summary = await version_of(job, writer, whom.settings.wishes)
             return await finished(self._finish(job, writer, summary, began))
         finally:
             await finished(writer.settle())
@@ -160,7 +157,7 @@ class CompressContext:
     async def _writer(self, request: CompressInput, whom: Compressing, job: Job) -> Writer:
         summariser = self._choose(request.summarizer)
         cooling = summariser is not None and await self._summaries.cooling(*_thread(request))
-        order = Order(request.tenant, request.key, whom.path, whom.model, whom.wishes, job.language)
+        order = Order(request.tenant, request.key, whom.path, whom.model, whom.settings.wishes, job.language)
 
         async def redact(text: str) -> str:
             tenant, session_id = request.tenant, request.session_id

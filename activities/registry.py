@@ -172,13 +172,12 @@ class _ForWhom:
     given: Dependencies
 
     async def __call__(self, request: CompressInput) -> Compressing:
-        settings = self.given.settings
         if request.agent_id:
             brief = await self.briefs.of(AgentRef(request.tenant, request.task_id, request.agent_id))
-            return Compressing(brief.path, brief.model, brief.context, brief.window_tokens, settings.wishes)
-        context, model = settings.context, request.model or self.given.summariser_model or DEFAULT_MODEL
+            return Compressing(brief.path, brief.model, brief.context, brief.window_tokens)
+        context, model = self.given.settings.context, request.model or self.given.summariser_model or DEFAULT_MODEL
         window = window_of(model, self.given.prices.context_window(model), default=context.context_window_tokens)
-        return Compressing(await self._path(request), model, context, context.context_budget(window), settings.wishes)
+        return Compressing(await self._path(request), model, context, context.context_budget(window))
 
     async def _path(self, request: CompressInput) -> Path:
         """The session's, below its user where one is known."""

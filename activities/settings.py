@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field
 
-from context.compression import Wishes
 from context.settings import ContextSettings
 
 
@@ -12,8 +11,6 @@ class ActivitySettings:
 
     context: ContextSettings = field(default_factory=ContextSettings)
     """What models get to see."""
-    wishes: Wishes = field(default_factory=Wishes)
-    """What matters where conversations are compressed."""
     cooldown_s: int = 600
     """Seconds for which a summariser that failed three times in a row on a conversation is not asked there."""
     memory_tokens: int = 2_000

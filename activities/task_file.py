@@ -53,6 +53,7 @@ def _nano_usd(value: object) -> int:
 Identifier = Annotated[str, AfterValidator(_identifier)]
 Name = Annotated[str, Field(min_length=1, max_length=256, pattern=r"^[^\s\x00-\x1f]+$")]
 Text = Annotated[str, Field(min_length=1)]
+Wish = Annotated[str, Field(min_length=1, max_length=2_000)]
 Tokens = Annotated[int, Field(ge=1, le=MAX_AMOUNT)]
 Ratio = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
 Strategy = Literal["sliding_window", "token_truncation", "smart_truncation", "summary", "three_part", "hybrid", "auto"]
@@ -112,6 +113,8 @@ class ContextOptions(Part):
     trigger_ratio: Ratio | None = None
     target_ratio: Ratio | None = None
     preference: Literal["fast", "balanced", "quality"] | None = None
+    summary_keep: Wish | None = None
+    summary_drop: Wish | None = None
     documents: tuple[Document, ...] = ()
 
 

@@ -28,7 +28,6 @@ from compose.settings.ledger import ledger_settings
 from compose.settings.required import required
 from compose.temporal import connect
 from compose.tools import shipped_tools
-from context.compression import Wishes
 from context.tokens import warm_up
 from workflows.agent_run import AgentRun
 from workflows.agent_task import AgentTask
@@ -132,7 +131,6 @@ def dependencies(
 def _activity_settings(settings: Settings) -> ActivitySettings:
     return ActivitySettings(
         context=context_settings(settings),
-        wishes=Wishes(settings.summary_keep, settings.summary_drop),
         cooldown_s=settings.compression_cooldown_s,
         memory_tokens=settings.memory_token_budget,
         memory_across_sessions=settings.memory_across_sessions,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from context.advice import Recommendation, ToolSafety, check_tool_safety, recommend, tool_safety
 from context.choice import Choice, Preference, choose
-from context.compression import Source, fault, summary_request
+from context.compression import Source, Wishes, chunks, fault, summary_request
 from context.conversations import Conversation, Group, MessageRef, SummaryRef
 from context.errors import (
     ContextError,
@@ -27,6 +27,8 @@ from context.errors import (
 )
 from context.extraction import extract
 from context.facts import Fact, FactSheet, Kind, extract_facts, render_facts
+from context.languages import conversation_language, is_other_language, language_of
+from context.layers import Layer, Level, plan_layers
 from context.lengths import Length, Style, length_header, summary_length
 from context.lint import Pitfall, Practice, lint
 from context.messages import Message, StoredMessage, group
@@ -73,7 +75,9 @@ __all__ = [
     "InvalidSettings",
     "Kind",
     "KnowledgeGraphMemory",
+    "Layer",
     "Length",
+    "Level",
     "Message",
     "MessageNotFound",
     "MessageRef",
@@ -111,19 +115,25 @@ __all__ = [
     "Window",
     "WindowPlan",
     "WindowTooSmall",
+    "Wishes",
     "build_window",
     "check_tool_safety",
     "choose",
     "choose_range",
+    "chunks",
+    "conversation_language",
     "extract",
     "extract_facts",
     "fault",
     "group",
+    "is_other_language",
+    "language_of",
     "length_header",
     "lint",
     "optimize",
     "optimize_async",
     "optimize_chat_context",
+    "plan_layers",
     "plan_window",
     "prepare_optimized_messages",
     "recommend",

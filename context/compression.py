@@ -115,16 +115,20 @@ def _pieces(passage: Passage, most_tokens: int, count: CountText) -> Iterator[tu
 # --- asking a model --------------------------------------------------------------------------------------------------
 
 
+KEEP = (
+    "names, numbers, dates, ids, paths, decisions, open questions, preferences and everything that was refused or "
+    "ruled out"
+)
+DROP = "greetings and repetition"
+
+
 @dataclass(frozen=True, slots=True)
 class Wishes:
     """What matters in the conversations of a domain."""
 
-    keep: str = (
-        "names, numbers, dates, ids, paths, decisions, open questions, preferences and everything that was refused or "
-        "ruled out"
-    )
+    keep: str = KEEP
     """What must be kept."""
-    drop: str = "greetings and repetition"
+    drop: str = DROP
     """What may go."""
 
     @property

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any, Self
 
 from context.choice import Preference
+from context.compression import DROP, KEEP, Wishes
 from context.errors import InvalidSettings
 from context.strategies.names import StrategyName
 
@@ -36,6 +37,10 @@ class ContextSettings:
     """How windows are cut."""
     preference: Preference = Preference.BALANCED
     """What the strategy `auto` goes by."""
+    summary_keep: str = KEEP
+    """What a summary must keep."""
+    summary_drop: str = DROP
+    """What a summary may leave out."""
 
     def __post_init__(self) -> None:
         for name in ("history_token_budget_ratio", "trigger_ratio", "target_ratio"):
@@ -80,6 +85,11 @@ class ContextSettings:
     def primers(self) -> int:
         """Primers that the strategy takes."""
         return self.primers_count if self.strategy in (StrategyName.THREE_PART, StrategyName.HYBRID) else 0
+
+    @property
+    def wishes(self) -> Wishes:
+        """What matters to a model that writes summaries."""
+        return Wishes(self.summary_keep, self.summary_drop)
 
     @property
     def compresses(self) -> bool:

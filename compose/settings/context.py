@@ -20,4 +20,6 @@ def context_settings(settings: Settings) -> ContextSettings:
         primers_count=settings.primers_count,
         recents_count=settings.recents_count,
         history_window_size=settings.history_window_messages,
+        summary_keep=settings.summary_keep,
+        summary_drop=settings.summary_drop,
     )

@@ -10,7 +10,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from budget.policies import DEFAULT_BACKPRESSURE, DEFAULT_WARN_AT, Mode, OnExpiry
 from compose.settings.places import default_data_dir
 from compose.settings.values import CommaList, Port, Ratio, Seconds, Tokens
-from context.compression import Wishes
+from context.compression import DROP, KEEP
 
 
 class Group(BaseSettings):
@@ -174,9 +174,9 @@ class Context(Group):
     """What writes summaries: `extractive` (no model), `none`, or the name of a model."""
     summarizer_api_base: str | None = None
     """Address of that model where it is not its provider's own."""
-    summary_keep: str = Wishes().keep
+    summary_keep: str = KEEP
     """What a model that writes summaries must keep."""
-    summary_drop: str = Wishes().drop
+    summary_drop: str = DROP
     """What it may leave out."""
     compression_cooldown_s: Seconds = 600
     """Seconds for which a summarizer that failed three times in a row on a conversation is not asked there."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from dataclasses import replace
 
 from temporalio.common import WorkflowIDConflictPolicy
 
@@ -142,3 +143,16 @@ async def test_what_cannot_fit_the_model_fails_the_agent_without_a_call(idle: Wo
     assert (task["status"], task["agents"]["a"]["reason"]) == ("failed", "WindowTooSmall")
     assert idle.provider.served() == ()
     await idle.audited()
+
+
+async def test_a_task_says_what_its_summaries_must_keep(idle: World) -> None:
+    idle.given = replace(
+        idle.given, summariser_model="openai/writer", summariser_api_base=idle.provider.api_base_of("none", "writer")
+    )
+    await talk(idle, "long", 60)
+    async with idle.worker():
+        options = {**SHORT, "summary_keep": "allergies and dishes", "summary_drop": "small talk"}
+        await idle.run(idle.agent("a"), session_id="long", context=options)
+        await eventually(lambda: idle.pool.fetchval("select count(*) from summaries"))
+    asked = [prompt[0]["content"] for prompt in prompts(idle)]
+    assert any("Keep allergies and dishes" in text and "Leave out small talk." in text for text in asked)

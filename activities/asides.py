@@ -7,6 +7,8 @@ import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
+
 from activities.briefs import Brief
 from context.compression import CountText
 from context.messages import Message
@@ -35,6 +37,8 @@ class Asides:
     """What retrieved messages may take of a window."""
     across_sessions: bool
     """Whether memory looks into the user's other sessions as well."""
+    at_once: bool = False
+    """Whether there is no time to ask a model for vectors."""
 
     async def personal(self, brief: Brief) -> PersonalRef | None:
         """The settings that hold now."""
@@ -57,7 +61,13 @@ class Asides:
         Args:
             brief: of the agent.
             shown: messages of the session that the window shows anyway.
+
+        Raises:
+            ApplicationError: a model has to be asked, and there is no time for it.
         """
+        if self.at_once and self.memory.asks_a_model:
+            # A request that is cut off is paid for all the same.
+            raise ApplicationError("memory asks a model", type="NotAtOnce", category=ApplicationErrorCategory.BENIGN)
         tenant, session_id = brief.ref.tenant, brief.session_id
         question = (await self.conversations.read(tenant, session_id, [brief.question.seq]))[brief.question.seq]
         user = (await self.sessions.get(tenant, session_id)).user_id if self.across_sessions else None

@@ -136,12 +136,12 @@ def _admission(given: Dependencies, pool: Pool, briefs: Briefs) -> Admission:
         policies=Policies(pool, given.ledger_settings),
         ledger=Ledger(pool, given.ledger_settings),
         prices=given.prices,
-        asides=_asides(given, pool),
+        asides=_asides(given, pool, at_once=pool is given.quick_pool),
         settings=given.settings,
     )
 
 
-def _asides(given: Dependencies, pool: Pool) -> Asides:
+def _asides(given: Dependencies, pool: Pool, *, at_once: bool = False) -> Asides:
     return Asides(
         conversations=Conversations(pool),
         sessions=Sessions(pool),
@@ -149,6 +149,7 @@ def _asides(given: Dependencies, pool: Pool) -> Asides:
         memory=Memory(pool, given.embedder, given.metrics.searched),
         memory_tokens=given.settings.memory_tokens,
         across_sessions=given.settings.memory_across_sessions,
+        at_once=at_once,
     )
 
 

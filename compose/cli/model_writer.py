@@ -9,10 +9,11 @@ from typing import Any
 
 from activities.drafts import Draft
 from activities.errors import Cost, ProviderError
-from activities.provider import ModelProvider, ModelRequest
+from activities.provider import ModelRequest
 from budget.usage import Usage
 from compose.cli.client import Gateway
 from compose.errors import ComposeError, RequestFailed
+from compose.models import model_provider
 from compose.settings import Settings
 from context.compression import CountText, Source, fault, summary_request
 from context.extraction import extract
@@ -35,7 +36,7 @@ class ModelWriter:
         """
         self._model = model
         self._gateway = client
-        self._provider = ModelProvider({host: key.get_secret_value() for host, key in settings.provider_keys.items()})
+        self._provider = model_provider(settings)
         self._api_base = settings.summarizer_api_base
         self.problem: ComposeError | None = None
         """What kept the model from being asked."""

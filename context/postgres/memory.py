@@ -49,6 +49,11 @@ class Memory:
         self._vectors = None if embedder is None else MemoryVectors(pool, embedder)
         self._told = told
 
+    @property
+    def asks_a_model(self) -> bool:
+        """Whether a search asks an embedder."""
+        return self._vectors is not None
+
     async def search(
         self,
         tenant: str,

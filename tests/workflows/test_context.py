@@ -6,6 +6,11 @@ from dataclasses import replace
 
 from temporalio.common import WorkflowIDConflictPolicy
 
+from activities.embedder import EmbeddingModel, LiteLLMEmbedder
+from budget.prices import PriceBook
+from budget.rates import Price
+from compose.provider.script import Fault, FaultKind, Match
+from context.compression import unchanged
 from context.messages import Message
 from context.postgres.preferences import PersonalSettings
 from tests.support.world import TENANT, World, eventually
@@ -79,6 +84,23 @@ async def test_a_hybrid_window_brings_back_what_it_does_not_show_of_the_session(
     assert memory["role"] == "system"
     assert "behind the blue door" in memory["content"]
     assert question["content"] == "Where is the spare key of the boat house?"
+
+
+async def test_memory_that_asks_a_model_pays_for_it_once_a_turn_and_is_not_asked_in_a_hurry(idle: World) -> None:
+    model = EmbeddingModel("openai/hashing", idle.provider.api_base, timeout_s=20)
+    prices = PriceBook({}, {}, Price.per_million("1", "0"))
+    embedder = LiteLLMEmbedder(model, idle.given.provider, idle.ledger, idle.policies, prices, unchanged)
+    idle.given = replace(idle.given, embedder=embedder)
+    slow = Fault(kind=FaultKind.SLOW, match=Match(model="hashing"), delay_ms=1_500)
+    idle.provider.desk.add_fault(slow)
+    await talk(idle, "long", 8, first="The spare key of the boat house hangs behind the blue door.")
+    async with idle.worker():
+        task = await idle.run(idle.agent("a"), session_id="long", context={"strategy": "hybrid", "trigger_ratio": 1.0})
+    assert task["status"] == "completed"
+    asked = [one for one in idle.provider.served() if "input" in json.loads(one.arrival.text or "")]
+    assert len(asked) == 1
+    assert await idle.pool.fetchval("select count(*) from attempts where state = 'presumed'") == 0
+    await idle.audited()
 
 
 async def test_a_window_that_would_overflow_is_compressed_before_the_call_and_once_a_turn(house: World) -> None:

@@ -30,7 +30,8 @@ create table memory_turns (
     thread     text not null,
     place      integer not null,                       -- from 0
     primary key (tenant, session_id, seq),
-    unique (tenant, session_id, thread, place),
+    -- The thread last: before there are statistics, Postgres would look up a message by it.
+    unique (tenant, session_id, place, thread),
     foreign key (tenant, session_id, seq) references messages on delete cascade
 );
 

@@ -9,6 +9,7 @@ from temporalio.common import WorkflowIDConflictPolicy
 from activities.embedder import EmbeddingModel, LiteLLMEmbedder
 from budget.prices import PriceBook
 from budget.rates import Price
+from budget.scopes import Kind, Path, Scope
 from compose.provider.script import Fault, FaultKind, Match
 from context.compression import unchanged
 from context.messages import Message
@@ -91,6 +92,7 @@ async def test_memory_that_asks_a_model_pays_for_it_once_a_turn_and_is_not_asked
     prices = PriceBook({}, {}, Price.per_million("1", "0"))
     embedder = LiteLLMEmbedder(model, idle.given.provider, idle.ledger, idle.policies, prices, unchanged)
     idle.given = replace(idle.given, embedder=embedder)
+    await embedder.embed(TENANT, Path((Scope(Kind.SESSION, "other"),)), ["The first request loads much."])
     slow = Fault(kind=FaultKind.SLOW, match=Match(model="hashing"), delay_ms=1_500)
     idle.provider.desk.add_fault(slow)
     await talk(idle, "long", 8, first="The spare key of the boat house hangs behind the blue door.")
@@ -98,7 +100,7 @@ async def test_memory_that_asks_a_model_pays_for_it_once_a_turn_and_is_not_asked
         task = await idle.run(idle.agent("a"), session_id="long", context={"strategy": "hybrid", "trigger_ratio": 1.0})
     assert task["status"] == "completed"
     asked = [one for one in idle.provider.served() if "input" in json.loads(one.arrival.text or "")]
-    assert len(asked) == 1
+    assert len(asked) == 1 + 1
     assert await idle.pool.fetchval("select count(*) from attempts where state = 'presumed'") == 0
     await idle.audited()
 

@@ -23,9 +23,10 @@ from budget.postgres.policies import Policies
 from budget.prices import PriceBook
 from budget.views import BudgetView
 from context.excerpts import Within
+from context.plans import WindowPlan
 from context.postgres.conversations import Conversations
 from context.strategies.names import StrategyName
-from context.windows import WindowPlan, plan_window
+from context.windows import plan_window
 from workflows.contract import AdmitInput, AdmitResult, Plan, Shortage
 
 _LONGEST_SHARE_OF_CHANCE = 0.2

@@ -12,6 +12,7 @@ from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 from activities.briefs import Brief
 from context.compression import CountText
 from context.messages import Message
+from context.plans import MemoryRef, PersonalRef, WindowPlan
 from context.postgres.conversations import Conversations
 from context.postgres.counts import count_messages, encoding_of
 from context.postgres.memory import Memory
@@ -19,7 +20,6 @@ from context.postgres.preferences import PersonalSettings
 from context.postgres.sessions import Sessions
 from context.retrieval import Found, Via, memory_message
 from context.tokens import count_text
-from context.windows import MemoryRef, PersonalRef, WindowPlan
 
 MOST_FOUND = 25
 """Messages that a search brings, before their tokens are counted."""

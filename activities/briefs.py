@@ -10,13 +10,13 @@ from activities.settings import ActivitySettings
 from activities.task_file import Agent
 from budget.prices import PriceBook
 from budget.scopes import Path
+from context.plans import TextRef
 from context.postgres.calibration import Calibrations
 from context.postgres.conversations import Conversations
 from context.retrieval import Document
 from context.settings import ContextSettings
 from context.tokens import PER_CONVERSATION, count_async, window_of
 from context.tokens.calibration import Calibration
-from context.windows import TextRef
 from workflows.contract import AgentRef
 
 KEPT = 1_000

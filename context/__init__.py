@@ -33,11 +33,12 @@ from context.lengths import Length, Style, length_header, summary_length
 from context.lint import Pitfall, Practice, lint
 from context.messages import Message, StoredMessage, group
 from context.optimizing import Optimizer, optimize, optimize_async, optimize_chat_context, prepare_optimized_messages
+from context.plans import Dropped, TextRef, View, WindowPlan
 from context.ranges import Range, choose_range
 from context.renderings import render_structured, render_text
 from context.settings import PRESETS, ContextSettings
 from context.summaries import Method, Summary, summary_message
-from context.windows import Dropped, TextRef, View, WindowPlan, plan_window, render
+from context.windows import plan_window, render
 
 if TYPE_CHECKING:
     from context.memories import (

@@ -9,7 +9,7 @@ from budget.decisions import Amount
 from budget.postgres.connection import Connection, Pool, connected
 from budget.postgres.queries import load
 from budget.usage import Usage
-from context.windows import WindowPlan
+from context.plans import WindowPlan
 from workflows.contract import AgentRef
 
 _SQL = load("activities.postgres", "calls.sql")

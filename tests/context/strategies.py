@@ -3,9 +3,9 @@
 from hypothesis import strategies as st
 
 from context.conversations import Conversation, MessageRef, SummaryRef
+from context.plans import TextRef
 from context.ranges import choose_range
 from context.settings import ContextSettings
-from context.windows import TextRef
 
 TOKENS = st.integers(1, 400)
 QUESTION = TextRef(seq=10_000, tokens=40)

@@ -9,10 +9,11 @@ import pytest
 
 from context.conversations import Conversation, MessageRef, SummaryRef
 from context.messages import Message
+from context.plans import TextRef
 from context.ranges import choose_range
 from context.settings import ContextSettings
 from context.tokens import count_message
-from context.windows import TextRef, plan_window
+from context.windows import plan_window
 
 QUESTION = TextRef(seq=10_000, tokens=40)
 

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from context.conversations import Conversation, MessageRef, SummaryRef
 from context.errors import WindowTooSmall
 from context.messages import Message, StoredMessage, group
+from context.plans import Dropped, TextRef, View, WindowPlan
 from context.settings import ContextSettings
-from context.windows import Dropped, TextRef, View, WindowPlan, plan_window, render
+from context.windows import plan_window, render
 from tests.context.strategies import QUESTION, SETTINGS, conversations
 
 DEFAULT = ContextSettings()

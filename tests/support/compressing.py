@@ -14,11 +14,12 @@ from budget.rates import Price
 from budget.scopes import Path
 from compose.provider import Provider, Reply, Rule
 from context.messages import Message
+from context.plans import TextRef
 from context.postgres.conversations import Conversations
 from context.postgres.placeholders import Placeholders
 from context.postgres.summaries import Summaries
 from context.settings import ContextSettings
-from context.windows import TextRef, plan_window, render
+from context.windows import plan_window, render
 from tests.support.conversations import user
 from tests.support.ledger import Books
 from workflows.contract import CompressInput

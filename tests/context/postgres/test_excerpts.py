@@ -9,13 +9,14 @@ from budget.postgres.connection import Pool
 from context.conversations import Conversation
 from context.excerpts import Within
 from context.messages import Message
+from context.plans import TextRef, WindowPlan
 from context.postgres.conversations import Conversations
 from context.postgres.summaries import Summaries
 from context.ranges import choose_range
 from context.settings import ContextSettings
 from context.strategies import StrategyName
 from context.summaries import Method, Summary
-from context.windows import TextRef, WindowPlan, plan_window
+from context.windows import plan_window
 from tests.support.conversations import assistant, calling, result, user
 
 TENANT, MODEL = "acme", "gpt-4o"

@@ -37,17 +37,17 @@ class Case:
 
     def always_kept(self) -> set[int]:
         """Groups, by index, that every window holds: with a system message or a pin, the first and the newest user
-        message, the last step, and an open call with all that follows it."""
-        requests = [index for index, span in enumerate(self.groups) if self.messages[span.start].role == "user"]
-        firsts = [index for index, message in enumerate(self.messages) if message.role == "user"][:1]
-        kept = {*requests[-1:], len(self.groups) - 1} if self.groups else set()
+        message, the last step, an open call with all that follows it, and the request of what stands first."""
+        users = [index for index, message in enumerate(self.messages) if message.role == "user"]
+        told = {*(users[:1] if self.keeps_first_request else ()), *users[-1:], len(self.messages) - 1}
+        kept = set(range(self._open(), len(self.groups)))
         for index, span in enumerate(self.groups):
             held = [self.messages[at] for at in span]
-            if any(one.pinned or one.role in SYSTEM_ROLES for one in held):
+            if any(one.pinned or one.role in SYSTEM_ROLES for one in held) or told & set(span):
                 kept.add(index)
-            if self.keeps_first_request and set(firsts) & set(span):
-                kept.add(index)
-        return kept | set(range(self._open(), len(self.groups)))
+        first = min((at for index in kept for at in self.groups[index] if self._talks(at)), default=-1)
+        requests = [index for index, span in enumerate(self.groups) if self.messages[span.start].role == "user"]
+        return kept | set([index for index in requests if self.groups[index].start <= first][-1:])
 
     def least(self) -> int:
         """Tokens of what every window holds."""
@@ -61,6 +61,9 @@ class Case:
         held = [self.messages[at] for at in self.groups[speaking[-1]]]
         called = {identifier for one in held for identifier in one.call_ids}
         return speaking[-1] if called - {one.tool_call_id for one in held} else len(self.groups)
+
+    def _talks(self, index: int) -> bool:
+        return self.messages[index].role not in SYSTEM_ROLES
 
     def _speaks(self, span: range) -> bool:
         return any(self.messages[at].role == "assistant" for at in span)

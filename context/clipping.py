@@ -3,7 +3,9 @@
 Only windows are clipped; stored text never is.
 """
 
+from bisect import bisect_right
 from dataclasses import replace
+from itertools import islice
 
 import regex
 
@@ -13,6 +15,8 @@ from context.messages import Message
 _HEAD = 0.7
 """Share of what stays that is taken from the beginning."""
 _GRAPHEME = regex.compile(r"\X")
+_GRAPHEMES_PER_TOKEN = 20
+"""More than a text has on average: what need not be looked at."""
 
 
 def clip(text: str, most_tokens: int, count: CountText) -> str:
@@ -38,6 +42,27 @@ def clip(text: str, most_tokens: int, count: CountText) -> str:
         else:
             high = stays - 1
     return best
+
+
+def beginning(text: str, most_tokens: int, count: CountText) -> str:
+    """As much of a text as fits, cut between graphemes, with a mark where more follows.
+
+    Args:
+        text: to cut.
+        most_tokens: of the result, mark included.
+        count: tokens of a text.
+
+    Returns:
+        Empty where not even the mark would fit.
+    """
+    graphemes = islice(_GRAPHEME.finditer(text), _GRAPHEMES_PER_TOKEN * most_tokens)
+    ends = [match.end() for match in graphemes]
+
+    def cut(end: int) -> str:
+        return text[:end] + ("…" if end < len(text) else "")
+
+    fits = bisect_right(ends, most_tokens, key=lambda end: count(cut(end)))
+    return cut(ends[fits - 1]) if fits else ""
 
 
 def clip_message(message: Message, tokens: int, most_tokens: int, count: CountText) -> Message | None:

@@ -1,10 +1,11 @@
 """A window of one list of messages while it is built: its counts, its summary, and what cannot fit."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from context.clipping import clip_message
+from context.clipping import beginning, clip_message
 from context.compression import CountText, Source
 from context.conversations import Conversation, Group, MessageRef
 from context.errors import WindowTooSmall
@@ -94,13 +95,17 @@ class Draft:
 
 
 def _summary(summarize: Summarize, source: Source, most_tokens: int, count: CountText) -> str:
-    try:
-        return summarize(source, most_tokens, count).strip()
-    except Exception:
-        if summarize is extract:
-            raise
+    if summarize is not extract:
         # A window never fails for want of a model.
-        return extract(source, most_tokens, count)
+        with suppress(Exception):
+            return summarize(source, most_tokens, count).strip()
+    return extract(source, most_tokens, count) or _opening(source, most_tokens, count)
+
+
+def _opening(source: Source, most_tokens: int, count: CountText) -> str:
+    """How the source begins, where no sentence of it fits: a summary in little room says little, but covers."""
+    said = [(speaker, text) for speaker, text in source.passages if text.strip()] or source.passages
+    return beginning("\n".join(f"{speaker}: {text}" for speaker, text in said), most_tokens, count)
 
 
 # --- what must be in a window and does not fit -----------------------------------------------------------------------

@@ -21,6 +21,9 @@ class Shown:
     """Of the message."""
 
 
+LEAST_SUMMARY = 85
+"""Tokens that a summary needs to say something: its header, and some 60 for what was said."""
+
 Write = Callable[[Sequence[int], int], Shown | None]
 """Writes a summary of some groups, by index, that takes at most so many tokens; `None` if it cannot."""
 
@@ -36,10 +39,15 @@ class Selection:
 
 
 def always_kept(conversation: Conversation) -> set[int]:
-    """Groups that every window holds: what never moves, the newest user message and the last step."""
-    indexes = range(len(conversation.groups))
-    newest = next((index for index in reversed(indexes) if conversation.groups[index].is_request), None)
-    return unmoved(conversation) | {*indexes[-1:], *(() if newest is None else (newest,))}
+    """Groups that every window holds: what never moves, the newest user message and the last step.
+
+    What stands first of them has its request with it: a window that was cut begins with a user message.
+    """
+    groups = conversation.groups
+    newest = [index for index, group in enumerate(groups) if any(ref.role == "user" for ref in group.refs)][-1:]
+    kept = unmoved(conversation) | {*newest, *range(len(groups))[-1:]}
+    first = min((index for index in kept if groups[index].talk), default=-1)
+    return kept | {*[index for index in range(first + 1) if groups[index].is_request][-1:]}
 
 
 def select(
@@ -83,7 +91,7 @@ def summary_reserve(conversation: Conversation, kept: Set[int], settings: Strate
     """Tokens that a summary of all but `kept` is sure to get, as far as what always stays leaves them."""
     others = conversation.tokens - _tokens(conversation, kept)
     most = settings.summary_most_tokens
-    return min(int(limit * settings.summary_share), others, others if most is None else most)
+    return min(max(int(limit * settings.summary_share), LEAST_SUMMARY), others, others if most is None else most)
 
 
 def _filled(conversation: Conversation, strategy: Strategy, must: Set[int], kept: Set[int], limit: int) -> set[int]:
@@ -91,7 +99,10 @@ def _filled(conversation: Conversation, strategy: Strategy, must: Set[int], kept
     room = Room(limit - _tokens(conversation, kept))
     found = filled(conversation, kept, strategy.runs(conversation, conversation.first_request), room)
     # A window that was cut begins with a user message.
-    first = next((index for index in sorted(found) if conversation.groups[index].is_request), 0)
+    begins = (
+        index for index in sorted(found) if conversation.groups[index].is_request or conversation.groups[index].opens
+    )
+    first = next(begins, 0)
     return {index for index in found if index >= first or index in must}
 
 

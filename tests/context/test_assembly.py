@@ -142,6 +142,48 @@ def test_a_summariser_that_says_nothing_leaves_room_for_more_of_the_conversation
     assert len(found.messages) > len(window(talk(60), 700).messages)
 
 
+@pytest.mark.parametrize("strategy", ["summary", "three_part", "hybrid"])
+@pytest.mark.parametrize("room", [40, 60, 90, 200])
+def test_nothing_is_dropped_where_what_always_stays_leaves_room_for_a_summary(strategy: str, room: int) -> None:
+    unbroken = [
+        user("First."),
+        Message("assistant", "数" * 400),
+        *talk(30),
+        user("Last."),
+        Message("assistant", "Yes."),
+    ]
+    counts = counted(unbroken)
+    found = window(unbroken, Case(unbroken, counts, 0, MODEL).least() + room, strategy)
+    assert found.dropped == ()
+    assert found.stats.summary_generated
+
+
+def test_a_user_message_amid_a_tool_call_is_the_newest_one_too() -> None:
+    amid = [calling("a"), user("Faster, please."), result("a")]
+    messages = [SYSTEM, *talk(20), *amid, *(Message("assistant", f"step {number}") for number in range(20))]
+    assert {21, 22, 23} <= set(indexes(window(messages, 130, "token_truncation")))
+
+
+def test_what_stands_first_has_its_request_with_it() -> None:
+    messages = [*talk(10), Message("assistant", "Agreed.", pinned=True), *talk(40)]
+    found = window(messages, 300, preset="education")
+    assert indexes(found)[:2] == [8, 10]
+    assert found.tokens <= 300
+
+
+def test_a_first_request_amid_a_call_begins_a_window_that_takes_all_that_fits() -> None:
+    messages = [
+        calling("a"),
+        user("Find it."),
+        result("a"),
+        *(Message("assistant", f"step {n}") for n in range(30)),
+        user("?"),
+    ]
+    found = window(messages, 150, "token_truncation")
+    assert indexes(found)[:3] == [0, 1, 2]
+    assert len(found.messages) > 10
+
+
 def test_settings_come_first_and_memory_goes_before_the_newest_user_message() -> None:
     personal, memory = Message("system", "Call me Ada."), Message("system", "Found: Haven 3.")
     messages = [SYSTEM, *talk(20), user("Where is it?"), calling("a"), result("a")]

@@ -5,7 +5,7 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.clipping import clip, clip_message
+from context.clipping import beginning, clip, clip_message
 from context.messages import Message
 from context.tokens import count_text
 
@@ -33,6 +33,20 @@ def test_head_and_tail_are_cut_between_graphemes_and_a_mark_tells_what_is_missin
 
 def test_where_hardly_the_mark_fits_nothing_is_left() -> None:
     assert clip("word " * 100, 5, tokens) == ""
+
+
+@given(text=st.lists(st.sampled_from(("word ", "数", FAMILY, FLAG, ACCENT)), min_size=1, max_size=80))
+def test_a_beginning_ends_between_graphemes_and_a_mark_tells_that_more_follows(text: list[str]) -> None:
+    whole = "".join(text)
+    shown = beginning(whole, 25, tokens)
+    assert tokens(shown) <= 25
+    assert (shown == whole) == (tokens(whole) <= 25)
+    assert shown == whole or shown.endswith("…")
+    assert regex.findall(r"\X", whole)[: len(regex.findall(r"\X", shown)) - 1] == regex.findall(r"\X", shown)[:-1]
+
+
+def test_where_not_even_the_first_letter_fits_there_is_no_beginning() -> None:
+    assert [beginning(FAMILY, most, tokens) for most in (0, 1)] == ["", ""]
 
 
 @pytest.mark.parametrize("length", [1_000, 100_000])

@@ -17,8 +17,8 @@ _FORMS = (
     r"\d{3}-\d{2}-\d{4}",  # a social security number, in whatever range
     r"\d{4}(?P<card>[ .-])\d{4}(?P=card)\d{4}(?P=card)\d{1,4}|\d{4}(?P<amex>[ .-])\d{6}(?P=amex)\d{4,5}",
     r"[A-Za-z]{2}\d{2}(?:[ ]?[A-Za-z0-9]{4}){2,7}+(?:[ ]?[A-Za-z0-9]{1,4})?",  # a bank account
-    r"[$€£¥₹₩][ ]?\d[\d,.]*+",
-    r"\d[\d,.]*+[ ]?(?:[$€£¥₹₩%元块円원]|(?:USD|EUR|GBP|CNY|RMB|JPY|dollars?|euros?|tokens?)(?![A-Za-z0-9_]))",
+    r"[$€£¥₹₩][ ]?\d[\d,.]{0,20}+",
+    r"\d[\d,.]{0,20}+[ ]?(?:[$€£¥₹₩%元块円원]|(?:USD|EUR|GBP|CNY|RMB|JPY|dollars?|euros?|tokens?)(?![A-Za-z0-9_]))",
 )
 _FORM = re.compile(rf"(?<![A-Za-z0-9_])(?<!\d[./-])(?:{'|'.join(_FORMS)})(?![A-Za-z0-9_]|[./-]\d)")
 _LABEL = re.compile(

@@ -37,6 +37,7 @@ _NUMBER = r"(?P<number>\(?\d{1,6}(?:[ -]\d{1,4}(?=\)))?\)?(?:[ ./-]\(?\d{1,10}\)
 _CUED = re.compile(rf"(?:{_CUE})\.?{_GAP}{_BEFORE}{_NUMBER}{_EXTENSION}{_AFTER}", re.VERBOSE | re.IGNORECASE)
 _MORE = re.compile(rf"[ ]?(?:[,;/]|and|or|和|或|及)[ ]?{_NUMBER}{_EXTENSION}{_AFTER}", re.IGNORECASE)
 _LAST_GROUP = re.compile(r"[ .-]?(?:\(\d+\)[ .-]?)?\d+\Z")
+_CHINESE_MOBILE = re.compile(r"1[3-9]\d{9}")
 _DECIMAL = re.compile(r"\d+\.\d+")
 _NO_DIGIT = re.compile(r"\(0\)|[^0-9]")
 
@@ -44,10 +45,16 @@ _NO_DIGIT = re.compile(r"\(0\)|[^0-9]")
 def find_phones(view: str) -> Iterator[Found]:
     """Numbers in the forms of many countries; any other number of 7 to 12 digits where a word before it explains it."""
     rest = without_other_numbers(view)
-    for match in _FORM.finditer(rest):
-        yield from _with_list(rest, _by_form(rest, match))
-    for match in _CUED.finditer(rest):
-        yield from _with_list(rest, _by_cue(rest, match))
+    for pattern, read in ((_FORM, _by_form), (_CUED, _by_cue)):
+        reached = 0
+        for match in pattern.finditer(rest):
+            found = read(rest, match) if match.start() >= reached else None
+            while found is not None:
+                yield found
+                reached = found.end
+                # Others may follow in a list; each list is read once.
+                more = _MORE.match(rest, reached)
+                found = _by_cue(rest, more) if more else None
 
 
 def _by_form(rest: str, match: re.Match[str]) -> Found | None:
@@ -67,14 +74,6 @@ def _by_form(rest: str, match: re.Match[str]) -> Found | None:
 def _by_cue(rest: str, match: re.Match[str]) -> Found | None:
     start = match.start("number")
     return None if is_labelled_otherwise(rest, start, match.end()) else _phone(match, start, match["number"])
-
-
-def _with_list(rest: str, found: Found | None) -> Iterator[Found]:
-    """A phone number and those that follow it in a list."""
-    while found is not None:
-        yield found
-        match = _MORE.match(rest, found.end)
-        found = _by_cue(rest, match) if match else None
 
 
 def _from_abroad(match: re.Match[str], written: str, prefix: str) -> Found | None:
@@ -100,7 +99,7 @@ def _phone(match: re.Match[str], start: int, written: str) -> Found | None:
         return None
     if len(digits) == 10 and digits[0] not in "01":
         digits = "1" + digits
-    elif len(digits) == 11 and digits[0] == "1" and match.re is _FORM and match["chinese"]:
+    elif _CHINESE_MOBILE.fullmatch(digits) and not (match.re is _FORM and match["american"]):
         digits = "86" + digits
     return _found(start, match.end(), digits, match["extension"])
 

@@ -10,7 +10,8 @@ from tests.support.purser import Purser
 MESSAGES = [
     {"role": "user", "content": "I am jane@example.com, card 4111 1111 1111 1111", "pinned": True},
     {"role": "assistant", "content": None, "tool_calls": [
-        {"id": "call_1", "type": "function", "function": {"name": "book", "arguments": '{"mail": "JANE@example.com"}'}}]},
+        {"id": "call_1", "type": "function",
+         "function": {"name": "book", "arguments": '{"mail": "JANE@example.com"}'}}]},
     {"role": "tool", "tool_call_id": "call_1", "content": "booked for 2024-05-20"},
     {"role": "user", "content": [{"type": "text", "text": "密码：Abc12345"}], "meta": {"password": "swordfish"}},
 ]  # fmt: skip

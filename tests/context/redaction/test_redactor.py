@@ -37,6 +37,12 @@ def test_another_notation_is_the_same_value(values: list[str]) -> None:
     assert len(redactor.new) == 1
 
 
+def test_a_number_in_a_list_is_the_same_as_one_that_stands_alone() -> None:
+    assert Redactor().redact("13812345678, 13812345678和415-555-0132 or 4155550132") == (
+        "[PHONE_1], [PHONE_1]和[PHONE_2] or [PHONE_2]"
+    )
+
+
 def test_an_extension_is_part_of_a_phone_number() -> None:
     assert Redactor().redact("415-555-0132 415-555-0132 x7") == "[PHONE_1] [PHONE_2]"
 

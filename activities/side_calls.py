@@ -1,0 +1,132 @@
+"""Calls of models beside the turns of agents, such as for a summary or for vectors, each under a hold of its own.
+
+They wait for nobody and ask nobody for approval: where the budget has no room, their caller does without.
+"""
+
+import asyncio
+from collections.abc import Awaitable
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from activities.errors import Cost
+from activities.shielding import finished
+from budget.decisions import Amount
+from budget.errors import BudgetError, LedgerUnavailable, UnknownPrice
+from budget.holds import HoldAnswer, HoldRequest, HoldState, Report
+from budget.postgres.connection import Connection
+from budget.postgres.ledger import Ledger
+from budget.postgres.policies import Policies
+from budget.prices import PriceBook
+from budget.rates import Price
+from budget.scopes import Path
+from budget.usage import Usage
+
+T = TypeVar("T")
+_TRIES = 3
+"""Of an activity that calls: each may have settled its hold and died before it used the reply."""
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """An attempt that may go to the provider."""
+
+    hold_id: str
+    attempt: int
+    input_tokens: int
+
+    @property
+    def request_id(self) -> str:
+        """Names the request at the provider."""
+        return f"{self.hold_id}-{self.attempt}"
+
+
+class SideCalls:
+    """Holds, attempts and charges of the calls of one model."""
+
+    def __init__(self, model: str, ledger: Ledger, policies: Policies, prices: PriceBook) -> None:
+        """Args:
+        model: which is called.
+        ledger: holds and settles.
+        policies: tell whether a path limits money; what has no price is not asked there.
+        prices: of the model.
+        """
+        self._model = model
+        self._ledger = ledger
+        self._policies = policies
+        self._prices = prices
+
+    async def closed(self, tenant: str, key: str, story: Awaitable[T], otherwise: T) -> T:
+        """What a story between `start` and its end comes to; no hold is left open, however it ends.
+
+        Args:
+            tenant, key: of the hold.
+            story: starts, asks, and charges or gives up.
+            otherwise: the answer where the key stands for something else, was closed, or its hold has ended.
+
+        Raises:
+            LedgerUnavailable: try again under the same key.
+        """
+        try:
+            return await story
+        except LedgerUnavailable:
+            raise
+        except BudgetError:
+            await self._ledger.release(tenant, key=key)
+            return otherwise
+        except asyncio.CancelledError:
+            await finished(self._ledger.release(tenant, key=key))
+            raise
+
+    async def start(
+        self, tenant: str, key: str, path: Path, input_tokens: int, output_tokens: int = 0
+    ) -> Started | None:
+        """Holds and starts an attempt; `None` where a scope of the path has no room for it."""
+        nano_usd = await self._ceiling(tenant, path, input_tokens, output_tokens)
+        if nano_usd is None:
+            return None
+        ask = Amount(input_tokens + output_tokens, nano_usd)
+        answer = await self._held(tenant, HoldRequest(key, path, ask, model=self._model, patient=False))
+        if answer.hold_id is None or answer.state is not HoldState.HELD:
+            return None
+        attempt = await self._ledger.start_attempt(tenant, answer.hold_id)
+        if not attempt.started:
+            await self._ledger.release(tenant, hold_id=answer.hold_id)
+            return None
+        return Started(answer.hold_id, attempt.attempt, input_tokens)
+
+    def report(self, usage: Usage) -> Report:
+        """Usage with what it cost."""
+        price = self._price()
+        return Report(usage, price.cost(usage) if price else 0)
+
+    async def charge(self, tenant: str, started: Started, report: Report, connection: Connection | None = None) -> None:
+        """Replaces the hold by what the attempt cost; joins the transaction of `connection`."""
+        await self._ledger.settle(tenant, started.hold_id, started.attempt, report, connection=connection)
+
+    async def give_up(self, tenant: str, started: Started, cost: Cost, usage: Usage | None = None) -> None:
+        """Charges what is known of a failed request; what is not known is presumed."""
+        if usage is not None or cost is Cost.NOTHING:
+            await self.charge(tenant, started, self.report(usage or Usage()))
+        else:
+            await self._ledger.release(tenant, hold_id=started.hold_id)
+
+    async def _held(self, tenant: str, request: HoldRequest) -> HoldAnswer:
+        """A hold; where an earlier try has settled that of the key, and died before it used the reply, another one."""
+        answer = await self._ledger.hold(tenant, request)
+        for again in range(1, _TRIES):
+            if answer.state is HoldState.SETTLED:
+                answer = await self._ledger.hold(tenant, replace(request, key=f"{request.key}.again{again}"))
+        return answer
+
+    async def _ceiling(self, tenant: str, path: Path, input_tokens: int, output_tokens: int) -> int | None:
+        """Nano-dollars that the call can cost; `None` if nobody knows and a scope limits them."""
+        if price := self._price():
+            return price.ceiling(input_tokens, output_tokens)
+        budgets = await self._policies.budgets_of(tenant, path.scopes, path.task_id() or None)
+        return None if any(budget.policy.limit_nano_usd is not None for budget in budgets) else 0
+
+    def _price(self) -> Price | None:
+        try:
+            return self._prices.price(self._model)
+        except UnknownPrice:
+            return None

@@ -37,13 +37,14 @@ class Case:
 
     def always_kept(self) -> set[int]:
         """Groups, by index, that every window holds: with a system message or a pin, the first and the newest user
-        message, the last step, an open call with all that follows it, and the request of what stands first."""
+        message, the last step, open calls, all that follows one of the last assistant, and the request of what stands
+        first."""
         users = [index for index, message in enumerate(self.messages) if message.role == "user"]
         told = {*(users[:1] if self.keeps_first_request else ()), *users[-1:], len(self.messages) - 1}
         kept = set(range(self._open(), len(self.groups)))
         for index, span in enumerate(self.groups):
             held = [self.messages[at] for at in span]
-            if any(one.pinned or one.role in SYSTEM_ROLES for one in held) or told & set(span):
+            if any(one.pinned or one.role in SYSTEM_ROLES for one in held) or told & set(span) or self._waits(span):
                 kept.add(index)
         first = min((at for index in kept for at in self.groups[index] if self._talks(at)), default=-1)
         requests = [index for index, span in enumerate(self.groups) if self.messages[span.start].role == "user"]
@@ -58,9 +59,12 @@ class Case:
         speaking = [index for index, span in enumerate(self.groups) if self._speaks(span)]
         if not speaking:
             return len(self.groups)
-        held = [self.messages[at] for at in self.groups[speaking[-1]]]
+        return speaking[-1] if self._waits(self.groups[speaking[-1]]) else len(self.groups)
+
+    def _waits(self, span: range) -> bool:
+        held = [self.messages[at] for at in span]
         called = {identifier for one in held for identifier in one.call_ids}
-        return speaking[-1] if called - {one.tool_call_id for one in held} else len(self.groups)
+        return bool(called - {one.tool_call_id for one in held})
 
     def _talks(self, index: int) -> bool:
         return self.messages[index].role not in SYSTEM_ROLES

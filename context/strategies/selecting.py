@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from context.conversations import Conversation, total
 from context.messages import Message
@@ -39,13 +40,14 @@ class Selection:
 
 
 def always_kept(conversation: Conversation) -> set[int]:
-    """Groups that every window holds: what never moves, the newest user message and the last step.
+    """Groups that every window holds: what never moves, open calls, the newest user message and the last step.
 
     What stands first of them has its request with it: a window that was cut begins with a user message.
     """
     groups = conversation.groups
-    newest = [index for index, group in enumerate(groups) if any(ref.role == "user" for ref in group.refs)][-1:]
-    kept = unmoved(conversation) | {*newest, *range(len(groups))[-1:]}
+    newest = (index for index in reversed(range(len(groups))) if any(ref.role == "user" for ref in groups[index].refs))
+    open_calls = (index for index, group in enumerate(groups) if group.refs[0].call_ids and group.waits)
+    kept = {*unmoved(conversation), *open_calls, *islice(newest, 1), *range(len(groups))[-1:]}
     first = min((index for index in kept if groups[index].talk), default=-1)
     return kept | {*[index for index in range(first + 1) if groups[index].is_request][-1:]}
 

@@ -164,6 +164,13 @@ def test_a_user_message_amid_a_tool_call_is_the_newest_one_too() -> None:
     assert {21, 22, 23} <= set(indexes(window(messages, 130, "token_truncation")))
 
 
+def test_an_open_call_stays_though_an_assistant_has_spoken_since() -> None:
+    messages = [SYSTEM, *talk(10), calling("approval"), calling("a"), result("a"), *talk(40)]
+    found = window(messages, 200)
+    assert 11 in indexes(found)
+    assert 12 not in indexes(found)
+
+
 def test_what_stands_first_has_its_request_with_it() -> None:
     messages = [*talk(10), Message("assistant", "Agreed.", pinned=True), *talk(40)]
     found = window(messages, 300, preset="education")

@@ -49,7 +49,7 @@ of a conversation, so none is ever in a history.
 | --- | --- | --- |
 | `AgentTask` | `task-{{task_id}}` | `POST /v1/tasks`, with a `TaskRef` of the stored task |
 | `AgentRun` | `task-{{task_id}}/{{agent_id}}` | `AgentTask`, one for each agent |
-| `CompressSession` | `compress-{{tenant}}/{{session_id}}`, `/{{thread}}` | a turn, or who has a `CompressSessionInput` |
+| `CompressSession` | `compress-{{tenant}}/{{session_id}}`, `/{{thread}}` | a turn, or anyone with its input |
 
 Task queue: `{contract.TASK_QUEUE}`, or `PURSER_TASK_QUEUE`. Cancelling `AgentTask` cancels the task.
 """

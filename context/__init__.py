@@ -35,6 +35,7 @@ from context.messages import Message, StoredMessage, group
 from context.optimizing import Optimizer, optimize, optimize_async, optimize_chat_context, prepare_optimized_messages
 from context.plans import Dropped, TextRef, View, WindowPlan
 from context.ranges import Range, choose_range
+from context.redaction import Redactor, custom_detectors
 from context.renderings import render_structured, render_text
 from context.settings import PRESETS, ContextSettings
 from context.summaries import Method, Summary, summary_message
@@ -93,6 +94,7 @@ __all__ = [
     "Range",
     "Recommendation",
     "RedactionFailed",
+    "Redactor",
     "RollingMemory",
     "RollingState",
     "SessionBusy",
@@ -123,6 +125,7 @@ __all__ = [
     "choose_range",
     "chunks",
     "conversation_language",
+    "custom_detectors",
     "extract",
     "extract_facts",
     "fault",

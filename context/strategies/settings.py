@@ -137,6 +137,7 @@ WINDOW_PRESETS: Mapping[str, WindowPreset] = {
             extends=False,
             trigger_ratio=0.75,
             keep_ratio=0.375,
+            least_messages=24,
             summary_most_tokens=400,
         ),
     ),

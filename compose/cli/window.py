@@ -86,13 +86,14 @@ def _read(file: Path) -> "tuple[list[Message], list[dict[str, Any]]]":
 
 
 def _as_messages(found: "Window", originals: list[dict[str, Any]]) -> dict[str, Any]:
-    """The document of a window; messages that stay are those of the file."""
+    """The document of a window; messages that stay are those of the file, but for what was clipped."""
     from dataclasses import asdict
 
-    shown = [
-        message.to_openai() if index is None else _original(message, originals[index])
-        for message, index in zip(found.messages, found.indexes, strict=True)
-    ]
+    clipped = {one.index for one in found.stats.clipped}
+    shown = []
+    for message, index in zip(found.messages, found.indexes, strict=True):
+        original = {} if index is None else originals[index]
+        shown.append(original | message.to_openai() if index is None or index in clipped else original)
     return {
         "messages": shown,
         "tokens": found.tokens,
@@ -102,12 +103,6 @@ def _as_messages(found: "Window", originals: list[dict[str, Any]]) -> dict[str, 
         "reason": found.reason,
         "stats": asdict(found.stats),
     }
-
-
-def _original(message: "Message", original: dict[str, Any]) -> dict[str, Any]:
-    """The message as the file has it, with what was clipped."""
-    clipped = message.to_openai()["content"]
-    return original if clipped == original.get("content") else original | {"content": clipped}
 
 
 def _as_text(

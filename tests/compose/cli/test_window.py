@@ -42,6 +42,25 @@ def test_the_answer_has_these_keys_and_messages_as_the_file_has_them(purser: Pur
         assert name in found["stats"]
 
 
+def test_fields_that_say_nothing_stay_as_the_file_has_them(purser: Purser, tmp_path: Path) -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    messages = [
+        {"role": "user", "content": "Look.", "tool_calls": None},
+        {"role": "assistant", "content": [], "tool_calls": [call]},
+        {"role": "tool", "content": "", "tool_call_id": "c", "name": None},
+    ]
+    (tmp_path / "talk.json").write_text(json.dumps(messages))
+    assert window(purser)["messages"] == messages
+
+
+def test_of_a_clipped_message_only_the_content_differs(purser: Purser, tmp_path: Path) -> None:
+    message = {"role": "user", "content": "word " * 900, "note": "a field of others"}
+    (tmp_path / "talk.json").write_text(json.dumps([message]))
+    [shown] = window(purser)["messages"]
+    assert "tokens left out" in shown["content"]
+    assert shown | {"content": message["content"]} == message
+
+
 def test_a_strategy_and_a_preset_are_chosen_by_name(purser: Purser) -> None:
     found = window(purser, "--strategy", "smart_truncation", budget=2_000)
     assert len(found["messages"]) == 17

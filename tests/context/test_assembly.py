@@ -158,6 +158,13 @@ def test_nothing_is_dropped_where_what_always_stays_leaves_room_for_a_summary(st
     assert found.stats.summary_generated
 
 
+@pytest.mark.parametrize("strategy", ["summary", "three_part", "hybrid"])
+def test_a_summary_of_a_small_window_gets_its_header_and_some_60_tokens(strategy: str) -> None:
+    found = window(talk(60), 140, strategy)
+    [summary] = [message for message, index in zip(found.messages, found.indexes, strict=True) if index is None]
+    assert counted([summary])[0] >= 75
+
+
 def test_a_user_message_amid_a_tool_call_is_the_newest_one_too() -> None:
     amid = [calling("a"), user("Faster, please."), result("a")]
     messages = [SYSTEM, *talk(20), *amid, *(Message("assistant", f"step {number}") for number in range(20))]

@@ -159,4 +159,5 @@ async def version_of(job: Job, writer: Writer, wishes: Wishes) -> Summary | None
         language=job.language,
         fidelity=newest.fidelity,
         trigger=request.trigger,
+        passed=job.span.passed,
     )

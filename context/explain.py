@@ -117,7 +117,7 @@ def _kept(seq: int, group: Group | None, conversation: Conversation) -> str:
     if group.opens:
         return "the first user message always stays"
     if ref.spared:
-        return "it was pinned when a summary passed over it, so no summary says what it says"
+        return "it was pinned when a summary passed over it, so no summary says what it says before the next one"
     if conversation.summary is None:
         return "no summary covers the conversation"
     if ref.seq < conversation.summary.first_seq:

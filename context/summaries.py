@@ -52,6 +52,8 @@ class Summary:
     """What its newest layer keeps of its source, 0 to 1."""
     trigger: str = "request"
     """Why it was made."""
+    passed: tuple[int, ...] = ()
+    """Messages of its range that it does not tell: they were pinned. A later version covers them when they are not."""
 
     @property
     def parts(self) -> tuple[Layer, ...]:

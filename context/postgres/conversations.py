@@ -177,7 +177,8 @@ class Conversations:
         async with connected(self._pool, None) as own:
             rows, untold = await self._refs(own, arguments, None if whole else summary, within)
         counts = await self._counted(tenant, session_id, rows, model)
-        refs = tuple(_ref(row, counts[row["seq"]]) for row in rows if row["seq"] not in without)
+        passed = frozenset(summary.passed) if summary else frozenset()
+        refs = tuple(_ref(row, counts[row["seq"]], passed) for row in rows if row["seq"] not in without)
         return Conversation(thread, refs, _summary_ref(summary, model) if summary else None, untold=untold)
 
     async def tokens(self, tenant: str, session_id: str, seqs: Collection[int], *, model: str) -> dict[int, int]:
@@ -194,17 +195,17 @@ class Conversations:
         self, own: Connection, arguments: tuple[object, ...], summary: Summary | None, within: Within | None
     ) -> tuple[list[asyncpg.Record], tuple[int, int] | None]:
         """Rows of the messages that are told, and the range of those that are not."""
-        first, last = (summary.first_seq, summary.last_seq) if summary else (1, 0)
+        first, last, passed = (summary.first_seq, summary.last_seq, summary.passed) if summary else (1, 0, ())
         if within and (gap := await _gap(own, arguments, last, within)):
-            rows = await own.fetch(_SQL["uncovered_refs"], *arguments, first if summary else gap[0], gap[1])
-            refs = [_ref(row, 0) for row in rows]
+            rows = await own.fetch(_SQL["uncovered_refs"], *arguments, first if summary else gap[0], gap[1], passed)
+            refs = [_ref(row, 0, passed) for row in rows]
             gap = gap_of(refs, gap, covered=last, primers=within.primers)
-            if gap and not any(_is_marked_call(row, gap[1]) for row in rows):
+            if gap and not any(_is_marked_call(row, gap[1], passed) for row in rows):
                 seqs = told(refs, gap)
                 return [row for row in rows if row["seq"] in seqs], gap
         if summary:
-            rows = await own.fetch(_SQL["uncovered_refs"], *arguments, first, last)
-            if not any(_is_marked_call(row, last) for row in rows):
+            rows = await own.fetch(_SQL["uncovered_refs"], *arguments, first, last, passed)
+            if not any(_is_marked_call(row, last, passed) for row in rows):
                 return rows, None
         # Nothing is left out, or the other messages of a group have to stay with one that does: the whole thread.
         return await own.fetch(_SQL["refs"], *arguments), None
@@ -253,9 +254,10 @@ def _stored(row: asyncpg.Record) -> StoredMessage:
     return StoredMessage(row["seq"], row["thread"], Message.parse(row["body"], row["seq"]), row["tokens"])
 
 
-def _ref(row: asyncpg.Record, tokens: int) -> MessageRef:
+def _ref(row: asyncpg.Record, tokens: int, passed: Collection[int]) -> MessageRef:
+    spared = row["seq"] in passed
     return MessageRef(
-        row["seq"], row["role"], tokens, tuple(row["call_ids"]), row["tool_call_id"], row["pinned"], row["spared"]
+        row["seq"], row["role"], tokens, tuple(row["call_ids"]), row["tool_call_id"], row["pinned"], spared
     )
 
 
@@ -263,6 +265,6 @@ def _summary_ref(summary: Summary, model: str) -> SummaryRef:
     return SummaryRef(summary.version, summary.first_seq, summary.last_seq, summary.tokens[encoding_of(model)])
 
 
-def _is_marked_call(row: asyncpg.Record, watermark: int) -> bool:
-    marked = row["pinned"] or row["spared"]
+def _is_marked_call(row: asyncpg.Record, watermark: int, passed: Collection[int]) -> bool:
+    marked = row["pinned"] or row["seq"] in passed
     return row["seq"] <= watermark and marked and bool(row["call_ids"] or row["tool_call_id"])

@@ -56,17 +56,17 @@ where m.tenant = $1 and m.session_id = $2 and m.thread = $3 and called.id = any(
 
 -- name: refs
 select m.seq, m.role, (m.tokens ->> $4)::integer as tokens, m.call_ids, m.tool_call_id,
-       coalesce(k.pinned, false) as pinned, coalesce(k.spared, false) as spared
+       coalesce(k.pinned, false) as pinned
 from messages m
 left join pin_marks k on k.tenant = m.tenant and k.session_id = m.session_id and k.seq = m.seq
 where m.tenant = $1 and m.session_id = $2 and m.thread = $3 and m.seq <= $5
 order by m.seq;
 
 -- name: uncovered_refs
--- $6 and $7: the range of a summary, of which only messages are told that stay verbatim or that it spared, and the first
--- of a user. Ranges of indexes, so that the work does not grow with what is covered.
+-- $6 and $7: the range of a summary, of which only messages are told that stay verbatim or that it passed over ($8), and
+-- the first of a user. Ranges of indexes, so that the work does not grow with what is covered.
 with marked as (
-    select seq, pinned, spared from pin_marks where tenant = $1 and session_id = $2 and (pinned or spared)
+    select seq from pin_marks where tenant = $1 and session_id = $2 and pinned
 ), first_request as (
     select seq from messages where tenant = $1 and session_id = $2 and thread = $3 and role = 'user' order by seq limit 1
 ), told as (
@@ -78,7 +78,7 @@ with marked as (
       and role in ('system', 'developer')
     union all
     select m.seq, m.role, m.tokens, m.call_ids, m.tool_call_id
-    from (select seq from marked union select seq from first_request) as kept
+    from (select seq from marked union select seq from first_request union select unnest($8::bigint[])) as kept
     join messages m on m.tenant = $1 and m.session_id = $2 and m.seq = kept.seq
     where m.thread = $3 and m.seq between $6 and $7 and m.seq <= $5 and m.role not in ('system', 'developer')
     union all
@@ -86,7 +86,7 @@ with marked as (
     where tenant = $1 and session_id = $2 and thread = $3 and seq > $7 and seq <= $5
 )
 select told.seq, told.role, (told.tokens ->> $4)::integer as tokens, told.call_ids, told.tool_call_id,
-       coalesce(marked.pinned, false) as pinned, coalesce(marked.spared, false) as spared
+       marked.seq is not null as pinned
 from told left join marked using (seq) order by told.seq;
 
 -- name: excerpt

@@ -81,6 +81,7 @@ class Summaries:
             summary.tokens_before, summary.tokens_after, summary.method, summary.model, summary.source_digest,
             summary.key, summary.hold_id, [layer.to_json() for layer in summary.layers], summary.source_characters,
             summary.prompt_version, summary.language, summary.fidelity, summary.trigger,
+            summary.passed,
         )  # fmt: skip
         async with connected(self._pool, connection) as own:
             return await own.fetchval(_SQL["store"], *arguments) is not None
@@ -143,4 +144,5 @@ def _summary(row: asyncpg.Record) -> Summary:
         language=row["language"],
         fidelity=row["fidelity"],
         trigger=row["trigger"],
+        passed=tuple(row["passed"]),
     )

@@ -17,9 +17,9 @@ where tenant = $1 and session_id = $2;
 -- Compare-and-set: writes nothing unless the last version is the one before and its range lies inside the new one.
 insert into summaries (tenant, session_id, thread, version, first_seq, last_seq, text, tokens, tokens_before,
                        tokens_after, method, model, source_digest, key, hold_id, layers, source_characters,
-                       prompt_version, language, fidelity, trigger)
+                       prompt_version, language, fidelity, trigger, passed)
 select $1, $2, $3, $4::integer, $5::bigint, $6::bigint, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
-       $20, $21
+       $20, $21, $22::bigint[]
 where $4::integer = 1 + coalesce((
     select max(version) from summaries where tenant = $1 and session_id = $2 and thread = $3), 0)
   and not exists (

@@ -52,6 +52,23 @@ def test_messages_that_were_primers_once_are_not_forgotten_when_fewer_are_kept()
     assert span.first_seq == 4
 
 
+def test_what_was_passed_over_is_told_until_it_is_covered() -> None:
+    pin, rule = MessageRef(10, "user", 100, pinned=True), MessageRef(20, "system", 100)
+    span = chosen(*refs(1, 9), pin, *refs(11, 9), rule, *refs(21, 40))
+    assert span.passed == (10,), "system messages are never covered, so nobody has to remember them"
+    summary, still = SummaryRef(1, 4, 40, 300), MessageRef(10, "user", 100, pinned=True, spared=True)
+    told_before = MessageRef(12, "user", 100, pinned=True)
+    assert chosen(*refs(1, 3), still, told_before, *refs(41, 50), summary=summary).passed == (10,)
+
+
+def test_what_was_passed_over_is_covered_once_its_pin_has_ended() -> None:
+    spared = MessageRef(10, "user", 400, spared=True)
+    span = chosen(*refs(1, 3), spared, *refs(41, 50), summary=SummaryRef(1, 4, 40, 300))
+    assert (span.first_seq, span.last_seq, span.passed) == (4, 70, ())
+    assert span.seqs == (10, *range(41, 71))
+    assert span.tokens_before == 300 + 400 + 3_000
+
+
 def test_pins_and_system_messages_in_between_stay_verbatim() -> None:
     pin, rule = MessageRef(10, "user", 100, pinned=True), MessageRef(20, "system", 100)
     span = chosen(*refs(1, 9), pin, *refs(11, 9), rule, *refs(21, 40))

@@ -32,9 +32,11 @@ def pins(pool: Pool) -> Pins:
     return Pins(pool, budget=100)
 
 
-async def cover(pool: Pool, first: int, last: int, version: int = 1) -> None:
+async def cover(pool: Pool, first: int, last: int, version: int = 1, passed: tuple[int, ...] = ()) -> None:
     """Stores a summary of this range."""
-    summary = Summary(version, first, last, "earlier", Method.EXTRACTIVE, f"k{version}", 100, 20, "digest")
+    summary = Summary(
+        version, first, last, "earlier", Method.EXTRACTIVE, f"k{version}", 100, 20, "digest", passed=passed
+    )
     assert await Summaries(pool).store(TENANT, SESSION, "", summary)
 
 
@@ -140,23 +142,24 @@ async def test_what_was_pinned_while_it_was_passed_over_is_not_lost_when_its_pin
 ) -> None:
     await pins.pin(TENANT, SESSION, 5, author="ana")
     await age(pool, 1)
-    await cover(pool, 2, 6)
-    await cover(pool, 2, 8, version=2)
-    await age(pool, 1)
+    await cover(pool, 2, 6, passed=(5,))
+    await cover(pool, 2, 8, version=2, passed=(5,))
     await pins.unpin(TENANT, SESSION, 5, by="ana")
-    await age(pool, 1)
     found = await conversations.conversation(TENANT, SESSION, model=MODEL)
     [spared] = [group for group in found.groups if group.first_seq == 5]
     assert (spared.refs[0].pinned, spared.refs[0].spared, spared.fixed) == (False, True, False)
     assert await shown(conversations) == [1, 5, 9, 10], "no summary says what it says"
+    whole = await conversations.conversation(TENANT, SESSION, model=MODEL, whole=True)
+    assert [seq for group in whole.groups for seq in group.seqs] == [1, 5, 9, 10]
+    await cover(pool, 2, 9, version=3)
+    assert await shown(conversations) == [1, 10], "now one does"
 
 
-async def test_a_pin_that_ended_long_before_the_summary_leaves_nothing_behind(
+async def test_a_pin_that_ended_before_the_summary_was_begun_leaves_nothing_behind(
     conversations: Conversations, pins: Pins, pool: Pool
 ) -> None:
     await pins.pin(TENANT, SESSION, 5, author="ana")
     await pins.unpin(TENANT, SESSION, 5, by="ana")
-    await age(pool, 1)
     await cover(pool, 2, 8)
     assert await shown(conversations) == [1, 9, 10]
 

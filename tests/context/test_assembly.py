@@ -160,7 +160,7 @@ def test_nothing_is_dropped_where_what_always_stays_leaves_room_for_a_summary(st
 
 @pytest.mark.parametrize("strategy", ["summary", "three_part", "hybrid"])
 def test_a_summary_of_a_small_window_gets_its_header_and_some_60_tokens(strategy: str) -> None:
-    found = window(talk(60), 140, strategy)
+    found = window(talk(60), 160, strategy)
     [summary] = [message for message, index in zip(found.messages, found.indexes, strict=True) if index is None]
     assert counted([summary])[0] >= 75
 

@@ -44,6 +44,7 @@ from context.postgres.placeholders import Placeholders
 from context.postgres.preferences import PersonalSettings
 from context.postgres.sessions import Sessions
 from context.postgres.summaries import Summaries
+from context.redaction import Detector
 from context.retrieval import Embedder
 from context.tokens import window_of
 from workflows.contract import AgentRef, CompressInput
@@ -74,6 +75,8 @@ class Dependencies:
     """Its address; `None`: its provider's own."""
     trust_temporal_identity: bool = False
     """Whether self-asserted names satisfy approval rules that need identity."""
+    redaction: Sequence[Detector] = ()
+    """What is taken out of texts besides personal data and secrets that have a known form."""
     embedder: Embedder | None = None
     """Finds memory by meaning; `None`: by words alone."""
     metrics: Metrics = field(default_factory=Metrics)
@@ -93,7 +96,7 @@ def all_activities(given: Dependencies) -> Sequence[Activity]:
         given.pool,
         _ForWhom(briefs, given),
         _Summarisers(given, ledger, policies),
-        Placeholders(given.pool),
+        Placeholders(given.pool, given.redaction),
         given.metrics,
         cooldown_s=given.settings.cooldown_s,
     )

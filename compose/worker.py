@@ -28,6 +28,7 @@ from compose.settings.ledger import ledger_settings
 from compose.settings.required import required
 from compose.temporal import connect
 from compose.tools import shipped_tools
+from context.redaction import custom_detectors
 from context.tokens import warm_up
 from workflows.agent_run import AgentRun
 from workflows.agent_task import AgentTask
@@ -119,6 +120,7 @@ def dependencies(
         settings=_activity_settings(settings),
         prices=prices,
         provider=provider,
+        redaction=custom_detectors(settings.redaction_patterns),
         embedder=embedder(settings, pool, provider, prices),
         poke=poke,
         summariser_model="" if settings.summarizer in NO_MODEL else settings.summarizer,

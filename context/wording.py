@@ -3,10 +3,12 @@
 import re
 from collections.abc import Iterator, Sequence, Set
 
+import regex
+
 _LONGEST = 300
 """Characters of one sentence; longer ones, such as JSON, are cut into pieces."""
-_SENTENCE_END = re.compile(r"(?<=[.!?…])(?<!\b\d\.)(?<!\b\d\d\.)\s+|(?<=[。！？；])|\n+")
-"""The number of a list's entry ends none."""
+_SENTENCE_END = regex.compile(r"(?<=[.!?…])(?<!^\s*\d{1,2}\.)\s+|(?<=[。！？；])|\n+", regex.MULTILINE)
+"""The number of a list's entry ends none, but a number at the end of a sentence does."""
 _PIECE = re.compile(rf".{{1,{_LONGEST}}}(?:\s+|$)|.{{1,{_LONGEST}}}", re.DOTALL)
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d+(?:[.,:/-]\d+)*")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")

@@ -18,7 +18,7 @@ from compose.settings import Settings
 from context.compression import CountText, Source, fault, summary_request
 from context.extraction import extract
 from context.languages import conversation_language
-from context.redaction import Redactor
+from context.redaction import Redactor, custom_detectors
 from context.tokens import count_request
 
 SESSION = "session:cli"
@@ -37,6 +37,7 @@ class ModelWriter:
         self._model = model
         self._gateway = client
         self._provider = model_provider(settings)
+        self._custom = custom_detectors(settings.redaction_patterns)
         self._api_base = settings.summarizer_api_base
         self.problem: ComposeError | None = None
         """What kept the model from being asked."""
@@ -47,7 +48,7 @@ class ModelWriter:
 
     def __call__(self, source: Source, most_tokens: int, count: CountText) -> str:
         """What the model writes, or an extract of the redacted source where that is no summary."""
-        redactor = Redactor()
+        redactor = Redactor(custom=self._custom)
         passages = tuple((speaker, redactor.redact(text)) for speaker, text in source.passages)
         source = Source(redactor.redact(source.summary), passages)
         if self.problem is None and not self.fault:

@@ -14,6 +14,7 @@ from compose.provider.script import Fault, FaultKind, Match
 from context.compression import unchanged
 from context.messages import Message
 from context.postgres.preferences import PersonalSettings
+from context.redaction import custom_detectors
 from tests.support.world import TENANT, World, eventually
 from workflows.contract import CompressResult, CompressSessionInput, WorkflowName
 
@@ -26,11 +27,11 @@ def prompts(world: World) -> list[list[dict[str, str]]]:
     return [json.loads(one.arrival.text or "")["messages"] for one in world.provider.served()]
 
 
-async def talk(world: World, session_id: str, messages: int, first: str = "") -> None:
+async def talk(world: World, session_id: str, messages: int, first: str = "", origin: str = "talk") -> None:
     """A long conversation in a session, perhaps with something else said first."""
     said = [Message(("user", "assistant")[n % 2], f"Sentence {n} tells about topic {n}. " * 8) for n in range(messages)]
     begun = [Message("user", "Hello."), Message("assistant", first)] if first else []
-    await world.conversations.append(TENANT, session_id, [*begun, *said], origin="talk")
+    await world.conversations.append(TENANT, session_id, [*begun, *said], origin=origin)
 
 
 async def test_an_agent_sees_the_replies_of_those_it_depends_on_and_the_input(house: World) -> None:
@@ -180,3 +181,25 @@ async def test_a_task_says_what_its_summaries_must_keep(idle: World) -> None:
         await eventually(lambda: idle.pool.fetchval("select count(*) from summaries"))
     asked = [prompt[0]["content"] for prompt in prompts(idle)]
     assert any("Keep allergies and dishes" in text and "Leave out small talk." in text for text in asked)
+
+
+async def test_configured_patterns_are_taken_out_of_summaries(idle: World) -> None:
+    idle.given = replace(idle.given, redaction=custom_detectors({"TICKET": r"TCK-\d+"}))
+    told = Message("user", "Never close ticket TCK-4711 before you write to ana@example.com.")
+    await talk(idle, "long", 40)
+    await idle.conversations.append(TENANT, "long", [told, Message("assistant", "I will not.")], origin="told")
+    await talk(idle, "long", 20, origin="more")
+    start = CompressSessionInput(TENANT, "long", model="gpt-4o", budget_tokens=2_000)
+    async with idle.worker():
+        done = await idle.client.execute_workflow(
+            WorkflowName.COMPRESS_SESSION,
+            start,
+            id=start.workflow_id,
+            task_queue=idle.task_queue,
+            result_type=CompressResult,
+        )
+    assert done.version == 1
+    [summary] = await idle.pool.fetch("select text from summaries")
+    assert "[TICKET_1]" in summary["text"]
+    assert "TCK-4711" not in summary["text"]
+    assert "ana@example.com" not in summary["text"]

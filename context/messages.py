@@ -187,7 +187,13 @@ def _content(value: object, index: int) -> str | tuple[JsonObject, ...] | None:
             raise _invalid(index, f"content[{place}]", 'is no part, write for example {"type": "text", "text": "…"}')
         if part["type"] == "text" and not isinstance(part.get("text"), str):
             raise _invalid(index, f"content[{place}].text", f"is {_kind(part.get('text'))}, it must be text")
+        if part["type"] == "image_url" and not _names(_address(part.get("image_url"))):
+            raise _invalid(index, f"content[{place}].image_url", 'is no image, write for example {"url": "https://…"}')
     return tuple(value)
+
+
+def _address(image: object) -> object:
+    return image.get("url") if isinstance(image, Mapping) else image
 
 
 def _calls(value: object, index: int) -> tuple[JsonObject, ...]:

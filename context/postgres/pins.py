@@ -45,9 +45,7 @@ class Pins:
             PinsTooLarge: nothing was changed.
         """
         async with connected(self._pool, None) as own, own.transaction():
-            await lock(own, tenant, session_id)
-            if await own.fetchval(_SQL["message"], tenant, session_id, seq) is None:
-                raise MessageNotFound(f"session {session_id!r} has no message {seq}: check session and number")
+            await _lock(own, tenant, session_id, seq)
             before = await self._live(own, tenant, session_id, seq)
             if before and (before.author, before.reason, before.until) == (author, reason, until):
                 return before
@@ -62,10 +60,10 @@ class Pins:
         """Ends a message's pin; whether it had one.
 
         Raises:
-            SessionNotFound, SessionDeleted
+            MessageNotFound, SessionNotFound, SessionDeleted
         """
         async with connected(self._pool, None) as own, own.transaction():
-            await lock(own, tenant, session_id)
+            await _lock(own, tenant, session_id, seq)
             before = await self._live(own, tenant, session_id, seq)
             if before is None:
                 return False
@@ -91,6 +89,13 @@ class Pins:
     async def check(self, connection: Connection, tenant: str, session_id: str) -> None:
         """Raises `PinsTooLarge`; call it in the transaction that adds pins, with the session's row locked."""
         check_pins(await self.tokens(tenant, session_id, connection), self.budget)
+
+
+async def _lock(own: Connection, tenant: str, session_id: str, seq: int) -> None:
+    """Locks the session, which must have the message."""
+    await lock(own, tenant, session_id)
+    if await own.fetchval(_SQL["message"], tenant, session_id, seq) is None:
+        raise MessageNotFound(f"session {session_id!r} has no message {seq}: check session and number")
 
 
 async def _record(

@@ -100,9 +100,11 @@ async def test_changes_are_audited_without_text(pins: Pins, pool: Pool) -> None:
 
 
 @pytest.mark.usefixtures("conversations")
-async def test_only_what_is_there_can_be_pinned(pins: Pins, pool: Pool) -> None:
+async def test_only_what_is_there_can_be_pinned_or_unpinned(pins: Pins, pool: Pool) -> None:
     with pytest.raises(MessageNotFound, match="session 's1' has no message 11"):
         await pins.pin(TENANT, SESSION, 11, author="ana")
+    with pytest.raises(MessageNotFound, match="session 's1' has no message 11"):
+        await pins.unpin(TENANT, SESSION, 11, by="ana")
     for tenant, session in (("other", SESSION), (TENANT, "s2")):
         with pytest.raises(SessionNotFound):
             await pins.pin(tenant, session, 3, author="ana")

@@ -27,7 +27,9 @@ out = Console(highlight=False, soft_wrap=True)
 
 def print_json(document: object) -> None:
     """Write one document on one line."""
-    sys.stdout.write(json.dumps(document, ensure_ascii=False, default=str) + "\n")
+    line = json.dumps(document, ensure_ascii=False, default=str)
+    # Half a surrogate pair is legal in JSON, but only as an escape, which is what this makes of it.
+    sys.stdout.write(line.encode("utf-8", "backslashreplace").decode() + "\n")
     sys.stdout.flush()
 
 

@@ -76,6 +76,6 @@ def test_a_file_that_is_not_there_is_bad_usage(purser: Purser) -> None:
 
 
 def test_half_a_surrogate_pair_comes_back_as_the_escape_that_it_was(purser: Purser, tmp_path: Path) -> None:
-    (tmp_path / "odd.json").write_text('[{"role": "user", "content": "odd \\\\ud800 ana@example.com"}]')
+    (tmp_path / "odd.json").write_text('[{"role": "user", "content": "odd \\ud800 ana@example.com"}]')
     told = json.loads(purser.json("redact", str(tmp_path / "odd.json"))["text"])
     assert told[0]["content"] == "odd \ud800 [EMAIL_1]"

@@ -106,6 +106,8 @@ class Summariser:
         Raises:
             LedgerUnavailable: try again under the same key.
         """
+        # Once a process: its seconds are not those of a request that is paid for.
+        await self._provider.warm_up()
         prompt_tokens = (await count_async(messages, (), self.model)).tokens
         if prompt_tokens + most_tokens > self.window:
             return Unwritten.TOO_LARGE

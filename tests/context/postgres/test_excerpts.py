@@ -78,7 +78,7 @@ async def test_a_window_planned_from_an_excerpt_is_that_of_the_whole(pool: Pool,
             assert found.session.seqs == expected.session.seqs, (number, strategy, budget)
             assert found.session.tokens == expected.session.tokens
             assert told(found, len(messages)) == told(expected, len(messages))
-    assert excerpts > 10
+    assert excerpts, "nothing was left unread"
 
 
 def told(found: WindowPlan, last: int) -> dict[int, str]:

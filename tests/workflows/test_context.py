@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import uuid
 from dataclasses import replace
 
+import pytest
 from temporalio.common import WorkflowIDConflictPolicy
 
 from activities.embedder import EmbeddingModel, LiteLLMEmbedder
@@ -20,6 +22,12 @@ from workflows.contract import CompressResult, CompressSessionInput, WorkflowNam
 
 SHORT = {"history_window_size": 10, "primers_count": 2, "recents_count": 4}
 """Messages of a window before its trigger."""
+
+
+@pytest.fixture
+def long() -> str:
+    """A session of this test alone: compressions are named after their session, and tests share one engine."""
+    return f"long-{uuid.uuid4().hex[:8]}"
 
 
 def prompts(world: World) -> list[list[dict[str, str]]]:
@@ -76,11 +84,11 @@ async def test_a_window_begins_with_the_personal_settings_of_session_and_user(ho
     assert after[0]["role"] == "system"
 
 
-async def test_a_hybrid_window_brings_back_what_it_does_not_show_of_the_session(house: World) -> None:
-    await talk(house, "long", 80, first="The spare key of the boat house hangs behind the blue door.")
+async def test_a_hybrid_window_brings_back_what_it_does_not_show_of_the_session(house: World, long: str) -> None:
+    await talk(house, long, 80, first="The spare key of the boat house hangs behind the blue door.")
     agent = house.agent("a", budget={"limit_tokens": 3_000, "mode": "hard"})
     told = {"strategy": "hybrid", "primers_count": 0, "trigger_ratio": 1.0}
-    await house.run(agent, session_id="long", context=told, input="Where is the spare key of the boat house?")
+    await house.run(agent, session_id=long, context=told, input="Where is the spare key of the boat house?")
     [prompt] = prompts(house)
     *_, memory, question = prompt
     assert memory["role"] == "system"
@@ -88,7 +96,9 @@ async def test_a_hybrid_window_brings_back_what_it_does_not_show_of_the_session(
     assert question["content"] == "Where is the spare key of the boat house?"
 
 
-async def test_memory_that_asks_a_model_pays_for_it_once_a_turn_and_is_not_asked_in_a_hurry(idle: World) -> None:
+async def test_memory_that_asks_a_model_pays_for_it_once_a_turn_and_is_not_asked_in_a_hurry(
+    idle: World, long: str
+) -> None:
     model = EmbeddingModel("openai/hashing", idle.provider.api_base, timeout_s=20)
     prices = PriceBook({}, {}, Price.per_million("1", "0"))
     embedder = LiteLLMEmbedder(model, idle.given.provider, idle.ledger, idle.policies, prices, unchanged)
@@ -96,9 +106,9 @@ async def test_memory_that_asks_a_model_pays_for_it_once_a_turn_and_is_not_asked
     await embedder.embed(TENANT, Path((Scope(Kind.SESSION, "other"),)), ["The first request loads much."])
     slow = Fault(kind=FaultKind.SLOW, match=Match(model="hashing"), delay_ms=1_500)
     idle.provider.desk.add_fault(slow)
-    await talk(idle, "long", 8, first="The spare key of the boat house hangs behind the blue door.")
+    await talk(idle, long, 8, first="The spare key of the boat house hangs behind the blue door.")
     async with idle.worker():
-        task = await idle.run(idle.agent("a"), session_id="long", context={"strategy": "hybrid", "trigger_ratio": 1.0})
+        task = await idle.run(idle.agent("a"), session_id=long, context={"strategy": "hybrid", "trigger_ratio": 1.0})
     assert task["status"] == "completed"
     asked = [one for one in idle.provider.served() if "input" in json.loads(one.arrival.text or "")]
     assert len(asked) == 1 + 1
@@ -106,10 +116,12 @@ async def test_memory_that_asks_a_model_pays_for_it_once_a_turn_and_is_not_asked
     await idle.audited()
 
 
-async def test_a_window_that_would_overflow_is_compressed_before_the_call_and_once_a_turn(house: World) -> None:
-    await talk(house, "long", 60)
+async def test_a_window_that_would_overflow_is_compressed_before_the_call_and_once_a_turn(
+    house: World, long: str
+) -> None:
+    await talk(house, long, 60)
     agent = house.agent("a", budget={"limit_tokens": 3_000, "mode": "hard"})
-    task = await house.run(agent, session_id="long", context=SHORT)
+    task = await house.run(agent, session_id=long, context=SHORT)
     assert task["status"] == "completed"
     [summary] = await house.pool.fetch("select first_seq, last_seq, trigger from summaries")
     assert summary["trigger"] == "overflow"
@@ -120,12 +132,14 @@ async def test_a_window_that_would_overflow_is_compressed_before_the_call_and_on
     await house.audited()
 
 
-async def test_past_the_soft_mark_the_call_sees_everything_and_the_next_one_the_summary(house: World) -> None:
-    await talk(house, "long", 60)
-    await house.run(house.agent("a"), session_id="long", context=SHORT)
+async def test_past_the_soft_mark_the_call_sees_everything_and_the_next_one_the_summary(
+    house: World, long: str
+) -> None:
+    await talk(house, long, 60)
+    await house.run(house.agent("a"), session_id=long, context=SHORT)
     assert len(prompts(house)[0]) == 1 + 60 + 1, "nobody waits for a compression that is not needed yet"
     await eventually(lambda: house.pool.fetchval("select count(*) from summaries"))
-    await house.run(house.agent("a"), session_id="long", context=SHORT)
+    await house.run(house.agent("a"), session_id=long, context=SHORT)
     [summary] = await house.pool.fetch("select trigger from summaries")
     assert summary["trigger"] == "soft_mark"
     assert any("Summary of messages" in message["content"] for message in prompts(house)[1])
@@ -133,18 +147,18 @@ async def test_past_the_soft_mark_the_call_sees_everything_and_the_next_one_the_
     await house.audited()
 
 
-async def test_agents_that_pass_the_soft_mark_at_once_start_one_compression(house: World) -> None:
-    await talk(house, "long", 60)
+async def test_agents_that_pass_the_soft_mark_at_once_start_one_compression(house: World, long: str) -> None:
+    await talk(house, long, 60)
     agents = [house.agent(name) for name in "abcd"]
-    task = await house.run(*agents, session_id="long", context=SHORT)
+    task = await house.run(*agents, session_id=long, context=SHORT)
     assert {agent["status"] for agent in task["agents"].values()} == {"completed"}
     await eventually(lambda: house.pool.fetchval("select count(*) from summaries"))
     assert await house.pool.fetchval("select count(*) from summaries") == 1
 
 
-async def test_anyone_may_ask_for_a_compression_and_learns_what_came_of_it(house: World) -> None:
-    await talk(house, "long", 60)
-    start = CompressSessionInput(TENANT, "long", model="gpt-4o", budget_tokens=2_000)
+async def test_anyone_may_ask_for_a_compression_and_learns_what_came_of_it(house: World, long: str) -> None:
+    await talk(house, long, 60)
+    start = CompressSessionInput(TENANT, long, model="gpt-4o", budget_tokens=2_000)
     asked = [
         house.client.execute_workflow(
             WorkflowName.COMPRESS_SESSION,
@@ -170,26 +184,26 @@ async def test_what_cannot_fit_the_model_fails_the_agent_without_a_call(idle: Wo
     await idle.audited()
 
 
-async def test_a_task_says_what_its_summaries_must_keep(idle: World) -> None:
+async def test_a_task_says_what_its_summaries_must_keep(idle: World, long: str) -> None:
     idle.given = replace(
         idle.given, summariser_model="openai/writer", summariser_api_base=idle.provider.api_base_of("none", "writer")
     )
-    await talk(idle, "long", 60)
+    await talk(idle, long, 60)
     async with idle.worker():
         options = {**SHORT, "summary_keep": "allergies and dishes", "summary_drop": "small talk"}
-        await idle.run(idle.agent("a"), session_id="long", context=options)
+        await idle.run(idle.agent("a"), session_id=long, context=options)
         await eventually(lambda: idle.pool.fetchval("select count(*) from summaries"))
     asked = [prompt[0]["content"] for prompt in prompts(idle)]
     assert any("Keep allergies and dishes" in text and "Leave out small talk." in text for text in asked)
 
 
-async def test_configured_patterns_are_taken_out_of_summaries(idle: World) -> None:
+async def test_configured_patterns_are_taken_out_of_summaries(idle: World, long: str) -> None:
     idle.given = replace(idle.given, redaction=custom_detectors({"TICKET": r"TCK-\d+"}))
     told = Message("user", "Never close ticket TCK-4711 before you write to ana@example.com.")
-    await talk(idle, "long", 40)
-    await idle.conversations.append(TENANT, "long", [told, Message("assistant", "I will not.")], origin="told")
-    await talk(idle, "long", 20, origin="more")
-    start = CompressSessionInput(TENANT, "long", model="gpt-4o", budget_tokens=2_000)
+    await talk(idle, long, 40)
+    await idle.conversations.append(TENANT, long, [told, Message("assistant", "I will not.")], origin="told")
+    await talk(idle, long, 20, origin="more")
+    start = CompressSessionInput(TENANT, long, model="gpt-4o", budget_tokens=2_000)
     async with idle.worker():
         done = await idle.client.execute_workflow(
             WorkflowName.COMPRESS_SESSION,

@@ -76,10 +76,11 @@ class Draft:
         first, last, most = refs[0].seq + 1, refs[-1].seq + 1, self.settings.summary_most_tokens
         room = most_tokens if most is None else min(most, most_tokens)
         source = Source.of("", [self.messages[ref.seq] for ref in refs])
-        left, summarize = room - self.tokens(summary_message(first, last, "")), self.summarize or extract
+        header = self.settings.summary_header
+        left, summarize = room - self.tokens(summary_message(first, last, "", header)), self.summarize or extract
         count = self._measure(source, left)
         while left > 0 and (text := _summary(summarize, source, left, count)):
-            shown = summary_message(first, last, text)
+            shown = summary_message(first, last, text, header)
             if (tokens := self.tokens(shown)) <= room:
                 return Shown(text, shown, tokens)
             # Too long, or its first word joins the header in other tokens.

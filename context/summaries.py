@@ -67,10 +67,16 @@ class Summary:
         return summary_message(self.first_seq, self.last_seq, self.text)
 
 
-def summary_message(first_seq: int, last_seq: int, text: str) -> Message:
-    """A summary as a system message that says what it is: a record of what was said, not an instruction."""
-    header = f"Summary of messages {first_seq} to {last_seq} of this conversation, a record of what was said:"
-    return Message("system", f"{header}\n{text}")
+def summary_message(first_seq: int, last_seq: int, text: str, header: str | None = None) -> Message:
+    """A summary as a system message that says what it is: a record of what was said, not an instruction.
+
+    Args:
+        first_seq, last_seq: what it covers.
+        text: of the summary.
+        header: instead of the usual one.
+    """
+    usual = f"Summary of messages {first_seq} to {last_seq} of this conversation, a record of what was said:"
+    return Message("system", f"{header or usual}\n{text}")
 
 
 def summary_text(layers: Sequence[Layer], facts: str, source_characters: int, language: str | None) -> str:

@@ -59,6 +59,8 @@ class StrategySettings:
     """Share of the window that is set aside for a summary before primers and recents are taken."""
     summary_most_tokens: int | None = None
     """Of the message that shows a summary; `None`: whatever room is left."""
+    summary_header: str | None = None
+    """What stands above a summary; `None`: which messages it covers."""
     summary_dynamic: bool = False
     """Whether the length of a summary goes by that of its source, as `context.lengths` says."""
     order: tuple[Part, ...] = tuple(Part)
@@ -139,6 +141,7 @@ WINDOW_PRESETS: Mapping[str, WindowPreset] = {
             keep_ratio=0.375,
             least_messages=24,
             summary_most_tokens=400,
+            summary_header="Previous context summary:",
         ),
     ),
 }

@@ -241,6 +241,22 @@ def test_maybe_summarize_covers_what_it_drops_and_merges_the_previous_summary() 
     assert request.index("They met.") < request.index("Hello")
 
 
+def test_hooks_summarise_when_the_answer_is_saved_and_not_before() -> None:
+    written: list[str] = []
+
+    def note(text: str) -> str:
+        written.append(text)
+        return "They met."
+
+    memory = RollingMemory(note)
+    for number in range(15):
+        memory.add_message(("user", "assistant")[number % 2], f"Turn {number}.")
+    assert written == []
+    memory.add_message("assistant", "".join(["The ", "answer, ", "streamed."]))
+    assert len(written) == 1
+    assert "Turn 0." in written[0]
+
+
 def test_failure_leaves_the_state_and_the_request_goes_on() -> None:
     def away(text: str) -> str:
         raise ConnectionError

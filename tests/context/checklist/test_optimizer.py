@@ -11,6 +11,7 @@ from context.choice import Preference, choose, scores
 from context.lengths import Style, length_header, summary_length
 from context.messages import Message
 from context.optimizing import MAX_TOKENS, Optimizer, optimize, optimize_chat_context, prepare_optimized_messages
+from context.settings import ContextSettings
 from context.strategies import WINDOW_PRESETS
 from context.tokens import count_request
 
@@ -312,6 +313,12 @@ def test_config_fields_have_their_defaults() -> None:
     assert Settings.model_fields["max_output_tokens"].default == 4_096
     assert Settings.model_fields["context_window_tokens"].default == 128_000
     assert WINDOW_PRESETS["optimizer"].settings.reply_reserve == 2_000
+
+
+def test_config_fields_are_overridden_by_what_a_caller_gives_and_null_means_the_default() -> None:
+    usual = ContextSettings()
+    assert usual.overridden({"context_window_tokens": 4_096}).context_window_tokens == 4_096
+    assert usual.overridden({"context_window_tokens": None}) == usual
 
 
 def test_future_ideas_cache_asynchronous_summaries_and_effect_statistics_exist() -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from activities.errors import InvalidTask
 from activities.summariser import TEMPERATURE
 from activities.task_file import TaskFile
 from budget import PRESETS as BUDGET_PRESETS
@@ -128,7 +129,7 @@ def test_compress_call_is_held_to_its_length_and_shown_as_a_summary() -> None:
     assert fault("word " * 500, 500, most_tokens=400, tokens_before=5_000) == "over_target"
     found = window(talk(60), 7_000, counts=[100] * 60)
     [summary] = [message for message in found.messages if "They noted orders." in message.text]
-    assert summary.text.startswith("Summary of messages 4 to 40 of this conversation")
+    assert summary.text == "Previous context summary:\nThey noted orders."
     assert count_message(summary.to_openai(), MODEL).tokens <= 400
 
 
@@ -184,6 +185,14 @@ def test_presets_have_their_numbers() -> None:
     assert debugging[1][Kind.AGENT].limit_tokens == 75_000
     assert long_running[0].history_window_size == 75
     assert long_running[1][Kind.TASK].limit_tokens == 300_000
+
+
+def test_presets_let_a_long_task_keep_a_history_of_at_most_1000_messages() -> None:
+    context = {"history_window_size": 1_000}
+    asked = task(use_case_preset="long_running", context=context).context_settings(ContextSettings())
+    assert asked.history_window_size == 1_000
+    with pytest.raises(InvalidTask, match="history_window_size"):
+        task(use_case_preset="long_running", context={"history_window_size": 1_001})
 
 
 def task(**fields: Any) -> TaskFile:

@@ -1,0 +1,2 @@
+-- What pages look up.
+select 1; -- to be replaced

@@ -1,0 +1,2 @@
+-- What metrics are computed from.
+select 1; -- to be replaced

@@ -1,0 +1,2 @@
+-- Sign-in links, browser sessions, keys that end, and who changed what.
+select 1; -- to be replaced

@@ -9,3 +9,4 @@ down_revision = "0011_passed"
 def upgrade() -> None:
     apply_sql("budget.postgres", "0002_changes.sql")
     apply_sql("gateway.postgres", "0002_access.sql")
+    apply_sql("activities.postgres", "0005_submitted_by.sql")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import asyncpg
 
+from budget.postgres.pooled import arguments
 from compose.errors import AlreadyRunning, SettingsError, Unreachable
 from compose.settings import Settings
 from compose.stack.lock import FileLock
@@ -22,7 +23,7 @@ async def connect(dsn: str) -> "Connection":
         Unreachable: Postgres does not answer there, or not to these credentials. The message repeats no password.
     """
     try:
-        return await asyncpg.connect(dsn)
+        return await asyncpg.connect(**arguments(dsn, {}))
     except (OSError, TimeoutError, ValueError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
         raise Unreachable(
             f"Postgres does not answer: {str(error) or type(error).__name__}",

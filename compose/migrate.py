@@ -3,6 +3,8 @@
 Revisions only add, so code of the previous release goes on working on a newer schema while a rollout is under way.
 """
 
+from uuid import uuid4
+
 from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
@@ -11,7 +13,7 @@ from sqlalchemy import Connection, text
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import NullPool
 
-from compose.database import connect
+from compose.database import connect, connected
 from compose.errors import SchemaMismatch
 
 # Any constant will do, it only has to differ from those of other programs in the same database.
@@ -34,8 +36,11 @@ async def current(dsn: str) -> str | None:
     Raises:
         Unreachable: Postgres does not answer.
     """
-    async with _engine(dsn).connect() as connection:
-        return await connection.run_sync(_revision_of)
+    async with connected(dsn) as connection:
+        if await connection.fetchval("SELECT to_regclass('alembic_version')") is None:
+            return None
+        found: str | None = await connection.fetchval("SELECT version_num FROM alembic_version")
+        return found
 
 
 async def require_schema(dsn: str) -> None:
@@ -87,4 +92,10 @@ def _config() -> Config:
 
 def _engine(dsn: str) -> AsyncEngine:
     # asyncpg reads the DSN itself: sockets, ssl and search_path options mean the same here as everywhere else.
-    return create_async_engine("postgresql+asyncpg://", async_creator=lambda *_, **__: connect(dsn), poolclass=NullPool)
+    return create_async_engine(
+        "postgresql+asyncpg://",
+        async_creator=lambda *_, **__: connect(dsn),
+        poolclass=NullPool,
+        # Behind a pooler another client's statements are still prepared under the usual names.
+        connect_args={"prepared_statement_name_func": lambda: f"purser-{uuid4()}"},
+    )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 import asyncpg
 
 from budget.errors import LedgerUnavailable
+from budget.postgres import pooled
 
 T = TypeVar("T")
 if TYPE_CHECKING:
@@ -32,15 +33,16 @@ _TRIES = 4
 
 
 async def _prepare(connection: Connection) -> None:
-    for name in ("json", "jsonb"):
-        await connection.set_type_codec(name, encoder=json.dumps, decoder=json.loads, schema="pg_catalog")
+    async with connection.transaction():
+        for name in ("json", "jsonb"):
+            await connection.set_type_codec(name, encoder=json.dumps, decoder=json.loads, schema="pg_catalog")
 
 
 async def create_pool(dsn: str, *, size: int = 10, lock_timeout_ms: int | None = None, timeout_s: float = 10) -> Pool:
     """Opens a pool whose connections read and write JSON as Python values.
 
     Args:
-        dsn: where Postgres is.
+        dsn: where Postgres is; with `pgbouncer=true` behind a pooler that keeps no session.
         size: connections at most.
         lock_timeout_ms: give up on a lock after this long; `None` waits.
         timeout_s: seconds for one statement.
@@ -53,13 +55,12 @@ async def create_pool(dsn: str, *, size: int = 10, lock_timeout_ms: int | None =
         settings["lock_timeout"] = str(lock_timeout_ms)
     with reaching_ledger():
         return await asyncpg.create_pool(
-            dsn,
             min_size=1,
             max_size=size,
             init=_prepare,
             command_timeout=timeout_s,
             timeout=timeout_s,
-            server_settings=settings,
+            **pooled.arguments(dsn, settings),
         )
 
 

@@ -1,0 +1,80 @@
+"""The turns of a task, read a page at a time: a task may have thousands."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import asyncpg
+
+from activities.timeline import Admission, Asking, Compression, Rows, Try, Turn, timeline
+from budget.postgres.connection import Connection, Pool, connected
+from budget.postgres.queries import load
+
+_SQL = load("activities.postgres", "timeline.sql")
+MOST_TURNS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class TurnPage:
+    """Some turns of a task, in the order in which they began."""
+
+    turns: tuple[Turn, ...]
+    before: datetime | None
+    """Continues with older turns; `None`: there are none."""
+
+
+class Timelines:
+    """Timelines of all tenants' tasks."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def turns(
+        self,
+        tenant: str,
+        task_id: str,
+        *,
+        ended_at: datetime | None = None,
+        before: datetime | None = None,
+        limit: int = 100,
+    ) -> TurnPage:
+        """The newest turns, or those before `before`; none where the tenant has no such task.
+
+        Args:
+            tenant, task_id: which task.
+            ended_at: of the task, if it has ended.
+            before: `TurnPage.before` of the page that this one continues.
+            limit: turns at most, up to `MOST_TURNS`.
+        """
+        limit = min(limit, MOST_TURNS)
+        async with connected(self._pool, None) as own, own.transaction(isolation="repeatable_read", readonly=True):
+            calls = await own.fetch(_SQL["admissions"], tenant, task_id, before, limit)
+            began = min((row["began"] for row in calls), default=None)
+            more = len({(row["agent_id"], row["turn"]) for row in calls}) == limit
+            # What happened before the oldest turn shown belongs to the next page.
+            rows = await self._rows(own, tenant, task_id, calls, (began if more else None, before))
+        return TurnPage(timeline(rows, ended_at), began if more else None)
+
+    async def _rows(
+        self,
+        own: Connection,
+        tenant: str,
+        task_id: str,
+        calls: list[asyncpg.Record],
+        between: tuple[datetime | None, datetime | None],
+    ) -> Rows:
+        holds = [row["hold_id"] for row in calls if row["hold_id"] is not None]
+        keys = [row["key"] for row in calls]
+        return Rows(
+            admissions=[Admission(**_without(row, "began")) for row in calls],
+            tries=[Try(**dict(row)) for row in await own.fetch(_SQL["tries"], holds)],
+            askings=[Asking(**dict(row)) for row in await own.fetch(_SQL["askings"], tenant, task_id, keys)],
+            compressions=[
+                Compression(**dict(row))
+                for row in await own.fetch(_SQL["compressions"], tenant, task_id, *between, MOST_TURNS)
+            ],
+        )
+
+
+def _without(row: asyncpg.Record, name: str) -> dict[str, Any]:
+    return {key: value for key, value in row.items() if key != name}

@@ -1,0 +1,48 @@
+-- name: admissions
+-- The calls of the newest $4 turns before the turn that began at $3; all calls of a turn together.
+with turns as (
+    select agent_id, turn, min(created_at) as began from calls
+    where tenant = $1 and task_id = $2
+    group by agent_id, turn
+    having $3::timestamptz is null or min(created_at) < $3
+    order by began desc, agent_id, turn
+    limit $4
+)
+select c.key, c.agent_id, c.turn, c.model, c.created_at as asked_at, c.tokens as asked_tokens, c.delay_ms, c.rejected,
+       c.output_capped as capped, h.hold_id, h.state, e.at as held_at, coalesce(e.tokens, 0) as held_tokens,
+       coalesce(h.charged_tokens, 0) as charged_tokens, coalesce(h.charged_nano, 0) as charged_nano, h.ended_at,
+       t.began
+from turns t
+join calls c on c.tenant = $1 and c.task_id = $2 and c.agent_id = t.agent_id and c.turn = t.turn
+left join holds h on h.tenant = c.tenant and h.key = c.key
+left join lateral (
+    select at, d_held_tokens as tokens from entries where hold_id = h.hold_id and kind = 'hold' limit 1) e on true;
+
+-- name: tries
+select hold_id, attempt, state, tokens, nano as nano_usd, started_at, reported_at, late
+from attempts where hold_id = any($1::bigint[]);
+
+-- name: askings
+-- Who waits no more waits until the decision or until it left, whichever came first.
+select w.key, w.approval_id, a.state, w.since, least(a.decided_at, w.left_at) as until, w.tokens,
+       (select d.approver from decisions d where d.approval_id = a.approval_id order by d.at desc limit 1) as approver
+from approval_waiters w join approvals a using (approval_id)
+where w.tenant = $1 and w.task_id = $2 and w.key = any($3::text[]);
+
+-- name: compressions
+-- Summaries whose hold belongs to the task, those of its agents' own threads, and those without a hold that were made
+-- of the session while the task ran.
+select s.thread, s.version, s.created_at as ended_at, h.created_at as began_at, s.tokens_before, s.tokens_after, s.method,
+       s.trigger,
+       coalesce(substr(h.path[cardinality(h.path)], length('agent:' || t.task_id || '/') + 1),
+                substr(nullif(s.thread, ''), length(t.task_id || '/') + 1), '') as agent_id
+from tasks t
+join summaries s on s.tenant = t.tenant and s.session_id = t.session_id
+left join holds h on h.tenant = s.tenant and h.key = s.key and h.task <> ''
+where t.tenant = $1 and t.task_id = $2
+  and s.created_at >= t.submitted_at and (t.ended_at is null or s.created_at <= t.ended_at + interval '10 minutes')
+  and case when h.hold_id is not null then h.task = t.task_id
+           when s.thread <> '' then starts_with(s.thread, t.task_id || '/')
+           else t.ended_at is null or s.created_at <= t.ended_at end
+  and ($3::timestamptz is null or s.created_at >= $3) and ($4::timestamptz is null or s.created_at < $4)
+order by s.created_at desc limit $5;

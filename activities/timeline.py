@@ -1,0 +1,283 @@
+"""The story of a task, turn by turn: a pure fold from what the tables hold to steps that a page can draw.
+
+A turn is admitted, delayed, called and settled; before that it may wait for open holds of others or ask a person. A
+turn whose hold was lost is admitted again: its steps follow each other in one turn.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import TypeVar
+
+T = TypeVar("T")
+K = TypeVar("K")
+
+NOTICEABLE = timedelta(milliseconds=500)
+"""An ask that is admitted within this time did not wait."""
+
+
+class StepKind(StrEnum):
+    """What happens in a turn, in the order in which it does."""
+
+    WAITED = "waited"
+    """For open holds of others."""
+    ASKED = "asked"
+    """A person."""
+    ADMITTED = "admitted"
+    DELAYED = "delayed"
+    """By backpressure."""
+    COMPRESSED = "compressed"
+    CALLED = "called"
+    """One attempt at the provider."""
+    SETTLED = "settled"
+    RELEASED = "released"
+    """The hold ended without a reply."""
+    EXPIRED = "expired"
+    """The lease of the hold ended."""
+    REJECTED = "rejected"
+    """The provider refused the request for good."""
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """One hold of a turn, asked for under one key: a row of `calls` with what belongs to it."""
+
+    key: str
+    agent_id: str
+    turn: int
+    model: str
+    asked_at: datetime
+    asked_tokens: int
+    delay_ms: int = 0
+    rejected: str | None = None
+    capped: bool = False
+    hold_id: int | None = None
+    state: str | None = None
+    """Of the hold: `none` while nothing was held, then `held`, `settled`, `released` or `expired`."""
+    held_at: datetime | None = None
+    held_tokens: int = 0
+    """When it was admitted."""
+    charged_tokens: int = 0
+    charged_nano: int = 0
+    ended_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """One attempt at the provider."""
+
+    hold_id: int
+    attempt: int
+    state: str
+    """`started`, `presumed` or `reported`."""
+    tokens: int
+    nano_usd: int
+    started_at: datetime
+    reported_at: datetime | None = None
+    late: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """A wait for a person."""
+
+    key: str
+    approval_id: str
+    state: str
+    since: datetime
+    until: datetime | None = None
+    """When it was decided, or when the agent left; `None`: it still waits."""
+    tokens: int = 0
+    approver: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Compression:
+    """A version of a summary that the task caused."""
+
+    thread: str
+    version: int
+    agent_id: str
+    """Whose turn paid for it; empty: nobody's, it was made without a model."""
+    ended_at: datetime
+    began_at: datetime | None
+    tokens_before: int
+    tokens_after: int
+    method: str
+    trigger: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A part of a turn. What takes no time ends when it starts; what has not ended has no end."""
+
+    kind: StepKind
+    start: datetime
+    end: datetime | None
+    tokens: int = 0
+    """Held, asked for, charged or saved, as the kind says."""
+    nano_usd: int = 0
+    note: str = ""
+    """A stable code or a name, never text of the conversation."""
+    ref: str = ""
+    """Id of the approval request or of the hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One trip of one agent."""
+
+    agent_id: str
+    number: int
+    """0: what the task did outside a turn."""
+    model: str
+    steps: tuple[Step, ...]
+    tokens: int = 0
+    """Charged."""
+    nano_usd: int = 0
+    capped: bool = False
+
+    @property
+    def start(self) -> datetime:
+        """When it began."""
+        return self.steps[0].start
+
+    @property
+    def end(self) -> datetime | None:
+        """When it ended; `None` while a step goes on."""
+        ends = [step.end for step in self.steps]
+        return None if None in ends else max(end for end in ends if end)
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What the store found of the turns of one page."""
+
+    admissions: Sequence[Admission] = ()
+    tries: Sequence[Try] = ()
+    askings: Sequence[Asking] = ()
+    compressions: Sequence[Compression] = ()
+
+
+def timeline(rows: Rows, ended_at: datetime | None = None) -> tuple[Turn, ...]:
+    """Turns in the order in which they began; compressions stand in the turn that they happened in.
+
+    Args:
+        rows: what is known.
+        ended_at: of the task: nothing goes on after it.
+    """
+    tries, askings = _by(rows.tries, lambda one: one.hold_id), _by(rows.askings, lambda one: one.key)
+    turns: dict[tuple[str, int], list[Admission]] = {}
+    for one in sorted(rows.admissions, key=lambda one: (one.asked_at, one.key)):
+        turns.setdefault((one.agent_id, one.turn), []).append(one)
+    steps = {
+        turn: [
+            step
+            for one in admissions
+            for step in _steps(one, tries.get(one.hold_id or 0, ()), askings.get(one.key, ()), ended_at)
+        ]
+        for turn, admissions in turns.items()
+    }
+    loose: dict[str, list[Step]] = {}
+    for compression in rows.compressions:
+        home = _home(compression, steps)
+        (steps[home] if home else loose.setdefault(compression.agent_id, [])).append(_compressed(compression))
+    told = [_turn(turn, turns[turn], steps[turn]) for turn in turns]
+    told += [Turn(agent_id, 0, "", (step,)) for agent_id, alone in loose.items() for step in alone]
+    return tuple(sorted(told, key=lambda turn: (turn.start, turn.agent_id, turn.number)))
+
+
+def _steps(
+    one: Admission, tries: Iterable[Try], askings: Iterable[Asking], ended_at: datetime | None
+) -> Iterable[Step]:
+    """Of one admission, in order."""
+    asked = [
+        Step(StepKind.ASKED, ask.since, ask.until or ended_at, ask.tokens, note=ask.approver or ask.state,
+             ref=ask.approval_id)
+        for ask in sorted(askings, key=lambda ask: ask.since)
+    ]  # fmt: skip
+    attempts = sorted(tries, key=lambda attempt: attempt.attempt)
+    if not asked and (waited := _waited(one, ended_at)):
+        yield waited
+    yield from asked
+    if one.held_at is not None:
+        yield Step(StepKind.ADMITTED, one.held_at, one.held_at, one.held_tokens, ref=str(one.hold_id))
+        if one.delay_ms > 0:
+            yield Step(StepKind.DELAYED, one.held_at, _slept(one, attempts), note=f"{one.delay_ms} ms")
+    for attempt in attempts:
+        note = "presumed" if attempt.state == "presumed" else "late" if attempt.late else ""
+        end = attempt.reported_at or (one.ended_at if attempt.state != "reported" else None) or ended_at
+        yield Step(StepKind.CALLED, attempt.started_at, _not_before(end, attempt.started_at), attempt.tokens,
+                   attempt.nano_usd, note=note or f"attempt {attempt.attempt}", ref=str(attempt.hold_id))  # fmt: skip
+    yield from _ended(one)
+
+
+def _waited(one: Admission, ended_at: datetime | None) -> Step | None:
+    """The wait before a hold; of an ask that never got one, until its key was closed."""
+    if one.held_at is not None and one.held_at - one.asked_at < NOTICEABLE:
+        return None
+    end = one.held_at or one.ended_at or ended_at
+    return Step(StepKind.WAITED, one.asked_at, end, one.asked_tokens)
+
+
+def _slept(one: Admission, attempts: Sequence[Try]) -> datetime:
+    """The end of a delay: the first attempt, or when it is due."""
+    assert one.held_at is not None
+    due = one.held_at + timedelta(milliseconds=one.delay_ms)
+    return attempts[0].started_at if attempts else min(due, one.ended_at) if one.ended_at else due
+
+
+def _ended(one: Admission) -> Iterable[Step]:
+    if one.rejected is not None:
+        at = one.ended_at or one.held_at or one.asked_at
+        yield Step(StepKind.REJECTED, at, at, one.charged_tokens, one.charged_nano, note=one.rejected)
+    if one.ended_at is None or one.held_at is None or one.state is None:
+        return
+    kind = {"settled": StepKind.SETTLED, "expired": StepKind.EXPIRED}.get(one.state, StepKind.RELEASED)
+    yield Step(kind, one.ended_at, one.ended_at, one.charged_tokens, one.charged_nano, ref=str(one.hold_id))
+
+
+def _home(compression: Compression, steps: Mapping[tuple[str, int], Sequence[Step]]) -> tuple[str, int] | None:
+    """The last turn of the agent that had begun, or was about to begin, when the compression did."""
+    began = compression.began_at or compression.ended_at
+    own = [(turn, done) for turn, done in steps.items() if turn[0] == compression.agent_id and done]
+    before = [(done[0].start, turn) for turn, done in own if done[0].start <= began]
+    after = [(done[0].start, turn) for turn, done in own if done[0].start > began]
+    # One that a turn waits for runs before anything of that turn is stored.
+    running = [turn for start, turn in before if (end := steps[turn][-1].end) is None or end >= began]
+    if running:
+        return running[-1]
+    if after:
+        return min(after)[1]
+    return max(before)[1] if before else None
+
+
+def _compressed(one: Compression) -> Step:
+    saved = one.tokens_before - one.tokens_after
+    note = f"version {one.version}, {one.method}, {one.trigger}"
+    return Step(StepKind.COMPRESSED, one.began_at or one.ended_at, one.ended_at, saved, note=note)
+
+
+def _turn(turn: tuple[str, int], admissions: Sequence[Admission], steps: Sequence[Step]) -> Turn:
+    last = admissions[-1]
+    return Turn(
+        agent_id=turn[0],
+        number=turn[1],
+        model=last.model,
+        steps=tuple(sorted(steps, key=lambda step: step.start)),
+        tokens=sum(one.charged_tokens for one in admissions),
+        nano_usd=sum(one.charged_nano for one in admissions),
+        capped=any(one.capped for one in admissions),
+    )
+
+
+def _not_before(end: datetime | None, start: datetime) -> datetime | None:
+    return end if end is None else max(end, start)
+
+
+def _by(rows: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
+    found: dict[K, list[T]] = {}
+    for row in rows:
+        found.setdefault(key(row), []).append(row)
+    return found

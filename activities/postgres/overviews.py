@@ -1,0 +1,110 @@
+"""Tasks as pages show them: found among many, with progress and cost."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from budget.postgres.connection import Pool, connected
+from budget.postgres.queries import load
+from workflows.contract import TaskStatus
+
+_SQL = load("activities.postgres", "overviews.sql")
+MOST_APPROVALS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRow:
+    """A task in a list."""
+
+    number: int
+    """Order of submission; the next page continues from it."""
+    task_id: str
+    session_id: str
+    submitter: str | None
+    submitted_at: datetime
+    ended_at: datetime | None
+    state: TaskStatus
+    agents: int
+    agents_ended: int
+    tokens: int
+    """Spent."""
+    nano_usd: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one agent of a task spent on one model."""
+
+    agent_id: str
+    """Empty: the task itself."""
+    model: str
+    """Empty: nobody told."""
+    holds: int
+    tokens: int
+    nano_usd: int
+
+
+@dataclass(frozen=True, slots=True)
+class TaskApproval:
+    """A request for approval that agents of a task wait or waited for."""
+
+    approval_id: str
+    state: str
+    created_at: datetime
+    decided_at: datetime | None
+    scope: str
+    asked_tokens: int
+    asked_nano: int
+    granted_tokens: int
+    granted_nano: int
+
+
+class Overviews:
+    """Overviews of all tenants' tasks."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def page(
+        self,
+        tenant: str,
+        *,
+        state: TaskStatus | None = None,
+        search: str = "",
+        before: int | None = None,
+        limit: int = 50,
+    ) -> list[TaskRow]:
+        """Tasks, newest first.
+
+        Args:
+            tenant: whose tasks.
+            state: only tasks in this state.
+            search: only those with this in the id of task or session or in the submitter's name.
+            before: only those older than this `TaskRow.number`.
+            limit: at most this many.
+        """
+        asking = {TaskStatus.WAITING_APPROVAL: True, TaskStatus.RUNNING: False}.get(state) if state else None
+        status = TaskStatus.RUNNING if state is TaskStatus.WAITING_APPROVAL else state
+        async with connected(self._pool, None) as own:
+            rows = await own.fetch(_SQL["list"], tenant, status, asking, before, search.strip().lower() or None, limit)
+        return [TaskRow(**{**row, "state": TaskStatus(row["state"])}) for row in rows]
+
+    async def counts(self, tenant: str) -> Mapping[TaskStatus, int]:
+        """Tasks by state; states without any are left out."""
+        async with connected(self._pool, None) as own:
+            found = {TaskStatus(row["status"]): row["tasks"] for row in await own.fetch(_SQL["counts"], tenant)}
+            asking = await own.fetchval(_SQL["asking"], tenant)
+        found[TaskStatus.WAITING_APPROVAL] = asking
+        found[TaskStatus.RUNNING] = max(0, found.get(TaskStatus.RUNNING, 0) - asking)
+        return {state: tasks for state, tasks in found.items() if tasks}
+
+    async def costs(self, tenant: str, task_id: str) -> list[Cost]:
+        """What each agent of a task spent on each model."""
+        async with connected(self._pool, None) as own:
+            return [Cost(**dict(row)) for row in await own.fetch(_SQL["costs"], tenant, task_id)]
+
+    async def approvals(self, tenant: str, task_id: str) -> list[TaskApproval]:
+        """The newest requests that agents of a task wait or waited for, up to `MOST_APPROVALS`."""
+        async with connected(self._pool, None) as own:
+            rows = await own.fetch(_SQL["approvals"], tenant, task_id, MOST_APPROVALS)
+        return [TaskApproval(**dict(row)) for row in rows]

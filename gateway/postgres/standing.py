@@ -1,0 +1,91 @@
+"""How the ledger stands, for people who look after it."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from budget.postgres.connection import Pool, connected, row
+from budget.postgres.queries import load
+
+_SQL = load("gateway.postgres", "standing.sql")
+
+
+@dataclass(frozen=True, slots=True)
+class OpenHolds:
+    """Holds of a tenant that have not ended."""
+
+    holds: int
+    tokens: int
+    nano_usd: int
+    oldest: datetime | None
+    overdue: int
+    """Past their lease; the sweeper ends them after a grace."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenHold:
+    """One of them."""
+
+    hold_id: int
+    path: tuple[str, ...]
+    model: str | None
+    attempts: int
+    tokens: int
+    nano_usd: int
+    created_at: datetime
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Faults:
+    """Holds of a tenant with which something went wrong."""
+
+    expired: int
+    """Their lease ended before they did."""
+    late: int
+    """Something was reported after their end."""
+    presumed: int
+    """An attempt started and never reported."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Messages that wait to be sent, of all tenants."""
+
+    waiting: int
+    oldest: datetime | None
+    tries: int
+    """Most for one message."""
+
+
+class Standing:
+    """Figures of the ledger."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def open(self, tenant: str) -> OpenHolds:
+        """How many holds are open."""
+        async with connected(self._pool, None) as own:
+            return OpenHolds(**dict(row(await own.fetchrow(_SQL["open"], tenant))))
+
+    async def oldest(self, tenant: str, limit: int = 20) -> list[OpenHold]:
+        """Open holds, oldest first."""
+        async with connected(self._pool, None) as own:
+            rows = await own.fetch(_SQL["oldest"], tenant, limit)
+        return [OpenHold(**{**one, "path": tuple(one["path"])}) for one in rows]
+
+    async def faults(self, tenant: str, since: datetime) -> Faults:
+        """What went wrong since then."""
+        async with connected(self._pool, None) as own:
+            found = {one["kind"]: one["holds"] for one in await own.fetch(_SQL["faults"], tenant, since)}
+        return Faults(found.get("expire", 0), found.get("late", 0), found.get("presumed", 0))
+
+    async def outbox(self) -> Waiting:
+        """Messages to workflows."""
+        async with connected(self._pool, None) as own:
+            return Waiting(**dict(row(await own.fetchrow(_SQL["outbox"]))))
+
+    async def version(self) -> str:
+        """What Postgres calls itself."""
+        async with connected(self._pool, None) as own:
+            return str(await own.fetchval(_SQL["version"]))

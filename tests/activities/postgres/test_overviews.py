@@ -1,0 +1,123 @@
+"""Tasks as pages show them."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from temporalio.client import Client
+
+from activities.postgres.overviews import Cost, Overviews
+from activities.postgres.tasks import Tasks
+from activities.task_file import TaskFile
+from budget.postgres.connection import Pool
+from budget.postgres.policies import Policies
+from budget.postgres.settings import LedgerSettings
+from context.postgres.conversations import Conversations
+from tests.support.world import MODEL, World, world
+from tests.support.world import TENANT as WORLDS
+from workflows.contract import TaskStatus
+
+TENANT = "acme"
+AGENTS = [{"id": name, "model": "gpt-4o", "instructions": "Be brief."} for name in ("a", "b")]
+
+
+@pytest.fixture
+async def house(dsn: str, temporal_client: Client, task_queue: str) -> AsyncIterator[World]:
+    async with world(dsn, temporal_client, task_queue) as made, made.worker():
+        yield made
+
+
+@pytest.fixture
+async def overviews(pool: Pool) -> Overviews:
+    """Of eight tasks t0 to t7, two of a state each."""
+    tasks = Tasks(pool, Policies(pool, LedgerSettings()), Conversations(pool))
+    for number in range(8):
+        body: dict[str, Any] = {"session_id": f"s{number % 2}", "task_id": f"t{number}", "input": "Hello."}
+        await tasks.submit(TENANT, TaskFile.parse(body | {"agents": AGENTS}, ()), f"Ann{number}")
+    for status, ids in (("completed", ["t2", "t3"]), ("paused", ["t4", "t5"])):
+        await pool.execute("update tasks set status = $1 where task_id = any($2)", status, ids)
+    await pool.execute(
+        "update agents set status = 'waiting_approval' where agent_id = 'a' and task_id = any($1)", ["t3", "t6", "t7"]
+    )
+    await pool.execute("update agents set ended_at = now() where task_id = 't2' and agent_id = 'a'")
+    return Overviews(pool)
+
+
+@pytest.mark.parametrize(
+    ("state", "found"),
+    [
+        (None, "t7 t6 t5 t4 t3 t2 t1 t0"),
+        (TaskStatus.RUNNING, "t1 t0"),
+        (TaskStatus.WAITING_APPROVAL, "t7 t6"),
+        (TaskStatus.COMPLETED, "t3 t2"),
+        (TaskStatus.PAUSED, "t5 t4"),
+        (TaskStatus.FAILED, ""),
+    ],
+)
+async def test_tasks_are_found_by_state_newest_first(
+    overviews: Overviews, state: TaskStatus | None, found: str
+) -> None:
+    rows = await overviews.page(TENANT, state=state)
+    assert [row.task_id for row in rows] == found.split()
+    if state is not None:
+        assert {row.state for row in rows} <= {state}
+
+
+async def test_states_are_counted_as_the_filter_finds_them(overviews: Overviews) -> None:
+    counts = await overviews.counts(TENANT)
+    assert counts == {
+        TaskStatus.RUNNING: 2,
+        TaskStatus.WAITING_APPROVAL: 2,
+        TaskStatus.COMPLETED: 2,
+        TaskStatus.PAUSED: 2,
+    }
+
+
+@pytest.mark.parametrize(
+    ("search", "found"), [("T3", "t3"), ("ann5", "t5"), (" s1 ", "t7 t5 t3 t1"), ("nobody", ""), ("%", ""), ("_", "")]
+)
+async def test_search_looks_into_ids_and_submitters_and_knows_no_wildcards(
+    overviews: Overviews, search: str, found: str
+) -> None:
+    assert [row.task_id for row in await overviews.page(TENANT, search=search)] == found.split()
+
+
+async def test_pages_continue_where_the_last_one_ended(overviews: Overviews) -> None:
+    first = await overviews.page(TENANT, limit=3)
+    rest = await overviews.page(TENANT, limit=9, before=first[-1].number)
+    assert [row.task_id for row in (*first, *rest)] == [f"t{number}" for number in range(7, -1, -1)]
+
+
+async def test_progress_counts_agents_that_have_ended(overviews: Overviews) -> None:
+    progress = {row.task_id: (row.agents_ended, row.agents) for row in await overviews.page(TENANT)}
+    assert (progress["t2"], progress["t1"]) == ((1, 2), (0, 2))
+
+
+async def test_another_tenant_sees_nothing(overviews: Overviews) -> None:
+    assert await overviews.page("other") == []
+    assert await overviews.counts("other") == {}
+    assert await overviews.costs("other", "t1") == []
+    assert await overviews.approvals("other", "t1") == []
+
+
+async def test_costs_are_told_by_agent_and_model_and_add_up(house: World) -> None:
+    task = await house.run(house.agent("a"), house.agent("b", model="openai/gpt-4o-mini", depends_on=["a"]))
+    costs = await Overviews(house.pool).costs(WORLDS, task["task_id"])
+    assert [(cost.agent_id, cost.model, cost.holds) for cost in costs] == [
+        ("a", MODEL, 1),
+        ("b", "openai/gpt-4o-mini", 1),
+    ]
+    assert all(isinstance(cost, Cost) for cost in costs)
+    [row] = await Overviews(house.pool).page(WORLDS)
+    assert row.tokens == sum(cost.tokens for cost in costs) > 0
+    assert row.nano_usd == sum(cost.nano_usd for cost in costs) > 0
+    assert (row.agents_ended, row.agents, row.state) == (2, 2, TaskStatus.COMPLETED)
+
+
+async def test_requests_of_a_task_are_listed_once(house: World) -> None:
+    tight = {"agent": {"limit_tokens": 10, "mode": "approval"}}
+    task_id = await house.submit(house.agent("a"), budget=tight)
+    await house.until(task_id, lambda task: task["status"] == "waiting_approval")
+    [request] = await Overviews(house.pool).approvals(WORLDS, task_id)
+    assert (request.state, request.scope, request.decided_at) == ("pending", f"agent:{task_id}/a", None)
+    assert request.asked_tokens > 0

@@ -1,0 +1,98 @@
+"""Timelines of tasks that really ran."""
+
+import uuid
+from collections.abc import AsyncIterator
+from datetime import datetime
+
+import pytest
+from temporalio.client import Client
+
+from activities.postgres.timeline import Timelines
+from activities.timeline import StepKind
+from budget.approvals import Actor, Choice, Identity
+from context.messages import Message
+from tests.support.world import TENANT, World, calls, eventually, world
+
+BOSS = Actor("boss", ("approver",), Identity.KEY)
+SHORT = {"history_window_size": 10, "primers_count": 2, "recents_count": 4, "token_budget_per_agent": 1_200}
+
+
+@pytest.fixture
+async def house(dsn: str, temporal_client: Client, task_queue: str) -> AsyncIterator[World]:
+    async with world(dsn, temporal_client, task_queue) as made, made.worker():
+        yield made
+
+
+async def kinds(house: World, task_id: str, tenant: str = TENANT) -> list[tuple[str, int, list[str]]]:
+    """Agent, number and kinds of steps of every turn."""
+    task = await house.tasks.get(TENANT, task_id)
+    ended_at = task["ended_at"] and datetime.fromisoformat(task["ended_at"])
+    page = await Timelines(house.pool).turns(tenant, task_id, ended_at=ended_at)
+    return [(turn.agent_id, turn.number, [step.kind for step in turn.steps]) for turn in page.turns]
+
+
+async def test_turns_of_a_task_are_told_with_what_they_cost(house: World) -> None:
+    task = await house.run(house.agent("a", calls("nothing_of_the_kind"), "Done."), house.agent("b", depends_on=["a"]))
+    plain = ["admitted", "called", "settled"]
+    assert await kinds(house, task["task_id"]) == [("a", 1, plain), ("a", 2, plain), ("b", 1, plain)]
+    turns = (await Timelines(house.pool).turns(TENANT, task["task_id"])).turns
+    spent = await house.spent(f"task:{task['task_id']}")
+    assert sum(turn.tokens for turn in turns) == spent > 0
+    assert sum(turn.nano_usd for turn in turns) == sum(agent["nano_usd"] for agent in task["agents"].values())
+    assert all(turn.model == "openai/gpt-4o" for turn in turns)
+
+
+async def test_a_delay_and_a_person_who_decided_are_told(house: World) -> None:
+    await house.budget("session:slow", limit_tokens=10, backpressure=[["1.00", 120]])
+    agent = house.agent("a", budget={"limit_tokens": 10, "mode": "approval"})
+    task_id = await house.submit(agent, session_id="slow")
+    find = "select approval_id from approvals where state = 'pending'"
+    approval_id = str(await eventually(lambda: house.pool.fetchval(find)))
+    assert await kinds(house, task_id) == [("a", 1, ["asked"])]
+    decided: dict[str, None] = dict.fromkeys(("grant_tokens", "grant_nano_usd", "until", "note"))
+    await house.approvals.record_decision(TENANT, approval_id, uuid.uuid4().hex, Choice.APPROVE, BOSS, **decided)
+    house.dispatcher.poke()
+    await house.end(task_id)
+    assert await kinds(house, task_id) == [("a", 1, ["asked", "admitted", "delayed", "called", "settled"])]
+    [turn] = (await Timelines(house.pool).turns(TENANT, task_id)).turns
+    asked, delayed = turn.steps[0], turn.steps[2]
+    assert (asked.note, asked.ref) == ("boss", approval_id)
+    assert delayed.note == "120 ms"
+    assert delayed.end is not None
+    assert (delayed.end - delayed.start).total_seconds() >= 0.12
+
+
+async def test_a_compression_that_a_turn_waited_for_stands_in_that_turn(house: World) -> None:
+    session_id = f"long-{uuid.uuid4().hex[:8]}"
+    said = [Message(("user", "assistant")[n % 2], f"Sentence {n} tells about topic {n}. " * 12) for n in range(40)]
+    await house.conversations.append(TENANT, session_id, said, origin="talk")
+    task = await house.run(house.agent("a"), session_id=session_id, context=SHORT)
+    told = {kind for _, _, kinds in await kinds(house, task["task_id"]) for kind in kinds}
+    assert StepKind.COMPRESSED in told
+    step = next(
+        step
+        for turn in (await Timelines(house.pool).turns(TENANT, task["task_id"])).turns
+        for step in turn.steps
+        if step.kind is StepKind.COMPRESSED
+    )
+    assert step.tokens > 0
+    assert step.note.startswith("version 1, ")
+
+
+async def test_pages_go_from_the_newest_turns_to_the_oldest_without_gap_or_repetition(house: World) -> None:
+    replies = [calls("nothing_of_the_kind") for _ in range(6)]
+    task = await house.run(house.agent("a", *replies, "Done."), house.agent("b", *replies[:3], "Done."))
+    store, seen, before = Timelines(house.pool), [], None
+    while True:
+        page = await store.turns(TENANT, task["task_id"], before=before, limit=4)
+        seen.append([(turn.agent_id, turn.number) for turn in page.turns])
+        if (before := page.before) is None:
+            break
+    flat = [turn for one in seen for turn in one]
+    assert len(flat) == len(set(flat)) == sum(agent["turns"] for agent in task["agents"].values()) == 11
+    assert max(map(len, seen)) == 4
+
+
+async def test_a_task_of_another_tenant_has_no_turns(house: World) -> None:
+    task = await house.run(house.agent("a"))
+    assert await kinds(house, task["task_id"], tenant="other") == []

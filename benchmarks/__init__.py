@@ -1,7 +1,8 @@
 """Measured claims: `purser bench NAME`. Each has a gate of correctness; ratios of one run count, machines are noisy.
 
-A benchmark is a module with `run(data: Path | None) -> Outcome`; `data` is a folder as `benchmarks.data` reads it.
+A benchmark is a module with `run(data: Path | None) -> Outcome`; `data` is a folder as `benchmarks.data` reads it. One
+that can be shortened or varied takes `seconds` or `streams` as well.
 """
 
-NAMES = ("context", "ledger", "memory", "redact", "tokens", "windows")
+NAMES = ("context", "http", "ledger", "memory", "redact", "tokens", "windows")
 """All benchmarks."""

@@ -7,11 +7,10 @@ together.
 
 import asyncio
 import time
-from collections.abc import Sequence
 from dataclasses import asdict, astuple, dataclass, fields
 from pathlib import Path as FilePath
 
-from benchmarks.outcome import Outcome, Table
+from benchmarks.outcome import Outcome, Table, percentile_ms
 from benchmarks.postgres import temporary_postgres
 from budget.decisions import Amount
 from budget.holds import HoldRequest, Report
@@ -65,8 +64,8 @@ async def measure(dsn: str, callers: int, seconds: float, *, batched: bool, conn
             connections=connections,
             pairs=len(took),
             pairs_per_second=round(len(took) / elapsed, 1),
-            hold_p50_ms=_percentile(took, 0.50),
-            hold_p99_ms=_percentile(took, 0.99),
+            hold_p50_ms=percentile_ms(took, 0.50),
+            hold_p99_ms=percentile_ms(took, 0.99),
             gate_passed=await _gate(pool, session, len(took)),
         )
 
@@ -85,10 +84,6 @@ async def _caller(ledger: Ledger, session: str, number: int, deadline: float) ->
 async def _gate(pool: Pool, session: str, pairs: int) -> bool:
     budget = await Policies(pool, LedgerSettings()).budget(TENANT, Scope(Kind.SESSION, session))
     return (await audit(pool)).ok and budget.spent.tokens == pairs * USED and budget.held == Amount()
-
-
-def _percentile(took: Sequence[float], share: float) -> float:
-    return round(sorted(took)[int(len(took) * share)] * 1_000, 2)
 
 
 def run(data: FilePath | None, seconds: float = SECONDS) -> Outcome:

@@ -34,6 +34,11 @@ class Outcome:
     """How people see the results."""
 
 
+def percentile_ms(took: Sequence[float], share: float) -> float:
+    """Of durations in seconds; `share` is 0.99 for the 99th percentile."""
+    return round(sorted(took)[int(len(took) * share)] * 1_000, 2)
+
+
 def machine() -> dict[str, Any]:
     """On what the figures were measured."""
     return {"cores": os.cpu_count(), "python": platform.python_version(), "machine": platform.machine()}

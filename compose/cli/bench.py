@@ -22,21 +22,39 @@ BenchDataOption = Annotated[
     typer.Option("--data", help="Folder of conversations, default PURSER_BENCH_DATA.", file_okay=False),
 ]
 
+SecondsOption = Annotated[
+    float | None, typer.Option(help="Seconds that each run takes, of http and ledger.", min=1, show_default=False)
+]
+StreamsOption = Annotated[
+    int | None, typer.Option(help="Streams of events that are open meanwhile, of http.", min=1, max=1_000)
+]
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command()(bench)
 
 
-def bench(name: NameArgument, data: BenchDataOption = None, as_json: JsonOption = False) -> None:
+def bench(
+    name: NameArgument,
+    data: BenchDataOption = None,
+    seconds: SecondsOption = None,
+    streams: StreamsOption = None,
+    as_json: JsonOption = False,
+) -> None:
     """Run a benchmark; exit code 1 if what it measured did not do its work."""
     from importlib import import_module
+    from inspect import signature
 
     from benchmarks.outcome import machine
     from compose.settings.load import load_settings
 
     folder = load_settings(bench_data=data).bench_data
-    outcome: Outcome = import_module(f"benchmarks.{name}").run(folder)
+    run = import_module(f"benchmarks.{name}").run
+    given = {option: value for option, value in (("seconds", seconds), ("streams", streams)) if value is not None}
+    for option in given.keys() - signature(run).parameters.keys():
+        raise typer.BadParameter(f"the benchmark {name} has no such option", param_hint=f"--{option}")
+    outcome: Outcome = run(folder, **given)
     settings = machine() | ({"data": str(folder)} if folder else {}) | dict(outcome.settings)
     if as_json:
         passed, results = outcome.gate_passed, outcome.results

@@ -1,0 +1,134 @@
+"""What clients do: half of the requests hold, start an attempt and settle, half read, one in a hundred sets a budget.
+
+Every answer is checked. What a client settled is remembered, to be compared with the ledger's own sums.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+import aiohttp
+
+ASK, ASK_NANO_USD = 1_000, 5_000
+USED, USED_NANO_USD = 800, 4_000
+HOLDS_A_TASK = 10
+
+Json = dict[str, Any]
+
+
+class Wrong(Exception):
+    """An answer that a client did not ask for; its text names it."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What there is to work on."""
+
+    url: str
+    key: str
+    sessions: tuple[str, ...]
+    tasks: tuple[str, ...]
+    approvals: tuple[str, ...]
+
+
+@dataclass
+class Record:
+    """What one run of clients did and saw."""
+
+    took: dict[str, list[float]] = field(default_factory=dict)
+    """Seconds by operation."""
+    settled: Counter[str] = field(default_factory=Counter)
+    """Tokens by session."""
+    errors: Counter[str] = field(default_factory=Counter)
+    changes: int = 0
+    """Of budgets, each of which is an event."""
+
+    @property
+    def all(self) -> list[float]:
+        """Seconds of every request."""
+        return [seconds for took in self.took.values() for seconds in took]
+
+    def add(self, operation: str, seconds: float) -> None:
+        """An operation that was answered as it should be."""
+        self.took.setdefault(operation, []).append(seconds)
+
+
+@dataclass
+class Clients:
+    """Clients of one process, on the same connections."""
+
+    http: aiohttp.ClientSession
+    stage: Stage
+    record: Record
+    name: str
+    """Begins every key: no run meets the keys of another."""
+    random: Random
+    holds: int = 0
+
+    async def call(self, due: float) -> None:
+        """Holds, starts an attempt, settles. The first request is late since `due`."""
+        number, self.holds = self.holds, self.holds + 1
+        session = self.random.choice(self.stage.sessions)
+        task = f"{self.name}-{session}-{number // HOLDS_A_TASK}"
+        ask = {
+            "key": f"{self.name}-{number}",
+            "path": [f"session:{session}", f"task:{task}", f"agent:{task}/a"],
+            "tokens": ASK,
+            "nano_usd": ASK_NANO_USD,
+        }
+        held = await self.request("hold", "POST", "/v1/holds", ask, due)
+        if held["verdict"] != "allow":
+            raise Wrong(f"hold: {held['verdict']}")
+        place = f"/v1/holds/{held['hold_id']}"
+        started = await self.request("start attempt", "POST", f"{place}/attempts", {"attempt": 1})
+        report = {"attempt": 1, "usage": {"total": USED}, "nano_usd": USED_NANO_USD}
+        done = await self.request("settle", "POST", f"{place}/settle", report)
+        if started["verdict"] != "allow" or done["charged"] != {"tokens": USED, "nano_usd": USED_NANO_USD}:
+            raise Wrong("settle: another charge")
+        self.record.settled[session] += USED
+
+    async def look(self, due: float) -> None:
+        """One of the reads that pages and schedulers make."""
+        stage, choose = self.stage, self.random.choice
+        name, path = choose(
+            (
+                ("one budget", f"/v1/budgets/session:{choose(stage.sessions)}"),
+                ("budgets", "/v1/budgets?kind=session&limit=20"),
+                ("one task", f"/v1/tasks/{choose(stage.tasks)}"),
+                ("tasks", "/v1/tasks?limit=20"),
+                ("one approval", f"/v1/approvals/{choose(stage.approvals)}"),
+                ("approvals", "/v1/approvals?state=pending&limit=20"),
+            )
+        )
+        await self.request(name, "GET", path, None, due)
+
+    async def change(self, due: float) -> None:
+        """Stores a limit, of which every stream is told."""
+        limit = {"limit_tokens": 10**12 + self.random.randrange(10**6)}
+        await self.request("set budget", "PUT", f"/v1/budgets/session:{self.stage.sessions[0]}", limit, due)
+        self.record.changes += 1
+
+    async def request(self, name: str, method: str, path: str, body: Json | None = None, due: float = 0) -> Json:
+        """One request; its time counts from `due`, or from now."""
+        due = due or time.perf_counter()
+        async with self.http.request(method, path, json=body) as response:
+            answer: Json = await response.json()
+        if response.status != 200:
+            raise Wrong(f"{name}: {response.status} {answer.get('type')}")
+        self.record.add(name, time.perf_counter() - due)
+        return answer
+
+
+Operation = Callable[[float], Awaitable[None]]
+
+REQUESTS_AN_OPERATION = 1.5
+"""On average."""
+
+
+def draw(clients: Clients) -> Operation:
+    """The next operation: a call is three requests, so a quarter of calls is half of the requests."""
+    at = clients.random.random()
+    return clients.call if at < 0.25 else clients.change if at < 0.265 else clients.look

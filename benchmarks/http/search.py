@@ -1,0 +1,35 @@
+"""The highest rate that is sustained: doubled while it goes well, then halved down to a step."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+FIRST = 50.0
+HIGHEST = 20_000.0
+CLOSE = 1.10
+"""The search ends when the lowest rate that failed is at most this many times the highest that did not."""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """One step of the search."""
+
+    rate: float
+    sustained: bool
+
+
+def highest(sustained: Callable[[float], bool]) -> tuple[float, list[Tried]]:
+    """The highest rate at which `sustained`, and what was tried for it; 0 if none was.
+
+    A rate fails when it failed twice: something else may have had the machine for a moment.
+    """
+    tried: list[Tried] = []
+    good, bad = 0.0, HIGHEST
+    rate = FIRST
+    while rate < HIGHEST and bad > good * CLOSE:
+        held = sustained(rate) or sustained(rate)
+        tried.append(Tried(rate, held))
+        good, bad = (rate, bad) if held else (good, rate)
+        rate = round(good * 2 if bad == HIGHEST else (good + bad) / 2, 1)
+        if bad < FIRST / 8:
+            break
+    return good, tried

@@ -1,0 +1,99 @@
+"""The gateway that is measured: a process of its own, with a Postgres and a Temporal that nobody else uses."""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from benchmarks.postgres import temporary_postgres
+from compose.gateway import renew_admin_key
+from compose.stack.ports import free_port
+from compose.stack.temporal import EmbeddedTemporal
+
+COMMAND = [sys.executable, "-c", "from compose.cli import main; main()", "gateway", "--json"]
+STOP_WITHIN_S = 30
+
+
+@dataclass(frozen=True)
+class System:
+    """A gateway that answers."""
+
+    url: str
+    key: str
+    """Of an admin."""
+    dsn: str
+    gateway: psutil.Process
+
+    def cpu_seconds(self) -> dict[str, float]:
+        """Processor time so far of the gateway, of Postgres, and of the whole machine."""
+        postgres = [one for one in psutil.process_iter(["name"]) if one.info["name"] == "postgres"]
+        whole = psutil.cpu_times()
+        return {
+            "gateway": _of(self.gateway),
+            "postgres": sum(_of(one) for one in postgres),
+            "machine": sum(whole) - whole.idle - getattr(whole, "iowait", 0.0),
+        }
+
+
+@asynccontextmanager
+async def system() -> AsyncIterator[System]:
+    """Starts one, and leaves nothing behind."""
+    with tempfile.TemporaryDirectory(prefix="purser-bench-") as base:
+        home = Path(base)
+        temporal = EmbeddedTemporal(home / "temporal", port=free_port())
+        async with temporary_postgres() as dsn:
+            try:
+                key = await renew_admin_key(dsn, home)
+                process = _start(home, dsn, await temporal.start())
+                try:
+                    assert process.stdout is not None
+                    line = await asyncio.to_thread(process.stdout.readline)
+                    yield System(json.loads(line)["gateway"], key, dsn, psutil.Process(process.pid))
+                finally:
+                    await asyncio.to_thread(_stop, process)
+            finally:
+                temporal.stop()
+
+
+def _start(home: Path, dsn: str, temporal: str) -> "subprocess.Popen[str]":
+    """Nothing of this user's own settings applies."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("PURSER_")}
+    places = {"XDG_STATE_HOME": str(home), "XDG_DATA_HOME": str(home)}
+    settings = {
+        "PURSER_DSN": dsn,
+        "PURSER_TEMPORAL_ADDRESS": temporal,
+        "PURSER_GATEWAY_PORT": "0",
+        "PURSER_METRICS_PORT": "0",
+        "PURSER_LOG_LEVEL": "warning",
+    }
+    path = {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[2]), env.get("PYTHONPATH", "")])}
+    return subprocess.Popen(
+        COMMAND, env=env | places | settings | path, cwd=home, stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+
+
+def _stop(process: "subprocess.Popen[str]") -> None:
+    process.terminate()
+    try:
+        process.wait(STOP_WITHIN_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    if process.stdout is not None:
+        process.stdout.close()
+
+
+def _of(process: psutil.Process) -> float:
+    try:
+        times = process.cpu_times()
+    except psutil.NoSuchProcess:
+        return 0.0
+    return float(times.user + times.system)

@@ -41,6 +41,16 @@ class BudgetView:
         return float(max(ratios))
 
     @property
+    def headroom_tokens(self) -> int | None:
+        """Limit + granted − spent − held; `None` if nothing limits."""
+        return self._headroom("tokens", self.policy.limit_tokens)
+
+    @property
+    def headroom_nano_usd(self) -> int | None:
+        """Likewise in nano-dollars."""
+        return self._headroom("nano_usd", self.policy.limit_nano_usd)
+
+    @property
     def pressure(self) -> Pressure:
         """The ratio, in words."""
         return pressure(self.ratio)
@@ -69,9 +79,14 @@ class BudgetView:
         }
 
     def _figures(self, name: str, limit: int | None) -> dict[str, int | None]:
-        spent, held, granted, overrun = (getattr(a, name) for a in (self.spent, self.held, self.granted, self.overrun))
-        headroom = None if limit is None else limit + granted - spent - held
-        return {"spent": spent, "held": held, "granted": granted, "overrun": overrun, "headroom": headroom}
+        moved = {part: getattr(getattr(self, part), name) for part in ("spent", "held", "granted", "overrun")}
+        return {**moved, "headroom": self._headroom(name, limit)}
+
+    def _headroom(self, name: str, limit: int | None) -> int | None:
+        if limit is None:
+            return None
+        spent, held, granted = (getattr(amount, name) for amount in (self.spent, self.held, self.granted))
+        return int(limit + granted - spent - held)
 
 
 def _iso(at: datetime | None) -> str | None:

@@ -17,6 +17,7 @@ from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
 
 from budget.postgres.approvals import Approvals
+from budget.postgres.burn import SAMPLE_EVERY_S, Burn
 from budget.postgres.ledger import Ledger
 from budget.postgres.outbox import Outbox, Parcel
 from context.postgres.retention import Retention
@@ -98,14 +99,17 @@ async def run_background(
     stop: asyncio.Event,
     every_s: float,
     retention: Retention | None = None,
+    burn: Burn | None = None,
 ) -> None:
     """Sweeps, ends approval requests and dispatches about every `every_s` seconds, until `stop`.
 
-    With `retention` also deletes the sessions whose time has come.
+    With `retention` also deletes the sessions whose time has come, with `burn` samples balances once a minute.
     """
     async with asyncio.TaskGroup() as loops:
         if retention is not None:
             loops.create_task(_repeat("retention", retention.sweep, stop, every_s))
+        if burn is not None:
+            loops.create_task(_repeat("burn", burn.sample, stop, SAMPLE_EVERY_S))
         loops.create_task(_repeat("sweep", ledger.sweep, stop, every_s))
         loops.create_task(_repeat("approvals", approvals.expire_due, stop, every_s))
         loops.create_task(_repeat("outbox", dispatcher.dispatch, stop, every_s, dispatcher.poked))

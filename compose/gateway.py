@@ -5,6 +5,7 @@ import hashlib
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
+from urllib.parse import quote
 
 from fastapi import FastAPI
 from prometheus_client import CollectorRegistry
@@ -13,7 +14,9 @@ from temporalio.client import Client
 
 from activities.postgres.sessions import SessionTasks
 from activities.postgres.tasks import Tasks
+from budget.postgres.approval_queue import ApprovalQueue
 from budget.postgres.approvals import Approvals
+from budget.postgres.burn import Burn
 from budget.postgres.connection import Pool, create_pool
 from budget.postgres.ledger import Ledger
 from budget.postgres.outbox import Outbox
@@ -37,6 +40,7 @@ from context.postgres.retention import Retention
 from context.postgres.session_windows import SessionWindows
 from context.postgres.sessions import Sessions
 from context.postgres.summaries import Summaries
+from gateway import dashboard
 from gateway.app import create_app
 from gateway.metrics import Metrics
 from gateway.postgres.holds import Holds
@@ -74,7 +78,7 @@ async def run_gateway(
         app = _app(settings, services, pool, client)
         metrics = serve_metrics(settings, "metrics_port", stop, services.metrics.registry, *others)
         sweeping = (services.ledger, services.approvals, dispatcher, stop, settings.sweep_every_s)
-        background = run_background(*sweeping, services.sessions.retention)
+        background = run_background(*sweeping, services.sessions.retention, services.burn)
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(serve(app, settings.gateway_host, settings.gateway_port, stop, ready))
@@ -94,7 +98,9 @@ def build_services(settings: Settings, pool: Pool, client: Client, wake: Callabl
         ledger=Ledger(pool, ledger),
         holds=Holds(pool),
         policies=policies,
+        burn=Burn(pool, policies),
         approvals=Approvals(pool, ledger, trust_temporal_identity=settings.trust_temporal_identity),
+        queue=ApprovalQueue(pool, ledger),
         tasks=Tasks(pool, policies, Conversations(pool)),
         sessions=_session_services(settings, pool),
         pricing=Pricing(price_book(settings), policies),
@@ -143,7 +149,15 @@ def _app(settings: Settings, services: Services, pool: Pool, client: Client) -> 
         "schema": lambda: require_schema(required(settings, "dsn")),
         "temporal": lambda: client.workflow_service.describe_namespace(namespace),
     }
-    return create_app(services, checks)
+    app = create_app(services, checks)
+    if settings.dashboard:
+        dashboard.mount(app, services, _temporal_ui(settings))
+    return app
+
+
+def _temporal_ui(settings: Settings) -> str | None:
+    address = settings.temporal_ui_url
+    return address and f"{address.rstrip('/')}/namespaces/{quote(settings.temporal_namespace, safe='')}"
 
 
 def _key_name(owner: Path) -> str:

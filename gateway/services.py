@@ -9,7 +9,9 @@ from fastapi import Depends, Request
 from temporalio.client import Client
 
 from activities.postgres.tasks import Tasks
+from budget.postgres.approval_queue import ApprovalQueue
 from budget.postgres.approvals import Approvals
+from budget.postgres.burn import Burn
 from budget.postgres.ledger import Ledger
 from budget.postgres.policies import Policies
 from context.postgres.conversations import Conversations
@@ -52,7 +54,9 @@ class Services:
     ledger: Ledger
     holds: Holds
     policies: Policies
+    burn: Burn
     approvals: Approvals
+    queue: ApprovalQueue
     tasks: Tasks
     sessions: SessionServices
     pricing: Pricing

@@ -30,6 +30,11 @@ class Policies:
         self._settings = settings
         self.now = now
 
+    @property
+    def settings(self) -> LedgerSettings:
+        """What it was told once."""
+        return self._settings
+
     async def set(
         self, tenant: str, scope: Scope, patch: PolicyPatch, *, clear: Sequence[str] = (), by: str,
         task_id: str = "", sources: Mapping[str, str] | None = None, connection: Connection | None = None,

@@ -1,0 +1,187 @@
+"""Burn rates from samples: what is sampled, what is kept, and what the forecasts say."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from budget.forecast import Basis, Forecast
+from budget.policies import Mode
+from budget.postgres.burn import Burn, Exhausting
+from budget.scopes import Kind, Scope
+from tests.support.ledger import TENANT, Books
+
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
+S1 = Scope(Kind.SESSION, "s1")
+
+
+class Clock:
+    """Lets time pass for a ledger and its sampler, which looks once a minute."""
+
+    def __init__(self, books: Books, burn: Burn) -> None:
+        self.books, self.burn, self.now, self._calls = books, burn, NOON, 0
+        books.at(NOON)
+
+    async def spend(self, tokens: int, nano: int = 0, *path: str) -> None:
+        self._calls += 1
+        await self.books.spend(f"k{self._calls}", tokens, nano, *path)
+
+    async def go(self, span: timedelta, *, every: timedelta = MINUTE, tokens: int = 0, nano: int = 0) -> None:
+        """Goes on by `span`, spending after each `every` and then sampling."""
+        end = self.now + span
+        while self.now < end:
+            self.now += every
+            self.books.at(self.now)
+            if tokens or nano:
+                await self.spend(tokens, nano)
+            await self.burn.sample()
+
+    def skip(self, span: timedelta) -> None:
+        """Goes on by `span` without anybody looking."""
+        self.now += span
+        self.books.at(self.now)
+
+    async def forecast(self, scope: Scope = S1) -> Forecast:
+        return (await self.burn.forecasts(TENANT, [scope]))[scope]
+
+
+@pytest.fixture
+async def burn(books: Books) -> Burn:
+    return Burn(books.pool, books.policies)
+
+
+@pytest.fixture
+async def clock(books: Books, burn: Burn) -> Clock:
+    return Clock(books, burn)
+
+
+async def samples(books: Books) -> list[tuple[datetime, int]]:
+    rows = await books.pool.fetch("select at, spent_tokens from balance_samples order by at, spent_tokens")
+    return [(row["at"], row["spent_tokens"]) for row in rows]
+
+
+async def test_a_scope_that_nobody_used_has_too_short_a_history(clock: Clock) -> None:
+    assert await clock.forecast() == Forecast(None, None, None, Basis.TOO_SHORT)
+
+
+async def test_the_first_minute_is_too_short_and_then_the_rate_counts_from_the_first_entry(clock: Clock) -> None:
+    await clock.books.budget("session:s1", limit_tokens=1_000)
+    await clock.spend(100, 7)
+    clock.skip(timedelta(seconds=59))
+    assert (await clock.forecast()).basis is Basis.TOO_SHORT
+    clock.skip(timedelta(seconds=61))
+    assert await clock.forecast() == Forecast(3_000, 210, clock.now + 18 * MINUTE, Basis.SINCE_FIRST)
+
+
+async def test_the_last_hour_counts_when_it_is_faster_than_the_day(clock: Clock) -> None:
+    await clock.books.budget("session:s1", limit_tokens=2_000)
+    await clock.spend(10)
+    await clock.go(3 * HOUR, every=5 * MINUTE)
+    await clock.go(HOUR, every=5 * MINUTE, tokens=50)
+    assert await clock.forecast() == Forecast(600, 0, clock.now + timedelta(minutes=139), Basis.HOUR)
+
+
+async def test_the_day_counts_when_it_is_faster_than_the_last_hour(clock: Clock) -> None:
+    await clock.spend(1)
+    await clock.go(24 * HOUR, every=HOUR, tokens=100)
+    await clock.go(HOUR, every=5 * MINUTE)
+    found = await clock.forecast()
+    assert (found.tokens_per_hour, found.basis) == (96, Basis.DAY)
+
+
+async def test_what_happened_before_a_long_rest_is_no_rate(clock: Clock) -> None:
+    await clock.spend(100_000)
+    await clock.go(30 * MINUTE)
+    await clock.go(40 * HOUR, every=HOUR)
+    await clock.spend(12)
+    await clock.go(10 * MINUTE)
+    found = await clock.forecast()
+    assert (found.tokens_per_hour, found.basis) == (12, Basis.HOUR)
+
+
+async def test_a_gap_in_the_samples_is_filled_evenly(clock: Clock) -> None:
+    await clock.spend(0 + 1)
+    await clock.go(2 * MINUTE)
+    await clock.spend(99)
+    clock.skip(10 * HOUR)  # no sampler: 100 of these went before it came back
+    await clock.spend(1_000)
+    await clock.go(MINUTE)
+    found = await clock.forecast()
+    assert found.tokens_per_hour is not None
+    assert 100 <= found.tokens_per_hour <= 110
+
+
+async def test_held_tokens_are_no_rate_and_no_headroom(clock: Clock) -> None:
+    await clock.books.budget("session:s1", limit_tokens=1_000)
+    await clock.spend(100)
+    await clock.books.hold("open", 800)
+    clock.skip(HOUR)
+    assert await clock.forecast() == Forecast(100, 0, clock.now + HOUR, Basis.HOUR)
+
+
+async def test_money_that_runs_out_first_is_what_counts(clock: Clock) -> None:
+    await clock.books.budget("session:s1", limit_tokens=1_000, limit_nano_usd=400)
+    await clock.spend(100, 100)
+    clock.skip(HOUR)
+    assert (await clock.forecast()).exhausts_at == clock.now + 3 * HOUR
+
+
+async def test_a_window_that_renews_before_is_not_exhausted(clock: Clock) -> None:
+    await clock.books.budget("session:s1", limit_tokens=1_000, window="day", timezone="UTC")
+    await clock.spend(50)
+    clock.skip(HOUR)
+    assert (await clock.forecast()).exhausts_at is None
+    await clock.spend(800)
+    assert (await clock.forecast()).exhausts_at is not None
+
+
+async def test_quiet_balances_are_sampled_once(clock: Clock) -> None:
+    await clock.spend(10)
+    await clock.go(3 * HOUR, every=5 * MINUTE)
+    assert await samples(clock.books) == [(NOON, 0), (NOON + 5 * MINUTE, 10)]
+
+
+async def test_busy_balances_are_sampled_every_few_minutes(clock: Clock) -> None:
+    await clock.go(30 * MINUTE, tokens=1)
+    assert [at - NOON for at, _ in await samples(clock.books)] == [MINUTE * each for each in (1, 6, 11, 16, 21, 26)]
+
+
+async def test_a_day_later_only_what_a_rate_needs_is_left(clock: Clock) -> None:
+    await clock.go(2 * HOUR, every=5 * MINUTE, tokens=1)
+    await clock.go(30 * HOUR, every=10 * MINUTE)
+    assert await samples(clock.books) == [(NOON + 2 * HOUR, 24)]
+
+
+async def test_only_one_process_samples_at_a_time(books: Books, burn: Burn) -> None:
+    await books.spend("k", 10)
+    assert sorted(await asyncio.gather(*(Burn(books.pool, books.policies).sample() for _ in range(5))))[:4] == [0] * 4
+    assert len(await samples(books)) == 2
+
+
+async def test_sampling_goes_through_all_balances_in_batches(
+    books: Books, burn: Burn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("budget.postgres.burn.BATCH", 3)
+    for number in range(10):
+        await books.spend(f"k{number}", 1, 0, f"session:s{number}")
+    assert await burn.sample() == 20
+
+
+async def test_another_tenant_sees_no_rate(clock: Clock) -> None:
+    await clock.spend(100)
+    clock.skip(HOUR)
+    assert (await clock.burn.forecasts("other", [S1]))[S1] == Forecast()
+
+
+async def test_scopes_that_run_out_soon_are_counted_by_kind_and_mode(clock: Clock) -> None:
+    for name, limit, mode in (
+        ("soon", 150, "hard"),
+        ("later", 500, "hard"),
+        ("never", 100_000, "hard"),
+        ("out", 100, "soft"),
+    ):
+        await clock.books.budget(f"session:{name}", limit_tokens=limit, mode=mode)
+        await clock.spend(100, 0, f"session:{name}", f"task:{name}")
+    await clock.go(HOUR, every=HOUR)
+    assert await clock.burn.exhausting() == [Exhausting(Kind.SESSION, Mode.HARD, 1, 2)]

@@ -1,0 +1,95 @@
+-- Figures for metrics, of all tenants together. No statement returns an id.
+
+-- name: budgets
+-- Balances by kind and mode: one scan. $1 defaults by kind, $2 after which time without a movement a lifetime budget no
+-- longer counts, $3 now. `offset 0` keeps what is computed once a row from being computed once a column. A budget counts if its balance is that of the current window and something limits it. Limits and
+-- modes are those that the gate applied last.
+with clock as materialized (
+    select coalesce($3, clock_timestamp()) as now
+), usual as materialized (
+    -- Where no policy names a window or a time zone, all scopes of a kind share one.
+    select d.key as kind, ledger_window_start(d.value ->> 'window', d.value ->> 'timezone', c.now) as start
+    from clock c, jsonb_each($1::jsonb) d
+), special as materialized (
+    select s.scope_id, ledger_window_start(e.win, e.zone, c.now) as start
+    from clock c, (select distinct p.scope_id from policies p where p."window" is not null or p.timezone is not null) n
+    join scopes s on s.scope_id = n.scope_id
+    left join lateral (
+        select p.task from policies p where p.scope_id = s.scope_id and p.task <> ''
+          and p.task = case s.kind when 'task' then s.id when 'agent' then split_part(s.id, '/', 1) else p.task end
+        order by p.updated_at desc limit 1) request on true
+    cross join lateral ledger_policies(array[s.scope_id], coalesce(request.task, ''), $1) e
+), used as (
+    select s.kind, b.*, b.spent_tokens + b.held_tokens as tokens, b.spent_nano + b.held_nano as nano,
+           case when x.counts then b.limit_tokens + b.granted_tokens end as room_tokens,
+           case when x.counts then b.limit_nano + b.granted_nano end as room_nano
+    from clock c, balances b
+    join scopes s on s.scope_id = b.scope_id
+    join usual u on u.kind = s.kind
+    left join special n on n.scope_id = b.scope_id
+    cross join lateral (select b.window_start = coalesce(n.start, u.start)
+                               and (b.window_start > '-infinity' or b.held_tokens > 0 or b.updated_at > c.now - $2::interval) as counts offset 0) x
+    offset 0
+), banded as (
+    -- In whole numbers: 0.95 of a limit, rounded up, is the limit less a twentieth of it, rounded down.
+    select *, case when room_tokens is null and room_nano is null then null
+                   when tokens >= room_tokens or nano >= room_nano then 3
+                   when tokens >= room_tokens - room_tokens / 20 or nano >= room_nano - room_nano / 20 then 2
+                   when tokens >= room_tokens - room_tokens / 5 or nano >= room_nano - room_nano / 5 then 1
+                   else 0 end as band
+    from used offset 0
+)
+select kind, mode,
+       count(*) filter (where band = 0) as under_80, count(*) filter (where band = 1) as from_80,
+       count(*) filter (where band = 2) as from_95, count(*) filter (where band = 3) as from_100,
+       -- Of a limit of 0 everything is used.
+       max(greatest(case when room_tokens = 0 then 1 else tokens::float8 / room_tokens end,
+                    case when room_nano = 0 then 1 else nano::float8 / room_nano end)) as highest_ratio,
+       sum(spent_tokens) as spent_tokens, sum(spent_nano) as spent_nano, sum(held_tokens) as held_tokens, sum(held_nano) as held_nano,
+       sum(granted_tokens) as granted_tokens, sum(granted_nano) as granted_nano,
+       sum(overrun_tokens) as overrun_tokens, sum(overrun_nano) as overrun_nano
+from banded group by kind, mode;
+
+-- name: holds
+-- $1 grace, $2 now.
+select count(*) as open, count(*) filter (where h.expires_at < c.now - $1::interval) as overdue,
+       extract(epoch from max(c.now - h.created_at))::float8 as oldest_s
+from (select coalesce($2, clock_timestamp()) as now) c join holds h on h.state = 'held';
+
+-- name: trouble
+-- Holds that expired, attempts that were presumed, reports that came late: the ledger has one entry of each for every scope.
+select kind, count(distinct (hold_id, attempt)) as count from entries where kind in ('presumed', 'late', 'expire') group by kind;
+
+-- name: waiting
+-- Asks that wait for open holds. $1 after which time without asking a waiter has gone, $2 now.
+select count(distinct w.hold_id) as asks, extract(epoch from max(c.now - w.since))::float8 as oldest_s
+from (select coalesce($2, clock_timestamp()) as now) c join waiters w on w.last_asked > c.now - $1::interval;
+
+-- name: pending_approvals
+-- $1 now.
+select count(*) as pending, extract(epoch from max(c.now - a.created_at))::float8 as oldest_s,
+       extract(epoch from min(a.deadline - c.now))::float8 as deadline_s
+from (select coalesce($1, clock_timestamp()) as now) c join approvals a on a.state = 'pending';
+
+-- name: ended_approvals
+-- How long requests waited, by how they ended: as many as waited at most each of $1 seconds, and all of them.
+select state, array(select count(*) filter (where y.s <= x.bound) from unnest($1::float8[]) x (bound), unnest(array_agg(w.s)) y (s)
+                    group by x.bound order by x.bound) as counts,
+       count(*) as count, sum(w.s) as sum_s
+from approvals a cross join lateral (select extract(epoch from a.decided_at - a.created_at)::float8 as s) w
+where state <> 'pending' group by state;
+
+-- name: outbox
+-- Wake-ups that have not reached their workflow. $1 now.
+select count(*) as pending, extract(epoch from max(coalesce($1, clock_timestamp()) - o.created_at))::float8 as oldest_s
+from outbox o where o.sent_at is null;
+
+-- name: drift
+-- Balances that are not what their last entry says.
+select count(*) from balances b
+left join entries e on e.scope_id = b.scope_id and e.window_start = b.window_start and e.seq = b.seq
+where (b.spent_tokens, b.held_tokens, b.granted_tokens, b.overrun_tokens, b.spent_nano, b.held_nano, b.granted_nano, b.overrun_nano)
+      is distinct from (coalesce(e.spent_tokens, 0), coalesce(e.held_tokens, 0), coalesce(e.granted_tokens, 0), coalesce(e.overrun_tokens, 0),
+                        coalesce(e.spent_nano, 0), coalesce(e.held_nano, 0), coalesce(e.granted_nano, 0), coalesce(e.overrun_nano, 0))
+   or (e.seq is null and b.seq > 0)
+   or exists (select 1 from entries x where x.scope_id = b.scope_id and x.window_start = b.window_start and x.seq = b.seq + 1);

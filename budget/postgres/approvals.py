@@ -107,8 +107,9 @@ class Approvals:
                 # A savepoint: an ask that turns out to fit leaves nothing behind.
                 joining = own.transaction()
                 await joining.start()
+                fresh = str(uuid.uuid4())
                 approval_id: str = await own.fetchval(
-                    _SQL["join"], str(uuid.uuid4()), tenant, lock["scope_id"], defaults, rules, key, path.task_id(),
+                    _SQL["join"], fresh, tenant, lock["scope_id"], defaults, rules, key, path.task_id(),
                     agent_id, submitter, ask.tokens, ask.nano_usd, lock["now"], workflow_id,
                 )  # fmt: skip
                 request = await self._request(own, tenant, approval_id)
@@ -116,7 +117,7 @@ class Approvals:
                     await joining.rollback()
                     return Ticket("", FITS, None)
                 await joining.commit()
-                await self._restate(own, request, lock["now"])
+                await self._restate(own, request, lock["now"], "opened" if approval_id == fresh else "joined")
                 return Ticket(approval_id, request.state, request.deadline)
 
         return await retrying(step)
@@ -209,7 +210,8 @@ class Approvals:
             outcome = judge(request, wanted, actor, lock["now"], trust_temporal_identity=self._trust)
             await self._record(own, tenant, wanted, actor, outcome, lock["now"])
             if outcome.state is ApprovalState.PENDING:
-                await own.execute(_SQL["tell"], wanted.approval_id, lock["now"])
+                needed = outcome.decisions_needed
+                await own.execute(_SQL["tell"], wanted.approval_id, lock["now"], "decided", actor.name, needed)
             else:
                 await self._close(own, request, outcome, lock["now"], wanted.decision_id, actor)
             return Decided(outcome.state, outcome.decisions_needed)
@@ -241,7 +243,7 @@ class Approvals:
             if request.state is not ApprovalState.PENDING:
                 return
             if request.waiters:
-                await self._restate(own, request, lock["now"])
+                await self._restate(own, request, lock["now"], "left")
             else:
                 await self._close(own, request, Outcome(ApprovalState.WITHDRAWN), lock["now"])
 
@@ -272,15 +274,16 @@ class Approvals:
         told = FITS if outcome.state is ApprovalState.WITHDRAWN else outcome.state
         for waiter in gone:
             await put(own, waiter["workflow_id"], DECIDED, {"approval_id": approval_id, "state": told}, now)
-        await own.execute(_SQL["tell"], approval_id, now)
+        cause = "withdrawn" if actor is None else "expired" if actor is SWEEPER else "decided"
+        await own.execute(_SQL["tell"], approval_id, now, cause, actor and actor.name, 0)
         if actor is not None and grant != Amount():
             await own.execute(
                 _SQL["grant"], approval_id, grant.tokens, grant.nano_usd, outcome.until, decision_id, actor.name, now
             )
 
-    async def _restate(self, own: Connection, request: ApprovalRequest, now: datetime) -> None:
+    async def _restate(self, own: Connection, request: ApprovalRequest, now: datetime, cause: str) -> None:
         await own.execute(_SQL["ask"], request.approval_id, request.shortage.tokens, request.shortage.nano_usd)
-        await own.execute(_SQL["tell"], request.approval_id, now)
+        await own.execute(_SQL["tell"], request.approval_id, now, cause, None, request.decisions_needed)
 
     async def _request(self, own: Connection, tenant: str, approval_id: str) -> ApprovalRequest:
         return (await self._read(own, tenant, [approval_id]))[0]

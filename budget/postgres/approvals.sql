@@ -112,8 +112,9 @@ select distinct workflow_id from gone where workflow_id is not null;
 select ledger_grant(a.scope_id, a.window_start, $2, $3, $4, a.approval_id, $5, $6, $7) from approvals a where a.approval_id = $1;
 
 -- name: tell
+-- $3 what happened, $4 who did it or null, $5 how many people still have to approve.
 insert into events (at, tenant, kind, scope, window_start, data)
 select $2, a.tenant, 'approval', s.kind || ':' || s.id, a.window_start, jsonb_build_object(
-    'approval_id', a.approval_id, 'state', a.state, 'asked', jsonb_build_array(a.asked_tokens, a.asked_nano),
-    'granted', jsonb_build_array(a.granted_tokens, a.granted_nano), 'deadline', a.deadline)
+    'approval_id', a.approval_id, 'state', a.state, 'cause', $3::text, 'asked', event_amount(a.asked_tokens, a.asked_nano),
+    'given', event_amount(a.granted_tokens, a.granted_nano), 'deadline', a.deadline, 'by', $4::text, 'decisions_needed', $5::integer)
 from approvals a join scopes s on s.scope_id = a.scope_id where a.approval_id = $1;

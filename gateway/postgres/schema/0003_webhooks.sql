@@ -1,2 +1,45 @@
--- Events in an order that readers can continue from, progress of tasks, webhooks.
-select 1; -- to be replaced
+-- Addresses that are told of events, and every delivery to them.
+
+create table webhooks (
+    webhook_id      text primary key,
+    tenant          text not null,
+    url             text not null,
+    kinds           text[] not null,                  -- `kind` or `kind.state`
+    least_threshold numeric,                          -- thresholds below it are not told
+    description     text not null,
+    enabled         boolean not null,
+    disabled_reason text,                             -- set where Purser turned it off
+    secret          text not null,                    -- in clear: it signs
+    previous_secret text,                             -- signs too, until then
+    previous_until  timestamptz,
+    created_by      text not null,
+    created_at      timestamptz not null default clock_timestamp()
+);
+create index webhooks_listed on webhooks (tenant, created_at, webhook_id);
+
+-- Up to which event deliveries were made. Any number of processes may make them: the unique key below decides.
+create table webhook_cursor (
+    only_row boolean primary key default true check (only_row),
+    position bigint not null
+);
+insert into webhook_cursor (position) select coalesce(max(position), 0) from events;
+
+create table deliveries (
+    delivery_id bigint generated always as identity primary key,
+    webhook_id  text not null references webhooks on delete cascade,
+    tenant      text not null,
+    position    bigint,                               -- of the event; null: a test
+    message_id  text not null,                        -- the same on every try
+    payload     jsonb not null,
+    state       text not null default 'pending' check (state in ('pending', 'delivered', 'failed')),
+    tries       integer not null default 0,
+    next_at     timestamptz not null default clock_timestamp(),
+    status      integer,                              -- HTTP status of the last try
+    error       text,                                 -- class of the last failure
+    duration_ms integer,                              -- of the last try
+    created_at  timestamptz not null default clock_timestamp(),
+    ended_at    timestamptz,
+    unique (webhook_id, position)
+);
+create index deliveries_due on deliveries (webhook_id, next_at) where state = 'pending';
+create index deliveries_listed on deliveries (webhook_id, delivery_id desc);

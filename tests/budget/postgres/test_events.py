@@ -1,10 +1,11 @@
 """Warnings: told once for each threshold and window."""
 
 import asyncio
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 from budget.decisions import Amount, Verdict
+from budget.postgres.events import Events
 from tests.support.ledger import TENANT, Books
 
 THRESHOLDS = [0.5, 0.8, 1]
@@ -97,6 +98,29 @@ async def test_an_event_carries_the_figures(books: Books) -> None:
     await books.spend("spent", 10, 1)
     await books.grant("session:s1", 20)
     await books.hold("k", 100, 7)
-    assert await books.pool.fetchval("select data from events") == {
-        "mode": "approval", "limit": [100, 50], "granted": [20, 0], "spent": [10, 1], "held": [100, 7],
-    }  # fmt: skip
+    assert await books.pool.fetchval("select data from events where kind = 'threshold'") == {
+        "mode": "approval",
+        "limit": {"tokens": 100, "nano_usd": 50},
+        "granted": {"tokens": 20, "nano_usd": 0},
+        "spent": {"tokens": 10, "nano_usd": 1},
+        "held": {"tokens": 100, "nano_usd": 7},
+    }
+
+
+async def test_a_lower_threshold_that_is_added_in_mid_window_is_told_too(books: Books) -> None:
+    await books.budget("session:s1", limit_tokens=1_000, mode="soft", warn_at=[0.8])
+    await books.hold("first", 900)
+    await books.budget("session:s1", warn_at=[0.5, 0.8])
+    await books.hold("second", 1)
+    await books.hold("third", 1)
+    assert await told(books) == session("0.8", "0.5")
+
+
+async def test_a_threshold_stays_told_when_its_event_is_forgotten(books: Books) -> None:
+    await books.budget("session:s1", limit_tokens=1_000, mode="soft", warn_at=[0.8])
+    await books.hold("first", 900)
+    events = Events(books.pool)
+    await events.number()
+    assert await events.forget(timedelta(0)) == 2
+    await books.hold("second", 1)
+    assert await told(books) == []

@@ -1,0 +1,36 @@
+-- name: put
+insert into events (at, tenant, kind, scope, data) values (clock_timestamp(), $1, $2, $3, $4);
+
+-- name: number
+select number_events($1);
+
+-- name: newest
+select case when is_called then last_value else 0 end from event_positions;
+
+-- name: after
+-- Events of all tenants.
+select position, at, tenant, kind, scope, nullif(window_start, '-infinity') as window_start, threshold, data from events
+where position > $1 order by position limit $2;
+
+-- name: page
+-- Events of one tenant ($1) after $2 and up to $3; of the kinds $4 and the scopes $5 (null: all). A task stands for its agents.
+select position, at, tenant, kind, scope, nullif(window_start, '-infinity') as window_start, threshold, data from events
+where tenant = $1 and position > $2 and position <= $3 and ($4::text[] is null or kind = any ($4))
+  and ($5::text[] is null or scope = any ($5)
+       or scope like 'agent:%' and 'task:' || split_part(substr(scope, 7), '/', 1) = any ($5))
+order by position limit $6;
+
+-- name: forgotten
+select coalesce((select position from forgotten_events where tenant = $1), 0);
+
+-- name: forget
+-- Deletes what is older than $1 among the $2 oldest (now: $3), and remembers for each tenant how far that went.
+with oldest as materialized (select event_id, at from events where position is not null order by event_id limit $2),
+gone as (
+    delete from events e using oldest o where e.event_id = o.event_id and o.at < coalesce($3, clock_timestamp()) - $1::interval
+    returning e.tenant, e.position
+), noted as (
+    insert into forgotten_events as f (tenant, position) select tenant, max(position) from gone group by tenant
+    on conflict (tenant) do update set position = greatest(f.position, excluded.position)
+)
+select count(*) from gone;

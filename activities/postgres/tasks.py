@@ -8,6 +8,7 @@ import asyncpg
 
 from activities.errors import TaskConflict, TaskNotFound
 from activities.task_file import TaskFile
+from budget.postgres.changes import record
 from budget.postgres.connection import Connection, Pool, connected
 from budget.postgres.policies import Policies
 from budget.postgres.queries import load
@@ -98,6 +99,19 @@ class Tasks:
             agents = await own.fetch(_SQL["agents"], tenant, task_id)
         replies = await self._replies(task, agents)
         return _shown(task) | {"agents": {agent["agent_id"]: _agent(agent, replies) for agent in agents}}
+
+    async def steered(self, tenant: str, task_id: str, how: str, *, by: str, before: str) -> None:
+        """Records that somebody paused, resumed or cancelled a task.
+
+        Args:
+            tenant, task_id: which task.
+            how: `pause`, `resume` or `cancel`.
+            by: name of the key.
+            before: the task's status until then.
+        """
+        async with connected(self._pool, None) as own:
+            standing, order = {"status": before}, {"ordered": str(how)}
+            await record(own, tenant, f"task.{how}", f"task:{task_id}", by=by, before=standing, after=order)
 
     async def list(
         self, tenant: str, state: TaskStatus | None = None, limit: int = 50, cursor: str | None = None

@@ -1,0 +1,82 @@
+"""Pausing, resuming and cancelling tasks: what endpoints and pages do alike."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+from typing import Any
+
+from temporalio.client import WorkflowHandle
+from temporalio.service import RPCError, RPCStatusCode
+
+from gateway.errors import TaskEnded, TemporalUnavailable
+from gateway.roles import Principal
+from gateway.services import Services
+from workflows.contract import Message, TaskStatus
+
+RPC_TIMEOUT = timedelta(seconds=5)
+START_PATIENCE_S = (0.0, 0.1, 0.2, 0.4, 0.8, 1.6)
+"""Pauses while a task that was just submitted gets its workflow."""
+LIVE = frozenset({TaskStatus.RUNNING, TaskStatus.PAUSED, TaskStatus.WAITING_APPROVAL})
+
+Handle = WorkflowHandle[Any, Any]
+
+
+class Steer(StrEnum):
+    """What can be done to a task that runs."""
+
+    PAUSE = "pause"
+    """Stops before the next model call; nothing is held while a task is paused."""
+    RESUME = "resume"
+    CANCEL = "cancel"
+    """Ends it within seconds and releases what it holds. Cancelling it again changes nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    act: Callable[[Handle], Awaitable[None]]
+    goal: TaskStatus | None = None
+    """An end that makes doing it again no error."""
+
+
+_WAYS: Mapping[Steer, _Way] = {
+    Steer.PAUSE: _Way(lambda workflow: workflow.signal(Message.PAUSE, rpc_timeout=RPC_TIMEOUT)),
+    Steer.RESUME: _Way(lambda workflow: workflow.signal(Message.RESUME, rpc_timeout=RPC_TIMEOUT)),
+    Steer.CANCEL: _Way(lambda workflow: workflow.cancel(rpc_timeout=RPC_TIMEOUT), TaskStatus.CANCELLED),
+}
+
+
+def workflow_id(task_id: str) -> str:
+    """Id of a task's workflow."""
+    return f"task-{task_id}"
+
+
+async def steer(use: Services, caller: Principal, task_id: str, how: Steer) -> None:
+    """Tells the task's workflow, waiting for it to start if the task is new, and records who did.
+
+    The caller's permission to run tasks is checked before.
+
+    Raises:
+        TaskNotFound: this tenant has no such task.
+        TaskEnded: it has ended otherwise.
+        TemporalUnavailable: nothing was sent.
+    """
+    way = _WAYS[how]
+    for seconds in START_PATIENCE_S:
+        await asyncio.sleep(seconds)
+        status = (await use.tasks.get(caller.tenant, task_id))["status"]
+        if status == way.goal:
+            return
+        if status not in LIVE:
+            raise TaskEnded(f"task {task_id!r} is {status}: it cannot be steered any more")
+        try:
+            await way.act(use.temporal.get_workflow_handle(workflow_id(task_id)))
+        except RPCError as error:
+            if error.status is not RPCStatusCode.NOT_FOUND:
+                raise TemporalUnavailable(f"Temporal did not answer ({error.status.name}): nothing was sent") from error
+        else:
+            await use.tasks.steered(caller.tenant, task_id, how, by=caller.name, before=status)
+            return
+        use.wake()
+    raise TemporalUnavailable(f"task {task_id!r} has not started yet: nothing was sent")

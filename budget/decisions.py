@@ -100,6 +100,7 @@ class ScopeDecision:
     window_start: datetime | None
     reason: str
     """`fits`, `unlimited`, `warning`, `over_limit`, `open_holds`, `queued`, `approval`, `limit` or `frozen`."""
+    mode: Mode
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +259,7 @@ def _judge(view: ScopeView, ask: Amount, least: Amount, patient: bool) -> ScopeD
     verdict, reason = _verdict(view, least, shares, patient)
     tokens, nano = _headroom(view)
     ratio = None if shares is None else max((taken / capacity for taken, capacity in shares), default=0.0)
-    return ScopeDecision(view.scope, verdict, ratio, tokens, nano, view.window_start, reason)
+    return ScopeDecision(view.scope, verdict, ratio, tokens, nano, view.window_start, reason, view.mode)
 
 
 def _verdict(

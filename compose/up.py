@@ -58,7 +58,9 @@ async def up(settings: Settings, stop: asyncio.Event, announce: Callable[[Runnin
             dsn, temporal, temporal_ui = await _servers(settings, parts)
             await migrate(dsn)
             port = choose_port(settings.gateway_port, settings.gateway_host)
-            settings = settings.model_copy(update={"dsn": dsn, "temporal_address": temporal, "gateway_port": port})
+            found = {"dsn": dsn, "temporal_address": temporal, "gateway_port": port}
+            found["temporal_ui_url"] = settings.temporal_ui_url or temporal_ui
+            settings = settings.model_copy(update=found)
             running = Running(
                 gateway=f"http://{settings.gateway_host}:{port}",
                 temporal=temporal,

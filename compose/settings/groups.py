@@ -44,6 +44,8 @@ class Places(Group):
     """Address that the gateway listens on."""
     gateway_port: Port = 8787
     """Port of the gateway; 0 takes any free one."""
+    dashboard: bool = True
+    """Whether the gateway shows the dashboard."""
     metrics_host: str = "127.0.0.1"
     """Address that `/metrics` listens on."""
     metrics_port: Port = 9464
@@ -60,6 +62,20 @@ class Places(Group):
     """Shape of log lines; they go to stderr."""
 
 
+class Access(Group):
+    """Who gets in, and how often."""
+
+    rate_limit_per_s: int = Field(2_000, ge=0, le=1_000_000)
+    """Requests a second that one key may send to one gateway, where the key has no limit of its own; 0: any number."""
+    sign_in_failures_per_min: int = Field(20, ge=0, le=1_000_000)
+    """Wrong keys and sign-in links a minute from one address before it is told to wait; 0: any number."""
+    browser_session_s: Seconds = 43_200
+    """Seconds after which a browser has to sign in again."""
+    secure_cookies: bool = False
+    """Let browsers send a session's cookie over https only, even where the gateway itself is reached by http: for a
+    proxy that ends TLS and does not say so (`X-Forwarded-Proto`)."""
+
+
 class Temporal(Group):
     """How to reach Temporal."""
 
@@ -67,6 +83,8 @@ class Temporal(Group):
     """`host:port` of a Temporal frontend. Without it `purser up` starts an embedded dev server."""
     temporal_namespace: str = "default"
     """Namespace of all workflows."""
+    temporal_ui_url: str | None = None
+    """Address of Temporal's Web UI, for links from the dashboard. Default: that of the embedded server."""
     temporal_tls: bool = False
     """Connect with TLS. Implied by any other `temporal_tls_*` setting and by `temporal_api_key`."""
     temporal_tls_client_cert: Path | None = None

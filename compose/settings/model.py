@@ -11,14 +11,14 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
 from budget.policies import PolicyPatch
 from budget.windows import zone
-from compose.settings.groups import Context, Group, Ledger, Models, Places, Temporal
+from compose.settings.groups import Access, Context, Group, Ledger, Models, Places, Temporal
 from context.errors import InvalidSettings
 from context.redaction import custom_detectors
 
-GROUPS: tuple[type[Group], ...] = (Places, Temporal, Ledger, Models, Context)
+GROUPS: tuple[type[Group], ...] = (Places, Access, Temporal, Ledger, Models, Context)
 
 
-class Settings(Places, Temporal, Ledger, Models, Context):
+class Settings(Places, Access, Temporal, Ledger, Models, Context):
     """Settings of one process. The constructor takes values only; `load_settings` looks at the world."""
 
     _sources: Mapping[str, str] = PrivateAttr(default_factory=dict)
@@ -68,9 +68,14 @@ class Settings(Places, Temporal, Ledger, Models, Context):
     @classmethod
     def _addresses(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         for address in value:
-            parts = urlsplit(address)
-            if parts.scheme not in ("http", "https") or not parts.hostname:
-                raise ValueError(f"{address!r} is no address such as https://api.example.com/v1")
+            _check_address(address, "https://api.example.com/v1")
+        return value
+
+    @field_validator("temporal_ui_url")
+    @classmethod
+    def _page(cls, value: str | None) -> str | None:
+        if value is not None:
+            _check_address(value, "https://temporal.example.com")
         return value
 
     @field_validator("timezone")
@@ -101,6 +106,12 @@ class Settings(Places, Temporal, Ledger, Models, Context):
         if self.metrics_token is None and not _is_loopback(self.metrics_host):
             raise ValueError(f"metrics_host {self.metrics_host!r} is no loopback address: set metrics_token too")
         return self
+
+
+def _check_address(address: str, example: str) -> None:
+    parts = urlsplit(address)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError(f"{address!r} is no address such as {example}")
 
 
 def _is_loopback(host: str) -> bool:

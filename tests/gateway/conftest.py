@@ -57,6 +57,7 @@ def settings(dsn: str, temporal_address: str, tmp_path_factory: pytest.TempPathF
         metrics_port=free_port(),
         price_file=price_file,
         sweep_every_s=1,
+        dashboard=False,  # NiceGUI is one per process, gateways of tests are many
     )
 
 

@@ -1,0 +1,166 @@
+"""Parts of a page that follow what happens: read again on events, and from time to time in any case."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+import structlog
+from markupsafe import Markup
+from nicegui import Client, background_tasks, ui
+
+from budget.errors import LedgerUnavailable
+from gateway.dashboard.markup import NOTHING
+from gateway.dashboard.region import Region
+from gateway.dashboard.visit import Visit, here
+
+EVERY_S = 15.0
+"""A part is read again after so long even if nothing was heard."""
+AGAIN_S = 2.0
+"""After a failure."""
+GAP_S = 0.15
+"""Between two readings of one part, however much happens."""
+FIRST_WITHIN_S = 2.0
+"""A page is sent with its content if that comes so soon, else without, and the content follows."""
+SIGNED_IN_FOR_S = 5.0
+"""How often a page makes sure that its sign-in still holds."""
+LEDGER_AWAY = Markup(
+    '<p class="banner bad"><b>The ledger does not answer.</b> Nothing was changed; figures may be old. Trying again</p>'
+)
+FAILED = Markup(
+    '<p class="banner bad"><b>A part of this page could not be read.</b> The log says why; trying again …</p>'
+)
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(eq=False)
+class Live:
+    """What keeps one opened page up to date."""
+
+    visit: Visit
+    client: Client
+    trouble: Region
+    """Where a failure is told until it is over."""
+    failing: dict[object, Markup] = field(default_factory=dict)
+    checked_at: float = 0.0
+
+    def told(self, part: object, problem: Markup | None) -> None:
+        """A part failed, or works again."""
+        if problem is None:
+            self.failing.pop(part, None)
+        else:
+            self.failing[part] = problem
+        self.trouble.show(next(iter(self.failing.values()), NOTHING))
+
+    async def signed_in(self) -> bool:
+        """Whether the caller may go on looking; leaves the page if not."""
+        now = asyncio.get_running_loop().time()
+        if now - self.checked_at < SIGNED_IN_FOR_S:
+            return True
+        if await self.visit.caller_now() is None:
+            self.client.run_javascript("location.reload()")
+            return False
+        self.checked_at = now
+        return True
+
+
+def begin(visit: Visit, trouble: Region) -> None:
+    """Called by the shell once a page."""
+    ui.context.client.storage["live"] = Live(visit, ui.context.client, trouble)
+
+
+async def follow(kinds: Sequence[str], refresh: Callable[[], Awaitable[None]], *, every_s: float = EVERY_S) -> None:
+    """While the page is open, calls `refresh` now, on every event of one of `kinds`, and every `every_s` seconds.
+
+    Returns once the first call has shown something, or after a moment without: show a loading state before.
+
+    Args:
+        kinds: of events.
+        refresh: reads and shows; it never runs twice at a time. What it raises is told in the page, and tried again.
+        every_s: at least so often.
+    """
+    part = start(kinds, refresh, every_s=every_s)
+    with suppress(TimeoutError):
+        await asyncio.wait_for(part.shown.wait(), FIRST_WITHIN_S)
+
+
+def start(kinds: Sequence[str], refresh: Callable[[], Awaitable[None]], *, every_s: float = EVERY_S) -> "Part":
+    """As `follow`, without waiting for the first call."""
+    client = ui.context.client
+    live: Live = client.storage["live"]
+    part = Part(live, tuple(kinds), refresh, every_s)
+    task = background_tasks.create(part.run(), name=f"follow {'/'.join(kinds)}")
+    client.on_delete(lambda: task.cancel())
+    return part
+
+
+class Part:
+    """One part of an open page."""
+
+    def __init__(
+        self, live: Live, kinds: tuple[str, ...], refresh: Callable[[], Awaitable[None]], every_s: float
+    ) -> None:
+        self._live = live
+        self._kinds = kinds
+        self._refresh = refresh
+        self._every_s = every_s
+        self._due = asyncio.Event()
+        self.shown = asyncio.Event()
+        """Set once something was shown, be it that it cannot be read."""
+
+    def now(self) -> None:
+        """Reads again at once: somebody has just changed something here."""
+        self._due.set()
+
+    async def run(self) -> None:
+        """Follows until it is cancelled, or the sign-in ends."""
+        listening = asyncio.create_task(self._listen())
+        try:
+            while True:
+                self._due.clear()
+                pause = self._every_s if await self._read() else AGAIN_S
+                if not self._live.client.id or self._live.client.is_deleted:
+                    return
+                await asyncio.sleep(GAP_S)
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._due.wait(), pause)
+        finally:
+            listening.cancel()
+            await asyncio.wait((listening,))
+
+    async def _read(self) -> bool:
+        problem = None
+        try:
+            if await self._live.signed_in():
+                await self._refresh()
+        except LedgerUnavailable:
+            problem = LEDGER_AWAY
+        except Exception:
+            _log.exception("a part of a page could not be read", page=self._live.visit.request.scope["path"])
+            problem = FAILED
+        self._live.told(self, problem)
+        self.shown.set()
+        return problem is None
+
+    async def _listen(self) -> None:
+        feed = getattr(self._live.visit.services, "feed", None)
+        while True:
+            if feed is None:
+                await asyncio.sleep(1)
+                self._due.set()
+                continue
+            try:
+                async with feed.subscribe(self._live.visit.tenant, self._kinds) as events:
+                    async for _ in events:
+                        self._due.set()
+            except Exception as error:
+                _log.warning("events were lost and are waited for again", error=type(error).__name__)
+            await asyncio.sleep(AGAIN_S)
+            self._due.set()
+
+
+def visit_and_live() -> tuple[Visit, Live]:
+    """Of the page that acts."""
+    live: Live = ui.context.client.storage["live"]
+    return here(), live

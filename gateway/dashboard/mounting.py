@@ -1,0 +1,114 @@
+"""NiceGUI inside the gateway: which requests go to it, what they find there, when it starts and stops.
+
+NiceGUI is one application per process. What a page works with therefore travels with its request, in the ASGI scope.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI
+from nicegui import app as nicegui_app
+from nicegui import ui
+from starlette.datastructures import MutableHeaders
+from starlette.routing import Match, Mount
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from gateway.dashboard import shell
+from gateway.dashboard.pages import first_segments, load_pages
+from gateway.dashboard.visit import STATE, Dashboard
+from gateway.services import Services
+
+ASSETS = Path(__file__).parent / "assets"
+ASSETS_AT = "/_purser"
+RECONNECT_WITHIN_S = 30.0
+"""How long a page whose connection broke finds everything as it left it."""
+POLICY = "; ".join(
+    (
+        "default-src 'self'",
+        # Vue compiles templates in the browser.
+        "script-src 'self' 'unsafe-inline' 'unsafe-eval'",
+        "style-src 'self' 'unsafe-inline'",
+        "img-src 'self' data:",
+        "font-src 'self' data:",
+        "base-uri 'none'",
+        "object-src 'none'",
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+    )
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+}
+
+
+def mount_pages(app: FastAPI, services: Services, temporal_ui: str | None) -> None:
+    """As `gateway.dashboard.mount`."""
+    host = _host()
+    app.router.routes.append(_Pages(_Carrying(host, Dashboard(services, temporal_ui))))
+    outer = app.router.lifespan_context
+
+    @asynccontextmanager
+    async def lifespan(running: FastAPI) -> AsyncIterator[Any]:
+        async with host.router.lifespan_context(host), outer(running) as state:
+            yield state
+
+    app.router.lifespan_context = lifespan
+
+
+@cache
+def _host() -> FastAPI:
+    """An application around NiceGUI, the only one of this process."""
+    load_pages()
+    nicegui_app.add_static_files(ASSETS_AT, ASSETS, max_cache_age=3600)
+    # The dashboard speaks WebSocket only: a page that polls would post bodies that the gateway takes nowhere else.
+    nicegui_app.config.socket_io_js_transports = ["websocket"]
+    ui.add_head_html(shell.head(ASSETS, ASSETS_AT), shared=True)
+    host = FastAPI(openapi_url=None)
+    ui.run_with(
+        host,
+        title="Purser",
+        favicon=ASSETS / "favicon.svg",
+        dark=None,
+        language="en-US",
+        binding_refresh_interval=None,
+        reconnect_timeout=RECONNECT_WITHIN_S,
+        tailwind=False,
+        show_welcome_message=False,
+    )
+    return host
+
+
+class _Pages(Mount):
+    """The paths of pages and of what they load, and no other: an unknown path of the API stays the API's."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        super().__init__("", app, name="dashboard")
+        self._own = first_segments() | {ASSETS_AT[1:], "_nicegui", "_nicegui_ws", "favicon.ico"}
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        if scope["type"] not in ("http", "websocket") or scope["path"].split("/")[1] not in self._own:
+            return Match.NONE, {}
+        return super().matches(scope)
+
+
+class _Carrying:
+    """Hands services to pages, and adds headers that keep browsers strict."""
+
+    def __init__(self, app: ASGIApp, dashboard: Dashboard) -> None:
+        self._app = app
+        self._dashboard = dashboard
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope[STATE] = self._dashboard
+
+        async def guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(HEADERS)
+            await send(message)
+
+        await self._app(scope, receive, guarded)

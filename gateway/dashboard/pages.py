@@ -1,0 +1,78 @@
+"""Pages by path: `@page("/tasks", "Tasks")` above the coroutine that builds one inside the shell."""
+
+import importlib
+import inspect
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import structlog
+from fastapi import Request
+from nicegui import ui
+
+from gateway.auth import page_caller
+from gateway.dashboard import shell
+from gateway.dashboard.visit import Visit, dashboard_of
+from gateway.errors import Unauthenticated
+from gateway.roles import Permission
+
+MODULES = ("approvals",)
+"""Those that register pages when they are imported."""
+_BUILD_WITHIN_S = 20.0
+
+_paths: list[str] = []
+_log = structlog.get_logger(__name__)
+
+
+def page(
+    path: str, name: str, *, needs: Permission = Permission.READ
+) -> Callable[[Callable[..., Awaitable[None]]], Callable[..., Awaitable[None]]]:
+    """Registers a page. Its coroutine gets the `Visit`, and what else it names from path and query.
+
+    Args:
+        path: as FastAPI writes it.
+        name: shown in the navigation and in the window's title.
+        needs: what the caller's role has to carry.
+    """
+
+    def register(build: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:
+        async def shown(request: Request, **given: Any) -> None:
+            caller = page_caller(request)
+            if caller is None:  # the guard in front lets nobody else through
+                raise Unauthenticated("nobody is signed in: open /sign-in")
+            visit = Visit(request, dashboard_of(request), caller)
+            ui.context.client.storage["visit"] = visit
+            with shell.frame(name, visit):
+                if not caller.may(needs):
+                    what = needs.replace("_", " ")
+                    shell.error(f"Your role may not {what}", f"You are signed in as {caller.name}, role {caller.role}.")
+                    return
+                await _guarded(build, visit, given)
+
+        own = list(inspect.signature(build).parameters.values())[1:]
+        request = inspect.Parameter("request", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Request)
+        keywords = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own]
+        shown.__signature__ = inspect.Signature([request, *keywords])  # type: ignore[attr-defined]
+        ui.page(path, title=f"{name} · Purser", response_timeout=_BUILD_WITHIN_S)(shown)
+        _paths.append(path)
+        return build
+
+    return register
+
+
+def load_pages() -> None:
+    """Registers all pages."""
+    for module in MODULES:
+        importlib.import_module(f"gateway.dashboard.{module}")
+
+
+def first_segments() -> set[str]:
+    """What the paths of pages begin with."""
+    return {path.split("/")[1] for path in _paths}
+
+
+async def _guarded(build: Callable[..., Awaitable[None]], visit: Visit, given: dict[str, Any]) -> None:
+    try:
+        await build(visit, **given)
+    except Exception:
+        _log.exception("a page could not be built", page=visit.request.scope["path"])
+        shell.error("This page could not be shown", "Load it again. If that does not help, the gateway's log says why.")

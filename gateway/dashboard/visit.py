@@ -1,0 +1,60 @@
+"""Who looks at a page, and what the page works with."""
+
+from dataclasses import dataclass
+
+from fastapi import Request
+from nicegui import ui
+
+from gateway.auth import browser_session
+from gateway.roles import Principal
+from gateway.services import Services
+
+STATE = "purser.dashboard"
+"""Where the ASGI scope of a page's request carries the `Dashboard`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dashboard:
+    """What all pages of one gateway share."""
+
+    services: Services
+    temporal_ui: str | None
+    """Address of Temporal's Web UI."""
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """One opened page."""
+
+    request: Request
+    dashboard: Dashboard
+    caller: Principal
+    """Who opened it. Ask `caller_now` before anything is changed: the sign-in may have ended since."""
+
+    @property
+    def services(self) -> Services:
+        """Stores, clients and settings of the gateway."""
+        return self.dashboard.services
+
+    @property
+    def tenant(self) -> str:
+        """Whose figures are shown."""
+        return self.caller.tenant
+
+    async def caller_now(self) -> Principal | None:
+        """Who is signed in at this moment, by the cookie that the page came with; `None` if nobody is any more."""
+        opened = browser_session(self.request)
+        found = None if opened is None else await self.services.browser_sessions.find(opened.secret)
+        return None if found is None else found.caller
+
+
+def dashboard_of(request: Request) -> Dashboard:
+    """What the request of a page carries."""
+    dashboard: Dashboard = request.scope[STATE]
+    return dashboard
+
+
+def here() -> Visit:
+    """The visit of the page that is being built or acts."""
+    visit: Visit = ui.context.client.storage["visit"]
+    return visit

@@ -10,6 +10,7 @@ from functools import partial
 
 from activities.asides import Asides
 from activities.briefs import Brief, Briefs
+from activities.call_metrics import Decided, nobody
 from activities.postgres.agents import Agents
 from activities.postgres.calls import Call, Calls
 from activities.settings import ActivitySettings
@@ -47,6 +48,8 @@ class Admission:
     prices: PriceBook
     asides: Asides
     settings: ActivitySettings
+    decided: Decided = nobody
+    """Told of every verdict."""
 
     async def admit(self, request: AdmitInput) -> AdmitResult:
         """The gate's answer, or the advice to compress first."""
@@ -144,6 +147,7 @@ class Admission:
                 return answer
 
         answer = await retrying(step)
+        self.decided(answer.decision)
         await self._outlast_delay(tenant, answer)
         return _result(answer, call)
 

@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from activities.call_metrics import Decided, nobody
 from activities.errors import Cost, ProviderError
 from activities.provider import EmbeddingRequest, Embeddings, ModelProvider
 from activities.shielding import finished
@@ -46,16 +47,18 @@ class LiteLLMEmbedder:
         policies: Policies,
         prices: PriceBook,
         redact: Redact,
+        decided: Decided = nobody,
     ) -> None:
         """Args:
         model: which makes the vectors.
         provider: the way to it.
         ledger, policies, prices: of its holds, as `SideCalls` takes them.
         redact: applied to every text before it leaves.
+        decided: told of every verdict on its holds.
         """
         self._model = model
         self._provider = provider
-        self._calls = SideCalls(model.name, ledger, policies, prices)
+        self._calls = SideCalls(model.name, ledger, policies, prices, decided)
         self._redact = redact
 
     @property

@@ -49,6 +49,8 @@ class ProviderError(ActivityError):
         self.reason = reason
         """Stable code, such as `rate_limited` or `bad_request`."""
         self.cost = cost
+        self.status: int | None = None
+        """HTTP status of the answer, if there was one."""
 
 
 class ProviderUnavailable(ProviderError):

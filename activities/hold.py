@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from temporalio import activity
 
+from activities.call_metrics import Decided, nobody
 from budget.decisions import Amount
 from budget.errors import UnknownPrice
 from budget.holds import HoldAnswer, HoldRequest
@@ -22,6 +23,8 @@ class Hold:
     ledger: Ledger
     policies: Policies
     prices: PriceBook
+    decided: Decided = nobody
+    """Told of every verdict."""
 
     @activity.defn(name=ActivityName.HOLD)
     async def hold(self, request: HoldInput) -> HoldResult:
@@ -31,7 +34,9 @@ class Hold:
         least_tokens = request.min_tokens or request.tokens
         least = Amount(least_tokens, -(-ask.nano_usd * least_tokens // ask.tokens) if ask.tokens else 0)
         asked = HoldRequest(request.key, path, ask, least, model=request.model or None, patient=request.patient)
-        return _result(await self.ledger.hold(request.tenant, asked), ask)
+        answer = await self.ledger.hold(request.tenant, asked)
+        self.decided(answer.decision)
+        return _result(answer, ask)
 
     async def _nano_usd(self, request: HoldInput, path: Path) -> int:
         """Money as stated, else the dearest that the model could charge; raises `UnknownPrice`."""

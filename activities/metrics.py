@@ -4,6 +4,8 @@ from collections.abc import Mapping
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
+from activities.call_metrics import CallMetrics
+
 MOST_VALUES = 40
 """Values of one label that keep their names; those that come later share `other`."""
 _TOKENS = (500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000)
@@ -13,10 +15,12 @@ _DRIFTS = (0.5, 0.67, 0.8, 0.9, 0.95, 0.98, 1.0, 1.02, 1.05, 1.1, 1.25, 1.5, 2.0
 
 
 class Metrics:
-    """What the activities of one process do with contexts, in a registry of its own."""
+    """What the activities of one process do, in a registry of its own."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
+        self.calls = CallMetrics(self.registry)
+        """Verdicts and requests to providers. A process that is a gateway too counts its own here as well."""
         self._compressions = self._counter("compressions", "Summaries stored.", "trigger", "method")
         self._failures = self._counter("compression_failures", "Compressions without a summary.", "reason")
         self._fallbacks = self._counter(

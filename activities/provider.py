@@ -9,11 +9,14 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from logging import CRITICAL, getLogger
+from time import perf_counter
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import httpx
+from prometheus_client import CollectorRegistry
 
+from activities.call_metrics import CallMetrics
 from activities.drafts import Draft
 from activities.errors import Cost, ProviderError, ProviderRejected, ProviderUnavailable
 from budget.usage import Usage
@@ -83,11 +86,15 @@ class Embeddings:
 class ModelProvider:
     """Model calls. Belongs to one event loop."""
 
-    def __init__(self, keys: Mapping[str, str], timeouts: Timeouts | None = None) -> None:
+    def __init__(
+        self, keys: Mapping[str, str], timeouts: Timeouts | None = None, metrics: CallMetrics | None = None
+    ) -> None:
         """Args:
         keys: provider key by host, with its port if it has one of its own.
         timeouts: of every request.
+        metrics: where requests are counted.
         """
+        self._metrics = metrics or CallMetrics(CollectorRegistry())
         self._keys = keys
         self._timeouts = timeouts or Timeouts()
 
@@ -103,7 +110,10 @@ class ModelProvider:
             ProviderUnavailable: trying again may help.
             ProviderRejected: it will not.
         """
-        await self._within_limits(lambda: self._stream(request, draft))
+        try:
+            await self._within_limits("chat", lambda: self._stream(request, draft))
+        finally:
+            self._metrics.used("chat", draft.usage)
 
     async def embed(self, request: EmbeddingRequest) -> Embeddings:
         """The vectors of some texts.
@@ -112,11 +122,23 @@ class ModelProvider:
             ProviderUnavailable: trying again may help.
             ProviderRejected: it will not.
         """
-        return await self._within_limits(lambda: self._embed(request))
+        answer = await self._within_limits("embedding", lambda: self._embed(request))
+        self._metrics.used("embedding", answer.usage)
+        return answer
 
-    async def _within_limits(self, work: Callable[[], Awaitable[T]]) -> T:
-        """What LiteLLM answers in time; whatever it raises becomes one of our errors."""
+    async def _within_limits(self, kind: str, work: Callable[[], Awaitable[T]]) -> T:
+        """What LiteLLM answers in time, counted; whatever it raises becomes one of our errors."""
         await self.warm_up()
+        began = perf_counter()
+        try:
+            answer = await self._classified(work)
+        except ProviderError as failure:
+            self._metrics.failed(kind, failure.reason, failure.status)
+            raise
+        self._metrics.answered(kind, perf_counter() - began)
+        return answer
+
+    async def _classified(self, work: Callable[[], Awaitable[T]]) -> T:
         # It reads deprecated attributes, and its types displease pydantic: where warnings are errors, a reply that is
         # paid for would be lost.
         warnings.filterwarnings("ignore", category=DeprecationWarning, module="litellm")
@@ -130,6 +152,7 @@ class ModelProvider:
             raise
         except Exception as error:
             failure = classify(error)
+            failure.status = _answered(error, failure.reason)
         # Outside the handler: what LiteLLM raised quotes the prompt.
         raise failure
 
@@ -229,6 +252,15 @@ def classify(error: BaseException) -> ProviderError:
 
 
 _REJECTIONS = {401: "authentication", 402: "payment", 403: "permission", 404: "model_not_found"}
+
+
+def _answered(error: BaseException, reason: str) -> int | None:
+    """The status of the provider's answer. LiteLLM makes one up where there was no answer."""
+    status = getattr(error, "status_code", None)
+    return status if isinstance(status, int) and reason not in _UNANSWERED else None
+
+
+_UNANSWERED = ("unreachable", "timeout", "connection_broken")
 
 
 def _deepest_http(error: BaseException) -> httpx.HTTPError | None:

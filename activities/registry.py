@@ -80,7 +80,7 @@ class Dependencies:
     embedder: Embedder | None = None
     """Finds memory by meaning; `None`: by words alone."""
     metrics: Metrics = field(default_factory=Metrics)
-    """Where compressions, redactions and drift are counted."""
+    """Where verdicts, compressions, redactions and drift are counted."""
 
 
 def all_activities(given: Dependencies) -> Sequence[Activity]:
@@ -123,7 +123,7 @@ def all_activities(given: Dependencies) -> Sequence[Activity]:
         approving.withdraw_approval,
         approving.record_decision,
         EstimateTokens(conversations).estimate_tokens,
-        Hold(ledger, policies, given.prices).hold,
+        Hold(ledger, policies, given.prices, given.metrics.calls.decided).hold,
         Settle(ledger).settle,
         Release(ledger).release,
     )
@@ -141,6 +141,7 @@ def _admission(given: Dependencies, pool: Pool, briefs: Briefs) -> Admission:
         prices=given.prices,
         asides=_asides(given, pool, at_once=pool is given.quick_pool),
         settings=given.settings,
+        decided=given.metrics.calls.decided,
     )
 
 
@@ -213,4 +214,5 @@ class _Summarisers:
             given.prices,
             api_base=given.summariser_api_base if model == given.summariser_model else None,
             usual_window=given.settings.context.context_window_tokens,
+            decided=given.metrics.calls.decided,
         )

@@ -73,6 +73,7 @@ class Settlements:
             return seq
 
         seq = await self._written(step)
+        self.metrics.calls.estimated(call.prompt_tokens + attempt.cap, usage.total)
         await self._compare(call, usage)
         return await self.repeated(brief, call, seq, usage)
 

@@ -8,6 +8,7 @@ from collections.abc import Awaitable
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from activities.call_metrics import Decided, nobody
 from activities.errors import Cost
 from activities.shielding import finished
 from budget.decisions import Amount
@@ -43,17 +44,21 @@ class Started:
 class SideCalls:
     """Holds, attempts and charges of the calls of one model."""
 
-    def __init__(self, model: str, ledger: Ledger, policies: Policies, prices: PriceBook) -> None:
+    def __init__(
+        self, model: str, ledger: Ledger, policies: Policies, prices: PriceBook, decided: Decided = nobody
+    ) -> None:
         """Args:
         model: which is called.
         ledger: holds and settles.
         policies: tell whether a path limits money; what has no price is not asked there.
         prices: of the model.
+        decided: told of every verdict.
         """
         self._model = model
         self._ledger = ledger
         self._policies = policies
         self._prices = prices
+        self._decided = decided
 
     async def closed(self, tenant: str, key: str, story: Awaitable[T], otherwise: T) -> T:
         """What a story between `start` and its end comes to; no hold is left open, however it ends.
@@ -113,6 +118,7 @@ class SideCalls:
     async def _held(self, tenant: str, request: HoldRequest) -> HoldAnswer:
         """A hold; where an earlier try has settled that of the key, and died before it used the reply, another one."""
         answer = await self._ledger.hold(tenant, request)
+        self._decided(answer.decision)
         for again in range(1, _TRIES):
             if answer.state is HoldState.SETTLED:
                 answer = await self._ledger.hold(tenant, replace(request, key=f"{request.key}.again{again}"))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from activities.call_metrics import Decided, nobody
 from activities.drafts import Draft
 from activities.errors import Cost, ProviderError
 from activities.provider import ModelProvider, ModelRequest
@@ -72,6 +73,7 @@ class Summariser:
         api_base: str | None = None,
         timeout_s: float = 60,
         usual_window: int = 128_000,
+        decided: Decided = nobody,
     ) -> None:
         """Args:
         model: which writes.
@@ -80,10 +82,11 @@ class Summariser:
         api_base: address of the model; `None`: its provider's own.
         timeout_s: for a reply, less than the lease of a hold.
         usual_window: tokens that the model takes, if no table knows it.
+        decided: told of every verdict on its holds.
         """
         self.model = model
         self._provider = provider
-        self._calls = SideCalls(model, ledger, policies, prices)
+        self._calls = SideCalls(model, ledger, policies, prices, decided)
         self._api_base = api_base
         self._timeout_s = timeout_s
         self.window = window_of(model, prices.context_window(model), default=usual_window)

@@ -1,0 +1,105 @@
+"""What a process asks of budgets and of model providers. Labels are codes of ours, never a model or an id."""
+
+from typing import Protocol
+
+from prometheus_client import CollectorRegistry, Counter, Histogram
+
+from budget.decisions import Decision
+from budget.usage import Usage
+
+_DELAYS = (0.05, 0.1, 0.3, 0.5, 0.75, 1, 1.5, 2.5, 5, 10, 30, 60)
+_LATENCIES = (0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60, 120, 300, 900)
+_SHARES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.5, 2.0)
+CLASSES = ("input", "cache_read", "cache_write_5m", "cache_write_1h", "output")
+
+
+class Decided(Protocol):
+    """Told of every verdict."""
+
+    def __call__(self, decision: Decision) -> None: ...
+
+
+def nobody(decision: Decision) -> None:
+    """Tells nobody."""
+
+
+class CallMetrics:
+    """Verdicts and requests to providers of one process, whether it is a gateway, a worker or both."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._decisions = Counter(
+            "purser_decisions",
+            "Verdicts on asks, with the mode and the reason of the scope that decided.",
+            ("verdict", "mode", "reason"),
+            registry=registry,
+        )
+        self._backpressure = Histogram(
+            "purser_backpressure_seconds",
+            "Delays that calls were told to take because a budget comes to its end.",
+            buckets=_DELAYS,
+            registry=registry,
+        )
+        self._estimates = Histogram(
+            "purser_estimate_ratio", "Tokens charged by tokens held for a call.", buckets=_SHARES, registry=registry
+        )
+        self._requests = Counter(
+            "purser_provider_requests", "Requests to model providers that have ended.", ("kind",), registry=registry
+        )
+        self._errors = Counter(
+            "purser_provider_errors",
+            "Requests to model providers that failed.",
+            ("kind", "code", "status_class"),
+            registry=registry,
+        )
+        self._seconds = Histogram(
+            "purser_provider_seconds",
+            "From a request to the end of its answer, where there was one.",
+            ("kind",),
+            buckets=_LATENCIES,
+            registry=registry,
+        )
+        self._tokens = Counter(
+            "purser_provider_tokens", "Tokens that providers reported.", ("kind", "class"), registry=registry
+        )
+        for kind in ("chat", "embedding"):
+            self._requests.labels(kind)
+            self._seconds.labels(kind)
+
+    def decided(self, decision: Decision) -> None:
+        """The gate gave a verdict."""
+        decisive = decision.decisive
+        self._decisions.labels(str(decision.verdict), str(decisive.mode), decisive.reason).inc()
+        if decision.verdict.admits and decision.delay_ms > 0:
+            self._backpressure.observe(decision.delay_ms / 1_000)
+
+    def estimated(self, held: int, charged: int) -> None:
+        """A call was charged.
+
+        Args:
+            held: tokens set aside for it.
+            charged: tokens that it cost.
+        """
+        if held > 0:
+            self._estimates.observe(charged / held)
+
+    def answered(self, kind: str, seconds: float) -> None:
+        """A provider answered; kind is `chat` or `embedding`."""
+        self._requests.labels(kind).inc()
+        self._seconds.labels(kind).observe(seconds)
+
+    def failed(self, kind: str, code: str, status: int | None) -> None:
+        """A request failed; the code is a stable one of ours, the status that of the provider's answer, if any."""
+        self._requests.labels(kind).inc()
+        self._errors.labels(kind, code, _class(status)).inc()
+
+    def used(self, kind: str, usage: Usage | None) -> None:
+        """What a provider reported, if it did."""
+        if usage is None:
+            return
+        for name in CLASSES:
+            if tokens := getattr(usage, name):
+                self._tokens.labels(kind, name).inc(tokens)
+
+
+def _class(status: int | None) -> str:
+    return f"{status // 100}xx" if status is not None and 300 <= status <= 599 else "none"

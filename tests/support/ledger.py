@@ -136,11 +136,13 @@ def report(tokens: int, nano: int = 0) -> Report:
 
 async def without(pool: Pool, file: str, guard: str = "", instead: str = "") -> None:
     """Loads the functions of a schema file again, with `guard`, which stands there once, replaced."""
-    text = files("budget.postgres").joinpath("schema", file).read_text("utf-8")
+    schema = files("budget.postgres").joinpath("schema")
+    text = schema.joinpath(file).read_text("utf-8")
     if guard:
         assert text.count(guard) == 1, f"{guard!r} stands {text.count(guard)} times in {file}"
         text = text.replace(guard, instead)
     await pool.execute(text.replace("create function", "create or replace function"))
+    await pool.execute(schema.joinpath("0003_warnings.sql").read_text("utf-8"))  # replaces one of the first file
 
 
 async def meet(pool: Pool, first: Callable[[Connection], Awaitable[Any]], then: Callable[[], Awaitable[T]]) -> T:

@@ -1,5 +1,4 @@
--- Events in an order that readers can continue from, changes of policies as events, and warnings that remember which
--- thresholds were told.
+-- Events in an order that readers can continue from, and changes of policies as events.
 
 -- Identity values are taken before commit, so whoever reads on from the highest id misses what commits late. A position
 -- is given after commit, by one numberer at a time: all positions below one that is seen are seen too.
@@ -45,7 +44,8 @@ update events set data = data || (
 where kind in ('threshold', 'approval') and jsonb_path_exists(data, '$.* ? (@.type() == "array")');
 update events set data = data - 'granted' where kind = 'approval';
 
--- A threshold that is added in mid-window is told although a higher one was: each is remembered, not the highest.
+-- A threshold that is added in mid-window is told although a higher one was: each is remembered, no longer the highest alone
+-- (`warned`, which nothing reads any more).
 alter table balances add column warned_at numeric[] not null default '{}';
 update balances b set warned_at = w.thresholds
 from (select s.scope_id, e.window_start, array_agg(e.threshold) as thresholds
@@ -53,33 +53,6 @@ from (select s.scope_id, e.window_start, array_agg(e.threshold) as thresholds
                                  and s.id = substr(e.scope, strpos(e.scope, ':') + 1)
       where e.kind = 'threshold' group by 1, 2) w
 where b.scope_id = w.scope_id and b.window_start = w.window_start;
-alter table balances drop column warned;
-
--- Fires each warning threshold that a locked balance has reached, once per scope and window.
--- p_policies: for each balance an object with `scope`, `mode`, `limit` and `warn_at`, as ledger_views shows it.
-create or replace function ledger_warn(p_scopes bigint[], p_windows timestamptz[], p_policies jsonb[], p_now timestamptz) returns void language sql as $$
-    with reached as (
-        select b.*, p.policy, t.threshold::numeric as threshold
-        from unnest(p_scopes, p_windows, p_policies) p (scope_id, window_start, policy)
-        join balances b on b.scope_id = p.scope_id and b.window_start = p.window_start
-        cross join lateral jsonb_array_elements_text(p.policy -> 'warn_at') t (threshold)
-        where t.threshold::numeric <> all (b.warned_at)
-          and ((b.spent_tokens + b.held_tokens >= t.threshold::numeric * ((p.policy -> 'limit' ->> 0)::bigint + b.granted_tokens)) is true
-            or (b.spent_nano + b.held_nano >= t.threshold::numeric * ((p.policy -> 'limit' ->> 1)::bigint + b.granted_nano)) is true)
-    ), fired as (
-        insert into events (at, tenant, kind, scope, window_start, threshold, data)
-        select p_now, c.tenant, 'threshold', r.policy ->> 'scope', r.window_start, r.threshold, jsonb_build_object(
-                   'mode', r.policy -> 'mode',
-                   'limit', event_amount((r.policy -> 'limit' ->> 0)::bigint, (r.policy -> 'limit' ->> 1)::bigint),
-                   'granted', event_amount(r.granted_tokens, r.granted_nano),
-                   'spent', event_amount(r.spent_tokens, r.spent_nano), 'held', event_amount(r.held_tokens, r.held_nano))
-        from reached r join scopes c on c.scope_id = r.scope_id order by r.scope_id, r.threshold
-        on conflict do nothing
-    )
-    update balances b set warned_at = b.warned_at || r.thresholds
-    from (select scope_id, window_start, array_agg(threshold) as thresholds from reached group by 1, 2) r
-    where b.scope_id = r.scope_id and b.window_start = r.window_start
-$$;
 
 -- A stored policy has changed, by whatever way. What one task asks for is no such change.
 create function tell_policy() returns trigger language plpgsql as $$

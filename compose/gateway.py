@@ -17,6 +17,7 @@ from activities.postgres.tasks import Tasks
 from budget.postgres.approval_queue import ApprovalQueue
 from budget.postgres.approvals import Approvals
 from budget.postgres.burn import Burn
+from budget.postgres.changes import Changes
 from budget.postgres.connection import Pool, create_pool
 from budget.postgres.ledger import Ledger
 from budget.postgres.outbox import Outbox
@@ -42,7 +43,9 @@ from context.postgres.sessions import Sessions
 from context.postgres.summaries import Summaries
 from gateway import dashboard
 from gateway.app import create_app
+from gateway.limiting import Limits
 from gateway.metrics import Metrics
+from gateway.postgres.browser_sessions import BrowserSessions
 from gateway.postgres.holds import Holds
 from gateway.postgres.keys import Keys
 from gateway.pricing import Pricing
@@ -95,6 +98,9 @@ def build_services(settings: Settings, pool: Pool, client: Client, wake: Callabl
     policies = Policies(pool, ledger)
     return Services(
         keys=Keys(pool),
+        browser_sessions=BrowserSessions(pool, timedelta(seconds=settings.browser_session_s)),
+        limits=Limits(settings.rate_limit_per_s, settings.sign_in_failures_per_min),
+        changes=Changes(pool),
         ledger=Ledger(pool, ledger),
         holds=Holds(pool),
         policies=policies,
@@ -110,6 +116,7 @@ def build_services(settings: Settings, pool: Pool, client: Client, wake: Callabl
         task_queue=settings.task_queue,
         allowed_api_bases=settings.allowed_api_bases,
         max_wait=timedelta(seconds=settings.max_wait_s),
+        secure_cookies=settings.secure_cookies,
     )
 
 

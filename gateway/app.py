@@ -7,9 +7,10 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 
-from gateway import approvals, budgets, holds, keys, session_context, sessions, tasks, users
+from gateway import approvals, budgets, changes, holds, keys, session_context, sessions, sign_in, tasks, users
+from gateway.authentication import Authentication
 from gateway.health import Check, health_router
-from gateway.layers import Authentication, Boundary, Intake
+from gateway.layers import Boundary, Intake
 from gateway.problems import OPENAPI, from_http, from_validation
 from gateway.services import Services
 
@@ -30,14 +31,15 @@ def create_app(services: Services, checks: Mapping[str, Check]) -> FastAPI:
         responses={"default": dict(OPENAPI)},
         middleware=[
             Middleware(Boundary, metrics=services.metrics),
-            Middleware(Authentication, keys=services.keys),
+            Middleware(Authentication, keys=services.keys, sessions=services.browser_sessions, limits=services.limits),
             Middleware(Intake),
         ],
         exception_handlers={RequestValidationError: _invalid, HTTPException: _refused},
     )
     app.state.services = services
-    for module in (holds, budgets, tasks, sessions, session_context, users, approvals, keys):
+    for module in (holds, budgets, tasks, sessions, session_context, users, approvals, keys, changes, sign_in):
         app.include_router(module.router)
+    app.include_router(sign_in.links)
     app.include_router(health_router(checks))
     return app
 

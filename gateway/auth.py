@@ -1,4 +1,4 @@
-"""What an endpoint asks of its caller. `gateway.layers.Authentication` has found out who it is."""
+"""What an endpoint or page asks of its caller. `gateway.authentication` has found out who it is."""
 
 from typing import Annotated
 
@@ -6,7 +6,9 @@ from fastapi import Depends, Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from budget.scopes import Kind, Scope
+from gateway.browsers import csrf_token
 from gateway.errors import Forbidden
+from gateway.postgres.browser_sessions import BrowserSession
 from gateway.roles import PERMISSIONS, Permission, Principal
 
 _bearer = HTTPBearer(auto_error=False, description="A key from `purser keys create` or POST /v1/keys.")
@@ -38,6 +40,24 @@ Reader = Annotated[Principal, Depends(Needs(Permission.READ))]
 Decider = Annotated[Principal, Depends(Needs(Permission.DECIDE))]
 BudgetSetter = Annotated[Principal, Depends(Needs(Permission.SET_BUDGETS))]
 KeyManager = Annotated[Principal, Depends(Needs(Permission.MANAGE_KEYS))]
+
+
+def page_caller(request: Request) -> Principal | None:
+    """Who looks at a page; `None`: nobody who signed in, which no page but the sign-in page is ever asked for."""
+    browser = browser_session(request)
+    return None if browser is None else browser.caller
+
+
+def page_csrf(request: Request) -> str:
+    """What a page sends as `X-Purser-CSRF` with requests to `/v1` that change something."""
+    browser = browser_session(request)
+    return "" if browser is None else csrf_token(browser.secret)
+
+
+def browser_session(request: Request) -> BrowserSession | None:
+    """The browser session behind a request; `None`: it came with a key."""
+    found: BrowserSession | None = getattr(request.state, "browser", None)
+    return found
 
 
 def check_tenant(caller: Principal, *scopes: Scope) -> None:

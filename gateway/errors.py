@@ -2,7 +2,10 @@
 
 GatewayError
 ├── Unauthenticated       no key, or one that is unknown or revoked
+│   └── KeyEnded          the key has ended by itself
 ├── Forbidden             the key's role or tenant does not reach this far
+│   └── ForgedRequest     a browser sent it, and nothing shows that a page of ours asked it to
+├── TooManyRequests       one key calls too often, or one address guesses
 ├── MoneyNeeded           a path limits money and the request tells neither money nor a model
 ├── UnknownKey            no key of this tenant has this id
 ├── KeyNameTaken          a live key has this name
@@ -21,8 +24,24 @@ class Unauthenticated(GatewayError):
     """No key, or one that is unknown or revoked. Never says which."""
 
 
+class KeyEnded(Unauthenticated):
+    """The key has ended by itself. Only whoever holds it hears that."""
+
+
 class Forbidden(GatewayError):
     """The key's role or tenant does not reach this far."""
+
+
+class ForgedRequest(Forbidden):
+    """A browser sent it, and nothing shows that a page of ours asked it to."""
+
+
+class TooManyRequests(GatewayError):
+    """One key calls too often, or one address guesses."""
+
+    def __init__(self, message: str, retry_after_ms: int) -> None:
+        super().__init__(message)
+        self.retry_after_ms = retry_after_ms
 
 
 class MoneyNeeded(GatewayError):

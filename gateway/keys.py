@@ -14,13 +14,20 @@ router = APIRouter(prefix="/v1/keys", tags=["keys"])
 @router.post("", status_code=201)
 async def create(body: KeyBody, caller: KeyManager, use: Use) -> NewKeyView:
     """Makes a key; `key` holds its secret, which nobody can read again."""
-    made = await use.keys.create(caller.tenant, body.name, body.role, by=caller.name)
+    made = await use.keys.create(
+        caller.tenant,
+        body.name,
+        body.role,
+        by=caller.name,
+        expires_at=body.ends_at(),
+        rate_limit_per_s=body.rate_limit_per_s,
+    )
     return NewKeyView(**KeyView.of(made.key).model_dump(), key=made.secret)
 
 
 @router.get("")
 async def list_keys(caller: KeyManager, use: Use) -> Page:
-    """All keys, revoked ones included, oldest first."""
+    """All keys, those that have ended included, oldest first."""
     keys = await use.keys.list(caller.tenant)
     return Page(items=[KeyView.of(key).model_dump(mode="json") for key in keys], cursor=None)
 

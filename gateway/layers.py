@@ -1,4 +1,7 @@
-"""What every request passes before it reaches its endpoint, outermost first: `Boundary`, `Authentication`, `Intake`."""
+"""What every request passes before it reaches its endpoint: `Boundary` first, `Intake` last.
+
+Between them stands `gateway.authentication`.
+"""
 
 import logging
 import re
@@ -8,15 +11,16 @@ import structlog
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from budget.errors import NotFound
-from gateway.errors import BodyRefused, Unauthenticated
+from budget.errors import LedgerUnavailable, NotFound
+from gateway.authentication import API, LIVE, SIGN_IN
+from gateway.errors import BodyRefused, GatewayError
 from gateway.metrics import Metrics
-from gateway.postgres.keys import Keys
 from gateway.problems import fault, problem_of
 
-API = "/v1/"
 MAX_BODY = 16 * 2**20
 """Bytes of a request body at most; a task with its documents is the largest."""
+MAX_FORM = 8_192
+"""The same of what anybody may send who is not known yet."""
 
 _log = structlog.get_logger(__name__)
 
@@ -26,6 +30,7 @@ JSON_LINES = ("application/jsonl", "application/x-ndjson")
 """What takes and gives a conversation one message a line."""
 IMPORT = re.compile(r"/v1/sessions/[^/]+/messages")
 """Where bodies may be JSON lines."""
+FORM = "application/x-www-form-urlencoded"
 
 
 class Boundary:
@@ -36,6 +41,9 @@ class Boundary:
         self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            await self._open_socket(scope, receive, send)
+            return
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -62,26 +70,26 @@ class Boundary:
             ms = round((perf_counter() - began) * 1_000)
             _log.log(_level(status), "request", method=scope["method"], route=route, status=status, ms=ms)
 
+    async def _open_socket(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """A socket that is refused before it opens gets a plain 403: browsers show no page anything else."""
+        opened = False
 
-class Authentication:
-    """Finds out who calls, before anything of the body is read. No endpoint under `/v1` can forget it."""
+        async def watch(message: Message) -> None:
+            nonlocal opened
+            opened = True
+            await send(message)
 
-    def __init__(self, app: ASGIApp, keys: Keys) -> None:
-        self._app = app
-        self._keys = keys
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["path"].startswith(API):
-            scheme, _, secret = Headers(scope=scope).get("authorization", "").partition(" ")
-            caller = await self._keys.find(secret.strip()) if scheme.lower() == "bearer" and secret else None
-            if caller is None:
-                raise Unauthenticated("no live key came with the request: send `Authorization: Bearer …`")
-            scope.setdefault("state", {})["caller"] = caller
-        await self._app(scope, receive, send)
+        try:
+            await self._app(scope, receive, watch)
+        except (GatewayError, LedgerUnavailable) as error:
+            if opened:
+                raise
+            _log.info("socket refused", error=type(error).__name__)
+            await send({"type": "websocket.close", "code": 1008})
 
 
 class Intake:
-    """Takes in paths that can be looked up, and bodies of up to `MAX_BODY` bytes of JSON."""
+    """Takes in paths that can be looked up, and bodies of up to `MAX_BODY` bytes: JSON, and the forms of pages."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -92,9 +100,9 @@ class Intake:
         if scope["type"] != "http" or scope["method"] in ("GET", "HEAD"):
             await self._app(scope, receive, send)
             return
-        body = await _read(receive)
+        body = await _read(receive, MAX_FORM if scope["path"] == SIGN_IN else MAX_BODY)
         media_type = Headers(scope=scope).get("content-type", "").partition(";")[0].strip().lower()
-        taken = (JSON, *JSON_LINES) if IMPORT.fullmatch(scope["path"]) else (JSON,)
+        taken = _media_types(scope["path"])
         if body and media_type not in taken:
             raise BodyRefused(f"content type {media_type[:80]!r} is not taken: send {' or '.join(taken)}", status=415)
         replayed = False
@@ -109,7 +117,16 @@ class Intake:
         await self._app(scope, replay, send)
 
 
-async def _read(receive: Receive) -> bytes:
+def _media_types(path: str) -> tuple[str, ...]:
+    if IMPORT.fullmatch(path):
+        return (JSON, *JSON_LINES)
+    if API.fullmatch(path):
+        return (JSON,)
+    # The page library speaks plain text where it cannot have a socket.
+    return (JSON, "text/plain") if path.startswith(LIVE) else (JSON, FORM)
+
+
+async def _read(receive: Receive, most: int) -> bytes:
     chunks, size, more = [], 0, True
     while more:
         message = await receive()
@@ -117,8 +134,8 @@ async def _read(receive: Receive) -> bytes:
             break
         chunks.append(message.get("body", b""))
         size += len(chunks[-1])
-        if size > MAX_BODY:
-            raise BodyRefused(f"the body is larger than {MAX_BODY} bytes: send less", status=413)
+        if size > most:
+            raise BodyRefused(f"the body is larger than {most} bytes: send less", status=413)
         more = message.get("more_body", False)
     return b"".join(chunks)
 

@@ -51,12 +51,16 @@ class Problem:
     def response(self) -> JSONResponse:
         """As `application/problem+json`."""
         body = {name: value for name, value in asdict(self).items() if value is not None}
+        return JSONResponse(body, self.status, self.headers(), media_type=MEDIA_TYPE)
+
+    def headers(self) -> dict[str, str]:
+        """What the answer says besides."""
         headers = {}
         if self.retry_after_ms is not None:
             headers["Retry-After"] = str(-(-self.retry_after_ms // 1_000))
         if self.status == HTTPStatus.UNAUTHORIZED:
             headers["WWW-Authenticate"] = "Bearer"
-        return JSONResponse(body, self.status, headers, media_type=MEDIA_TYPE)
+        return headers
 
 
 OPENAPI: Mapping[str, Any] = {
@@ -119,6 +123,10 @@ _KINDS: Mapping[type[Exception], _Kind] = {
     gateway.Unauthenticated: _Kind(
         "unauthenticated", 401, "A key is needed", "Send a live key as `Authorization: Bearer …`."
     ),
+    gateway.KeyEnded: _Kind("key-ended", 401, "The key has ended", "Use a new key."),
+    gateway.ForgedRequest: _Kind(
+        "forged-request", 403, "The request may be forged", "Reload the page and try there, or send a key instead."
+    ),
     gateway.Forbidden: _Kind("forbidden", 403, "The key does not reach this far", "Use a key with the right role."),
     gateway.MoneyNeeded: _Kind("money-needed", 422, "The path limits money", "Send nano_usd or model."),
     gateway.UnknownKey: _Kind("not-found", 404, "There is no such key", "GET /v1/keys lists the ids."),
@@ -140,6 +148,16 @@ def problem_of(error: Exception) -> Problem | None:
             return _problem("decision-refused", status, "The decision is refused", str(error), reason=error.reason)
         case gateway.BodyRefused():
             return _problem("body-refused", error.status, "The body is refused", str(error))
+        case gateway.TooManyRequests():
+            return _problem(
+                "too-many-requests",
+                HTTPStatus.TOO_MANY_REQUESTS,
+                "Too many requests",
+                str(error),
+                remedy="Send the same request again after retry_after_ms, and fewer of them.",
+                retryable=True,
+                retry_after_ms=error.retry_after_ms,
+            )
     kind = next((_KINDS[base] for base in type(error).__mro__ if base in _KINDS), None)
     if kind is None:
         return None

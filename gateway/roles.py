@@ -30,7 +30,7 @@ class Permission(StrEnum):
     READ_WORK = "read_work"
     """Look at holds, tasks and sessions."""
     READ = "read"
-    """Look at budgets and approvals."""
+    """Look at budgets, approvals, changes and pages."""
     DECIDE = "decide"
     """Decide approval requests; their rules still apply."""
     SET_BUDGETS = "set_budgets"
@@ -59,6 +59,8 @@ class Principal:
     name: str
     """The key's name: approver, submitter and author of changes."""
     role: Role
+    rate_limit_per_s: int | None = None
+    """Requests a second; `None`: as the gateway is set."""
 
     def may(self, permission: Permission) -> bool:
         """Whether the role carries `permission`."""

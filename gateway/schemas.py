@@ -1,8 +1,8 @@
 """Request bodies. They are strict and closed: no field is guessed, converted or ignored."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
-from typing import Annotated, Any
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
@@ -11,6 +11,7 @@ from budget.holds import MAX_KEY, MAX_LEASE_MS
 from budget.policies import MAX_AMOUNT, Mode
 from budget.scopes import MAX_PATH
 from budget.windows import Window
+from gateway.postgres.keys import MAX_RATE
 from gateway.roles import Role
 
 
@@ -33,6 +34,7 @@ def _text_only(value: object) -> object:
     return value
 
 
+MAX_KEY_LIFE_S = 10 * 365 * 86_400
 Positive = Annotated[int, Field(ge=1, le=MAX_AMOUNT)]
 Count = Annotated[int, Field(ge=0, le=MAX_AMOUNT)]
 Lease = Annotated[int, Field(ge=1, le=MAX_LEASE_MS)]
@@ -135,6 +137,24 @@ class KeyBody(Request):
     name: str
     """Whom it stands for; decisions made with it carry this name."""
     role: Annotated[Role, Field(strict=False)]
+    expires_in_s: Annotated[int, Field(ge=1, le=MAX_KEY_LIFE_S)] | None = None
+    """Seconds until it ends by itself; without an end it works until it is revoked."""
+    expires_at: Time | None = None
+    """The same as a time."""
+    rate_limit_per_s: Annotated[int, Field(ge=1, le=MAX_RATE)] | None = None
+    """Requests a second, where it is not to be the gateway's own limit."""
+
+    @model_validator(mode="after")
+    def _one_end(self) -> Self:
+        if self.expires_in_s is not None and self.expires_at is not None:
+            raise ValueError("expires_in_s and expires_at both say when the key ends: send one")
+        return self
+
+    def ends_at(self) -> datetime | None:
+        """When the key ends."""
+        if self.expires_in_s is None:
+            return self.expires_at
+        return datetime.now(UTC) + timedelta(seconds=self.expires_in_s)
 
 
 def texts(value: object) -> Iterator[str]:

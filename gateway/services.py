@@ -12,6 +12,7 @@ from activities.postgres.tasks import Tasks
 from budget.postgres.approval_queue import ApprovalQueue
 from budget.postgres.approvals import Approvals
 from budget.postgres.burn import Burn
+from budget.postgres.changes import Changes
 from budget.postgres.ledger import Ledger
 from budget.postgres.policies import Policies
 from context.postgres.conversations import Conversations
@@ -23,7 +24,9 @@ from context.postgres.retention import Retention
 from context.postgres.session_windows import SessionWindows
 from context.postgres.sessions import Sessions
 from context.postgres.summaries import Summaries
+from gateway.limiting import Limits
 from gateway.metrics import Metrics
+from gateway.postgres.browser_sessions import BrowserSessions
 from gateway.postgres.holds import Holds
 from gateway.postgres.keys import Keys
 from gateway.pricing import Pricing
@@ -51,6 +54,9 @@ class Services:
     """Stores, clients and settings of one gateway."""
 
     keys: Keys
+    browser_sessions: BrowserSessions
+    limits: Limits
+    changes: Changes
     ledger: Ledger
     holds: Holds
     policies: Policies
@@ -70,6 +76,8 @@ class Services:
     """Addresses that a task may name as `api_base`."""
     max_wait: timedelta = timedelta(minutes=10)
     """Longest wait for open holds before the mode decides."""
+    secure_cookies: bool = False
+    """Whether browsers send the cookie of a session over https only, even where a request came otherwise."""
 
 
 def _services(request: Request) -> Services:

@@ -173,6 +173,10 @@ class KeyView(View):
     role: Role
     created_by: str
     created_at: datetime
+    expires_at: datetime | None
+    """When it ends by itself; `null`: never."""
+    rate_limit_per_s: int | None
+    """Requests a second; `null`: as the gateway is set."""
     revoked_by: str | None
     revoked_at: datetime | None
 
@@ -185,6 +189,15 @@ class NewKeyView(KeyView):
     """A key at the one moment when its secret is shown."""
 
     key: str
+
+
+class SignInLinkView(View):
+    """A link that signs a browser in, once."""
+
+    url: str
+    """The token stands behind the `#`: no server and no log sees it."""
+    token: str
+    expires_at: datetime
 
 
 def scope_verdicts(decision: Decision) -> list[ScopeVerdict]:

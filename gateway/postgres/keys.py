@@ -1,26 +1,30 @@
-"""Bearer keys in Postgres: made, found, listed, revoked."""
+"""Bearer keys in Postgres: made, found, listed, revoked. They may end by themselves."""
 
 import hashlib
 import re
 import secrets
 import uuid
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Self
+from datetime import UTC, datetime
+from typing import Any, Self
 
 import asyncpg
 
 from budget.errors import InvalidRequest
-from budget.postgres.connection import Pool, reaching_ledger
+from budget.postgres.changes import record
+from budget.postgres.connection import Connection, Pool, reaching_ledger, row
 from budget.postgres.queries import load
 from budget.scopes import check_id
-from gateway.errors import KeyNameTaken, UnknownKey
+from gateway.errors import KeyEnded, KeyNameTaken, UnknownKey
 from gateway.roles import Principal, Role
 
 _SQL = load("gateway.postgres", "keys.sql")
 _NAME = re.compile(r"[A-Za-z0-9._~@+-]{1,128}")
 PREFIX = "purser_"
 """Begins every secret, so that scanners of leaked secrets can know it."""
+RESERVED = frozenset({"expiry", "sweeper", "unknown"})
+"""Names under which parts of Purser act."""
+MAX_RATE = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +37,13 @@ class Key:
     role: Role
     created_by: str
     created_at: datetime
+    expires_at: datetime | None
+    """When it ends by itself; `None`: never."""
+    rate_limit_per_s: int | None
+    """Requests a second; `None`: as the gateway is set."""
     revoked_by: str | None
     revoked_at: datetime | None
-    """`None` while the key works."""
+    """`None` until somebody ends it."""
 
     @classmethod
     def read(cls, record: asyncpg.Record) -> Self:
@@ -57,53 +65,106 @@ class Keys:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    async def create(self, tenant: str, name: str, role: Role, *, by: str, replace: bool = False) -> NewKey:
+    async def create(
+        self,
+        tenant: str,
+        name: str,
+        role: Role,
+        *,
+        by: str,
+        expires_at: datetime | None = None,
+        rate_limit_per_s: int | None = None,
+        replace: bool = False,
+    ) -> NewKey:
         """Makes a key.
 
         Args:
             tenant: whose data it reaches.
-            name: who it stands for: 1 to 128 of `A-Z a-z 0-9 . _ ~ @ + -`.
+            name: who it stands for: 1 to 128 of `A-Z a-z 0-9 . _ ~ @ + -`. The name of a key that has ended is free.
             role: what it may do.
             by: who makes it.
+            expires_at: when it ends by itself.
+            rate_limit_per_s: requests a second, where it is not to be the gateway's own limit.
             replace: revoke a live key of that name instead of refusing.
 
         Raises:
             KeyNameTaken, InvalidRequest
         """
         check_id(tenant, "tenant")
-        if not _NAME.fullmatch(name):
-            raise InvalidRequest(f"name {name[:140]!r} is not valid: use 1 to 128 of A-Z a-z 0-9 . _ ~ @ + -")
+        _check(name, expires_at, rate_limit_per_s)
         secret = PREFIX + secrets.token_urlsafe(32)
         with reaching_ledger():
             async with self._pool.acquire() as connection, connection.transaction():
-                if replace:
-                    await connection.execute(_SQL["revoke_name"], tenant, name, by)
+                for old in await connection.fetch(_SQL["named"], tenant, name, replace):
+                    await self._revoke(connection, tenant, old["key_id"], by if replace else "expiry")
                 made = await connection.fetchrow(
-                    _SQL["create"], f"key-{uuid.uuid4().hex[:12]}", tenant, name, role, _digest(secret), by
+                    _SQL["create"], f"key-{uuid.uuid4().hex[:12]}", tenant, name, role, digest(secret), by,
+                    expires_at, rate_limit_per_s,
+                )  # fmt: skip
+                if made is None:
+                    raise KeyNameTaken(f"a key named {name!r} exists: revoke it first, or choose another name")
+                key = Key.read(made)
+                await record(
+                    connection, tenant, "key.create", f"key:{key.key_id}", by=by, before=None, after=_told(key)
                 )
-        if made is None:
-            raise KeyNameTaken(f"a key named {name!r} exists: revoke it first, or choose another name")
-        return NewKey(Key.read(made), secret)
+        return NewKey(key, secret)
 
     async def find(self, secret: str) -> Principal | None:
-        """Whose live key this is."""
+        """Whose live key this is; `None`: nobody's. Raises `KeyEnded`."""
         with reaching_ledger():
-            found = await self._pool.fetchrow(_SQL["find"], _digest(secret))
-        return None if found is None else Principal(**{**dict(found), "role": Role(found["role"])})
+            found = await self._pool.fetchrow(_SQL["find"], digest(secret))
+        return None if found is None else live(found)
 
     async def list(self, tenant: str) -> list[Key]:
-        """All keys of a tenant, revoked ones included, oldest first."""
+        """All keys of a tenant, those that have ended included, oldest first."""
         with reaching_ledger():
             return [Key.read(record) for record in await self._pool.fetch(_SQL["list"], tenant)]
 
     async def revoke(self, tenant: str, key_id: str, *, by: str) -> Key:
         """Ends a key at once; ending it again changes nothing. Raises `UnknownKey`."""
         with reaching_ledger():
-            found = await self._pool.fetchrow(_SQL["revoke"], tenant, key_id, by)
+            async with self._pool.acquire() as connection, connection.transaction():
+                return await self._revoke(connection, tenant, key_id, by)
+
+    async def _revoke(self, connection: Connection, tenant: str, key_id: str, by: str) -> Key:
+        found = await connection.fetchrow(_SQL["lock"], tenant, key_id)
         if found is None:
             raise UnknownKey(f"key {key_id[:80]!r} does not exist: GET /v1/keys lists the ids")
-        return Key.read(found)
+        before = Key.read(found)
+        if before.revoked_at is not None:
+            return before
+        ended = Key.read(row(await connection.fetchrow(_SQL["revoke"], tenant, key_id, by)))
+        await record(connection, tenant, "key.revoke", f"key:{key_id}", by=by, before=_told(before), after=None)
+        return ended
 
 
-def _digest(secret: str) -> bytes:
+def live(found: asyncpg.Record) -> Principal:
+    """The caller behind a row with a key that is not revoked; raises `KeyEnded`."""
+    if found["ended_at"] is not None:
+        raise KeyEnded(f"the key ended at {found['ended_at'].isoformat()}: ask an admin for a new one")
+    return Principal(found["key_id"], found["tenant"], found["name"], Role(found["role"]), found["rate_limit_per_s"])
+
+
+def digest(secret: str) -> bytes:
+    """What is kept of a secret. It is random and long: a slow hash would add nothing but time."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
+
+
+def _check(name: str, expires_at: datetime | None, rate_limit_per_s: int | None) -> None:
+    if not _NAME.fullmatch(name):
+        raise InvalidRequest(f"name {name[:140]!r} is not valid: use 1 to 128 of A-Z a-z 0-9 . _ ~ @ + -")
+    if name in RESERVED:
+        raise InvalidRequest(f"name {name!r} is not valid: a part of Purser acts under it; choose another")
+    if expires_at is not None and expires_at <= datetime.now(UTC):
+        raise InvalidRequest(f"expires_at {expires_at.isoformat()!r} is not in the future: name a later time")
+    if rate_limit_per_s is not None and not 1 <= rate_limit_per_s <= MAX_RATE:
+        raise InvalidRequest(f"rate_limit_per_s {rate_limit_per_s} is not valid: use 1 to {MAX_RATE}")
+
+
+def _told(key: Key) -> dict[str, Any]:
+    return {
+        "name": key.name,
+        "role": key.role,
+        "expires_at": key.expires_at and key.expires_at.isoformat(),
+        "rate_limit_per_s": key.rate_limit_per_s,
+    }

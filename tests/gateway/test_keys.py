@@ -21,6 +21,8 @@ async def test_a_key_is_shown_once_and_kept_only_as_its_digest(
         "name": "carol@example.com",
         "role": "viewer",
         "created_by": "ada",
+        "expires_at": None,
+        "rate_limit_per_s": None,
         "revoked_by": None,
         "revoked_at": None,
     }

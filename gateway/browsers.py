@@ -1,0 +1,65 @@
+"""What is believed of a browser: whose page sent a request, and proof that it is ours; and where a sign-in may lead."""
+
+import hashlib
+import hmac
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+
+COOKIE = "purser_session"
+CSRF_HEADER = "X-Purser-CSRF"
+HOME = "/"
+
+
+def cookie_of(headers: Headers) -> str | None:
+    """The secret of the browser session that came with a request."""
+    cookies: SimpleCookie = SimpleCookie()
+    for line in headers.getlist("cookie"):
+        for pair in line.split(";"):
+            if pair.strip().startswith(f"{COOKIE}="):
+                try:
+                    cookies.load(pair.strip())
+                except CookieError:
+                    return None
+    return cookies[COOKIE].value if COOKIE in cookies else None
+
+
+def csrf_token(secret: str) -> str:
+    """What a page of a browser session sends along to show that it is one: nothing that another site could know."""
+    return hmac.digest(secret.encode(), b"purser csrf", hashlib.sha256).hex()
+
+
+def is_csrf_token(given: str, secret: str) -> bool:
+    """Whether a page of this browser session sent it."""
+    return hmac.compare_digest(given.encode(), csrf_token(secret).encode())
+
+
+def is_own_page(headers: Headers, *, certain: bool) -> bool:
+    """Whether a page of this address sent a request, as browsers tell it and no page can change.
+
+    Args:
+        headers: of the request.
+        certain: whether silence counts as no; programs that are no browsers say nothing.
+    """
+    site, origin = headers.get("sec-fetch-site"), headers.get("origin")
+    if site not in (None, "same-origin", "none"):
+        return False
+    if origin is None:
+        return not certain
+    parts = urlsplit(origin)
+    # The scheme is left out: a proxy that ends TLS passes requests on without it.
+    return parts.scheme in ("http", "https") and parts.netloc.lower() == headers.get("host", "").lower()
+
+
+def local_path(wanted: str) -> str:
+    """`wanted` if it is a path of this address, else the first page: no sign-in leads to another site."""
+    if not wanted.isprintable() or "\\" in wanted or not wanted.startswith(HOME) or wanted.startswith("//"):
+        return HOME
+    try:
+        parts = urlsplit(wanted)
+    except ValueError:
+        return HOME
+    if parts.scheme or parts.netloc or parts.path.startswith("//"):
+        return HOME
+    return wanted

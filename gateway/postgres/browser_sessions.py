@@ -1,0 +1,115 @@
+"""Browser sessions and the links that open them, in Postgres. Of every secret only the digest is kept."""
+
+import secrets
+import uuid
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from budget.postgres.changes import acting_key, record
+from budget.postgres.connection import Connection, Pool, connected, row
+from budget.postgres.queries import load
+from gateway.errors import KeyEnded
+from gateway.postgres.keys import digest, live
+from gateway.roles import Principal
+
+_SQL = load("gateway.postgres", "browser_sessions.sql")
+LINK_LIFE = timedelta(minutes=10)
+
+
+@dataclass(frozen=True, slots=True)
+class SignInLink:
+    """A link at the one moment when its token is known."""
+
+    token: str
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class NewSession:
+    """A browser session at the one moment when its secret is known."""
+
+    secret: str
+    caller: Principal
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class BrowserSession:
+    """A live browser session, as a request shows it."""
+
+    session_id: str
+    secret: str
+    """Of its cookie; what pages prove themselves by is derived from it."""
+    caller: Principal
+
+
+class BrowserSessions:
+    """Browser sessions of all tenants. Each acts as the key that opened it, and no longer than that key works."""
+
+    def __init__(self, pool: Pool, life: timedelta) -> None:
+        """Args:
+        pool: from `budget.postgres.connection.create_pool`.
+        life: how long a session lasts.
+        """
+        self._pool = pool
+        self._life = life
+
+    async def link(self, caller: Principal) -> SignInLink:
+        """A link that signs in as `caller`, once, for some minutes."""
+        token = secrets.token_urlsafe(32)
+        async with connected(self._pool, None) as own, own.transaction():
+            expires_at = await own.fetchval(_SQL["add_link"], digest(token), caller.key_id, LINK_LIFE)
+            after = {"expires_at": expires_at.isoformat()}
+            await record(
+                own, caller.tenant, "sign_in_link.create", f"key:{caller.key_id}",
+                by=caller.name, before=None, after=after,
+            )  # fmt: skip
+        return SignInLink(token, expires_at)
+
+    async def open_by_link(self, token: str) -> NewSession | None:
+        """Uses a link up, once; `None`: it is unknown, used or too old, or its key works no more."""
+        async with connected(self._pool, None) as own, own.transaction():
+            found = await own.fetchrow(_SQL["use_link"], digest(token))
+            if found is None:
+                return None
+            try:
+                caller = live(found)
+            except KeyEnded:
+                return None
+            return await self._open(own, caller, "link")
+
+    async def open(self, caller: Principal) -> NewSession:
+        """A session for whoever has just shown a key."""
+        async with connected(self._pool, None) as own, own.transaction():
+            return await self._open(own, caller, "key")
+
+    async def find(self, secret: str) -> BrowserSession | None:
+        """The live session behind a cookie."""
+        async with connected(self._pool, None) as own:
+            found = await own.fetchrow(_SQL["find"], digest(secret))
+        try:
+            return None if found is None else BrowserSession(found["session_id"], secret, live(found))
+        except KeyEnded:
+            return None
+
+    async def end(self, session: BrowserSession) -> None:
+        """Ends a session at once; ending it again changes nothing."""
+        caller = session.caller
+        async with connected(self._pool, None) as own, own.transaction():
+            if await own.fetchval(_SQL["end"], session.session_id, caller.key_id) is not None:
+                await record(
+                    own, caller.tenant, "browser_session.end", f"browser_session:{session.session_id}",
+                    by=caller.name, before={"key_id": caller.key_id}, after=None,
+                )  # fmt: skip
+
+    async def _open(self, own: Connection, caller: Principal, way: str) -> NewSession:
+        acting_key.set(caller.key_id)
+        await own.execute(_SQL["forget"])
+        session_id, secret = f"browser-{uuid.uuid4().hex[:12]}", secrets.token_urlsafe(32)
+        made = row(await own.fetchrow(_SQL["open"], session_id, digest(secret), caller.key_id, self._life))
+        after = {"key_id": caller.key_id, "way": way, "expires_at": made["expires_at"].isoformat()}
+        await record(
+            own, caller.tenant, "browser_session.open", f"browser_session:{session_id}",
+            by=caller.name, before=None, after=after,
+        )  # fmt: skip
+        return NewSession(secret, caller, made["expires_at"])

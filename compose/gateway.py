@@ -19,6 +19,7 @@ from budget.postgres.approvals import Approvals
 from budget.postgres.burn import Burn
 from budget.postgres.changes import Changes
 from budget.postgres.connection import Pool, create_pool
+from budget.postgres.events import Events
 from budget.postgres.ledger import Ledger
 from budget.postgres.outbox import Outbox
 from budget.postgres.policies import Policies
@@ -43,6 +44,7 @@ from context.postgres.sessions import Sessions
 from context.postgres.summaries import Summaries
 from gateway import dashboard
 from gateway.app import create_app
+from gateway.feed import Feed
 from gateway.limiting import Limits
 from gateway.metrics import Metrics
 from gateway.postgres.browser_sessions import BrowserSessions
@@ -87,6 +89,7 @@ async def run_gateway(
                 group.create_task(serve(app, settings.gateway_host, settings.gateway_port, stop, ready))
                 group.create_task(metrics)
                 group.create_task(background)
+                group.create_task(services.feed.run(stop))
         except ExceptionGroup as failed:
             # The first failure ended the others; it is the one to tell.
             raise failed.exceptions[0] from None
@@ -95,7 +98,12 @@ async def run_gateway(
 def build_services(settings: Settings, pool: Pool, client: Client, wake: Callable[[], None]) -> Services:
     """The parts that endpoints work with."""
     ledger = ledger_settings(settings)
-    policies = Policies(pool, ledger)
+    policies, feed = Policies(pool, ledger), Feed(Events(pool))
+
+    def poke() -> None:
+        wake()
+        feed.poke()
+
     return Services(
         keys=Keys(pool),
         browser_sessions=BrowserSessions(pool, timedelta(seconds=settings.browser_session_s)),
@@ -112,7 +120,8 @@ def build_services(settings: Settings, pool: Pool, client: Client, wake: Callabl
         pricing=Pricing(price_book(settings), policies),
         temporal=client,
         metrics=Metrics(),
-        wake=wake,
+        feed=feed,
+        wake=poke,
         task_queue=settings.task_queue,
         allowed_api_bases=settings.allowed_api_bases,
         max_wait=timedelta(seconds=settings.max_wait_s),

@@ -24,6 +24,7 @@ from context.postgres.retention import Retention
 from context.postgres.session_windows import SessionWindows
 from context.postgres.sessions import Sessions
 from context.postgres.summaries import Summaries
+from gateway.feed import Feed
 from gateway.limiting import Limits
 from gateway.metrics import Metrics
 from gateway.postgres.browser_sessions import BrowserSessions
@@ -68,6 +69,7 @@ class Services:
     pricing: Pricing
     temporal: Client
     metrics: Metrics
+    feed: Feed
     wake: Callable[[], None]
     """Tells the dispatcher that a transaction has left it something to send."""
     task_queue: str

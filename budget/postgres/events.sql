@@ -5,7 +5,8 @@ insert into events (at, tenant, kind, scope, data) values (clock_timestamp(), $1
 select number_events($1);
 
 -- name: newest
-select case when is_called then last_value else 0 end from event_positions;
+-- Of rows that are visible: the sequence itself is ahead of a numberer that has not committed.
+select greatest((select max(position) from events), (select max(position) from forgotten_events), 0);
 
 -- name: after
 -- Events of all tenants.

@@ -9,7 +9,6 @@ from urllib.parse import quote
 
 from fastapi import FastAPI
 from prometheus_client import CollectorRegistry
-from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest
 from temporalio.client import Client
 
 from activities.postgres.sessions import SessionTasks
@@ -27,6 +26,7 @@ from compose.dispatcher import Dispatcher, run_background
 from compose.metrics import serve_metrics
 from compose.migrate import require_schema
 from compose.models import embedder, model_provider
+from compose.pages import page_services
 from compose.prices import price_book
 from compose.serving import serve
 from compose.settings import Settings
@@ -80,7 +80,7 @@ async def run_gateway(
     async with await create_pool(dsn, size=POOL_SIZE) as pool:
         dispatcher = Dispatcher(Outbox(pool), client, settings.task_queue)
         services = build_services(settings, pool, client, dispatcher.poke)
-        app = _app(settings, services, pool, client)
+        app = _app(settings, services)
         metrics = serve_metrics(settings, "metrics_port", stop, services.metrics.registry, *others)
         sweeping = (services.ledger, services.approvals, dispatcher, stop, settings.sweep_every_s)
         background = run_background(*sweeping, services.sessions.retention, services.burn)
@@ -117,6 +117,7 @@ def build_services(settings: Settings, pool: Pool, client: Client, wake: Callabl
         queue=ApprovalQueue(pool, ledger),
         tasks=Tasks(pool, policies, Conversations(pool)),
         sessions=_session_services(settings, pool),
+        pages=page_services(settings, pool, client),
         pricing=Pricing(price_book(settings), policies),
         temporal=client,
         metrics=Metrics(),
@@ -158,14 +159,8 @@ async def renew_admin_key(dsn: str, owner: Path) -> str:
     return made.secret
 
 
-def _app(settings: Settings, services: Services, pool: Pool, client: Client) -> FastAPI:
-    namespace = DescribeNamespaceRequest(namespace=settings.temporal_namespace)
-    checks = {
-        "postgres": lambda: pool.execute("SELECT 1"),
-        "schema": lambda: require_schema(required(settings, "dsn")),
-        "temporal": lambda: client.workflow_service.describe_namespace(namespace),
-    }
-    app = create_app(services, checks)
+def _app(settings: Settings, services: Services) -> FastAPI:
+    app = create_app(services, services.pages.setup.checks)
     if settings.dashboard:
         dashboard.mount(app, services, _temporal_ui(settings))
     return app

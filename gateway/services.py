@@ -8,7 +8,9 @@ from typing import Annotated
 from fastapi import Depends, Request
 from temporalio.client import Client
 
+from activities.postgres.overviews import Overviews as TaskOverviews
 from activities.postgres.tasks import Tasks
+from activities.postgres.timeline import Timelines
 from budget.postgres.approval_queue import ApprovalQueue
 from budget.postgres.approvals import Approvals
 from budget.postgres.burn import Burn
@@ -18,19 +20,23 @@ from budget.postgres.policies import Policies
 from context.postgres.conversations import Conversations
 from context.postgres.facts import Facts
 from context.postgres.memory import Memory
+from context.postgres.overviews import Overviews as SessionOverviews
 from context.postgres.pins import Pins
 from context.postgres.preferences import PersonalSettings
 from context.postgres.retention import Retention
 from context.postgres.session_windows import SessionWindows
 from context.postgres.sessions import Sessions
 from context.postgres.summaries import Summaries
+from gateway.audits import Audits
 from gateway.feed import Feed
 from gateway.limiting import Limits
 from gateway.metrics import Metrics
 from gateway.postgres.browser_sessions import BrowserSessions
 from gateway.postgres.holds import Holds
 from gateway.postgres.keys import Keys
+from gateway.postgres.standing import Standing
 from gateway.pricing import Pricing
+from gateway.setup import Setup
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +57,18 @@ class SessionServices:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PageServices:
+    """What only pages read."""
+
+    timelines: Timelines
+    tasks: TaskOverviews
+    sessions: SessionOverviews
+    standing: Standing
+    audits: Audits
+    setup: Setup
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
     """Stores, clients and settings of one gateway."""
 
@@ -66,6 +84,7 @@ class Services:
     queue: ApprovalQueue
     tasks: Tasks
     sessions: SessionServices
+    pages: PageServices
     pricing: Pricing
     temporal: Client
     metrics: Metrics

@@ -1,6 +1,6 @@
 """The audit: recomputes every balance from the entries and checks the invariants on a live database."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +8,8 @@ from budget.postgres.connection import Pool, connected
 from budget.postgres.queries import load
 
 _SQL = load("budget.postgres", "audit.sql")
+PATIENCE_S = 3_600.0
+"""For one check: a long ledger takes a while, and the timeout of the pool is for short statements."""
 _CHECKS: Mapping[str, str] = {
     "balances": "a balance differs from its entries or from the holds, attempts and grants behind it",
     "entries_without_balance": "entries exist for a balance that does not",
@@ -39,20 +41,26 @@ class Audit:
         return {"ok": self.ok, "checked": dict(self.checked), "differences": [dict(item) for item in self.differences]}
 
 
-async def audit(pool: Pool) -> Audit:
+async def audit(pool: Pool, tell: Callable[[str, int, int], None] | None = None) -> Audit:
     """Proves the ledger's invariants on one snapshot of the database, without stopping anybody.
+
+    Args:
+        pool: one of its connections is busy meanwhile.
+        tell: called before each check with its name, how many are done, and how many there are.
 
     Raises:
         LedgerUnavailable: Postgres did not answer.
     """
     differences: list[Mapping[str, Any]] = []
     async with connected(pool, None) as own, own.transaction(isolation="repeatable_read", readonly=True):
-        for check, what in _CHECKS.items():
+        for done, (check, what) in enumerate(_CHECKS.items()):
+            if tell is not None:
+                tell(check, done, len(_CHECKS))
             differences += [
                 {"check": check, "what": what, **{name: _plain(value) for name, value in found.items()}}
-                for found in await own.fetch(_SQL[check], timeout=None)
+                for found in await own.fetch(_SQL[check], timeout=PATIENCE_S)
             ]
-        counts = await own.fetchrow(_SQL["counts"])
+        counts = await own.fetchrow(_SQL["counts"], timeout=PATIENCE_S)
     return Audit(dict(counts or {}), tuple(differences))
 
 

@@ -1,0 +1,86 @@
+"""What the pages of the dashboard read besides what endpoints do."""
+
+import platform
+from collections.abc import Mapping
+from importlib.metadata import version
+from urllib.parse import urlsplit
+
+from pydantic import SecretStr
+from pydantic_core import to_jsonable_python
+from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest
+from temporalio.client import Client
+
+from activities.postgres.overviews import Overviews as TaskOverviews
+from activities.postgres.timeline import Timelines
+from budget.postgres.connection import Pool
+from compose.migrate import current, head, require_schema
+from compose.settings import Settings
+from compose.settings.required import required
+from context.postgres.overviews import Overviews as SessionOverviews
+from gateway.audits import Audits
+from gateway.health import Check
+from gateway.postgres.standing import Standing
+from gateway.services import PageServices
+from gateway.setup import Setting, Setup
+
+_PARTS = ("temporalio", "asyncpg", "fastapi", "nicegui")
+
+
+def page_services(settings: Settings, pool: Pool, client: Client) -> PageServices:
+    """Stores and facts for pages."""
+    return PageServices(
+        timelines=Timelines(pool),
+        tasks=TaskOverviews(pool),
+        sessions=SessionOverviews(pool),
+        standing=Standing(pool),
+        audits=Audits(pool),
+        setup=_setup(settings, pool, client),
+    )
+
+
+def readiness(settings: Settings, pool: Pool, client: Client) -> Mapping[str, Check]:
+    """What has to answer before requests can be served, by name."""
+    namespace = DescribeNamespaceRequest(namespace=settings.temporal_namespace)
+    return {
+        "postgres": lambda: pool.execute("SELECT 1"),
+        "schema": lambda: require_schema(required(settings, "dsn")),
+        "temporal": lambda: client.workflow_service.describe_namespace(namespace),
+    }
+
+
+def _setup(settings: Settings, pool: Pool, client: Client) -> Setup:
+    versions = {"purser": version("purser"), "python": platform.python_version()}
+    return Setup(
+        checks=readiness(settings, pool, client),
+        versions=versions | {part: version(part) for part in _PARTS},
+        revision=lambda: current(required(settings, "dsn")),
+        revision_needed=head(),
+        settings=tuple(_shown(settings, name) for name in sorted(type(settings).model_fields)),
+    )
+
+
+def _shown(settings: Settings, name: str) -> Setting:
+    return Setting(name, _text(name, getattr(settings, name)), settings.source(name))
+
+
+def _text(name: str, value: object) -> str:
+    """A value as people read it, without what opens doors."""
+    if value is None:
+        return "not set"
+    if name == "dsn":
+        return _without_password(str(value))
+    if isinstance(value, SecretStr):
+        return "set"
+    if isinstance(value, Mapping):
+        return ", ".join(map(str, value)) or "none"  # values may be secrets
+    plain = to_jsonable_python(value)
+    if isinstance(plain, list | tuple):
+        return ", ".join(map(str, plain)) or "none"
+    return str(plain)
+
+
+def _without_password(dsn: str) -> str:
+    """Host, port and database: user, password and options may be secrets."""
+    parts = urlsplit(dsn)
+    host = parts.hostname or "local socket"
+    return f"{parts.scheme}://{host}{f':{parts.port}' if parts.port else ''}{parts.path}"

@@ -8,9 +8,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 from fastapi import FastAPI
-from prometheus_client import CollectorRegistry
 from temporalio.client import Client
 
+from activities.call_metrics import CallMetrics
 from activities.postgres.sessions import SessionTasks
 from activities.postgres.tasks import Tasks
 from budget.postgres.approval_queue import ApprovalQueue
@@ -18,12 +18,15 @@ from budget.postgres.approvals import Approvals
 from budget.postgres.burn import Burn
 from budget.postgres.changes import Changes
 from budget.postgres.connection import Pool, create_pool
+from budget.postgres.entries import Entries
 from budget.postgres.events import Events
+from budget.postgres.exporter import Exporter
 from budget.postgres.ledger import Ledger
 from budget.postgres.outbox import Outbox
 from budget.postgres.policies import Policies
+from budget.postgres.usage_reports import UsageReports
 from compose.dispatcher import Dispatcher, run_background
-from compose.metrics import serve_metrics
+from compose.metrics import ProcessMetrics, serve_metrics
 from compose.migrate import require_schema
 from compose.models import embedder, model_provider
 from compose.pages import page_services
@@ -33,6 +36,7 @@ from compose.settings import Settings
 from compose.settings.ledger import ledger_settings
 from compose.settings.required import required
 from compose.temporal import connect
+from compose.temporal_metrics import TemporalMetrics
 from context.postgres.conversations import Conversations
 from context.postgres.facts import Facts
 from context.postgres.memory import Memory
@@ -45,8 +49,9 @@ from context.postgres.summaries import Summaries
 from gateway import dashboard
 from gateway.app import create_app
 from gateway.feed import Feed
+from gateway.ledger_metrics import LedgerMetrics
 from gateway.limiting import Limits
-from gateway.metrics import Metrics
+from gateway.metrics import Metrics, source
 from gateway.postgres.browser_sessions import BrowserSessions
 from gateway.postgres.holds import Holds
 from gateway.postgres.keys import Keys
@@ -59,7 +64,7 @@ POOL_SIZE = 20
 
 
 async def run_gateway(
-    settings: Settings, stop: asyncio.Event, ready: Callable[[], None], *others: CollectorRegistry
+    settings: Settings, stop: asyncio.Event, ready: Callable[[], None], shared: ProcessMetrics | None = None
 ) -> None:
     """Serve until `stop`; calls `ready` once requests are answered.
 
@@ -67,7 +72,7 @@ async def run_gateway(
         settings: where and with what.
         stop: ends it.
         ready: told when it serves.
-        others: metrics of this process that are shown beside the gateway's own.
+        shared: what a worker in the same process measures: it is shown beside the gateway's own.
 
     Raises:
         StackError: a port is taken.
@@ -76,12 +81,16 @@ async def run_gateway(
     """
     dsn = required(settings, "dsn")
     await require_schema(dsn)
-    client = await connect(settings)
+    temporal = shared.temporal if shared else TemporalMetrics()
+    client = await connect(settings, temporal.runtime)
     async with await create_pool(dsn, size=POOL_SIZE) as pool:
         dispatcher = Dispatcher(Outbox(pool), client, settings.task_queue)
-        services = build_services(settings, pool, client, dispatcher.poke)
+        own = Metrics(shared.work.calls if shared else None)
+        services = build_services(settings, pool, client, dispatcher.poke, own)
         app = _app(settings, services)
-        metrics = serve_metrics(settings, "metrics_port", stop, services.metrics.registry, *others)
+        figures = LedgerMetrics(Exporter(pool, ledger_settings(settings)), services.burn)
+        others = shared.sources if shared else (temporal.text,)
+        metrics = serve_metrics(settings, "metrics_port", stop, source(own.registry), figures.text, *others)
         sweeping = (services.ledger, services.approvals, dispatcher, stop, settings.sweep_every_s)
         background = run_background(*sweeping, services.sessions.retention, services.burn)
         try:
@@ -95,7 +104,9 @@ async def run_gateway(
             raise failed.exceptions[0] from None
 
 
-def build_services(settings: Settings, pool: Pool, client: Client, wake: Callable[[], None]) -> Services:
+def build_services(
+    settings: Settings, pool: Pool, client: Client, wake: Callable[[], None], metrics: Metrics
+) -> Services:
     """The parts that endpoints work with."""
     ledger = ledger_settings(settings)
     policies, feed = Policies(pool, ledger), Feed(Events(pool))
@@ -113,14 +124,16 @@ def build_services(settings: Settings, pool: Pool, client: Client, wake: Callabl
         holds=Holds(pool),
         policies=policies,
         burn=Burn(pool, policies),
+        entries=Entries(pool),
+        usage=UsageReports(pool),
         approvals=Approvals(pool, ledger, trust_temporal_identity=settings.trust_temporal_identity),
         queue=ApprovalQueue(pool, ledger),
         tasks=Tasks(pool, policies, Conversations(pool)),
-        sessions=_session_services(settings, pool),
+        sessions=_session_services(settings, pool, metrics.calls),
         pages=page_services(settings, pool, client),
         pricing=Pricing(price_book(settings), policies),
         temporal=client,
-        metrics=Metrics(),
+        metrics=metrics,
         feed=feed,
         wake=poke,
         task_queue=settings.task_queue,
@@ -130,8 +143,8 @@ def build_services(settings: Settings, pool: Pool, client: Client, wake: Callabl
     )
 
 
-def _session_services(settings: Settings, pool: Pool) -> SessionServices:
-    vectors = embedder(settings, pool, model_provider(settings), price_book(settings))
+def _session_services(settings: Settings, pool: Pool, calls: CallMetrics) -> SessionServices:
+    vectors = embedder(settings, pool, model_provider(settings, calls), price_book(settings), calls.decided)
     memory, across = Memory(pool, vectors), settings.memory_across_sessions
     return SessionServices(
         sessions=Sessions(pool),

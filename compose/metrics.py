@@ -1,37 +1,54 @@
-"""Where a process serves its metrics."""
+"""What a process measures, and where it serves that."""
 
 import asyncio
 from typing import Literal
 
+import prometheus_client
 import structlog
-from prometheus_client import CollectorRegistry
 
+from activities.metrics import Metrics
 from compose.serving import serve
 from compose.settings import Settings
 from compose.stack.ports import choose_port
-from gateway.metrics import metrics_app
+from compose.temporal_metrics import TemporalMetrics
+from gateway.metrics import Source, metrics_app, source
 
 PortSetting = Literal["metrics_port", "worker_metrics_port"]
 
 log = structlog.get_logger(__name__)
 
+# When a series began is of no use to Prometheus, and would double their number.
+prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]
 
-async def serve_metrics(
-    settings: Settings, port: PortSetting, stop: asyncio.Event, *registries: CollectorRegistry
-) -> None:
+
+class ProcessMetrics:
+    """What one process measures, whether it is a gateway, a worker or both."""
+
+    def __init__(self) -> None:
+        self.work = Metrics()
+        """Of activities; a gateway counts its verdicts and provider requests there too if it is a worker as well."""
+        self.temporal = TemporalMetrics()
+
+    @property
+    def sources(self) -> tuple[Source, Source]:
+        """Everything."""
+        return source(self.work.registry), self.temporal.text
+
+
+async def serve_metrics(settings: Settings, port: PortSetting, stop: asyncio.Event, *sources: Source) -> None:
     """Serve `/metrics` on an address of its own until `stop`.
 
     Args:
         settings: host, port and token.
         port: the setting that names the port.
         stop: ends it.
-        registries: what to show.
+        sources: what to show.
 
     Raises:
         StackError: the port is taken.
     """
     token = settings.metrics_token.get_secret_value() if settings.metrics_token else None
-    app = metrics_app(registries, token)
+    app = metrics_app(sources, token)
     await serve(app, settings.metrics_host, _port(settings, port), stop, lambda: None)
 
 

@@ -1,5 +1,6 @@
 """The ways to models that the settings describe."""
 
+from activities.call_metrics import CallMetrics, Decided, nobody
 from activities.embedder import EmbeddingModel, LiteLLMEmbedder
 from activities.provider import ModelProvider
 from budget.postgres.connection import Pool
@@ -11,12 +12,15 @@ from compose.settings.ledger import ledger_settings
 from context.redaction import Redactor, custom_detectors
 
 
-def model_provider(settings: Settings) -> ModelProvider:
+def model_provider(settings: Settings, metrics: CallMetrics | None = None) -> ModelProvider:
     """The way to all models."""
-    return ModelProvider({host: key.get_secret_value() for host, key in settings.provider_keys.items()})
+    keys = {host: key.get_secret_value() for host, key in settings.provider_keys.items()}
+    return ModelProvider(keys, metrics=metrics)
 
 
-def embedder(settings: Settings, pool: Pool, provider: ModelProvider, prices: PriceBook) -> LiteLLMEmbedder | None:
+def embedder(
+    settings: Settings, pool: Pool, provider: ModelProvider, prices: PriceBook, decided: Decided = nobody
+) -> LiteLLMEmbedder | None:
     """What makes vectors for memory; `None` where no model is configured."""
     if settings.embedding_model is None:
         return None
@@ -35,4 +39,5 @@ def embedder(settings: Settings, pool: Pool, provider: ModelProvider, prices: Pr
         prices,
         # One for each text: a redactor is not for several threads at once.
         lambda text: Redactor(custom=custom).redact(text),
+        decided,
     )

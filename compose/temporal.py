@@ -3,14 +3,19 @@
 from pathlib import Path
 
 from temporalio.client import Client, TLSConfig
+from temporalio.runtime import Runtime
 
 from compose.errors import Unreachable
 from compose.settings import Settings
 from compose.settings.required import required
 
 
-async def connect(settings: Settings) -> Client:
+async def connect(settings: Settings, runtime: Runtime | None = None) -> Client:
     """A client of the configured namespace.
+
+    Args:
+        settings: where and how.
+        runtime: what runs it; `None`: the usual one of the process, which measures nothing.
 
     Raises:
         SettingsError: no address is configured.
@@ -24,6 +29,7 @@ async def connect(settings: Settings) -> Client:
             namespace=settings.temporal_namespace,
             tls=_tls(settings),
             api_key=key.get_secret_value() if key else None,
+            runtime=runtime,
         )
     except RuntimeError as error:
         raise Unreachable(

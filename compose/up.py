@@ -10,9 +10,9 @@ from typing import Protocol
 
 import structlog
 
-from activities.metrics import Metrics
 from compose.errors import AlreadyRunning, StackError
 from compose.gateway import renew_admin_key, run_gateway
+from compose.metrics import ProcessMetrics
 from compose.migrate import migrate
 from compose.running import Running, forget
 from compose.settings import Settings
@@ -119,11 +119,11 @@ async def _watch(name: str, part: Part) -> None:
 
 
 async def _work(settings: Settings, stop: asyncio.Event, publish: Callable[[], None]) -> None:
-    polling, serving, metrics = asyncio.Event(), asyncio.Event(), Metrics()
+    polling, serving, metrics = asyncio.Event(), asyncio.Event(), ProcessMetrics()
     try:
         async with asyncio.TaskGroup() as group:
             group.create_task(run_worker(settings, stop, polling.set, metrics))
-            group.create_task(run_gateway(settings, stop, serving.set, metrics.registry))
+            group.create_task(run_gateway(settings, stop, serving.set, metrics))
             group.create_task(_when_ready((polling, serving), stop, publish))
     except ExceptionGroup as failed:
         # The first failure ended the others; it is the one to tell.

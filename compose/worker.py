@@ -18,7 +18,7 @@ from budget.postgres.connection import Pool, create_pool
 from budget.postgres.ledger import Ledger
 from budget.postgres.outbox import Outbox
 from compose.dispatcher import Dispatcher, run_background
-from compose.metrics import serve_metrics
+from compose.metrics import ProcessMetrics, serve_metrics
 from compose.migrate import require_schema
 from compose.models import embedder, model_provider
 from compose.prices import price_book
@@ -46,7 +46,7 @@ NO_MODEL = ("extractive", NEVER)
 
 
 async def run_worker(
-    settings: Settings, stop: asyncio.Event, ready: Callable[[], None], metrics: Metrics | None = None
+    settings: Settings, stop: asyncio.Event, ready: Callable[[], None], shared: ProcessMetrics | None = None
 ) -> None:
     """Work until `stop`; calls `ready` once the task queue is polled.
 
@@ -54,7 +54,7 @@ async def run_worker(
         settings: where and with what.
         stop: ends it.
         ready: told when it works.
-        metrics: of a process that serves them itself; `None`: they are served here.
+        shared: of a process that serves its metrics itself; `None`: they are served here.
 
     Raises:
         SchemaMismatch: the database is not migrated.
@@ -63,14 +63,15 @@ async def run_worker(
     """
     dsn = required(settings, "dsn")
     await require_schema(dsn)
-    client = await connect(settings)
+    measured = shared or ProcessMetrics()
+    client = await connect(settings, measured.temporal.runtime)
     async with (
         await create_pool(dsn, size=POOL_SIZE) as pool,
         await create_pool(dsn, size=QUICK_POOL_SIZE, lock_timeout_ms=LOCK_TIMEOUT_MS) as quick_pool,
         httpx.AsyncClient() as http,
     ):
         dispatcher = Dispatcher(Outbox(pool), client, settings.task_queue)
-        given = dependencies(settings, pool, quick_pool, dispatcher.poke, metrics or Metrics())
+        given = dependencies(settings, pool, quick_pool, dispatcher.poke, measured.work)
         ledger = Ledger(pool, given.ledger_settings)
         approvals = Approvals(pool, given.ledger_settings, trust_temporal_identity=given.trust_temporal_identity)
         background = run_background(ledger, approvals, dispatcher, stop, settings.sweep_every_s)
@@ -78,8 +79,8 @@ async def run_worker(
         try:
             async with asyncio.TaskGroup() as group, make_worker(client, settings.task_queue, activities):
                 group.create_task(background)
-                if metrics is None:
-                    group.create_task(serve_metrics(settings, "worker_metrics_port", stop, given.metrics.registry))
+                if shared is None:
+                    group.create_task(serve_metrics(settings, "worker_metrics_port", stop, *measured.sources))
                 warm_up(litellm=True)
                 ready()
                 await stop.wait()
@@ -112,7 +113,7 @@ def dependencies(
     settings: Settings, pool: Pool, quick_pool: Pool, poke: Callable[[], None], metrics: Metrics
 ) -> Dependencies:
     """What the settings mean to activities."""
-    prices, provider = price_book(settings), model_provider(settings)
+    prices, provider = price_book(settings), model_provider(settings, metrics.calls)
     return Dependencies(
         pool=pool,
         quick_pool=quick_pool,
@@ -121,7 +122,7 @@ def dependencies(
         prices=prices,
         provider=provider,
         redaction=custom_detectors(settings.redaction_patterns),
-        embedder=embedder(settings, pool, provider, prices),
+        embedder=embedder(settings, pool, provider, prices, metrics.calls.decided),
         poke=poke,
         summariser_model="" if settings.summarizer in NO_MODEL else settings.summarizer,
         summariser_api_base=settings.summarizer_api_base,

@@ -47,12 +47,12 @@ class Boundary:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        began, status = perf_counter(), 0
+        began, status, seconds = perf_counter(), 0, None
 
         async def watch(message: Message) -> None:
-            nonlocal status
+            nonlocal status, seconds
             if message["type"] == "http.response.start":
-                status = message["status"]
+                status, seconds = message["status"], perf_counter() - began
             await send(message)
 
         try:
@@ -66,7 +66,7 @@ class Boundary:
             await (problem or fault()).response()(scope, receive, watch)
         finally:
             route = getattr(scope.get("route"), "path", "none")
-            self._metrics.answered(scope["method"], route, status)
+            self._metrics.answered(scope["method"], route, status, seconds)
             ms = round((perf_counter() - began) * 1_000)
             _log.log(_level(status), "request", method=scope["method"], route=route, status=status, ms=ms)
 

@@ -94,7 +94,7 @@ class Exporter:
         idle: a lifetime budget without a movement for so long no longer counts: its task or session has ended.
         now: stands for the server's clock; for tests of windows.
         """
-        self._pool = pool
+        self.pool = pool
         self._settings = settings
         self._idle = idle
         self.now = now
@@ -105,7 +105,7 @@ class Exporter:
         Raises:
             LedgerUnavailable: Postgres is away or too slow.
         """
-        async with connected(self._pool, None) as own, own.transaction(isolation="repeatable_read", readonly=True):
+        async with connected(self.pool, None) as own, own.transaction(isolation="repeatable_read", readonly=True):
             await _limit(own, timeout_s)
             return await self._read(own)
 
@@ -115,7 +115,7 @@ class Exporter:
         Raises:
             LedgerUnavailable: Postgres is away or too slow.
         """
-        async with connected(self._pool, None) as own, own.transaction(isolation="repeatable_read", readonly=True):
+        async with connected(self.pool, None) as own, own.transaction(isolation="repeatable_read", readonly=True):
             await _limit(own, timeout_s)
             return int(await own.fetchval(_SQL["drift"]))
 
@@ -123,7 +123,7 @@ class Exporter:
         settings, now = self._settings, self.now
         budgets = await own.fetch(_SQL["budgets"], settings.defaults_json, self._idle, now)
         holds = row(await own.fetchrow(_SQL["holds"], timedelta(seconds=settings.grace_s), now))
-        trouble = dict(await own.fetch(_SQL["trouble"]))
+        trouble = {one["kind"]: one["count"] for one in await own.fetch(_SQL["trouble"])}
         waiting = row(await own.fetchrow(_SQL["waiting"], settings.waiter_lapse, now))
         pending = row(await own.fetchrow(_SQL["pending_approvals"], now))
         ended = await own.fetch(_SQL["ended_approvals"], WAITED_S)
@@ -166,5 +166,3 @@ def _budgets(one: asyncpg.Record) -> Budgets:
         granted=amount("granted"),
         overrun=amount("overrun"),
     )
-
-

@@ -15,6 +15,7 @@ from compose.metrics import serve_metrics
 from compose.settings import Settings
 from compose.stack.ports import free_port
 from gateway.metrics import Metrics as GatewayMetrics
+from gateway.metrics import source
 from tests.support.purser import Purser
 
 
@@ -32,7 +33,9 @@ async def _serving(settings: Settings) -> AsyncIterator[None]:
     stop, worker, gateway = asyncio.Event(), WorkerMetrics(), GatewayMetrics()
     worker.cooling_down()
     gateway.stepped("settled")
-    serving = asyncio.create_task(serve_metrics(settings, "metrics_port", stop, gateway.registry, worker.registry))
+    serving = asyncio.create_task(
+        serve_metrics(settings, "metrics_port", stop, source(gateway.registry), source(worker.registry))
+    )
     try:
         yield
     finally:

@@ -1,0 +1,207 @@
+"""The dashboard as people meet it: a running `purser up`, and a Chromium to look at it with.
+
+One system and one browser serve all tests of a worker; each test has a tenant of its own. Everything here runs in one
+event loop, which belongs to the browser.
+"""
+
+import asyncio
+import shutil
+import signal
+import tempfile
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import httpx
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, Page
+
+from budget.policies import PolicyPatch
+from budget.postgres.connection import Pool, create_pool
+from budget.postgres.ledger import Ledger
+from budget.postgres.policies import Policies
+from budget.postgres.settings import LedgerSettings
+from budget.scopes import Scope
+from compose.provider import Provider, Recording, Reply, serve_provider
+from gateway.postgres.keys import Keys
+from gateway.roles import Role
+from tests.support.browser import WIDE, Theme, Watch, chromium, sign_in
+from tests.support.purser import Purser
+from tests.support.world import eventually
+
+MODEL = "openai/gpt-4o"
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker(pytest.mark.asyncio(loop_scope="session"))
+            item.add_marker(pytest.mark.stack)
+
+
+@dataclass(frozen=True)
+class House:
+    """A running system."""
+
+    url: str
+    pool: Pool
+    """Connections to its database."""
+    provider: Provider
+    purser: Purser
+
+    @property
+    def log(self) -> str:
+        """What the process has logged so far."""
+        return (self.purser.home / "stderr.log").read_text()
+
+
+@dataclass
+class Tenant:
+    """What belongs to one test."""
+
+    house: House
+    name: str
+    browser: Browser
+    watch: Watch
+    open: AsyncExitStack = field(default_factory=AsyncExitStack)
+
+    @property
+    def pool(self) -> Pool:
+        """Connections to the database."""
+        return self.house.pool
+
+    @property
+    def policies(self) -> Policies:
+        """Stored policies."""
+        return Policies(self.pool, LedgerSettings())
+
+    @property
+    def ledger(self) -> Ledger:
+        """The ledger."""
+        return Ledger(self.pool, LedgerSettings())
+
+    def named(self, kind: str) -> str:
+        """An id that no other test uses."""
+        return f"{kind}-{uuid.uuid4().hex[:8]}"
+
+    async def key(self, role: Role, name: str) -> str:
+        """The secret of a new key."""
+        return (await Keys(self.pool).create(self.name, name, role, by="test", replace=True)).secret
+
+    async def client(self, role: Role = Role.AGENT, name: str = "backend") -> httpx.AsyncClient:
+        """The API, as the owner of a new key."""
+        headers = {"Authorization": f"Bearer {await self.key(role, name)}"}
+        return await self.open.enter_async_context(httpx.AsyncClient(base_url=self.house.url, headers=headers))
+
+    async def page(
+        self,
+        path: str = "/",
+        role: Role = Role.ADMIN,
+        name: str = "ada",
+        *,
+        theme: Theme = "light",
+        size: tuple[int, int] = WIDE,
+    ) -> Page:
+        """A page in a browser of its own, opened by somebody who is signed in."""
+        secret = await self.key(role, name)
+        page = await sign_in(self.browser, self.house.url, secret, self.watch, theme=theme, size=size)
+        self.open.push_async_callback(page.context.close)
+        await page.goto(path)
+        return page
+
+    async def budget(self, scope: str, **patch: Any) -> None:
+        """Stores a policy."""
+        await self.policies.set(self.name, Scope.parse(scope), PolicyPatch.parse(patch), by="test")
+
+    def agent(self, agent_id: str = "a", *replies: str | Reply, **more: Any) -> dict[str, Any]:
+        """An agent of a task file and what its model answers, turn by turn."""
+        said = [Reply(content=reply) if isinstance(reply, str) else reply for reply in replies]
+        name = uuid.uuid4().hex
+        self.house.provider.desk.add_recordings(
+            [Recording(name=name, agents={agent_id: said or [Reply(content="Done.")]})]
+        )
+        plain = {"id": agent_id, "model": MODEL, "instructions": "Be brief.", "max_output_tokens": 100}
+        return plain | {"api_base": self.house.provider.api_base_of(name, agent_id)} | more
+
+    async def submit(self, *agents: dict[str, Any], client: httpx.AsyncClient | None = None, **more: Any) -> str:
+        """Submits a task; its id."""
+        task_id = self.named("t")
+        body = {"session_id": f"s-{task_id}", "task_id": task_id, "input": "Say something.", "agents": list(agents)}
+        answer = await (client or await self.client()).post("/v1/tasks", json=body | more)
+        assert answer.status_code == httpx.codes.ACCEPTED, answer.text
+        return task_id
+
+    async def task_state(self, task_id: str) -> str:
+        """How a task stands."""
+        state: str = await self.pool.fetchval(
+            "select state from tasks where tenant = $1 and task_id = $2", self.name, task_id
+        )
+        return state
+
+    async def until_task(self, task_id: str, *states: str) -> str:
+        """Waits until a task is in one of `states`."""
+
+        async def look() -> str | None:
+            state = await self.task_state(task_id)
+            return state if state in states else None
+
+        return await eventually(look, within_s=60)
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def browser() -> AsyncIterator[Browser]:
+    async with chromium() as browser:
+        yield browser
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def house(postgres_server: str, template: str, temporal_address: str, run_dir: Path) -> AsyncIterator[House]:
+    name = f"house_{uuid.uuid4().hex}"
+    home = Path(tempfile.mkdtemp(prefix="house-", dir=run_dir))
+    server = await asyncpg.connect(postgres_server)
+    try:
+        await server.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+        dsn = postgres_server.replace("/postgres?", f"/{name}?")
+        async with serve_provider() as provider, await create_pool(dsn, size=8) as pool:
+            purser = Purser.at(
+                home,
+                dsn=dsn,
+                temporal_address=temporal_address,
+                temporal_ui_url="http://127.0.0.1:9",
+                task_queue=f"house-{uuid.uuid4()}",
+                metrics_port="0",
+                allowed_api_bases=provider.address,
+                sweep_every_s="1",
+                log_format="json",
+            )
+            started = await asyncio.to_thread(purser.start, "up", "--port", "0", "--data", str(home / "data"))
+            try:
+                yield House(started.ready["gateway"], pool, provider, purser)
+            finally:
+                await asyncio.to_thread(started.end, signal.SIGTERM)
+        await server.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    finally:
+        await server.close()
+    assert "Traceback" not in (home / "stderr.log").read_text()
+    shutil.rmtree(home)
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def tenant(house: House, browser: Browser) -> AsyncIterator[Tenant]:
+    """A tenant of the test's own. Whatever its pages complained about fails the test."""
+    made = Tenant(house, f"tenant-{uuid.uuid4().hex[:8]}", browser, Watch())
+    async with made.open:
+        yield made
+    assert made.watch.complaints == []
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def browser_page(tenant: Tenant) -> Page:
+    """The first page, opened by `ada`, who may do everything."""
+    return await tenant.page()

@@ -1,0 +1,120 @@
+"""A real Chromium, for tests of pages: whoever watches one sees every complaint of it."""
+
+import os
+import re
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+from axe_playwright_python.async_playwright import Axe
+from playwright.async_api import Browser, ConsoleMessage, Page, Request, async_playwright
+
+SCREENSHOTS = Path(__file__).parents[2] / "artifacts" / "screenshots"
+ARGUMENTS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--force-prefers-reduced-motion",
+)
+WIDE, NARROW = (1360, 900), (420, 860)
+Theme = Literal["light", "dark"]
+_GONE = re.compile(r"net::ERR_ABORTED")
+
+
+@dataclass
+class Watch:
+    """What went wrong in pages while nobody expected it."""
+
+    complaints: list[str] = field(default_factory=list)
+    expects_outage: bool = False
+    """Whether the server is taken away on purpose: then failed requests are no complaint."""
+
+    def over(self, page: Page) -> None:
+        """Listens to a page from now on."""
+        page.on("console", self._said)
+        page.on("pageerror", lambda error: self.complaints.append(f"error in the page: {error}"))
+        page.on("request", self._asked)
+        page.on("requestfailed", self._failed)
+        page.on("response", lambda r: self.complaints.append(f"{r.status} {r.url}") if r.status >= 400 else None)
+
+    def _said(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning") and not self.expects_outage:
+            self.complaints.append(f"console {message.type}: {message.text}")
+
+    def _asked(self, request: Request) -> None:
+        host = urlsplit(request.url).hostname
+        if host not in ("127.0.0.1", None):
+            self.complaints.append(f"a request left this machine: {request.url}")
+
+    def _failed(self, request: Request) -> None:
+        # Leaving a page breaks off what it was loading.
+        if not self.expects_outage and not _GONE.search(request.failure or ""):
+            self.complaints.append(f"failed: {request.url}: {request.failure}")
+
+
+@asynccontextmanager
+async def chromium() -> AsyncIterator[Browser]:
+    """The Chromium of this machine; skips the test where there is none."""
+    found = os.environ.get("PURSER_TEST_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    if found is None:
+        pytest.skip("no Chromium: install the package chromium, or set PURSER_TEST_CHROMIUM=PATH")
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=found, args=list(ARGUMENTS))
+        try:
+            yield browser
+        finally:
+            await browser.close()
+
+
+async def sign_in(
+    browser: Browser, gateway: str, secret: str, watch: Watch, *, theme: Theme = "light", size: tuple[int, int] = WIDE
+) -> Page:
+    """A page of a browser of its own in which the owner of a key is signed in."""
+    context = await browser.new_context(
+        base_url=gateway, color_scheme=theme, viewport={"width": size[0], "height": size[1]}, timezone_id="UTC"
+    )
+    answer = await context.request.post("/sign-in", data={"key": secret})
+    assert answer.status == httpx.codes.OK, await answer.text()
+    page = await context.new_page()
+    page.set_default_timeout(15_000)
+    watch.over(page)
+    return page
+
+
+async def shot(page: Page, name: str, *, full: bool = False) -> Path:
+    """Keeps a picture of a page as `artifacts/screenshots/NAME.png`."""
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    file = SCREENSHOTS / f"{name}.png"
+    await page.screenshot(path=file, full_page=full)
+    return file
+
+
+async def check_accessibility(page: Page) -> None:
+    """Fails if axe finds anything that keeps a person from using the page, however small."""
+    found = await Axe().run(page)
+    violations = [
+        f"{one['impact']}: {one['id']}: {one['help']}: "
+        + "; ".join(str(node["html"])[:160] for node in one["nodes"][:3])
+        for one in found.response["violations"]
+    ]
+    assert not violations, "\n".join(violations)
+
+
+async def in_both_themes(page: Page, name: str) -> None:
+    """Checks and keeps a picture of a page in light and in dark."""
+    for theme in ("light", "dark"):
+        await page.evaluate("theme => { localStorage.setItem('purser-theme', theme); window.purser.tick(); }", theme)
+        await page.wait_for_timeout(100)
+        await shot(page, f"{name}-{theme}")
+        await check_accessibility(page)
+    await page.evaluate("localStorage.removeItem('purser-theme'); window.purser.tick()")

@@ -7,7 +7,20 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 
-from gateway import approvals, budgets, changes, holds, keys, session_context, sessions, sign_in, tasks, users
+from gateway import (
+    approvals,
+    budgets,
+    changes,
+    holds,
+    keys,
+    ledger,
+    session_context,
+    sessions,
+    sign_in,
+    tasks,
+    usage,
+    users,
+)
 from gateway.authentication import Authentication
 from gateway.health import Check, health_router
 from gateway.layers import Boundary, Intake
@@ -37,7 +50,7 @@ def create_app(services: Services, checks: Mapping[str, Check]) -> FastAPI:
         exception_handlers={RequestValidationError: _invalid, HTTPException: _refused},
     )
     app.state.services = services
-    for module in (holds, budgets, tasks, sessions, session_context, users, approvals, keys, changes, sign_in):
+    for module in (holds, budgets, tasks, sessions, session_context, users, approvals, keys, changes, sign_in, ledger, usage):
         app.include_router(module.router)
     app.include_router(sign_in.links)
     app.include_router(health_router(checks))

@@ -27,6 +27,12 @@ from gateway.layers import Boundary, Intake
 from gateway.problems import OPENAPI, from_http, from_validation
 from gateway.services import Services
 
+MODULES = (
+    *(holds, budgets, tasks, sessions, session_context, users, approvals),
+    *(usage, ledger, keys, changes, sign_in),
+)
+"""Whose endpoints there are."""
+
 
 def create_app(services: Services, checks: Mapping[str, Check]) -> FastAPI:
     """The application.
@@ -50,7 +56,7 @@ def create_app(services: Services, checks: Mapping[str, Check]) -> FastAPI:
         exception_handlers={RequestValidationError: _invalid, HTTPException: _refused},
     )
     app.state.services = services
-    for module in (holds, budgets, tasks, sessions, session_context, users, approvals, keys, changes, sign_in, ledger, usage):
+    for module in MODULES:
         app.include_router(module.router)
     app.include_router(sign_in.links)
     app.include_router(health_router(checks))

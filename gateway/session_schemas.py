@@ -21,11 +21,11 @@ MOST_PLANNED = 10_000
 USUAL_MODEL = "gpt-4o"
 
 
-def _session_id(session_id: str) -> str:
+async def _session_id(session_id: str) -> str:
     return check_id(session_id, "session_id")
 
 
-def _user_id(user_id: str) -> str:
+async def _user_id(user_id: str) -> str:
     return check_id(user_id, "user_id")
 
 

@@ -101,7 +101,7 @@ class Services:
     """Whether browsers send the cookie of a session over https only, even where a request came otherwise."""
 
 
-def _services(request: Request) -> Services:
+async def _services(request: Request) -> Services:
     services: Services = request.app.state.services
     return services
 

@@ -35,7 +35,8 @@ class Places(Group):
     """Directory of the embedded Postgres and Temporal. Default: `/var/tmp/purser-0` as root, else
     `$XDG_DATA_HOME/purser`."""
     dsn: str | None = Field(None, repr=False)
-    """Postgres, as `postgresql://user:password@host:port/database`. Without it `purser up` starts an embedded one."""
+    """Postgres, as `postgresql://user:password@host:port/database`. Without it `purser up` starts an embedded one. With
+    `?pgbouncer=true` a pooler in transaction mode may be in between."""
     url: str | None = None
     """Address of a running gateway, for commands that talk to one. Default: that of the last `purser up`."""
     api_key: SecretStr | None = None
@@ -56,6 +57,12 @@ class Places(Group):
     """Bearer token of `/metrics`, required unless it listens on loopback."""
     bench_data: Path | None = None
     """Folder of the conversations that `purser bench` measures on."""
+    shutdown_grace_s: Seconds = 45
+    """Seconds that calls of a worker, and requests and streams of a gateway, get to end once it is told to stop. A
+    model call that is cut off has been paid for."""
+    drain_s: int = Field(0, ge=0, le=600)
+    """Seconds that a gateway goes on taking requests then, while `/readyz` says 503: until a load balancer has seen
+    it."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """Least severe log line that is written."""
     log_format: Literal["console", "json"] = "console"
@@ -97,6 +104,11 @@ class Temporal(Group):
     """API key of Temporal Cloud."""
     task_queue: str = "purser"
     """Task queue of workflows and activities."""
+    worker_deployment: str | None = None
+    """Name of the deployment that a versioned worker belongs to. Without it and `worker_build_id` workers are not
+    versioned."""
+    worker_build_id: str | None = None
+    """Version of that worker, new for each release. A task stays with the version that it began on."""
 
 
 class Ledger(Group):
@@ -147,6 +159,10 @@ class Models(Group):
     """Output that a call may produce where the task does not say; at most what the model can."""
     min_output_tokens: int = Field(256, ge=1)
     """Smallest output that a call is cut down to when only part of it fits."""
+    model_timeout_s: int = Field(900, ge=1, le=1_700)
+    """Seconds until a request to a provider counts as failed."""
+    max_attempts: int = Field(10, ge=1, le=1_000)
+    """Requests to a provider under one hold, before the agent fails."""
     price_file: Path | None = None
     """JSON file with prices that go before LiteLLM's table, in its format."""
     unknown_price: Literal["refuse", "ceiling"] = "refuse"
@@ -192,6 +208,8 @@ class Context(Group):
     """What writes summaries: `extractive` (no model), `none`, or the name of a model."""
     summarizer_api_base: str | None = None
     """Address of that model where it is not its provider's own."""
+    summarizer_timeout_s: Seconds = 60
+    """Seconds that it may take to write one summary; never more than the lease of its hold."""
     summary_keep: str = KEEP
     """What a model that writes summaries must keep."""
     summary_drop: str = DROP

@@ -15,6 +15,8 @@ from compose.errors import SettingsError
 from compose.settings.model import Settings
 
 PREFIX = "PURSER_"
+IN_FILE = "_FILE"
+"""Behind the variable of a secret: it names a file that holds the value, as container engines mount them."""
 CONFIG_FILE = "PURSER_CONFIG_FILE"
 DEFAULT_FILE = "purser.toml"
 TEST_PREFIX = "PURSER_TEST_"
@@ -31,9 +33,10 @@ def load_settings(**overrides: object) -> Settings:
         SettingsError: an unknown key or a bad value; the message names the setting and where it stands.
     """
     file = _config_file()
+    secrets = _secret_files()
     layers = {
         "file": _from_file(file) if file else {},
-        "environment": _from_environment(),
+        "environment": _from_environment(secrets),
         "command line": {name: value for name, value in overrides.items() if value is not None},
     }
     values: dict[str, Any] = {}
@@ -41,6 +44,8 @@ def load_settings(**overrides: object) -> Settings:
     for origin, layer in layers.items():
         values |= layer
         origins |= dict.fromkeys(layer, origin)
+        if origin == "environment":
+            origins |= {name: _origin(path) for name, path in secrets.items()}
     try:
         settings = Settings(**values)
     except ValidationError as error:
@@ -55,6 +60,12 @@ def aliases() -> Mapping[str, str]:
         if isinstance(field.validation_alias, AliasChoices):
             names |= {str(alias): name for alias in field.validation_alias.choices}
     return names
+
+
+def secrets() -> tuple[str, ...]:
+    """Settings whose value a file may hold: everything that is never shown."""
+    fields = Settings.model_fields
+    return tuple(name for name, field in fields.items() if not field.repr or "SecretStr" in str(field.annotation))
 
 
 def _config_file() -> Path | None:
@@ -77,21 +88,60 @@ def _from_file(file: Path) -> dict[str, Any]:
     return {names[name]: value for name, value in values.items()}
 
 
-def _from_environment() -> dict[str, Any]:
-    names = {f"{PREFIX}{name.upper()}" for name in aliases()}
+def _secret_files() -> dict[str, Path]:
+    """Files that hold secrets, by setting."""
+    files = {name: os.environ.get(_variable(name) + IN_FILE) for name in secrets()}
+    found = {name: Path(file) for name, file in files.items() if file}
+    for name in found:
+        if os.environ.get(_variable(name)):
+            raise SettingsError(
+                f"{_variable(name)} and {_variable(name)}{IN_FILE} are both set",
+                remedy="Set one of them.",
+            )
+    return found
+
+
+def _secret(name: str, file: Path) -> str:
+    """What the file holds, without the line end that editors add. The value is never repeated."""
+    try:
+        value = file.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise SettingsError(
+            f"{_variable(name)}{IN_FILE}: {str(file)!r} cannot be read: {why}",
+            remedy="Correct the path, or let the user that runs this process read it.",
+        ) from None
+    if not value:
+        raise SettingsError(f"{_variable(name)}{IN_FILE}: {str(file)!r} is empty", remedy="Write the value into it.")
+    return value
+
+
+def _from_environment(files: Mapping[str, Path]) -> dict[str, Any]:
+    names = {_variable(name) for name in aliases()} | {_variable(name) + IN_FILE for name in secrets()}
     for variable in os.environ:
         known = variable.upper() in names or variable == CONFIG_FILE
         if variable.upper().startswith(PREFIX) and not known and not variable.startswith(TEST_PREFIX):
             raise _unknown(variable, "in the environment", [*names, CONFIG_FILE])
+    source = EnvSettingsSource(Settings)
+    held = {_variable(name).lower(): _secret(name, file) for name, file in files.items()}
+    source.env_vars = {**source.env_vars, **held}
     try:
-        return EnvSettingsSource(Settings)()
+        return source()
     except Unreadable as error:
         # "error parsing value for field "warn_at" from source …": the name is between the first quotes.
         name = str(error).split('"')[1]
         raise SettingsError(
-            f"{PREFIX}{name.upper()} (from the environment) is not valid JSON",
+            f"{_variable(name)} (from the {_origin(files.get(name))}) is not valid JSON",
             remedy=f"Write lists and objects as JSON, for example [0.8, 0.95]. {REFERENCE}",
         ) from None
+
+
+def _variable(name: str) -> str:
+    return f"{PREFIX}{name.upper()}"
+
+
+def _origin(file: Path | None) -> str:
+    return f"file {str(file)!r}" if file else "environment"
 
 
 def _unknown(name: str, where: str, known: list[str]) -> SettingsError:
@@ -106,6 +156,6 @@ def _explained(error: ValidationError, origins: Mapping[str, str]) -> SettingsEr
         message = detail["msg"].removeprefix("Value error, ")
         if detail["loc"]:
             name = aliases().get(str(detail["loc"][0]), str(detail["loc"][0]))
-            message = f"{name} ({PREFIX}{name.upper()}, from the {origins.get(name, 'default')}): {message}"
+            message = f"{name} ({_variable(name)}, from the {origins.get(name, 'default')}): {message}"
         lines.append(message)
     return SettingsError("; ".join(lines), remedy=f"Correct it and start again. {REFERENCE}")

@@ -97,6 +97,8 @@ class Settings(Places, Access, Temporal, Ledger, Models, Context):
         PolicyPatch.parse({"warn_at": self.warn_at, "backpressure": self.backpressure})
         if (self.temporal_tls_client_cert is None) != (self.temporal_tls_client_key is None):
             raise ValueError("temporal_tls_client_cert and temporal_tls_client_key go together: set both or none")
+        if (self.worker_deployment is None) != (self.worker_build_id is None):
+            raise ValueError("worker_deployment and worker_build_id go together: set both or none")
         if self.compression_target_ratio >= self.compression_trigger_ratio:
             raise ValueError("compression_target_ratio must be below compression_trigger_ratio")
         if self.min_output_tokens > self.max_output_tokens:

@@ -1,10 +1,12 @@
 """Settings: where they come from, which goes first, and what is refused."""
 
+import json
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
 from budget.policies import Mode, OnExpiry
 from budget.scopes import Kind
@@ -137,6 +139,7 @@ def test_variables_of_the_checklist_exist(monkeypatch: pytest.MonkeyPatch, name:
         ("PURSER_ALLOWED_API_BASES", "api.example.com", "'api.example.com' is no address"),
         ("PURSER_PRICE_FILE", "nowhere.json", "there is no file 'nowhere.json'"),
         ("PURSER_TEMPORAL_TLS_CLIENT_CERT", __file__, "temporal_tls_client_key go together"),
+        ("PURSER_WORKER_BUILD_ID", "1.0", "worker_deployment and worker_build_id go together"),
         ("PURSER_COMPRESSION_TRIGGER_RATIO", "0.3", "compression_target_ratio must be below"),
         ("PURSER_MIN_OUTPUT_TOKENS", "5000", "must not be above max_output_tokens"),
         ("PURSER_UNKNOWN_PRICE", "ceiling", "needs unknown_price_ceiling_nano_usd_per_token"),
@@ -189,6 +192,68 @@ def test_no_secret_is_repeated(monkeypatch: pytest.MonkeyPatch, name: str) -> No
     with pytest.raises(SettingsError) as refused:
         load_settings()
     assert secret not in f"{refused.value} {refused.value.remedy}"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "read"),
+    [
+        ("DSN", "postgresql://u:s3cr3t@h/d", lambda settings: settings.dsn),
+        ("METRICS_TOKEN", "s3cr3t", lambda settings: settings.metrics_token.get_secret_value()),
+        ("TEMPORAL_API_KEY", "s3cr3t", lambda settings: settings.temporal_api_key.get_secret_value()),
+        ("API_KEY", "s3cr3t", lambda settings: settings.api_key.get_secret_value()),
+        ("PROVIDER_KEYS", '{"h": "s3cr3t"}', lambda settings: json.dumps(_plain(settings.provider_keys))),
+    ],
+)
+def test_a_secret_may_stand_in_a_file_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, value: str, read: Callable[[Settings], str]
+) -> None:
+    file = tmp_path / "secret"
+    file.write_text(f"{value}\n")
+    monkeypatch.setenv(f"PURSER_{name}_FILE", str(file))
+    settings = load_settings()
+    assert read(settings) == value
+    assert settings.source(name.lower()) == f"file {str(file)!r}"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("DSN", None, "PURSER_DSN_FILE: '{file}' cannot be read: No such file or directory"),
+        ("DSN", b" \n", "PURSER_DSN_FILE: '{file}' is empty"),
+        ("DSN", b"\xff\xfe", "PURSER_DSN_FILE: '{file}' cannot be read: it is not UTF-8"),
+        ("DSN", b"mysql://u:s3cr3t@h/d", "dsn (PURSER_DSN, from the file '{file}'): a DSN looks like postgresql://"),
+        ("PROVIDER_KEYS", b"s3cr3t", "PURSER_PROVIDER_KEYS (from the file '{file}') is not valid JSON"),
+    ],
+)
+def test_a_secret_that_cannot_be_read_is_refused_with_its_file_and_never_shown(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, content: bytes | None, says: str
+) -> None:
+    file = tmp_path / "secret"
+    if content is not None:
+        file.write_bytes(content)
+    monkeypatch.setenv(f"PURSER_{name}_FILE", str(file))
+    with pytest.raises(SettingsError) as refused:
+        load_settings()
+    assert says.format(file=file) in str(refused.value)
+    assert "s3cr3t" not in f"{refused.value} {refused.value.remedy}"
+    assert refused.value.remedy
+
+
+def test_a_secret_in_two_places_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PURSER_DSN", "postgresql://a")
+    monkeypatch.setenv("PURSER_DSN_FILE", str(tmp_path / "dsn"))
+    with pytest.raises(SettingsError, match="PURSER_DSN and PURSER_DSN_FILE are both set"):
+        load_settings()
+
+
+def test_only_secrets_are_read_from_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PURSER_LEASE_S_FILE", "x")
+    with pytest.raises(SettingsError, match="unknown setting 'PURSER_LEASE_S_FILE'"):
+        load_settings()
+
+
+def _plain(keys: dict[str, SecretStr]) -> dict[str, str]:
+    return {host: key.get_secret_value() for host, key in keys.items()}
 
 
 def test_the_ledger_gets_limits_by_kind_and_their_sources(monkeypatch: pytest.MonkeyPatch, config: Config) -> None:

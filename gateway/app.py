@@ -11,6 +11,7 @@ from gateway import (
     approvals,
     budgets,
     changes,
+    events,
     holds,
     keys,
     ledger,
@@ -29,7 +30,7 @@ from gateway.services import Services
 
 MODULES = (
     *(holds, budgets, tasks, sessions, session_context, users, approvals),
-    *(usage, ledger, keys, changes, sign_in),
+    *(usage, ledger, events, keys, changes, sign_in),
 )
 """Whose endpoints there are."""
 

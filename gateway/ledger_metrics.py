@@ -28,7 +28,7 @@ class Pace:
     """Scrapes within it see the same figures."""
     drift_every_s: float = 60
     """Between two looks at every balance."""
-    timeout_s: float = 5
+    timeout_s: float = 8
     """After which the database counts as away; less than what a scraper waits."""
 
 

@@ -59,6 +59,15 @@ class TaskApproval:
     granted_nano: int
 
 
+@dataclass(frozen=True, slots=True)
+class PlannedAgent:
+    """What a task file says of an agent."""
+
+    agent_id: str
+    model: str
+    depends_on: tuple[str, ...]
+
+
 class Overviews:
     """Overviews of all tenants' tasks."""
 
@@ -108,3 +117,9 @@ class Overviews:
         async with connected(self._pool, None) as own:
             rows = await own.fetch(_SQL["approvals"], tenant, task_id, MOST_APPROVALS)
         return [TaskApproval(**dict(row)) for row in rows]
+
+    async def agents(self, tenant: str, task_id: str) -> dict[str, PlannedAgent]:
+        """What the task file says of its agents; nothing once the texts of its session are deleted."""
+        async with connected(self._pool, None) as own:
+            rows = await own.fetch(_SQL["agents"], tenant, task_id)
+        return {row["agent_id"]: PlannedAgent(row["agent_id"], row["model"], tuple(row["depends_on"])) for row in rows}

@@ -51,3 +51,10 @@ select distinct a.approval_id, a.state, a.created_at, a.decided_at, s.kind || ':
        a.asked_nano, a.granted_tokens, a.granted_nano
 from approval_waiters w join approvals a using (approval_id) join scopes s using (scope_id)
 where w.tenant = $1 and w.task_id = $2 order by a.created_at desc limit $3;
+
+-- name: agents
+-- What the task file says of its agents; nothing is left of it once the session is deleted.
+select a.value ->> 'id' as agent_id, a.value ->> 'model' as model,
+       array(select jsonb_array_elements_text(a.value -> 'depends_on')) as depends_on
+from tasks t, jsonb_array_elements(t.body -> 'agents') with ordinality a
+where t.tenant = $1 and t.task_id = $2 order by a.ordinality;

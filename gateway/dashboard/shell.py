@@ -29,7 +29,7 @@ _THEMES = (("auto", "Auto", "As your system"), ("light", "Light", "Light colours
 
 def head(assets: Path, at: str) -> str:
     """What every page loads, by addresses that change with the content."""
-    found = {name: f"{at}/{name}?v={_digest(assets / name)}" for name in ("purser.css", "purser.js")}
+    found = {name: f"{at}/{name}?v={_digest(assets / name)}" for name in ("purser.css", "work.css", "purser.js")}
     # The theme is set before anything is painted: at night a flash of white is unkind.
     early = (
         "(()=>{const t=localStorage.getItem('purser-theme');document.documentElement.dataset.theme="
@@ -37,6 +37,7 @@ def head(assets: Path, at: str) -> str:
     )
     return (
         f'<script>{early}</script><link rel="stylesheet" href="{found["purser.css"]}">'
+        f'<link rel="stylesheet" href="{found["work.css"]}">'
         f'<script defer src="{found["purser.js"]}"></script>'
     )
 
@@ -53,7 +54,10 @@ def frame(title: str, visit: Visit) -> Iterator[None]:
         title: the page's name in the navigation.
         visit: who looks.
     """
-    ui.context.client.content.classes("shell")
+    content = ui.context.client.content.classes("shell")
+    # The library makes the whole page its main part; ours is smaller.
+    assert content.parent_slot is not None
+    content.parent_slot.parent.tag = "div"
     Region(_header(visit), "header").classes("top")
     navigation = Region(_links(title, None), "nav").classes("side").props('aria-label="Pages"')
     with ui.element("div").classes("page"):

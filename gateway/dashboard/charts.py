@@ -1,0 +1,122 @@
+"""Charts whose colours are those of the page: drawn as SVG, they follow its theme by themselves."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nicegui import ui
+
+TEXT = "var(--text)"
+MUTED = "var(--muted)"
+LINE = "var(--line)"
+SURFACE = "var(--surface)"
+SERIES = tuple(f"var(--c{number})" for number in range(1, 9))
+"""Colours of series, in order."""
+
+
+class Chart:
+    """One chart. What it shows stands beside it as text or in a table: its label says where."""
+
+    def __init__(self, label: str, *, height: int = 260) -> None:
+        """Args:
+        label: what it shows, for people who do not see it.
+        height: in pixels.
+        """
+        self._element = ui.echart({}, renderer="svg").classes("chart").style(f"height:{height}px")
+        self._element._props["role"] = "img"
+        self._height = height
+        self.label(label)
+
+    def label(self, text: str) -> None:
+        """Changes what is told to people who do not see it."""
+        self._element._props["aria-label"] = text
+
+    def show(self, options: Mapping[str, Any], *, height: int | None = None) -> None:
+        """Draws; nothing is sent if nothing has changed."""
+        wanted = base() | dict(options)
+        if height is not None and height != self._height:
+            self._height = height
+            self._element.style(f"height:{height}px")
+        if self._element._props["options"] != wanted:
+            self._element._props["options"] = wanted
+            self._element.update()
+
+    def hide(self, hidden: bool) -> None:
+        """Takes the chart off the page where there is nothing to draw."""
+        self._element.set_visibility(not hidden)
+
+
+def base() -> dict[str, Any]:
+    """What all charts have in common. Tips are drawn, never written as HTML: names come from others."""
+    return {
+        "animation": False,
+        "textStyle": {"color": TEXT, "fontFamily": "inherit"},
+        "tooltip": {
+            "renderMode": "richText",
+            "confine": True,
+            "backgroundColor": SURFACE,
+            "borderColor": LINE,
+            "textStyle": {"color": TEXT, "fontSize": 12},
+        },
+        "grid": {"left": 12, "right": 18, "top": 34, "bottom": 12, "containLabel": True},
+    }
+
+
+def legend(names: Sequence[str]) -> dict[str, Any]:
+    """A legend above the chart."""
+    return {
+        "data": list(names),
+        "top": 0,
+        "left": 0,
+        "itemWidth": 12,
+        "itemHeight": 8,
+        "itemGap": 14,
+        "type": "scroll",
+        "inactiveColor": LINE,
+        "textStyle": {"color": MUTED, "fontSize": 12},
+        "pageTextStyle": {"color": MUTED},
+        "pageIconColor": MUTED,
+        "pageIconInactiveColor": LINE,
+    }
+
+
+def axis(kind: str, **more: Any) -> dict[str, Any]:
+    """An axis: `value`, `time` or `category`."""
+    return {
+        "type": kind,
+        "axisLine": {"lineStyle": {"color": LINE}},
+        "axisTick": {"show": False},
+        "axisLabel": {"color": MUTED, "fontSize": 11, "hideOverlap": True} | more.pop("axisLabel", {}),
+        "splitLine": {"show": kind == "value", "lineStyle": {"color": LINE, "type": "dashed"}},
+        **more,
+    }
+
+
+def zoom(**more: Any) -> list[dict[str, Any]]:
+    """Zooms the horizontal axis with a slider below, and with the wheel while shift is pressed."""
+    slider = {
+        "type": "slider",
+        "height": 14,
+        "bottom": 4,
+        "borderColor": LINE,
+        "backgroundColor": "transparent",
+        "fillerColor": "var(--tint)",
+        "handleStyle": {"color": SURFACE, "borderColor": MUTED},
+        "moveHandleStyle": {"color": LINE},
+        "dataBackground": {"lineStyle": {"opacity": 0}, "areaStyle": {"opacity": 0}},
+        "selectedDataBackground": {"lineStyle": {"opacity": 0}, "areaStyle": {"opacity": 0}},
+        "emphasis": {"disabled": True},
+        "textStyle": {"color": MUTED},
+        "showDetail": False,
+        "brushSelect": False,
+    }
+    return [{**slider, **more}, {"type": "inside", "zoomOnMouseWheel": "shift", "moveOnMouseWheel": False, **more}]
+
+
+SHORT_NUMBER = (
+    "v => { const a = Math.abs(v);"
+    " return a >= 1e9 ? +(v / 1e9).toFixed(1) + 'B' : a >= 1e6 ? +(v / 1e6).toFixed(1) + 'M'"
+    " : a >= 1e3 ? +(v / 1e3).toFixed(1) + 'k' : String(v); }"
+)
+"""Formats the labels of an axis of tokens."""
+DOLLARS = "v => '$' + (+v.toPrecision(3))"
+"""Formats the labels of an axis of dollars."""

@@ -14,9 +14,11 @@ from activities.postgres.timeline import Timelines
 from budget.postgres.approval_queue import ApprovalQueue
 from budget.postgres.approvals import Approvals
 from budget.postgres.burn import Burn
+from budget.postgres.entries import Entries
 from budget.postgres.changes import Changes
 from budget.postgres.ledger import Ledger
 from budget.postgres.policies import Policies
+from budget.postgres.usage_reports import UsageReports
 from context.postgres.conversations import Conversations
 from context.postgres.facts import Facts
 from context.postgres.memory import Memory
@@ -80,6 +82,8 @@ class Services:
     holds: Holds
     policies: Policies
     burn: Burn
+    entries: Entries
+    usage: UsageReports
     approvals: Approvals
     queue: ApprovalQueue
     tasks: Tasks

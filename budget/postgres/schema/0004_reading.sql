@@ -34,3 +34,6 @@ returns table (tokens bigint, nano bigint) language sql stable as $$
           order by s.at limit 1) z
     cross join lateral (select extract(epoch from p_at - a.at) * 1000000 as gone, extract(epoch from z.at - a.at) * 1000000 as whole) g
 $$;
+
+-- Entries come in the order of time, so a summary of each block finds a range of days and costs a call nothing.
+create index entries_at on entries using brin (at) with (pages_per_range = 32, autosummarize = on);

@@ -1,0 +1,21 @@
+-- name: plans
+-- Which filters come decides how rows are found: no plan is kept for others.
+set local plan_cache_mode = force_custom_plan;
+
+-- name: list
+-- Entries of a tenant, newest first. $2 scope, $3 kind, $4 hold, $5 task, $6 since, $7 until, $8 below this entry, $9 at most.
+select e.*, nullif(e.window_start, '-infinity') as began, s.kind || ':' || s.id as scope, h.key, h.path, h.model, h.task
+from entries e
+join scopes s on s.scope_id = e.scope_id
+left join holds h on h.hold_id = e.hold_id
+where s.tenant = $1
+  and ($2::text is null or e.scope_id = (select x.scope_id from scopes x
+          where x.tenant = $1 and x.kind = split_part($2, ':', 1) and x.id = substr($2, strpos($2, ':') + 1)))
+  and ($3::text is null or e.kind = $3)
+  and ($4::bigint is null or e.hold_id = $4)
+  and ($5::text is null or e.hold_id = any (array(
+          select t.hold_id from entries t join scopes x on x.scope_id = t.scope_id
+          where x.tenant = $1 and x.kind = 'task' and x.id = $5 and t.kind = 'hold')))
+  and ($6::timestamptz is null or e.at >= $6) and ($7::timestamptz is null or e.at < $7)
+  and ($8::bigint is null or e.entry_id < $8)
+order by e.entry_id desc limit $9;

@@ -1,0 +1,51 @@
+"""Usage reports from the ledger."""
+
+from datetime import datetime
+
+import asyncpg
+
+from budget.decisions import Amount
+from budget.postgres.connection import Pool, connected
+from budget.postgres.queries import load
+from budget.usage_reports import By, UsageLine, UsageReport
+
+_SQL = load("budget.postgres", "usage_reports.sql")
+CLASSES = ("input", "cache_read", "cache_write_5m", "cache_write_1h", "output", "reasoning", "unsplit")
+
+
+class UsageReports:
+    """Usage of all tenants."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def report(
+        self, tenant: str, by: By, since: datetime, until: datetime, *, after: str | None = None, limit: int = 100
+    ) -> UsageReport:
+        """What was charged from `since` up to `until`.
+
+        Args:
+            tenant: whose usage.
+            by: what to add up by.
+            since: first charge that counts.
+            until: first charge that no longer counts.
+            after: id that the last page ended with.
+            limit: lines at most.
+        """
+        async with connected(self._pool, None) as own, own.transaction(readonly=True):
+            await own.execute(_SQL["plans"])
+            rows = await own.fetch(_SQL["report"], tenant, str(by), since, until, after, limit)
+        following = rows[-1]["id"] if len(rows) == limit else None
+        return UsageReport(by, since, until, tuple(map(_line, rows)), following)
+
+
+def _line(row: asyncpg.Record) -> UsageLine:
+    return UsageLine(
+        id=row["id"],
+        tokens={name: row[name] or 0 for name in CLASSES},
+        charged=Amount(row["charged_tokens"], row["nano_usd"]),
+        attempts=row["attempts"],
+        presumed_attempts=row["presumed"],
+        presumed=Amount(row["presumed_tokens"] or 0, row["presumed_nano"] or 0),
+        overrun=Amount(row["overrun_tokens"], row["overrun_nano"]),
+    )

@@ -1,0 +1,36 @@
+-- name: plans
+-- Which part is asked for decides how rows are found: no plan is kept for the others.
+set local plan_cache_mode = force_custom_plan;
+
+-- name: report
+-- Usage from entries, so that every figure is one that the ledger moved. A late report takes back what was presumed and
+-- brings its classes: in each range the classes and what is presumed add up to what was charged.
+-- $1 tenant, $2 kind of scope or model, $3 from, $4 to, $5 after this id, $6 at most.
+with moved as (
+    select s.id, e.scope_id, e.kind, e.hold_id, e.attempt, e.d_spent_tokens, e.d_spent_nano, e.d_overrun_tokens, e.d_overrun_nano
+    from scopes s join entries e on e.scope_id = s.scope_id
+    where s.tenant = $1 and s.kind = $2 and e.at >= $3 and e.at < $4
+    union all
+    -- Each hold once, by the first scope of its path. A call whose model nobody told has the id ''.
+    select coalesce(h.model, ''), e.scope_id, e.kind, e.hold_id, e.attempt, e.d_spent_tokens, e.d_spent_nano, e.d_overrun_tokens, e.d_overrun_nano
+    from entries e join holds h on h.hold_id = e.hold_id and h.scope_ids[1] = e.scope_id
+    where $2 = 'model' and h.tenant = $1 and e.at >= $3 and e.at < $4
+)
+select m.id,
+       sum((a.usage ->> 'input')::bigint)::bigint as input, sum((a.usage ->> 'cache_read')::bigint)::bigint as cache_read,
+       sum((a.usage ->> 'cache_write_5m')::bigint)::bigint as cache_write_5m, sum((a.usage ->> 'cache_write_1h')::bigint)::bigint as cache_write_1h,
+       sum((a.usage ->> 'output')::bigint)::bigint as output, sum((a.usage ->> 'reasoning')::bigint)::bigint as reasoning,
+       sum(coalesce((a.usage ->> 'unsplit')::bigint, case m.kind when 'correction' then m.d_spent_tokens end))::bigint as unsplit,
+       sum(m.d_spent_tokens)::bigint as charged_tokens, sum(m.d_spent_nano)::bigint as nano_usd,
+       count(*) filter (where m.kind in ('settle', 'presumed', 'late')) - count(*) filter (where p.was) as attempts,
+       count(*) filter (where m.kind = 'presumed') - count(*) filter (where p.was) as presumed,
+       sum(case m.kind when 'presumed' then m.d_spent_tokens when 'late' then m.d_spent_tokens - a.tokens end)::bigint as presumed_tokens,
+       sum(case m.kind when 'presumed' then m.d_spent_nano when 'late' then m.d_spent_nano - a.nano end)::bigint as presumed_nano,
+       sum(m.d_overrun_tokens)::bigint as overrun_tokens, sum(m.d_overrun_nano)::bigint as overrun_nano
+from moved m
+left join attempts a on m.kind in ('settle', 'late') and a.hold_id = m.hold_id and a.attempt = m.attempt
+left join lateral (
+    select true as was where m.kind = 'late' and exists (
+        select from entries x where x.hold_id = m.hold_id and x.attempt = m.attempt and x.scope_id = m.scope_id and x.kind = 'presumed')) p on true
+where m.kind in ('settle', 'overrun', 'presumed', 'late', 'correction') and ($5::text is null or m.id collate "C" > $5)
+group by m.id order by m.id collate "C" limit $6;

@@ -8,6 +8,7 @@ with ordered as materialized (select event_id from events order by event_id),
 numbered as (select event_id, nextval('event_positions') as position from ordered)
 update events e set position = n.position from numbered n where n.event_id = e.event_id;
 alter table events add constraint events_position unique (position);
+alter sequence event_positions owned by events.position;
 create index events_unnumbered on events (event_id) where position is null;
 create index events_feed on events (tenant, position);
 
@@ -37,11 +38,11 @@ create function event_amount(p_tokens bigint, p_nano bigint) returns jsonb langu
 $$ select jsonb_build_object('tokens', p_tokens, 'nano_usd', p_nano) $$;
 
 -- Amounts were pairs.
-update events set data = data || (
+update events set data = data || coalesce((
     select jsonb_object_agg(case key when 'granted' then case kind when 'approval' then 'given' else key end else key end,
                             event_amount((value ->> 0)::bigint, (value ->> 1)::bigint))
-    from jsonb_each(data) where jsonb_typeof(value) = 'array')
-where kind in ('threshold', 'approval') and jsonb_path_exists(data, '$.* ? (@.type() == "array")');
+    from jsonb_each(data) where jsonb_typeof(value) = 'array'), '{}')
+where kind in ('threshold', 'approval');
 update events set data = data - 'granted' where kind = 'approval';
 
 -- A threshold that is added in mid-window is told although a higher one was: each is remembered, no longer the highest alone

@@ -13,6 +13,8 @@ class ActivitySettings:
     """What models get to see."""
     cooldown_s: int = 600
     """Seconds for which a summariser that failed three times in a row on a conversation is not asked there."""
+    summarizer_timeout_s: float = 60
+    """Seconds that it may take to write one summary, less than the lease of a hold."""
     memory_tokens: int = 2_000
     """What retrieved messages may take of a window of the strategy `hybrid`."""
     memory_across_sessions: bool = False

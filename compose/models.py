@@ -2,7 +2,7 @@
 
 from activities.call_metrics import CallMetrics, Decided, nobody
 from activities.embedder import EmbeddingModel, LiteLLMEmbedder
-from activities.provider import ModelProvider
+from activities.provider import ModelProvider, Timeouts
 from budget.postgres.connection import Pool
 from budget.postgres.ledger import Ledger
 from budget.postgres.policies import Policies
@@ -15,7 +15,7 @@ from context.redaction import Redactor, custom_detectors
 def model_provider(settings: Settings, metrics: CallMetrics | None = None) -> ModelProvider:
     """The way to all models."""
     keys = {host: key.get_secret_value() for host, key in settings.provider_keys.items()}
-    return ModelProvider(keys, metrics=metrics)
+    return ModelProvider(keys, Timeouts(total_s=settings.model_timeout_s), metrics=metrics)
 
 
 def embedder(

@@ -6,7 +6,8 @@ from datetime import timedelta
 
 import httpx
 from temporalio.client import Client
-from temporalio.worker import Worker
+from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
+from temporalio.worker import Worker, WorkerDeploymentConfig
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
 from activities.metrics import Metrics
@@ -39,10 +40,11 @@ POOL_SIZE, QUICK_POOL_SIZE = 20, 8
 LOCK_TIMEOUT_MS = 300
 """Of admission inside a workflow task: the regular form of it waits."""
 GRACE = timedelta(seconds=45)
-"""For activities under way when the worker stops: a model call that is cut off has been paid for."""
+"""For activities under way when the worker stops, where nothing else is said."""
 BEAT = timedelta(seconds=1)
 """How soon at most a cancel reaches a model call."""
 NO_MODEL = ("extractive", NEVER)
+WORKFLOWS = (AgentTask, AgentRun, CompressSession)
 
 
 async def run_worker(
@@ -77,7 +79,9 @@ async def run_worker(
         background = run_background(ledger, approvals, dispatcher, stop, settings.sweep_every_s)
         activities = (*all_activities(given), *shipped_tools(pool, http))
         try:
-            async with asyncio.TaskGroup() as group, make_worker(client, settings.task_queue, activities):
+            grace = timedelta(seconds=settings.shutdown_grace_s)
+            worker = make_worker(client, settings.task_queue, activities, grace, worker_version(settings))
+            async with asyncio.TaskGroup() as group, worker:
                 group.create_task(background)
                 if shared is None:
                     group.create_task(serve_metrics(settings, "worker_metrics_port", stop, *measured.sources))
@@ -89,18 +93,36 @@ async def run_worker(
             raise failed.exceptions[0] from None
 
 
-def make_worker(client: Client, task_queue: str, activities: Sequence[Activity], grace: timedelta = GRACE) -> Worker:
-    """A worker of all workflows and these activities."""
+def make_worker(
+    client: Client,
+    task_queue: str,
+    activities: Sequence[Activity],
+    grace: timedelta = GRACE,
+    version: WorkerDeploymentVersion | None = None,
+) -> Worker:
+    """A worker of all workflows and these activities.
+
+    With a `version` its workflows are pinned: a task, its agents and their activities stay with the version on which
+    the task began, so a release never meets a history that an older one has written.
+    """
     return Worker(
         client,
         task_queue=task_queue,
-        workflows=[AgentTask, AgentRun, CompressSession],
+        workflows=WORKFLOWS,
         activities=activities,
         interceptors=[SafeErrors(), PassOverMisfits()],
         workflow_runner=sandbox(),
         graceful_shutdown_timeout=grace,
         max_heartbeat_throttle_interval=BEAT,
+        deployment_config=WorkerDeploymentConfig(version, True, VersioningBehavior.PINNED) if version else None,
     )
+
+
+def worker_version(settings: Settings) -> WorkerDeploymentVersion | None:
+    """Which version of which deployment the settings make of a worker; `None`: it is not versioned."""
+    if settings.worker_deployment is None or settings.worker_build_id is None:
+        return None
+    return WorkerDeploymentVersion(settings.worker_deployment, settings.worker_build_id)
 
 
 def sandbox() -> SandboxedWorkflowRunner:
@@ -135,11 +157,14 @@ def _activity_settings(settings: Settings) -> ActivitySettings:
     return ActivitySettings(
         context=context_settings(settings),
         cooldown_s=settings.compression_cooldown_s,
+        # A summary that outlived its hold would be paid for without one.
+        summarizer_timeout_s=min(settings.summarizer_timeout_s, settings.lease_s),
         memory_tokens=settings.memory_token_budget,
         memory_across_sessions=settings.memory_across_sessions,
         max_parallel_agents=settings.max_parallel_agents,
         max_wait_s=settings.max_wait_s,
         max_output_tokens=settings.max_output_tokens,
         min_output_tokens=settings.min_output_tokens,
+        max_attempts=settings.max_attempts,
         lease_ms=settings.lease_s * 1_000,
     )

@@ -1,0 +1,130 @@
+"""Worker versioning, and the look at running workflows before a new version takes over."""
+
+import asyncio
+import subprocess
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+
+import pytest
+from temporalio.client import Client
+from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
+
+from activities.registry import all_activities
+from compose.provider import Match
+from compose.settings import Settings
+from compose.stack.temporal import find_temporal
+from compose.versions import Replayed, replay_running
+from compose.worker import make_worker, worker_version
+from tests.support.purser import Purser
+from tests.support.world import World, eventually, world
+from workflows.turn import Turn
+
+
+@pytest.fixture
+async def house(dsn: str, temporal_client: Client, task_queue: str) -> AsyncIterator[World]:
+    async with world(dsn, temporal_client, task_queue) as made:
+        yield made
+
+
+@asynccontextmanager
+async def versioned(house: World, version: WorkerDeploymentVersion) -> AsyncIterator[None]:
+    """A worker of this version."""
+    activities = all_activities(house.given)
+    async with make_worker(house.client, house.task_queue, activities, timedelta(seconds=5), version):
+        yield
+
+
+async def make_current(version: WorkerDeploymentVersion, address: str) -> None:
+    """As an operator does it; the server knows a version once its worker has polled."""
+
+    async def tell() -> bool | None:
+        words = ("worker", "deployment", "set-current-version", "--yes", "--address", address)
+        named = ("--deployment-name", version.deployment_name, "--build-id", version.build_id)
+        done = await asyncio.to_thread(subprocess.run, [find_temporal(), *words, *named], capture_output=True)
+        return done.returncode == 0 or None
+
+    await eventually(tell)
+
+
+async def build_of(house: World, task_id: str, agent_id: str = "") -> tuple[str, int]:
+    """The build id that a workflow is pinned to."""
+    description = await house.workflow(task_id, agent_id).describe()
+    info = description.raw_description.workflow_execution_info.versioning_info
+    return info.deployment_version.build_id, info.behavior
+
+
+async def test_a_task_stays_with_the_version_it_began_on_and_later_tasks_go_to_the_current_one(
+    house: World, temporal_address: str
+) -> None:
+    deployment, pinned = f"purser-{uuid.uuid4().hex[:8]}", int(VersioningBehavior.PINNED)
+    blue, green = (WorkerDeploymentVersion(deployment, build) for build in ("blue", "green"))
+    async with versioned(house, blue):
+        await make_current(blue, temporal_address)
+        house.provider.desk.hold(Match(attempt=1))
+        old = await house.submit(house.agent("a"), house.agent("b", depends_on=["a"]))
+        await house.provider.desk.wait_held()
+        async with versioned(house, green):
+            await make_current(green, temporal_address)
+            house.provider.desk.continue_held()
+            new = await house.submit(house.agent("a"))
+            ended = [await house.end(task) for task in (old, new)]
+            assert [task["status"] for task in ended] == ["completed", "completed"]
+            # The second agent of the old task began when the other version was current already.
+            assert {await build_of(house, old), await build_of(house, old, "b")} == {("blue", pinned)}
+            assert {await build_of(house, new), await build_of(house, new, "a")} == {("green", pinned)}
+    await house.audited()
+
+
+def test_workers_are_versioned_only_where_both_settings_are_there() -> None:
+    assert worker_version(Settings()) is None
+    named = Settings(worker_deployment="purser", worker_build_id="1.4.0")
+    assert worker_version(named) == WorkerDeploymentVersion("purser", "1.4.0")
+
+
+async def test_running_workflows_replay_with_this_code(house: World) -> None:
+    task_id = await _waiting_task(house)
+    replayed = await eventually(lambda: _replayed(house, task_id))
+    assert replayed.ok
+
+
+async def test_a_workflow_that_this_code_tells_differently_is_named(
+    house: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await house.budget("session:slow", limit_tokens=10, backpressure=[["1.00", 100]])
+    task_id = await _waiting_task(house, session_id="slow")
+    await eventually(lambda: _replayed(house, task_id))
+
+    async def at_once(turn: Turn, delay_ms: int) -> None:
+        """A turn that no longer sleeps."""
+
+    monkeypatch.setattr(Turn, "_slowed_down", at_once)
+    replayed = await replay_running(house.client, house.task_queue, 10)
+    assert replayed.failed == {f"task-{task_id}/a": "NondeterminismError"}
+
+
+async def test_the_command_replays_and_ends(
+    house: World, dsn: str, temporal_address: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    task_id = await _waiting_task(house)
+    await eventually(lambda: _replayed(house, task_id))
+    places = {"dsn": dsn, "temporal_address": temporal_address, "task_queue": house.task_queue}
+    purser = Purser.at(tmp_path_factory.mktemp("verify"), **places)
+    shown = await asyncio.to_thread(purser.json, "worker", "--verify", "10")
+    assert shown == {"ok": True, "replayed": 2, "failed": {}}
+
+
+async def _waiting_task(house: World, **more: str) -> str:
+    """A task that ran for a while and whose worker is gone."""
+    house.provider.desk.hold(Match(attempt=1))
+    async with house.worker(grace=timedelta(0)):
+        task_id = await house.submit(house.agent("a"), **more)
+        await house.provider.desk.wait_held()
+    return task_id
+
+
+async def _replayed(house: World, task_id: str) -> Replayed | None:
+    """What became of the task and its agent, once the list of workflows has both."""
+    found = await replay_running(house.client, house.task_queue, 10)
+    return found if found.workflows == 2 else None

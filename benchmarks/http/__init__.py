@@ -178,8 +178,10 @@ async def _last_event(running: System) -> int:
 async def _compared(running: System, listeners: "Connection[int, Any]", begun: int) -> Compared:
     """What the streams saw beside what the table of events holds."""
     async with await create_pool(running.dsn, size=1) as pool:
-        rows = await pool.fetch("select event_id, at from events where event_id > $1 order by event_id", begun)
-    expected = [(row["event_id"], row["at"].timestamp()) for row in rows]
+        while await pool.fetchval("select count(*) from events where position is null"):
+            await asyncio.sleep(0.1)
+        rows = await pool.fetch("select position, at from events where event_id > $1 order by position", begun)
+    expected = [(row["position"], row["at"].timestamp()) for row in rows]
     await asyncio.to_thread(listeners.send, expected[-1][0] if expected else 0)
     return compare(await asyncio.to_thread(listeners.recv), expected)
 

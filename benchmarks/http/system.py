@@ -72,6 +72,7 @@ def _start(home: Path, dsn: str, temporal: str) -> "subprocess.Popen[str]":
         "PURSER_TEMPORAL_ADDRESS": temporal,
         "PURSER_GATEWAY_PORT": "0",
         "PURSER_METRICS_PORT": "0",
+        "PURSER_RATE_LIMIT_PER_S": "0",
         "PURSER_LOG_LEVEL": "warning",
     }
     path = {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[2]), env.get("PYTHONPATH", "")])}

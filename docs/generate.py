@@ -95,7 +95,7 @@ def _value(kind: Any) -> str:
     [kind] = get_args(kind) or (kind,)
     if inspect.isclass(kind) and issubclass(kind, StrEnum):
         return ", ".join(f"`{one}`" for one in kind)
-    return {bool: "", int: "number", str: "text", Path: "directory"}[kind]
+    return {bool: "", int: "number", float: "number", str: "text", Path: "directory"}[kind]
 
 
 def temporal() -> str:

@@ -23,8 +23,21 @@ from workflows.contract import (
 TEMPORAL_ROLES = ("approver",)
 """Whoever may signal our workflows may approve; a policy that asks for another role is out of their reach."""
 
-CallOf = Callable[[AgentRef, str], Awaitable[tuple[Path, Amount, str]]]
-"""The stored call of an agent under a key: its path, its ask and who submitted the task."""
+
+@dataclass(frozen=True)
+class CallToApprove:
+    """What an approval request needs to know of a call."""
+
+    path: Path
+    ask: Amount
+    submitter: str | None
+    """Whom the task names."""
+    submitted_by: str | None
+    """Name of the key that submitted it."""
+
+
+CallOf = Callable[[AgentRef, str], Awaitable[CallToApprove]]
+"""The stored call of an agent under a key."""
 
 
 @dataclass(frozen=True)
@@ -39,15 +52,16 @@ class ApprovalActivities:
     @activity.defn(name=ActivityName.REQUEST_APPROVAL)
     async def request_approval(self, request: ApprovalInput) -> ApprovalTicket:
         """Opens or joins the request of the scope that is short."""
-        path, ask, submitter = await self.call_of(request.agent, request.key)
+        call = await self.call_of(request.agent, request.key)
         ticket = await self.approvals.request(
             request.agent.tenant,
             key=request.key,
             scope=Scope.parse(request.scope),
-            path=path,
-            ask=ask,
+            path=call.path,
+            ask=call.ask,
             agent_id=request.agent.agent_id,
-            submitter=submitter or None,
+            submitter=call.submitter,
+            submitted_by=call.submitted_by,
             workflow_id=request.workflow_id,
         )
         return ApprovalTicket(ticket.approval_id, ticket.state, ticket.deadline)

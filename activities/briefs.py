@@ -29,7 +29,10 @@ class Brief:
 
     ref: AgentRef
     session_id: str
-    submitter: str
+    submitter: str | None
+    """Whom the task names."""
+    submitted_by: str | None
+    """Name of the key that submitted the task."""
     model: str
     api_base: str | None
     path: Path
@@ -104,6 +107,7 @@ class Briefs:
             ref=ref,
             session_id=task.session_id,
             submitter=given.submitter,
+            submitted_by=given.submitted_by,
             model=agent.model,
             api_base=agent.api_base,
             path=task.path(agent.id),

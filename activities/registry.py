@@ -6,7 +6,7 @@ from typing import Any
 
 from activities.admission import Admission
 from activities.admit import Admit
-from activities.approvals import ApprovalActivities
+from activities.approvals import ApprovalActivities, CallToApprove
 from activities.asides import Asides
 from activities.briefs import Briefs
 from activities.call_model import CallModel
@@ -28,7 +28,6 @@ from activities.settle import Settle
 from activities.settlements import Settlements
 from activities.summariser import Summariser
 from activities.tools import Tools
-from budget.decisions import Amount
 from budget.postgres.approvals import Approvals
 from budget.postgres.connection import Pool
 from budget.postgres.ledger import Ledger
@@ -164,9 +163,9 @@ class _CallOf:
     briefs: Briefs
     calls: Calls
 
-    async def __call__(self, agent: AgentRef, key: str) -> tuple[Path, Amount, str]:
+    async def __call__(self, agent: AgentRef, key: str) -> CallToApprove:
         brief, call = await self.briefs.of(agent), await self.calls.get(agent, key)
-        return brief.path, call.ask, brief.submitter
+        return CallToApprove(brief.path, call.ask, brief.submitter, brief.submitted_by)
 
 
 @dataclass(frozen=True)
@@ -213,6 +212,7 @@ class _Summarisers:
             self._policies,
             given.prices,
             api_base=given.summariser_api_base if model == given.summariser_model else None,
+            timeout_s=given.settings.summarizer_timeout_s,
             usual_window=given.settings.context.context_window_tokens,
             decided=given.metrics.calls.decided,
         )

@@ -12,7 +12,16 @@ from dataclasses import fields
 from decimal import Decimal
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidator, ValidationError, field_serializer
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    ValidationError,
+    ValidationInfo,
+    field_serializer,
+)
 
 from activities.errors import InvalidTask
 from activities.task_checks import explain, ids_in_circles, is_below
@@ -24,6 +33,8 @@ from context.errors import InvalidSettings
 from context.settings import PRESETS as CONTEXT_PRESETS
 from context.settings import ContextSettings
 
+STORED = "stored"
+"""How a file is read that was checked under the rules of its day."""
 MAX_AGENTS = 200
 MAX_TOOLS = 128
 _CONTEXT = {item.name for item in fields(ContextSettings)}
@@ -33,7 +44,9 @@ _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 """A NUL as JSON escapes it. Behind an escaped backslash the same characters are plain text."""
 
 
-def _identifier(value: str) -> str:
+def _identifier(value: str, info: ValidationInfo) -> str:
+    if info.context == STORED:
+        return value
     try:
         return check_id(value, "the id")
     except InvalidScope as error:
@@ -189,7 +202,7 @@ class TaskFile(Part):
     @classmethod
     def stored(cls, body: Mapping[str, Any]) -> Self:
         """Reads what `body` gave: it was checked when it was submitted."""
-        return cls.model_validate_json(json.dumps(body))
+        return cls.model_validate_json(json.dumps(body), context=STORED)
 
     @property
     def digest(self) -> bytes:

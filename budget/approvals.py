@@ -128,8 +128,11 @@ class Waiter:
     task_id: str
     agent_id: str
     submitter: str | None
+    """Whom the task names."""
     ask: Amount
     since: datetime
+    submitted_by: str | None = None
+    """Name of the key that submitted it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,8 +191,9 @@ class ApprovalRequest:
 
     @property
     def submitters(self) -> frozenset[str]:
-        """Who submitted the tasks that wait."""
-        return frozenset(waiter.submitter for waiter in self.waiters if waiter.submitter)
+        """Who submitted the tasks that wait: whom they name, and whose key it was."""
+        named = {waiter.submitter for waiter in self.waiters} | {waiter.submitted_by for waiter in self.waiters}
+        return frozenset(name for name in named if name)
 
     @property
     def agreed(self) -> tuple[PastDecision, ...]:

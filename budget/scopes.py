@@ -27,10 +27,19 @@ MAX_PATH = 16
 
 
 def check_id(value: str, what: str) -> str:
-    """Returns `value` if it is a valid id, else raises `InvalidScope` naming `what`."""
+    """Returns `value` if it may name something new, else raises `InvalidScope` naming `what`.
+
+    `.` and `..` may not: clients and proxies take them out of addresses.
+    """
+    _check_characters(value, what)
+    if value in (".", ".."):
+        raise InvalidScope(f"{what} {value!r} is not valid: addresses lose it on their way; use another")
+    return value
+
+
+def _check_characters(value: str, what: str) -> None:
     if not _ID.fullmatch(value):
         raise InvalidScope(f"{what} {value[:140]!r} is not valid: use 1 to 128 of the characters A-Z a-z 0-9 . _ ~ -")
-    return value
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -47,11 +56,23 @@ class Scope:
         if len(parts) > 2:
             raise InvalidScope(f"scope {str(self)[:140]!r} has too many '/': an agent is agent:task_id/agent_id")
         for part in parts:
-            check_id(part, f"the id in scope {str(self)[:140]!r},")
+            _check_characters(part, self._named)
+
+    @property
+    def _named(self) -> str:
+        return f"the id in scope {str(self)[:140]!r},"
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Reads `kind:id`; raises `InvalidScope`."""
+        """Reads `kind:id` as somebody wrote it; raises `InvalidScope`."""
+        scope = cls.stored(text)
+        for part in scope.id.split("/"):
+            check_id(part, scope._named)
+        return scope
+
+    @classmethod
+    def stored(cls, text: str) -> Self:
+        """Reads `kind:id` as it was stored, under whatever rules; raises `InvalidScope`."""
         kind, colon, identifier = text.partition(":")
         if not colon:
             raise InvalidScope(f"scope {text[:140]!r} has no kind: write kind:id, for example session:s1")
@@ -101,4 +122,6 @@ class Path:
 
 def agent_scope(task_id: str, agent_id: str) -> Scope:
     """The scope of one agent of a task."""
-    return Scope(Kind.AGENT, f"{check_id(task_id, 'task id')}/{check_id(agent_id, 'agent id')}")
+    _check_characters(task_id, "task id")
+    _check_characters(agent_id, "agent id")
+    return Scope(Kind.AGENT, f"{task_id}/{agent_id}")

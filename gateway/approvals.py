@@ -5,8 +5,10 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 
 from budget.approvals import Actor, ApprovalRequest, ApprovalState, PastDecision, Waiter
+from budget.forecast import Forecast
+from gateway.approval_views import ApprovalView
 from gateway.auth import Decider, Reader
-from gateway.pages import Page, PageSize
+from gateway.pages import PageOf, PageSize
 from gateway.schemas import DecisionBody
 from gateway.services import Use
 from gateway.views import DecidedView
@@ -14,23 +16,29 @@ from gateway.views import DecidedView
 router = APIRouter(prefix="/v1/approvals", tags=["approvals"])
 
 
-@router.get("")
+@router.get("", response_model=PageOf[ApprovalView])
 async def list_approvals(
     caller: Reader,
     use: Use,
     state: Annotated[ApprovalState | None, Query()] = None,
     cursor: Annotated[str | None, Query(max_length=64, pattern="^[A-Za-z0-9-]+$")] = None,
     limit: PageSize = 100,
-) -> Page:
+) -> dict[str, Any]:
     """Approval requests, newest first."""
     page = await use.approvals.list(caller.tenant, state, limit, cursor)
-    return Page(items=[_shown(request) for request in page.requests], cursor=page.cursor)
+    forecasts = await use.burn.forecasts(caller.tenant, list({request.scope for request in page.requests}))
+    return {
+        "items": [_shown(request, forecasts[request.scope]) for request in page.requests],
+        "cursor": page.cursor,
+    }
 
 
-@router.get("/{approval_id}")
+@router.get("/{approval_id}", response_model=ApprovalView)
 async def show(approval_id: str, caller: Reader, use: Use) -> dict[str, Any]:
     """One request with everything that a person needs to decide it."""
-    return _shown(await use.approvals.get(caller.tenant, approval_id))
+    request = await use.approvals.get(caller.tenant, approval_id)
+    forecasts = await use.burn.forecasts(caller.tenant, [request.scope])
+    return _shown(request, forecasts[request.scope])
 
 
 @router.post("/{approval_id}/decision")
@@ -51,7 +59,7 @@ async def decide(approval_id: str, body: DecisionBody, caller: Decider, use: Use
     return DecidedView(state=done.state, decisions_needed=done.decisions_needed)
 
 
-def _shown(request: ApprovalRequest) -> dict[str, Any]:
+def _shown(request: ApprovalRequest, forecast: Forecast) -> dict[str, Any]:
     short = request.shortage if request.state is ApprovalState.PENDING else request.asked
     return {
         "approval_id": request.approval_id,
@@ -71,6 +79,7 @@ def _shown(request: ApprovalRequest) -> dict[str, Any]:
         "decided_at": request.decided_at,
         "waiters": [_waiter(waiter) for waiter in request.waiters],
         "decisions": [_decision(decision) for decision in request.decisions],
+        "forecast": forecast.to_json(),
     }
 
 
@@ -80,6 +89,7 @@ def _waiter(waiter: Waiter) -> dict[str, Any]:
         "task_id": waiter.task_id,
         "agent_id": waiter.agent_id,
         "submitter": waiter.submitter,
+        "submitted_by": waiter.submitted_by,
         "tokens": waiter.ask.tokens,
         "nano_usd": waiter.ask.nano_usd,
         "since": waiter.since,

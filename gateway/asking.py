@@ -29,6 +29,7 @@ async def decided(request: HoldRequest, caller: Principal, use: Services) -> tup
             path=request.path,
             ask=request.ask,
             submitter=caller.name,
+            submitted_by=caller.name,
         )
         approval_id = ticket.approval_id
         if ticket.state in (ApprovalState.DENIED, ApprovalState.EXPIRED):

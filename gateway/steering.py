@@ -53,7 +53,7 @@ def workflow_id(task_id: str) -> str:
 
 
 async def steer(use: Services, caller: Principal, task_id: str, how: Steer) -> None:
-    """Tells the task's workflow, waiting for it to start if the task is new, and records who did.
+    """Tells the task's workflow, waiting for it to start if the task is new; records before who does.
 
     The caller's permission to run tasks is checked before.
 
@@ -62,7 +62,7 @@ async def steer(use: Services, caller: Principal, task_id: str, how: Steer) -> N
         TaskEnded: it has ended otherwise.
         TemporalUnavailable: nothing was sent.
     """
-    way = _WAYS[how]
+    way, is_recorded = _WAYS[how], False
     for seconds in START_PATIENCE_S:
         await asyncio.sleep(seconds)
         status = (await use.tasks.get(caller.tenant, task_id))["status"]
@@ -70,13 +70,15 @@ async def steer(use: Services, caller: Principal, task_id: str, how: Steer) -> N
             return
         if status not in LIVE:
             raise TaskEnded(f"task {task_id!r} is {status}: it cannot be steered any more")
+        if not is_recorded:
+            await use.tasks.steered(caller.tenant, task_id, how, by=caller.name, before=status)
+            is_recorded = True
         try:
             await way.act(use.temporal.get_workflow_handle(workflow_id(task_id)))
         except RPCError as error:
             if error.status is not RPCStatusCode.NOT_FOUND:
                 raise TemporalUnavailable(f"Temporal did not answer ({error.status.name}): nothing was sent") from error
         else:
-            await use.tasks.steered(caller.tenant, task_id, how, by=caller.name, before=status)
             return
         use.wake()
     raise TemporalUnavailable(f"task {task_id!r} has not started yet: nothing was sent")

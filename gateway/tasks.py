@@ -7,9 +7,10 @@ from fastapi import APIRouter, Body, Query, Request
 from activities.task_file import TaskFile
 from budget.scopes import Kind, Scope, agent_scope
 from gateway.auth import Runner, WorkReader
-from gateway.pages import Cursor, Page, PageSize
+from gateway.pages import Cursor, PageOf, PageSize
 from gateway.services import Use
 from gateway.steering import Steer, steer, workflow_id
+from gateway.task_views import TaskView, WholeTaskView
 from gateway.views import TaskAccepted
 from workflows.contract import TaskStatus
 
@@ -20,25 +21,25 @@ router = APIRouter(prefix="/v1/tasks", tags=["tasks"])
 async def submit(body: Annotated[dict[str, Any], Body()], caller: Runner, use: Use, request: Request) -> TaskAccepted:
     """Stores a task file and starts its workflow. The same file again changes nothing."""
     task = TaskFile.parse(body, use.allowed_api_bases)
-    await use.tasks.submit(caller.tenant, task, task.submitter or caller.name)
+    await use.tasks.submit(caller.tenant, task, task.submitter or caller.name, submitted_by=caller.name)
     use.wake()
     return _accepted(task.task_id, request)
 
 
-@router.get("")
+@router.get("", response_model=PageOf[TaskView])
 async def list_tasks(
     caller: WorkReader,
     use: Use,
     state: Annotated[TaskStatus | None, Query()] = None,
     cursor: Cursor = None,
     limit: PageSize = 100,
-) -> Page:
+) -> dict[str, Any]:
     """Tasks, newest first."""
     page = await use.tasks.list(caller.tenant, state, limit, cursor)
-    return Page(items=[dict(task) for task in page.tasks], cursor=page.cursor)
+    return {"items": [dict(task) for task in page.tasks], "cursor": page.cursor}
 
 
-@router.get("/{task_id}")
+@router.get("/{task_id}", response_model=WholeTaskView)
 async def show(task_id: str, caller: WorkReader, use: Use) -> dict[str, Any]:
     """A task: its agents, what they replied and used, and the budgets that it draws on."""
     task = await use.tasks.get(caller.tenant, task_id)

@@ -17,7 +17,10 @@ class Given:
     """What an agent finds when it starts."""
 
     task: TaskFile
-    submitter: str
+    submitter: str | None
+    """Whom the task names."""
+    submitted_by: str | None
+    """Name of the key that submitted it."""
     input_seq: int
     """The task's input, as a message of the session."""
     replies: Mapping[str, int]
@@ -37,7 +40,7 @@ class Agents:
         if found is None:
             raise TaskNotFound(f"task {task_id[:140]!r} does not exist for this tenant")
         task = TaskFile.stored(found["body"])
-        return Given(task, found["submitter"] or "", found["input_seq"], found["replies"])
+        return Given(task, found["submitter"], found["submitted_by"], found["input_seq"], found["replies"])
 
     async def running(self, agent: AgentRef, connection: Connection) -> None:
         """The agent asks for a turn."""

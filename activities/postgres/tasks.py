@@ -47,9 +47,22 @@ class Tasks:
         self._conversations = conversations
 
     async def submit(
-        self, tenant: str, task: TaskFile, submitter: str | None, connection: Connection | None = None
+        self,
+        tenant: str,
+        task: TaskFile,
+        submitter: str | None,
+        connection: Connection | None = None,
+        *,
+        submitted_by: str | None = None,
     ) -> Submitted:
         """Stores a task with its agents, policies, input message and the order to start it: all or nothing.
+
+        Args:
+            tenant: whose task.
+            task: as its file says.
+            submitter: in whose name; anything, where the file says so.
+            connection: joins its transaction.
+            submitted_by: name of the key that really submits it.
 
         Raises:
             TaskConflict: the id stands for another file.
@@ -62,21 +75,24 @@ class Tasks:
                 if (found["tenant"], found["digest"]) != (tenant, task.digest):
                     raise TaskConflict(f"task {task.task_id!r} exists with another body: choose a new task_id")
                 return Submitted(task.task_id, created=False)
-            await self._store(own, tenant, task, submitter)
+            await self._store(own, tenant, task, submitter, submitted_by)
         return Submitted(task.task_id, created=True)
 
-    async def _store(self, own: Connection, tenant: str, task: TaskFile, submitter: str | None) -> None:
+    async def _store(
+        self, own: Connection, tenant: str, task: TaskFile, submitter: str | None, submitted_by: str | None
+    ) -> None:
         message, origin = Message("user", task.input), f"task:{task.task_id}:input"
         [input_seq] = await self._conversations.append(
             tenant, task.session_id, [message], origin=origin, connection=own
         )
         await own.execute(
-            _SQL["insert_task"], tenant, task.task_id, task.session_id, task.body(), task.digest, submitter, input_seq
-        )
+            _SQL["insert_task"], tenant, task.task_id, task.session_id, task.body(), task.digest, submitter, input_seq,
+            submitted_by,
+        )  # fmt: skip
         await own.execute(_SQL["insert_agents"], tenant, task.task_id, [agent.id for agent in task.agents])
         for scope, patch, sources in task.policies():
             if patch.to_json():
-                by = submitter or f"task {task.task_id}"
+                by = submitted_by or submitter or f"task {task.task_id}"
                 await self._policies.set(
                     tenant, scope, patch, by=by, task_id=task.task_id, sources=sources, connection=own
                 )
@@ -101,7 +117,7 @@ class Tasks:
         return _shown(task) | {"agents": {agent["agent_id"]: _agent(agent, replies) for agent in agents}}
 
     async def steered(self, tenant: str, task_id: str, how: str, *, by: str, before: str) -> None:
-        """Records that somebody paused, resumed or cancelled a task.
+        """Records that somebody pauses, resumes or cancels a task; call it before anything is sent.
 
         Args:
             tenant, task_id: which task.
@@ -150,7 +166,7 @@ def _agent(agent: asyncpg.Record, replies: Mapping[int, str]) -> dict[str, Any]:
 
 
 def _shown(task: asyncpg.Record) -> dict[str, Any]:
-    shown = {name: task[name] for name in ("task_id", "session_id", "submitter")}
+    shown = {name: task[name] for name in ("task_id", "session_id", "submitter", "submitted_by")}
     times = {name: task[name] and task[name].isoformat() for name in ("submitted_at", "ended_at")}
     return shown | {"status": task["state"]} | times
 

@@ -1,5 +1,5 @@
 -- name: insert_task
-insert into tasks (tenant, task_id, session_id, body, digest, submitter, input_seq) values ($1, $2, $3, $4, $5, $6, $7);
+insert into tasks (tenant, task_id, session_id, body, digest, submitter, input_seq, submitted_by) values ($1, $2, $3, $4, $5, $6, $7, $8);
 -- name: claim
 -- One submission of an id at a time: the second one sees what the first one stored.
 select pg_advisory_xact_lock(hashtextextended('task ' || $1, 0));
@@ -46,6 +46,6 @@ cross join lateral (
 where a.tenant = $1 and a.task_id = $2
 order by a.position;
 -- name: list
-select number, task_id, session_id, state, submitter, submitted_at, ended_at from task_states
+select number, task_id, session_id, state, submitter, submitted_by, submitted_at, ended_at from task_states
 where tenant = $1 and ($2::text is null or state = $2) and ($3::bigint is null or number < $3)
 order by number desc limit $4;

@@ -49,7 +49,7 @@ def _request(row: asyncpg.Record) -> ApprovalRequest:
     )
     return ApprovalRequest(
         approval_id=row["approval_id"],
-        scope=Scope.parse(row["scope"]),
+        scope=Scope.stored(row["scope"]),
         window_start=row["window_start"],
         state=ApprovalState(row["state"]),
         rules=ApprovalRules.parse(row["rules"]),

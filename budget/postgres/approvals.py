@@ -22,6 +22,7 @@ from budget.approvals import (
 from budget.decisions import Amount
 from budget.errors import DecisionConflict, InvalidRequest, NotFound
 from budget.postgres.approval_requests import read_requests
+from budget.postgres.changes import record
 from budget.postgres.connection import Connection, Pool, connected, retrying, row
 from budget.postgres.outbox import put
 from budget.postgres.queries import load
@@ -68,6 +69,7 @@ class Approvals:
         ask: Amount,
         agent_id: str = "",
         submitter: str | None = None,
+        submitted_by: str | None = None,
         workflow_id: str | None = None,
     ) -> Ticket:
         """Joins the pending request of a short scope, or opens one; the same key gets the same ticket again.
@@ -82,7 +84,8 @@ class Approvals:
             path: the scopes of the ask.
             ask: what the gate was asked for.
             agent_id: of the task on the path, to show.
-            submitter: who submitted that task, for rules that bar him from deciding.
+            submitter: whom that task names as its submitter, for rules that bar him from deciding.
+            submitted_by: name of the key that submitted it, for the same rules.
             workflow_id: whom to wake; `None` for a caller that polls.
 
         Raises:
@@ -110,7 +113,7 @@ class Approvals:
                 fresh = str(uuid.uuid4())
                 approval_id: str = await own.fetchval(
                     _SQL["join"], fresh, tenant, lock["scope_id"], defaults, rules, key, path.task_id(),
-                    agent_id, submitter, ask.tokens, ask.nano_usd, lock["now"], workflow_id,
+                    agent_id, submitter, ask.tokens, ask.nano_usd, lock["now"], workflow_id, submitted_by,
                 )  # fmt: skip
                 request = await self._request(own, tenant, approval_id)
                 if request.missing(ask) == Amount():
@@ -258,6 +261,16 @@ class Approvals:
         )  # fmt: skip
         if recorded is None:
             raise _other_decision(wanted.decision_id)
+        told = {
+            **answer,
+            "decision_id": wanted.decision_id,
+            "identity": actor.identity,
+            "grant_tokens": outcome.amount.tokens,
+            "grant_nano_usd": outcome.amount.nano_usd,
+            "until": wanted.until and wanted.until.isoformat(),
+        }
+        target, before = f"approval:{wanted.approval_id}", {"state": ApprovalState.PENDING}
+        await record(own, tenant, f"approval.{wanted.choice}", target, by=actor.name, before=before, after=told)
 
     async def _close(
         self,

@@ -33,8 +33,8 @@ with budget as (
     select a.approval_id from approvals a join budget b on b.scope_id = a.scope_id and b.window_start = a.window_start
     where a.state = 'pending'
 )
-insert into approval_waiters (approval_id, tenant, key, task_id, agent_id, submitter, workflow_id, tokens, nano, since)
-select r.approval_id, $2, $6, $7, $8, $9, $13, $10, $11, $12 from request r
+insert into approval_waiters (approval_id, tenant, key, task_id, agent_id, submitter, submitted_by, workflow_id, tokens, nano, since)
+select r.approval_id, $2, $6, $7, $8, $9, $14, $13, $10, $11, $12 from request r
 on conflict (approval_id, key) do update set left_at = null, since = excluded.since, workflow_id = excluded.workflow_id
 returning approval_id;
 
@@ -59,7 +59,7 @@ cross join lateral (
     select min(p.limit_tokens) filter (where p.mode <> 'soft') as limit_tokens,
            min(p.limit_nano) filter (where p.mode <> 'soft') as limit_nano,
            bool_or(ledger_window_start(p.win, p.zone, n.at) = a.window_start) as current,
-           jsonb_agg(jsonb_build_object('key', x.key, 'task_id', x.task_id, 'agent_id', x.agent_id, 'submitter', x.submitter,
+           jsonb_agg(jsonb_build_object('key', x.key, 'task_id', x.task_id, 'agent_id', x.agent_id, 'submitter', x.submitter, 'submitted_by', x.submitted_by,
                                         'ask', jsonb_build_array(x.tokens, x.nano), 'since', x.since) order by x.since, x.key) as waiters
     from approval_waiters x
     join holds h on h.tenant = x.tenant and h.key = x.key

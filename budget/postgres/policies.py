@@ -11,6 +11,7 @@ import asyncpg
 from budget.decisions import Amount
 from budget.errors import InvalidPolicy
 from budget.policies import Policy, PolicyPatch, resolve
+from budget.postgres.changes import record
 from budget.postgres.connection import Connection, Pool, connected, retrying
 from budget.postgres.queries import load
 from budget.postgres.settings import LedgerSettings
@@ -55,16 +56,27 @@ class Policies:
         """
 
         async def step() -> None:
-            async with connected(self._pool, connection) as own:
+            async with connected(self._pool, connection) as own, own.transaction():
+                before = None if task_id else await self._lock(own, tenant, scope)
                 await own.execute(
                     _SQL["set_policy"], tenant, str(scope), task_id, patch.to_json(), list(clear), dict(sources or {}),
                     by, self._settings.defaults_json, self.now,
                 )  # fmt: skip
+                after = None if task_id else await own.fetchval(_SQL["stored"], tenant, str(scope.kind), scope.id)
+                if after != before:
+                    await record(own, tenant, "policy.set", str(scope), by=by, before=before, after=after)
 
         try:
             await (step() if connection is not None else retrying(step))
         except asyncpg.InvalidParameterValueError as error:
             raise InvalidPolicy(f"timezone {patch.timezone!r} is not valid: Postgres does not know it") from error
+
+    async def _lock(self, own: Connection, tenant: str, scope: Scope) -> Mapping[str, Any] | None:
+        """The fields that are stored now, which nobody else changes until the transaction ends."""
+        named = (tenant, str(scope.kind), scope.id)
+        await own.execute(_SQL["lock_scope"], *named)
+        fields: Mapping[str, Any] | None = await own.fetchval(_SQL["stored"], *named)
+        return fields
 
     async def budget(self, tenant: str, scope: Scope) -> BudgetView:
         """One scope's budget; a scope that nobody used yet shows its default policy and zeros."""
@@ -102,7 +114,7 @@ class Policies:
             )
 
     def _view(self, row: asyncpg.Record) -> BudgetView:
-        scope = Scope.parse(row["scope"])
+        scope = Scope.stored(row["scope"])
         stored, request = _patch(row["stored"]), _patch(row["request"])
         resolved = resolve(stored, request, self._default(scope.kind), self._sources(scope.kind))
         named = (row["request"] or {}).get("sources", {})

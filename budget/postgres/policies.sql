@@ -1,5 +1,14 @@
 -- name: set_policy
 select ledger_set_policy($1, $2, $3, $4, $5, $6, $7, $8, $9);
+-- name: lock_scope
+-- Order of locks as everywhere: the scope, then its balances.
+with made as (insert into scopes (tenant, kind, id) values ($1, $2, $3) on conflict do nothing)
+select scope_id from scopes where tenant = $1 and kind = $2 and id = $3 for no key update;
+-- name: stored
+-- The fields of a scope's stored policy that say something; null: none is stored.
+select jsonb_strip_nulls(to_jsonb(p) - array['scope_id', 'task', 'sources', 'updated_by', 'updated_at'])
+from policies p join scopes s on s.scope_id = p.scope_id and p.task = ''
+where s.tenant = $1 and s.kind = $2 and s.id = $3;
 -- name: budgets
 -- Scopes of a tenant with the rows that their policy resolves from and their balance in the current window.
 -- $1 tenant, $2 scopes or null, $3 kind or null, $4 least ratio or null, $5 after this scope_id, $6 at most, $7 defaults, $8 now,

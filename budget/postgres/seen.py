@@ -23,7 +23,7 @@ def _view(shown: Mapping[str, Any], backpressure: Sequence[BackpressureStep]) ->
         backpressure = [BackpressureStep(read_ratio(ratio, "backpressure ratio"), delay) for ratio, delay in steps]
     own = Amount(*shown.get("own", (0, 0)))
     return ScopeView(
-        scope=Scope.parse(shown["scope"]),
+        scope=Scope.stored(shown["scope"]),
         mode=Mode(shown["mode"]),
         limit_tokens=shown["limit"][0],
         limit_nano_usd=shown["limit"][1],

@@ -1,16 +1,17 @@
 """Pins in Postgres. A pin is never changed: it ends, and another takes its place, so that the rows tell its history."""
 
 from datetime import datetime
+from typing import Any
 
 import asyncpg
 
+from budget.postgres.changes import record
 from budget.postgres.connection import Connection, Pool, connected
 from budget.postgres.queries import load
 from budget.scopes import Kind, Scope
 from context.conversations import MessageRef
 from context.errors import MessageNotFound
 from context.pins import PIN_BUDGET, Pin, check_pins, pinned_tokens
-from context.postgres.audit import record
 from context.postgres.counts import USUAL_MODELS, encoding_of
 from context.postgres.sessions import lock
 
@@ -53,7 +54,7 @@ class Pins:
             [added] = await own.fetch(_SQL["add"], tenant, session_id, seq, author, reason, until)
             made = _pin(added)
             await self.check(own, tenant, session_id)
-            await _record(own, tenant, session_id, seq, by=author, before=before, after=made)
+            await _record(own, tenant, session_id, by=author, before=before, after=made)
         return made
 
     async def unpin(self, tenant: str, session_id: str, seq: int, *, by: str) -> bool:
@@ -68,7 +69,7 @@ class Pins:
             if before is None:
                 return False
             await own.execute(_SQL["end"], tenant, session_id, seq, by)
-            await _record(own, tenant, session_id, seq, by=by, before=before, after=None)
+            await _record(own, tenant, session_id, by=by, before=before, after=None)
         return True
 
     async def live(self, tenant: str, session_id: str) -> list[Pin]:
@@ -99,16 +100,16 @@ async def _lock(own: Connection, tenant: str, session_id: str, seq: int) -> None
 
 
 async def _record(
-    own: Connection, tenant: str, session_id: str, seq: int, *, by: str, before: Pin | None, after: Pin | None
+    own: Connection, tenant: str, session_id: str, *, by: str, before: Pin | None, after: Pin | None
 ) -> None:
-    scope = Scope(Kind.SESSION, session_id)
-    await record(own, tenant, "pin", scope, by=by, seq=seq, before=_told(before), after=_told(after))
+    target, action = str(Scope(Kind.SESSION, session_id)), "pin.end" if after is None else "pin.set"
+    await record(own, tenant, action, target, by=by, before=_told(before), after=_told(after))
 
 
-def _told(pin: Pin | None) -> dict[str, str | None] | None:
+def _told(pin: Pin | None) -> dict[str, Any] | None:
     if pin is None:
         return None
-    return {"author": pin.author, "until": pin.until.isoformat() if pin.until else None}
+    return {"seq": pin.seq, "author": pin.author, "until": pin.until.isoformat() if pin.until else None}
 
 
 def _pin(found: asyncpg.Record) -> Pin:

@@ -5,10 +5,10 @@ from typing import Any
 
 import asyncpg
 
+from budget.postgres.changes import record
 from budget.postgres.connection import Connection, Pool, connected
 from budget.postgres.queries import load
 from budget.scopes import Kind, Scope
-from context.postgres.audit import record
 from context.postgres.sessions import ensure, lock
 from context.preferences import Personal, Preferences, check_fields
 
@@ -78,11 +78,12 @@ async def _set(
         return before
     [added] = await own.fetch(_SQL[f"add_to_{whose}"], tenant, scope.id, before.version + 1, dict(fields), by)
     after = Preferences(**added)
-    await record(own, tenant, "settings", scope, by=by, before=_told(before), after=_told(after))
+    await record(own, tenant, "settings.set", str(scope), by=by, before=_told(before), after=_told(after))
     return after
 
 
 def _told(settings: Preferences) -> dict[str, object]:
+    """Names of fields: what they say is personal, and stands in its version."""
     return {"version": settings.version, "fields": sorted(settings.fields)}
 
 

@@ -4,11 +4,11 @@ from typing import Protocol
 
 import asyncpg
 
+from budget.postgres.changes import record
 from budget.postgres.connection import Connection, Pool, connected, retrying
 from budget.postgres.queries import load
 from budget.scopes import Kind, Scope
 from context.errors import SessionBusy, SessionDeleted, SessionNotFound
-from context.postgres.audit import record
 from context.postgres.counts import USUAL_MODELS, encoding_of
 from context.postgres.sessions import lock
 from context.retention import RetentionPolicy, Tombstone
@@ -51,7 +51,10 @@ class Retention:
             if before.days == days:
                 return before
             [added] = await own.fetch(_SQL["set_policy"], tenant, before.version + 1, days, by)
-            await record(own, tenant, "retention", None, by=by, before=before.days, after=days)
+            target = str(Scope(Kind.TENANT, tenant))
+            await record(
+                own, tenant, "retention.set", target, by=by, before={"days": before.days}, after={"days": days}
+            )
         return RetentionPolicy(**added)
 
     async def delete(self, tenant: str, session_id: str, *, by: str) -> Tombstone:
@@ -105,9 +108,9 @@ class Retention:
         arguments = (tenant, session_id, by, reason, encoding_of(USUAL_MODELS[0]))
         [buried] = await own.fetch(_SQL["bury"], *arguments, timeout=PATIENCE_S)
         tombstone = _tombstone(buried)
-        scope = Scope(Kind.SESSION, session_id)
+        target = str(Scope(Kind.SESSION, session_id))
         figures = {"messages": tombstone.messages, "tokens": tombstone.tokens, "summaries": tombstone.summaries}
-        await record(own, tenant, "deletion", scope, by=by, reason=reason, before=figures, after=None)
+        await record(own, tenant, "session.delete", target, by=by, before=figures, after=None)
         return tombstone
 
 

@@ -8,7 +8,7 @@ from budget.errors import NotFound
 from budget.holds import HoldState
 from budget.postgres.connection import Pool, reaching_ledger
 from budget.postgres.queries import load
-from budget.scopes import Path
+from budget.scopes import Path, Scope
 
 _SQL = load("gateway.postgres", "holds.sql")
 
@@ -49,7 +49,7 @@ class Holds:
         return StoredHold(
             hold_id=found["hold_id"],
             key=found["key"],
-            path=Path.parse(found["path"]),
+            path=Path(tuple(Scope.stored(scope) for scope in found["path"])),
             task_id=found["task"],
             model=found["model"],
             state=HoldState(found["state"]),

@@ -9,7 +9,7 @@ from temporalio import workflow
 from temporalio.client import Client
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
-from activities.approvals import ApprovalActivities
+from activities.approvals import ApprovalActivities, CallToApprove
 from budget.approvals import ApprovalState, Identity
 from budget.decisions import Amount, Verdict
 from budget.holds import HoldRequest
@@ -48,9 +48,9 @@ class Pokes:
         self.count += 1
 
 
-async def call_of(agent: AgentRef, key: str) -> tuple[Path, Amount, str]:
+async def call_of(agent: AgentRef, key: str) -> CallToApprove:
     assert (agent, key) == (REQUEST.agent, "k1")
-    return PATH, ASK, "sam"
+    return CallToApprove(PATH, ASK, "sam", "backend")
 
 
 @pytest.fixture
@@ -89,7 +89,8 @@ async def test_ask_path_and_submitter_come_from_the_stored_call(
     shown = await approvals.get(TENANT, ticket.approval_id)
     assert (shown.scope, shown.shortage, shown.deadline) == (SESSION, Amount(400), ticket.deadline)
     (waiter,) = shown.waiters
-    assert (waiter.task_id, waiter.agent_id, waiter.submitter, waiter.ask) == ("t1", "a1", "sam", ASK)
+    assert (waiter.task_id, waiter.agent_id, waiter.ask) == ("t1", "a1", ASK)
+    assert (waiter.submitter, waiter.submitted_by) == ("sam", "backend")
 
 
 async def test_a_decision_through_temporal_is_marked_as_self_asserted(

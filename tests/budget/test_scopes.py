@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from budget.errors import InvalidScope
 from budget.scopes import MAX_PATH, Kind, Path, Scope, agent_scope
 
-IDS = st.from_regex(r"[A-Za-z0-9._~-]{1,128}", fullmatch=True)
+IDS = st.from_regex(r"[A-Za-z0-9._~-]{1,128}", fullmatch=True).filter(lambda text: text not in (".", ".."))
 
 
 # --- scopes ----------------------------------------------------------------------------------------------------------
@@ -51,6 +51,8 @@ def test_an_id_has_at_most_128_characters() -> None:
         ("agent:t1/a1/x", "too many '/'"),
         ("agent:/a1", "use 1 to 128 of the characters"),
         ("agent:t1/", "use 1 to 128 of the characters"),
+        ("session:.", "'.' is not valid: addresses lose it on their way"),
+        ("agent:t1/..", "'..' is not valid: addresses lose it on their way"),
     ],
 )
 def test_a_malformed_scope_is_named_with_the_remedy(text: str, said: str) -> None:
@@ -67,6 +69,12 @@ def test_an_endless_id_is_cut_in_the_message() -> None:
     with pytest.raises(InvalidScope) as error:
         Scope.parse("session:" + "ü" * 100_000)
     assert len(str(error.value)) < 600
+
+
+def test_what_was_stored_under_older_rules_is_still_read() -> None:
+    assert str(Scope.stored("session:..")) == "session:.."
+    with pytest.raises(InvalidScope, match="use 1 to 128"):
+        Scope.stored("session:")
 
 
 # --- paths -----------------------------------------------------------------------------------------------------------

@@ -52,6 +52,7 @@ async def test_a_request_shows_what_a_person_needs(admin: httpx.AsyncClient, age
         "task_id": "t1",
         "agent_id": "",
         "submitter": "backend",
+        "submitted_by": "backend",
         "tokens": 700,
         "nano_usd": 0,
     }

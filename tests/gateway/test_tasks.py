@@ -92,13 +92,13 @@ async def test_the_same_file_again_changes_nothing_and_another_body_is_a_conflic
 ) -> None:
     answers = await asyncio.gather(*(agent.post("/v1/tasks", json=task_file) for _ in range(4)))
     assert {(answer.status_code, answer.text) for answer in answers} == {(202, answers[0].text)}
+    stranger = await gateway.client(Role.AGENT, tenant="other")
     before = await gateway.rows()
     assert before["tasks"] == 1
     other = await agent.post("/v1/tasks", json=task_file | {"input": "Something else."})
     assert (other.status_code, other.json()["type"]) == (409, "urn:purser:task-conflict")
-    stranger = await gateway.client(Role.AGENT, tenant="other")
     assert (await stranger.post("/v1/tasks", json=task_file)).status_code == 409
-    assert await gateway.rows() == before | {"keys": before["keys"] + 1}
+    assert await gateway.rows() == before
 
 
 async def test_a_task_is_paused_resumed_and_cancelled_by_its_workflow(

@@ -26,11 +26,13 @@ create trigger changes_append_only before update or delete or truncate on change
 insert into changes (at, tenant, by, action, target, before, after)
 select at, tenant, coalesce(data ->> 'by', 'unknown'), case when kind = 'deletion' then 'session.delete'
             when kind = 'pin' and data -> 'after' = 'null' then 'pin.end' else kind || '.set' end, scope,
-       case when jsonb_typeof(data -> 'before') = 'object' then data -> 'before'
+       case when jsonb_typeof(data -> 'before') = 'object' then data -> 'before' || seq
             when kind = 'retention' then jsonb_build_object('days', data -> 'before') end,
-       case when jsonb_typeof(data -> 'after') = 'object' then data -> 'after'
+       case when jsonb_typeof(data -> 'after') = 'object' then data -> 'after' || seq
             when kind = 'retention' then jsonb_build_object('days', data -> 'after') end
-from events where kind in ('pin', 'settings', 'retention', 'deletion') order by event_id;
+from events
+cross join lateral (select jsonb_strip_nulls(jsonb_build_object('seq', data -> 'seq')) as seq) s
+where kind in ('pin', 'settings', 'retention', 'deletion') order by event_id;
 delete from events where kind in ('pin', 'settings', 'retention', 'deletion');
 
 insert into changes (at, tenant, by, action, target, before, after)

@@ -91,11 +91,11 @@ async def test_changes_are_audited_without_text(pins: Pins, pool: Pool) -> None:
     await pins.pin(TENANT, SESSION, 3, author="ana", reason="secret reason")
     assert await pins.unpin(TENANT, SESSION, 3, by="ben")
     assert not await pins.unpin(TENANT, SESSION, 3, by="ben")
-    events = await pool.fetch("select kind, scope, data from events order by event_id")
-    after = {"author": "ana", "until": None}
-    assert [tuple(event) for event in events] == [
-        ("pin", "session:s1", {"by": "ana", "seq": 3, "before": None, "after": after}),
-        ("pin", "session:s1", {"by": "ben", "seq": 3, "before": after, "after": None}),
+    changes = await pool.fetch("select by, action, target, before, after from changes order by change_id")
+    pinned = {"seq": 3, "author": "ana", "until": None}
+    assert [tuple(change) for change in changes] == [
+        ("ana", "pin.set", "session:s1", None, pinned),
+        ("ben", "pin.end", "session:s1", pinned, None),
     ]
 
 
@@ -188,11 +188,11 @@ async def test_too_many_pins_are_an_error_with_figures_and_change_nothing(
         await pins.pin(TENANT, SESSION, seqs[-1], author="ana")
     assert await pins.tokens(TENANT, SESSION) == taken
     more = len(seqs) + 1
-    before = await pool.fetchval("select count(*) from events")
+    before = await pool.fetchval("select count(*) from changes")
     with pytest.raises(PinsTooLarge, match=f"would take {taken + counts[more]} tokens .* may take 100"):
         await pins.pin(TENANT, SESSION, more, author="ana")
     assert [pin.seq for pin in await pins.live(TENANT, SESSION)] == seqs
-    assert await pool.fetchval("select count(*) from events") == before
+    assert await pool.fetchval("select count(*) from changes") == before
     await pins.unpin(TENANT, SESSION, 1, by="ana")
     await pins.pin(TENANT, SESSION, more, author="ana")
 

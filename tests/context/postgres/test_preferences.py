@@ -77,12 +77,12 @@ async def test_a_session_may_have_settings_before_its_first_message(settings: Pe
 async def test_changes_are_audited_by_version_and_names_of_fields(settings: PersonalSettings, pool: Pool) -> None:
     await settings.set_for_user(TENANT, "u1", {"tone": "brief", "diet": "no nuts"}, by="ana")
     await settings.set_for_session(TENANT, SESSION, {"tone": "kind"}, by="ben")
-    events = [tuple(event) for event in await pool.fetch("select kind, scope, data from events order by event_id")]
+    changes = await pool.fetch("select by, action, target, before, after from changes order by change_id")
     nothing = {"version": 0, "fields": []}
     after = {"version": 1, "fields": ["diet", "tone"]}
-    assert events == [
-        ("settings", "user:u1", {"by": "ana", "before": nothing, "after": after}),
-        ("settings", "session:s1", {"by": "ben", "before": nothing, "after": {"version": 1, "fields": ["tone"]}}),
+    assert [tuple(change) for change in changes] == [
+        ("ana", "settings.set", "user:u1", nothing, after),
+        ("ben", "settings.set", "session:s1", nothing, {"version": 1, "fields": ["tone"]}),
     ]
     kept = await pool.fetchval("select fields from user_settings where version = 1")
     assert kept == {"tone": "brief", "diet": "no nuts"}, "what it was before stands in its version"

@@ -1,7 +1,6 @@
 """Deletion of sessions on a real Postgres: every text goes, the figures and a tombstone stay."""
 
 import asyncio
-import json
 from datetime import UTC, datetime
 
 import pytest
@@ -124,7 +123,7 @@ async def test_deleting_again_answers_with_the_same_tombstone(retention: Retenti
     await fill(pool)
     left = await retention.delete(TENANT, SESSION, by="ana")
     assert await retention.delete(TENANT, SESSION, by="ben") == left
-    assert await pool.fetchval("select count(*) from events where kind = 'deletion'") == 1
+    assert await pool.fetchval("select count(*) from changes where action = 'session.delete'") == 1
 
 
 async def test_what_never_was_cannot_be_deleted(retention: Retention, pool: Pool) -> None:
@@ -138,13 +137,10 @@ async def test_what_never_was_cannot_be_deleted(retention: Retention, pool: Pool
 async def test_a_deletion_is_audited(retention: Retention, pool: Pool) -> None:
     await fill(pool)
     left = await retention.delete(TENANT, SESSION, by="ana")
-    [event] = await pool.fetch("select tenant, scope, data from events where kind = 'deletion'")
+    asked = "select tenant, by, action, target, before, after from changes where action = 'session.delete'"
+    [change] = await pool.fetch(asked)
     figures = {"messages": 10, "tokens": left.tokens, "summaries": 1}
-    assert tuple(event) == (
-        TENANT,
-        "session:s1",
-        {"by": "ana", "reason": "request", "before": figures, "after": None},
-    )
+    assert tuple(change) == (TENANT, "ana", "session.delete", "session:s1", figures, None)
 
 
 async def test_while_something_of_it_runs_nothing_is_deleted(retention: Retention, others: Others, pool: Pool) -> None:
@@ -305,10 +301,10 @@ async def test_a_policy_is_versioned_and_audited(retention: Retention, pool: Poo
     after = await retention.set_policy(TENANT, None, by="ben")
     assert (after.version, after.days, after.changed_by) == (2, None, "ben")
     assert await retention.policy("other") != after
-    events = await pool.fetch("select scope, data from events where kind = 'retention' order by event_id")
-    assert [(event["scope"], json.dumps(event["data"], sort_keys=True)) for event in events] == [
-        ("tenant:acme", '{"after": 30, "before": null, "by": "ana"}'),
-        ("tenant:acme", '{"after": null, "before": 30, "by": "ben"}'),
+    changes = await pool.fetch("select by, action, target, before, after from changes order by change_id")
+    assert [tuple(change) for change in changes] == [
+        ("ana", "retention.set", "tenant:acme", {"days": None}, {"days": 30}),
+        ("ben", "retention.set", "tenant:acme", {"days": 30}, {"days": None}),
     ]
 
 

@@ -7,7 +7,8 @@ from fastapi import APIRouter, Query
 from budget.policies import PolicyPatch, read_ratio
 from budget.scopes import Kind, Scope
 from gateway.auth import BudgetSetter, Reader, check_tenant
-from gateway.pages import Cursor, Page, PageSize
+from gateway.budget_views import BudgetAnswer, ForecastBudgetAnswer
+from gateway.pages import Cursor, PageOf, PageSize
 from gateway.roles import Principal
 from gateway.schemas import BudgetBody
 from gateway.services import Use
@@ -15,7 +16,7 @@ from gateway.services import Use
 router = APIRouter(prefix="/v1/budgets", tags=["budgets"])
 
 
-@router.get("")
+@router.get("", response_model=PageOf[BudgetAnswer])
 async def list_budgets(
     caller: Reader,
     use: Use,
@@ -23,21 +24,23 @@ async def list_budgets(
     kind: Annotated[Kind | None, Query()] = None,
     cursor: Cursor = None,
     limit: PageSize = 100,
-) -> Page:
+) -> dict[str, Any]:
     """Scopes that were used or have a policy, in the order in which they came up."""
     least = None if over is None else read_ratio(over, "over")
     after = int(cursor or 0)
     views, following = await use.policies.budgets(caller.tenant, over=least, kind=kind, after=after, limit=limit)
-    return Page(items=[view.to_json() for view in views], cursor=None if following is None else str(following))
+    return {"items": [view.to_json() for view in views], "cursor": None if following is None else str(following)}
 
 
-@router.get("/{scope:path}")
+@router.get("/{scope:path}", response_model=ForecastBudgetAnswer)
 async def show(scope: str, caller: Reader, use: Use) -> dict[str, Any]:
-    """One budget in its current window. A scope that nobody used shows its default policy and zeros."""
-    return (await use.policies.budget(caller.tenant, _scope(scope, caller))).to_json()
+    """One budget in its current window, and how long it lasts. A scope that nobody used shows its policy and zeros."""
+    budget = await use.policies.budget(caller.tenant, _scope(scope, caller))
+    forecasts = await use.burn.of(caller.tenant, [budget])
+    return budget.to_json() | {"forecast": forecasts[budget.scope].to_json()}
 
 
-@router.put("/{scope:path}")
+@router.put("/{scope:path}", response_model=BudgetAnswer)
 async def change(scope: str, body: BudgetBody, caller: BudgetSetter, use: Use) -> dict[str, Any]:
     """Stores fields of a scope's policy; the next hold follows it, live ones finish. Answers with the budget."""
     chosen = _scope(scope, caller)

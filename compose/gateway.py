@@ -31,7 +31,7 @@ from compose.migrate import require_schema
 from compose.models import embedder, model_provider
 from compose.pages import page_services
 from compose.prices import price_book
-from compose.serving import serve
+from compose.serving import after, serve
 from compose.settings import Settings
 from compose.settings.ledger import ledger_settings
 from compose.settings.required import required
@@ -87,18 +87,30 @@ async def run_gateway(
         dispatcher = Dispatcher(Outbox(pool), client, settings.task_queue)
         own = Metrics(shared.work.calls if shared else None)
         services = build_services(settings, pool, client, dispatcher.poke, own)
-        app = _app(settings, services)
+        app = _app(settings, services, stop.is_set)
         figures = LedgerMetrics(Exporter(pool, ledger_settings(settings)), services.burn)
         others = shared.sources if shared else (temporal.text,)
-        metrics = serve_metrics(settings, "metrics_port", stop, source(own.registry), figures.text, *others)
-        sweeping = (services.ledger, services.approvals, dispatcher, stop, settings.sweep_every_s)
+        # Until then a gateway that was told to stop goes on as before, and only says so.
+        drained = asyncio.Event()
+        metrics = serve_metrics(settings, "metrics_port", drained, source(own.registry), figures.text, *others)
+        sweeping = (services.ledger, services.approvals, dispatcher, drained, settings.sweep_every_s)
         background = run_background(*sweeping, services.sessions.retention, services.burn)
         try:
             async with asyncio.TaskGroup() as group:
-                group.create_task(serve(app, settings.gateway_host, settings.gateway_port, stop, ready))
+                group.create_task(after(stop, settings.drain_s, drained))
+                group.create_task(
+                    serve(
+                        app,
+                        settings.gateway_host,
+                        settings.gateway_port,
+                        drained,
+                        ready,
+                        grace_s=settings.shutdown_grace_s,
+                    )
+                )
                 group.create_task(metrics)
                 group.create_task(background)
-                group.create_task(services.feed.run(stop))
+                group.create_task(services.feed.run(drained))
         except ExceptionGroup as failed:
             # The first failure ended the others; it is the one to tell.
             raise failed.exceptions[0] from None
@@ -172,8 +184,8 @@ async def renew_admin_key(dsn: str, owner: Path) -> str:
     return made.secret
 
 
-def _app(settings: Settings, services: Services) -> FastAPI:
-    app = create_app(services, services.pages.setup.checks)
+def _app(settings: Settings, services: Services, stopping: Callable[[], bool]) -> FastAPI:
+    app = create_app(services, services.pages.setup.checks, stopping)
     if settings.dashboard:
         dashboard.mount(app, services, _temporal_ui(settings))
     return app

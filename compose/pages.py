@@ -7,18 +7,17 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 from pydantic_core import to_jsonable_python
-from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest
 from temporalio.client import Client
 
 from activities.postgres.overviews import Overviews as TaskOverviews
 from activities.postgres.timeline import Timelines
 from budget.postgres.connection import Pool
-from compose.migrate import current, head, require_schema
+from compose.migrate import current, head
+from compose.readiness import readiness
 from compose.settings import Settings
 from compose.settings.required import required
 from context.postgres.overviews import Overviews as SessionOverviews
 from gateway.audits import Audits
-from gateway.health import Check
 from gateway.postgres.standing import Standing
 from gateway.services import PageServices
 from gateway.setup import Setting, Setup
@@ -38,20 +37,10 @@ def page_services(settings: Settings, pool: Pool, client: Client) -> PageService
     )
 
 
-def readiness(settings: Settings, pool: Pool, client: Client) -> Mapping[str, Check]:
-    """What has to answer before requests can be served, by name."""
-    namespace = DescribeNamespaceRequest(namespace=settings.temporal_namespace)
-    return {
-        "postgres": lambda: pool.execute("SELECT 1"),
-        "schema": lambda: require_schema(required(settings, "dsn")),
-        "temporal": lambda: client.workflow_service.describe_namespace(namespace),
-    }
-
-
 def _setup(settings: Settings, pool: Pool, client: Client) -> Setup:
     versions = {"purser": version("purser"), "python": platform.python_version()}
     return Setup(
-        checks=readiness(settings, pool, client),
+        checks=readiness(required(settings, "dsn"), pool, client),
         versions=versions | {part: version(part) for part in _PARTS},
         revision=lambda: current(required(settings, "dsn")),
         revision_needed=head(),

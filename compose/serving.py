@@ -11,17 +11,34 @@ from starlette.types import ASGIApp
 from compose.errors import StackError
 
 GRACE_S = 5
-"""Seconds that requests under way get to finish."""
+"""Seconds that requests under way get to finish, where nothing else is said."""
 BACKLOG = 2_048
 
 
-async def serve(app: ASGIApp, host: str, port: int, stop: asyncio.Event, ready: Callable[[], None]) -> None:
+async def after(event: asyncio.Event, seconds: float, then: asyncio.Event) -> None:
+    """Sets `then` some seconds after `event`."""
+    await event.wait()
+    await asyncio.sleep(seconds)
+    then.set()
+
+
+async def serve(
+    app: ASGIApp,
+    host: str,
+    port: int,
+    stop: asyncio.Event,
+    ready: Callable[[], None],
+    *,
+    grace_s: int = GRACE_S,
+) -> None:
     """Run an ASGI application on `host:port` until `stop`; calls `ready` once it listens.
+
+    From `stop` on it takes no connection, and what is under way has `grace_s` seconds to end.
 
     Raises:
         StackError: the port is taken.
     """
-    server = _Server(uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=GRACE_S))
+    server = _Server(uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=grace_s))
     with listen(host, port) as listener:
         serving = asyncio.create_task(server.serve(sockets=[listener]))
         stopping = asyncio.create_task(stop.wait())

@@ -1,6 +1,6 @@
 """The HTTP API, put together."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -35,12 +35,15 @@ MODULES = (
 """Whose endpoints there are."""
 
 
-def create_app(services: Services, checks: Mapping[str, Check]) -> FastAPI:
+def create_app(
+    services: Services, checks: Mapping[str, Check], stopping: Callable[[], bool] = lambda: False
+) -> FastAPI:
     """The application.
 
     Args:
         services: what endpoints work with.
         checks: what `/readyz` looks at, by name.
+        stopping: whether it was told to stop.
     """
     app = FastAPI(
         title="Purser",
@@ -60,7 +63,7 @@ def create_app(services: Services, checks: Mapping[str, Check]) -> FastAPI:
     for module in MODULES:
         app.include_router(module.router)
     app.include_router(sign_in.links)
-    app.include_router(health_router(checks))
+    app.include_router(health_router(checks, stopping))
     return app
 
 

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 
-from gateway.problems import not_ready
+from gateway.problems import leaving, not_ready
 
 CHECK_TIMEOUT_S = 2.0
 
@@ -14,8 +14,13 @@ Check = Callable[[], Awaitable[object]]
 """Returns if a part answers, raises if it does not."""
 
 
-def health_router(checks: Mapping[str, Check]) -> APIRouter:
-    """Routes of both, with the checks of `/readyz` by the name of what they look at."""
+def health_router(checks: Mapping[str, Check], stopping: Callable[[], bool] = lambda: False) -> APIRouter:
+    """Routes of both.
+
+    Args:
+        checks: of `/readyz`, by the name of what they look at.
+        stopping: whether the gateway was told to stop.
+    """
     router = APIRouter(tags=["health"])
 
     @router.get("/healthz")
@@ -25,7 +30,9 @@ def health_router(checks: Mapping[str, Check]) -> APIRouter:
 
     @router.get("/readyz")
     async def readyz() -> JSONResponse:
-        """200 if everything answers, else 503 naming what does not."""
+        """200 if everything answers, else 503 naming what does not, or saying that the gateway stops."""
+        if stopping():
+            return leaving().response()
         answers = await asyncio.gather(*(_answers(check) for check in checks.values()))
         missing = [name for name, answered in zip(checks, answers, strict=True) if not answered]
         return not_ready(missing).response() if missing else JSONResponse({"status": "ready", "checks": [*checks]})

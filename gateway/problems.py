@@ -194,6 +194,19 @@ def not_ready(missing: Iterable[str]) -> Problem:
     )
 
 
+def leaving() -> Problem:
+    """The answer of `/readyz` once the gateway was told to stop."""
+    return _problem(
+        "stopping",
+        503,
+        "Stopping",
+        "the gateway was told to stop: it finishes what it has",
+        remedy="Send new requests to another gateway.",
+        retryable=True,
+        retry_after_ms=RETRY_AFTER_MS,
+    )
+
+
 def from_validation(error: RequestValidationError) -> Problem:
     """A body or parameter of the wrong shape. Values are not repeated: they may be text of a conversation."""
     details = error.errors()

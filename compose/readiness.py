@@ -1,0 +1,51 @@
+"""What has to answer before a gateway can serve, each part by its own name.
+
+A part that is away is named, and what only lies behind it is not: without Postgres nobody can tell how old its schema
+is.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+
+from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest, GetSystemInfoRequest
+from temporalio.client import Client
+from temporalio.service import RPCError, RPCStatusCode
+
+from budget.postgres.connection import Pool
+from compose.database import connected
+from compose.errors import Unreachable
+from compose.migrate import require_schema
+
+POOL_WAIT_S = 1.0
+"""A request that waits longer for a connection will not be answered in time."""
+
+
+def readiness(dsn: str, pool: Pool, client: Client) -> Mapping[str, Callable[[], Awaitable[object]]]:
+    """Checks by name: `postgres`, `pool` (a free connection of this process), `schema`, `temporal`, `namespace`."""
+
+    async def postgres() -> None:
+        async with connected(dsn) as connection:
+            await connection.execute("SELECT 1")
+
+    async def free_connection() -> None:
+        async with pool.acquire(timeout=POOL_WAIT_S):
+            pass
+
+    async def schema() -> None:
+        with suppress(Unreachable):  # told by `postgres`
+            await require_schema(dsn)
+
+    async def namespace() -> None:
+        try:
+            await client.workflow_service.describe_namespace(DescribeNamespaceRequest(namespace=client.namespace))
+        except RPCError as error:
+            if error.status is RPCStatusCode.NOT_FOUND:
+                raise
+
+    return {
+        "postgres": postgres,
+        "pool": free_connection,
+        "schema": schema,
+        "temporal": lambda: client.workflow_service.get_system_info(GetSystemInfoRequest()),
+        "namespace": namespace,
+    }

@@ -1,6 +1,7 @@
 """Burn rates from samples: what is sampled, what is kept, and what the forecasts say."""
 
 import asyncio
+import random
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -185,3 +186,33 @@ async def test_scopes_that_run_out_soon_are_counted_by_kind_and_mode(clock: Cloc
         await clock.spend(100, 0, f"session:{name}", f"task:{name}")
     await clock.go(HOUR, every=HOUR)
     assert await clock.burn.exhausting() == [Exhausting(Kind.SESSION, Mode.HARD, 1, 2)]
+
+
+async def test_the_rule_and_the_statement_for_all_scopes_agree(clock: Clock, seed: int) -> None:
+    dice = random.Random(seed)
+    scopes = [Scope(Kind.SESSION, f"s{number}") for number in range(12)]
+    for scope in scopes:
+        limits = {"limit_tokens": dice.choice([None, 300, 2_000, 20_000]), "limit_nano_usd": dice.choice([None, 500])}
+        window = dice.choice(["lifetime", "hour", "day", "month"])
+        await clock.books.budget(str(scope), **limits, mode="soft", window=window, timezone="Europe/Berlin")
+    for _ in range(40):
+        for scope in dice.sample(scopes, 3):
+            await clock.spend(dice.randrange(1, 60), dice.randrange(20), str(scope))
+        if dice.random() < 0.8:
+            await clock.burn.sample()
+        clock.skip(timedelta(seconds=dice.choice([20, 300, 1_800, 7_200])))
+    for scope in dice.sample(scopes, 6):
+        await clock.spend(dice.randrange(1, 60), 0, str(scope))
+    clock.skip(MINUTE)
+    await clock.burn.sample()
+    # Samples are what both know: the statement for all scopes does not look at entries.
+    within = [0, 0]
+    forecasts = await clock.burn.forecasts(TENANT, scopes)
+    for budget in await clock.books.policies.budgets_of(TENANT, scopes):
+        rooms = [room for room in (budget.headroom_tokens, budget.headroom_nano_usd) if room is not None]
+        end = forecasts[budget.scope].exhausts_at
+        if end is not None and all(room > 0 for room in rooms):
+            within[0] += end <= clock.now + HOUR
+            within[1] += end <= clock.now + 24 * HOUR
+    found = await clock.burn.exhausting()
+    assert [[one.within_hour, one.within_day] for one in found] == [within] * any(within)

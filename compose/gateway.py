@@ -24,6 +24,7 @@ from budget.postgres.exporter import Exporter
 from budget.postgres.ledger import Ledger
 from budget.postgres.outbox import Outbox
 from budget.postgres.policies import Policies
+from budget.postgres.scope_tree import ScopeTree
 from budget.postgres.usage_reports import UsageReports
 from compose.dispatcher import Dispatcher, run_background
 from compose.metrics import ProcessMetrics, serve_metrics
@@ -140,6 +141,7 @@ def build_services(
         usage=UsageReports(pool),
         approvals=Approvals(pool, ledger, trust_temporal_identity=settings.trust_temporal_identity),
         queue=ApprovalQueue(pool, ledger),
+        tree=ScopeTree(pool),
         tasks=Tasks(pool, policies, Conversations(pool)),
         sessions=_session_services(settings, pool, metrics.calls),
         pages=page_services(settings, pool, client),

@@ -18,6 +18,7 @@ from budget.postgres.entries import Entries
 from budget.postgres.changes import Changes
 from budget.postgres.ledger import Ledger
 from budget.postgres.policies import Policies
+from budget.postgres.scope_tree import ScopeTree
 from budget.postgres.usage_reports import UsageReports
 from context.postgres.conversations import Conversations
 from context.postgres.facts import Facts
@@ -86,6 +87,7 @@ class Services:
     usage: UsageReports
     approvals: Approvals
     queue: ApprovalQueue
+    tree: ScopeTree
     tasks: Tasks
     sessions: SessionServices
     pages: PageServices

@@ -80,7 +80,11 @@ async def follow(kinds: Sequence[str], refresh: Callable[[], Awaitable[None]], *
         refresh: reads and shows; it never runs twice at a time. What it raises is told in the page, and tried again.
         every_s: at least so often.
     """
-    part = start(kinds, refresh, every_s=every_s)
+    await first(start(kinds, refresh, every_s=every_s))
+
+
+async def first(part: "Part") -> None:
+    """Waits until a part has shown something, or a moment."""
     with suppress(TimeoutError):
         await asyncio.wait_for(part.shown.wait(), FIRST_WITHIN_S)
 
@@ -106,12 +110,17 @@ class Part:
         self._refresh = refresh
         self._every_s = every_s
         self._due = asyncio.Event()
+        self._reading = asyncio.Lock()
         self.shown = asyncio.Event()
         """Set once something was shown, be it that it cannot be read."""
 
     def now(self) -> None:
         """Reads again at once: somebody has just changed something here."""
         self._due.set()
+
+    async def again(self) -> None:
+        """Reads again and waits for it; what goes wrong is told in the page."""
+        await self._read()
 
     async def run(self) -> None:
         """Follows until it is cancelled, or the sign-in ends."""
@@ -132,8 +141,9 @@ class Part:
     async def _read(self) -> bool:
         problem = None
         try:
-            if await self._live.signed_in():
-                await self._refresh()
+            async with self._reading:
+                if await self._live.signed_in():
+                    await self._refresh()
         except LedgerUnavailable:
             problem = LEDGER_AWAY
         except Exception:
@@ -144,12 +154,8 @@ class Part:
         return problem is None
 
     async def _listen(self) -> None:
-        feed = getattr(self._live.visit.services, "feed", None)
+        feed = self._live.visit.services.feed
         while True:
-            if feed is None:
-                await asyncio.sleep(1)
-                self._due.set()
-                continue
             try:
                 async with feed.subscribe(self._live.visit.tenant, self._kinds) as events:
                     async for _ in events:

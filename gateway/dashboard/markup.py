@@ -161,7 +161,9 @@ def bar(spent: int, held: int, limit: int | None, granted: int = 0, asked: int =
     told += ["no limit"] if limit is None else [f"limit {exact(limit)}"]
     told += [f"{exact(granted)} granted"] if granted else []
     tone = _tone(spent + held, capacity)
-    return Markup('<div class="bar {}" role="img" aria-label="{}">{}</div>').format(tone, ", ".join(told), join(parts))
+    return Markup('<span class="bar {}" role="img" aria-label="{}">{}</span>').format(
+        tone, ", ".join(told), join(parts)
+    )
 
 
 def _piece(name: str, start: int, size: int, whole: int) -> Markup:

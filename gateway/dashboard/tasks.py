@@ -78,7 +78,6 @@ class _TaskPage:
         with ui.element("section").classes("card head-card"):
             self._header = Region()
             self._controls = Region()
-        Region(dialogs()).on_act(self._steered)
         self._approvals = Region()
         with ui.element("section").classes("card"):
             Region(Markup("<h2>Timeline</h2>"))
@@ -91,6 +90,7 @@ class _TaskPage:
                 self._costs = Chart("Cost by agent and model. The table beside it has the figures.")
                 self._cost_table = Region()
         self._budgets = Region()
+        Region(dialogs()).classes("dialogs").on_act(self._steered)
 
     async def refresh(self) -> None:
         """Reads everything again."""

@@ -29,8 +29,8 @@ TONES: Mapping[str, str] = {
 
 
 def words(code: str) -> str:
-    """A code as people write it: `waiting_approval` as `waiting approval`."""
-    return code.replace("_", " ")
+    """A code as people write it: `waiting_approval` as `waiting for approval`."""
+    return "waiting for approval" if code == "waiting_approval" else code.replace("_", " ")
 
 
 def state(code: str) -> Markup:

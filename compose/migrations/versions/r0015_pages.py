@@ -7,4 +7,5 @@ down_revision = "0014_reading"
 
 
 def upgrade() -> None:
+    apply_sql("budget.postgres", "0004_tree.sql")
     apply_sql("activities.postgres", "0004_pages.sql")

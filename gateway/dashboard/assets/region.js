@@ -115,7 +115,11 @@ export default {
       if (!form) return;
       event.preventDefault();
       const button = event.submitter;
-      this.tell(button?.dataset.act ?? form.dataset.act, { ...form.dataset, ...button?.dataset }, Object.fromEntries(new FormData(form)));
+      const fields = Object.fromEntries(new FormData(form));
+      for (const input of form.querySelectorAll('input[type="datetime-local"]')) {
+        if (input.value) fields[input.name] = new Date(input.value).toISOString();
+      }
+      this.tell(button?.dataset.act ?? form.dataset.act, { ...form.dataset, ...button?.dataset }, fields);
     },
     changed(event) {
       const form = event.target.closest("form[data-live]");

@@ -1,0 +1,39 @@
+-- Scopes as a tree. A parent is found once a scope, by the path of its latest hold, when somebody looks.
+
+-- name: place
+-- $1 tenant, $2 scopes at most. What was never held is placed by its id, where that names a task.
+insert into scope_parents (scope_id, parent_id)
+select f.scope_id, coalesce(h.scope_ids[array_position(h.scope_ids, f.scope_id) - 1], t.scope_id)
+from (select s.scope_id, s.kind, s.id from scopes s left join scope_parents p on p.scope_id = s.scope_id
+      where s.tenant = $1 and p.scope_id is null order by s.scope_id desc limit $2) f
+left join lateral (
+    select e.hold_id from entries e where e.scope_id = f.scope_id and e.hold_id is not null
+    order by e.window_start desc, e.seq desc limit 1) e on true
+left join holds h on h.hold_id = e.hold_id
+left join scopes t on f.kind = 'agent' and t.tenant = $1 and t.kind = 'task' and t.id = split_part(f.id, '/', 1)
+where h.hold_id is not null or t.scope_id is not null
+on conflict do nothing;
+
+-- name: children
+-- $1 tenant, $2 parent's kind or null for the outermost, $3 its id, $4 at most.
+select s.kind || ':' || s.id as scope, exists (select 1 from scope_parents c where c.parent_id = s.scope_id) as has_children
+from scopes s left join scope_parents p on p.scope_id = s.scope_id
+where s.tenant = $1
+  and p.parent_id is not distinct from (select o.scope_id from scopes o where o.tenant = $1 and o.kind = $2 and o.id = $3)
+order by array_position(array['tenant', 'user', 'session', 'task', 'agent'], s.kind), s.scope_id desc limit $4;
+
+-- name: find
+-- $1 tenant, $2 kind or null, $3 part of an id, $4 at most.
+select s.kind || ':' || s.id as scope, false as has_children from scopes s
+where s.tenant = $1 and ($2::text is null or s.kind = $2) and strpos(lower(s.id), lower($3)) > 0
+order by array_position(array['tenant', 'user', 'session', 'task', 'agent'], s.kind), s.scope_id desc limit $4;
+
+-- name: course
+-- About $4 balances of a scope in its latest window, evenly spread over its entries, oldest first, the last included.
+select e.at, e.spent_tokens, e.spent_nano, e.held_tokens, e.held_nano, e.granted_tokens, e.granted_nano, e.limit_tokens,
+       e.limit_nano
+from (select b.scope_id, b.window_start, b.seq from scopes s join balances b on b.scope_id = s.scope_id
+      where s.tenant = $1 and s.kind = $2 and s.id = $3 order by b.window_start desc limit 1) b
+cross join lateral (select generate_series(b.seq, 1, -greatest(1, b.seq / $4)) as seq) n
+join entries e on e.scope_id = b.scope_id and e.window_start = b.window_start and e.seq = n.seq
+order by e.seq;

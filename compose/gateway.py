@@ -26,7 +26,10 @@ from budget.postgres.outbox import Outbox
 from budget.postgres.policies import Policies
 from budget.postgres.scope_tree import ScopeTree
 from budget.postgres.usage_reports import UsageReports
-from compose.dispatcher import Dispatcher, run_background
+from compose.deliveries import Deliverer
+from compose.dispatcher import Dispatcher, repeat, run_background
+from compose.forgetting import EVERY_S as FORGET_EVERY_S
+from compose.forgetting import Forgetting
 from compose.metrics import ProcessMetrics, serve_metrics
 from compose.migrate import require_schema
 from compose.models import embedder, model_provider
@@ -53,12 +56,16 @@ from gateway.feed import Feed
 from gateway.ledger_metrics import LedgerMetrics
 from gateway.limiting import Limits
 from gateway.metrics import Metrics, source
-from gateway.postgres.browser_sessions import BrowserSessions
+from gateway.postgres.browser_sessions import LINK_LIFE, BrowserSessions
+from gateway.postgres.deliveries import Deliveries
+from gateway.postgres.answers import Answers
 from gateway.postgres.holds import Holds
 from gateway.postgres.keys import Keys
+from gateway.postgres.webhooks import Webhooks
 from gateway.pricing import Pricing
 from gateway.roles import Role
 from gateway.services import Services, SessionServices
+from gateway.webhook_targets import Targets
 
 DEFAULT_TENANT = "default"
 POOL_SIZE = 20
@@ -91,6 +98,8 @@ async def run_gateway(
         app = _app(settings, services, stop.is_set)
         figures = LedgerMetrics(Exporter(pool, ledger_settings(settings)), services.burn)
         others = shared.sources if shared else (temporal.text,)
+        age = timedelta(days=settings.events_retention_days)
+        forgetting = Forgetting(Events(pool), Outbox(pool), services.deliveries, age)
         # Until then a gateway that was told to stop goes on as before, and only says so.
         drained = asyncio.Event()
         metrics = serve_metrics(settings, "metrics_port", drained, source(own.registry), figures.text, *others)
@@ -112,6 +121,8 @@ async def run_gateway(
                 group.create_task(metrics)
                 group.create_task(background)
                 group.create_task(services.feed.run(drained))
+                group.create_task(Deliverer(services.deliveries, services.targets).run(drained))
+                group.create_task(repeat("forgetting", forgetting.sweep, drained, FORGET_EVERY_S))
         except ExceptionGroup as failed:
             # The first failure ended the others; it is the one to tell.
             raise failed.exceptions[0] from None
@@ -132,6 +143,7 @@ def build_services(
         keys=Keys(pool),
         browser_sessions=BrowserSessions(pool, timedelta(seconds=settings.browser_session_s)),
         limits=Limits(settings.rate_limit_per_s, settings.sign_in_failures_per_min),
+        answers=Answers(pool),
         changes=Changes(pool),
         ledger=Ledger(pool, ledger),
         holds=Holds(pool),
@@ -149,6 +161,9 @@ def build_services(
         temporal=client,
         metrics=metrics,
         feed=feed,
+        webhooks=Webhooks(pool),
+        deliveries=Deliveries(pool, policies, settings.public_url or _address(settings)),
+        targets=Targets(settings.webhook_targets),
         wake=poke,
         task_queue=settings.task_queue,
         allowed_api_bases=settings.allowed_api_bases,
@@ -186,6 +201,14 @@ async def renew_admin_key(dsn: str, owner: Path) -> str:
     return made.secret
 
 
+async def sign_in_token(dsn: str, key: str) -> str:
+    """The token of a new sign-in link for the owner of a live key."""
+    async with await create_pool(dsn, size=1) as pool:
+        caller = await Keys(pool).find(key)
+        assert caller is not None
+        return (await BrowserSessions(pool, LINK_LIFE).link(caller)).token
+
+
 def _app(settings: Settings, services: Services, stopping: Callable[[], bool]) -> FastAPI:
     app = create_app(services, services.pages.setup.checks, stopping)
     if settings.dashboard:
@@ -196,6 +219,10 @@ def _app(settings: Settings, services: Services, stopping: Callable[[], bool]) -
 def _temporal_ui(settings: Settings) -> str | None:
     address = settings.temporal_ui_url
     return address and f"{address.rstrip('/')}/namespaces/{quote(settings.temporal_namespace, safe='')}"
+
+
+def _address(settings: Settings) -> str:
+    return f"http://{settings.gateway_host}:{settings.gateway_port}"
 
 
 def _key_name(owner: Path) -> str:

@@ -11,7 +11,7 @@ from typing import Protocol
 import structlog
 
 from compose.errors import AlreadyRunning, StackError
-from compose.gateway import renew_admin_key, run_gateway
+from compose.gateway import renew_admin_key, run_gateway, sign_in_token
 from compose.metrics import ProcessMetrics
 from compose.migrate import migrate
 from compose.running import Running, forget
@@ -38,12 +38,16 @@ class Part(Protocol):
     def stop(self) -> None: ...
 
 
-async def up(settings: Settings, stop: asyncio.Event, announce: Callable[[Running], None], *, fresh: bool) -> None:
+Announce = Callable[[Running, str], None]
+"""Told once, with a sign-in link, when requests are answered and the task queue is polled."""
+
+
+async def up(settings: Settings, stop: asyncio.Event, announce: Announce, *, fresh: bool) -> None:
     """Run everything until `stop`, then stop what was started here and nothing else.
 
     Args:
         settings: A configured `dsn` or `temporal_address` is used as it is; otherwise the embedded server runs.
-        announce: Called once, when requests are answered and the task queue is polled.
+        announce: Told when it runs.
         fresh: Delete what an earlier `up` left in the data directory.
 
     Raises:
@@ -69,7 +73,8 @@ async def up(settings: Settings, stop: asyncio.Event, announce: Callable[[Runnin
                 admin_key=await renew_admin_key(dsn, data),
                 pid=os.getpid(),
             )
-            await _work(settings, stop, lambda: _publish(running, data, announce))
+            link = f"{running.gateway}/sign-in#{await sign_in_token(dsn, running.admin_key)}"
+            await _work(settings, stop, lambda: _publish(running, link, data, announce))
 
 
 async def _servers(settings: Settings, parts: AsyncExitStack) -> tuple[str, str, str | None]:
@@ -146,9 +151,9 @@ async def _all_set(events: tuple[asyncio.Event, ...]) -> None:
         await event.wait()
 
 
-def _publish(running: Running, data: Path, announce: Callable[[Running], None]) -> None:
+def _publish(running: Running, link: str, data: Path, announce: Announce) -> None:
     running.write(data)
-    announce(running)
+    announce(running, link)
 
 
 @contextmanager

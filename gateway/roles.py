@@ -5,6 +5,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
+MAX_KEY_LIFE_S = 10 * 365 * 86_400
+"""Seconds after which a key that ends has to end."""
+
+
 class Role(StrEnum):
     """What a key is for."""
 
@@ -37,6 +41,7 @@ class Permission(StrEnum):
     DELETE_SESSIONS = "delete_sessions"
     """One at once, or all of an age."""
     MANAGE_KEYS = "manage_keys"
+    MANAGE_WEBHOOKS = "manage_webhooks"
 
 
 _LOOK = frozenset({Permission.READ_WORK, Permission.READ})

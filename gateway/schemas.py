@@ -12,10 +12,11 @@ from budget.policies import MAX_AMOUNT, Mode
 from budget.scopes import MAX_PATH
 from budget.windows import Window
 from gateway.postgres.keys import MAX_RATE
-from gateway.roles import Role
+from gateway.roles import MAX_KEY_LIFE_S, Role
 
 
-def _printable(value: str) -> str:
+def printable(value: str) -> str:
+    """Refuses what no page or log can show."""
     if not value.isprintable():
         raise ValueError("use printable characters")
     return value
@@ -34,13 +35,12 @@ def _text_only(value: object) -> object:
     return value
 
 
-MAX_KEY_LIFE_S = 10 * 365 * 86_400
 Positive = Annotated[int, Field(ge=1, le=MAX_AMOUNT)]
 Count = Annotated[int, Field(ge=0, le=MAX_AMOUNT)]
 Lease = Annotated[int, Field(ge=1, le=MAX_LEASE_MS)]
 Attempt = Annotated[int, Field(ge=1, le=1_000_000)]
 Time = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_text_only), AfterValidator(_in_utc)]
-Name = Annotated[str, Field(min_length=1, max_length=256), AfterValidator(_printable)]
+Name = Annotated[str, Field(min_length=1, max_length=256), AfterValidator(printable)]
 
 
 class Request(BaseModel):

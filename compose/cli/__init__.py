@@ -12,7 +12,7 @@ import typer
 from compose.cli.output import BAD_USAGE, FAILURE, fail, problem_of, usage_problem
 
 GROUPS = (
-    *("up", "demo", "run", "tasks", "budget", "approvals", "keys"),
+    *("up", "demo", "run", "tasks", "budget", "approvals", "keys", "sign_in"),
     *("worker", "gateway", "migrate", "doctor", "audit"),
     *("tokens", "redact", "window", "compress", "bench"),
 )

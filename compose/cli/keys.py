@@ -1,5 +1,7 @@
 """`purser keys`: create, list, revoke."""
 
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote
 
@@ -27,6 +29,10 @@ def create(
     tenant: Annotated[
         str | None, typer.Option(help="Whose data it reaches; set, it is made in the database (PURSER_DSN).")
     ] = None,
+    expires: Annotated[str | None, typer.Option(metavar="SPAN", help="When it ends by itself, such as 30d.")] = None,
+    rate_limit: Annotated[
+        int | None, typer.Option(min=1, help="Requests a second, where it is not to be the gateway's own limit.")
+    ] = None,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -34,15 +40,18 @@ def create(
 
     The first key of a tenant is made in the database; after that an admin key does it over HTTP.
     """
+    from compose.cli.amounts import seconds
     from compose.cli.client import gateway
     from compose.running import command_settings
 
+    life = seconds(expires)
     settings = command_settings(data)
     if tenant is not None or settings.api_key is None or settings.url is None:
-        made = _create_in_database(settings, tenant, name, role)
+        made = _create_in_database(settings, tenant, name, role, life, rate_limit)
     else:
         with gateway(data) as api:
-            made = api.post("/v1/keys", {"name": name, "role": role})
+            body = {"name": name, "role": role, "expires_in_s": life, "rate_limit_per_s": rate_limit}
+            made = api.post("/v1/keys", body)
     if as_json:
         print_json(made)
         return
@@ -51,7 +60,7 @@ def create(
 
 
 def list_keys(data: DataOption = None, as_json: JsonOption = False) -> None:
-    """All keys of the tenant, revoked ones included."""
+    """All keys of the tenant, those that have ended included."""
     from rich.markup import escape
 
     from compose.cli.client import gateway
@@ -68,11 +77,20 @@ def list_keys(data: DataOption = None, as_json: JsonOption = False) -> None:
             escape(one["name"]),
             one["role"],
             one["created_at"],
-            f"[red]revoked {one['revoked_at']}[/]" if one["revoked_at"] else "[green]live[/]",
+            _state(one),
         )
         for one in page["items"]
     ]
     put(table("key", "name", "role", "created", "state", rows=rows))
+
+
+def _state(key: Mapping[str, Any]) -> str:
+    if key["revoked_at"]:
+        return f"[red]revoked {key['revoked_at']}[/]"
+    if key["expires_at"] is None:
+        return "[green]live[/]"
+    ended = datetime.fromisoformat(key["expires_at"]) <= datetime.now(UTC)
+    return f"[red]ended {key['expires_at']}[/]" if ended else f"[green]live until {key['expires_at']}[/]"
 
 
 def revoke(
@@ -91,7 +109,9 @@ def revoke(
         out.print(f"{revoked['key_id']} of {revoked['name']} is revoked.", markup=False)
 
 
-def _create_in_database(settings: "Settings", tenant: str | None, name: str, role: Role) -> dict[str, Any]:
+def _create_in_database(
+    settings: "Settings", tenant: str | None, name: str, role: Role, life: int | None, rate_limit: int | None
+) -> dict[str, Any]:
     import asyncio
 
     from budget.postgres.connection import create_pool
@@ -105,7 +125,14 @@ def _create_in_database(settings: "Settings", tenant: str | None, name: str, rol
         async with database(settings) as dsn:
             await require_schema(dsn)
             async with await create_pool(dsn, size=1) as pool:
-                made = await Keys(pool).create(tenant or DEFAULT_TENANT, name, role, by="purser keys")
+                made = await Keys(pool).create(
+                    tenant or DEFAULT_TENANT,
+                    name,
+                    role,
+                    by="purser keys",
+                    expires_at=None if life is None else datetime.now(UTC) + timedelta(seconds=life),
+                    rate_limit_per_s=rate_limit,
+                )
         return KeyView.of(made.key).model_dump(mode="json") | {"key": made.secret}
 
     return asyncio.run(run())

@@ -34,7 +34,7 @@ def up(
     settings = load_settings(data_dir=data, gateway_port=port)
     configure_logging(settings)
 
-    def announce(running: Running) -> None:
+    def announce(running: Running, link: str) -> None:
         remember(settings.data_dir)
         if as_json:
             print_json({name: value for name, value in asdict(running).items() if name != "pid"})
@@ -43,6 +43,8 @@ def up(
         out.print(f"  Temporal   {running.temporal}" + (f", UI {running.temporal_ui}" if running.temporal_ui else ""))
         out.print(f"  Data       {settings.data_dir}", markup=True)
         out.print(f"  Admin key  {running.admin_key}")
+        out.print(f"  Sign in    {link}")
+        out.print("             Once, within 10 minutes; `purser sign-in` prints a new link.")
         out.print("ctrl-C stops it.")
 
     until_stopped(lambda stop: run_up(settings, stop, announce, fresh=fresh))

@@ -48,7 +48,7 @@ async def house(settings: Settings) -> AsyncIterator[Running]:
     """Everything of `purser up`, started when entered and stopped at the end."""
     stop = asyncio.Event()
     ready: asyncio.Future[Running] = asyncio.get_running_loop().create_future()
-    living = asyncio.create_task(up(settings, stop, ready.set_result, fresh=False))
+    living = asyncio.create_task(up(settings, stop, lambda running, _: ready.set_result(running), fresh=False))
     try:
         await asyncio.wait((living, ready), return_when=asyncio.FIRST_COMPLETED)
         if ready.done():

@@ -107,21 +107,22 @@ async def run_background(
     """
     async with asyncio.TaskGroup() as loops:
         if retention is not None:
-            loops.create_task(_repeat("retention", retention.sweep, stop, every_s))
+            loops.create_task(repeat("retention", retention.sweep, stop, every_s))
         if burn is not None:
-            loops.create_task(_repeat("burn", burn.sample, stop, SAMPLE_EVERY_S))
-        loops.create_task(_repeat("sweep", ledger.sweep, stop, every_s))
-        loops.create_task(_repeat("approvals", approvals.expire_due, stop, every_s))
-        loops.create_task(_repeat("outbox", dispatcher.dispatch, stop, every_s, dispatcher.poked))
+            loops.create_task(repeat("burn", burn.sample, stop, SAMPLE_EVERY_S))
+        loops.create_task(repeat("sweep", ledger.sweep, stop, every_s))
+        loops.create_task(repeat("approvals", approvals.expire_due, stop, every_s))
+        loops.create_task(repeat("outbox", dispatcher.dispatch, stop, every_s, dispatcher.poked))
 
 
-async def _repeat(
+async def repeat(
     name: str,
     step: Callable[[], Awaitable[object]],
     stop: asyncio.Event,
     every_s: float,
     poked: asyncio.Event | None = None,
 ) -> None:
+    """Runs `step` about every `every_s` seconds or when poked, until `stop`; ever less often while it fails."""
     failures = 0
     while not stop.is_set():
         if poked is not None:

@@ -21,6 +21,7 @@ from gateway import (
     tasks,
     usage,
     users,
+    webhooks,
 )
 from gateway.authentication import Authentication
 from gateway.health import Check, health_router
@@ -30,7 +31,7 @@ from gateway.services import Services
 
 MODULES = (
     *(holds, budgets, tasks, sessions, session_context, users, approvals),
-    *(usage, ledger, events, keys, changes, sign_in),
+    *(usage, ledger, events, webhooks, keys, changes, sign_in),
 )
 """Whose endpoints there are."""
 

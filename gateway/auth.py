@@ -40,6 +40,7 @@ Reader = Annotated[Principal, Depends(Needs(Permission.READ))]
 Decider = Annotated[Principal, Depends(Needs(Permission.DECIDE))]
 BudgetSetter = Annotated[Principal, Depends(Needs(Permission.SET_BUDGETS))]
 KeyManager = Annotated[Principal, Depends(Needs(Permission.MANAGE_KEYS))]
+WebhookManager = Annotated[Principal, Depends(Needs(Permission.MANAGE_WEBHOOKS))]
 
 
 def page_caller(request: Request) -> Principal | None:

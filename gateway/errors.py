@@ -9,8 +9,10 @@ GatewayError
 ├── MoneyNeeded           a path limits money and the request tells neither money nor a model
 ├── UnknownKey            no key of this tenant has this id
 ├── KeyNameTaken          a live key has this name
+├── AlreadyMade           the same request was answered before, with a secret that is shown once
 ├── TaskEnded             the task has ended, so it cannot be steered any more
 ├── CompressionFailed     a conversation could not be compressed
+├── TargetRefused         a webhook may not have this address
 ├── BodyRefused           the body is too large, or no JSON
 └── TemporalUnavailable   Temporal does not answer
 """
@@ -62,12 +64,20 @@ class KeyNameTaken(GatewayError):
     """A live key has this name."""
 
 
+class AlreadyMade(GatewayError):
+    """The same request was answered before, with a secret that is shown once."""
+
+
 class TaskEnded(GatewayError):
     """The task has ended, so it cannot be steered any more."""
 
 
 class CompressionFailed(GatewayError):
     """A conversation could not be compressed; what was stored before stands."""
+
+
+class TargetRefused(GatewayError):
+    """A webhook may not have this address. Names its origin at most: the path may be a secret."""
 
 
 class BodyRefused(GatewayError):

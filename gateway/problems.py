@@ -130,7 +130,13 @@ _KINDS: Mapping[type[Exception], _Kind] = {
     gateway.Forbidden: _Kind("forbidden", 403, "The key does not reach this far", "Use a key with the right role."),
     gateway.MoneyNeeded: _Kind("money-needed", 422, "The path limits money", "Send nano_usd or model."),
     gateway.UnknownKey: _Kind("not-found", 404, "There is no such key", "GET /v1/keys lists the ids."),
+    gateway.AlreadyMade: _Kind(
+        "already-made", 409, "This was made before", "Revoke what the detail names, and make another with a new key."
+    ),
     gateway.KeyNameTaken: _Kind("key-name-taken", 409, "The name is taken", "Choose another, or revoke the key."),
+    gateway.TargetRefused: _Kind(
+        "target-refused", 422, "Webhooks may not have this address", "Use an address below one of webhook_targets."
+    ),
     gateway.TaskEnded: _Kind("task-ended", 409, "The task has ended", "Submit a new task."),
     gateway.TemporalUnavailable: _Kind(
         "temporal-unavailable", 503, "Temporal is away", "Send the same request again.", RETRY_AFTER_MS

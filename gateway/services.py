@@ -35,11 +35,15 @@ from gateway.feed import Feed
 from gateway.limiting import Limits
 from gateway.metrics import Metrics
 from gateway.postgres.browser_sessions import BrowserSessions
+from gateway.postgres.deliveries import Deliveries
+from gateway.postgres.answers import Answers
 from gateway.postgres.holds import Holds
 from gateway.postgres.keys import Keys
 from gateway.postgres.standing import Standing
+from gateway.postgres.webhooks import Webhooks
 from gateway.pricing import Pricing
 from gateway.setup import Setup
+from gateway.webhook_targets import Targets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +83,7 @@ class Services:
     browser_sessions: BrowserSessions
     limits: Limits
     changes: Changes
+    answers: Answers
     ledger: Ledger
     holds: Holds
     policies: Policies
@@ -95,6 +100,10 @@ class Services:
     temporal: Client
     metrics: Metrics
     feed: Feed
+    webhooks: Webhooks
+    deliveries: Deliveries
+    targets: Targets
+    """Where webhooks may lead."""
     wake: Callable[[], None]
     """Tells the dispatcher that a transaction has left it something to send."""
     task_queue: str

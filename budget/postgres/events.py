@@ -84,7 +84,7 @@ class Events:
     async def after(self, position: int, limit: int) -> list[Event]:
         """The next events of all tenants."""
         async with connected(self._pool, None) as own:
-            return [_event(row) for row in await own.fetch(_SQL["after"], position, limit)]
+            return [read_event(row) for row in await own.fetch(_SQL["after"], position, limit)]
 
     async def page(
         self,
@@ -106,7 +106,9 @@ class Events:
             limit: at most this many.
         """
         async with connected(self._pool, None) as own:
-            return [_event(row) for row in await own.fetch(_SQL["page"], tenant, after, until, kinds, scopes, limit)]
+            return [
+                read_event(row) for row in await own.fetch(_SQL["page"], tenant, after, until, kinds, scopes, limit)
+            ]
 
     async def forgotten(self, tenant: str) -> int:
         """The last position of a tenant that retention has deleted, 0 if none was."""
@@ -121,7 +123,8 @@ class Events:
         return count
 
 
-def _event(row: asyncpg.Record) -> Event:
+def read_event(row: asyncpg.Record) -> Event:
+    """A row of `events` with a position."""
     data = dict(row["data"])
     if row["kind"] == EventKind.THRESHOLD:
         start = row["window_start"]

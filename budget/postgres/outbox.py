@@ -57,3 +57,9 @@ class Outbox:
         backoff = min(MAX_BACKOFF, timedelta(seconds=2 ** min(parcel.tries - 1, 16)))
         async with connected(self._pool, None) as own:
             await own.execute(_SQL["failed"], parcel.outbox_id, backoff, self.now)
+
+    async def forget(self, age: timedelta, limit: int = 1_000) -> int:
+        """Deletes messages sent longer ago than `age`, looking at the `limit` oldest; returns how many."""
+        async with connected(self._pool, None) as own:
+            done: str = await own.execute(_SQL["forget"], age, limit, self.now)
+        return int(done.split()[-1])

@@ -13,5 +13,11 @@ returning o.outbox_id, o.workflow_id, o.signal, o.payload, o.tries;
 -- name: sent
 update outbox set sent_at = coalesce($2, clock_timestamp()) where outbox_id = $1;
 
+-- name: forget
+-- Looks at the $2 oldest that were sent.
+with oldest as materialized (
+    select outbox_id, sent_at from outbox where sent_at is not null order by outbox_id limit $2)
+delete from outbox x using oldest o where x.outbox_id = o.outbox_id and o.sent_at < coalesce($3, clock_timestamp()) - $1::interval;
+
 -- name: failed
 update outbox set next_at = coalesce($3, clock_timestamp()) + $2 where outbox_id = $1 and sent_at is null;

@@ -83,6 +83,18 @@ class Access(Group):
     proxy that ends TLS and does not say so (`X-Forwarded-Proto`)."""
 
 
+class Notices(Group):
+    """Who is told of what happens, and how long that is kept."""
+
+    webhook_targets: CommaList = ()
+    """Addresses below which webhooks may be, as `https://host[:port][/prefix]`, comma-separated; without any there
+    are no webhooks."""
+    public_url: str | None = None
+    """Where people reach the dashboard, for links in messages. Default: the gateway's own address."""
+    events_retention_days: int = Field(90, ge=1, le=36_500)
+    """Days after which events and finished deliveries are deleted."""
+
+
 class Temporal(Group):
     """How to reach Temporal."""
 

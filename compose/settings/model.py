@@ -11,14 +11,15 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
 from budget.policies import PolicyPatch
 from budget.windows import zone
-from compose.settings.groups import Access, Context, Group, Ledger, Models, Places, Temporal
+from compose.settings.groups import Access, Context, Group, Ledger, Models, Notices, Places, Temporal
 from context.errors import InvalidSettings
 from context.redaction import custom_detectors
+from gateway.webhook_targets import Targets
 
-GROUPS: tuple[type[Group], ...] = (Places, Access, Temporal, Ledger, Models, Context)
+GROUPS: tuple[type[Group], ...] = (Places, Access, Notices, Temporal, Ledger, Models, Context)
 
 
-class Settings(Places, Access, Temporal, Ledger, Models, Context):
+class Settings(Places, Access, Notices, Temporal, Ledger, Models, Context):
     """Settings of one process. The constructor takes values only; `load_settings` looks at the world."""
 
     _sources: Mapping[str, str] = PrivateAttr(default_factory=dict)
@@ -76,6 +77,19 @@ class Settings(Places, Access, Temporal, Ledger, Models, Context):
     def _page(cls, value: str | None) -> str | None:
         if value is not None:
             _check_address(value, "https://temporal.example.com")
+        return value
+
+    @field_validator("webhook_targets")
+    @classmethod
+    def _targets(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        Targets(value)
+        return value
+
+    @field_validator("public_url")
+    @classmethod
+    def _page_address(cls, value: str | None) -> str | None:
+        if value is not None and (urlsplit(value).scheme not in ("http", "https") or not urlsplit(value).hostname):
+            raise ValueError(f"{value!r} is no address such as https://purser.example.com")
         return value
 
     @field_validator("timezone")

@@ -1,0 +1,70 @@
+-- name: enabled
+select * from webhooks where enabled;
+
+-- name: cursor
+select position from webhook_cursor;
+
+-- name: events
+-- After $1 and up to $2, of the tenants $3 and the kinds $4.
+select position, at, tenant, kind, scope, nullif(window_start, '-infinity') as window_start, threshold, data from events
+where position > $1 and position <= $2 and tenant = any ($3) and kind = any ($4) order by position limit $5;
+
+-- name: add
+-- One delivery for each webhook and event, whoever makes it first.
+insert into deliveries (webhook_id, tenant, position, message_id, payload)
+select n.webhook_id, w.tenant, n.position, n.message_id, n.payload
+from unnest($1::text[], $2::bigint[], $3::text[], $4::jsonb[]) n (webhook_id, position, message_id, payload)
+join webhooks w on w.webhook_id = n.webhook_id
+on conflict (webhook_id, position) do nothing;
+
+-- name: advance
+insert into webhook_cursor (position) values ($1)
+on conflict (only_row) do update set position = greatest(webhook_cursor.position, excluded.position);
+
+-- name: test
+insert into deliveries (webhook_id, tenant, message_id, payload)
+select webhook_id, tenant, $3, $4 from webhooks where tenant = $1 and webhook_id = $2 returning *;
+
+-- name: claim
+-- The next of each webhook that this process has nothing in hand for ($2); due again after a lease ($3), should it die.
+-- Tests reach webhooks that are turned off too.
+update deliveries d set tries = d.tries + 1, next_at = clock_timestamp() + $3::interval
+from webhooks w, (
+    select x.delivery_id from webhooks h cross join lateral (
+        select y.delivery_id from deliveries y
+        where y.webhook_id = h.webhook_id and y.state = 'pending' and y.next_at <= clock_timestamp()
+          and (h.enabled or y.position is null)
+        order by y.next_at, y.delivery_id limit 1 for update skip locked) x
+    where h.webhook_id <> all ($2::text[]) limit $1) due
+where d.delivery_id = due.delivery_id and w.webhook_id = d.webhook_id
+returning d.delivery_id, d.webhook_id, d.tenant, d.message_id, d.payload, d.tries, w.url, w.secret,
+          case when w.previous_until > clock_timestamp() then w.previous_secret end as previous_secret;
+
+-- name: delivered
+update deliveries set state = 'delivered', status = $2, error = null, duration_ms = $3, ended_at = clock_timestamp()
+where delivery_id = $1 and state = 'pending';
+
+-- name: failed
+-- Tried again after $5, or given up without it.
+update deliveries set status = $2, duration_ms = $3, error = $4,
+    state = case when $5::interval is null then 'failed' else 'pending' end,
+    next_at = clock_timestamp() + coalesce($5, '0'), ended_at = case when $5 is null then clock_timestamp() end
+where delivery_id = $1 and state = 'pending';
+
+-- name: disable
+update webhooks set enabled = false, disabled_reason = $2 where webhook_id = $1 and enabled returning *;
+
+-- name: list
+select * from deliveries where tenant = $1 and webhook_id = $2 and ($3::bigint is null or delivery_id < $3)
+order by delivery_id desc limit $4;
+
+-- name: redeliver
+-- The same message anew; one that is on its way already is only made due.
+update deliveries set state = 'pending', tries = 0, next_at = clock_timestamp(), ended_at = null
+where tenant = $1 and webhook_id = $2 and delivery_id = $3 returning *;
+
+-- name: forget
+-- Looks at the $2 oldest that are finished.
+with oldest as materialized (
+    select delivery_id, created_at from deliveries where state <> 'pending' order by delivery_id limit $2)
+delete from deliveries d using oldest o where d.delivery_id = o.delivery_id and o.created_at < clock_timestamp() - $1::interval;

@@ -1,0 +1,149 @@
+"""Webhooks in Postgres: made, changed, deleted. A secret is shown once; it is kept in clear, because it signs."""
+
+import base64
+import secrets
+import uuid
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any, Self
+
+import asyncpg
+
+from budget.errors import Conflict, NotFound
+from budget.postgres.changes import record
+from budget.postgres.connection import Connection, Pool, connected, row
+from budget.postgres.queries import load
+from gateway.webhook_targets import origin
+
+_SQL = load("gateway.postgres", "webhooks.sql")
+MOST = 100
+"""Webhooks of one tenant."""
+BOTH_SIGN = timedelta(hours=24)
+"""A secret that was replaced signs beside the new one for so long."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookFields:
+    """What people choose."""
+
+    url: str
+    kinds: tuple[str, ...]
+    """`kind` or `kind.state`."""
+    least_threshold: float | None = None
+    """Thresholds below it are not told."""
+    description: str = ""
+    enabled: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Webhook(WebhookFields):
+    """A webhook without its secret."""
+
+    webhook_id: str
+    tenant: str
+    disabled_reason: str | None
+    """Why Purser turned it off; `None` where it did not."""
+    created_by: str
+    created_at: datetime
+    previous_until: datetime | None
+    """Until when the secret before the last rotation signs too."""
+
+    @classmethod
+    def read(cls, record: asyncpg.Record) -> Self:
+        """A row of `webhooks`."""
+        found = {name: record[name] for name in cls.__dataclass_fields__}
+        least = found["least_threshold"]
+        return cls(
+            **found | {"kinds": tuple(found["kinds"]), "least_threshold": None if least is None else float(least)}
+        )
+
+    def fields(self) -> WebhookFields:
+        """What people chose."""
+        return WebhookFields(**{name: getattr(self, name) for name in WebhookFields.__dataclass_fields__})
+
+
+class Webhooks:
+    """The webhooks of all tenants."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def create(self, tenant: str, chosen: WebhookFields, *, by: str) -> tuple[Webhook, str]:
+        """A new webhook and its secret; raises `Conflict` where the tenant has too many."""
+        secret = _new_secret()
+        async with connected(self._pool, None) as own, own.transaction():
+            await own.execute(_SQL["lock_tenant"], tenant)
+            if await own.fetchval(_SQL["count"], tenant) >= MOST:
+                raise Conflict(f"there are {MOST} webhooks already: delete one first")
+            made = row(
+                await own.fetchrow(
+                    _SQL["create"], f"hook-{uuid.uuid4().hex[:12]}", tenant, *_columns(chosen), secret, by
+                )
+            )
+            await _record(own, "create", by, None, Webhook.read(made))
+        return Webhook.read(made), secret
+
+    async def list(self, tenant: str) -> list[Webhook]:
+        """All webhooks of a tenant, oldest first."""
+        async with connected(self._pool, None) as own:
+            return [Webhook.read(one) for one in await own.fetch(_SQL["list"], tenant)]
+
+    async def get(self, tenant: str, webhook_id: str) -> Webhook:
+        """One webhook; raises `NotFound`."""
+        async with connected(self._pool, None) as own:
+            return _found(await own.fetchrow(_SQL["get"], tenant, webhook_id), webhook_id)
+
+    async def change(self, tenant: str, webhook_id: str, fields: Mapping[str, Any], *, by: str) -> Webhook:
+        """Sets the given fields of `WebhookFields`; raises `NotFound`."""
+        async with connected(self._pool, None) as own, own.transaction():
+            before = _found(await own.fetchrow(_SQL["lock"], tenant, webhook_id), webhook_id)
+            chosen = replace(before.fields(), **fields)
+            after = Webhook.read(row(await own.fetchrow(_SQL["change"], tenant, webhook_id, *_columns(chosen))))
+            if after != before:
+                await _record(own, "change", by, before, after)
+        return after
+
+    async def rotate(self, tenant: str, webhook_id: str, *, by: str) -> tuple[Webhook, str]:
+        """A new secret; the last one signs beside it for a day. Raises `NotFound`."""
+        secret = _new_secret()
+        async with connected(self._pool, None) as own, own.transaction():
+            after = _found(await own.fetchrow(_SQL["rotate"], tenant, webhook_id, secret, BOTH_SIGN), webhook_id)
+            await _record(own, "rotate", by, after, after)
+        return after, secret
+
+    async def delete(self, tenant: str, webhook_id: str, *, by: str) -> None:
+        """Deletes a webhook with its deliveries; raises `NotFound`."""
+        async with connected(self._pool, None) as own, own.transaction():
+            before = _found(await own.fetchrow(_SQL["delete"], tenant, webhook_id), webhook_id)
+            await _record(own, "delete", by, before, None)
+
+
+def shown(webhook: Webhook) -> dict[str, Any]:
+    """A webhook in the list of changes: of its address only the origin, whose path may be a secret of the receiver."""
+    return asdict(webhook.fields()) | {"url": origin(webhook.url), "kinds": [*webhook.kinds]}
+
+
+async def _record(own: Connection, verb: str, by: str, before: Webhook | None, after: Webhook | None) -> None:
+    one = before or after
+    assert one is not None
+    await record(
+        own, one.tenant, f"webhook.{verb}", f"webhook:{one.webhook_id}", by=by,
+        before=None if before is None else shown(before), after=None if after is None else shown(after),
+    )  # fmt: skip
+
+
+def _columns(chosen: WebhookFields) -> tuple[Any, ...]:
+    least = None if chosen.least_threshold is None else Decimal(str(chosen.least_threshold))
+    return chosen.url, [*chosen.kinds], least, chosen.description, chosen.enabled
+
+
+def _found(record: asyncpg.Record | None, webhook_id: str) -> Webhook:
+    if record is None:
+        raise NotFound(f"webhook {webhook_id[:80]!r} does not exist: GET /v1/webhooks lists the ids")
+    return Webhook.read(record)
+
+
+def _new_secret() -> str:
+    return "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode()

@@ -1,0 +1,22 @@
+-- name: lock_tenant
+select pg_advisory_xact_lock(hashtextextended('webhooks ' || $1, 0));
+-- name: count
+select count(*) from webhooks where tenant = $1;
+-- name: create
+insert into webhooks (webhook_id, tenant, url, kinds, least_threshold, description, enabled, secret, created_by)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9) returning *;
+-- name: list
+select * from webhooks where tenant = $1 order by created_at, webhook_id;
+-- name: get
+select * from webhooks where tenant = $1 and webhook_id = $2;
+-- name: lock
+select * from webhooks where tenant = $1 and webhook_id = $2 for update;
+-- name: change
+update webhooks set url = $3, kinds = $4, least_threshold = $5, description = $6, enabled = $7,
+    disabled_reason = case when $7 then null else disabled_reason end
+where tenant = $1 and webhook_id = $2 returning *;
+-- name: rotate
+update webhooks set previous_secret = secret, previous_until = clock_timestamp() + $4, secret = $3
+where tenant = $1 and webhook_id = $2 returning *;
+-- name: delete
+delete from webhooks where tenant = $1 and webhook_id = $2 returning *;

@@ -17,6 +17,7 @@ from gateway.ledger_families import families
 from gateway.postgres.delivery_figures import DeliveryFigures, delivery_figures
 
 T = TypeVar("T")
+_LETTING_GO_S = 1.0
 _log = structlog.get_logger(__name__)
 
 
@@ -28,7 +29,7 @@ class Pace:
     """Scrapes within it see the same figures."""
     drift_every_s: float = 60
     """Between two looks at every balance."""
-    timeout_s: float = 8
+    timeout_s: float = 7
     """After which the database counts as away; less than what a scraper waits."""
 
 
@@ -103,8 +104,8 @@ class _Kept(Generic[T]):
             if monotonic() - self._at < self._fresh_s:
                 return self._value
             self._reading = asyncio.create_task(self._renew())
-        # Left alone when it takes too long: the driver does not let go of a server that hangs.
-        done, _ = await asyncio.wait((self._reading,), timeout=self._timeout_s)
+        # It ends by itself in time, unless the driver does not let go of a server that hangs: then it is left alone.
+        done, _ = await asyncio.wait((self._reading,), timeout=self._timeout_s + _LETTING_GO_S)
         return self._value if done else None
 
     async def _renew(self) -> None:

@@ -59,7 +59,8 @@ async def bands(books: Books, now: datetime | None = None, mode: Mode = Mode.HAR
 )
 @pytest.mark.parametrize("unit", ["tokens", "nano_usd"])
 async def test_a_band_begins_at_its_ratio_exactly(books: Books, limit: int, spent: int, band: str, unit: str) -> None:
-    await books.budget("session:s1", mode="hard", **{f"limit_{unit}": limit})
+    limits: dict[str, Any] = {f"limit_{unit}": limit}
+    await books.budget("session:s1", mode="hard", **limits)
     if spent:
         await books.spend("k", *((spent, 0) if unit == "tokens" else (1, spent)))
     else:

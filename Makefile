@@ -29,6 +29,7 @@ format: .venv/.ready
 requirements:
 	$(COMPILE) -o requirements/base.txt
 	$(COMPILE) --extra dev -c requirements/base.txt -o requirements/dev.txt
+	$(COMPILE) --only-build-deps --build-deps-for wheel -c requirements/dev.txt -o requirements/build.txt
 
 clean:
 	rm -rf .venv build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -6,6 +6,7 @@ is.
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
+from datetime import timedelta
 
 from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest, GetSystemInfoRequest
 from temporalio.client import Client
@@ -16,6 +17,7 @@ from compose.database import connected
 from compose.errors import Unreachable
 from compose.migrate import require_schema
 
+TEMPORAL_WAIT = timedelta(seconds=1)
 POOL_WAIT_S = 1.0
 """A request that waits longer for a connection will not be answered in time."""
 
@@ -37,7 +39,8 @@ def readiness(dsn: str, pool: Pool, client: Client) -> Mapping[str, Callable[[],
 
     async def namespace() -> None:
         try:
-            await client.workflow_service.describe_namespace(DescribeNamespaceRequest(namespace=client.namespace))
+            named = DescribeNamespaceRequest(namespace=client.namespace)
+            await client.workflow_service.describe_namespace(named, timeout=TEMPORAL_WAIT)
         except RPCError as error:
             if error.status is RPCStatusCode.NOT_FOUND:
                 raise

@@ -1,0 +1,6 @@
+#!/bin/sh
+# Makes the namespace of Purser's workflows, once.
+set -eu
+
+temporal operator namespace describe --namespace "$NAMESPACE" >/dev/null 2>&1 ||
+  temporal operator namespace create --namespace "$NAMESPACE" --retention "$RETENTION"

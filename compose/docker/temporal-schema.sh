@@ -1,0 +1,18 @@
+#!/bin/sh
+# Brings both databases of Temporal to the schema of this release; nothing to do on the next start.
+set -eu
+SQL_PASSWORD="$(cat /run/secrets/temporal_password)"
+export SQL_PASSWORD
+
+tool() { # DATABASE COMMAND…
+  database="$1"
+  shift
+  temporal-sql-tool --plugin postgres12 --ep postgres -p 5432 -u temporal --db "$database" "$@"
+}
+
+for pair in temporal:temporal temporal_visibility:visibility; do
+  database="${pair%%:*}"
+  # Fails where the schema is set up already; the update tells whether it is.
+  tool "$database" setup-schema -v 0.0 || true
+  tool "$database" update-schema -d "/etc/temporal/schema/postgresql/v12/${pair##*:}/versioned"
+done

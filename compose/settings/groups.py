@@ -146,6 +146,9 @@ class Ledger(Group):
     """Seconds after which a hold that nobody renews expires."""
     grace_s: Seconds = 30
     """Seconds past the lease before the sweeper ends an expired hold."""
+    budget_idle_s: Seconds = 86_400
+    """Seconds without a movement after which a lifetime budget no longer counts in metrics: its task or session is
+    taken to have ended, and alerts on it recover."""
     sweep_every_s: Seconds = 5
     """Seconds between two sweeps for expired holds, grants and approval deadlines."""
     max_wait_s: Seconds = 600

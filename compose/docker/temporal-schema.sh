@@ -12,7 +12,6 @@ tool() { # DATABASE COMMAND…
 
 for pair in temporal:temporal temporal_visibility:visibility; do
   database="${pair%%:*}"
-  # Fails where the schema is set up already; the update tells whether it is.
-  tool "$database" setup-schema -v 0.0 || true
+  tool "$database" setup-schema -v 0.0
   tool "$database" update-schema -d "/etc/temporal/schema/postgresql/v12/${pair##*:}/versioned"
 done

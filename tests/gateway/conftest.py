@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 import httpx
@@ -61,8 +61,9 @@ def settings(dsn: str, temporal_address: str, tmp_path_factory: pytest.TempPathF
     )
 
 
-@pytest.fixture
-async def gateway(settings: Settings) -> AsyncIterator[RunningGateway]:
+@asynccontextmanager
+async def running_gateway(settings: Settings) -> AsyncIterator[RunningGateway]:
+    """A gateway of this process, until the end of the block."""
     assert settings.dsn is not None
     stop, ready = asyncio.Event(), asyncio.Event()
     serving = asyncio.create_task(run_gateway(settings, stop, ready.set))
@@ -78,6 +79,12 @@ async def gateway(settings: Settings) -> AsyncIterator[RunningGateway]:
     finally:
         stop.set()
         await serving
+
+
+@pytest.fixture
+async def gateway(settings: Settings) -> AsyncIterator[RunningGateway]:
+    async with running_gateway(settings) as running:
+        yield running
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from budget.decisions import Amount
 from gateway.dashboard import amounts
 from gateway.dashboard.act import Refused
 from gateway.dashboard.approval_views import barred, outcome
-from gateway.dashboard.markup import NOTHING, amount, exact, join, plural
+from gateway.dashboard.markup import NOTHING, amount, exact, join, plural, typed_dollars
 from gateway.dashboard.region import Act
 from gateway.roles import Principal
 from gateway.schemas import DecisionBody
@@ -122,9 +122,7 @@ def _fields(request: ApprovalRequest) -> Markup:
             ).format(suggested)
         )
     if request.limit_nano_usd is not None or short.nano_usd:
-        suggested = (
-            f"{short.nano_usd // 10**9}.{short.nano_usd % 10**9:09d}".rstrip("0").rstrip(".") if short.nano_usd else ""
-        )
+        suggested = typed_dollars(short.nano_usd) if short.nano_usd else ""
         shown.append(
             Markup(
                 '<div><label for="dollars">Dollars to grant</label><input id="dollars" name="dollars" '

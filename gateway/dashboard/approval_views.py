@@ -49,7 +49,9 @@ TONES = {
     ApprovalState.EXPIRED: "bad",
     ApprovalState.WITHDRAWN: "",
 }
-_BASES = {
+SOURCES = {"stored": "a stored policy", "request": "the task", "default": "the default"}
+"""Where a field of a policy comes from, in words; others go by their own names."""
+BASES = {
     Basis.HOUR: "in the last hour",
     Basis.DAY: "in the last day",
     Basis.SINCE_FIRST: "since its first call",
@@ -163,14 +165,14 @@ def legend(request: ApprovalRequest) -> Markup:
     for name, value in parts:
         if value == Amount() and name != "spent":
             continue
-        figures = [short(value.tokens)] if with_tokens else []
+        figures = [exact(value.tokens)] if with_tokens else []
         figures += [dollars(value.nano_usd)] if request.limit_nano_usd is not None else []
         shown.append(
             Markup('<span><i class="key {}"></i>{} <b class="num">{}</b></span>').format(
                 name, name, " · ".join(figures)
             )
         )
-    limits = [short(request.limit_tokens)] if request.limit_tokens is not None else []
+    limits = [exact(request.limit_tokens)] if request.limit_tokens is not None else []
     limits += [dollars(request.limit_nano_usd)] if request.limit_nano_usd is not None else []
     shown.append(Markup('<span>limit <b class="num">{}</b></span>').format(" · ".join(limits) or "none"))
     return Markup('<p class="legend">{}</p>').format(join(shown))
@@ -181,7 +183,7 @@ def forecast_line(request: ApprovalRequest, forecast: Forecast | None) -> Markup
     if forecast is None or forecast.basis is Basis.TOO_SHORT or not forecast.tokens_per_hour:
         return Markup('<dd class="muted">too little history for a forecast</dd>')
     rate = Markup('<b class="num">{}</b> tokens per hour {}').format(
-        short(forecast.tokens_per_hour), _BASES[forecast.basis]
+        short(forecast.tokens_per_hour), BASES[forecast.basis]
     )
     lasts = NOTHING
     if request.state is ApprovalState.PENDING and request.shortage.tokens:
@@ -207,7 +209,7 @@ def facts(request: ApprovalRequest, budget: BudgetView, forecast: Forecast | Non
     else:
         ending = moment(request.decided_at or request.deadline)
     return Markup(
-        '<dl class="facts"><dt>{}</dt><dd>{}</dd><dt>Asked</dt><dd>{} <span class="muted">({})</span></dd>'
+        '<dl class="about"><dt>{}</dt><dd>{}</dd><dt>Asked</dt><dd>{} <span class="muted">({})</span></dd>'
         "<dt>Limit</dt><dd>{}, mode {}, set by {}</dd><dt>Burn rate</dt>{}<dt>Who may decide</dt><dd>{}</dd></dl>"
     ).format(
         "Time left" if request.state is ApprovalState.PENDING else "Ended",
@@ -216,7 +218,7 @@ def facts(request: ApprovalRequest, budget: BudgetView, forecast: Forecast | Non
         ago(request.created_at),
         budget.policy.window,
         budget.policy.mode,
-        source,
+        SOURCES.get(source, source),
         forecast_line(request, forecast),
         people,
     )

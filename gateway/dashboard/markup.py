@@ -49,6 +49,11 @@ def dollars(nano_usd: int) -> str:
     return f"{sign}${whole}.{cents.ljust(2, '0')}"
 
 
+def typed_dollars(nano_usd: int) -> str:
+    """Nano-dollars as somebody would type them: no sign, every digit that counts."""
+    return f"{Decimal(nano_usd) / NANO:.9f}".rstrip("0").rstrip(".")
+
+
 def tokens(count: int) -> Markup:
     """A short count of tokens, with the exact one on hover."""
     return Markup('<span class="num" title="{} tokens">{}</span>').format(exact(count), short(count))

@@ -106,9 +106,9 @@ async def test_deliveries_that_fail_and_webhooks_that_were_turned_off(pool: Pool
         "        ('w3', 't', 'https://c.example', '{}', '', false, null, '', 'x')"
     )
     await pool.execute(
-        "insert into deliveries (webhook_id, tenant, position, message_id, payload, state, tries) values"
-        " ('w1', 't', 1, 'm1', '{}', 'pending', 0), ('w1', 't', 2, 'm2', '{}', 'pending', 3),"
-        " ('w1', 't', 3, 'm3', '{}', 'failed', 9), ('w1', 't', 4, 'm4', '{}', 'delivered', 2)"
+        "insert into deliveries (webhook_id, tenant, position, message_id, payload, state, tries, error) values"
+        " ('w1', 't', 1, 'm1', '{}', 'pending', 1, null), ('w1', 't', 2, 'm2', '{}', 'pending', 3, 'timeout'),"
+        " ('w1', 't', 3, 'm3', '{}', 'failed', 9, 'timeout'), ('w1', 't', 4, 'm4', '{}', 'delivered', 2, null)"
     )
     found = await shown(metrics(Books.on(pool)))
     assert found["purser_webhook_deliveries_pending"] == 2

@@ -6,10 +6,12 @@ from fastapi import APIRouter
 
 from budget.decisions import Amount, Decision, Verdict
 from budget.holds import HoldAnswer, HoldRequest, HoldState, Report
+from budget.postgres.connection import Connection
 from budget.scopes import Path
 from budget.usage import Usage, normalise
 from gateway.asking import decided
 from gateway.auth import Spender, WorkReader, check_tenant
+from gateway.idempotency import OnceOnly
 from gateway.schemas import AttemptBody, ExtendBody, HoldRequestBody, SettleBody
 from gateway.services import Services, Use
 from gateway.views import HoldView, ReleaseView, SettlementView, StepView, StoredHoldView, scope_verdicts
@@ -75,14 +77,19 @@ async def release(hold_id: str, caller: Spender, use: Use) -> ReleaseView:
 
 
 @router.post("/{hold_id}/extend", response_model_exclude_unset=True)
-async def extend(hold_id: str, body: ExtendBody, caller: Spender, use: Use) -> StepView:
-    """Renews the lease and, through the gate, adds to the hold."""
+async def extend(hold_id: str, body: ExtendBody, caller: Spender, use: Use, once: OnceOnly) -> StepView:
+    """Renews the lease and, through the gate, adds to the hold. Send an Idempotency-Key with what adds."""
     nano_usd = body.nano_usd
     if nano_usd is None and body.tokens:
         nano_usd = await _price_under(hold_id, Usage.from_total(body.tokens), caller.tenant, use)
-    done = await use.ledger.extend(caller.tenant, hold_id, Amount(body.tokens, nano_usd or 0), body.lease_ms)
-    use.metrics.stepped("extended" if done.extended else "refused")
-    return _step_view(hold_id, done.decision, amount=done.amount, expires_at=done.expires_at)
+    more = Amount(body.tokens, nano_usd or 0)
+
+    async def act(connection: Connection | None) -> StepView:
+        done = await use.ledger.extend(caller.tenant, hold_id, more, body.lease_ms, connection)
+        use.metrics.stepped("extended" if done.extended else "refused")
+        return _step_view(hold_id, done.decision, amount=done.amount, expires_at=done.expires_at)
+
+    return await once.do(caller, StepView, act)
 
 
 async def _priced(body: HoldRequestBody, path: Path, tenant: str, use: Services) -> tuple[Amount, Amount]:

@@ -2,7 +2,9 @@
 
 from fastapi import APIRouter
 
+from budget.postgres.connection import Connection
 from gateway.auth import KeyManager
+from gateway.idempotency import OnceOnly
 from gateway.pages import Page
 from gateway.schemas import KeyBody
 from gateway.services import Use
@@ -12,17 +14,25 @@ router = APIRouter(prefix="/v1/keys", tags=["keys"])
 
 
 @router.post("", status_code=201)
-async def create(body: KeyBody, caller: KeyManager, use: Use) -> NewKeyView:
-    """Makes a key; `key` holds its secret, which nobody can read again."""
-    made = await use.keys.create(
-        caller.tenant,
-        body.name,
-        body.role,
-        by=caller.name,
-        expires_at=body.ends_at(),
-        rate_limit_per_s=body.rate_limit_per_s,
-    )
-    return NewKeyView(**KeyView.of(made.key).model_dump(), key=made.secret)
+async def create(body: KeyBody, caller: KeyManager, use: Use, once: OnceOnly) -> NewKeyView:
+    """Makes a key; `key` holds its secret, which nobody can read again.
+
+    The same request again under one Idempotency-Key makes no second key: it is 409 `already-made` and names the first.
+    """
+
+    async def act(connection: Connection | None) -> NewKeyView:
+        made = await use.keys.create(
+            caller.tenant,
+            body.name,
+            body.role,
+            by=caller.name,
+            expires_at=body.ends_at(),
+            rate_limit_per_s=body.rate_limit_per_s,
+            connection=connection,
+        )
+        return NewKeyView(**KeyView.of(made.key).model_dump(), key=made.secret)
+
+    return await once.do(caller, NewKeyView, act, secrets=("key",))
 
 
 @router.get("")

@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import asdict
 from datetime import timedelta
 from enum import StrEnum
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
@@ -22,7 +23,8 @@ from context.strategies import WINDOW_PRESETS, StrategyName
 from context.tokens import count_text
 from gateway.auth import SessionWriter, WorkReader
 from gateway.errors import CompressionFailed, Forbidden, TemporalUnavailable
-from gateway.services import SessionServices, Use
+from gateway.idempotency import OnceOnly
+from gateway.services import Services, SessionServices, Use
 from gateway.session_schemas import (
     USUAL_MODEL,
     Asking,
@@ -97,13 +99,20 @@ async def window(
 
 @router.post("/compress")
 async def compress(
-    caller: SessionWriter, use: Use, session_id: SessionId, body: CompressBody | None = None
+    caller: SessionWriter, use: Use, session_id: SessionId, once: OnceOnly, body: CompressBody | None = None
 ) -> CompressedView:
-    """Stores the next version of a conversation's summary, and waits for it. One runs at a time: a second joins it."""
+    """Stores the next version of a conversation's summary, and waits for it. One runs at a time: a second joins it.
+
+    Under an Idempotency-Key the same request later gets the same answer instead of another version.
+    """
     await use.sessions.sessions.get(caller.tenant, session_id)
     wanted = body or CompressBody()
+    return await once.recall(caller, CompressedView, partial(_compress, caller.tenant, use, session_id, wanted))
+
+
+async def _compress(tenant: str, use: Services, session_id: str, wanted: CompressBody) -> CompressedView:
     start = CompressSessionInput(
-        tenant=caller.tenant,
+        tenant=tenant,
         session_id=session_id,
         thread=wanted.thread,
         model=wanted.model or "",
@@ -126,7 +135,7 @@ async def compress(
         raise CompressionFailed("the compression takes long and goes on: ask for the summaries later") from error
     except WorkflowFailureError as error:
         raise CompressionFailed(f"the compression failed ({type(error.cause).__name__}): nothing was stored") from error
-    texts = await use.sessions.summaries.texts(caller.tenant, session_id, {wanted.thread: done.version})
+    texts = await use.sessions.summaries.texts(tenant, session_id, {wanted.thread: done.version})
     return CompressedView(
         version=done.version,
         summary=texts.get(wanted.thread),

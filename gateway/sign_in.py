@@ -9,10 +9,12 @@ from urllib.parse import parse_qs
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 
+from budget.postgres.connection import Connection
 from gateway.auth import Reader, browser_session
 from gateway.authentication import SIGN_IN, address
 from gateway.browsers import COOKIE, CSRF_HEADER, HOME, is_csrf_token, is_own_page, local_path
 from gateway.errors import Forbidden, ForgedRequest, GatewayError, Unauthenticated
+from gateway.idempotency import OnceOnly
 from gateway.postgres.browser_sessions import NewSession
 from gateway.problems import problem_of
 from gateway.roles import PERMISSIONS, Permission, Principal, Role
@@ -37,15 +39,21 @@ class _Try:
 
 
 @links.post("", status_code=201)
-async def create_link(caller: Reader, use: Use, request: Request) -> SignInLinkView:
+async def create_link(caller: Reader, use: Use, request: Request, once: OnceOnly) -> SignInLinkView:
     """A link that signs in as the caller's key: once, within 10 minutes. Its token is shown this once.
 
-    A browser session gets none: it would outlive itself.
+    A browser session gets none: it would outlive itself. The same request again under one Idempotency-Key makes no
+    second link: it is 409 `already-made`.
     """
     if browser_session(request) is not None:
         raise Forbidden("a browser session makes no sign-in links: send the key")
-    link = await use.browser_sessions.link(caller)
-    return SignInLinkView(url=f"{request.base_url}sign-in#{link.token}", token=link.token, expires_at=link.expires_at)
+
+    async def act(connection: Connection | None) -> SignInLinkView:
+        link = await use.browser_sessions.link(caller, connection)
+        url = f"{request.base_url}sign-in#{link.token}"
+        return SignInLinkView(url=url, token=link.token, expires_at=link.expires_at)
+
+    return await once.do(caller, SignInLinkView, act, secrets=("url", "token"))
 
 
 @router.get(SIGN_IN)

@@ -54,10 +54,10 @@ class BrowserSessions:
         self._pool = pool
         self._life = life
 
-    async def link(self, caller: Principal) -> SignInLink:
-        """A link that signs in as `caller`, once, for some minutes."""
+    async def link(self, caller: Principal, connection: Connection | None = None) -> SignInLink:
+        """A link that signs in as `caller`, once, for some minutes. A connection's transaction is joined."""
         token = secrets.token_urlsafe(32)
-        async with connected(self._pool, None) as own, own.transaction():
+        async with connected(self._pool, connection) as own, own.transaction():
             expires_at = await own.fetchval(_SQL["add_link"], digest(token), caller.key_id, LINK_LIFE)
             after = {"expires_at": expires_at.isoformat()}
             await record(

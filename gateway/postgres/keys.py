@@ -12,7 +12,7 @@ import asyncpg
 
 from budget.errors import InvalidRequest
 from budget.postgres.changes import record
-from budget.postgres.connection import Connection, Pool, reaching_ledger, row
+from budget.postgres.connection import Connection, Pool, connected, reaching_ledger, row
 from budget.postgres.queries import load
 from budget.scopes import check_id
 from gateway.errors import KeyEnded, KeyNameTaken, UnknownKey
@@ -75,6 +75,7 @@ class Keys:
         expires_at: datetime | None = None,
         rate_limit_per_s: int | None = None,
         replace: bool = False,
+        connection: Connection | None = None,
     ) -> NewKey:
         """Makes a key.
 
@@ -86,6 +87,7 @@ class Keys:
             expires_at: when it ends by itself.
             rate_limit_per_s: requests a second, where it is not to be the gateway's own limit.
             replace: revoke a live key of that name instead of refusing.
+            connection: joins its transaction.
 
         Raises:
             KeyNameTaken, InvalidRequest
@@ -93,20 +95,19 @@ class Keys:
         check_id(tenant, "tenant")
         _check(name, expires_at, rate_limit_per_s)
         secret = PREFIX + secrets.token_urlsafe(32)
-        with reaching_ledger():
-            async with self._pool.acquire() as connection, connection.transaction():
-                for old in await connection.fetch(_SQL["named"], tenant, name, replace):
-                    await self._revoke(connection, tenant, old["key_id"], by if replace else "expiry")
-                made = await connection.fetchrow(
-                    _SQL["create"], f"key-{uuid.uuid4().hex[:12]}", tenant, name, role, digest(secret), by,
-                    expires_at, rate_limit_per_s,
-                )  # fmt: skip
-                if made is None:
-                    raise KeyNameTaken(f"a key named {name!r} exists: revoke it first, or choose another name")
-                key = Key.read(made)
-                await record(
-                    connection, tenant, "key.create", f"key:{key.key_id}", by=by, before=None, after=_told(key)
-                )
+        async with connected(self._pool, connection) as own, own.transaction():
+            for old in await own.fetch(_SQL["named"], tenant, name, replace):
+                await self._revoke(own, tenant, old["key_id"], by if replace else "expiry")
+            made = await own.fetchrow(
+                _SQL["create"], f"key-{uuid.uuid4().hex[:12]}", tenant, name, role, digest(secret), by,
+                expires_at, rate_limit_per_s,
+            )  # fmt: skip
+            if made is None:
+                raise KeyNameTaken(f"a key named {name!r} exists: revoke it first, or choose another name")
+            key = Key.read(made)
+            await record(
+                own, tenant, "key.create", f"key:{key.key_id}", by=by, before=None, after=_told(key)
+            )
         return NewKey(key, secret)
 
     async def find(self, secret: str) -> Principal | None:

@@ -6,7 +6,7 @@ create table answers (
     key_id     text not null,                         -- the bearer key that asked
     key_digest bytea not null,                        -- of the Idempotency-Key
     digest     bytea not null,                        -- of method, path and body
-    answer     jsonb,                                 -- null while the request is under way, which no other transaction sees
+    answer     jsonb,                                 -- null while the request is under way: no other transaction sees that
     created_at timestamptz not null default now(),
     primary key (tenant, key_id, key_digest)
 );

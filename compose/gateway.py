@@ -124,6 +124,7 @@ async def run_gateway(
                 group.create_task(services.feed.run(drained))
                 group.create_task(Deliverer(services.deliveries, services.targets).run(drained))
                 group.create_task(repeat("forgetting", forgetting.sweep, drained, FORGET_EVERY_S))
+                group.create_task(repeat("answers", services.answers.sweep, drained, FORGET_EVERY_S))
         except ExceptionGroup as failed:
             # The first failure ended the others; it is the one to tell.
             raise failed.exceptions[0] from None

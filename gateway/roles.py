@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-
 MAX_KEY_LIFE_S = 10 * 365 * 86_400
 """Seconds after which a key that ends has to end."""
 

@@ -140,7 +140,7 @@ def _fields(request: ApprovalRequest) -> Markup:
         '<div class="note"><label for="note">Note, for the record</label>'
         '<textarea id="note" name="note" rows="2" maxlength="2000"></textarea></div>'
     )
-    return Markup('<div class="fields">{}</div>{}').format(join(shown), note)
+    return Markup('<div class="inputs">{}</div>{}').format(join(shown), note)
 
 
 def _buttons(bar_to_all: str, bar_to_approval: str) -> Markup:

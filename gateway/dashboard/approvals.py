@@ -43,7 +43,7 @@ async def approvals(visit: Visit, id: str | None = None, state: str | None = Non
     state: `decided` shows what is over.
     """
     desk = Desk(visit, chosen=id, decided=state == "decided")
-    Region(HELP)
+    Region(HELP).classes("help")
     with ui.element("div").classes("desk"):
         desk.queue = Region(LOADING, "section", keys=KEYS).classes("queue").props('aria-label="Requests"')
         desk.detail = Region(NOTHING, "section").classes("detail").props('aria-label="Request" id="detail"')

@@ -81,7 +81,7 @@ def _fields(policy: Policy) -> Markup:
         for mode in Mode
     )
     return Markup(
-        '<div class="fields"><div><label for="limit_tokens">Token limit</label><input id="limit_tokens" '
+        '<div class="inputs"><div><label for="limit_tokens">Token limit</label><input id="limit_tokens" '
         'name="limit_tokens" inputmode="numeric" value="{}" placeholder="none"></div>'
         '<div><label for="limit_dollars">Money limit in dollars</label><input id="limit_dollars" name="limit_dollars" '
         'inputmode="decimal" value="{}" placeholder="none"></div></div>'

@@ -77,7 +77,7 @@ def row(
     return Markup(
         '<tr data-key="{}"{}><td class="tree" style="--depth:{}">{}'
         '<button type="button" class="name" data-act="choose" data-scope="{}"{}>{}</button>{}</td>'
-        '<td class="used">{}</td><td class="num">{}</td><td class="num">{}</td><td>{}</td><td class="num">{}</td>'
+        '<td class="used">{}<span class="num">{} of {}</span></td><td>{}</td><td class="num">{}</td>'
         "<td>{}</td><td>{}</td></tr>"
     ).format(
         path,
@@ -240,7 +240,7 @@ def course(points: Sequence[Moment], budget: BudgetView, now: datetime, *, in_mo
     steps: dict[str, Any] = {"type": "line", "step": "end", "showSymbol": False, "symbol": "none"}
     return {
         "legend": legend(["spent", "held", "limit"]),
-        "xAxis": axis("time"),
+        "xAxis": axis("time", splitNumber=3),
         "yAxis": axis("value", axisLabel={":formatter": DOLLARS if in_money else SHORT_NUMBER}),
         "series": [
             steps

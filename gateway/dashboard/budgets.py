@@ -31,7 +31,7 @@ LEVEL = 25
 """Scopes of one level that are shown before somebody asks for more."""
 EVERY_S = 5.0
 """What is spent changes without an event."""
-_HEADS = ("Scope", "Used", "Spent + held", "Limit", "Pressure", "Burn", "Runs out", "Mode")
+_HEADS = ("Scope", "Used", "Pressure", "Burn", "Runs out", "Mode")
 _OVER = (("", "any use"), ("0.5", "from 50 %"), ("0.8", "from 80 %"), ("0.95", "from 95 %"), ("1", "from 100 %"))
 
 
@@ -302,18 +302,17 @@ def _cut(lines: list[Line], size: int, path: str, depth: int = 0) -> list[Line]:
 
 def _more(line: Line) -> Markup:
     return Markup(
-        '<tr data-key="more {}"><td colspan="8" class="tree" style="--depth:{}"><span class="twig"></span>'
+        '<tr data-key="more {}"><td colspan="6" class="tree" style="--depth:{}"><span class="twig"></span>'
         '<button type="button" class="plain" data-act="more" data-path="{}">Show more</button></td></tr>'
     ).format(line.path, line.depth, line.path)
 
 
 def _table(rows: Sequence[Markup]) -> Markup:
-    numbers = {"Spent + held", "Limit", "Burn"}
     heads = join(
-        Markup('<th scope="col" class="{}">{}</th>').format("num" if head in numbers else "", head) for head in _HEADS
+        Markup('<th scope="col" class="{}">{}</th>').format("num" if head == "Burn" else "", head) for head in _HEADS
     )
     return Markup(
-        '<div class="scroll" tabindex="0" role="group" aria-label="Scopes"><table class="budgets"><thead><tr>{}</tr>'
+        '<div class="scroll" tabindex="0" role="group" aria-label="Scopes"><table class="scopes-table"><thead><tr>{}</tr>'
         "</thead><tbody>{}</tbody></table></div>"
     ).format(heads, join(rows))
 
@@ -324,7 +323,7 @@ def _filters(now: Filter) -> Markup:
         _option(value, label, now.kind) for value, label in (("", "any kind"), *((kind, kind) for kind in Kind))
     )
     return Markup(
-        '<form class="filters" data-act="filter" data-live="1"><div><label for="q">Find</label>'
+        '<form class="finder" data-act="filter" data-live="1"><div><label for="q">Find</label>'
         '<input id="q" name="q" type="search" value="{}" placeholder="part of an id"></div>'
         '<div><label for="kind">Kind</label><select id="kind" name="kind">{}</select></div>'
         '<div><label for="over">Used</label><select id="over" name="over">{}</select></div>'

@@ -96,3 +96,17 @@ class Overviews:
             Grown(row["seq"], row["at"], *sums)
             for row, sums in zip(rows, zip(messages, tokens, strict=True), strict=True)
         ]
+
+    async def newest(
+        self, tenant: str, session_id: str, thread: str, *, before: int | None = None, limit: int = 25
+    ) -> int | None:
+        """Number of the first of the newest messages of a conversation; `None` if there are none.
+
+        Args:
+            tenant, session_id, thread: which conversation.
+            before: only messages before this one.
+            limit: how many.
+        """
+        async with connected(self._pool, None) as own:
+            found: int | None = await own.fetchval(_SQL["newest"], tenant, session_id, thread, before, limit)
+        return found

@@ -31,3 +31,11 @@ from (
     where tenant = $1 and session_id = $2 and thread = $3
 ) as parts
 group by part order by seq;
+
+-- name: newest
+-- Where the newest $5 messages of a thread before $4 begin; null where there are none.
+select min(seq) from (
+    select seq from messages
+    where tenant = $1 and session_id = $2 and thread = $3 and ($4::bigint is null or seq < $4)
+    order by seq desc limit $5
+) as newest;

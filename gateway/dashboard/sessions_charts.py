@@ -7,6 +7,7 @@ from typing import Any
 
 from context.postgres.overviews import Grown
 from context.postgres.summaries import StoredSummary
+from context.summaries import Summary
 from gateway.dashboard.charts import LINE, MUTED, SHORT_NUMBER, TEXT, axis, legend, zoom
 from gateway.dashboard.markup import exact
 
@@ -42,13 +43,7 @@ def _up_to(grown: Sequence[Grown], seq: int) -> int:
 
 def growth(grown: Sequence[Grown], versions: Sequence[StoredSummary]) -> dict[str, Any]:
     """Stored tokens, cumulated, the history of a window beside them, and each compression with before and after."""
-    marks = [
-        {
-            "name": f"version {one.summary.version}\n{exact(one.summary.tokens_before)} → {exact(one.summary.tokens_after)}",
-            "xAxis": _ms(one.created_at),
-        }
-        for one in versions
-    ]
+    marks = [{"name": _mark(one.summary), "xAxis": _ms(one.created_at)} for one in versions]
     return {
         "legend": legend([STORED, HISTORY]),
         "grid": {"left": 12, "right": 22, "top": 44, "bottom": 30, "containLabel": True},
@@ -79,6 +74,10 @@ def growth(grown: Sequence[Grown], versions: Sequence[StoredSummary]) -> dict[st
             },
         ],
     }
+
+
+def _mark(made: Summary) -> str:
+    return f"version {made.version}\n{exact(made.tokens_before)} → {exact(made.tokens_after)}"
 
 
 def _line(name: str, points: Sequence[tuple[datetime, int]], colour: str, *, area: bool = False) -> dict[str, Any]:

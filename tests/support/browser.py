@@ -99,6 +99,11 @@ async def shot(page: Page, name: str, *, full: bool = False) -> Path:
     return file
 
 
+def tell(figure: str) -> None:
+    """Shows a measured figure, also where pytest keeps what tests print."""
+    os.write(2, f"\n{figure}\n".encode())
+
+
 async def check_accessibility(page: Page) -> None:
     """Fails if axe finds anything that keeps a person from using the page, however small."""
     found = await Axe().run(page)

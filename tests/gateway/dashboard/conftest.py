@@ -21,6 +21,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page
 
+from activities.postgres.tasks import Tasks
 from budget.policies import PolicyPatch
 from budget.postgres.connection import Pool, create_pool
 from budget.postgres.ledger import Ledger
@@ -28,6 +29,7 @@ from budget.postgres.policies import Policies
 from budget.postgres.settings import LedgerSettings
 from budget.scopes import Scope
 from compose.provider import Provider, Recording, Reply, serve_provider
+from context.postgres.conversations import Conversations
 from gateway.postgres.keys import Keys
 from gateway.roles import Role
 from tests.support.browser import WIDE, Theme, Watch, chromium, sign_in
@@ -41,7 +43,7 @@ HERE = Path(__file__).parent
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(HERE):
-            item.add_marker(pytest.mark.asyncio(loop_scope="session"))
+            item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
             item.add_marker(pytest.mark.stack)
 
 
@@ -139,10 +141,8 @@ class Tenant:
 
     async def task_state(self, task_id: str) -> str:
         """How a task stands."""
-        state: str = await self.pool.fetchval(
-            "select state from tasks where tenant = $1 and task_id = $2", self.name, task_id
-        )
-        return state
+        tasks = Tasks(self.pool, self.policies, Conversations(self.pool))
+        return str((await tasks.get(self.name, task_id))["status"])
 
     async def until_task(self, task_id: str, *states: str) -> str:
         """Waits until a task is in one of `states`."""

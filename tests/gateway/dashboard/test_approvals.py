@@ -1,0 +1,333 @@
+"""What a person does on the first page, with real tasks behind it."""
+
+import asyncio
+import re
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from playwright.async_api import Page, expect
+
+from budget.postgres.approvals import Approvals
+from budget.postgres.settings import LedgerSettings
+from gateway.roles import Role
+from tests.gateway.dashboard.conftest import Tenant
+from tests.support.browser import NARROW, check_accessibility, in_both_themes, shot, tell
+from tests.support.world import eventually
+
+AT_ONCE_S = 1.0
+SLACK_S = 4.0
+"""Machines that run other tests beside this one are slow."""
+
+
+async def parked(tenant: Tenant, **policy: Any) -> str:
+    """A real task that is short of its session's budget and waits for a person; its id."""
+    task_id = tenant.named("t")
+    rules = {"limit_tokens": 60, "mode": "approval"} | policy
+    await tenant.budget(f"session:s-{task_id}", **rules)
+    body = {"session_id": f"s-{task_id}", "task_id": task_id, "input": "Say something.", "agents": [tenant.agent()]}
+    answer = await (await tenant.client(name="backend")).post("/v1/tasks", json=body)
+    assert answer.is_success, answer.text
+    await tenant.until_task(task_id, "waiting_approval")
+    return task_id
+
+
+async def asks(tenant: Tenant, session: str, **policy: Any) -> str:
+    """A caller over HTTP that is 500 tokens short of a session's 1,000; the id of its request."""
+    await tenant.budget(f"session:{session}", **({"limit_tokens": 1_000, "mode": "approval"} | policy))
+    client = await tenant.client(name="backend")
+    path = [f"session:{session}", f"task:t-{session}", f"agent:t-{session}/planner"]
+    held = (await client.post("/v1/holds", json={"key": f"{session}-1", "path": path, "tokens": 900})).json()
+    used = {"attempt": 1, "usage": {"total": 900}, "nano_usd": 0}
+    await client.post(f"/v1/holds/{held['hold_id']}/settle", json=used)
+    asked = (await client.post("/v1/holds", json={"key": f"{session}-2", "path": path, "tokens": 600})).json()
+    assert asked["verdict"] == "ask", asked
+    return str(asked["approval_id"])
+
+
+async def state(tenant: Tenant, approval_id: str) -> str:
+    """Where a request stands."""
+    found = await Approvals(tenant.pool, LedgerSettings()).get(tenant.name, approval_id)
+    return str(found.state)
+
+
+async def grants(tenant: Tenant) -> list[int]:
+    """Tokens of every grant of the tenant."""
+    rows = await tenant.pool.fetch(
+        "select g.tokens from grants g join scopes s using (scope_id) where s.tenant = $1 order by grant_id",
+        tenant.name,
+    )
+    return [row["tokens"] for row in rows]
+
+
+def rows(page: Page) -> Any:
+    """The requests of the list."""
+    return page.locator(".rows .row")
+
+
+async def test_task_over_budget_appears_at_once_and_goes_on_after_approval_in_the_browser(tenant: Tenant) -> None:
+    page = await tenant.page(role=Role.APPROVER, name="anna")
+    await expect(page.get_by_text("Nothing waits for you")).to_be_visible()
+    await in_both_themes(page, "approvals-empty")
+    await page.evaluate(
+        """() => { window.seenAt = null; new MutationObserver(() => {
+             if (!window.seenAt && document.querySelector('.rows .row')) window.seenAt = Date.now();
+           }).observe(document.body, { childList: true, subtree: true }); }"""
+    )
+    task_id = await parked(tenant)
+    await expect(rows(page)).to_have_count(1)
+    asked_at = await tenant.pool.fetchval(
+        "select extract(epoch from created_at)::float8 from approvals where tenant = $1", tenant.name
+    )
+    late_s = await page.evaluate("window.seenAt") / 1_000 - asked_at
+    tell(f"the request was on the page {late_s:.2f} s after it was asked (aim: {AT_ONCE_S:.0f} s)")
+    assert late_s < AT_ONCE_S + SLACK_S
+    await expect(page.locator("nav .badge")).to_have_text("1")
+    await page.get_by_role("button", name="Approve").click()
+    await expect(page.locator(".outcome")).to_contain_text("You have approved")
+    assert await tenant.until_task(task_id, "completed", "failed", "refused") == "completed"
+    await expect(page.get_by_text("Nothing waits for you")).to_be_visible()
+    await expect(page.locator("nav .badge")).to_have_count(0)
+
+
+async def test_denied_task_is_refused(tenant: Tenant) -> None:
+    task_id = await parked(tenant)
+    page = await tenant.page(role=Role.APPROVER, name="anna")
+    await page.get_by_label("Note, for the record").fill("Not tonight.")
+    await page.get_by_role("button", name="Deny …").click()
+    await expect(page.locator(".question")).to_contain_text("cannot be taken back")
+    await page.get_by_role("button", name="Yes, deny").click()
+    await expect(page.locator(".outcome")).to_contain_text("You have denied this")
+    await expect(page.locator(".decisions")).to_contain_text("Not tonight.")
+    assert await tenant.until_task(task_id, "completed", "failed", "refused") == "refused"
+
+
+async def test_request_that_nobody_decides_expires_on_the_open_page(tenant: Tenant) -> None:
+    page = await tenant.page(role=Role.APPROVER, name="anna")
+    task_id = await parked(tenant, approval={"deadline_s": 3})
+    await expect(page.locator(".outcome")).to_contain_text("Nobody decided in time", timeout=30_000)
+    assert await tenant.until_task(task_id, "completed", "failed", "refused") == "refused"
+    await page.get_by_role("button", name="Decided").click()
+    await expect(rows(page).first).to_contain_text("expired")
+
+
+async def test_part_of_what_is_missing_lets_the_task_ask_again(tenant: Tenant) -> None:
+    task_id = await parked(tenant)
+    page = await tenant.page(role=Role.APPROVER, name="anna")
+    await page.get_by_label("Tokens to grant").fill("5")
+    await page.get_by_role("button", name="Approve").click()
+    await expect(page.locator(".outcome")).to_contain_text("approved 5 tokens")
+    await expect(rows(page)).to_have_count(1)  # it asks for the rest
+    await rows(page).first.click()
+    await page.get_by_role("button", name="Approve").click()
+    assert await tenant.until_task(task_id, "completed", "failed", "refused") == "completed"
+    assert (await grants(tenant))[0] == 5
+
+
+async def test_much_takes_two_people(tenant: Tenant) -> None:
+    session = tenant.named("s")
+    approval_id = await asks(tenant, session, approval={"two_people_above_tokens": 100})
+    anna = await tenant.page(role=Role.APPROVER, name="anna")
+    bert = await tenant.page(role=Role.APPROVER, name="bert")
+    await expect(anna.locator(".people")).to_contain_text("0 of 2 approvals")
+    await anna.get_by_role("button", name="Approve").click()
+    await expect(anna.locator(".people")).to_contain_text("anna has approved; another person is needed")
+    await expect(anna.get_by_role("button", name="Approve")).to_be_disabled()
+    await expect(anna.locator(".reason")).to_contain_text("Your approval is recorded")
+    await shot(anna, "approvals-one-of-two")
+    await check_accessibility(anna)
+    assert await state(tenant, approval_id) == "pending"
+    await expect(bert.locator(".people")).to_contain_text("1 of 2 approvals")
+    await bert.get_by_role("button", name="Approve").click()
+    await expect(anna.locator(".outcome")).to_contain_text("bert has approved 500 tokens")
+    assert await state(tenant, approval_id) == "approved"
+    assert await grants(tenant) == [500]
+
+
+async def test_who_submitted_the_task_cannot_decide_and_reads_why(tenant: Tenant) -> None:
+    await asks(tenant, tenant.named("s"), approval={"not_submitter": True})
+    page = await tenant.page(role=Role.ADMIN, name="backend")
+    await expect(page.locator(".reason")).to_contain_text("another person has to decide")
+    await expect(page.get_by_role("button", name="Approve")).to_be_disabled()
+    await expect(page.get_by_role("button", name="Deny")).to_be_disabled()
+    await expect(rows(page).first).to_contain_text("not yours")
+
+
+async def test_viewer_sees_and_cannot_decide(tenant: Tenant) -> None:
+    await asks(tenant, tenant.named("s"))
+    page = await tenant.page(role=Role.VIEWER, name="vera")
+    await expect(page.locator(".reason")).to_contain_text("Your role viewer looks")
+    await expect(page.get_by_role("button", name="Approve")).to_be_disabled()
+
+
+async def test_two_people_who_click_at_once_decide_once(tenant: Tenant) -> None:
+    session = tenant.named("s")
+    approval_id = await asks(tenant, session)
+    anna = await tenant.page(role=Role.APPROVER, name="anna")
+    bert = await tenant.page(role=Role.APPROVER, name="bert")
+    buttons = [page.get_by_role("button", name="Approve") for page in (anna, bert)]
+    for button in buttons:
+        await expect(button).to_be_enabled()
+    # Neither page has time to hear of the other's click.
+    await asyncio.gather(*(button.dispatch_event("click") for button in buttons))
+    for page in (anna, bert):
+        await expect(page.locator(".outcome")).to_contain_text("approved 500 tokens")
+    loser = await asyncio.gather(
+        *(page.locator(".q-notification", has_text="Too late").count() for page in (anna, bert))
+    )
+    assert await state(tenant, approval_id) == "approved"
+    assert await grants(tenant) == [500]
+    assert sum(loser) == 1
+    late = anna if loser[0] else bert
+    winner = "bert" if loser[0] else "anna"
+    told = late.locator(".q-notification")
+    await expect(told).to_contain_text(re.compile(rf"Too late: {winner} has approved 500 tokens \d+ s ago"))
+
+
+async def test_two_clicks_of_one_person_decide_once(tenant: Tenant) -> None:
+    await asks(tenant, tenant.named("s"))
+    page = await tenant.page(role=Role.APPROVER, name="anna")
+    await page.get_by_role("button", name="Approve").dblclick()
+    await expect(page.locator(".outcome")).to_contain_text("You have approved")
+    assert await grants(tenant) == [500]
+    assert await page.locator(".q-notification", has_text="Too late").count() == 0
+
+
+async def test_more_than_the_limit_is_asked_once_more(tenant: Tenant) -> None:
+    await asks(tenant, tenant.named("s"))
+    page = await tenant.page(role=Role.APPROVER, name="anna")
+    await page.get_by_label("Tokens to grant").fill("50k")
+    await page.get_by_role("button", name="Approve").click()
+    await expect(page.locator(".question")).to_contain_text("Grant 50,000 tokens? That is more than the limit itself.")
+    assert await grants(tenant) == []
+    await shot(page, "approvals-sure")
+    await page.get_by_role("button", name="Back", exact=True).click()
+    await expect(page.get_by_role("button", name="Approve")).to_be_visible()
+    await page.get_by_role("button", name="Approve").click()
+    await page.get_by_role("button", name="Yes, approve").click()
+    await expect(page.locator(".outcome")).to_be_visible()
+    assert await grants(tenant) == [50_000]
+
+
+async def test_grant_can_end_at_a_time(tenant: Tenant) -> None:
+    await asks(tenant, tenant.named("s"))
+    page = await tenant.page(role=Role.APPROVER, name="anna")
+    await page.get_by_label("Until").select_option("60")
+    await page.get_by_role("button", name="Approve").click()
+    await expect(page.locator(".decisions")).to_contain_text("until")
+    ends = await tenant.pool.fetchval(
+        "select until from grants g join scopes s using (scope_id) where s.tenant = $1", tenant.name
+    )
+    assert 55 < (ends - datetime.now(UTC)).total_seconds() / 60 < 61
+
+
+@pytest.mark.parametrize("typed", ["much", "-5", "1.5", ""])
+async def test_what_is_no_amount_is_said_and_nothing_is_decided(tenant: Tenant, typed: str) -> None:
+    await asks(tenant, tenant.named("s"))
+    page = await tenant.page(role=Role.APPROVER, name="anna")
+    await page.get_by_label("Tokens to grant").fill(typed)
+    await page.get_by_role("button", name="Approve").click()
+    await expect(page.locator(".problem")).to_be_visible()
+    assert await page.get_by_label("Tokens to grant").input_value() == typed
+    assert await grants(tenant) == []
+
+
+async def test_keys_move_ask_once_more_and_leave_typing_alone(tenant: Tenant) -> None:
+    first = await asks(tenant, tenant.named("s"), approval={"deadline_s": 600})
+    second = await asks(tenant, tenant.named("s"), approval={"deadline_s": 900})
+    page = await tenant.page(role=Role.APPROVER, name="anna")
+    await expect(rows(page).nth(0)).to_have_attribute("aria-current", "true")
+    await page.keyboard.press("j")
+    await expect(rows(page).nth(1)).to_have_attribute("aria-current", "true")
+    await expect(page).to_have_url(re.compile(second))
+    await page.keyboard.press("k")
+    await expect(rows(page).nth(0)).to_have_attribute("aria-current", "true")
+    await page.keyboard.press("n")
+    await expect(page.get_by_label("Note, for the record")).to_be_focused()
+    await page.keyboard.type("jad?")
+    await expect(page.get_by_label("Note, for the record")).to_have_value("jad?")
+    await expect(page.locator(".question")).to_have_count(0)
+    await page.get_by_label("Note, for the record").blur()
+    await page.keyboard.press("?")
+    await expect(page.get_by_role("dialog")).to_be_visible()
+    await check_accessibility(page)
+    await page.keyboard.press("Escape")
+    await page.keyboard.press("d")
+    await expect(page.locator(".question")).to_contain_text("Deny?")
+    await page.keyboard.press("Escape")
+    await expect(page.locator(".question")).to_have_count(0)
+    await page.keyboard.press("a")
+    await expect(page.locator("#confirm")).to_be_focused()
+    assert await grants(tenant) == []
+    await page.keyboard.press("Enter")
+    await expect(page.locator(".outcome")).to_contain_text("You have approved 500 tokens")
+    assert await state(tenant, first) == "approved"
+    assert await state(tenant, second) == "pending"
+
+
+async def test_link_opens_its_request(tenant: Tenant) -> None:
+    await asks(tenant, tenant.named("s"), approval={"deadline_s": 600})
+    wanted = await asks(tenant, tenant.named("s"), approval={"deadline_s": 900})
+    page = await tenant.page(f"/approvals?id={wanted}", role=Role.APPROVER, name="anna")
+    await expect(rows(page).nth(1)).to_have_attribute("aria-current", "true")
+    await page.goto("/approvals?id=00000000-0000-0000-0000-000000000000")
+    await expect(page.locator(".detail")).to_contain_text("There is no such request")
+
+
+async def test_requests_of_another_tenant_are_not_shown(tenant: Tenant) -> None:
+    approval_id = await asks(tenant, tenant.named("s"))
+    stranger = Tenant(tenant.house, f"{tenant.name}-other", tenant.browser, tenant.watch)
+    async with stranger.open:
+        page = await stranger.page(f"/approvals?id={approval_id}")
+        await expect(page.locator(".detail")).to_contain_text("There is no such request")
+        await expect(page.locator("body")).not_to_contain_text("planner")
+
+
+async def test_typed_text_survives_what_happens_around_it(tenant: Tenant) -> None:
+    await asks(tenant, tenant.named("s"), approval={"deadline_s": 600})
+    page = await tenant.page(role=Role.APPROVER, name="anna")
+    await page.get_by_label("Note, for the record").fill("half a sent")
+    await page.get_by_label("Tokens to grant").fill("123")
+    await asks(tenant, tenant.named("s"), approval={"deadline_s": 900})
+    await expect(rows(page)).to_have_count(2)
+    assert await page.get_by_label("Note, for the record").input_value() == "half a sent"
+    assert await page.get_by_label("Tokens to grant").input_value() == "123"
+
+
+async def test_names_and_notes_are_shown_as_text(tenant: Tenant) -> None:
+    await asks(tenant, tenant.named("s"))
+    page = await tenant.page(role=Role.APPROVER, name="anna")
+    await page.get_by_label("Note, for the record").fill("<img src=x onerror=alert(1)><b>bold</b>")
+    await page.get_by_role("button", name="Approve").click()
+    await expect(page.locator(".decisions blockquote")).to_have_text("<img src=x onerror=alert(1)><b>bold</b>")
+
+
+async def test_looks_right_with_several_requests(tenant: Tenant) -> None:
+    for number, deadline in enumerate((240, 700, 1_800, 7_200)):
+        rules = {"deadline_s": deadline} | ({"two_people_above_tokens": 100} if number == 2 else {})
+        await asks(tenant, f"research-{number}", approval=rules)
+    page = await tenant.page(role=Role.APPROVER, name="anna")
+    await expect(rows(page)).to_have_count(4)
+    await in_both_themes(page, "approvals")
+    narrow = await tenant.page(role=Role.APPROVER, name="bert", size=NARROW)
+    await expect(rows(narrow)).to_have_count(4)
+    await in_both_themes(narrow, "approvals-narrow")
+    await shot(narrow, "approvals-narrow-full", full=True)
+
+
+async def test_revoked_key_stops_acting_on_the_open_page(tenant: Tenant) -> None:
+    approval_id = await asks(tenant, tenant.named("s"))
+    page = await tenant.page(role=Role.APPROVER, name="anna")
+    await expect(page.get_by_role("button", name="Approve")).to_be_enabled()
+    await tenant.pool.execute(
+        "update keys set revoked_at = now(), revoked_by = 'test' where tenant = $1 and name = 'anna'", tenant.name
+    )
+    await page.get_by_role("button", name="Approve").click()
+
+    async def left() -> bool:
+        return "/sign-in" in page.url or await page.get_by_text("Your sign-in has ended").count() > 0
+
+    await eventually(left)
+    tenant.watch.complaints.clear()  # the socket was closed on purpose
+    assert await state(tenant, approval_id) == "pending"
+    assert await grants(tenant) == []

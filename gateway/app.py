@@ -1,6 +1,7 @@
 """The HTTP API, put together."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -26,7 +27,8 @@ from gateway import (
 from gateway.authentication import Authentication
 from gateway.health import Check, health_router
 from gateway.layers import Boundary, Intake
-from gateway.problems import OPENAPI, from_http, from_validation
+from gateway.openapi import document
+from gateway.problems import from_http, from_validation
 from gateway.services import Services
 
 MODULES = (
@@ -34,6 +36,7 @@ MODULES = (
     *(usage, ledger, events, webhooks, keys, changes, sign_in),
 )
 """Whose endpoints there are."""
+ROUTERS = (*(module.router for module in MODULES), sign_in.links)
 
 
 def create_app(
@@ -52,7 +55,6 @@ def create_app(
         summary="Budgets for multi-agent LLM work.",
         docs_url=None,  # both pages load their scripts from elsewhere
         redoc_url=None,
-        responses={"default": dict(OPENAPI)},
         middleware=[
             Middleware(Boundary, metrics=services.metrics),
             Middleware(Authentication, keys=services.keys, sessions=services.browser_sessions, limits=services.limits),
@@ -61,10 +63,10 @@ def create_app(
         exception_handlers={RequestValidationError: _invalid, HTTPException: _refused},
     )
     app.state.services = services
-    for module in MODULES:
-        app.include_router(module.router)
-    app.include_router(sign_in.links)
+    for router in ROUTERS:
+        app.include_router(router)
     app.include_router(health_router(checks, stopping))
+    app.openapi = partial(document, app, ROUTERS)  # type: ignore[method-assign] # the documented way
     return app
 
 

@@ -1,15 +1,36 @@
 """`/v1/changes`: who changed what."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
-from pydantic import AwareDatetime
 
 from gateway.auth import Reader
-from gateway.pages import Cursor, Page, PageSize
+from gateway.budget_views import IsoTime
+from gateway.pages import Cursor, PageOf, PageSize
 from gateway.services import Use
+from gateway.spans import Since, Until
+from gateway.views import View
 
 router = APIRouter(prefix="/v1/changes", tags=["changes"])
+
+
+class ChangeView(View):
+    """One change."""
+
+    change_id: str
+    at: IsoTime
+    by: str
+    """Name of the key, or of the part of Purser that acted."""
+    key_id: str | None
+    """`null` where no key acted."""
+    action: str
+    """`policy.set`, `key.create`, …"""
+    target: str
+    """What was changed: `session:s1`, `key:key-…`, …"""
+    before: dict[str, Any] | None
+    """`null`: it was not there."""
+    after: dict[str, Any] | None
+    """`null`: it is gone."""
 
 
 @router.get("")
@@ -21,11 +42,11 @@ async def list_changes(
     ] = None,
     by: Annotated[str | None, Query(max_length=128, description="Name of the key that changed it.")] = None,
     action: Annotated[str | None, Query(max_length=128, description="For example policy.set.")] = None,
-    since: Annotated[AwareDatetime | None, Query(alias="from", description="At or after this time.")] = None,
-    until: Annotated[AwareDatetime | None, Query(alias="to", description="Before this time.")] = None,
+    since: Since = None,
+    until: Until = None,
     cursor: Cursor = None,
     limit: PageSize = 100,
-) -> Page:
+) -> PageOf[ChangeView]:
     """Who changed which policy, key, sign-in, session, task, approval or webhook; before and after; newest first."""
     changes, following = await use.changes.list(
         caller.tenant,
@@ -37,5 +58,5 @@ async def list_changes(
         cursor=None if cursor is None else int(cursor),
         limit=limit,
     )
-    items = [change.to_json() for change in changes]
-    return Page(items=items, cursor=None if following is None else str(following))
+    items = [ChangeView(**change.to_json()) for change in changes]
+    return PageOf[ChangeView](items=items, cursor=None if following is None else str(following))

@@ -2,13 +2,30 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from typing import Literal
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Response
 from fastapi.responses import JSONResponse
 
 from gateway.problems import leaving, not_ready
+from gateway.views import View
 
 CHECK_TIMEOUT_S = 2.0
+
+
+class Alive(View):
+    """The process lives."""
+
+    status: Literal["alive"]
+
+
+class Ready(View):
+    """Everything that a request needs answers."""
+
+    status: Literal["ready"]
+    checks: list[str]
+    """What was looked at."""
+
 
 Check = Callable[[], Awaitable[object]]
 """Returns if a part answers, raises if it does not."""
@@ -24,12 +41,12 @@ def health_router(checks: Mapping[str, Check], stopping: Callable[[], bool] = la
     router = APIRouter(tags=["health"])
 
     @router.get("/healthz")
-    async def healthz() -> dict[str, str]:
+    async def healthz() -> Alive:
         """Always 200: the process is alive."""
-        return {"status": "alive"}
+        return Alive(status="alive")
 
-    @router.get("/readyz")
-    async def readyz() -> JSONResponse:
+    @router.get("/readyz", response_model=Ready)
+    async def readyz() -> Response:
         """200 if everything answers, else 503 naming what does not, or saying that the gateway stops."""
         if stopping():
             return leaving().response()

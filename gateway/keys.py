@@ -5,7 +5,7 @@ from fastapi import APIRouter
 from budget.postgres.connection import Connection
 from gateway.auth import KeyManager
 from gateway.idempotency import OnceOnly
-from gateway.pages import Page
+from gateway.pages import PageOf
 from gateway.schemas import KeyBody
 from gateway.services import Use
 from gateway.views import KeyView, NewKeyView
@@ -36,10 +36,10 @@ async def create(body: KeyBody, caller: KeyManager, use: Use, once: OnceOnly) ->
 
 
 @router.get("")
-async def list_keys(caller: KeyManager, use: Use) -> Page:
+async def list_keys(caller: KeyManager, use: Use) -> PageOf[KeyView]:
     """All keys, those that have ended included, oldest first."""
     keys = await use.keys.list(caller.tenant)
-    return Page(items=[KeyView.of(key).model_dump(mode="json") for key in keys], cursor=None)
+    return PageOf[KeyView](items=[KeyView.of(key) for key in keys], cursor=None)
 
 
 @router.delete("/{key_id}")

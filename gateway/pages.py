@@ -17,14 +17,6 @@ NameCursor = Annotated[str | None, Query(pattern="^[A-Za-z0-9_-]{0,512}$", descr
 PageSize = Annotated[int, Query(ge=1, le=1_000, description="Most items of a page.")]
 
 
-class Page(View):
-    """A part of a list."""
-
-    items: list[dict[str, Any]]
-    cursor: str | None
-    """Pass it as `cursor` for the next part; `null` at the end."""
-
-
 class PageOf(View, Generic[Item]):
     """A part of a list of one kind of items."""
 

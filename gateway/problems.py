@@ -10,7 +10,6 @@ from typing import Any
 
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from pydantic import TypeAdapter
 from starlette.exceptions import HTTPException
 
 from activities.errors import InvalidTask, TaskConflict, TaskNotFound
@@ -61,13 +60,6 @@ class Problem:
         if self.status == HTTPStatus.UNAUTHORIZED:
             headers["WWW-Authenticate"] = "Bearer"
         return headers
-
-
-OPENAPI: Mapping[str, Any] = {
-    "description": "A problem, as RFC 9457 tells it.",
-    "content": {MEDIA_TYPE: {"schema": TypeAdapter(Problem).json_schema()}},
-}
-"""What every endpoint answers where it cannot do what was asked, in the words of OpenAPI."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from activities.postgres.timeline import Timelines
 from budget.postgres.approval_queue import ApprovalQueue
 from budget.postgres.approvals import Approvals
 from budget.postgres.burn import Burn
-from budget.postgres.entries import Entries
 from budget.postgres.changes import Changes
+from budget.postgres.entries import Entries
 from budget.postgres.ledger import Ledger
 from budget.postgres.policies import Policies
 from budget.postgres.scope_tree import ScopeTree
@@ -34,9 +34,9 @@ from gateway.audits import Audits
 from gateway.feed import Feed
 from gateway.limiting import Limits
 from gateway.metrics import Metrics
+from gateway.postgres.answers import Answers
 from gateway.postgres.browser_sessions import BrowserSessions
 from gateway.postgres.deliveries import Deliveries
-from gateway.postgres.answers import Answers
 from gateway.postgres.holds import Holds
 from gateway.postgres.keys import Keys
 from gateway.postgres.standing import Standing

@@ -1,19 +1,18 @@
 """`/v1/sessions`: what is made of a conversation: windows, summaries, facts, memory, advice."""
 
 import asyncio
-from dataclasses import asdict
 from datetime import timedelta
 from enum import StrEnum
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query
 from temporalio.client import WorkflowFailureError
 from temporalio.common import WorkflowIDConflictPolicy
 from temporalio.service import RPCError
 
+from context.advice import Recommendation, ToolSafety, tool_safety
 from context.advice import recommend as advise
-from context.advice import tool_safety
 from context.choice import Preference
 from context.explain import explain
 from context.facts import MOST_TOKENS, render_facts
@@ -228,22 +227,21 @@ async def memory(
 
 
 @router.post("/recommend")
-async def recommend(caller: WorkReader, use: Use, session_id: SessionId, body: RecommendBody) -> dict[str, Any]:
+async def recommend(caller: WorkReader, use: Use, session_id: SessionId, body: RecommendBody) -> Recommendation:
     """What optimising the conversation for a limit would do, without doing it."""
     messages = await _messages(use.sessions, caller.tenant, session_id)
     versions = await use.sessions.summaries.versions(caller.tenant, session_id, "")
-    found = await asyncio.to_thread(
+    return await asyncio.to_thread(
         advise, messages, body.max_tokens, preference=body.preference, summaries=len(versions), model=body.model
     )
-    return asdict(found)
 
 
 @router.post("/tool-safety")
-async def check_tools(caller: WorkReader, use: Use, session_id: SessionId, body: ToolSafetyBody) -> dict[str, Any]:
+async def check_tools(caller: WorkReader, use: Use, session_id: SessionId, body: ToolSafetyBody) -> ToolSafety:
     """Whether the conversation still fits a limit after so many tool calls, and what to do if it does not."""
     messages = await _messages(use.sessions, caller.tenant, session_id)
     limit, planned = body.limit or body.max_tokens or 1, body.planned_tools or body.tools or 0
-    return asdict(await asyncio.to_thread(tool_safety, messages, limit, planned, model=body.model))
+    return await asyncio.to_thread(tool_safety, messages, limit, planned, model=body.model)
 
 
 async def _messages(use: SessionServices, tenant: str, session_id: str) -> list[Message]:

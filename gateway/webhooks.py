@@ -5,9 +5,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter
 from pydantic import AfterValidator, Field, model_validator
 
+from budget.postgres.connection import Connection
 from gateway.auth import WebhookManager
+from gateway.idempotency import OnceOnly
 from gateway.notices import STATES
-from gateway.pages import Cursor, Page, PageSize
+from gateway.pages import Cursor, PageOf, PageSize
 from gateway.postgres.deliveries import Delivery
 from gateway.postgres.webhooks import Webhook, WebhookFields
 from gateway.schemas import Request, printable
@@ -109,18 +111,26 @@ class DeliveryView(View):
 
 
 @router.post("", status_code=201)
-async def create(body: WebhookBody, caller: WebhookManager, use: Use) -> NewWebhookView:
-    """Makes a webhook; `secret` verifies its signatures and is never shown again."""
+async def create(body: WebhookBody, caller: WebhookManager, use: Use, once: OnceOnly) -> NewWebhookView:
+    """Makes a webhook; `secret` verifies its signatures and is never shown again.
+
+    The same request again under one Idempotency-Key makes no second one: it is 409 `already-made` and names the first.
+    """
     use.targets.check(body.url)
     chosen = WebhookFields(**body.model_dump() | {"kinds": _sorted(body.kinds)})
-    made, secret = await use.webhooks.create(caller.tenant, chosen, by=caller.name)
-    return NewWebhookView(**_shown(made), secret=secret)
+
+    async def act(connection: Connection | None) -> NewWebhookView:
+        made, secret = await use.webhooks.create(caller.tenant, chosen, by=caller.name, connection=connection)
+        return NewWebhookView(**_shown(made), secret=secret)
+
+    return await once.do(caller, NewWebhookView, act, secrets=("secret",))
 
 
 @router.get("")
-async def list_webhooks(caller: WebhookManager, use: Use) -> Page:
+async def list_webhooks(caller: WebhookManager, use: Use) -> PageOf[WebhookView]:
     """All webhooks of the tenant, oldest first."""
-    return Page(items=[_shown(hook) for hook in await use.webhooks.list(caller.tenant)], cursor=None)
+    hooks = await use.webhooks.list(caller.tenant)
+    return PageOf[WebhookView](items=[WebhookView(**_shown(hook)) for hook in hooks], cursor=None)
 
 
 @router.get("/{webhook_id}")
@@ -147,33 +157,50 @@ async def delete(webhook_id: str, caller: WebhookManager, use: Use) -> None:
 
 
 @router.post("/{webhook_id}/secret")
-async def rotate(webhook_id: str, caller: WebhookManager, use: Use) -> NewWebhookView:
-    """Makes a new secret. For a day the last one signs beside it, so that receivers can change over."""
-    made, secret = await use.webhooks.rotate(caller.tenant, webhook_id, by=caller.name)
-    return NewWebhookView(**_shown(made), secret=secret)
+async def rotate(webhook_id: str, caller: WebhookManager, use: Use, once: OnceOnly) -> NewWebhookView:
+    """Makes a new secret. For a day the last one signs beside it, so that receivers can change over.
+
+    The same request again under one Idempotency-Key makes no other secret: it is 409 `already-made`.
+    """
+
+    async def act(connection: Connection | None) -> NewWebhookView:
+        made, secret = await use.webhooks.rotate(caller.tenant, webhook_id, by=caller.name, connection=connection)
+        return NewWebhookView(**_shown(made), secret=secret)
+
+    return await once.do(caller, NewWebhookView, act, secrets=("secret",))
 
 
 @router.post("/{webhook_id}/test", status_code=202)
-async def test(webhook_id: str, caller: WebhookManager, use: Use) -> DeliveryView:
-    """Sends a message of type `test`, to a webhook that is turned off too."""
-    return _delivery(await use.deliveries.test(caller.tenant, webhook_id))
+async def test(webhook_id: str, caller: WebhookManager, use: Use, once: OnceOnly) -> DeliveryView:
+    """Sends a message of type `test`, to a webhook that is turned off too. Under one Idempotency-Key, once."""
+
+    async def act(connection: Connection | None) -> DeliveryView:
+        return _delivery(await use.deliveries.test(caller.tenant, webhook_id, connection))
+
+    return await once.do(caller, DeliveryView, act)
 
 
 @router.get("/{webhook_id}/deliveries")
 async def list_deliveries(
     webhook_id: str, caller: WebhookManager, use: Use, cursor: Cursor = None, limit: PageSize = 100
-) -> Page:
+) -> PageOf[DeliveryView]:
     """Deliveries with what became of them, newest first."""
     await use.webhooks.get(caller.tenant, webhook_id)
     found = await use.deliveries.page(caller.tenant, webhook_id, None if cursor is None else int(cursor), limit)
     following = str(found[-1].delivery_id) if len(found) == limit else None
-    return Page(items=[_delivery(one).model_dump(mode="json") for one in found], cursor=following)
+    return PageOf[DeliveryView](items=[_delivery(one) for one in found], cursor=following)
 
 
 @router.post("/{webhook_id}/deliveries/{delivery_id}/redeliver", status_code=202)
-async def redeliver(webhook_id: str, delivery_id: DeliveryId, caller: WebhookManager, use: Use) -> DeliveryView:
-    """Sends a message again, with the id that it had."""
-    return _delivery(await use.deliveries.redeliver(caller.tenant, webhook_id, delivery_id))
+async def redeliver(
+    webhook_id: str, delivery_id: DeliveryId, caller: WebhookManager, use: Use, once: OnceOnly
+) -> DeliveryView:
+    """Sends a message again, with the id that it had. Under one Idempotency-Key, once."""
+
+    async def act(connection: Connection | None) -> DeliveryView:
+        return _delivery(await use.deliveries.redeliver(caller.tenant, webhook_id, delivery_id, connection))
+
+    return await once.do(caller, DeliveryView, act)
 
 
 def _sorted(kinds: list[str]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import asyncpg
 
 from budget.errors import NotFound
 from budget.postgres.changes import record
-from budget.postgres.connection import Pool, connected
+from budget.postgres.connection import Connection, Pool, connected
 from budget.postgres.events import Event, EventKind, Events, read_event
 from budget.postgres.policies import Policies
 from budget.postgres.queries import load
@@ -132,7 +132,7 @@ class Deliveries:
                     before=now | {"enabled": True}, after=now,
                 )  # fmt: skip
 
-    async def test(self, tenant: str, webhook_id: str) -> Delivery:
+    async def test(self, tenant: str, webhook_id: str, connection: Connection | None = None) -> Delivery:
         """A delivery that shows whether the address works; raises `NotFound`."""
         message_id = f"msg_{uuid.uuid4().hex}"
         text = "Purser reaches this address."
@@ -140,7 +140,7 @@ class Deliveries:
             "type": "test", "at": datetime.now(UTC).isoformat(), "tenant": tenant, "title": "Test", "text": text,
             "severity": "low", "url": self._public_url,
         }  # fmt: skip
-        async with connected(self._pool, None) as own:
+        async with connected(self._pool, connection) as own:
             return _found(await own.fetchrow(_SQL["test"], tenant, webhook_id, message_id, {"id": message_id} | body))
 
     async def page(self, tenant: str, webhook_id: str, before: int | None, limit: int) -> list[Delivery]:
@@ -149,9 +149,11 @@ class Deliveries:
             rows = await own.fetch(_SQL["list"], tenant, webhook_id, before, limit)
         return [Delivery.read(found) for found in rows]
 
-    async def redeliver(self, tenant: str, webhook_id: str, delivery_id: int) -> Delivery:
+    async def redeliver(
+        self, tenant: str, webhook_id: str, delivery_id: int, connection: Connection | None = None
+    ) -> Delivery:
         """Sends a message again, with the id that it had; raises `NotFound`."""
-        async with connected(self._pool, None) as own:
+        async with connected(self._pool, connection) as own:
             return _found(await own.fetchrow(_SQL["redeliver"], tenant, webhook_id, delivery_id))
 
     async def forget(self, age: timedelta, limit: int = 1_000) -> int:

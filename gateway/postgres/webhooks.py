@@ -70,10 +70,12 @@ class Webhooks:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    async def create(self, tenant: str, chosen: WebhookFields, *, by: str) -> tuple[Webhook, str]:
+    async def create(
+        self, tenant: str, chosen: WebhookFields, *, by: str, connection: Connection | None = None
+    ) -> tuple[Webhook, str]:
         """A new webhook and its secret; raises `Conflict` where the tenant has too many."""
         secret = _new_secret()
-        async with connected(self._pool, None) as own, own.transaction():
+        async with connected(self._pool, connection) as own, own.transaction():
             await own.execute(_SQL["lock_tenant"], tenant)
             if await own.fetchval(_SQL["count"], tenant) >= MOST:
                 raise Conflict(f"there are {MOST} webhooks already: delete one first")
@@ -105,10 +107,12 @@ class Webhooks:
                 await _record(own, "change", by, before, after)
         return after
 
-    async def rotate(self, tenant: str, webhook_id: str, *, by: str) -> tuple[Webhook, str]:
+    async def rotate(
+        self, tenant: str, webhook_id: str, *, by: str, connection: Connection | None = None
+    ) -> tuple[Webhook, str]:
         """A new secret; the last one signs beside it for a day. Raises `NotFound`."""
         secret = _new_secret()
-        async with connected(self._pool, None) as own, own.transaction():
+        async with connected(self._pool, connection) as own, own.transaction():
             after = _found(await own.fetchrow(_SQL["rotate"], tenant, webhook_id, secret, BOTH_SIGN), webhook_id)
             await _record(own, "rotate", by, after, after)
         return after, secret

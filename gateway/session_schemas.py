@@ -25,8 +25,12 @@ async def _session_id(session_id: str) -> str:
     return check_id(session_id, "session_id")
 
 
-async def _user_id(user_id: str) -> str:
+def _checked_user(user_id: str) -> str:
     return check_id(user_id, "user_id")
+
+
+async def _user_id(user_id: str) -> str:
+    return _checked_user(user_id)
 
 
 def _storable(value: JsonT) -> JsonT:
@@ -59,7 +63,7 @@ class AppendBody(Request):
     """OpenAI chat messages: `role`, `content`, `tool_calls`, `tool_call_id`, `name`, and `pinned`, which is ours."""
     key: Name | None = None
     """Names this append in its session: the same again adds nothing. Also as header `Idempotency-Key`."""
-    user_id: Annotated[str, Field(pattern=r"^[A-Za-z0-9._~-]{1,128}$")] | None = None
+    user_id: Annotated[str, Field(pattern=r"^[A-Za-z0-9._~-]{1,128}$"), AfterValidator(_checked_user)] | None = None
     """Whose session it is."""
 
     @model_validator(mode="before")

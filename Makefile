@@ -4,7 +4,7 @@ BIN := .venv/bin
 COMPILE := $(BIN)/pip-compile -q --generate-hashes --allow-unsafe --strip-extras --no-header \
 	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options pyproject.toml
 
-.PHONY: demo up test check format requirements clean
+.PHONY: demo up test check docs format requirements clean
 
 demo: .venv/.ready
 	@$(BIN)/purser demo
@@ -21,6 +21,11 @@ check: .venv/.ready
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Into site/; a broken link is an error.
+docs: .venv/.ready
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build -q
+	@echo "site/index.html"
+
 format: .venv/.ready
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -32,7 +37,7 @@ requirements:
 	$(COMPILE) --only-build-deps --build-deps-for wheel -c requirements/dev.txt -o requirements/build.txt
 
 clean:
-	rm -rf .venv build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv build dist site artifacts *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
 .venv/.ready: pyproject.toml requirements/dev.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Purser needs Python 3.11 or newer: set PYTHON=…")'

@@ -4,13 +4,17 @@ BIN := .venv/bin
 COMPILE := $(BIN)/pip-compile -q --generate-hashes --allow-unsafe --strip-extras --no-header \
 	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options pyproject.toml
 
-.PHONY: demo up test check docs format requirements clean
+.PHONY: demo up first test check docs format requirements clean
 
 demo: .venv/.ready
 	@$(BIN)/purser demo
 
+# The provider of `make first` listens on 4010.
 up: .venv/.ready
-	@$(BIN)/purser up
+	@PURSER_ALLOWED_API_BASES=$${PURSER_ALLOWED_API_BASES:-http://127.0.0.1:4010} $(BIN)/purser up
+
+first: .venv/.ready
+	@$(BIN)/python docs/examples/first.py
 
 test: .venv/.ready
 	@$(BIN)/pytest -q -n 2

@@ -1,0 +1,33 @@
+"""Runs first.json under a new name, beside the provider that comes with Purser: `python docs/examples/first.py`.
+
+Purser runs already, and allows the provider's address (`make up` does). The task asks a person in between.
+"""
+
+import asyncio
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from compose.provider import serve_provider
+
+TASK = Path(__file__).with_name("first.json")
+PORT = 4010
+PURSER = [str(Path(sys.executable).with_name("purser")), "run"]
+
+
+async def main() -> int:
+    """The exit code of `purser run`."""
+    name = f"first-{int(time.time())}"
+    task = json.loads(TASK.read_text()) | {"task_id": name, "session_id": name}
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "task.json"
+        file.write_text(json.dumps(task))
+        async with serve_provider(port=PORT):
+            running = await asyncio.create_subprocess_exec(*PURSER, str(file))
+            return await running.wait()
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main()))

@@ -59,7 +59,7 @@ def test_an_alert_says_how_bad_it_is_what_it_is_and_where_to_go(rule: dict[str, 
     told = rule["annotations"]
     assert set(told) == {"summary", "description", "dashboard", "runbook_url"}
     assert told["dashboard"].startswith("{{ $externalLabels.purser_url }}/")
-    docs = "{{ $externalLabels.purser_docs }}/operations/runbooks/"
+    docs = "{{ $externalLabels.purser_docs }}/operations/runbooks.html"
     assert told["runbook_url"] == f"{docs}#{rule['alert'].lower()}"
 
 

@@ -243,7 +243,7 @@ async def test_a_budget_past_95_percent_calls_somebody_and_recovers(running: Run
             assert told["labels"] | {"severity": "warning", "kind": "session", "mode": "hard"} == told["labels"]
             assert told["annotations"]["summary"] == "1 session budget(s), mode hard: 95 % or more is used"
             assert told["annotations"]["dashboard"] == "http://localhost:8787/budgets?over=0.95&kind=session"
-            assert told["annotations"]["runbook_url"].endswith("/operations/runbooks/#purserbudgetabove95")
+            assert told["annotations"]["runbook_url"].endswith("/operations/runbooks.html#purserbudgetabove95")
             await client.put("/v1/budgets/session:s1", json={"limit_tokens": 10_000})
             await _told(pager, "PurserBudgetAbove95", "resolved")
     assert not pager.alerts("PurserDown")

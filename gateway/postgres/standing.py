@@ -1,5 +1,6 @@
 """How the ledger stands, for people who look after it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -33,6 +34,25 @@ class OpenHold:
     nano_usd: int
     created_at: datetime
     expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class HoldAttempt:
+    """One request to a provider under a hold."""
+
+    attempt: int
+    state: str
+    """`started`, `presumed` or `reported`."""
+    tokens: int
+    """What it may cost while it has not reported, then what it cost."""
+    nano_usd: int
+    overrun_tokens: int
+    overrun_nano: int
+    late: bool
+    usage: Mapping[str, int] | None
+    """As it was reported."""
+    started_at: datetime
+    reported_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +93,12 @@ class Standing:
         async with connected(self._pool, None) as own:
             rows = await own.fetch(_SQL["oldest"], tenant, limit)
         return [OpenHold(**{**one, "path": tuple(one["path"])}) for one in rows]
+
+    async def attempts(self, tenant: str, hold_id: str, limit: int = 50) -> list[HoldAttempt]:
+        """The attempts of a hold, as `Holds.get` names it; none where the tenant has no such hold."""
+        number = int(hold_id) if hold_id.isascii() and hold_id.isdigit() and len(hold_id) <= 18 else 0
+        async with connected(self._pool, None) as own:
+            return [HoldAttempt(**dict(one)) for one in await own.fetch(_SQL["attempts"], tenant, number, limit)]
 
     async def faults(self, tenant: str, since: datetime) -> Faults:
         """What went wrong since then."""

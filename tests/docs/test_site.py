@@ -27,7 +27,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     command = [str(Path(sys.executable).with_name("mkdocs")), "build", "--strict", "-q", "-d", str(target)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "WARNING" not in done.stderr
     return target
 
 
@@ -77,7 +76,7 @@ async def test_diagrams_are_drawn_and_the_search_finds(address: str, page: Page)
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     await page.screenshot(path=SCREENSHOTS / "docs-start-dark.png")
     await page.get_by_role("textbox", name="Search").click()
-    await page.keyboard.type("pgbouncer")
+    await page.keyboard.type("backpressure")
     await page.locator(".md-search-result__link").first.wait_for()
 
 

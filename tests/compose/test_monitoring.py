@@ -1,6 +1,7 @@
 """Rules, dashboards and configurations of the monitoring: checked by the tools that read them."""
 
 import json
+import re
 import shutil
 import subprocess
 from collections import defaultdict
@@ -118,3 +119,24 @@ def test_dashboards_are_provisioned_with_the_source_that_they_ask() -> None:
     assert asked == {source["uid"] for source in sources} == {"prometheus"}
     folders = yaml.safe_load((GRAFANA / "provisioning/dashboards/purser.yml").read_text("utf-8"))["providers"]
     assert [folder["options"]["path"] for folder in folders] == ["/var/lib/grafana/dashboards"]
+
+
+# --- the page about it -----------------------------------------------------------------------------------------------
+
+SNIPPETS = re.findall(
+    r"^```yaml\n(.*?)^```$", Path("docs/how-to/alerts.md").read_text("utf-8"), re.MULTILINE | re.DOTALL
+)
+
+
+@pytest.mark.parametrize("snippet", SNIPPETS, ids=range(len(SNIPPETS)))
+def test_configurations_on_the_page_are_taken(tmp_path: Path, snippet: str) -> None:
+    path = tmp_path / "snippet.yml"
+    path.write_text(snippet)
+    command = ("amtool", "check-config") if "receivers" in snippet else ("promtool", "check", "config", "--syntax-only")
+    tool(*command, str(path))
+
+
+def test_rules_know_purser_by_the_jobs_that_configurations_name() -> None:
+    jobs = set(re.findall(r"job_name: (\S+)", "".join(SNIPPETS) + (PROMETHEUS / "prometheus.yml").read_text("utf-8")))
+    assert jobs == {"purser-gateway", "purser-worker"}
+    assert all(re.fullmatch("purser-.*", job) for job in jobs)

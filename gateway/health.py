@@ -50,14 +50,15 @@ def health_router(checks: Mapping[str, Check], stopping: Callable[[], bool] = la
         """200 if everything answers, else 503 naming what does not, or saying that the gateway stops."""
         if stopping():
             return leaving().response()
-        answers = await asyncio.gather(*(_answers(check) for check in checks.values()))
+        answers = await asyncio.gather(*(is_up(check) for check in checks.values()))
         missing = [name for name, answered in zip(checks, answers, strict=True) if not answered]
         return not_ready(missing).response() if missing else JSONResponse({"status": "ready", "checks": [*checks]})
 
     return router
 
 
-async def _answers(check: Check) -> bool:
+async def is_up(check: Check) -> bool:
+    """Whether a part answers in time."""
     try:
         async with asyncio.timeout(CHECK_TIMEOUT_S):
             await check()

@@ -17,7 +17,7 @@ from gateway.dashboard.work_words import button, by, cell, definition, figure, r
 from gateway.postgres.holds import StoredHold
 from gateway.postgres.standing import HoldAttempt
 
-PAGE = 100
+PAGE = 50
 _TONES: Mapping[EntryKind, str] = {
     EntryKind.SETTLE: "good",
     EntryKind.HOLD: "busy",
@@ -170,7 +170,7 @@ def listing(entries: Sequence[Entry], following: str | None, wanted: Wanted, ope
         pager.append(link(wanted.href(), "Newest", "btn"))
     if following is not None:
         pager.append(link(wanted.href(cursor=following), "Older", "btn"))
-    pages = Markup('<nav class="pager" aria-label="Pages">{}</nav>').format(join(pager)) if pager else NOTHING
+    pages = Markup('<nav class="pager" aria-label="Older and newer">{}</nav>').format(join(pager)) if pager else NOTHING
     return Markup('<section class="card">{}{}{}</section>').format(
         head, table("Entries", columns, rows, "entries"), pages
     )

@@ -15,7 +15,7 @@ from gateway.dashboard.visit import Visit, dashboard_of
 from gateway.errors import Unauthenticated
 from gateway.roles import Permission
 
-MODULES = ("approvals", "budgets", "tasks", "sessions", "ledger")
+MODULES = ("approvals", "budgets", "tasks", "sessions", "ledger", "health")
 """Those that register pages when they are imported."""
 _BUILD_WITHIN_S = 20.0
 

@@ -79,7 +79,7 @@ def _pager(rows: Sequence[SessionRow], wanted: Wanted) -> Markup:
         older = link(address("/sessions", q=search, before=place), "Older", "btn")
     if not newest and not older:
         return NOTHING
-    return Markup('<nav class="pager" aria-label="Pages">{}{}</nav>').format(newest, older)
+    return Markup('<nav class="pager" aria-label="Older and newer">{}{}</nav>').format(newest, older)
 
 
 def _nothing(wanted: Wanted) -> Markup:

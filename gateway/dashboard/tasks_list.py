@@ -106,7 +106,7 @@ def _pager(rows: Sequence[TaskRow], wanted: Wanted) -> Markup:
         older = link(wanted.href(state=wanted.state, before=rows[-1].number), "Older", "btn")
     if not newest and not older:
         return NOTHING
-    return Markup('<nav class="pager" aria-label="Pages">{}{}</nav>').format(newest, older)
+    return Markup('<nav class="pager" aria-label="Older and newer">{}{}</nav>').format(newest, older)
 
 
 def _nothing(wanted: Wanted) -> Markup:

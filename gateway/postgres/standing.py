@@ -69,7 +69,7 @@ class Faults:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """Messages that wait to be sent, of all tenants."""
+    """What waits to be sent."""
 
     waiting: int
     oldest: datetime | None
@@ -107,9 +107,14 @@ class Standing:
         return Faults(found.get("expire", 0), found.get("late", 0), found.get("presumed", 0))
 
     async def outbox(self) -> Waiting:
-        """Messages to workflows."""
+        """Messages to workflows, of all tenants."""
         async with connected(self._pool, None) as own:
             return Waiting(**dict(row(await own.fetchrow(_SQL["outbox"]))))
+
+    async def deliveries(self, tenant: str) -> Waiting:
+        """Deliveries to the tenant's webhooks."""
+        async with connected(self._pool, None) as own:
+            return Waiting(**dict(row(await own.fetchrow(_SQL["deliveries"], tenant))))
 
     async def version(self) -> str:
         """What Postgres calls itself."""

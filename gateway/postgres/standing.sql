@@ -24,3 +24,7 @@ select version();
 select a.attempt, a.state, a.tokens, a.nano as nano_usd, a.overrun_tokens, a.overrun_nano, a.late, a.usage, a.started_at,
        a.reported_at
 from attempts a join holds h using (hold_id) where h.tenant = $1 and h.hold_id = $2 order by a.attempt limit $3;
+
+-- name: deliveries
+select count(*) as waiting, min(created_at) as oldest, coalesce(max(tries), 0) as tries
+from deliveries where state = 'pending' and tenant = $1;

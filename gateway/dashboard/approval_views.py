@@ -232,7 +232,7 @@ def waiting(request: ApprovalRequest, temporal_ui: str | None) -> Markup:
     more = len(request.waiters) - len(rows)
     rest = Markup('<p class="muted">and {} more</p>').format(more) if more > 0 else NOTHING
     return Markup(
-        '<h3>{}</h3><div class="scroll"><table><thead><tr><th>Task</th><th>Agent</th><th>Submitted for</th>'
+        '<h3>{}</h3><div class="scroll" tabindex="0" role="group" aria-label="Calls"><table><thead><tr><th>Task</th><th>Agent</th><th>Submitted for</th>'
         '<th class="num">Asks for</th><th>Since</th></tr></thead><tbody>{}</tbody></table></div>{}'
     ).format("Who waits" if request.state is ApprovalState.PENDING else "Who waited", join(rows), rest)
 

@@ -159,7 +159,7 @@ def figures(budget: BudgetView, forecast: Forecast | None) -> Markup:
             moment(budget.window_start), moment(budget.window_end), left(budget.window_end)
         )
     return Markup(
-        '<div class="scroll"><table class="figures"><thead><tr><th></th>{}</tr></thead><tbody>{}</tbody></table></div>'
+        '<div class="scroll" tabindex="0" role="group" aria-label="Figures"><table class="figures"><thead><tr><td></td>{}</tr></thead><tbody>{}</tbody></table></div>'
         '<dl class="about"><dt>Window</dt><dd>{}{}</dd><dt>Pressure</dt><dd>{}</dd>'
         "<dt>Burn rate</dt><dd>{}</dd><dt>Runs out</dt><dd>{}</dd></dl>"
     ).format(heads, join(rows), window, span, pressure(budget), rate(forecast), exhausts(budget, forecast))
@@ -187,7 +187,7 @@ def sources(budget: BudgetView) -> Markup:
         for name, label in _FIELDS.items()
     ]
     return Markup(
-        '<details class="sources"><summary>Policy, and where each field comes from</summary><div class="scroll"><table>'
+        '<details class="sources"><summary>Policy, and where each field comes from</summary><div class="scroll" tabindex="0" role="group" aria-label="Policy"><table>'
         "<thead><tr><th>Field</th><th>Value</th><th>Set by</th></tr></thead><tbody>{}</tbody></table></div></details>"
     ).format(join(rows))
 

@@ -1,6 +1,6 @@
 """What every scope may spend and has spent: the tree, one scope in full, and changes to it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -103,9 +103,9 @@ class Table:
             return
         use, tenant = self.visit.services, self.visit.tenant
         scopes = list({line.node.scope: None for line in lines if line.node is not None})
-        if self.chosen is None and scopes:
-            self.chosen = scopes[0]
-        wanted = scopes if self.chosen in scopes or self.chosen is None else [*scopes, self.chosen]
+        # Somebody may choose another one while this reads.
+        chosen = self.chosen = self.chosen or next(iter(scopes), None)
+        wanted = scopes if chosen in scopes or chosen is None else [*scopes, chosen]
         found = {view.scope: view for view in await use.policies.budgets_of(tenant, wanted)}
         forecasts = await use.burn.of(tenant, list(found.values()))
         rows = []
@@ -120,13 +120,15 @@ class Table:
                     line.depth,
                     found[scope],
                     forecasts.get(scope),
-                    chosen=scope == self.chosen,
+                    chosen=scope == chosen,
                     is_open=line.path in self.open,
                     path=line.path,
                 )
             )
         self.tree.show(_table(rows) if rows else self._nothing())
-        await self._show_detail(found, forecasts)
+        self.card.set_visibility(chosen is not None)
+        if chosen is not None:
+            await self._show_detail(found[chosen], forecasts.get(chosen))
 
     async def done(self, act: Act) -> None:
         """What a person did."""
@@ -195,20 +197,17 @@ class Table:
 
     # --- one scope ----------------------------------------------------------------------------------------------------
 
-    async def _show_detail(self, found: dict[Scope, BudgetView], forecasts: Mapping[Scope, Forecast]) -> None:
-        self.card.set_visibility(self.chosen is not None)
-        if self.chosen is None:
-            return
-        use, tenant, budget = self.visit.services, self.visit.tenant, found[self.chosen]
-        points = await use.tree.course(tenant, self.chosen)
+    async def _show_detail(self, budget: BudgetView, forecast: Forecast | None) -> None:
+        use, tenant, scope = self.visit.services, self.visit.tenant, budget.scope
+        points = await use.tree.course(tenant, scope)
         frozen = Markup('<p class="outcome">Frozen: nothing is let through.</p>') if budget.policy.frozen else NOTHING
         self.top.show(
             Markup('<div data-key="{}" class="stack">{}{}<div class="big-bars">{}</div>{}</div>').format(
-                str(self.chosen),
-                views.headline(self.chosen),
+                str(scope),
+                views.headline(scope),
                 frozen,
                 views.budget_bar(budget),
-                views.figures(budget, forecasts.get(self.chosen)),
+                views.figures(budget, forecast),
             )
         )
         in_money = budget.policy.limit_tokens is None and budget.policy.limit_nano_usd is not None
@@ -217,7 +216,7 @@ class Table:
             self.chart.show(views.course(points, budget, datetime.now(UTC), in_money=in_money))
         form = budget_form.form(budget, self.visit.caller, self.armed, self.problem)
         self.bottom.show(
-            Markup('<div data-key="{}" class="stack">{}{}</div>').format(str(self.chosen), form, views.sources(budget))
+            Markup('<div data-key="{}" class="stack">{}{}</div>').format(str(scope), form, views.sources(budget))
         )
 
     async def _choose(self, scope: Scope | None) -> None:

@@ -100,7 +100,7 @@ async def shot(page: Page, name: str, *, full: bool = False) -> Path:
 
 
 def tell(figure: str) -> None:
-    """Shows a measured figure, also where pytest keeps what tests print."""
+    """Shows a measured figure to whoever runs tests with `-s`, or with `-rP`."""
     os.write(2, f"\n{figure}\n".encode())
 
 

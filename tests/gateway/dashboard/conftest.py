@@ -10,7 +10,7 @@ import signal
 import tempfile
 import uuid
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ from context.postgres.conversations import Conversations
 from gateway.postgres.keys import Keys
 from gateway.roles import Role
 from tests.support.browser import WIDE, Theme, Watch, chromium, sign_in
-from tests.support.purser import Purser
+from tests.support.purser import Purser, Started
 from tests.support.world import eventually
 
 MODEL = "openai/gpt-4o"
@@ -56,6 +56,7 @@ class House:
     """Connections to its database."""
     provider: Provider
     purser: Purser
+    started: Started
 
     @property
     def log(self) -> str:
@@ -160,36 +161,51 @@ async def browser() -> AsyncIterator[Browser]:
         yield browser
 
 
-@pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def house(postgres_server: str, template: str, temporal_address: str, run_dir: Path) -> AsyncIterator[House]:
+@asynccontextmanager
+async def fresh_database(server: str, template: str) -> AsyncIterator[str]:
+    """A migrated database of a house's own; its DSN."""
     name = f"house_{uuid.uuid4().hex}"
-    home = Path(tempfile.mkdtemp(prefix="house-", dir=run_dir))
-    server = await asyncpg.connect(postgres_server)
+    connection = await asyncpg.connect(server)
     try:
-        await server.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
-        dsn = postgres_server.replace("/postgres?", f"/{name}?")
-        async with serve_provider() as provider, await create_pool(dsn, size=8) as pool:
-            purser = Purser.at(
-                home,
-                dsn=dsn,
-                temporal_address=temporal_address,
-                temporal_ui_url="http://127.0.0.1:9",
-                task_queue=f"house-{uuid.uuid4()}",
-                metrics_port="0",
-                allowed_api_bases=provider.address,
-                sweep_every_s="1",
-                log_format="json",
-            )
-            started = await asyncio.to_thread(purser.start, "up", "--port", "0", "--data", str(home / "data"))
-            try:
-                yield House(started.ready["gateway"], pool, provider, purser)
-            finally:
-                await asyncio.to_thread(started.end, signal.SIGTERM)
-        await server.execute(f"DROP DATABASE {name} WITH (FORCE)")
+        await connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+        yield server.replace("/postgres?", f"/{name}?")
+        await connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
     finally:
-        await server.close()
+        await connection.close()
+
+
+@asynccontextmanager
+async def open_house(dsn: str, temporal_address: str, run_dir: Path, **settings: str) -> AsyncIterator[House]:
+    """A running `purser up` on a database, which stops in time and without a complaint in its log."""
+    home = Path(tempfile.mkdtemp(prefix="house-", dir=run_dir))
+    async with serve_provider() as provider, await create_pool(dsn, size=8) as pool:
+        defaults = {
+            "dsn": dsn,
+            "temporal_address": temporal_address,
+            "temporal_ui_url": "http://127.0.0.1:9",
+            "task_queue": f"house-{uuid.uuid4()}",
+            "metrics_port": "0",
+            "allowed_api_bases": provider.address,
+            "sweep_every_s": "1",
+            "log_format": "json",
+        }
+        purser = Purser.at(home, **(defaults | settings))
+        started = await asyncio.to_thread(purser.start, "up", "--port", "0", "--data", str(home / "data"))
+        try:
+            yield House(started.ready["gateway"], pool, provider, purser, started)
+        finally:
+            await asyncio.to_thread(started.end, signal.SIGTERM)
     assert "Traceback" not in (home / "stderr.log").read_text()
     shutil.rmtree(home)
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def house(postgres_server: str, template: str, temporal_address: str, run_dir: Path) -> AsyncIterator[House]:
+    async with (
+        fresh_database(postgres_server, template) as dsn,
+        open_house(dsn, temporal_address, run_dir) as house,
+    ):
+        yield house
 
 
 @pytest_asyncio.fixture(loop_scope="session")

@@ -1,0 +1,146 @@
+"""What a person does on the page of budgets."""
+
+import re
+
+from playwright.async_api import Locator, Page, expect
+
+from budget.scopes import Scope
+from gateway.roles import Role
+from tests.gateway.dashboard.conftest import Tenant
+from tests.support.browser import NARROW, check_accessibility, in_both_themes, shot
+
+
+async def spend(tenant: Tenant, *path: str, tokens: int) -> None:
+    """Holds and settles along a path."""
+    client = await tenant.client(name="backend")
+    held = (await client.post("/v1/holds", json={"key": tenant.named("k"), "path": path, "tokens": tokens})).json()
+    used = {"attempt": 1, "usage": {"total": tokens}, "nano_usd": 0}
+    assert (await client.post(f"/v1/holds/{held['hold_id']}/settle", json=used)).is_success
+
+
+def row(page: Page, scope: str) -> Locator:
+    """The line of a scope."""
+    return page.locator(f'.scopes-table tr:has(button[data-scope="{scope}"])')
+
+
+async def a_tree(tenant: Tenant) -> None:
+    """Two sessions of a user, the first with a task of two agents."""
+    await tenant.budget("session:s1", limit_tokens=10_000, mode="hard")
+    await tenant.budget("session:s2", limit_tokens=1_000, mode="soft")
+    top = (f"tenant:{tenant.name}", "user:u1")
+    for agent, tokens in (("planner", 4_000), ("writer", 4_500)):
+        await spend(tenant, *top, "session:s1", "task:t1", f"agent:t1/{agent}", tokens=tokens)
+    await spend(tenant, *top, "session:s2", "task:t2", "agent:t2/a", tokens=100)
+
+
+async def test_tree_unfolds_from_tenant_to_agent(tenant: Tenant) -> None:
+    await a_tree(tenant)
+    page = await tenant.page("/budgets")
+    await expect(row(page, f"tenant:{tenant.name}")).to_be_visible()
+    await expect(row(page, "session:s1")).to_have_count(0)
+    for scope in (f"tenant:{tenant.name}", "user:u1", "session:s1", "task:t1"):
+        await row(page, scope).get_by_role("button", name=f"What {scope} holds").click()
+    await expect(row(page, "agent:t1/planner")).to_contain_text("4k of")
+    await expect(row(page, "session:s1")).to_contain_text("85 % high")
+    await row(page, "session:s1").locator(".name").click()
+    await expect(page.locator("#detail")).to_contain_text("8,500")
+    await expect(page.locator("#detail .chart svg")).to_be_visible()
+    await in_both_themes(page, "budgets")
+    await row(page, "session:s1").get_by_role("button", name="What session:s1 holds").click()
+    await expect(row(page, "task:t1")).to_have_count(0)
+
+
+async def test_narrow_page_shows_table_and_detail_below_each_other(tenant: Tenant) -> None:
+    await a_tree(tenant)
+    page = await tenant.page("/budgets?scope=session:s1", size=NARROW)
+    await expect(page.locator("#detail")).to_contain_text("8,500")
+    await shot(page, "budgets-narrow-full", full=True)
+    await check_accessibility(page)
+
+
+async def test_filters_find_scopes_and_stand_in_the_address(tenant: Tenant) -> None:
+    await a_tree(tenant)
+    page = await tenant.page("/budgets?over=0.8")
+    await expect(page.locator(".scopes-table tbody tr")).to_have_count(1)
+    await expect(row(page, "session:s1")).to_be_visible()
+    await page.get_by_label("Used", exact=True).select_option("")
+    await page.get_by_label("Kind").select_option("session")
+    await expect(page.locator(".scopes-table tbody tr")).to_have_count(2)
+    await page.get_by_label("Find", exact=True).fill("S2")
+    await page.keyboard.press("Enter")
+    await expect(page.locator(".scopes-table tbody tr")).to_have_count(1)
+    await expect(page).to_have_url(re.compile("kind=session&q=S2"))
+    await page.goto("/budgets?over=nonsense")
+    await expect(page.locator(".empty")).to_contain_text("This filter cannot be used")
+    await page.goto("/budgets?q=nothing-is-called-so")
+    await expect(page.locator(".empty")).to_contain_text("No scope fits")
+
+
+async def test_limit_is_changed_after_before_and_after_were_shown(tenant: Tenant) -> None:
+    await a_tree(tenant)
+    page = await tenant.page("/budgets?kind=session&scope=session:s1")
+    await page.get_by_label("Token limit").fill("8k")
+    await page.get_by_label("Mode").select_option("approval")
+    await page.get_by_role("button", name="Change …").click()
+    question = page.locator(".question")
+    await expect(question).to_contain_text("Token limit: 10,000 tokens → 8,000 tokens")
+    await expect(question).to_contain_text("Mode: hard → approval")
+    await expect(question).to_contain_text("More than that is spent and held already")
+    assert (await tenant.policies.budget(tenant.name, Scope.parse("session:s1"))).policy.limit_tokens == 10_000
+    await shot(page, "budgets-change")
+    await check_accessibility(page)
+    await page.get_by_role("button", name="Yes, change it").click()
+    await expect(row(page, "session:s1")).to_contain_text("8.5k of 8k")
+    now = (await tenant.policies.budget(tenant.name, Scope.parse("session:s1"))).policy
+    assert (now.limit_tokens, now.mode) == (8_000, "approval")
+    by = await tenant.pool.fetch("select by, action, target from changes where tenant = $1 and by = 'ada'", tenant.name)
+    assert [tuple(change) for change in by] == [("ada", "policy.set", "session:s1")]
+
+
+async def test_frozen_scope_lets_nothing_through_until_it_goes_on(tenant: Tenant) -> None:
+    await a_tree(tenant)
+    page = await tenant.page("/budgets?kind=session&scope=session:s1")
+    await page.get_by_role("button", name="Freeze …").click()
+    await expect(page.locator(".question")).to_contain_text("every call that draws on this scope is refused")
+    await page.get_by_role("button", name="Yes, change it").click()
+    await expect(row(page, "session:s1")).to_contain_text("frozen")
+    client = await tenant.client(name="backend")
+    ask = {"key": tenant.named("k"), "path": ["session:s1"], "tokens": 1}
+    assert (await client.post("/v1/holds", json=ask)).json()["verdict"] == "refuse"
+    await page.get_by_role("button", name="Let it go on …").click()
+    await page.get_by_role("button", name="Yes, change it").click()
+    await expect(page.get_by_role("button", name="Freeze …")).to_be_visible()
+    assert (await client.post("/v1/holds", json=ask)).json()["verdict"] in ("allow", "warn")
+
+
+async def test_change_of_somebody_else_meanwhile_is_not_overwritten(tenant: Tenant) -> None:
+    await a_tree(tenant)
+    page = await tenant.page("/budgets?kind=session&scope=session:s1")
+    await page.get_by_label("Token limit").fill("8k")
+    await page.get_by_role("button", name="Change …").click()
+    await expect(page.locator(".question")).to_be_visible()
+    await tenant.budget("session:s1", limit_tokens=20_000)
+    await page.get_by_role("button", name="Yes, change it").click()
+    await expect(page.locator(".problem")).to_contain_text("Somebody else has changed this budget meanwhile")
+    assert (await tenant.policies.budget(tenant.name, Scope.parse("session:s1"))).policy.limit_tokens == 20_000
+
+
+async def test_only_admins_change_budgets(tenant: Tenant) -> None:
+    await a_tree(tenant)
+    page = await tenant.page("/budgets?scope=session:s1", role=Role.APPROVER, name="anna")
+    await expect(page.locator(".reason")).to_contain_text("it takes admin to change them")
+    await expect(page.get_by_role("button", name="Change …")).to_have_count(0)
+
+
+async def test_what_is_spent_appears_without_reload(tenant: Tenant) -> None:
+    await a_tree(tenant)
+    page = await tenant.page("/budgets?kind=session&scope=session:s2")
+    await expect(row(page, "session:s2")).to_contain_text("100 of 1k")
+    await spend(tenant, "session:s2", tokens=250)
+    await expect(row(page, "session:s2")).to_contain_text("350 of 1k", timeout=15_000)
+
+
+async def test_empty_tenant_has_no_budgets_yet(tenant: Tenant) -> None:
+    page = await tenant.page("/budgets")
+    await expect(page.locator(".empty")).to_contain_text("No budget was used yet")
+    await check_accessibility(page)

@@ -1,5 +1,6 @@
 """Admission: one key, one plan, one hold."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -103,6 +104,15 @@ async def test_a_plan_stays_when_its_hold_was_refused_and_is_granted_later(admis
     await say(admission, 3)
     await limit(admission, "task:t1", limit_tokens=100_000)
     assert (await admission.admit(AdmitInput(AGENT, "k1", 1))).tokens == refused.short.tokens
+
+
+async def test_every_verdict_on_a_turn_is_told(admission: Admission) -> None:
+    told: list[tuple[str, str]] = []
+    watched = replace(admission, decided=lambda decision: told.append((decision.verdict, decision.decisive.reason)))
+    await watched.admit(AdmitInput(AGENT, "k1", 1))
+    await limit(admission, "task:t1", limit_tokens=10, mode="hard")
+    await watched.admit(AdmitInput(AGENT, "k2", 2))
+    assert told == [("allow", "fits"), ("refuse", "limit")]
 
 
 async def test_a_thread_past_the_soft_mark_is_compressed_beside_the_call(admission: Admission) -> None:

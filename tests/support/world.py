@@ -143,8 +143,8 @@ class World:
 
 
 @asynccontextmanager
-async def world(dsn: str, client: Client, task_queue: str) -> AsyncIterator[World]:
-    """A world without a worker."""
+async def world(dsn: str, client: Client, task_queue: str, *, background: bool = True) -> AsyncIterator[World]:
+    """A world without a worker; without `background` nothing here sweeps, or sends what the outbox holds."""
     ledger_settings = LedgerSettings(lease_s=LEASE_S, retry_after_ms=200, backpressure=())
     settings = ActivitySettings(lease_ms=LEASE_S * 1_000, retry_ms=50)
     stop = asyncio.Event()
@@ -159,13 +159,16 @@ async def world(dsn: str, client: Client, task_queue: str) -> AsyncIterator[Worl
             pool, quick_pool, ledger_settings, settings, PriceBook.load(), model_provider, dispatcher.poke
         )
         made = World(client, pool, provider, given, task_queue, dispatcher)
-        background = asyncio.create_task(run_background(made.ledger, made.approvals, dispatcher, stop, 0.2))
+        if not background:
+            yield made
+            return
+        running = asyncio.create_task(run_background(made.ledger, made.approvals, dispatcher, stop, 0.2))
         try:
             yield made
         finally:
             stop.set()
             dispatcher.poke()
-            await background
+            await running
 
 
 async def eventually(look: Callable[[], Awaitable[T | None]], within_s: float = WITHIN_S) -> T:

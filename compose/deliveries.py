@@ -31,10 +31,9 @@ log = structlog.get_logger(__name__)
 class Deliverer:
     """Makes deliveries of events, and sends them."""
 
-    def __init__(self, deliveries: Deliveries, targets: Targets, *, every_s: float = EVERY_S) -> None:
+    def __init__(self, deliveries: Deliveries, targets: Targets) -> None:
         self._deliveries = deliveries
         self._targets = targets
-        self._every_s = every_s
         self._sending: dict[str, asyncio.Task[None]] = {}
         self._poked = asyncio.Event()
 
@@ -49,7 +48,7 @@ class Deliverer:
                 for parcel in await self._deliveries.claim(IN_HAND - len(self._sending), self._sending):
                     self._sending[parcel.webhook_id] = asyncio.create_task(self._handle(client, parcel))
 
-            await repeat("webhooks", step, stop, self._every_s, self._poked)
+            await repeat("webhooks", step, stop, EVERY_S, self._poked)
             if self._sending:
                 _, late = await asyncio.wait(self._sending.values(), timeout=LAST_WORDS_S)
                 for task in late:

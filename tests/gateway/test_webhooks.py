@@ -5,6 +5,7 @@ import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
 import httpx
@@ -83,7 +84,7 @@ async def receiver() -> AsyncIterator[Receiver]:
 @pytest.fixture
 def settings(settings: Settings, receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> Settings:
     monkeypatch.setattr(sending, "EVERY_S", 0.2)
-    monkeypatch.setattr(sending, "BACKOFF", tuple([sending.timedelta(seconds=0.1)] * 7))
+    monkeypatch.setattr(sending, "BACKOFF", (timedelta(seconds=0.1),) * 7)
     target = f"http://{LOOPBACK}:{receiver.port}/hooks"
     return settings.model_copy(update={"webhook_targets": (target,), "public_url": "https://purser.example.com"})
 

@@ -126,6 +126,13 @@ def test_nobody_decides_on_a_task_of_his_own(decision: DecisionRequest) -> None:
     assert judge(shared, decision, BOB, NOW).state is not ApprovalState.PENDING
 
 
+def test_whoever_submitted_in_anothers_name_may_not_decide_either() -> None:
+    waiting = replace(waiter(submitter="zoe"), submitted_by="alice")
+    asked = request(rules=ApprovalRules(not_submitter=True), waiters=(waiting,))
+    assert refusal(asked, approve(), ALICE) == "submitter"
+    assert asked.submitters == {"zoe", "alice"}
+
+
 def test_without_that_rule_the_submitter_may() -> None:
     assert judge(request(waiters=(waiter(submitter="alice"),)), approve(), ALICE, NOW).state is ApprovalState.APPROVED
 

@@ -36,7 +36,7 @@ class RunningGateway:
     async def with_secret(self, secret: str | None) -> httpx.AsyncClient:
         """A client with this key, or with none."""
         headers = {} if secret is None else {"Authorization": f"Bearer {secret}"}
-        return await self.clients.enter_async_context(httpx.AsyncClient(base_url=self.url, headers=headers))
+        return await self.clients.enter_async_context(httpx.AsyncClient(base_url=self.url, headers=headers, timeout=30))
 
     async def rows(self) -> dict[str, int]:
         """Rows of every table, to show that something wrote nothing."""

@@ -1,84 +1,87 @@
-"""Who may do what: every endpoint against every role, and against no key at all."""
+"""Who may do what: every route against every role, and against no key, a wrong one, and one that has ended."""
 
-import re
-
+import httpx
 import pytest
-from fastapi.routing import APIRoute
 
-from gateway import approvals, budgets, holds, keys, session_context, sessions, tasks, users
+from compose.settings import Settings
+from gateway.browsers import COOKIE, CSRF_HEADER, csrf_token
 from gateway.roles import PERMISSIONS, Permission, Principal, Role
 from tests.gateway.conftest import RunningGateway
-
-ENDPOINTS: dict[str, Permission] = {
-    "POST /v1/holds": Permission.SPEND,
-    "GET /v1/holds/{hold_id}": Permission.READ_WORK,
-    "POST /v1/holds/{hold_id}/attempts": Permission.SPEND,
-    "POST /v1/holds/{hold_id}/settle": Permission.SPEND,
-    "POST /v1/holds/{hold_id}/release": Permission.SPEND,
-    "POST /v1/holds/{hold_id}/extend": Permission.SPEND,
-    "GET /v1/budgets": Permission.READ,
-    "GET /v1/budgets/{scope:path}": Permission.READ,
-    "PUT /v1/budgets/{scope:path}": Permission.SET_BUDGETS,
-    "POST /v1/tasks": Permission.RUN,
-    "GET /v1/tasks": Permission.READ_WORK,
-    "GET /v1/tasks/{task_id}": Permission.READ_WORK,
-    "POST /v1/tasks/{task_id}/pause": Permission.RUN,
-    "POST /v1/tasks/{task_id}/resume": Permission.RUN,
-    "POST /v1/tasks/{task_id}/cancel": Permission.RUN,
-    "POST /v1/sessions/{session_id}/messages": Permission.WRITE_SESSIONS,
-    "GET /v1/sessions/{session_id}/messages": Permission.READ_WORK,
-    "GET /v1/sessions/{session_id}/pins": Permission.READ_WORK,
-    "PUT /v1/sessions/{session_id}/pins/{seq}": Permission.WRITE_SESSIONS,
-    "DELETE /v1/sessions/{session_id}/pins/{seq}": Permission.WRITE_SESSIONS,
-    "GET /v1/sessions/{session_id}/settings": Permission.READ_WORK,
-    "PUT /v1/sessions/{session_id}/settings": Permission.WRITE_SESSIONS,
-    "DELETE /v1/sessions/{session_id}": Permission.DELETE_SESSIONS,
-    "GET /v1/sessions/{session_id}/window": Permission.READ_WORK,
-    "POST /v1/sessions/{session_id}/compress": Permission.WRITE_SESSIONS,
-    "GET /v1/sessions/{session_id}/summaries": Permission.READ_WORK,
-    "GET /v1/sessions/{session_id}/facts": Permission.READ_WORK,
-    "GET /v1/sessions/{session_id}/messages/{seq}/explain": Permission.READ_WORK,
-    "GET /v1/sessions/{session_id}/memory": Permission.READ_WORK,
-    "POST /v1/sessions/{session_id}/recommend": Permission.READ_WORK,
-    "POST /v1/sessions/{session_id}/tool-safety": Permission.READ_WORK,
-    "GET /v1/users/{user_id}/settings": Permission.READ_WORK,
-    "PUT /v1/users/{user_id}/settings": Permission.WRITE_SESSIONS,
-    "GET /v1/retention": Permission.READ_WORK,
-    "PUT /v1/retention": Permission.DELETE_SESSIONS,
-    "GET /v1/approvals": Permission.READ,
-    "GET /v1/approvals/{approval_id}": Permission.READ,
-    "POST /v1/approvals/{approval_id}/decision": Permission.DECIDE,
-    "POST /v1/keys": Permission.MANAGE_KEYS,
-    "GET /v1/keys": Permission.MANAGE_KEYS,
-    "DELETE /v1/keys/{key_id}": Permission.MANAGE_KEYS,
-}
+from tests.support.access import OPEN, PAGES, ROUTES, all_routes, filled
 
 
-def test_the_table_above_names_every_endpoint() -> None:
-    modules = (approvals, budgets, holds, keys, session_context, sessions, tasks, users)
-    routes = [route for module in modules for route in module.router.routes]
-    found = [(method, route.path) for route in routes if isinstance(route, APIRoute) for method in route.methods or ()]
-    assert {f"{method} {path}" for method, path in found} == {*ENDPOINTS}
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    return settings.model_copy(update={"sign_in_failures_per_min": 0})  # wrong keys are what this is about
 
 
-async def test_no_endpoint_answers_without_a_live_key(gateway: RunningGateway) -> None:
+async def status(client: httpx.AsyncClient, endpoint: str, **more: object) -> tuple[int, httpx.Response]:
+    """What a route answers to a body that is none of its own. A stream is left at once."""
+    method, path = filled(endpoint)
+    async with client.stream(method, path, json={"no": "field"}, **more) as answer:  # type: ignore[arg-type]
+        if not answer.headers.get("content-type", "").startswith("text/event-stream"):
+            await answer.aread()
+        return answer.status_code, answer
+
+
+def test_the_tables_name_every_route() -> None:
+    assert all_routes() == {*ROUTES, *OPEN, *PAGES}
+
+
+@pytest.mark.parametrize("what", ["none", "unknown", "revoked", "expired"])
+async def test_no_endpoint_answers_without_a_live_key(gateway: RunningGateway, what: str) -> None:
+    client = await gateway.client(Role.ADMIN, name="gone")
+    ends = {
+        "revoked": "update keys set revoked_at = now(), revoked_by = 'test' where name = 'gone'",
+        "expired": "update keys set expires_at = now() where name = 'gone'",
+    }
+    if what in ends:
+        await gateway.pool.execute(ends[what])
+    else:
+        client = await gateway.with_secret(None if what == "none" else "purser_made-up")
     before = await gateway.rows()
-    revoked = await _revoked(gateway)
-    for secret in (None, "purser_made-up", revoked):
-        client = await gateway.with_secret(secret)
-        for endpoint in ENDPOINTS:
-            method, path = _filled(endpoint)
-            answer = await client.request(method, path, json={})
-            assert answer.status_code == 401, endpoint
-            assert answer.json()["type"] == "urn:purser:unauthenticated"
-            assert answer.headers["www-authenticate"] == "Bearer"
-    assert await gateway.rows() == before | {"keys": before["keys"] + 1}
+    for endpoint in ROUTES:
+        code, answer = await status(client, endpoint)
+        assert code == 401, f"{endpoint}: {code}"
+        assert answer.json()["type"] == f"urn:purser:{'key-ended' if what == 'expired' else 'unauthenticated'}"
+        assert answer.headers["www-authenticate"] == "Bearer"
+    assert await gateway.rows() == before
+
+
+@pytest.mark.parametrize("what", ["wrong", "ended", "of an ended key"])
+async def test_no_endpoint_answers_a_cookie_that_opens_nothing(gateway: RunningGateway, what: str) -> None:
+    browser = await _browser(gateway, Role.ADMIN)
+    if what == "wrong":
+        browser.cookies.set(COOKIE, "x" * 43, domain="127.0.0.1")
+    elif what == "ended":
+        await gateway.pool.execute("update browser_sessions set ended_at = now()")
+    else:
+        await gateway.pool.execute("update keys set expires_at = now()")
+    before = await gateway.rows()
+    for endpoint in ROUTES:
+        code, _ = await status(browser, endpoint)
+        assert code == 401, f"{endpoint}: {code}"
+    assert await gateway.rows() == before
+
+
+async def test_pages_are_for_whoever_is_signed_in(gateway: RunningGateway, admin: httpx.AsyncClient) -> None:
+    for client in (await gateway.with_secret(None), admin):
+        for endpoint in PAGES:
+            code, answer = await status(client, endpoint)
+            assert (code, answer.headers["location"]) == (303, "/sign-in"), endpoint
+
+
+async def test_what_is_open_needs_no_key(gateway: RunningGateway) -> None:
+    client = await gateway.with_secret(None)
+    for endpoint in OPEN - {"POST /sign-in"}:
+        code, _ = await status(client, endpoint)
+        assert code == 200, endpoint
 
 
 async def test_another_scheme_than_bearer_is_no_key(gateway: RunningGateway) -> None:
     client = await gateway.client(Role.ADMIN)
     secret = client.headers["authorization"].removeprefix("Bearer ")
-    for value in (f"Basic {secret}", secret, f"Token {secret}", "Bearer", "Bearer \x7f"):
+    for value in (f"Basic {secret}", secret, f"Token {secret}", "Bearer", "Bearer ~"):
         assert (await client.get("/v1/budgets", headers={"authorization": value})).status_code == 401
     assert (await client.get("/v1/budgets", headers={"authorization": f"bearer {secret}"})).status_code == 200
 
@@ -87,14 +90,35 @@ async def test_another_scheme_than_bearer_is_no_key(gateway: RunningGateway) -> 
 async def test_each_role_reaches_exactly_what_it_carries(gateway: RunningGateway, role: Role) -> None:
     client = await gateway.client(role)
     before = await gateway.rows()
-    for endpoint, permission in ENDPOINTS.items():
-        method, path = _filled(endpoint)
-        answer = await client.request(method, path, json={"no": "field"})
-        allowed = permission in PERMISSIONS[role]
-        assert (answer.status_code == 403) is not allowed, f"{endpoint} as {role}: {answer.status_code}"
+    for endpoint, route in ROUTES.items():
+        allowed = route.needs in PERMISSIONS[role]
+        if allowed and route.writes_by_itself:
+            continue
+        code, answer = await status(client, endpoint)
+        assert (code == 403) is not allowed, f"{endpoint} as {role}: {code}"
+        assert code < 500, f"{endpoint} as {role}: {code}"
         if not allowed:
             assert answer.json()["type"] == "urn:purser:forbidden"
             assert repr(str(role)) in answer.json()["detail"]
+    assert await gateway.rows() == before
+
+
+@pytest.mark.parametrize("role", [Role.VIEWER, Role.APPROVER, Role.ADMIN])
+async def test_a_browser_session_reaches_what_its_key_does_and_changes_nothing_unasked(
+    gateway: RunningGateway, role: Role
+) -> None:
+    browser = await _browser(gateway, role)
+    token = {CSRF_HEADER: csrf_token(browser.cookies[COOKIE])}
+    before = await gateway.rows()
+    for endpoint, route in ROUTES.items():
+        if not endpoint.startswith("GET "):
+            code, answer = await status(browser, endpoint)
+            assert (code, answer.json()["type"]) == (403, "urn:purser:forged-request"), endpoint
+        allowed = route.needs in PERMISSIONS[role]
+        if allowed and route.writes_by_itself:
+            continue
+        code, _ = await status(browser, endpoint, headers=token)
+        assert (code == 403) is not allowed, f"{endpoint} as {role}: {code}"
     assert await gateway.rows() == before
 
 
@@ -118,12 +142,9 @@ def test_roles_carry_what_they_are_for(role: Role, may: set[Permission]) -> None
     assert {permission for permission in Permission if caller.may(permission)} == may
 
 
-def _filled(endpoint: str) -> tuple[str, str]:
-    method, path = endpoint.split(" ")
-    return method, re.sub(r"\{[^}]+\}", "session:s1", path)
-
-
-async def _revoked(gateway: RunningGateway) -> str:
-    client = await gateway.client(Role.ADMIN, name="gone")
-    await gateway.pool.execute("update keys set revoked_at = now(), revoked_by = 'test' where name = 'gone'")
-    return str(client.headers["authorization"]).removeprefix("Bearer ")
+async def _browser(gateway: RunningGateway, role: Role) -> httpx.AsyncClient:
+    """A browser in which somebody of this role has signed in."""
+    key = (await gateway.client(role, name=f"person-{role}")).headers["authorization"].removeprefix("Bearer ")
+    browser = await gateway.with_secret(None)
+    assert (await browser.post("/sign-in", json={"key": key})).status_code == 200
+    return browser

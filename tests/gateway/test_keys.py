@@ -84,3 +84,49 @@ async def test_no_tenant_lists_or_revokes_the_keys_of_another(
     assert [key["name"] for key in (await stranger.get("/v1/keys")).json()["items"]] == ["eve"]
     assert (await stranger.delete(f"/v1/keys/{made['key_id']}")).status_code == 404
     assert (await (await gateway.with_secret(made["key"])).get("/v1/budgets")).status_code == 200
+
+
+# --- keys that end ---------------------------------------------------------------------------------------------------
+
+
+async def test_a_key_ends_by_itself_and_says_so_to_whoever_holds_it(
+    gateway: RunningGateway, admin: httpx.AsyncClient
+) -> None:
+    made = (await admin.post("/v1/keys", json={"name": "carol", "role": "admin", "expires_in_s": 3_600})).json()
+    assert made["expires_at"]
+    carol = await gateway.with_secret(made["key"])
+    assert (await carol.get("/v1/budgets")).status_code == 200
+    await gateway.pool.execute("update keys set expires_at = now() where name = 'carol'")
+    answer = await carol.get("/v1/budgets")
+    assert (answer.status_code, answer.json()["type"]) == (401, "urn:purser:key-ended")
+    assert made["key"] not in answer.text
+    assert [key["expires_at"] is None for key in (await admin.get("/v1/keys")).json()["items"]] == [True, False]
+
+
+async def test_the_name_of_a_key_that_has_ended_is_free(gateway: RunningGateway, admin: httpx.AsyncClient) -> None:
+    at = "2099-01-01T00:00:00Z"
+    body = {"name": "carol", "role": "viewer", "expires_at": at}
+    old = (await admin.post("/v1/keys", json=body)).json()
+    assert old["expires_at"] == at
+    assert (await admin.post("/v1/keys", json=body)).status_code == 409
+    await gateway.pool.execute("update keys set expires_at = now() where name = 'carol'")
+    assert (await admin.post("/v1/keys", json=body)).status_code == 201
+    items = (await admin.get("/v1/keys")).json()["items"]
+    assert [(key["name"], key["revoked_by"]) for key in items] == [("ada", None), ("carol", "expiry"), ("carol", None)]
+
+
+async def test_a_key_ends_once_and_in_the_future(gateway: RunningGateway, admin: httpx.AsyncClient) -> None:
+    before = await gateway.rows()
+    bad: list[tuple[dict[str, object], str]] = [
+        ({"expires_in_s": 0}, "expires_in_s"),
+        ({"expires_in_s": 10**12}, "expires_in_s"),
+        ({"expires_at": "2020-01-01T00:00:00Z"}, "expires_at"),
+        ({"expires_at": "2099-01-01T00:00:00"}, "expires_at"),
+        ({"expires_at": "2099-01-01T00:00:00Z", "expires_in_s": 5}, "expires_in_s"),
+        ({"rate_limit_per_s": 0}, "rate_limit_per_s"),
+        ({"name": "sweeper"}, "sweeper"),
+    ]
+    for fields, named in bad:
+        answer = await admin.post("/v1/keys", json={"name": "carol", "role": "viewer"} | fields)
+        assert (answer.status_code, named in answer.json()["detail"]) == (422, True), fields
+    assert await gateway.rows() == before

@@ -124,3 +124,15 @@ async def test_a_threshold_stays_told_when_its_event_is_forgotten(books: Books) 
     assert await events.forget(timedelta(0)) == 2
     await books.hold("second", 1)
     assert await told(books) == []
+
+
+async def test_a_stored_policy_tells_who_changed_which_field(books: Books) -> None:
+    await books.budget("session:s1", limit_tokens=100)
+    await books.budget("session:s1", limit_tokens=100)
+    await books.budget("session:s1", frozen=True)
+    await books.budget("session:s1", task="t1", limit_tokens=5)
+    rows = await books.pool.fetch("select scope, data from events where kind = 'budget' order by event_id")
+    assert [tuple(row) for row in rows] == [
+        ("session:s1", {"by": "test", "fields": {"limit_tokens": {"before": None, "after": 100}}}),
+        ("session:s1", {"by": "test", "fields": {"frozen": {"before": None, "after": True}}}),
+    ]

@@ -232,5 +232,5 @@ def settings(found: Sequence[Setting]) -> Markup:
 
 
 def _settings(found: Sequence[Setting]) -> Markup:
-    rows = (row(one.name, one.name, cell(one.value, "id"), cell(one.source)) for one in found)
+    rows = (row(one.name, one.name, cell(one.value, "value"), cell(one.source)) for one in found)
     return table("Settings", ("Setting", "Value", "From"), rows)

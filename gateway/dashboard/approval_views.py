@@ -38,6 +38,7 @@ from gateway.dashboard.markup import (
     plural,
     scope_name,
     short,
+    table,
     tag,
 )
 from gateway.roles import Permission, Principal
@@ -231,10 +232,9 @@ def waiting(request: ApprovalRequest, temporal_ui: str | None) -> Markup:
     rows = [_waiter(waiter, temporal_ui) for waiter in request.waiters[:20]]
     more = len(request.waiters) - len(rows)
     rest = Markup('<p class="muted">and {} more</p>').format(more) if more > 0 else NOTHING
-    return Markup(
-        '<h3>{}</h3><div class="scroll" tabindex="0" role="group" aria-label="Calls"><table><thead><tr><th>Task</th><th>Agent</th><th>Submitted for</th>'
-        '<th class="num">Asks for</th><th>Since</th></tr></thead><tbody>{}</tbody></table></div>{}'
-    ).format("Who waits" if request.state is ApprovalState.PENDING else "Who waited", join(rows), rest)
+    heads = Markup('<th>Task</th><th>Agent</th><th>Submitted for</th><th class="num">Asks for</th><th>Since</th>')
+    title = "Who waits" if request.state is ApprovalState.PENDING else "Who waited"
+    return Markup("<h3>{}</h3>{}{}").format(title, table(title, heads, rows), rest)
 
 
 def _waiter(waiter: Waiter, temporal_ui: str | None) -> Markup:

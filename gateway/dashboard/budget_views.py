@@ -25,6 +25,7 @@ from gateway.dashboard.markup import (
     percent,
     scope_name,
     short,
+    table,
     tag,
 )
 
@@ -148,7 +149,7 @@ def figures(budget: BudgetView, forecast: Forecast | None) -> Markup:
     rows = [_figures("Tokens", exact, "tokens", budget, policy.limit_tokens)]
     if policy.limit_nano_usd is not None or budget.spent.nano_usd or budget.held.nano_usd:
         rows.append(_figures("Money", dollars, "nano_usd", budget, policy.limit_nano_usd))
-    heads = join(
+    heads = Markup("<td></td>") + join(
         Markup('<th class="num">{}</th>').format(name)
         for name in ("Spent", "Held", "Granted", "Limit", "Left", "Overrun")
     )
@@ -159,10 +160,16 @@ def figures(budget: BudgetView, forecast: Forecast | None) -> Markup:
             moment(budget.window_start), moment(budget.window_end), left(budget.window_end)
         )
     return Markup(
-        '<div class="scroll" tabindex="0" role="group" aria-label="Figures"><table class="figures"><thead><tr><td></td>{}</tr></thead><tbody>{}</tbody></table></div>'
-        '<dl class="about"><dt>Window</dt><dd>{}{}</dd><dt>Pressure</dt><dd>{}</dd>'
+        '{}<dl class="about"><dt>Window</dt><dd>{}{}</dd><dt>Pressure</dt><dd>{}</dd>'
         "<dt>Burn rate</dt><dd>{}</dd><dt>Runs out</dt><dd>{}</dd></dl>"
-    ).format(heads, join(rows), window, span, pressure(budget), rate(forecast), exhausts(budget, forecast))
+    ).format(
+        table("Figures", heads, rows, "figures"),
+        window,
+        span,
+        pressure(budget),
+        rate(forecast),
+        exhausts(budget, forecast),
+    )
 
 
 def _figures(label: str, shown: Any, unit: str, budget: BudgetView, most: int | None) -> Markup:
@@ -186,10 +193,10 @@ def sources(budget: BudgetView) -> Markup:
         )
         for name, label in _FIELDS.items()
     ]
+    heads = Markup("<th>Field</th><th>Value</th><th>Set by</th>")
     return Markup(
-        '<details class="sources"><summary>Policy, and where each field comes from</summary><div class="scroll" tabindex="0" role="group" aria-label="Policy"><table>'
-        "<thead><tr><th>Field</th><th>Value</th><th>Set by</th></tr></thead><tbody>{}</tbody></table></div></details>"
-    ).format(join(rows))
+        '<details class="sources"><summary>Policy, and where each field comes from</summary>{}</details>'
+    ).format(table("Policy", heads, rows))
 
 
 def value_of(policy: Policy, name: str) -> str:

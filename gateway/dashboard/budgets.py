@@ -20,7 +20,7 @@ from gateway.dashboard import budget_views as views
 from gateway.dashboard.act import Refused, act, sentence, tell
 from gateway.dashboard.budget_form import Change
 from gateway.dashboard.charts import Chart
-from gateway.dashboard.markup import LOADING, NOTHING, address, empty, join
+from gateway.dashboard.markup import LOADING, NOTHING, address, empty, join, table
 from gateway.dashboard.pages import page
 from gateway.dashboard.region import Act, Region
 from gateway.dashboard.visit import Visit
@@ -310,10 +310,7 @@ def _table(rows: Sequence[Markup]) -> Markup:
     heads = join(
         Markup('<th scope="col" class="{}">{}</th>').format("num" if head == "Burn" else "", head) for head in _HEADS
     )
-    return Markup(
-        '<div class="scroll" tabindex="0" role="group" aria-label="Scopes"><table class="scopes-table"><thead><tr>{}</tr>'
-        "</thead><tbody>{}</tbody></table></div>"
-    ).format(heads, join(rows))
+    return table("Scopes", heads, rows, "scopes-table")
 
 
 def _filters(now: Filter) -> Markup:

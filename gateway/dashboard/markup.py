@@ -137,6 +137,21 @@ def tag(text: str, tone: str = "") -> Markup:
     return Markup('<span class="tag {}">{}</span>').format(tone, text)
 
 
+def table(label: str, heads: Markup, rows: Iterable[Markup], css: str = "") -> Markup:
+    """A table that scrolls sideways where it does not fit.
+
+    Args:
+        label: what it lists, for people who do not see it.
+        heads: the cells of its head.
+        rows: its other rows.
+        css: its class.
+    """
+    return Markup(
+        '<div class="scroll" tabindex="0" role="group" aria-label="{}"><table class="{}"><thead><tr>{}</tr></thead>'
+        "<tbody>{}</tbody></table></div>"
+    ).format(label, css, heads, join(rows))
+
+
 def empty(title: str, text: Markup | str = "") -> Markup:
     """What a list shows that has nothing in it."""
     return Markup('<div class="empty"><p class="empty-title">{}</p><p>{}</p></div>').format(title, text)

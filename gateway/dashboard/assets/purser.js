@@ -75,6 +75,7 @@
   });
   dark.addEventListener("change", paint);
   window.addEventListener("storage", paint);
+  document.addEventListener("DOMContentLoaded", () => document.getElementById("popup")?.setAttribute("role", "alert"));
   paint();
   setInterval(tick, 1000);
   window.purser = {

@@ -195,7 +195,9 @@ async def open_house(dsn: str, temporal_address: str, run_dir: Path, **settings:
             yield House(started.ready["gateway"], pool, provider, purser, started)
         finally:
             await asyncio.to_thread(started.end, signal.SIGTERM)
-    assert "Traceback" not in (home / "stderr.log").read_text()
+    # The driver's pool tells with one that it tries again; nobody else may.
+    lines = (home / "stderr.log").read_text().splitlines()
+    assert [line for line in lines if "Traceback" in line and '"logger": "asyncpg' not in line] == []
     shutil.rmtree(home)
 
 

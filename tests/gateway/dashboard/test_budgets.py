@@ -93,7 +93,9 @@ async def test_limit_is_changed_after_before_and_after_were_shown(tenant: Tenant
     await expect(row(page, "session:s1")).to_contain_text("8.5k of 8k")
     now = (await tenant.policies.budget(tenant.name, Scope.parse("session:s1"))).policy
     assert (now.limit_tokens, now.mode) == (8_000, "approval")
-    by = await tenant.pool.fetch("select by, action, target from changes where tenant = $1 and by = 'ada'", tenant.name)
+    by = await tenant.pool.fetch(
+        "select by, action, target from changes where tenant = $1 and by = 'ada' and action = 'policy.set'", tenant.name
+    )
     assert [tuple(change) for change in by] == [("ada", "policy.set", "session:s1")]
 
 

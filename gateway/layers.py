@@ -11,7 +11,7 @@ import structlog
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from budget.errors import LedgerUnavailable, NotFound
+from budget.errors import InvalidRequest, LedgerUnavailable, NotFound
 from gateway.authentication import API, LIVE, SIGN_IN
 from gateway.errors import BodyRefused, GatewayError
 from gateway.metrics import Metrics
@@ -97,6 +97,8 @@ class Intake:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and "\0" in scope["path"]:
             raise NotFound("the path holds a NUL character, which no id does")
+        if scope["type"] == "http" and b"%00" in scope["query_string"]:
+            raise InvalidRequest("the query holds a NUL character: remove it")
         if scope["type"] != "http" or scope["method"] in ("GET", "HEAD"):
             await self._app(scope, receive, send)
             return

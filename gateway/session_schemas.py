@@ -18,6 +18,8 @@ JsonT = TypeVar("JsonT", str, dict[str, Any])
 MOST_MESSAGES = 10_000
 """Of one append."""
 MOST_PLANNED = 10_000
+MOST_ASKED = 5_000
+"""Characters of a question: it stands in the address, which has 64 KiB."""
 USUAL_MODEL = "gpt-4o"
 
 
@@ -51,7 +53,7 @@ Thread = Annotated[
     Query(max_length=300, description="Empty for the session's own conversation, else `{task_id}/{agent_id}`."),
 ]
 Asking = Annotated[
-    str, AfterValidator(_storable), Query(min_length=1, max_length=20_000, description="What to look for.")
+    str, AfterValidator(_storable), Query(min_length=1, max_length=MOST_ASKED, description="What to look for.")
 ]
 Fields = Annotated[dict[str, Any], AfterValidator(_storable), Body()]
 

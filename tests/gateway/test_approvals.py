@@ -71,6 +71,7 @@ async def test_a_request_shows_what_a_person_needs(admin: httpx.AsyncClient, age
         "rules": shown["rules"],
         "decided_at": None,
         "decisions": [],
+        "forecast": {"tokens_per_hour": None, "nano_usd_per_hour": None, "exhausts_at": None, "basis": "too_short"},
     }
 
 

@@ -101,6 +101,7 @@ async def test_a_span_of_time_takes_its_begin_and_not_its_end(admin: httpx.Async
         ({"limit": "0"}, "limit"),
         ({"limit": "1001"}, "limit"),
         ({"format": "xml"}, "format"),
+        ({"task": "a\0b"}, "NUL"),
     ],
 )
 async def test_a_filter_that_says_nothing_is_422_and_named(

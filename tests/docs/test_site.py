@@ -71,10 +71,10 @@ def test_a_list_stands_apart_from_the_paragraph_before_it(page: Path) -> None:
 
 
 async def test_diagrams_are_drawn_and_the_search_finds(address: str, page: Page) -> None:
-    await page.goto(f"{address}/index.html")
-    await page.locator("div.diagram svg").wait_for()
+    await page.goto(f"{address}/operations/scaling.html")
+    await page.locator("div.diagram svg").first.wait_for()
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
-    await page.screenshot(path=SCREENSHOTS / "docs-start-dark.png")
+    await page.screenshot(path=SCREENSHOTS / "docs-scaling-dark.png")
     await page.get_by_role("textbox", name="Search").click()
     await page.keyboard.type("backpressure")
     await page.locator(".md-search-result__link").first.wait_for()

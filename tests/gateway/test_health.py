@@ -1,18 +1,26 @@
 """`/healthz` and `/readyz`."""
 
-import httpx
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
 
+import httpx
+from fastapi import FastAPI
+from temporalio.client import Client
+
+from budget.postgres.connection import create_pool
+from compose.readiness import readiness
+from compose.stack.ports import LOOPBACK, free_port
+from gateway.health import Check, health_router
 from tests.gateway.conftest import RunningGateway
+
+PARTS = ["postgres", "pool", "schema", "temporal", "namespace"]
 
 
 async def test_a_running_gateway_is_alive_and_ready_without_a_key(gateway: RunningGateway) -> None:
     async with httpx.AsyncClient(base_url=gateway.url) as client:
         assert (await client.get("/healthz")).json() == {"status": "alive"}
         ready = await client.get("/readyz")
-        assert (ready.status_code, ready.json()) == (
-            200,
-            {"status": "ready", "checks": ["postgres", "schema", "temporal"]},
-        )
+        assert (ready.status_code, ready.json()) == (200, {"status": "ready", "checks": PARTS})
 
 
 async def test_a_schema_that_is_behind_is_named_as_missing(gateway: RunningGateway) -> None:
@@ -22,3 +30,38 @@ async def test_a_schema_that_is_behind_is_named_as_missing(gateway: RunningGatew
     assert answer.status_code == 503
     assert answer.headers["content-type"] == "application/problem+json"
     assert answer.json()["detail"] == "missing: schema"
+
+
+async def test_a_pool_without_a_free_connection_is_named_and_postgres_is_not(dsn: str, temporal_client: Client) -> None:
+    async with await create_pool(dsn, size=2) as pool, AsyncExitStack() as held:
+        for _ in range(2):
+            await held.enter_async_context(pool.acquire())
+        assert await missing(readiness(dsn, pool, temporal_client)) == ["pool"]
+
+
+async def test_a_namespace_that_is_gone_is_named_and_temporal_is_not(dsn: str, temporal_address: str) -> None:
+    client = await Client.connect(temporal_address, namespace="gone")
+    async with await create_pool(dsn, size=2) as pool:
+        assert await missing(readiness(dsn, pool, client)) == ["namespace"]
+
+
+async def test_a_temporal_that_is_away_is_named_alone(dsn: str) -> None:
+    client = await Client.connect(f"{LOOPBACK}:{free_port()}", lazy=True)
+    async with await create_pool(dsn, size=2) as pool:
+        assert await missing(readiness(dsn, pool, client)) == ["temporal"]
+
+
+async def test_a_postgres_that_is_away_is_named_and_its_schema_is_not(dsn: str, temporal_client: Client) -> None:
+    async with await create_pool(dsn, size=2) as pool:
+        away = readiness(f"postgresql://nobody@{LOOPBACK}:{free_port()}/nothing", pool, temporal_client)
+        assert await missing(away) == ["postgres"]
+
+
+async def missing(checks: Mapping[str, Check]) -> list[str]:
+    """What `/readyz` names."""
+    app = FastAPI()
+    app.include_router(health_router(checks))
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test") as client:
+        answer = await client.get("/readyz")
+    assert answer.status_code == 503, answer.text
+    return str(answer.json()["detail"]).removeprefix("missing: ").split(", ")

@@ -1,0 +1,68 @@
+"""The benchmark of HTTP: how it searches, what it counts as lost, and one short run on real parts."""
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks import http
+from benchmarks.http.search import highest
+from benchmarks.http.streams import Seen, compare
+from tests.support.purser import Purser
+
+EXPECTED = [(10, 1.0), (12, 2.0)]
+
+
+def test_the_highest_rate_that_is_sustained_is_found_within_a_tenth() -> None:
+    found, tried = highest(lambda rate: rate <= 730)
+    assert 730 / 1.1 <= found <= 730
+    assert len(tried) < 12
+
+
+def test_a_rate_has_a_second_chance_and_no_third() -> None:
+    asked: list[float] = []
+
+    def sustained(rate: float) -> bool:
+        asked.append(rate)
+        return rate <= 100 and asked.count(rate) == 2
+
+    found, _ = highest(sustained)
+    assert found == 100
+    assert max(asked.count(rate) for rate in asked) == 2
+
+
+def test_where_nothing_is_sustained_the_search_ends() -> None:
+    assert highest(lambda rate: False)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("positions", "broken", "told"),
+    [
+        ([10, 12], "", (0, 0, 0)),
+        ([9, 10, 12, 14], "", (0, 0, 0)),
+        ([10], "", (1, 0, 0)),
+        ([10, 10, 12], "", (0, 1, 0)),
+        ([12, 10], "", (0, 0, 1)),
+        ([10, 12], "ended", (0, 0, 0)),
+    ],
+)
+def test_a_stream_has_to_tell_every_event_once_and_in_order_to_its_end(
+    positions: list[int], broken: str, told: tuple[int, int, int]
+) -> None:
+    seen = [Seen(positions, [3.0] * len(positions), broken), Seen([10, 12], [1.5, 2.5])]
+    compared = compare(seen, EXPECTED)
+    assert (compared.lost, compared.doubled, compared.disordered) == told
+    assert compared.complete is (told == (0, 0, 0) and not broken)
+
+
+@pytest.mark.stack
+def test_a_short_run_loses_nothing_and_its_sums_agree() -> None:
+    found = http.run(None, seconds=1, streams=5).results
+    # Whether a rate is sustained is a matter of the machine, the rest is not.
+    assert {name for name, holds in found["gate"].items() if not holds} <= {"sustained"}, found
+    assert found["streams"]["events"] > 0
+    assert set(found["operations"]) >= {"hold", "start attempt", "settle"}
+
+
+def test_an_option_that_a_benchmark_does_not_have_is_bad_usage(tmp_path: Path) -> None:
+    problem = Purser.at(tmp_path).json("bench", "tokens", "--streams", "5", code=2)
+    assert "--streams" in problem["detail"]

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import shutil
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
@@ -21,6 +22,7 @@ from compose.stack.ports import LOOPBACK, choose_port
 from compose.stack.postgres import EmbeddedPostgres
 from compose.stack.temporal import EmbeddedTemporal
 from compose.worker import run_worker
+from gateway import dashboard
 
 TEMPORAL_PORT, TEMPORAL_UI_PORT = 7233, 8233
 WATCH_EVERY_S = 1.0
@@ -58,6 +60,8 @@ async def up(settings: Settings, stop: asyncio.Event, announce: Announce, *, fre
     with _sole_owner(data):
         if fresh:
             await _clear(data)
+        if settings.dashboard:
+            threading.Thread(target=dashboard.load, daemon=True).start()
         async with AsyncExitStack() as parts:
             dsn, temporal, temporal_ui = await _servers(settings, parts)
             await migrate(dsn)

@@ -10,7 +10,6 @@ from context.errors import ContextError, SessionDeleted, SessionNotFound
 from context.postgres.conversations import Listed
 from context.postgres.summaries import StoredSummary
 from gateway import session_context
-from gateway import sessions as endpoints
 from gateway.dashboard import live, shell
 from gateway.dashboard.charts import Chart
 from gateway.dashboard.markup import LOADING, NOTHING
@@ -23,7 +22,7 @@ from gateway.dashboard.sessions_messages import found_messages, messages, search
 from gateway.dashboard.visit import Visit
 from gateway.dashboard.work_words import heading, telling, toast, told_problem
 from gateway.roles import Permission, Principal
-from gateway.session_schemas import USUAL_MODEL, PinBody
+from gateway.session_schemas import USUAL_MODEL
 from gateway.session_views import ExplanationView
 
 MESSAGES = 25
@@ -207,9 +206,11 @@ class _SessionPage:
         if (caller := await self._writer()) is None:
             return
         reason = act.fields.get("reason", "").replace("\0", "").strip()[:1_000]
+        store = self._visit.services.sessions.pins
         try:
-            body = PinBody(reason=reason or None, until=until)
-            await endpoints.pin(caller, self._visit.services, self._session_id, seq, body)
+            await store.pin(
+                caller.tenant, self._session_id, seq, author=caller.name, reason=reason or None, until=until
+            )
         except ContextError as error:
             self._pin_form.show(pin_form(seq, told_problem(error)))
             return
@@ -219,7 +220,7 @@ class _SessionPage:
     async def _unpin(self, seq: int) -> None:
         if (caller := await self._writer()) is None:
             return
-        await endpoints.unpin(caller, self._visit.services, self._session_id, seq)
+        await self._visit.services.sessions.pins.unpin(caller.tenant, self._session_id, seq, by=caller.name)
         toast(f"Message {seq} is not pinned any more.")
 
     async def _writer(self) -> Principal | None:

@@ -145,11 +145,13 @@ async def test_a_driver_that_does_not_let_go_does_not_hold_up_a_scrape(pool: Poo
                     continue
 
     stuck = LedgerMetrics(Stuck(pool, books.settings), Burn(pool, books.policies), Pace(timeout_s=0.5))
-    async with asyncio.timeout(30):
-        assert (await shown(stuck))["purser_exporter_up"] == 0
-        assert (await shown(stuck))["purser_exporter_up"] == 0
-    free.set()
-    await asyncio.sleep(0)
+    try:
+        async with asyncio.timeout(30):
+            assert (await shown(stuck))["purser_exporter_up"] == 0
+            assert (await shown(stuck))["purser_exporter_up"] == 0
+    finally:
+        free.set()
+        await asyncio.sleep(0)
 
 
 @pytest.mark.parametrize("scrapers", [1, 5])

@@ -1,4 +1,4 @@
-"""Writes docs/reference/cli.md and docs/reference/temporal.md from the code: `python docs/generate.py`."""
+"""Writes cli.md, http.md and temporal.md of docs/reference from the code: `python docs/generate.py`."""
 
 import ast
 import inspect
@@ -19,6 +19,7 @@ import typer
 
 import activities
 from compose.cli import build
+from docs import http_page
 from workflows import agent_run, agent_task, contract
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -96,6 +97,11 @@ def _value(kind: Any) -> str:
     if inspect.isclass(kind) and issubclass(kind, StrEnum):
         return ", ".join(f"`{one}`" for one in kind)
     return {bool: "", int: "number", float: "number", str: "text", Path: "directory"}[kind]
+
+
+def http() -> str:
+    """All endpoints with what they take and answer."""
+    return http_page.http(GENERATED)
 
 
 def temporal() -> str:
@@ -179,8 +185,8 @@ def _prose(docstring: str | None) -> str:
 
 
 def main() -> None:
-    """Writes both pages."""
-    for name, text in (("cli.md", cli()), ("temporal.md", temporal())):
+    """Writes all pages."""
+    for name, text in (("cli.md", cli()), ("http.md", http()), ("temporal.md", temporal())):
         (REFERENCE / name).write_text(text, encoding="utf-8")
 
 

@@ -83,7 +83,14 @@ def _document(app: FastAPI, routers: Sequence[APIRouter]) -> dict[str, Any]:
         _add_security(method, path, operation)
         _add_problems(path, operation)
         _add_examples(operation)
-    return made
+    return _with_neat_names(made)
+
+
+def _with_neat_names(made: dict[str, Any]) -> dict[str, Any]:
+    """`EntryPage` for a page of `EntryView`."""
+    text = re.sub(r'PageOf[_[](\w+?)(?:View|Answer)?[_\]](?=")', r"\1Page", json.dumps(made))
+    renamed: dict[str, Any] = json.loads(text)
+    return renamed
 
 
 def _permissions(router: APIRouter) -> Iterator[tuple[tuple[str, str], Permission]]:

@@ -2,7 +2,7 @@
 
 import base64
 import binascii
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Generic, TypeVar
 
 from fastapi import Query
 
@@ -23,11 +23,6 @@ class PageOf(View, Generic[Item]):
     items: list[Item]
     cursor: str | None
     """Pass it as `cursor` for the next part; `null` at the end."""
-
-    @classmethod
-    def model_parametrized_name(cls, params: tuple[Any, ...]) -> str:
-        """`EntryPage` of `EntryView`."""
-        return f"{params[0].__name__.removesuffix('View')}Page"
 
 
 def name_cursor(name: str | None) -> str | None:

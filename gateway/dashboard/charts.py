@@ -49,7 +49,7 @@ def base() -> dict[str, Any]:
     """What all charts have in common. Tips are drawn, never written as HTML: names come from others."""
     return {
         "animation": False,
-        "textStyle": {"color": TEXT, "fontFamily": "inherit"},
+        "textStyle": {"color": TEXT, "fontFamily": "inherit", "fontSize": 11},
         "tooltip": {
             "renderMode": "richText",
             "confine": True,

@@ -2,7 +2,9 @@
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from itertools import pairwise
 from typing import Any
 
 from context.postgres.overviews import Grown
@@ -12,26 +14,40 @@ from gateway.dashboard.charts import LINE, MUTED, SHORT_NUMBER, TEXT, axis, lege
 from gateway.dashboard.markup import exact
 
 STORED, HISTORY = "stored", "history of a window"
+MOMENTS = 5
+"""Seconds in which messages came, from which on time tells more than their number."""
+MOST_MARKS = 8
+"""Compressions that are marked: the newest."""
 _ACCENT, _CUT = "var(--c1)", "var(--step-compressed)"
 
 
-def history(grown: Sequence[Grown], versions: Sequence[StoredSummary]) -> list[tuple[datetime, int]]:
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A place on a curve."""
+
+    at: datetime
+    seq: int
+    """Number of the newest message then."""
+    tokens: int
+
+
+def history(grown: Sequence[Grown], versions: Sequence[StoredSummary]) -> list[Point]:
     """What a window's history would take if nothing were left out: what is stored, with the summary in the place of
     what it covers.
 
     A compression is a fall: two points at one time. It is as exact as the points of `grown`.
     """
-    points: list[tuple[datetime, int]] = []
-    total = covered = summary = 0
+    points: list[Point] = []
+    total = covered = summary = seq = 0
     happened: list[Grown | StoredSummary] = [*grown, *versions]
     for one in sorted(happened, key=lambda one: one.at if isinstance(one, Grown) else one.created_at):
         if isinstance(one, Grown):
-            total = one.tokens
-            points.append((one.at, summary + max(0, total - covered)))
+            total, seq = one.tokens, one.seq
+            points.append(Point(one.at, seq, summary + max(0, total - covered)))
         else:
-            points.append((one.created_at, summary + max(0, total - covered)))
+            points.append(Point(one.created_at, seq, summary + max(0, total - covered)))
             covered, summary = _up_to(grown, one.summary.last_seq), one.summary.tokens_after
-            points.append((one.created_at, summary + max(0, total - covered)))
+            points.append(Point(one.created_at, seq, summary + max(0, total - covered)))
     return points
 
 
@@ -41,12 +57,26 @@ def _up_to(grown: Sequence[Grown], seq: int) -> int:
     return grown[min(place, len(grown) - 1)].tokens if grown else 0
 
 
+def spreads_over_time(grown: Sequence[Grown]) -> bool:
+    """Whether time tells how a conversation grew: one that was imported at once has grown message by message."""
+    return len({one.at.replace(microsecond=0) for one in grown}) >= MOMENTS
+
+
 def growth(grown: Sequence[Grown], versions: Sequence[StoredSummary]) -> dict[str, Any]:
     """Stored tokens, cumulated, the history of a window beside them, and each compression with before and after."""
-    marks = [{"name": _mark(one.summary), "xAxis": _ms(one.created_at)} for one in versions]
+    by_time = spreads_over_time(grown)
+    shown = history(grown, versions)
+    made = {one.created_at for one in versions}
+    falls = [after for before, after in pairwise(shown) if before.at == after.at and after.at in made]
+    marks = [
+        {"name": _mark(one.summary), "xAxis": _ms(fall.at) if by_time else fall.seq}
+        for one, fall in zip(sorted(versions, key=lambda one: one.created_at), falls, strict=False)
+    ]
+    stored = [Point(one.at, one.seq, one.tokens) for one in grown]
+    across = axis("time") if by_time else axis("value", min="dataMin", max="dataMax", splitLine={"show": False})
     return {
         "legend": legend([STORED, HISTORY]),
-        "grid": {"left": 12, "right": 22, "top": 44, "bottom": 30, "containLabel": True},
+        "grid": {"left": 12, "right": 26, "top": 44, "bottom": 30, "containLabel": True},
         "tooltip": {
             "renderMode": "richText",
             "trigger": "axis",
@@ -57,19 +87,19 @@ def growth(grown: Sequence[Grown], versions: Sequence[StoredSummary]) -> dict[st
             ":valueFormatter": "v => Math.round(v).toLocaleString('en-US') + ' tokens'",
             "axisPointer": {"lineStyle": {"color": MUTED}},
         },
-        "xAxis": axis("time"),
+        "xAxis": across,
         "yAxis": axis("value", axisLabel={":formatter": SHORT_NUMBER}),
         "dataZoom": zoom(filterMode="none"),
         "series": [
-            _line(STORED, [(one.at, one.tokens) for one in grown], _ACCENT, area=True),
-            _line(HISTORY, history(grown, versions), _CUT)
+            _line(STORED, stored, _ACCENT, by_time=by_time, area=True),
+            _line(HISTORY, shown, _CUT, by_time=by_time)
             | {
                 "markLine": {
                     "symbol": "none",
                     "silent": True,
                     "label": {"formatter": "{b}", "color": MUTED, "fontSize": 10, "position": "end", "distance": 2},
                     "lineStyle": {"color": _CUT, "type": "dotted"},
-                    "data": marks[-8:],
+                    "data": marks[-MOST_MARKS:],
                 }
             },
         ],
@@ -80,16 +110,17 @@ def _mark(made: Summary) -> str:
     return f"version {made.version}\n{exact(made.tokens_before)} → {exact(made.tokens_after)}"
 
 
-def _line(name: str, points: Sequence[tuple[datetime, int]], colour: str, *, area: bool = False) -> dict[str, Any]:
+def _line(name: str, points: Sequence[Point], colour: str, *, by_time: bool, area: bool = False) -> dict[str, Any]:
     return {
         "type": "line",
         "name": name,
+        "step": "end",
         "showSymbol": len(points) < 3,
         "symbolSize": 6,
         "lineStyle": {"color": colour, "width": 2},
         "itemStyle": {"color": colour},
         "emphasis": {"disabled": True},
-        "data": [[_ms(at), tokens] for at, tokens in points],
+        "data": [[_ms(point.at) if by_time else point.seq, point.tokens] for point in points],
         **({"areaStyle": {"color": colour, "opacity": 0.12}} if area else {}),
     }
 

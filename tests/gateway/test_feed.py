@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from datetime import timedelta
 
 import pytest
 from structlog.testing import capture_logs
@@ -91,6 +92,7 @@ async def test_behind_a_position_it_gets_all_that_followed_and_then_what_happens
 
 async def test_it_sees_its_own_tenant_only(pool: Pool, feed: Feed) -> None:
     await tell(pool, 1, tenant="other")
+    await until(lambda: feed.position == 1)  # what it gets now comes from the table
     async with feed.subscribe(TENANT, after=0) as events:
         await tell(pool, 2, tenant="other")
         await tell(pool, 3)
@@ -176,8 +178,6 @@ async def test_an_event_that_another_process_has_shown_already_is_not_shown_agai
 
 
 async def test_who_comes_back_after_retention_is_told(pool: Pool, feed: Feed) -> None:
-    from datetime import timedelta
-
     await tell(pool, 1, 2, 3)
     await tell(pool, 4, tenant="other")
     await until(lambda: feed.position == 4)

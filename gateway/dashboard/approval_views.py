@@ -107,7 +107,7 @@ def row(request: ApprovalRequest, *, chosen: bool, caller: Principal, now: datet
     if pending and caller.may(Permission.DECIDE) and (reason := barred(request, caller, now)):
         marks.append(Markup('<span class="tag" title="{}">not yours</span>').format(reason))
     return Markup(
-        '<li data-key="{}"><button type="button" class="row" data-act="select" data-id="{}"{}>'
+        '<li data-key="{}"><button type="button" class="request" data-act="select" data-id="{}"{}>'
         '<span class="row-when">{}</span><span class="row-what">{}<span class="row-who">{}</span></span>'
         '<span class="row-need"><b>{}</b>{}</span><span class="row-bar">{}</span></button></li>'
     ).format(

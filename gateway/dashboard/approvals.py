@@ -171,7 +171,8 @@ class Desk:
         where = address("/approvals", id=approval_id, state="decided" if self.decided else None)
         ui.run_javascript(
             f"history.replaceState(null, '', {where!r});"
-            "if (innerWidth < 1000) window.purser.reveal('#detail'); else window.purser.reveal('.row[aria-current]')"
+            "if (innerWidth < 1000) window.purser.reveal('#detail');"
+            " else window.purser.reveal('.request[aria-current]')"
         )
 
     async def _turn(self, decided: bool) -> None:

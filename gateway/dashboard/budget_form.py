@@ -133,10 +133,10 @@ def effect(budget: BudgetView, change: Change) -> str:
             continue
         room = limit + granted - spent - held
         if room < 0:
-            told.append(f"More than that is spent and held already: new calls do not fit ({EFFECTS[mode]}).")
+            told.append(f"More than that is spent and held already: from the next call on {EFFECTS[mode]}.")
         else:
             told.append(f"That leaves {shown(room)}.")
-    if "mode" in change.given:
+    if "mode" in change.given and not any("next call" in text for text in told):
         told.append(f"From the next call on {EFFECTS[mode]}.")
     told.append("Calls under way finish either way.")
     return " ".join(told)

@@ -1,7 +1,7 @@
 """Budgets in rows, bars and words."""
 
-from collections.abc import Mapping, Sequence
-from datetime import datetime
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
 from markupsafe import Markup
@@ -35,6 +35,8 @@ EFFECTS = {
     Mode.SOFT: "what does not fit is warned about and goes on",
     Mode.APPROVAL: "what does not fit waits for a person",
 }
+_CLOCK = "v => new Date(v).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', hour12: false })"
+_DAY = "v => new Date(v).toLocaleDateString([], { month: 'short', day: 'numeric' })"
 _FIELDS = {
     "limit_tokens": "Token limit",
     "limit_nano_usd": "Money limit",
@@ -78,8 +80,8 @@ def row(
     return Markup(
         '<tr data-key="{}"{}><td class="tree" style="--depth:{}">{}'
         '<button type="button" class="name" data-act="choose" data-scope="{}"{}>{}</button>{}</td>'
-        '<td class="used">{}<span class="num">{} of {}</span></td><td>{}</td><td class="num">{}</td>'
-        "<td>{}</td><td>{}</td></tr>"
+        '<td class="used">{}<span class="num">{} of {}</span></td><td>{}</td>'
+        '<td class="num">{}<span class="runs-out">{}</span></td><td>{}</td></tr>'
     ).format(
         path,
         Markup(' class="chosen"') if chosen else NOTHING,
@@ -146,13 +148,16 @@ def exhausts(budget: BudgetView, forecast: Forecast | None) -> Markup:
 def figures(budget: BudgetView, forecast: Forecast | None) -> Markup:
     """Everything that is counted, exactly."""
     policy = budget.policy
-    rows = [_figures("Tokens", exact, "tokens", budget, policy.limit_tokens)]
-    if policy.limit_nano_usd is not None or budget.spent.nano_usd or budget.held.nano_usd:
-        rows.append(_figures("Money", dollars, "nano_usd", budget, policy.limit_nano_usd))
-    heads = Markup("<td></td>") + join(
-        Markup('<th class="num">{}</th>').format(name)
-        for name in ("Spent", "Held", "Granted", "Limit", "Left", "Overrun")
-    )
+    with_money = policy.limit_nano_usd is not None or bool(budget.spent.nano_usd or budget.held.nano_usd)
+    columns = [_figures(exact, "tokens", budget, policy.limit_tokens)]
+    columns += [_figures(dollars, "nano_usd", budget, policy.limit_nano_usd)] if with_money else []
+    cell = Markup('<td class="num">{}</td>')
+    rows = [
+        Markup("<tr><td>{}</td>{}</tr>").format(name, join(cell.format(column[place]) for column in columns))
+        for place, name in enumerate(("Spent", "Held", "Granted", "Limit", "Left", "Overrun"))
+    ]
+    money_head = Markup('<th class="num">Money</th>') if with_money else NOTHING
+    heads = Markup('<td></td><th class="num">Tokens</th>') + money_head
     window = "lifetime" if budget.window_start is None else f"{policy.window}, {policy.timezone}"
     span = NOTHING
     if budget.window_start is not None and budget.window_end is not None:
@@ -172,15 +177,13 @@ def figures(budget: BudgetView, forecast: Forecast | None) -> Markup:
     )
 
 
-def _figures(label: str, shown: Any, unit: str, budget: BudgetView, most: int | None) -> Markup:
+def _figures(shown: Callable[[int], str], unit: str, budget: BudgetView, most: int | None) -> list[str]:
+    """One unit's figures from top to bottom."""
     spent, held, granted, overrun = (
         getattr(one, unit) for one in (budget.spent, budget.held, budget.granted, budget.overrun)
     )
-    free = "—" if most is None else shown(most + granted - spent - held)
-    cells = [shown(spent), shown(held), shown(granted), "—" if most is None else shown(most), free, shown(overrun)]
-    return Markup("<tr><th>{}</th>{}</tr>").format(
-        label, join(Markup('<td class="num">{}</td>').format(cell) for cell in cells)
-    )
+    limits = ["—", "—"] if most is None else [shown(most), shown(most + granted - spent - held)]
+    return [shown(spent), shown(held), shown(granted), *limits, shown(overrun)]
 
 
 def sources(budget: BudgetView) -> Markup:
@@ -247,7 +250,7 @@ def course(points: Sequence[Moment], budget: BudgetView, now: datetime, *, in_mo
     steps: dict[str, Any] = {"type": "line", "step": "end", "showSymbol": False, "symbol": "none"}
     return {
         "legend": legend(["spent", "held", "limit"]),
-        "xAxis": axis("time", splitNumber=3),
+        "xAxis": axis("time", splitNumber=4, axisLabel={":formatter": _CLOCK if _is_short(points) else _DAY}),
         "yAxis": axis("value", axisLabel={":formatter": DOLLARS if in_money else SHORT_NUMBER}),
         "series": [
             steps
@@ -275,6 +278,10 @@ def course(points: Sequence[Moment], budget: BudgetView, now: datetime, *, in_mo
             },
         ],
     }
+
+
+def _is_short(points: Sequence[Moment]) -> bool:
+    return not points or points[-1].at - points[0].at < timedelta(days=2)
 
 
 def _capacity(at: Moment, in_money: bool) -> int | None:

@@ -31,7 +31,7 @@ LEVEL = 25
 """Scopes of one level that are shown before somebody asks for more."""
 EVERY_S = 5.0
 """What is spent changes without an event."""
-_HEADS = ("Scope", "Used", "Pressure", "Burn", "Runs out", "Mode")
+_HEADS = ("Scope", "Used", "Pressure", "Burn", "Mode")
 _OVER = (("", "any use"), ("0.5", "from 50 %"), ("0.8", "from 80 %"), ("0.95", "from 95 %"), ("1", "from 100 %"))
 
 
@@ -301,7 +301,7 @@ def _cut(lines: list[Line], size: int, path: str, depth: int = 0) -> list[Line]:
 
 def _more(line: Line) -> Markup:
     return Markup(
-        '<tr data-key="more {}"><td colspan="6" class="tree" style="--depth:{}"><span class="twig"></span>'
+        '<tr data-key="more {}"><td colspan="5" class="tree" style="--depth:{}"><span class="twig"></span>'
         '<button type="button" class="plain" data-act="more" data-path="{}">Show more</button></td></tr>'
     ).format(line.path, line.depth, line.path)
 

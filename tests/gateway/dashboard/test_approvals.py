@@ -62,7 +62,7 @@ async def grants(tenant: Tenant) -> list[int]:
 
 def rows(page: Page) -> Any:
     """The requests of the list."""
-    return page.locator(".rows .row")
+    return page.locator(".rows .request")
 
 
 async def test_task_over_budget_appears_at_once_and_goes_on_after_approval_in_the_browser(tenant: Tenant) -> None:
@@ -71,7 +71,7 @@ async def test_task_over_budget_appears_at_once_and_goes_on_after_approval_in_th
     await in_both_themes(page, "approvals-empty")
     await page.evaluate(
         """() => { window.seenAt = null; new MutationObserver(() => {
-             if (!window.seenAt && document.querySelector('.rows .row')) window.seenAt = Date.now();
+             if (!window.seenAt && document.querySelector('.rows .request')) window.seenAt = Date.now();
            }).observe(document.body, { childList: true, subtree: true }); }"""
     )
     task_id = await parked(tenant)

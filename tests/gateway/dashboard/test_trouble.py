@@ -37,7 +37,7 @@ async def test_ledger_away_is_told_nothing_is_decided_and_the_page_recovers_by_i
         async with tenant.open:
             await asks(tenant, "s1")
             page = await tenant.page(role=Role.APPROVER, name="anna")
-            await expect(page.locator(".rows .row")).to_have_count(1)
+            await expect(page.locator(".rows .request")).to_have_count(1)
             await asyncio.to_thread(postgres.stop)
             await page.get_by_role("button", name="Approve").click()
             await expect(page.locator(".trouble")).to_contain_text("The ledger does not answer", timeout=30_000)

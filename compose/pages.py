@@ -44,12 +44,16 @@ def _setup(settings: Settings, pool: Pool, client: Client) -> Setup:
         versions=versions | {part: version(part) for part in _PARTS},
         revision=lambda: current(required(settings, "dsn")),
         revision_needed=head(),
-        settings=tuple(_shown(settings, name) for name in sorted(type(settings).model_fields)),
+        settings=shown_settings(settings),
     )
 
 
-def _shown(settings: Settings, name: str) -> Setting:
-    return Setting(name, _text(name, getattr(settings, name)), settings.source(name))
+def shown_settings(settings: Settings) -> tuple[Setting, ...]:
+    """All settings as they are in force, by name, without what opens doors."""
+    return tuple(
+        Setting(name, _text(name, getattr(settings, name)), settings.source(name))
+        for name in sorted(type(settings).model_fields)
+    )
 
 
 def _text(name: str, value: object) -> str:

@@ -1,5 +1,6 @@
 """The examples run as the pages say, on a `purser up` of their own."""
 
+import base64
 import json
 import os
 import subprocess
@@ -8,11 +9,15 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
+from standardwebhooks import Webhook
 
+from compose.stack.ports import free_port
 from tests.support.purser import Purser
 
 pytestmark = pytest.mark.stack
@@ -32,6 +37,8 @@ class System:
     """For examples in Python."""
     provider: str
     home: Path
+    url: str
+    key: str
 
     def task(self, name: str) -> str:
         """An example task, with the address that the provider really has."""
@@ -57,7 +64,14 @@ def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
         purser = Purser.at(home, allowed_api_bases=provider, metrics_port="0")
         with purser.up("--data", str(home / "data"), "--port", "0") as started:
             places = {"PURSER_DSN": started.ready["postgres"], "PURSER_TEMPORAL_ADDRESS": started.ready["temporal"]}
-            yield System(purser, os.environ | places | {"PYTHONPATH": str(ROOT)}, provider, home)
+            yield System(
+                purser,
+                os.environ | places | {"PYTHONPATH": str(ROOT)},
+                provider,
+                home,
+                started.ready["gateway"],
+                started.ready["admin_key"],
+            )
 
 
 def test_the_quickstart_asks_a_person_and_completes_once_he_approves(system: System) -> None:
@@ -102,6 +116,36 @@ def test_a_conversation_of_ones_own_is_made_to_fit_without_any_system() -> None:
     assert "user: My cat is called Mimi." in shown
 
 
+def test_events_are_followed_from_the_oldest_on(system: System) -> None:
+    system.purser.json("budget", "set", "session:followed", "--limit-tokens", "500")
+    address = {"PURSER_URL": system.url, "PURSER_API_KEY": system.key, "PYTHONUNBUFFERED": "1"}
+    with _process(str(EXAMPLES / "follow_events.py"), env=system.env | address) as process:
+        assert process.stdout is not None
+        line = next(line for line in process.stdout if "session:followed" in line)
+    assert line.startswith("budget session:followed {")
+
+
+def test_a_receiver_believes_messages_that_are_signed_and_says_each_once(system: System) -> None:
+    secret = "whsec_" + base64.b64encode(b"a secret of sixteen and more").decode()
+    port = free_port()
+    served = ("-m", "uvicorn", "--app-dir", str(EXAMPLES), "--port", str(port), "webhook_receiver:app")
+    body = json.dumps({"id": "msg_1", "severity": "high", "text": "Session s1 needs more.", "url": "https://x/"})
+    signed = {
+        "webhook-id": "msg_1",
+        "webhook-timestamp": str(int(time.time())),
+        "webhook-signature": Webhook(secret).sign("msg_1", datetime.now(UTC), body),
+    }
+    with _process(*served, env=system.env | {"WEBHOOK_SECRET": secret}) as process:
+        address = f"http://127.0.0.1:{port}/purser"
+        _until(lambda: _answers(address))
+        forged = httpx.post(address, content=body, headers=signed | {"webhook-id": "msg_2"})
+        told = [httpx.post(address, content=body, headers=signed).status_code for _ in range(2)]
+        process.terminate()
+        said = process.communicate(timeout=WITHIN_S)[0]
+    assert (forged.status_code, told) == (401, [204, 204])
+    assert said.count("[high] Session s1 needs more. https://x/") == 1
+
+
 @contextmanager
 def _process(*arguments: str, env: dict[str, str] | None = None) -> Iterator[subprocess.Popen[str]]:
     process = subprocess.Popen([sys.executable, *arguments], env=env, cwd=ROOT, stdout=subprocess.PIPE, text=True)
@@ -112,6 +156,13 @@ def _process(*arguments: str, env: dict[str, str] | None = None) -> Iterator[sub
         process.wait(WITHIN_S)
         assert process.stdout is not None
         process.stdout.close()
+
+
+def _answers(address: str) -> bool:
+    try:
+        return httpx.get(address).status_code == httpx.codes.METHOD_NOT_ALLOWED
+    except httpx.TransportError:
+        return False
 
 
 def _until(look: Any) -> Any:

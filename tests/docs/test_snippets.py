@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,11 @@ import typer
 
 from activities.task_file import TaskFile
 from budget.policies import PolicyPatch
+from budget.postgres.events import Event, EventKind
 from budget.prices import PriceBook
 from compose.cli import build
 from compose.provider.script import Script
+from gateway.notices import payload
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("docs/**/*.md"), *ROOT.glob("*.md")])
@@ -22,6 +25,9 @@ EXAMPLES = ROOT / "docs" / "examples"
 FENCE = re.compile(r"^ *```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(?<!!)\[[^\]]+\]\(([^)\s]+)\)")
 INLINE = re.compile(r"`([^`\n]+)`")
+SENT = {"state": "pending", "approval_id": "a", "deadline": "2026-11-20T12:30:00+00:00", "cause": "asked"} | {
+    name: {"tokens": 1, "nano_usd": 0} for name in ("asked", "given", "spent", "held", "granted", "limit")
+}
 LOOPBACK = ("http://127.0.0.1:4010",)
 
 
@@ -124,6 +130,9 @@ def _accept(value: dict[str, Any], tmp_path: Path) -> None:
             TaskFile.parse({"session_id": "s", "task_id": "t", "input": "Hello.", "agents": [agent], **value}, ())
         case {"mode": _}:
             PolicyPatch.parse(value)
+        case {"type": "approval.pending"}:
+            event = Event(1, datetime.now(UTC), "t", EventKind.APPROVAL, "session:s1", SENT)
+            assert value.keys() == {"id", *payload(event, None, "https://purser.example.com", event.at)}
         case _:
             prices = tmp_path / "prices.json"
             prices.write_text(json.dumps(value))

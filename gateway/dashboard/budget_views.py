@@ -80,7 +80,7 @@ def row(
     return Markup(
         '<tr data-key="{}"{}><td class="tree" style="--depth:{}">{}'
         '<button type="button" class="name" data-act="choose" data-scope="{}"{}>{}</button>{}</td>'
-        '<td class="used">{}<span class="num">{} of {}</span></td><td>{}</td>'
+        '<td class="used">{}<span class="num">{}{}</span></td><td>{}</td>'
         '<td class="num">{}<span class="runs-out">{}</span></td><td>{}</td></tr>'
     ).format(
         path,
@@ -96,7 +96,7 @@ def row(
         limit(budget),
         pressure(budget),
         rate(forecast),
-        exhausts(budget, forecast),
+        exhausts(budget, forecast) if forecast is not None and forecast.exhausts_at else NOTHING,
         budget.policy.mode,
     )
 
@@ -110,7 +110,7 @@ def used(budget: BudgetView) -> Markup:
 
 
 def limit(budget: BudgetView) -> Markup:
-    """What limits, grants included, short."""
+    """What it is used of, grants included, short."""
     policy, shown = budget.policy, []
     if policy.limit_tokens is not None:
         granted = f" + {short(budget.granted.tokens)}" if budget.granted.tokens else ""
@@ -118,7 +118,7 @@ def limit(budget: BudgetView) -> Markup:
     if policy.limit_nano_usd is not None:
         granted = f" + {dollars(budget.granted.nano_usd)}" if budget.granted.nano_usd else ""
         shown.append(f"{dollars(policy.limit_nano_usd)}{granted}")
-    return Markup("{}").format(" · ".join(shown) or "—")
+    return Markup(" of {}").format(" · ".join(shown)) if shown else NOTHING
 
 
 def pressure(budget: BudgetView) -> Markup:

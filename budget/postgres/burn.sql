@@ -74,7 +74,10 @@ with clock as materialized (
     join lateral (select s.at, s.spent_tokens, s.spent_nano from balance_samples s
                   where s.scope_id = l.scope_id and s.window_start = l.window_start order by s.at limit 1) f on f.at <= c.now - interval '60 seconds'
     left join lateral ledger_spent_at(l.scope_id, l.window_start, c.now - interval '1 hour', c.now, l.spent_tokens, l.spent_nano) h on true
-    left join lateral ledger_spent_at(l.scope_id, l.window_start, c.now - interval '24 hours', c.now, l.spent_tokens, l.spent_nano) d on true
+    -- Where more is left than was ever spent, a day at its own rate is not enough.
+    left join lateral ledger_spent_at(l.scope_id, l.window_start,
+        case when l.room_tokens <= l.spent_tokens or l.room_nano <= l.spent_nano then c.now - interval '24 hours' end,
+        c.now, l.spent_tokens, l.spent_nano) d on true
     cross join lateral (values
         (l.room_tokens, l.spent_tokens - coalesce(h.tokens, f.spent_tokens), least(interval '1 hour', c.now - f.at)),
         (l.room_tokens, l.spent_tokens - coalesce(d.tokens, f.spent_tokens), least(interval '24 hours', c.now - f.at)),

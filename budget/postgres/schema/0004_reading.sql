@@ -22,17 +22,14 @@ create table balance_sampling (
 create function ledger_spent_at(p_scope bigint, p_window timestamptz, p_at timestamptz,
                                 p_now timestamptz, p_tokens bigint, p_nano bigint)
 returns table (tokens bigint, nano bigint) language sql stable as $$
-    select a.spent_tokens + div((z.spent_tokens - a.spent_tokens) * g.gone, g.whole)::bigint,
-           a.spent_nano + div((z.spent_nano - a.spent_nano) * g.gone, g.whole)::bigint
+    select a.spent_tokens + div((coalesce(z.spent_tokens, p_tokens) - a.spent_tokens) * g.gone, g.whole)::bigint,
+           a.spent_nano + div((coalesce(z.spent_nano, p_nano) - a.spent_nano) * g.gone, g.whole)::bigint
     from (select s.at, s.spent_tokens, s.spent_nano from balance_samples s
           where s.scope_id = p_scope and s.window_start = p_window and s.at <= p_at order by s.at desc limit 1) a
-    cross join lateral (
-          select s.at, s.spent_tokens, s.spent_nano from (
-              (select s.at, s.spent_tokens, s.spent_nano from balance_samples s
-               where s.scope_id = p_scope and s.window_start = p_window and s.at > p_at order by s.at limit 1)
-              union all select p_now, p_tokens, p_nano) s
-          order by s.at limit 1) z
-    cross join lateral (select extract(epoch from p_at - a.at) * 1000000 as gone, extract(epoch from z.at - a.at) * 1000000 as whole) g
+    left join lateral (
+          select s.at, s.spent_tokens, s.spent_nano from balance_samples s
+          where s.scope_id = p_scope and s.window_start = p_window and s.at > p_at and s.at < p_now order by s.at limit 1) z on true
+    cross join lateral (select extract(epoch from p_at - a.at) * 1000000 as gone, extract(epoch from coalesce(z.at, p_now) - a.at) * 1000000 as whole) g
 $$;
 
 -- Entries come in the order of time, so a summary of each block finds a range of days and costs a call nothing.

@@ -47,7 +47,10 @@ def is_own_page(headers: Headers, *, certain: bool) -> bool:
         return False
     if origin is None:
         return not certain
-    parts = urlsplit(origin)
+    try:
+        parts = urlsplit(origin)
+    except ValueError:
+        return False
     # The scheme is left out: a proxy that ends TLS passes requests on without it.
     return parts.scheme in ("http", "https") and parts.netloc.lower() == headers.get("host", "").lower()
 

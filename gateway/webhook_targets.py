@@ -9,8 +9,8 @@ from gateway.errors import TargetRefused
 
 MAX_URL = 2_048
 _PLAIN = re.compile(r"[!-~]+")
-# A server may decode these before it looks at the path, and would then be elsewhere.
-_DISGUISED = re.compile(r"%2e|%2f|%5c|\\", re.IGNORECASE)
+# A server may decode these, once or twice, before it looks at the path, and would then be elsewhere.
+_DISGUISED = re.compile(r"%2e|%2f|%5c|%25|\\", re.IGNORECASE)
 _PORTS = {"http": 80, "https": 443}
 
 
@@ -49,14 +49,16 @@ def _parse(url: str) -> httpx.URL:
         raise TargetRefused(f"url is not valid: use up to {MAX_URL} printable characters without spaces")
     try:
         parsed = httpx.URL(url)
-    except httpx.InvalidURL:
+        host = parsed.host
+    except (httpx.InvalidURL, UnicodeError):  # the second: a host in punycode that stands for no name
         raise TargetRefused("url is not valid: it looks like https://chat.example.com/hooks/…") from None
-    if parsed.scheme not in _PORTS or not parsed.host:
+    if parsed.scheme not in _PORTS or not host:
         raise TargetRefused("url is not valid: it begins with https:// and a host")
     if parsed.userinfo or parsed.fragment:
         raise TargetRefused("url is not valid: it holds no user, password or fragment")
     path = url.partition("?")[0]
-    if _DISGUISED.search(path) or any(part in (".", "..") for part in path.split("/")):
+    # Some servers cut what follows a `;` off each part.
+    if _DISGUISED.search(path) or any(part.partition(";")[0] in (".", "..") for part in path.split("/")):
         raise TargetRefused("url is not valid: its path holds no dot segments and no encoded dots or slashes")
     return parsed
 

@@ -33,9 +33,8 @@ _TRIES = 4
 
 
 async def _prepare(connection: Connection) -> None:
-    async with connection.transaction():
-        for name in ("json", "jsonb"):
-            await connection.set_type_codec(name, encoder=json.dumps, decoder=json.loads, schema="pg_catalog")
+    for name in ("json", "jsonb"):
+        await connection.set_type_codec(name, encoder=json.dumps, decoder=json.loads, schema="pg_catalog")
 
 
 async def create_pool(dsn: str, *, size: int = 10, lock_timeout_ms: int | None = None, timeout_s: float = 10) -> Pool:

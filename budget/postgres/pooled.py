@@ -38,7 +38,7 @@ def arguments(dsn: str, settings: dict[str, str]) -> dict[str, Any]:
 
 
 class PooledConnection(asyncpg.Connection):
-    """A connection whose every statement stands in a transaction."""
+    """A connection whose settings hold in each transaction; where it has some, every statement stands in one."""
 
     __slots__ = ()
     local: tuple[tuple[str, str], ...] = ()
@@ -77,7 +77,7 @@ class PooledConnection(asyncpg.Connection):
 
     @asynccontextmanager
     async def _whole(self) -> AsyncIterator[None]:
-        if self.is_in_transaction():
+        if not self.local or self.is_in_transaction():
             yield
         else:
             async with self.transaction():

@@ -6,7 +6,7 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
@@ -23,11 +23,12 @@ from compose.settings import Settings
 from compose.stack.ports import LOOPBACK, free_port
 from gateway.postgres.keys import Keys
 from gateway.roles import Role
-from tests.support.world import world
+from tests.support.world import TENANT, eventually, world
 
 pytestmark = pytest.mark.stack
 SERVER_CONNECTIONS = 3
 STARTS_WITHIN_S = 15.0
+ENDS_WITHIN_S = 120.0
 
 
 @pytest.fixture
@@ -95,10 +96,14 @@ async def test_clients_that_take_turns_on_few_connections_meet_no_foreign_statem
 
 async def test_the_same_clients_fail_without_the_mark(pooler: str) -> None:
     plain = pooler.removesuffix("?pgbouncer=true")
-    with pytest.raises(asyncpg.PostgresError, match="prepared statement"):
+
+    async def ask() -> None:
         async with AsyncExitStack() as stack:
             pools = [await stack.enter_async_context(await asyncpg.create_pool(plain, max_size=10)) for _ in range(3)]
             await asyncio.gather(*(pools[n % 3].fetchval(f"select $1::int + {n % 7}", n) for n in range(600)))
+
+    with pytest.raises(asyncpg.PostgresError, match="prepared statement"):
+        await ask()
 
 
 async def test_a_limit_on_waiting_for_locks_holds_in_each_transaction_and_in_no_other(pooler: str) -> None:
@@ -114,8 +119,13 @@ async def test_a_limit_on_waiting_for_locks_holds_in_each_transaction_and_in_no_
 async def test_a_worker_completes_a_task_through_it(pooler: str, temporal_client: Client, task_queue: str) -> None:
     await migrate(pooler)
     async with world(pooler, temporal_client, task_queue) as house, house.worker():
-        task = await house.run(house.agent("a"), house.agent("b"), house.agent("c", depends_on=["a", "b"]))
-    assert task["status"] == "completed"
+        task_id = await house.submit(house.agent("a"), house.agent("b"), house.agent("c", depends_on=["a", "b"]))
+
+        async def ended() -> str | None:
+            task = await house.tasks.get(TENANT, task_id)
+            return str(task["status"]) if task["ended_at"] else None
+
+        assert await eventually(ended, ENDS_WITHIN_S) == "completed"
 
 
 async def test_a_gateway_serves_holds_through_it(pooler: str, temporal_address: str, task_queue: str) -> None:

@@ -1,4 +1,4 @@
-"""Connections that stay open end soon after their key or session does."""
+"""Sockets open for pages of ours alone, and what stays open ends soon after its key or session does."""
 
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -10,6 +10,7 @@ from budget.postgres.connection import Pool
 from gateway import authentication
 from gateway.authentication import Authentication
 from gateway.browsers import COOKIE
+from gateway.errors import ForgedRequest, Unauthenticated
 from gateway.limiting import Limits
 from gateway.postgres.browser_sessions import BrowserSessions
 from gateway.postgres.keys import Keys
@@ -83,3 +84,40 @@ async def test_a_socket_ends_when_its_session_does(pool: Pool) -> None:
     await guarded(pool, socket)(scope, receive, send)
     assert heard == ["", "one"]
     assert sent == [{"type": "websocket.close", "code": 1008}]
+
+
+@pytest.mark.parametrize(
+    ("origin", "cookie", "refused"),
+    [
+        ("https://purser.example", True, None),
+        ("http://purser.example", True, None),
+        ("https://purser.example", False, Unauthenticated),
+        ("https://evil.example", True, ForgedRequest),
+        ("https://purser.example:8443", True, ForgedRequest),
+        ("https://purser.example.evil.example", True, ForgedRequest),
+        ("null", True, ForgedRequest),
+        (None, True, ForgedRequest),
+    ],
+)
+@pytest.mark.parametrize("path", ["/_nicegui_ws/socket.io/", "/anything"])
+async def test_a_socket_opens_for_a_session_and_a_page_of_ours_alone(
+    pool: Pool, origin: str | None, cookie: bool, refused: type[Exception] | None, path: str
+) -> None:
+    opened: list[Scope] = []
+
+    async def socket(scope: Scope, receive: Receive, send: Send) -> None:
+        opened.append(scope)
+
+    caller = await Keys(pool).find((await Keys(pool).create("default", "ada", Role.VIEWER, by="test")).secret)
+    assert caller is not None
+    secret = (await BrowserSessions(pool, timedelta(hours=1)).open(caller)).secret if cookie else "wrong"
+    headers = [(b"host", b"purser.example"), (b"cookie", f"other=1; {COOKIE}={secret}".encode())]
+    headers += [] if origin is None else [(b"origin", origin.encode())]
+    scope = {"type": "websocket", "path": path, "headers": headers}
+    connecting = guarded(pool, socket)(scope, None, None)  # type: ignore[arg-type]
+    if refused is None:
+        await connecting
+    else:
+        with pytest.raises(refused):
+            await connecting
+    assert bool(opened) is (refused is None)

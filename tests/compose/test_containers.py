@@ -24,7 +24,7 @@ from tests.support.deployment import COMPOSE, ROOT, SECRETS, instructions, own, 
 from tests.support.world import eventually
 
 pytestmark = pytest.mark.stack
-HEALTHY_WITHIN_S = 60.0
+HEALTHY_WITHIN_S = 180.0
 DSN = "purser_dsn"
 
 
@@ -45,19 +45,29 @@ class Image:
         return next((self.folder / "wheel").glob("*.whl"))
 
     def build(self) -> None:
-        """Runs the RUN commands of the first stage with their places moved into the folder."""
-        _copy_context(self.folder / "source")
+        """Runs the RUN commands of the first stage."""
+        _copy_context(self.folder / "context")
+        shutil.copytree(self.folder / "context", self.folder / "source")
+        for command in self.commands():
+            self.run(command)
+
+    def commands(self) -> list[str]:
+        """The RUN commands of the first stage, with their places moved into the folder."""
         stage = instructions()[: [name for name, _ in instructions()].index("FROM", 1)]
+        return [self._here(f" {rest}") for name, rest in stage if name == "RUN"]
+
+    def run(self, command: str, where: str = "source") -> None:
+        """In a folder beside the image's own."""
         env = {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_ROOT_USER_ACTION": "ignore", "SOURCE_DATE_EPOCH": "0"}
         # Byte code costs a minute here and nothing depends on it.
         env |= {"PIP_NO_COMPILE": "1"}
-        for command in (rest for name, rest in stage if name == "RUN"):
-            here = re.sub(r"(?<=\s)/(tools|purser|wheel)\b", lambda found: f"{self.folder}/{found[1]}", f" {command}")
-            here = here.replace(" python -m", f" {sys.executable} -m")
-            done = subprocess.run(
-                ["sh", "-ec", here], cwd=self.folder / "source", env=os.environ | env, capture_output=True, text=True
-            )
-            assert done.returncode == 0, done.stdout + done.stderr
+        line = ["sh", "-ec", command]
+        done = subprocess.run(line, cwd=self.folder / where, env=os.environ | env, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    def _here(self, command: str) -> str:
+        moved = re.sub(r"(?<=\s)/(tools|purser|wheel)\b", lambda found: f"{self.folder}/{found[1]}", command)
+        return moved.replace(" python -m", f" {sys.executable} -m")
 
 
 @pytest.fixture(scope="module")
@@ -157,22 +167,15 @@ async def test_the_services_of_the_compose_file_start_become_healthy_and_stop(ho
             assert not host.is_healthy(name)
 
 
-def test_the_same_source_gives_the_same_wheel(image: Image, tmp_path: Path) -> None:
-    again = Image(tmp_path)
-    _copy_context(again.folder / "source")
-    command = [
-        str(image.folder / "tools" / "bin" / "python"),
-        "-m",
-        "pip",
-        "wheel",
-        "--no-deps",
-        "--no-build-isolation",
-    ]
-    env = os.environ | {"SOURCE_DATE_EPOCH": "0"}
-    place = ["-q", "--wheel-dir", str(tmp_path / "wheel"), "."]
-    subprocess.run([*command, *place], cwd=again.folder / "source", env=env, check=True, capture_output=True)
-    assert again.wheel.name == image.wheel.name
-    assert _digest(again.wheel) == _digest(image.wheel)
+def test_the_same_source_gives_the_same_wheel_whoever_checked_it_out(image: Image) -> None:
+    first = _digest(image.wheel)
+    shutil.copytree(image.folder / "context", image.folder / "again")
+    for file in (image.folder / "again").rglob("*.py"):
+        file.chmod(0o600)
+    image.wheel.unlink()
+    made = image.commands()[-1].partition("&& " + str(image.bin))[0]
+    image.run(made, where="again")
+    assert _digest(image.wheel) == first
 
 
 def test_the_image_holds_neither_the_embedded_servers_nor_tools(image: Image) -> None:

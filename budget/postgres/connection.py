@@ -10,6 +10,7 @@ import asyncpg
 
 from budget.errors import LedgerUnavailable
 from budget.postgres import pooled
+from budget.postgres.kept import KeptConnection
 
 T = TypeVar("T")
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ async def create_pool(dsn: str, *, size: int = 10, lock_timeout_ms: int | None =
             init=_prepare,
             command_timeout=timeout_s,
             timeout=timeout_s,
-            **pooled.arguments(dsn, settings),
+            **{"connection_class": KeptConnection} | pooled.arguments(dsn, settings),
         )
 
 

@@ -82,6 +82,21 @@ class Burn:
             found = await own.fetch(_SQL["exhausting"], defaults, self._policies.now)
         return [Exhausting(Kind(kind), Mode(mode), hour, day) for kind, mode, hour, day in found]
 
+    async def soon(self, tenant: str, within: timedelta, kind: Kind | None, text: str, size: int) -> list[Scope]:
+        """Scopes of a tenant that run out within a time, the soonest first, by the rule of `exhausting`.
+
+        Args:
+            tenant: whose.
+            within: from now, at most a day.
+            kind: only of this kind.
+            text: only with this in their id.
+            size: how many at most.
+        """
+        async with connected(self._pool, None) as own:
+            defaults, now = self._policies.settings.defaults_json, self._policies.now
+            found = await own.fetch(_SQL["soon"], tenant, within, kind, text, size, defaults, now)
+        return [Scope(Kind(kind_found), scope_id) for kind_found, scope_id in found]
+
     async def _step(self) -> int:
         async with connected(self._pool, None) as own, own.transaction():
             if not await own.fetchval(_SQL["lock"], _LOCK):

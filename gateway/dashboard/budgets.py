@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from markupsafe import Markup
 from nicegui import ui
@@ -32,21 +32,29 @@ LEVEL = 25
 EVERY_S = 5.0
 """What is spent changes without an event."""
 _HEADS = ("Scope", "Used", "Pressure", "Burn", "Mode")
+_WITHIN = {"1h": timedelta(hours=1), "24h": timedelta(hours=24)}
+_EXHAUSTS = (("", "any time"), ("1h", "within 1 h"), ("24h", "within 24 h"))
 _OVER = (("", "any use"), ("0.5", "from 50 %"), ("0.8", "from 80 %"), ("0.95", "from 95 %"), ("1", "from 100 %"))
 
 
 @page("/budgets", "Budgets")
 async def budgets(
-    visit: Visit, over: str | None = None, kind: str | None = None, q: str | None = None, scope: str | None = None
+    visit: Visit,
+    over: str | None = None,
+    exhausts: str | None = None,
+    kind: str | None = None,
+    q: str | None = None,
+    scope: str | None = None,
 ) -> None:
     """Args:
     visit: who looks.
     over: only scopes used to this share.
+    exhausts: `1h` or `24h`: only scopes that run out so soon, the soonest first.
     kind: only scopes of this kind.
     q: only scopes whose id contains this.
     scope: one to open.
     """
-    table = Table(visit, Filter(over or "", kind or "", q or ""), _parsed(scope))
+    table = Table(visit, Filter(over or "", exhausts or "", kind or "", q or ""), _parsed(scope))
     Region(Markup("{}").format(_filters(table.filter))).on_act(table.done)
     with ui.element("div").classes("desk wide-left"):
         table.tree = Region(LOADING, "section").props('aria-label="Scopes"').on_act(table.done)
@@ -66,13 +74,14 @@ class Filter:
     """What is looked for; empty: the whole tree."""
 
     over: str
+    exhausts: str
     kind: str
     text: str
 
     @property
     def is_empty(self) -> bool:
         """Whether the tree is shown."""
-        return not (self.over or self.kind or self.text)
+        return not (self.over or self.exhausts or self.kind or self.text)
 
 
 @dataclass
@@ -161,7 +170,14 @@ class Table:
             return await self._below(None, "", 0)
         kind = Kind(self.filter.kind) if self.filter.kind in set(Kind) else None
         size = self.sizes.get("", 2 * LEVEL)
-        if not self.filter.over:
+        if self.filter.exhausts:
+            within = _WITHIN.get(self.filter.exhausts)
+            if within is None:
+                raise InvalidRequest(f"exhausts={self.filter.exhausts[:20]!r}: use {' or '.join(_WITHIN)}")
+            nodes = [
+                Node(scope, False) for scope in await use.burn.soon(tenant, within, kind, self.filter.text, size + 1)
+            ]
+        elif not self.filter.over:
             nodes = await use.tree.find(tenant, self.filter.text, kind, size + 1)
         else:
             nodes = await self._over(kind, size + 1)
@@ -226,7 +242,8 @@ class Table:
         ui.run_javascript("if (innerWidth < 1100) window.purser.reveal('#detail')")
 
     async def _filter(self, act: Act) -> None:
-        self.filter = Filter(act.fields.get("over", ""), act.fields.get("kind", ""), act.fields.get("q", "").strip())
+        given = act.fields.get
+        self.filter = Filter(given("over", ""), given("exhausts", ""), given("kind", ""), given("q", "").strip())
         self.sizes.pop("", None)
         self.chosen = None
         await self.part.again()
@@ -237,6 +254,7 @@ class Table:
         where = address(
             "/budgets",
             over=now.over or None,
+            exhausts=now.exhausts or None,
             kind=now.kind or None,
             q=now.text or None,
             scope=None if self.chosen is None else str(self.chosen),
@@ -315,6 +333,7 @@ def _table(rows: Sequence[Markup]) -> Markup:
 
 def _filters(now: Filter) -> Markup:
     over = join(_option(value, label, now.over) for value, label in _OVER)
+    exhausts = join(_option(value, label, now.exhausts) for value, label in _EXHAUSTS)
     kinds = join(
         _option(value, label, now.kind) for value, label in (("", "any kind"), *((kind, kind) for kind in Kind))
     )
@@ -323,8 +342,9 @@ def _filters(now: Filter) -> Markup:
         '<input id="q" name="q" type="search" value="{}" placeholder="part of an id"></div>'
         '<div><label for="kind">Kind</label><select id="kind" name="kind">{}</select></div>'
         '<div><label for="over">Used</label><select id="over" name="over">{}</select></div>'
+        '<div><label for="exhausts">Used up</label><select id="exhausts" name="exhausts">{}</select></div>'
         '<button type="submit" class="btn">Find</button></form>'
-    ).format(now.text, kinds, over)
+    ).format(now.text, kinds, over, exhausts)
 
 
 def _option(value: str, label: str, now: str) -> Markup:

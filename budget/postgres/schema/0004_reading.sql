@@ -32,5 +32,51 @@ returns table (tokens bigint, nano bigint) language sql stable as $$
     cross join lateral (select extract(epoch from p_at - a.at) * 1000000 as gone, extract(epoch from coalesce(z.at, p_now) - a.at) * 1000000 as whole) g
 $$;
 
+-- The scopes that run out within a day at the rate at which they spend now, and how long they last, in microseconds.
+create function ledger_exhausting(p_defaults jsonb, p_now timestamptz)
+returns table (tenant text, kind text, id text, mode text, lasts numeric) language sql stable as $$
+    with clock as materialized (
+        select coalesce(p_now, now()) as now
+    ), live as materialized (
+        select b.scope_id, b.window_start, b.mode, b.spent_tokens, b.spent_nano,
+               b.limit_tokens + b.granted_tokens - b.spent_tokens - b.held_tokens as room_tokens,
+               b.limit_nano + b.granted_nano - b.spent_nano - b.held_nano as room_nano
+        from balances b, clock c
+        where b.updated_at > c.now - interval '24 hours' and (b.limit_tokens is not null or b.limit_nano is not null)
+    ), paced as materialized (
+        select l.scope_id, l.window_start, l.mode, c.now, r.lasts
+        from live l cross join clock c
+        join lateral (select s.at, s.spent_tokens, s.spent_nano from balance_samples s
+                      where s.scope_id = l.scope_id and s.window_start = l.window_start order by s.at limit 1) f on f.at <= c.now - interval '60 seconds'
+        left join lateral ledger_spent_at(l.scope_id, l.window_start, c.now - interval '1 hour', c.now, l.spent_tokens, l.spent_nano) h on true
+        -- Where more is left than was ever spent, a day at its own rate is not enough.
+        left join lateral ledger_spent_at(l.scope_id, l.window_start,
+            case when l.room_tokens <= l.spent_tokens or l.room_nano <= l.spent_nano then c.now - interval '24 hours' end,
+            c.now, l.spent_tokens, l.spent_nano) d on true
+        cross join lateral (values
+            (l.room_tokens, l.spent_tokens - coalesce(h.tokens, f.spent_tokens), least(interval '1 hour', c.now - f.at)),
+            (l.room_tokens, l.spent_tokens - coalesce(d.tokens, f.spent_tokens), least(interval '24 hours', c.now - f.at)),
+            (l.room_nano, l.spent_nano - coalesce(h.nano, f.spent_nano), least(interval '1 hour', c.now - f.at)),
+            (l.room_nano, l.spent_nano - coalesce(d.nano, f.spent_nano), least(interval '24 hours', c.now - f.at))) v (room, burnt, over)
+        cross join lateral (select div(v.room * extract(epoch from v.over) * 1000000, nullif(greatest(v.burnt, 0), 0)) as lasts) r
+        where v.room > 0 and r.lasts <= 86400000000
+    ), soon as (
+        select scope_id, window_start, mode, now, min(lasts) as lasts from paced group by 1, 2, 3, 4
+    )
+    select s.tenant, s.kind, s.id, x.mode, x.lasts
+    from soon x
+    join scopes s on s.scope_id = x.scope_id
+    left join lateral (
+        select p.task from policies p where p.scope_id = s.scope_id and p.task <> ''
+          and p.task = case s.kind when 'task' then s.id when 'agent' then split_part(s.id, '/', 1) else p.task end
+        order by p.updated_at desc limit 1) request on true
+    cross join lateral ledger_policies(array[s.scope_id], coalesce(request.task, ''), p_defaults) e
+    cross join lateral (select ledger_window_start(e.win, e.zone, x.now) as start) w
+    where x.window_start = w.start
+      and (e.win = 'lifetime' or x.lasts < extract(epoch from case e.win
+               when 'hour' then w.start + interval '1 hour'
+               else ledger_window_start(e.win, e.zone, w.start + case e.win when 'day' then interval '36 hours' else interval '32 days' end) end - x.now) * 1000000)
+$$;
+
 -- Entries come in the order of time, so a summary of each block finds a range of days and costs a call nothing.
 create index entries_at on entries using brin (at) with (pages_per_range = 32, autosummarize = on);

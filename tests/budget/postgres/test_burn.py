@@ -186,6 +186,13 @@ async def test_scopes_that_run_out_soon_are_counted_by_kind_and_mode(clock: Cloc
         await clock.spend(100, 0, f"session:{name}", f"task:{name}")
     await clock.go(HOUR, every=HOUR)
     assert await clock.burn.exhausting() == [Exhausting(Kind.SESSION, Mode.HARD, 1, 2)]
+    soon, later = Scope(Kind.SESSION, "soon"), Scope(Kind.SESSION, "later")
+    assert await clock.burn.soon(TENANT, 24 * HOUR, None, "", 10) == [soon, later]
+    assert await clock.burn.soon(TENANT, HOUR, Kind.SESSION, "", 10) == [soon]
+    assert await clock.burn.soon(TENANT, 24 * HOUR, None, "LATE", 10) == [later]
+    assert await clock.burn.soon(TENANT, 24 * HOUR, None, "", 1) == [soon]
+    assert await clock.burn.soon(TENANT, 24 * HOUR, Kind.TASK, "", 10) == []
+    assert await clock.burn.soon("other", 24 * HOUR, None, "", 10) == []
 
 
 async def test_the_rule_and_the_statement_for_all_scopes_agree(clock: Clock, seed: int) -> None:

@@ -76,6 +76,21 @@ async def test_filters_find_scopes_and_stand_in_the_address(tenant: Tenant) -> N
     await expect(page.locator(".empty")).to_contain_text("No scope fits")
 
 
+async def test_links_of_alerts_show_what_runs_out_soon(tenant: Tenant) -> None:
+    await a_tree(tenant)
+    await tenant.pool.execute(
+        "insert into balance_samples (scope_id, window_start, at, spent_tokens, spent_nano) "
+        "select b.scope_id, b.window_start, now() - interval '30 minutes', 0, 0 "
+        "from balances b join scopes s using (scope_id) where s.tenant = $1 and s.kind = 'session' and s.id = 's1'",
+        tenant.name,
+    )
+    page = await tenant.page("/budgets?exhausts=1h&kind=session")
+    await expect(page.locator(".scopes-table tbody tr")).to_have_count(1)
+    await expect(row(page, "session:s1")).to_be_visible()
+    await page.goto("/budgets?exhausts=soon")
+    await expect(page.locator(".empty")).to_contain_text("use 1h or 24h")
+
+
 async def test_limit_is_changed_after_before_and_after_were_shown(tenant: Tenant) -> None:
     await a_tree(tenant)
     page = await tenant.page("/budgets?kind=session&scope=session:s1")

@@ -50,6 +50,7 @@ async def test_a_session_is_found_and_shows_what_a_compression_did_beside_what_i
     await expect(covered.locator(".line")).to_have_count(25)
     await expect(covered).to_contain_text(f"#{stored['first_seq']} ")
     await expect(page.get_by_role("region", name="Summary version 1")).to_contain_text(stored["text"].strip()[:60])
+    await shot(page, "dashboard-session")
     await in_both_themes(page, "session-compared")
     await covered.get_by_role("button", name="Show more of them").click()
     whole = stored["last_seq"] - stored["first_seq"] + 1

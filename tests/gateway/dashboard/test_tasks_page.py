@@ -116,6 +116,7 @@ async def test_a_task_is_followed_without_reload_from_its_request_to_its_end(ten
     await expect(page.locator(".budget")).to_have_count(5)
     workflow = page.get_by_role("link", name=f"task-{task_id}")
     await expect(workflow).to_have_attribute("href", f"http://127.0.0.1:9/namespaces/default/workflows/task-{task_id}")
+    await shot(page, "dashboard-task")
     await in_both_themes(page, "task")
     await shot(page, "task-whole", full=True)
 

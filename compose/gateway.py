@@ -56,9 +56,9 @@ from gateway.feed import Feed
 from gateway.ledger_metrics import LedgerMetrics
 from gateway.limiting import Limits
 from gateway.metrics import Metrics, source
+from gateway.postgres.answers import Answers
 from gateway.postgres.browser_sessions import LINK_LIFE, BrowserSessions
 from gateway.postgres.deliveries import Deliveries
-from gateway.postgres.answers import Answers
 from gateway.postgres.holds import Holds
 from gateway.postgres.keys import Keys
 from gateway.postgres.webhooks import Webhooks

@@ -174,7 +174,7 @@ class Table:
             within = _WITHIN.get(self.filter.exhausts)
             if within is None:
                 raise InvalidRequest(f"exhausts={self.filter.exhausts[:20]!r}: use {' or '.join(_WITHIN)}")
-            nodes = [
+            nodes: Sequence[Node] = [
                 Node(scope, False) for scope in await use.burn.soon(tenant, within, kind, self.filter.text, size + 1)
             ]
         elif not self.filter.over:

@@ -105,9 +105,7 @@ class Keys:
             if made is None:
                 raise KeyNameTaken(f"a key named {name!r} exists: revoke it first, or choose another name")
             key = Key.read(made)
-            await record(
-                own, tenant, "key.create", f"key:{key.key_id}", by=by, before=None, after=_told(key)
-            )
+            await record(own, tenant, "key.create", f"key:{key.key_id}", by=by, before=None, after=_told(key))
         return NewKey(key, secret)
 
     async def find(self, secret: str) -> Principal | None:

@@ -26,7 +26,11 @@ COMPRESSION = Compression(
 def told(rows: Rows, ended_at: datetime | None = None) -> list[tuple[str, float, float | None]]:
     """Kind, start and end in seconds of every step."""
     return [
-        (step.kind, (step.start - START).total_seconds(), step.end and (step.end - START).total_seconds())
+        (
+            step.kind,
+            (step.start - START).total_seconds(),
+            None if step.end is None else (step.end - START).total_seconds(),
+        )
         for turn in timeline(rows, ended_at)
         for step in turn.steps
     ]

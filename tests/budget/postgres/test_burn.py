@@ -199,9 +199,11 @@ async def test_the_rule_and_the_statement_for_all_scopes_agree(clock: Clock, see
     dice = random.Random(seed)
     scopes = [Scope(Kind.SESSION, f"s{number}") for number in range(12)]
     for scope in scopes:
-        limits = {"limit_tokens": dice.choice([None, 300, 2_000, 20_000]), "limit_nano_usd": dice.choice([None, 500])}
+        tokens, nano = dice.choice([None, 300, 2_000, 20_000]), dice.choice([None, 500])
         window = dice.choice(["lifetime", "hour", "day", "month"])
-        await clock.books.budget(str(scope), **limits, mode="soft", window=window, timezone="Europe/Berlin")
+        await clock.books.budget(
+            str(scope), limit_tokens=tokens, limit_nano_usd=nano, mode="soft", window=window, timezone="Europe/Berlin"
+        )
     for _ in range(40):
         for scope in dice.sample(scopes, 3):
             await clock.spend(dice.randrange(1, 60), dice.randrange(20), str(scope))

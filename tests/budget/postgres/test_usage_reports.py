@@ -155,7 +155,8 @@ async def _happen(books: Books, dice: random.Random) -> None:
             await books.ledger.release(TENANT, hold_id=hold_id)
             attempt = 1
         if dice.random() < 0.8:
-            usage = Usage(*(dice.randrange(40) for _ in range(5)), unsplit=dice.randrange(9))
+            fresh, read, five, hour, output = (dice.randrange(40) for _ in range(5))
+            usage = Usage(fresh, read, five, hour, output, unsplit=dice.randrange(9))
             await books.ledger.settle(TENANT, hold_id, attempt, Report(usage, dice.randrange(30)))
 
 

@@ -12,16 +12,30 @@ from budget.scopes import Kind
 from gateway.postgres.delivery_figures import DeliveryFigures
 
 
-def families(figures: Figures, exhausting: Sequence[Exhausting], deliveries: DeliveryFigures) -> Iterator[Metric]:
+def families(figures: Figures, deliveries: DeliveryFigures) -> Iterator[Metric]:
     """Every family of the ledger, its approvals and its messages."""
-    yield from _budgets(figures, exhausting)
+    yield from _budgets(figures)
     yield from _amounts(figures)
     yield from _holds(figures)
     yield from _approvals(figures)
     yield from _messages(figures, deliveries)
 
 
-def _budgets(figures: Figures, exhausting: Sequence[Exhausting]) -> Iterator[Metric]:
+def exhausting(found: Sequence[Exhausting]) -> Metric:
+    """The family of what runs out soon, which costs more to read than the others."""
+    soon = GaugeMetricFamily(
+        "purser_budget_scopes_exhausting",
+        "Scopes that have something left, and nothing any more within that time at the rate at which they spend.",
+        labels=("kind", "within"),
+    )
+    for kind in Kind:
+        own = [one for one in found if one.kind is kind]
+        soon.add_metric((kind, "1h"), sum(one.within_hour for one in own))
+        soon.add_metric((kind, "24h"), sum(one.within_day for one in own))
+    return soon
+
+
+def _budgets(figures: Figures) -> Iterator[Metric]:
     scopes = GaugeMetricFamily(
         "purser_budget_scopes",
         "Limited scopes in use, by how much of their budget is spent and held in the current window.",
@@ -32,21 +46,13 @@ def _budgets(figures: Figures, exhausting: Sequence[Exhausting]) -> Iterator[Met
         "The highest share of a budget that is spent and held.",
         labels=("kind", "mode"),
     )
-    soon = GaugeMetricFamily(
-        "purser_budget_scopes_exhausting",
-        "Scopes that have something left, and nothing any more within that time at the rate at which they spend.",
-        labels=("kind", "within"),
-    )
     for kind in Kind:
         for mode in Mode:
             found = figures.budgets.get((kind, mode))
             for band in BANDS:
                 scopes.add_metric((kind, mode, band), found.scopes[band] if found else 0)
             highest.add_metric((kind, mode), found.highest_ratio if found else 0)
-        own = [one for one in exhausting if one.kind is kind]
-        soon.add_metric((kind, "1h"), sum(one.within_hour for one in own))
-        soon.add_metric((kind, "24h"), sum(one.within_day for one in own))
-    yield from (scopes, highest, soon)
+    yield from (scopes, highest)
 
 
 _AMOUNTS = {

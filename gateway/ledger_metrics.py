@@ -13,7 +13,7 @@ from prometheus_client.registry import Collector, CollectorRegistry
 
 from budget.postgres.burn import Burn, Exhausting
 from budget.postgres.exporter import Exporter, Figures
-from gateway.ledger_families import families
+from gateway.ledger_families import exhausting, families
 from gateway.postgres.delivery_figures import DeliveryFigures, delivery_figures
 
 T = TypeVar("T")
@@ -27,8 +27,8 @@ class Pace:
 
     fresh_s: float = 3
     """Scrapes within it see the same figures."""
-    drift_every_s: float = 60
-    """Between two looks at every balance."""
+    looks_every_s: float = 60
+    """Between two looks at every balance: for drift, and for what runs out soon."""
     timeout_s: float = 7
     """After which the database counts as away; less than what a scraper waits."""
 
@@ -36,7 +36,6 @@ class Pace:
 @dataclass(frozen=True, slots=True)
 class _Read:
     figures: Figures
-    exhausting: list[Exhausting]
     deliveries: DeliveryFigures
     seconds: float
 
@@ -52,28 +51,29 @@ class LedgerMetrics(Collector):
         pace = pace or Pace()
         self.registry = CollectorRegistry()
         self._exporter = exporter
-        self._burn = burn
         self._timeout_s = pace.timeout_s
         self._figures = _Kept(self._everything, pace.fresh_s, pace.timeout_s)
-        self._drift = _Kept(lambda: exporter.drift(pace.timeout_s), pace.drift_every_s, pace.timeout_s)
-        self._shown: tuple[_Read | None, int | None] = None, None
+        self._drift = _Kept(lambda: exporter.drift(pace.timeout_s), pace.looks_every_s, pace.timeout_s)
+        self._exhausting = _Kept(burn.exhausting, pace.looks_every_s, pace.timeout_s)
+        self._shown: tuple[_Read | None, int | None, list[Exhausting] | None] = None, None, None
         self.registry.register(self)
 
     async def text(self) -> bytes:
         """The families in the text format. Reads what is older than `Pace` allows, and answers in time even if the
         database does not."""
-        self._shown = await asyncio.gather(self._figures.value(), self._drift.value())
+        kept = self._figures.value(), self._drift.value(), self._exhausting.value()
+        self._shown = await asyncio.gather(*kept)
         return generate_latest(self.registry)
 
     async def _everything(self) -> _Read:
         began = monotonic()
         figures = await self._exporter.figures(self._timeout_s)
-        exhausting, deliveries = await self._burn.exhausting(), await delivery_figures(self._exporter.pool)
-        return _Read(figures, exhausting, deliveries, monotonic() - began)
+        deliveries = await delivery_figures(self._exporter.pool)
+        return _Read(figures, deliveries, monotonic() - began)
 
     def collect(self) -> Iterator[Metric]:
         """The families, as they were read last."""
-        read, drift = self._shown
+        read, drift, soon = self._shown
         yield GaugeMetricFamily(
             "purser_exporter_up",
             "Whether the figures of the ledger could be read. At 0 they are left out.",
@@ -83,9 +83,11 @@ class LedgerMetrics(Collector):
             yield GaugeMetricFamily(
                 "purser_ledger_drift_balances", "Balances that are not what their last entry says.", drift
             )
+        if soon is not None:
+            yield exhausting(soon)
         if read is not None:
             yield GaugeMetricFamily("purser_exporter_read_seconds", "How long reading them took.", read.seconds)
-            yield from families(read.figures, read.exhausting, read.deliveries)
+            yield from families(read.figures, read.deliveries)
 
 
 class _Kept(Generic[T]):

@@ -16,7 +16,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.routing import Match, Mount
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from gateway.dashboard import shell
+from gateway.dashboard import shell, sockets
 from gateway.dashboard.pages import first_segments, load_pages
 from gateway.dashboard.visit import STATE, Dashboard
 from gateway.services import Services
@@ -82,6 +82,7 @@ def _host() -> FastAPI:
         tailwind=False,
         show_welcome_message=False,
     )
+    sockets.bind()
     return host
 
 

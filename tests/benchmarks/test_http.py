@@ -57,8 +57,7 @@ def test_a_stream_has_to_tell_every_event_once_and_in_order_to_its_end(
 @pytest.mark.stack
 def test_a_short_run_loses_nothing_and_its_sums_agree() -> None:
     found = http.run(None, seconds=1, streams=5).results
-    # Whether a rate is sustained is a matter of the machine, the rest is not.
-    assert {name for name, holds in found["gate"].items() if not holds} <= {"sustained"}, found
+    assert all(found["gate"].values()), found
     assert found["streams"]["events"] > 0
     assert set(found["operations"]) >= {"hold", "start attempt", "settle"}
 

@@ -18,6 +18,7 @@ from typing import Any
 
 import asyncpg
 import pytest
+from hypothesis import HealthCheck, settings
 from temporalio.client import Client
 
 from budget.postgres.connection import create_pool
@@ -27,6 +28,10 @@ from compose.stack.ports import free_port
 from compose.stack.postgres import EmbeddedPostgres
 from compose.stack.temporal import EmbeddedTemporal
 from tests.support.shared import Stop, shared
+
+# How fast a machine is proves nothing: a busy one would fail tests whose rules hold.
+settings.register_profile("purser", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("purser")
 
 ROOT = Path(__file__).parent.parent
 TEMPLATE = "purser_template"

@@ -11,7 +11,7 @@ from gateway.budget_views import BudgetAnswer, ForecastBudgetAnswer
 from gateway.pages import Cursor, PageOf, PageSize
 from gateway.roles import Principal
 from gateway.schemas import BudgetBody
-from gateway.services import Use
+from gateway.services import Services, Use
 
 router = APIRouter(prefix="/v1/budgets", tags=["budgets"])
 
@@ -35,19 +35,23 @@ async def list_budgets(
 @router.get("/{scope:path}", response_model=ForecastBudgetAnswer)
 async def show(scope: str, caller: Reader, use: Use) -> dict[str, Any]:
     """One budget in its current window, and how long it lasts. A scope that nobody used shows its policy and zeros."""
-    budget = await use.policies.budget(caller.tenant, _scope(scope, caller))
-    forecasts = await use.burn.of(caller.tenant, [budget])
-    return budget.to_json() | {"forecast": forecasts[budget.scope].to_json()}
+    return await _shown(use, caller, _scope(scope, caller))
 
 
-@router.put("/{scope:path}", response_model=BudgetAnswer)
+@router.put("/{scope:path}", response_model=ForecastBudgetAnswer)
 async def change(scope: str, body: BudgetBody, caller: BudgetSetter, use: Use) -> dict[str, Any]:
     """Stores fields of a scope's policy; the next hold follows it, live ones finish. Answers with the budget."""
     chosen = _scope(scope, caller)
     given = body.model_dump(exclude_unset=True)
     clear = [name for name, value in given.items() if value is None]
     await use.policies.set(caller.tenant, chosen, PolicyPatch.parse(given), clear=clear, by=caller.name)
-    return (await use.policies.budget(caller.tenant, chosen)).to_json()
+    return await _shown(use, caller, chosen)
+
+
+async def _shown(use: Services, caller: Principal, scope: Scope) -> dict[str, Any]:
+    budget = await use.policies.budget(caller.tenant, scope)
+    forecasts = await use.burn.of(caller.tenant, [budget])
+    return budget.to_json() | {"forecast": forecasts[budget.scope].to_json()}
 
 
 def _scope(text: str, caller: Principal) -> Scope:

@@ -146,7 +146,8 @@ async def _serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, soc
         done, pending = await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
         for task in pending:
             task.cancel()
-        await asyncio.gather(*pending, return_exceptions=True)
+        # Both may have ended at once: each is asked how, or the loop complains of the one that was not.
+        await asyncio.gather(*pumps, return_exceptions=True)
         for task in done:
             task.result()
     finally:

@@ -50,7 +50,7 @@ class TestWithoutPostgres:
             assert problem["retry_after_ms"] == 1_000
         assert (await admin.get("/healthz")).status_code == 200
         ready = await admin.get("/readyz")
-        assert (ready.status_code, ready.json()["detail"]) == (503, "missing: postgres, schema")
+        assert (ready.status_code, ready.json()["detail"]) == (503, "missing: postgres, pool")
         await postgres.start()
         async with asyncio.timeout(20):
             while (answer := await admin.post("/v1/holds", json=HOLD | {"key": "k2"})).status_code == 503:

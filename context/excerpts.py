@@ -5,6 +5,12 @@ from dataclasses import dataclass
 
 from context.conversations import Group, MessageRef
 from context.messages import SYSTEM_ROLES, group
+from context.strategies.settings import StrategySettings
+
+LONG = max(least for least, _ in StrategySettings().rounds_by_size)
+"""To rules that go by the length of a conversation, none of so many messages is longer: an excerpt has as many."""
+NEWEST = LONG + 13
+"""Newest messages that tokens alone leave out of no excerpt: so that `LONG` are left when a group goes with its gap."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +33,8 @@ def gap_of(refs: Sequence[MessageRef], gap: tuple[int, int], *, covered: int, pr
         primers: messages from the first of a user on that planning needs where nothing is covered.
 
     Returns:
-        `None` where only the whole thread tells: those primers are not all there, with the results of their calls.
+        `None` where only the whole thread tells: those primers are not all there, with the results of their calls, or
+        too few messages are newer to tell how long the thread is.
     """
     head = [ref for ref in refs if covered < ref.seq < gap[0]]
     tail = [ref for ref in refs if ref.seq > gap[1]]
@@ -44,7 +51,7 @@ def gap_of(refs: Sequence[MessageRef], gap: tuple[int, int], *, covered: int, pr
         called.update(identifier for ref in held for identifier in ref.call_ids)
         if any(ref.tool_call_id is not None and ref.tool_call_id not in called for ref in held):
             last = held[-1].seq
-    return first, last
+    return (first, last) if sum(ref.seq > last for ref in tail) >= LONG else None
 
 
 def told(refs: Sequence[MessageRef], gap: tuple[int, int]) -> set[int]:

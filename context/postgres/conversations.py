@@ -11,7 +11,7 @@ from budget.postgres.connection import Connection, Pool, connected
 from budget.postgres.queries import load
 from context.conversations import Conversation, MessageRef, SummaryRef
 from context.errors import MessageNotFound, OriginReused, OtherUser
-from context.excerpts import Within, gap_of, told
+from context.excerpts import NEWEST, Within, gap_of, told
 from context.messages import Message, StoredMessage
 from context.pins import PIN_BUDGET
 from context.postgres.counts import USUAL_MODELS, count_messages, encoding_of
@@ -229,7 +229,7 @@ class Conversations:
 
 async def _gap(own: Connection, arguments: tuple[object, ...], covered: int, within: Within) -> tuple[int, int] | None:
     """Messages behind the summary that no window shows, first and last, as far as tokens alone can tell."""
-    [row] = await own.fetch(_SQL["excerpt"], *arguments, within.tokens, within.primers)
+    [row] = await own.fetch(_SQL["excerpt"], *arguments, within.tokens, within.primers, NEWEST)
     head, tail = covered or row["head"], row["tail"]
     return (head + 1, tail) if tail is not None and tail > head else None
 

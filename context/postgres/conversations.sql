@@ -92,7 +92,7 @@ from told left join marked using (seq) order by told.seq;
 -- name: excerpt
 -- Where planning may leave messages out. `head`: the last of the first $7 and some more, as system messages do not
 -- count. `tail`: the newest message that, with all
--- after it, takes more than $6 tokens, behind the newest 50; null if the newest 1,000 do not take so many.
+-- after it, takes more than $6 tokens, behind the newest $8; null if the newest 1,000 do not take so many.
 with newest as (
     select seq, sum((tokens ->> $4)::integer) over (order by seq desc) as tokens, row_number() over (order by seq desc)
     from (
@@ -100,7 +100,7 @@ with newest as (
         order by seq desc limit 1000
     ) as rows
 )
-select coalesce(max(seq), 0) as head, (select max(seq) from newest where tokens > $6 and row_number > 50) as tail
+select coalesce(max(seq), 0) as head, (select max(seq) from newest where tokens > $6 and row_number > $8::integer) as tail
 from (
     select seq from messages where tenant = $1 and session_id = $2 and thread = $3 and seq <= $5 order by seq
     limit $7::integer + 20

@@ -18,7 +18,7 @@ CHARACTERS_PER_TOKEN = 4
 
 def live_strategy(settings: ContextSettings, session: Conversation, own: Conversation, *, crowded: bool) -> Strategy:
     """The rule of a live window, where all that no summary covers yet counts as recent."""
-    refs = (*session.messages, *own.messages)
+    refs = [ref for one in (session, own) for group in one.groups for ref in group.refs]
     name = settings.strategy
     if name is StrategyName.AUTO:
         choice = choose(
@@ -32,7 +32,7 @@ def live_strategy(settings: ContextSettings, session: Conversation, own: Convers
         # What fits needs no choice.
         name = StrategyName(choice.strategy) if crowded else StrategyName.SUMMARY
     figures = StrategySettings(primers_count=settings.primers)
-    return replace(strategy_of(name, figures, len(session.messages)), recents_count=None)
+    return replace(strategy_of(name, figures, session.count), recents_count=None)
 
 
 def session_kept(session: Conversation, must: Set[int], strategy: Strategy, room: Room) -> set[int]:

@@ -65,7 +65,7 @@ def strategy_of(name: StrategyName, settings: StrategySettings, messages: int) -
     Args:
         name: any but `auto`, which is a choice between the others.
         settings: its figures.
-        messages: of the whole conversation.
+        messages: of the whole conversation; of a live one those that no summary covers.
     """
     by_size = next((rounds for least, rounds in settings.rounds_by_size if messages >= least), None)
     primers, recents, batch = settings.primers_count, settings.recents_count, settings.batch_count

@@ -66,7 +66,7 @@ async def test_a_window_planned_from_an_excerpt_is_that_of_the_whole(pool: Pool,
         await Conversations(pool).append(TENANT, session, messages, origin="o")
         if with_summary:
             await summarised(pool, session)
-        for strategy in set(StrategyName) - {StrategyName.AUTO}:
+        for strategy in sorted(set(StrategyName) - {StrategyName.AUTO}):
             settings = ContextSettings(strategy=strategy)
             budget = chance.randint(800, 4_000)
             conversations = Conversations(pool)
@@ -79,6 +79,20 @@ async def test_a_window_planned_from_an_excerpt_is_that_of_the_whole(pool: Pool,
             assert found.session.tokens == expected.session.tokens
             assert told(found, len(messages)) == told(expected, len(messages))
     assert excerpts, "nothing was left unread"
+
+
+async def test_rules_by_length_know_a_long_thread_from_its_excerpt(pool: Pool) -> None:
+    newest = [user("word " * 30), assistant("word " * 30)] * 23
+    crossing = [calling(*"abcd"), *[result(one, "word " * 30) for one in "abcd"]]
+    messages = [*[user("word " * 30)] * 40, *crossing, *newest]
+    conversations, settings, budget = Conversations(pool), ContextSettings(strategy=StrategyName.SMART_TRUNCATION), 800
+    await conversations.append(TENANT, "s", messages, origin="o")
+    covered = Summary(1, 1, 20, "earlier", Method.EXTRACTIVE, str(uuid.uuid4()), 100, 20, "digest")
+    assert await Summaries(pool).store(TENANT, "s", "", covered)
+    whole = await conversations.conversation(TENANT, "s", model=MODEL)
+    for tokens in range(budget, 4_000, 50):
+        part = await conversations.conversation(TENANT, "s", model=MODEL, within=Within(tokens, settings.primers))
+        assert plan(settings, budget, part).session.seqs == plan(settings, budget, whole).session.seqs
 
 
 def told(found: WindowPlan, last: int) -> dict[int, str]:

@@ -247,36 +247,34 @@ def course(points: Sequence[Moment], budget: BudgetView, now: datetime, *, in_mo
         spent.append((now, getattr(last.spent, unit)))
         taken.append((now, getattr(last.spent, unit) + getattr(last.held, unit)))
         most.append((now, _capacity(last, in_money)))
-    steps: dict[str, Any] = {"type": "line", "step": "end", "showSymbol": False, "symbol": "none"}
     return {
         "legend": legend(["spent", "held", "limit"]),
         "xAxis": axis("time", splitNumber=4, axisLabel={":formatter": _CLOCK if _is_short(points) else _DAY}),
         "yAxis": axis("value", axisLabel={":formatter": DOLLARS if in_money else SHORT_NUMBER}),
         "series": [
-            steps
-            | {
-                "name": "held",
-                "data": line(taken),
-                "lineStyle": {"width": 1, "color": "var(--held)"},
-                "itemStyle": {"color": "var(--held)"},
-                "areaStyle": {"color": "var(--held)", "opacity": 0.25},
-            },
-            steps
-            | {
-                "name": "spent",
-                "data": line(spent),
-                "lineStyle": {"width": 2, "color": "var(--spent)"},
-                "itemStyle": {"color": "var(--spent)"},
-                "areaStyle": {"color": "var(--spent)", "opacity": 0.25},
-            },
-            steps
-            | {
-                "name": "limit",
-                "data": line(most),
-                "lineStyle": {"width": 1.5, "type": "dashed", "color": "var(--bad)"},
-                "itemStyle": {"color": "var(--bad)"},
-            },
+            _area("held", line(taken), width=1),
+            _area("spent", line(spent), width=2),
+            _stairs("limit", line(most), "var(--bad)", width=1.5, type="dashed"),
         ],
+    }
+
+
+def _area(name: str, data: list[list[Any]], width: float) -> dict[str, Any]:
+    color = f"var(--{name})"
+    return _stairs(name, data, color, width=width) | {"areaStyle": {"color": color, "opacity": 0.25}}
+
+
+def _stairs(name: str, data: list[list[Any]], color: str, **line: Any) -> dict[str, Any]:
+    """What changes at one moment and stays until the next."""
+    return {
+        "name": name,
+        "type": "line",
+        "step": "end",
+        "showSymbol": False,
+        "symbol": "none",
+        "data": data,
+        "lineStyle": {"color": color, **line},
+        "itemStyle": {"color": color},
     }
 
 

@@ -1,8 +1,7 @@
 """What every scope may spend and has spent: the tree, one scope in full, and changes to it."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from markupsafe import Markup
 from nicegui import ui
@@ -10,31 +9,24 @@ from pydantic import ValidationError
 
 from budget.errors import InvalidRequest
 from budget.forecast import Forecast
-from budget.policies import read_ratio
-from budget.postgres.scope_tree import Node
-from budget.scopes import Kind, Scope
+from budget.scopes import Scope
 from budget.views import BudgetView
 from gateway import budgets as api
 from gateway.dashboard import budget_form, live
 from gateway.dashboard import budget_views as views
 from gateway.dashboard.act import Refused, act, sentence, tell
 from gateway.dashboard.budget_form import Change
+from gateway.dashboard.budget_tree import Filter, Tree, finder, more, nothing, scopes_table
 from gateway.dashboard.charts import Chart
-from gateway.dashboard.markup import LOADING, NOTHING, address, empty, join, table
+from gateway.dashboard.markup import LOADING, NOTHING, address, empty
 from gateway.dashboard.pages import page
 from gateway.dashboard.region import Act, Region
 from gateway.dashboard.visit import Visit
 from gateway.roles import Permission, Principal
 from gateway.schemas import BudgetBody
 
-LEVEL = 25
-"""Scopes of one level that are shown before somebody asks for more."""
 EVERY_S = 5.0
 """What is spent changes without an event."""
-_HEADS = ("Scope", "Used", "Pressure", "Burn", "Mode")
-_WITHIN = {"1h": timedelta(hours=1), "24h": timedelta(hours=24)}
-_EXHAUSTS = (("", "any time"), ("1h", "within 1 h"), ("24h", "within 24 h"))
-_OVER = (("", "any use"), ("0.5", "from 50 %"), ("0.8", "from 80 %"), ("0.95", "from 95 %"), ("1", "from 100 %"))
 
 
 @page("/budgets", "Budgets")
@@ -54,10 +46,11 @@ async def budgets(
     q: only scopes whose id contains this.
     scope: one to open.
     """
-    table = Table(visit, Filter(over or "", exhausts or "", kind or "", q or ""), _parsed(scope))
-    Region(Markup("{}").format(_filters(table.filter))).on_act(table.done)
+    wanted = Filter(over or "", exhausts or "", kind or "", q or "")
+    table = Table(visit, Tree(visit, wanted), _parsed(scope))
+    Region(Markup("{}").format(finder(table.tree.filter))).on_act(table.done)
     with ui.element("div").classes("desk wide-left"):
-        table.tree = Region(LOADING, "section").props('aria-label="Scopes"').on_act(table.done)
+        table.listing = Region(LOADING, "section").props('aria-label="Scopes"').on_act(table.done)
         with ui.element("section").classes("detail").props('aria-label="Budget" id="detail"'):
             with ui.element("div").classes("card") as card:
                 table.top = Region().on_act(table.done)
@@ -70,33 +63,15 @@ async def budgets(
 
 
 @dataclass
-class Filter:
-    """What is looked for; empty: the whole tree."""
-
-    over: str
-    exhausts: str
-    kind: str
-    text: str
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether the tree is shown."""
-        return not (self.over or self.exhausts or self.kind or self.text)
-
-
-@dataclass
 class Table:
     """One opened page of budgets."""
 
     visit: Visit
-    filter: Filter
+    tree: Tree
     chosen: Scope | None
-    open: set[str] = field(default_factory=set)
-    """Paths of the tree that are unfolded."""
-    sizes: dict[str, int] = field(default_factory=dict)
     armed: Change | None = None
     problem: str = ""
-    tree: Region = field(init=False)
+    listing: Region = field(init=False)
     top: Region = field(init=False)
     bottom: Region = field(init=False)
     chart: Chart = field(init=False)
@@ -106,9 +81,9 @@ class Table:
     async def refresh(self) -> None:
         """Reads what is unfolded and the chosen scope, and shows both."""
         try:
-            lines = await self._lines()
+            lines = await self.tree.lines()
         except InvalidRequest as error:
-            self.tree.show(empty("This filter cannot be used", sentence(str(error))))
+            self.listing.show(empty("This filter cannot be used", sentence(str(error))))
             return
         use, tenant = self.visit.services, self.visit.tenant
         scopes = list({line.node.scope: None for line in lines if line.node is not None})
@@ -120,7 +95,7 @@ class Table:
         rows = []
         for line in lines:
             if line.node is None:
-                rows.append(_more(line))
+                rows.append(more(line))
                 continue
             scope = line.node.scope
             rows.append(
@@ -130,11 +105,11 @@ class Table:
                     found[scope],
                     forecasts.get(scope),
                     chosen=scope == chosen,
-                    is_open=line.path in self.open,
+                    is_open=line.path in self.tree.open,
                     path=line.path,
                 )
             )
-        self.tree.show(_table(rows) if rows else self._nothing())
+        self.listing.show(scopes_table(rows) if rows else nothing(self.tree.filter))
         self.card.set_visibility(chosen is not None)
         if chosen is not None:
             await self._show_detail(found[chosen], forecasts.get(chosen))
@@ -143,11 +118,10 @@ class Table:
         """What a person did."""
         match act.name:
             case "toggle":
-                self.open ^= {act.data.get("path", "")}
+                self.tree.toggle(act.data.get("path", ""))
                 await self.part.again()
             case "more":
-                path = act.data.get("path", "")
-                self.sizes[path] = self.sizes.get(path, LEVEL) + 4 * LEVEL
+                self.tree.show_more(act.data.get("path", ""))
                 await self.part.again()
             case "choose":
                 await self._choose(_parsed(act.data.get("scope")))
@@ -160,56 +134,6 @@ class Table:
             case "back":
                 self.armed, self.problem = None, ""
                 await self.part.again()
-
-    # --- the tree -----------------------------------------------------------------------------------------------------
-
-    async def _lines(self) -> Sequence["Line"]:
-        use, tenant = self.visit.services, self.visit.tenant
-        if self.filter.is_empty:
-            await use.tree.place(tenant)
-            return await self._below(None, "", 0)
-        kind = Kind(self.filter.kind) if self.filter.kind in set(Kind) else None
-        size = self.sizes.get("", 2 * LEVEL)
-        if self.filter.exhausts:
-            within = _WITHIN.get(self.filter.exhausts)
-            if within is None:
-                raise InvalidRequest(f"exhausts={self.filter.exhausts[:20]!r}: use {' or '.join(_WITHIN)}")
-            nodes: Sequence[Node] = [
-                Node(scope, False) for scope in await use.burn.soon(tenant, within, kind, self.filter.text, size + 1)
-            ]
-        elif not self.filter.over:
-            nodes = await use.tree.find(tenant, self.filter.text, kind, size + 1)
-        else:
-            nodes = await self._over(kind, size + 1)
-        return _cut([Line(node, 0, str(node.scope)) for node in nodes], size, "")
-
-    async def _over(self, kind: Kind | None, size: int) -> list[Node]:
-        least, after, found = read_ratio(self.filter.over, "over"), 0, list[Node]()
-        while len(found) < size:
-            page, following = await self.visit.services.policies.budgets(
-                self.visit.tenant, over=least, kind=kind, after=after, limit=500
-            )
-            text = self.filter.text.lower()
-            found += [Node(view.scope, False) for view in page if text in view.scope.id.lower()]
-            if following is None:
-                break
-            after = following
-        return found[:size]
-
-    async def _below(self, parent: Scope | None, path: str, depth: int) -> list["Line"]:
-        size = self.sizes.get(path, LEVEL)
-        nodes = await self.visit.services.tree.children(self.visit.tenant, parent, size + 1)
-        lines = []
-        for line in _cut([Line(node, depth, f"{path}/{node.scope}") for node in nodes], size, path, depth):
-            lines.append(line)
-            if line.node is not None and line.path in self.open and depth < 8:
-                lines += await self._below(line.node.scope, line.path, depth + 1)
-        return lines
-
-    def _nothing(self) -> Markup:
-        if self.filter.is_empty:
-            return empty("No budget was used yet", "The first task or hold brings its scopes here.")
-        return empty("No scope fits", "Loosen the filter.")
 
     # --- one scope ----------------------------------------------------------------------------------------------------
 
@@ -243,14 +167,14 @@ class Table:
 
     async def _filter(self, act: Act) -> None:
         given = act.fields.get
-        self.filter = Filter(given("over", ""), given("exhausts", ""), given("kind", ""), given("q", "").strip())
-        self.sizes.pop("", None)
+        wanted = Filter(given("over", ""), given("exhausts", ""), given("kind", ""), given("q", "").strip())
+        self.tree.look_for(wanted)
         self.chosen = None
         await self.part.again()
         self._remember()
 
     def _remember(self) -> None:
-        now = self.filter
+        now = self.tree.filter
         where = address(
             "/budgets",
             over=now.over or None,
@@ -301,55 +225,6 @@ class Table:
         except ValidationError as error:
             self.problem = sentence(error.errors()[0]["msg"])
         await self.part.again()
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A line of the tree; without a node the one that shows more."""
-
-    node: Node | None
-    depth: int
-    path: str
-
-
-def _cut(lines: list[Line], size: int, path: str, depth: int = 0) -> list[Line]:
-    """At most `size` lines, and one that shows more if there are more."""
-    return lines if len(lines) <= size else [*lines[:size], Line(None, depth, path)]
-
-
-def _more(line: Line) -> Markup:
-    return Markup(
-        '<tr data-key="more {}"><td colspan="5" class="tree" style="--depth:{}"><span class="twig"></span>'
-        '<button type="button" class="plain" data-act="more" data-path="{}">Show more</button></td></tr>'
-    ).format(line.path, line.depth, line.path)
-
-
-def _table(rows: Sequence[Markup]) -> Markup:
-    heads = join(
-        Markup('<th scope="col" class="{}">{}</th>').format("num" if head == "Burn" else "", head) for head in _HEADS
-    )
-    return table("Scopes", heads, rows, "scopes-table")
-
-
-def _filters(now: Filter) -> Markup:
-    over = join(_option(value, label, now.over) for value, label in _OVER)
-    exhausts = join(_option(value, label, now.exhausts) for value, label in _EXHAUSTS)
-    kinds = join(
-        _option(value, label, now.kind) for value, label in (("", "any kind"), *((kind, kind) for kind in Kind))
-    )
-    return Markup(
-        '<form class="finder" data-act="filter" data-live="1"><div><label for="q">Find</label>'
-        '<input id="q" name="q" type="search" value="{}" placeholder="part of an id"></div>'
-        '<div><label for="kind">Kind</label><select id="kind" name="kind">{}</select></div>'
-        '<div><label for="over">Used</label><select id="over" name="over">{}</select></div>'
-        '<div><label for="exhausts">Used up</label><select id="exhausts" name="exhausts">{}</select></div>'
-        '<button type="submit" class="btn">Find</button></form>'
-    ).format(now.text, kinds, over, exhausts)
-
-
-def _option(value: str, label: str, now: str) -> Markup:
-    chosen = Markup(" selected") if value == now else NOTHING
-    return Markup('<option value="{}"{}>{}</option>').format(value, chosen, label)
 
 
 def _parsed(text: str | None) -> Scope | None:

@@ -40,11 +40,7 @@ class Crash:
     async def kill(self) -> None:
         """Ends the worker without a chance to tidy up."""
         assert self.worker is not None
-        process = self.worker.process
-        process.kill()
-        await asyncio.to_thread(process.wait)
-        assert process.stdout is not None
-        process.stdout.close()
+        await asyncio.to_thread(self.worker.kill)
 
     async def strike(self, statement: str, when: When, *, commit: bool = False) -> None:
         """Waits until the worker was killed at a statement."""

@@ -47,11 +47,7 @@ class House:
     async def kill(self) -> None:
         """Ends the gateway without a chance to tidy up."""
         assert self.process is not None
-        process = self.process.process
-        process.kill()
-        await asyncio.to_thread(process.wait)
-        assert process.stdout is not None
-        process.stdout.close()
+        await asyncio.to_thread(self.process.kill)
 
     async def client(self, seed: int = 0) -> Stubborn:
         """A client that asks until it is answered."""

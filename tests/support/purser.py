@@ -78,6 +78,13 @@ class Started:
     process: subprocess.Popen[str]
     ready: dict[str, Any]
 
+    def kill(self) -> None:
+        """Ends it without a chance to tidy up."""
+        self.process.kill()
+        self.process.wait()
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+
     def end(self, number: signal.Signals) -> int:
         """Signal the whole group, as a terminal does, and return the exit code."""
         if self.process.poll() is None:

@@ -45,6 +45,12 @@ async def asks(tenant: Tenant, session: str, **policy: Any) -> str:
     return str(asked["approval_id"])
 
 
+async def asked(tenant: Tenant) -> Page:
+    """The page of `anna` with one request on it."""
+    await asks(tenant, tenant.named("s"))
+    return await tenant.page(role=Role.APPROVER, name="anna")
+
+
 async def state(tenant: Tenant, approval_id: str) -> str:
     """Where a request stands."""
     found = await Approvals(tenant.pool, LedgerSettings()).get(tenant.name, approval_id)
@@ -185,8 +191,7 @@ async def test_two_people_who_click_at_once_decide_once(tenant: Tenant) -> None:
 
 
 async def test_two_clicks_of_one_person_decide_once(tenant: Tenant) -> None:
-    await asks(tenant, tenant.named("s"))
-    page = await tenant.page(role=Role.APPROVER, name="anna")
+    page = await asked(tenant)
     await page.get_by_role("button", name="Approve").dblclick()
     await expect(page.locator(".outcome")).to_contain_text("You have approved")
     assert await grants(tenant) == [500]
@@ -194,8 +199,7 @@ async def test_two_clicks_of_one_person_decide_once(tenant: Tenant) -> None:
 
 
 async def test_more_than_the_limit_is_asked_once_more(tenant: Tenant) -> None:
-    await asks(tenant, tenant.named("s"))
-    page = await tenant.page(role=Role.APPROVER, name="anna")
+    page = await asked(tenant)
     await page.get_by_label("Tokens to grant").fill("50k")
     await page.get_by_role("button", name="Approve").click()
     await expect(page.locator(".question")).to_contain_text("Grant 50,000 tokens? That is more than the limit itself.")
@@ -210,8 +214,7 @@ async def test_more_than_the_limit_is_asked_once_more(tenant: Tenant) -> None:
 
 
 async def test_grant_can_end_at_a_time(tenant: Tenant) -> None:
-    await asks(tenant, tenant.named("s"))
-    page = await tenant.page(role=Role.APPROVER, name="anna")
+    page = await asked(tenant)
     await page.get_by_label("Until").select_option("60")
     await page.get_by_role("button", name="Approve").click()
     await expect(page.locator(".decisions")).to_contain_text("until")
@@ -223,8 +226,7 @@ async def test_grant_can_end_at_a_time(tenant: Tenant) -> None:
 
 @pytest.mark.parametrize("typed", ["much", "-5", "1.5", ""])
 async def test_what_is_no_amount_is_said_and_nothing_is_decided(tenant: Tenant, typed: str) -> None:
-    await asks(tenant, tenant.named("s"))
-    page = await tenant.page(role=Role.APPROVER, name="anna")
+    page = await asked(tenant)
     await page.get_by_label("Tokens to grant").fill(typed)
     await page.get_by_role("button", name="Approve").click()
     await expect(page.locator(".problem")).to_be_visible()
@@ -295,8 +297,7 @@ async def test_typed_text_survives_what_happens_around_it(tenant: Tenant) -> Non
 
 
 async def test_names_and_notes_are_shown_as_text(tenant: Tenant) -> None:
-    await asks(tenant, tenant.named("s"))
-    page = await tenant.page(role=Role.APPROVER, name="anna")
+    page = await asked(tenant)
     await page.get_by_label("Note, for the record").fill("<img src=x onerror=alert(1)><b>bold</b>")
     await page.get_by_role("button", name="Approve").click()
     await expect(page.locator(".decisions blockquote")).to_have_text("<img src=x onerror=alert(1)><b>bold</b>")

@@ -4,9 +4,9 @@ A part that is away is named, and what only lies behind it is not: without Postg
 is.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from datetime import timedelta
 
 from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest, GetSystemInfoRequest
 from temporalio.client import Client
@@ -17,7 +17,7 @@ from compose.database import connected
 from compose.errors import Unreachable
 from compose.migrate import require_schema
 
-TEMPORAL_WAIT = timedelta(seconds=1)
+TEMPORAL_WAIT_S = 1.0
 POOL_WAIT_S = 1.0
 """A request that waits longer for a connection will not be answered in time."""
 
@@ -38,12 +38,15 @@ def readiness(dsn: str, pool: Pool, client: Client) -> Mapping[str, Callable[[],
             await require_schema(dsn)
 
     async def namespace() -> None:
+        named = DescribeNamespaceRequest(namespace=client.namespace)
         try:
-            named = DescribeNamespaceRequest(namespace=client.namespace)
-            await client.workflow_service.describe_namespace(named, timeout=TEMPORAL_WAIT)
+            async with asyncio.timeout(TEMPORAL_WAIT_S):
+                await client.workflow_service.describe_namespace(named)
         except RPCError as error:
             if error.status is RPCStatusCode.NOT_FOUND:
                 raise
+        except (TimeoutError, RuntimeError):  # the second: there never was a connection; both told by `temporal`
+            return
 
     return {
         "postgres": postgres,

@@ -126,7 +126,7 @@ class Events:
 def read_event(row: asyncpg.Record) -> Event:
     """A row of `events` with a position."""
     data = dict(row["data"])
-    if row["kind"] == EventKind.THRESHOLD:
+    if row["threshold"] is not None:
         start = row["window_start"]
         data |= {"threshold": float(row["threshold"]), "window_start": start and start.isoformat()}
     return Event(row["position"], row["at"], row["tenant"], row["kind"], row["scope"], data)

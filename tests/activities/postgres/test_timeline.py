@@ -14,7 +14,7 @@ from context.messages import Message
 from tests.support.world import TENANT, World, calls, eventually, world
 
 BOSS = Actor("boss", ("approver",), Identity.KEY)
-SHORT = {"history_window_size": 10, "primers_count": 2, "recents_count": 4, "token_budget_per_agent": 1_200}
+SHORT = {"history_window_size": 10, "primers_count": 2, "recents_count": 4}
 
 
 @pytest.fixture
@@ -66,7 +66,8 @@ async def test_a_compression_that_a_turn_waited_for_stands_in_that_turn(house: W
     session_id = f"long-{uuid.uuid4().hex[:8]}"
     said = [Message(("user", "assistant")[n % 2], f"Sentence {n} tells about topic {n}. " * 12) for n in range(40)]
     await house.conversations.append(TENANT, session_id, said, origin="talk")
-    task = await house.run(house.agent("a"), session_id=session_id, context=SHORT)
+    agent = house.agent("a", budget={"limit_tokens": 3_000, "mode": "hard"})  # the window would overflow
+    task = await house.run(agent, session_id=session_id, context=SHORT)
     told = {kind for _, _, kinds in await kinds(house, task["task_id"]) for kind in kinds}
     assert StepKind.COMPRESSED in told
     step = next(

@@ -5,6 +5,7 @@ every skip is a failure.
 """
 
 import asyncio
+import gc
 import os
 import random
 import shutil
@@ -35,6 +36,8 @@ settings.load_profile("purser")
 
 ROOT = Path(__file__).parent.parent
 TEMPLATE = "purser_template"
+MEMORY = 8 * 2**30
+"""Bytes that have to be free in memory to keep databases there."""
 _BASE = pytest.StashKey[str]()
 
 
@@ -52,6 +55,12 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     if (base := session.config.stash.get(_BASE, None)) and exitstatus == pytest.ExitCode.OK:
         shutil.rmtree(base, ignore_errors=True)
+
+
+def pytest_collection_finish() -> None:
+    """Takes what was imported out of the collector's sight: it would look at all of it again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 # --- skips and seeds -------------------------------------------------------------------------------------------------
@@ -106,20 +115,26 @@ def run_dir(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
 @pytest.fixture(scope="session")
 def postgres_server(run_dir: Path) -> Iterator[str]:
     """DSN of the `postgres` database on the server that all workers of this run share."""
-    data = run_dir / "postgres"
 
     def start() -> tuple[str, Stop]:
-        server = EmbeddedPostgres(data, {"max_connections": "400", "shared_buffers": "256MB"})
+        home = Path(tempfile.mkdtemp(prefix="purser-tests-", dir=_memory() or run_dir))
+        server = EmbeddedPostgres(home / "postgres", {"max_connections": "400", "shared_buffers": "256MB"})
         address = asyncio.run(server.start())
 
         def stop() -> None:
             server.stop()
-            shutil.rmtree(data)
+            shutil.rmtree(home)
 
         return address, stop
 
     with shared(run_dir, "postgres", start) as dsn:
         yield dsn
+
+
+def _memory() -> Path | None:
+    """A place in memory with room enough. A database for every test is thousands of files made and deleted."""
+    place = Path("/dev/shm")
+    return place if place.is_dir() and shutil.disk_usage(place).free >= MEMORY else None
 
 
 @pytest.fixture(scope="session")

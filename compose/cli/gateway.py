@@ -18,7 +18,7 @@ def gateway(
     as_json: JsonOption = False,
 ) -> None:
     """Serve the HTTP API on the configured Postgres and Temporal; ctrl-C stops it."""
-    from compose.cli.run_async import until_stopped
+    from compose.cli.run_async import serving, until_stopped
     from compose.gateway import run_gateway
     from compose.logging import configure_logging
     from compose.running import command_settings
@@ -30,6 +30,7 @@ def gateway(
     configure_logging(settings)
 
     def ready() -> None:
+        serving()
         if as_json:
             print_json({"gateway": f"http://{settings.gateway_host}:{settings.gateway_port}"})
 

@@ -25,7 +25,7 @@ def up(
     """
     from dataclasses import asdict
 
-    from compose.cli.run_async import until_stopped
+    from compose.cli.run_async import serving, until_stopped
     from compose.logging import configure_logging
     from compose.running import Running, remember
     from compose.settings import load_settings
@@ -35,6 +35,7 @@ def up(
     configure_logging(settings)
 
     def announce(running: Running, link: str) -> None:
+        serving()
         remember(settings.data_dir)
         if as_json:
             print_json({name: value for name, value in asdict(running).items() if name != "pid"})

@@ -24,7 +24,7 @@ def worker(
     as_json: JsonOption = False,
 ) -> None:
     """Run workflows and activities against the configured Temporal and Postgres; ctrl-C drains and stops."""
-    from compose.cli.run_async import until_stopped
+    from compose.cli.run_async import serving, until_stopped
     from compose.logging import configure_logging
     from compose.running import command_settings
     from compose.worker import run_worker
@@ -36,6 +36,7 @@ def worker(
         return
 
     def ready() -> None:
+        serving()
         if as_json:
             print_json({"task_queue": settings.task_queue})
 

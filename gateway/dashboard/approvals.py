@@ -201,6 +201,8 @@ class Desk:
     async def _wants(self, choice: Choice, act: Act) -> None:
         if self.deciding or self.shown is None or act.data.get("id") != self.shown.approval_id:
             return
+        if self.shown.state is not ApprovalState.PENDING:
+            return  # the second click of two: the page shows already what came of the first
         try:
             draft = approval_form.read(act, choice, datetime.now(UTC))
         except Refused as error:
@@ -241,8 +243,8 @@ class Desk:
         except ValidationError as error:
             self.armed, self.problem = None, sentence(error.errors()[0]["msg"])
         finally:
+            await self._again()
             self.deciding = False
-        await self._again()
 
     async def _overtaken(self, request: ApprovalRequest, caller: Principal, error: DecisionRefused) -> str:
         """Why a decision came too late, or was not this person's to make."""

@@ -174,8 +174,10 @@ async def test_two_people_who_click_at_once_decide_once(tenant: Tenant) -> None:
     buttons = [page.get_by_role("button", name="Approve") for page in (anna, bert)]
     for button in buttons:
         await expect(button).to_be_enabled()
-    # Neither page has time to hear of the other's click.
-    await asyncio.gather(*(button.dispatch_event("click") for button in buttons))
+    # Neither page has time to hear of the other's click: each presses by itself, at one moment.
+    at = await anna.evaluate("Date.now() + 1_500")
+    for button in buttons:
+        await button.evaluate("(button, at) => setTimeout(() => button.click(), at - Date.now())", at)
     for page in (anna, bert):
         await expect(page.locator(".outcome")).to_contain_text("approved 500 tokens")
     loser = await asyncio.gather(

@@ -21,8 +21,8 @@ async def tree(pool: Pool) -> ScopeTree:
     return found
 
 
-async def names(tree: ScopeTree, parent: str | None, limit: int = 10) -> list[str]:
-    nodes = await tree.children(TENANT, parent and Scope.parse(parent), limit)
+async def names(tree: ScopeTree, parent: str, limit: int = 10) -> list[str]:
+    nodes = await tree.children(TENANT, Scope.parse(parent), limit)
     return [str(node.scope) for node in nodes]
 
 

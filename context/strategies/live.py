@@ -18,9 +18,9 @@ CHARACTERS_PER_TOKEN = 4
 
 def live_strategy(settings: ContextSettings, session: Conversation, own: Conversation, *, crowded: bool) -> Strategy:
     """The rule of a live window, where all that no summary covers yet counts as recent."""
-    refs = [ref for one in (session, own) for group in one.groups for ref in group.refs]
     name = settings.strategy
     if name is StrategyName.AUTO:
+        refs = [ref for one in (session, own) for group in one.groups for ref in group.refs]
         choice = choose(
             messages=len(refs),
             characters=CHARACTERS_PER_TOKEN * sum(ref.tokens for ref in refs),

@@ -1,36 +1,49 @@
-# Needs python3 (3.11 or newer, with venv) and make; everything else is installed into .venv.
+# Needs python3 (3.11 or newer, with venv) and make; everything else is installed into .venv, by uv where it is at hand.
 PYTHON ?= python3
 BIN := .venv/bin
+UV := $(shell uv --version >/dev/null 2>&1 && echo uv)
+ifeq ($(UV),uv)
+VENV := uv venv -q --allow-existing --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')" .venv
+INSTALL := uv pip install -q --python $(BIN)/python
+else
+VENV := $(PYTHON) -m venv .venv
+INSTALL := $(BIN)/python -m pip install -q --disable-pip-version-check --root-user-action=ignore
+endif
+PYTEST := $(BIN)/pytest -q -n 2 --dist worksteal --durations=10
 COMPILE := $(BIN)/pip-compile -q --generate-hashes --allow-unsafe --strip-extras --no-header \
 	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options pyproject.toml
 
-.PHONY: demo up first test check docs format requirements clean
+.PHONY: demo up first test proof check docs format requirements clean
 
-demo: .venv/.ready
+demo: .venv/.base
 	@$(BIN)/purser demo
 
 # The provider of `make first` listens on 4010.
-up: .venv/.ready
+up: .venv/.base
 	@PURSER_ALLOWED_API_BASES=$${PURSER_ALLOWED_API_BASES:-http://127.0.0.1:4010} $(BIN)/purser up
 
-first: .venv/.ready
+first: .venv/.base
 	@$(BIN)/python docs/examples/first.py
 
-test: .venv/.ready
-	@$(BIN)/pytest -q -n 2
+test: .venv/.dev
+	@PURSER_TEST_PROOF=0 $(PYTEST) $(TESTS)
 
-check: .venv/.ready
+# The tests that `make test` runs a small share of, in full; PURSER_TEST_PROOF=0.1 runs a tenth of them.
+proof: .venv/.dev
+	@PURSER_TEST_PROOF=$${PURSER_TEST_PROOF:-1} $(PYTEST) -m proof --timeout 3600
+
+check: .venv/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
 # Into site/; a broken link is an error.
-docs: .venv/.ready
+docs: .venv/.dev
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build -q
 	@echo "site/index.html"
 
-format: .venv/.ready
+format: .venv/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
@@ -43,10 +56,16 @@ requirements:
 clean:
 	rm -rf .venv build dist site artifacts *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
-.venv/.ready: pyproject.toml requirements/dev.txt
+# What Purser runs with, and with that what its checks need besides.
+.venv/.base: pyproject.toml requirements/base.txt requirements/build.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Purser needs Python 3.11 or newer: set PYTHON=…")'
-	@echo "Installing the pinned requirements into .venv (first run: one or two minutes)"
-	@$(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install --disable-pip-version-check --require-hashes -r requirements/dev.txt
-	@PYTHONWARNINGS=ignore $(BIN)/python -m pip install --disable-pip-version-check -q --no-deps --no-build-isolation -e .
+	@echo "Installing what Purser needs into .venv (only the first time)"
+	@$(VENV)
+	@$(INSTALL) --require-hashes -r requirements/base.txt -r requirements/build.txt
+	@PYTHONWARNINGS=ignore $(INSTALL) --no-deps --no-build-isolation -e .
+	@touch $@
+
+.venv/.dev: .venv/.base requirements/dev.txt
+	@echo "Installing what the checks need into .venv (only the first time)"
+	@$(INSTALL) --require-hashes -r requirements/dev.txt
 	@touch $@

@@ -5,6 +5,7 @@ wait or an approval, asks for the same.
 """
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -21,6 +22,7 @@ from budget.policies import Mode
 from budget.postgres.connection import Pool, connected, retrying
 from budget.postgres.ledger import Ledger
 from budget.postgres.policies import Policies
+from budget.postgres.pricing import Unpriced, uncounted
 from budget.prices import PriceBook
 from budget.views import BudgetView
 from context.excerpts import Within
@@ -50,6 +52,8 @@ class Admission:
     settings: ActivitySettings
     decided: Decided = nobody
     """Told of every verdict."""
+    unpriced: Callable[[Unpriced], None] = uncounted
+    """Called for a call that is refused because nobody knows its price."""
 
     async def admit(self, request: AdmitInput) -> AdmitResult:
         """The gate's answer, or the advice to compress first."""
@@ -65,6 +69,7 @@ class Admission:
             prompt_tokens = brief.calibration.tokens(plan.prompt_tokens)
             price = self._prices_of(brief, prompt_tokens)
             if price is None and (short := _money_limit(budgets, prompt_tokens + brief.output_cap)):
+                self.unpriced(Unpriced.REFUSED)
                 return AdmitResult(Plan.CALL, Verdict.REFUSE, short=short)
             call = self._call(request, brief, plan, prompt_tokens, price or (0, 0))
         return await self._held(call, brief, patient=request.patient)
@@ -143,7 +148,7 @@ class Admission:
                 await self.agents.running(call.agent, own)
                 answer = await self.ledger.hold(tenant, request, connection=own)
                 if answer.hold_id is not None:
-                    await self.calls.held(call, answer.hold_id, answer.decision.delay_ms, own)
+                    await self.calls.held(call, answer.hold_id, answer.decision, own)
                 return answer
 
         answer = await retrying(step)

@@ -1,10 +1,13 @@
 """Activities of approvals: ask a person, stop asking, and record what a person said through Temporal."""
 
+import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from datetime import datetime
 
 from temporalio import activity
 
+from activities.signatures import SignerOf, is_signed_with, no_signer
 from budget.approvals import Actor, Choice, Identity
 from budget.decisions import Amount
 from budget.errors import DecisionConflict, DecisionRefused, InvalidRequest, NotFound
@@ -13,6 +16,7 @@ from budget.scopes import Path, Scope
 from workflows.contract import (
     ActivityName,
     AgentRef,
+    ApprovalDecision,
     ApprovalInput,
     ApprovalTicket,
     DecisionInput,
@@ -20,8 +24,9 @@ from workflows.contract import (
     ReleaseInput,
 )
 
+_log = logging.getLogger(__name__)
 TEMPORAL_ROLES = ("approver",)
-"""Whoever may signal our workflows may approve; a policy that asks for another role is out of their reach."""
+"""Of unsigned decisions, where they count at all: whoever may signal our workflows may approve."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +39,8 @@ class CallToApprove:
     """Whom the task names."""
     submitted_by: str | None
     """Name of the key that submitted it."""
+    vouched: bool
+    """Whether that key may act for others, so that `submitter` is believed."""
 
 
 CallOf = Callable[[AgentRef, str], Awaitable[CallToApprove]]
@@ -48,6 +55,8 @@ class ApprovalActivities:
     call_of: CallOf
     poke: Callable[[], None]
     """Called when a workflow may have to be woken."""
+    signer_of: SignerOf = no_signer
+    """Finds the key that signed a decision."""
 
     @activity.defn(name=ActivityName.REQUEST_APPROVAL)
     async def request_approval(self, request: ApprovalInput) -> ApprovalTicket:
@@ -62,6 +71,7 @@ class ApprovalActivities:
             agent_id=request.agent.agent_id,
             submitter=call.submitter,
             submitted_by=call.submitted_by,
+            vouched=call.vouched,
             workflow_id=request.workflow_id,
         )
         return ApprovalTicket(ticket.approval_id, ticket.state, ticket.deadline)
@@ -73,37 +83,69 @@ class ApprovalActivities:
 
     @activity.defn(name=ActivityName.RECORD_DECISION)
     async def record_decision(self, request: DecisionInput) -> DecisionResult:
-        """Records a decision under its self-asserted name; what the rules refuse comes back as a stable code."""
+        """Records a decision of whoever signed it; what the rules refuse comes back as a stable code."""
         wanted = request.decision
+        if not wanted.approval_id.isprintable():
+            return _unknown(wanted.approval_id)
         try:
             decided = await self.approvals.record_decision(
                 request.tenant,
                 wanted.approval_id,
                 wanted.decision_id,
                 _choice(wanted.decision),
-                Actor(wanted.approver, TEMPORAL_ROLES, Identity.ASSERTED),
+                await self._actor(request.tenant, wanted),
                 grant_tokens=wanted.grant_tokens,
                 grant_nano_usd=wanted.grant_nano_usd,
-                until=wanted.until,
+                until=_moment(wanted.until),
                 note=wanted.note_ref or None,
             )
         except NotFound:
-            return DecisionResult(wanted.approval_id, "", error="not_found")
+            return _unknown(wanted.approval_id)
         except DecisionRefused as refused:
-            return await self._refused(request, refused.reason)
-        except DecisionConflict:
-            return await self._refused(request, "conflict")
-        except InvalidRequest:
-            return await self._refused(request, "invalid")
+            return await self._refused(request, refused.reason, refused)
+        except DecisionConflict as conflict:
+            return await self._refused(request, "conflict", conflict)
+        except InvalidRequest as invalid:
+            return await self._refused(request, "invalid", invalid)
         self.poke()
         return DecisionResult(wanted.approval_id, decided.state, decided.decisions_needed)
 
-    async def _refused(self, request: DecisionInput, error: str) -> DecisionResult:
+    async def _actor(self, tenant: str, decision: ApprovalDecision) -> Actor:
+        """Who decides; raises `DecisionRefused` if the signature proves nobody."""
+        if decision.key_id is None and decision.signature is None:
+            if not decision.approver.isprintable():
+                raise InvalidRequest("approver is not valid: use printable characters")
+            return Actor(decision.approver, TEMPORAL_ROLES, Identity.ASSERTED)
+        key_id = decision.key_id or ""
+        signer = await self.signer_of(tenant, key_id) if key_id.isprintable() else None
+        if signer is None or not is_signed_with(decision, signer.digest):
+            # One answer for every cause, so that it tells nobody which keys exist.
+            raise DecisionRefused(
+                "the signature fits no live key of this tenant: sign with a key that is neither revoked nor expired",
+                reason="signature",
+            )
+        return Actor(signer.name, signer.roles)
+
+    async def _refused(self, request: DecisionInput, error: str, why: Exception) -> DecisionResult:
+        _log.warning("a decision through Temporal was refused: %s", error)
         try:
             standing = await self.approvals.get(request.tenant, request.decision.approval_id)
         except NotFound:
-            return DecisionResult(request.decision.approval_id, "", error="not_found")
-        return DecisionResult(standing.approval_id, standing.state, standing.decisions_needed, error)
+            return _unknown(request.decision.approval_id)
+        return DecisionResult(standing.approval_id, standing.state, standing.decisions_needed, error, str(why))
+
+
+def _unknown(approval_id: str) -> DecisionResult:
+    return DecisionResult(approval_id, "", error="not_found", message="this tenant has no approval request of this id")
+
+
+def _moment(text: str | None) -> datetime | None:
+    if text is None:
+        return None
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        raise InvalidRequest(f"until {text[:40]!r} is not valid: use ISO 8601 with a time zone") from None
 
 
 def _choice(name: str) -> Choice:

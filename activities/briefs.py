@@ -9,7 +9,7 @@ from activities.postgres.agents import Agents, Given
 from activities.settings import ActivitySettings
 from activities.task_file import Agent
 from budget.prices import PriceBook
-from budget.scopes import Path
+from budget.scopes import Path, payers
 from context.plans import TextRef
 from context.postgres.calibration import Calibrations
 from context.postgres.conversations import Conversations
@@ -33,6 +33,8 @@ class Brief:
     """Whom the task names."""
     submitted_by: str | None
     """Name of the key that submitted the task."""
+    vouched: bool
+    """Whether that key may act for others."""
     model: str
     api_base: str | None
     path: Path
@@ -108,9 +110,10 @@ class Briefs:
             session_id=task.session_id,
             submitter=given.submitter,
             submitted_by=given.submitted_by,
+            vouched=given.vouched,
             model=agent.model,
             api_base=agent.api_base,
-            path=task.path(agent.id),
+            path=task.path(agent.id).below(*payers(ref.tenant, given.user_id)),
             instructions=agent.instructions,
             documents=tuple(Document(document.kind, document.text) for document in task.context.documents),
             tools=tools,

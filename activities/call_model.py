@@ -1,8 +1,8 @@
 """Calls a model under an admitted hold and stores its reply together with what it cost.
 
-Every request to the provider is an attempt of its own: started in the ledger before anything is sent, settled with its
-reply in one transaction. An attempt that may have cost something and never told is left to be presumed. A call that
-has its reply is never sent again.
+Every request to the provider is an attempt of its own: started in the ledger once it is ready to leave and before
+anything is sent, settled with its reply in one transaction. An attempt that may have cost something and never told is
+left to be presumed. A call that has its reply is never sent again.
 """
 
 import asyncio
@@ -18,6 +18,7 @@ from temporalio.exceptions import ApplicationError
 
 from activities.asides import Asides
 from activities.briefs import Brief, Briefs
+from activities.departing import Departing, Exhausted, NotStarted
 from activities.drafts import Draft
 from activities.errors import Cost, ProviderRejected, ProviderUnavailable
 from activities.postgres.calls import Call, Calls
@@ -61,57 +62,80 @@ class CallModel:
             return await self.settlements.repeated(brief, call, call.reply_seq, call.usage)
         if call.rejected is not None:
             return CallResult(CallStatus.REJECTED, reason=call.rejected)
-        messages = await self._messages(brief, call)
-        try:
-            started = await finished(self.ledger.start_attempt(request.agent.tenant, request.hold_id))
-        except HoldClosed:
-            return CallResult(CallStatus.HOLD_LOST)
-        if not started.started:
-            return await self._short(request, started)
-        if started.attempt > self.settings.max_attempts:
-            return await self._exhausted(call, request, started)
         async with self._attended(request):
-            cap = min(call.output_cap, started.amount.tokens - call.prompt_tokens)
-            return await self._send(brief, call, messages, Attempt(request.hold_id, started.attempt, cap))
+            return await self._send(brief, call, request)
 
-    async def _send(
-        self, brief: Brief, call: Call, messages: Sequence[Mapping[str, Any]], attempt: Attempt
-    ) -> CallResult:
-        draft = Draft()
-        request = ModelRequest(call.model, messages, brief.tools, attempt.cap, attempt.request_id, brief.api_base)
+    async def _send(self, brief: Brief, call: Call, request: CallInput) -> CallResult:
+        draft, departing = Draft(), Departing(self.ledger, request, call, self.settings.max_attempts)
+        messages = await self._messages(brief, call)
+        asked = ModelRequest(call.model, messages, brief.tools, call.output_cap, request.hold_id, brief.api_base)
         try:
             if activity.is_cancelled():
                 raise asyncio.CancelledError
-            await self.provider.complete(request, draft)
+            await self.provider.complete(asked, draft, departing.leave)
         except asyncio.CancelledError:
-            await finished(self.settlements.cut_off(call, attempt, draft, keep_open=not _asked_to_cancel()))
+            await finished(self._cut_off(call, departing.attempt, draft, request.hold_id))
             raise
+        except HoldClosed:
+            return CallResult(CallStatus.HOLD_LOST)
+        except NotStarted as refusal:
+            return await self._short(request, refusal.answer)
+        except Exhausted as last:
+            return await self._exhausted(call, last.attempt)
         except ProviderRejected as failure:
-            await finished(self.settlements.nothing(call, attempt))
-            return await self.settlements.give_up(call, failure.reason)
+            return await self._refused(call, departing, draft, failure)
         except ProviderUnavailable as failure:
-            if not draft.complete:
-                return await self._failed(call, attempt, draft, failure)
-        return await finished(self.settlements.reply(brief, call, attempt, draft))
+            if not draft.complete or departing.attempt is None:
+                return await self._failed(call, departing, draft, failure)
+        return await finished(self.settlements.reply(brief, call, departing.started, draft))
 
-    async def _failed(self, call: Call, attempt: Attempt, draft: Draft, failure: ProviderUnavailable) -> CallResult:
-        """Charges what is known of a failed request, and has it tried again."""
-        _log.warning("request %s to a provider failed: %s", attempt.request_id, failure.reason)
-        if draft.usage is not None:
-            await finished(self.settlements.reported(call, attempt, draft.usage))
-        elif failure.cost is Cost.NOTHING:
+    async def _cut_off(self, call: Call, attempt: Attempt | None, draft: Draft, hold_id: str) -> None:
+        """Charges what a cancelled request has produced."""
+        asked = _asked_to_cancel()
+        if attempt is not None:
+            await self.settlements.cut_off(call, attempt, draft, keep_open=not asked)
+        elif asked:
+            await self.ledger.release(call.agent.tenant, hold_id=hold_id)
+
+    async def _refused(self, call: Call, departing: Departing, draft: Draft, failure: ProviderRejected) -> CallResult:
+        """Charges what a request may have cost that is not tried again."""
+        attempt = departing.attempt
+        _log.warning("hold %s: the request is not tried again: %s", departing.hold_id, failure.reason)
+        await self._note(call, attempt, failure.reason)
+        if attempt is not None and failure.cost is Cost.NOTHING:
             await finished(self.settlements.nothing(call, attempt))
-        if attempt.number >= self.settings.max_attempts:
+        elif attempt is not None:
+            await finished(self.settlements.cut_off(call, attempt, draft, keep_open=True))
+        return await self.settlements.give_up(call, failure.reason)
+
+    async def _failed(self, call: Call, departing: Departing, draft: Draft, failure: ProviderUnavailable) -> CallResult:
+        """Charges what is known of a failed request, and has it tried again."""
+        attempt = departing.attempt
+        number = attempt.number if attempt is not None else activity.info().attempt
+        if attempt is not None:
+            _log.warning("request %s to a provider failed: %s", attempt.request_id, failure.reason)
+            await self._note(call, attempt, failure.reason)
+            if draft.usage is not None:
+                await finished(self.settlements.reported(call, attempt, draft.usage))
+            elif failure.cost is Cost.NOTHING:
+                await finished(self.settlements.nothing(call, attempt))
+        if number >= self.settings.max_attempts:
             return await self.settlements.give_up(call, failure.reason)
         delay_ms = failure.retry_after_ms
         if delay_ms is None:
-            delay_ms = min(self.settings.retry_ms * 2 ** (attempt.number - 1), self.settings.max_retry_ms)
+            delay_ms = min(self.settings.retry_ms * 2 ** (number - 1), self.settings.max_retry_ms)
         with suppress(BudgetError):
             lease_ms = self.settings.lease_ms + delay_ms
-            await self.ledger.extend(call.agent.tenant, attempt.hold_id, lease_ms=lease_ms)
+            await self.ledger.extend(call.agent.tenant, departing.hold_id, lease_ms=lease_ms)
         raise ApplicationError(
             failure.reason, type="ProviderUnavailable", next_retry_delay=timedelta(milliseconds=delay_ms)
         )
+
+    async def _note(self, call: Call, attempt: Attempt | None, reason: str) -> None:
+        """Stores why an attempt failed, for people: what is charged does not depend on it."""
+        if attempt is not None:
+            with suppress(BudgetError):
+                await self.calls.failed(call, attempt.number, reason)
 
     async def _messages(self, brief: Brief, call: Call) -> Sequence[Mapping[str, Any]]:
         """What the model gets to see, put together from references."""
@@ -133,9 +157,9 @@ class CallModel:
         short = Shortage(str(decisive.scope), decisive.reason, lacking.tokens, lacking.nano_usd)
         return CallResult(CallStatus.SHORT, verdict=decision.verdict, short=short)
 
-    async def _exhausted(self, call: Call, request: CallInput, started: AttemptAnswer) -> CallResult:
+    async def _exhausted(self, call: Call, attempt: Attempt) -> CallResult:
         """Every attempt has been paid for and none left a reply: what fails behind the provider must not pay on."""
-        await finished(self.settlements.nothing(call, Attempt(request.hold_id, started.attempt, 0)))
+        await finished(self.settlements.nothing(call, attempt))
         return await self.settlements.give_up(call, "reply_not_stored")
 
     @asynccontextmanager

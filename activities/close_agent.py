@@ -7,6 +7,7 @@ from temporalio import activity
 from activities.postgres.agents import Agents
 from budget.postgres.approvals import Approvals
 from budget.postgres.ledger import Ledger
+from budget.scopes import agent_scope
 from workflows.contract import ActivityName, AgentClosing
 
 
@@ -30,3 +31,4 @@ class CloseAgent:
         if closing.key:
             await self.approvals.withdraw(tenant, closing.key)
         await self.agents.close(closing.agent, closing.outcome)
+        await self.ledger.end_scopes(tenant, [agent_scope(closing.agent.task_id, closing.agent.agent_id)])

@@ -7,6 +7,7 @@ from temporalio import activity
 
 from activities.postgres.agents import Agents, Given
 from budget.postgres.connection import Pool, connected
+from budget.postgres.ledger import Ledger
 from context.messages import Message
 from context.postgres.conversations import Conversations
 from workflows.contract import ActivityName, TaskClosing
@@ -17,6 +18,7 @@ class CloseTask:
     """Ends tasks."""
 
     pool: Pool
+    ledger: Ledger
     agents: Agents
     conversations: Conversations
 
@@ -37,6 +39,7 @@ class CloseTask:
             if await self.agents.close_task(tenant, outcome.task_id, outcome.status, own):
                 origin = f"task:{outcome.task_id}:replies"
                 await self.conversations.append(tenant, session_id, published, origin=origin, connection=own)
+                await self.ledger.end_scopes(tenant, given.task.own_scopes, own)
 
 
 def _last_replies(given: Given) -> dict[str, int]:

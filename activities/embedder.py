@@ -13,6 +13,7 @@ from activities.shielding import finished
 from activities.side_calls import SideCalls, Started
 from budget.postgres.ledger import Ledger
 from budget.postgres.policies import Policies
+from budget.postgres.pricing import Unpriced, uncounted
 from budget.prices import PriceBook
 from budget.scopes import Path
 from budget.usage import Usage
@@ -48,6 +49,7 @@ class LiteLLMEmbedder:
         prices: PriceBook,
         redact: Redact,
         decided: Decided = nobody,
+        unpriced: Callable[[Unpriced], None] = uncounted,
     ) -> None:
         """Args:
         model: which makes the vectors.
@@ -55,10 +57,11 @@ class LiteLLMEmbedder:
         ledger, policies, prices: of its holds, as `SideCalls` takes them.
         redact: applied to every text before it leaves.
         decided: told of every verdict on its holds.
+        unpriced: called for each call without a price.
         """
         self._model = model
         self._provider = provider
-        self._calls = SideCalls(model.name, ledger, policies, prices, decided)
+        self._calls = SideCalls(model.name, ledger, policies, prices, decided, unpriced)
         self._redact = redact
 
     @property

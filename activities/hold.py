@@ -6,13 +6,11 @@ from temporalio import activity
 
 from activities.call_metrics import Decided, nobody
 from budget.decisions import Amount
-from budget.errors import UnknownPrice
 from budget.holds import HoldAnswer, HoldRequest
 from budget.postgres.ledger import Ledger
-from budget.postgres.policies import Policies
-from budget.prices import PriceBook
+from budget.postgres.pricing import Pricing
 from budget.scopes import Path
-from budget.usage import Usage
+from context.postgres.payers import Payers
 from workflows.contract import ActivityName, HoldInput, HoldResult, Shortage
 
 
@@ -21,34 +19,22 @@ class Hold:
     """The activity `hold`."""
 
     ledger: Ledger
-    policies: Policies
-    prices: PriceBook
+    payers: Payers
+    pricing: Pricing
     decided: Decided = nobody
     """Told of every verdict."""
 
     @activity.defn(name=ActivityName.HOLD)
     async def hold(self, request: HoldInput) -> HoldResult:
         """Holds tokens and money on every scope of the path, or on none. To wait and to ask is up to the workflow."""
-        path = Path.parse(request.path)
-        ask = Amount(request.tokens, await self._nano_usd(request, path))
-        least_tokens = request.min_tokens or request.tokens
-        least = Amount(least_tokens, -(-ask.nano_usd * least_tokens // ask.tokens) if ask.tokens else 0)
-        asked = HoldRequest(request.key, path, ask, least, model=request.model or None, patient=request.patient)
+        stated = Path.parse(request.path)
+        path = await self.payers.complete(request.tenant, stated)
+        model, least_tokens = request.model or None, request.min_tokens or request.tokens
+        ask, least = await self.pricing.ask(request.tenant, path, model, request.tokens, least_tokens, request.nano_usd)
+        asked = HoldRequest(request.key, path, ask, least, model=model, patient=request.patient, stated=stated)
         answer = await self.ledger.hold(request.tenant, asked)
         self.decided(answer.decision)
         return _result(answer, ask)
-
-    async def _nano_usd(self, request: HoldInput, path: Path) -> int:
-        """Money as stated, else the dearest that the model could charge; raises `UnknownPrice`."""
-        if request.nano_usd:
-            return request.nano_usd
-        try:
-            return self.prices.price(request.model).cost(Usage.from_total(request.tokens))
-        except UnknownPrice:
-            for budget in await self.policies.budgets_of(request.tenant, path.scopes, path.task_id()):
-                if budget.policy.limit_nano_usd is not None:
-                    raise
-            return 0
 
 
 def _result(answer: HoldAnswer, ask: Amount) -> HoldResult:

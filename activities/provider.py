@@ -1,35 +1,27 @@
-"""The way to model providers: LiteLLM, told to keep quiet, to try once, and to send keys to their own hosts only."""
+"""The way to model providers: LiteLLM writes the request and reads the answer, `egress` lets both through."""
 
 import asyncio
-import os
-import warnings
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import cache
-from importlib import import_module
-from logging import CRITICAL, getLogger
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
 
 import httpx
 from prometheus_client import CollectorRegistry
 
 from activities.call_metrics import CallMetrics
 from activities.drafts import Draft
-from activities.errors import Cost, ProviderError, ProviderRejected, ProviderUnavailable
+from activities.egress import Bounds, Departure, Leave, SmallerCap, Ticket
+from activities.errors import Cost, ProviderError, ProviderUnavailable
+from activities.failures import failure_of
+from activities.litellm_clients import client_of
+from activities.litellm_library import is_imported, litellm_library, quieten_warnings
+from activities.routes import Route, route
 from budget.usage import Usage
 
 T = TypeVar("T")
-_HOMES = {
-    "openai": "api.openai.com",
-    "anthropic": "api.anthropic.com",
-    "gemini": "generativelanguage.googleapis.com",
-}
-"""Hosts of providers whose address LiteLLM does not tell."""
-NO_KEY = "none"
-"""Sent where no key is configured: LiteLLM would take one from the environment, whoever the host is."""
+_BYTES_PER_VECTOR = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,34 +76,55 @@ class Embeddings:
 
 
 class ModelProvider:
-    """Model calls. Belongs to one event loop."""
+    """Model calls."""
 
     def __init__(
-        self, keys: Mapping[str, str], timeouts: Timeouts | None = None, metrics: CallMetrics | None = None
+        self,
+        keys: Mapping[str, str],
+        timeouts: Timeouts | None = None,
+        metrics: CallMetrics | None = None,
+        *,
+        allowed: Collection[str] | None = None,
+        bounds: Bounds | None = None,
+        proxy: str | None = None,
     ) -> None:
         """Args:
         keys: provider key by host, with its port if it has one of its own.
         timeouts: of every request.
         metrics: where requests are counted.
+        allowed: providers that may be asked at their own address; `None`: those that have a key.
+        bounds: of every answer.
+        proxy: address of a proxy that all requests go through.
         """
         self._metrics = metrics or CallMetrics(CollectorRegistry())
         self._keys = keys
         self._timeouts = timeouts or Timeouts()
+        self._allowed = allowed
+        self._bounds = bounds or Bounds()
+        self._proxy = proxy
+        self._way: tuple[asyncio.AbstractEventLoop, httpx.AsyncBaseTransport] | None = None
 
     async def warm_up(self) -> None:
         """Imports LiteLLM off the event loop: it takes seconds."""
-        if _litellm.cache_info().currsize == 0:
-            await asyncio.to_thread(_litellm)
+        if not is_imported():
+            await asyncio.to_thread(litellm_library)
+        quieten_warnings()
 
-    async def complete(self, request: ModelRequest, draft: Draft) -> None:
+    async def complete(self, request: ModelRequest, draft: Draft, leave: Leave | None = None) -> None:
         """Fills `draft` with the model's reply, chunk by chunk.
+
+        Args:
+            request: what to ask.
+            draft: takes the reply.
+            leave: asked once the request is ready to be sent. What it raises is raised here, and nothing was sent.
 
         Raises:
             ProviderUnavailable: trying again may help.
             ProviderRejected: it will not.
         """
+        asked = leave or _at_once(request.request_id, request.max_tokens)
         try:
-            await self._within_limits("chat", lambda: self._stream(request, draft))
+            await self._within_limits("chat", lambda: self._complete(request, draft, asked))
         finally:
             self._metrics.used("chat", draft.usage)
 
@@ -127,195 +140,155 @@ class ModelProvider:
         return answer
 
     async def _within_limits(self, kind: str, work: Callable[[], Awaitable[T]]) -> T:
-        """What LiteLLM answers in time, counted; whatever it raises becomes one of our errors."""
+        """What a provider answers in time, counted."""
         await self.warm_up()
         began = perf_counter()
         try:
-            answer = await self._classified(work)
+            answer = await work()
         except ProviderError as failure:
             self._metrics.failed(kind, failure.reason, failure.status)
             raise
         self._metrics.answered(kind, perf_counter() - began)
         return answer
 
-    async def _classified(self, work: Callable[[], Awaitable[T]]) -> T:
-        # It reads deprecated attributes, and its types displease pydantic: where warnings are errors, a reply that is
-        # paid for would be lost.
-        warnings.filterwarnings("ignore", category=DeprecationWarning, module="litellm")
-        warnings.filterwarnings("ignore", category=UserWarning, module="pydantic")
+    async def _complete(self, request: ModelRequest, draft: Draft, leave: Leave) -> None:
+        way = self._route(request)
         try:
-            async with asyncio.timeout(self._timeouts.total_s):
-                return await work()
-        except TimeoutError:
-            raise ProviderUnavailable("timeout", cost=Cost.UNKNOWN) from None
-        except ProviderError:
-            raise
-        except Exception as error:
-            failure = classify(error)
-            failure.status = _answered(error, failure.reason)
-        # Outside the handler: what LiteLLM raised quotes the prompt.
-        raise failure
+            await self._stream(request, draft, leave, way)
+        except SmallerCap as smaller:
+            await self._stream(replace(request, max_tokens=smaller.cap), draft, leave, way)
 
-    async def _stream(self, request: ModelRequest, draft: Draft) -> None:
-        litellm, limits = _litellm(), self._timeouts
-        arguments = self._arguments(request)
-        draft.sent = True
-        stream = await litellm.acompletion(
-            **arguments,
+    async def _stream(self, request: ModelRequest, draft: Draft, leave: Leave, way: Route) -> None:
+        departure = self._departure(
+            way, leave, cap=request.max_tokens, most_bytes=self._bounds.reply_bytes(request.max_tokens), streams=True
+        )
+        draft.most_characters = 16 * request.max_tokens + 64 * 1024
+        try:
+            await self._classified(departure, lambda: self._read(request, draft, way, departure))
+        finally:
+            draft.sent = departure.sent
+
+    async def _read(self, request: ModelRequest, draft: Draft, way: Route, departure: Departure) -> None:
+        stream = await litellm_library().acompletion(
+            **self._access(way, departure),
+            **_asked(request),
             stream=True,
             stream_options={"include_usage": True},
-            timeout=httpx.Timeout(limits.silence_s, connect=limits.connect_s),
-            max_retries=0,
             # Tools would otherwise import the proxy, whose dependencies are not installed.
             _skip_mcp_handler=True,
+            # Nor is what it needs for the other protocol of OpenAI.
+            _skip_responses_api_bridge=True,
         )
         try:
             async for chunk in stream:
+                # Where the provider does not say how its reply ended LiteLLM makes up a `stop`.
+                finish = stream.received_finish_reason or stream.intermittent_finish_reason
                 for choice in chunk.choices[:1]:
-                    draft.add(choice.delta.content, choice.delta.tool_calls or (), choice.finish_reason)
+                    ended = choice.finish_reason if finish else None
+                    draft.add(choice.delta.content, choice.delta.tool_calls or (), ended)
         finally:
             # Where the provider reports nothing LiteLLM counts by itself: only what came over the wire is a report.
             for chunk in stream.chunks:
                 if getattr(chunk, "usage", None) is not None:
-                    draft.report(chunk.usage.model_dump())
+                    self._report(draft, chunk.usage.model_dump())
             with suppress(Exception):
                 await stream.aclose()
+        if draft.finish_reason is None:
+            raise ProviderUnavailable("incomplete_reply", cost=Cost.UNKNOWN)
 
     async def _embed(self, request: EmbeddingRequest) -> Embeddings:
-        limits = self._timeouts
-        answer = await _litellm().aembedding(
-            **self._access(request),
+        way = self._route(request)
+        leave = _at_once(request.request_id, 0)
+        most_bytes = _BYTES_PER_VECTOR * (len(request.texts) + 1)
+        departure = self._departure(way, leave, cap=0, most_bytes=most_bytes, streams=False)
+        return await self._classified(departure, lambda: self._vectors(request, way, departure))
+
+    async def _vectors(self, request: EmbeddingRequest, way: Route, departure: Departure) -> Embeddings:
+        answer = await litellm_library().aembedding(
+            **self._access(way, departure),
             input=list(request.texts),
             # Its own default is base64, which not every provider knows.
             encoding_format="float",
             **({"dimensions": request.dimensions} if request.dimensions else {}),
             drop_params=True,
-            timeout=httpx.Timeout(limits.silence_s, connect=limits.connect_s),
-            max_retries=0,
         )
         told = answer.model_dump()
         draft = Draft()
-        draft.report(told.get("usage") or {})
+        if told.get("usage"):
+            self._report(draft, told["usage"])
         in_order = sorted(told["data"], key=lambda item: item["index"])
         return Embeddings(tuple(tuple(item["embedding"]) for item in in_order), draft.usage)
 
-    def _arguments(self, request: ModelRequest) -> dict[str, Any]:
-        arguments = self._access(request)
-        arguments |= {"messages": list(request.messages), "max_tokens": request.max_tokens}
-        if request.tools:
-            arguments["tools"] = list(request.tools)
-        if request.temperature is not None:
-            arguments |= {"temperature": request.temperature, "drop_params": True}
-        return arguments
+    async def _classified(self, departure: Departure, work: Callable[[], Awaitable[T]]) -> T:
+        """What comes of a request; whatever LiteLLM raises becomes one of our errors."""
+        try:
+            async with asyncio.timeout(self._timeouts.total_s):
+                return await work()
+        except TimeoutError:
+            cost = Cost.UNKNOWN if departure.sent else Cost.NOTHING
+            raise ProviderUnavailable("timeout", cost=cost) from None
+        except ProviderError as known:
+            known.status = departure.status
+            raise
+        except Exception as error:
+            failure: Exception = failure_of(error, departure)
+            if departure.failure is not None and not isinstance(departure.failure, ProviderError):
+                # Raised by whoever was asked for leave.
+                failure = departure.failure
+        # Outside the handler: what LiteLLM raised quotes the prompt.
+        raise failure
 
-    def _access(self, request: ModelRequest | EmbeddingRequest) -> dict[str, Any]:
-        """Where a request goes, and with which key."""
-        provider, home = _resolve(request.model, request.api_base)
+    def _route(self, request: ModelRequest | EmbeddingRequest) -> Route:
+        vectors = isinstance(request, EmbeddingRequest)
+        return route(request.model, request.api_base, self._keys, self._allowed, vectors=vectors)
+
+    def _departure(self, way: Route, leave: Leave, *, cap: int, most_bytes: int, streams: bool) -> Departure:
+        limits = self._timeouts
+        timeout = httpx.Timeout(limits.silence_s, connect=limits.connect_s).as_dict()
+        return Departure(
+            self._transport(), way, self._bounds, leave,
+            cap=cap, most_bytes=most_bytes, streams=streams, timeout=timeout, notice=self._metrics.usage_refused,
+        )  # fmt: skip
+
+    def _transport(self) -> httpx.AsyncBaseTransport:
+        """What connects; connections belong to an event loop."""
+        loop = asyncio.get_running_loop()
+        if self._way is None or self._way[0] is not loop:
+            proxy = None if self._proxy is None else httpx.Proxy(self._proxy)
+            limits = httpx.Limits(max_connections=None, max_keepalive_connections=100)
+            self._way = loop, httpx.AsyncHTTPTransport(proxy=proxy, limits=limits, retries=0)
+        return self._way[1]
+
+    def _access(self, way: Route, departure: Departure) -> dict[str, Any]:
+        """Where a request goes, with which key, and through which client."""
         arguments: dict[str, Any] = {
-            "model": request.model,
-            "custom_llm_provider": provider,
-            "extra_headers": {"X-Client-Request-Id": request.request_id},
+            "model": way.model,
+            "custom_llm_provider": way.provider,
+            "api_key": way.key,
+            "client": client_of(way, departure),
+            "timeout": self._timeouts.silence_s,
+            "max_retries": 0,
         }
-        key = self._key_for(request.api_base or home)
-        if request.api_base is not None:
-            arguments |= {"api_base": request.api_base, "api_key": key or NO_KEY}
-        elif key is not None:
-            arguments["api_key"] = key
-        elif _lacks_key(request.model):
-            # LiteLLM would report it as an error of the server, which is worth trying again.
-            raise ProviderRejected("authentication", cost=Cost.NOTHING)
-        return arguments
+        return arguments | ({"api_base": way.base} if way.own or way.sdk else {})
 
-    def _key_for(self, address: str | None) -> str | None:
-        parts = urlsplit(address if address and "//" in address else f"//{address or ''}")
-        return self._keys.get(parts.netloc) or self._keys.get(parts.hostname or "")
+    def _report(self, draft: Draft, payload: Mapping[str, Any]) -> None:
+        if not draft.report(payload):
+            self._metrics.usage_refused("unknown_words")
 
 
-def classify(error: BaseException) -> ProviderError:
-    """What a failure means, from its type and status; its text is never looked at."""
-    litellm = _litellm().exceptions
-    status, cause = getattr(error, "status_code", None), _deepest_http(error)
-    if isinstance(cause, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout):
-        return ProviderUnavailable("unreachable", cost=Cost.NOTHING)
-    if isinstance(error, litellm.RateLimitError):
-        return ProviderUnavailable("rate_limited", cost=Cost.NOTHING, retry_after_ms=_retry_after_ms(error))
-    if isinstance(error, litellm.Timeout) or isinstance(cause, httpx.TimeoutException):
-        return ProviderUnavailable("timeout", cost=Cost.UNKNOWN)
-    if isinstance(error, litellm.ContextWindowExceededError):
-        return ProviderRejected("context_window", cost=Cost.NOTHING)
-    if isinstance(status, int) and 400 <= status < 500 and status not in (408, 409, 425):
-        return ProviderRejected(_REJECTIONS.get(status, "bad_request"), cost=Cost.NOTHING)
-    retry_after = _retry_after_ms(error)
-    if cause is not None and not isinstance(cause, httpx.HTTPStatusError):
-        return ProviderUnavailable("connection_broken", cost=Cost.UNKNOWN, retry_after_ms=retry_after)
-    return ProviderUnavailable("server_error", cost=Cost.UNKNOWN, retry_after_ms=retry_after)
+def _asked(request: ModelRequest) -> dict[str, Any]:
+    arguments: dict[str, Any] = {"messages": list(request.messages), "max_tokens": request.max_tokens}
+    if request.tools:
+        arguments["tools"] = list(request.tools)
+    if request.temperature is not None:
+        arguments |= {"temperature": request.temperature, "drop_params": True}
+    return arguments
 
 
-_REJECTIONS = {401: "authentication", 402: "payment", 403: "permission", 404: "model_not_found"}
+def _at_once(request_id: str, cap: int) -> Leave:
+    """Leave for a request whose attempt has started."""
 
+    async def leave() -> Ticket:
+        return Ticket(request_id, cap)
 
-def _answered(error: BaseException, reason: str) -> int | None:
-    """The status of the provider's answer. LiteLLM makes one up where there was no answer."""
-    status = getattr(error, "status_code", None)
-    return status if isinstance(status, int) and reason not in _UNANSWERED else None
-
-
-_UNANSWERED = ("unreachable", "timeout", "connection_broken")
-
-
-def _deepest_http(error: BaseException) -> httpx.HTTPError | None:
-    """The client's own error among the causes."""
-    found, seen = None, 0
-    cause: BaseException | None = error
-    while cause is not None and seen < 16:
-        found = cause if isinstance(cause, httpx.HTTPError) else found
-        cause, seen = cause.__cause__ or cause.__context__, seen + 1
-    return found
-
-
-def _retry_after_ms(error: BaseException) -> int | None:
-    """The provider's own delay; dates are rare enough to be left to our backoff."""
-    headers = getattr(error, "litellm_response_headers", None) or {}
-    for name, factor in (("retry-after-ms", 1), ("retry-after", 1_000)):
-        with suppress(ValueError, OverflowError):
-            if (delay := int(float(str(headers.get(name))) * factor)) >= 0:
-                return delay
-    return None
-
-
-_TALKATIVE = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "openai", "httpx", "httpcore")
-"""Their debug lines repeat the request."""
-
-
-@cache
-def _litellm() -> Any:
-    """LiteLLM without network look-ups, telemetry, callbacks or logs."""
-    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
-    for name in _TALKATIVE:
-        getLogger(name).setLevel(CRITICAL + 1)
-    litellm: Any = import_module("litellm")
-    litellm.disable_hf_tokenizer_download = True
-    litellm.telemetry = False
-    litellm.suppress_debug_info = True
-    litellm.disable_aiohttp_transport = True
-    litellm.turn_off_message_logging = True
-    # Of embeddings it takes `max_retries=0` for "not said": they would be asked, and charged, three times.
-    litellm.DEFAULT_MAX_RETRIES = 0
-    return litellm
-
-
-def _lacks_key(model: str) -> bool:
-    """Whether the provider of a model wants a key and the environment has none."""
-    missing: list[str] = _litellm().validate_environment(model=model)["missing_keys"]
-    return any(name.endswith("_API_KEY") for name in missing)
-
-
-def _resolve(model: str, api_base: str | None) -> tuple[str | None, str | None]:
-    """LiteLLM's provider for a model, and the address of that provider."""
-    litellm = _litellm()
-    try:
-        _, provider, _, address = litellm.get_llm_provider(model=model)
-    except litellm.exceptions.BadRequestError:
-        # An address of one's own most often speaks OpenAI's protocol; without one the call fails by itself.
-        return ("openai" if api_base else None), None
-    return None, address or _HOMES.get(provider)
+    return leave

@@ -26,19 +26,21 @@ from activities.release import Release
 from activities.settings import ActivitySettings
 from activities.settle import Settle
 from activities.settlements import Settlements
+from activities.signatures import SignerOf, no_signer
 from activities.summariser import Summariser
 from activities.tools import Tools
 from budget.postgres.approvals import Approvals
 from budget.postgres.connection import Pool
+from budget.postgres.holds import Holds
 from budget.postgres.ledger import Ledger
 from budget.postgres.policies import Policies
+from budget.postgres.pricing import Pricing
 from budget.postgres.settings import LedgerSettings
 from budget.prices import PriceBook
-from budget.scopes import Kind, Path, Scope
-from context.errors import SessionDeleted, SessionNotFound
 from context.postgres.calibration import Calibrations
 from context.postgres.conversations import Conversations
 from context.postgres.memory import Memory
+from context.postgres.payers import Payers
 from context.postgres.placeholders import Placeholders
 from context.postgres.preferences import PersonalSettings
 from context.postgres.sessions import Sessions
@@ -73,7 +75,9 @@ class Dependencies:
     summariser_api_base: str | None = None
     """Its address; `None`: its provider's own."""
     trust_temporal_identity: bool = False
-    """Whether self-asserted names satisfy approval rules that need identity."""
+    """Whether unsigned decisions count, whose approvers are only asserted."""
+    signer_of: SignerOf = no_signer
+    """Finds the key that signed a decision; by default no signature is accepted."""
     redaction: Sequence[Detector] = ()
     """What is taken out of texts besides personal data and secrets that have a known form."""
     embedder: Embedder | None = None
@@ -86,11 +90,12 @@ def all_activities(given: Dependencies) -> Sequence[Activity]:
     """Every activity of the contract, ready for a worker."""
     agents, calls, conversations = Agents(given.pool), Calls(given.pool), Conversations(given.pool)
     ledger, policies = Ledger(given.pool, given.ledger_settings), Policies(given.pool, given.ledger_settings)
+    pricing = Pricing(given.prices, policies, Holds(given.pool), given.metrics.calls.unpriced)
     calibrations = Calibrations(given.pool)
     briefs = Briefs(agents, conversations, calibrations, given.prices, given.settings)
     settlements = Settlements(given.pool, calls, conversations, ledger, given.prices, calibrations, given.metrics)
     approvals = Approvals(given.pool, given.ledger_settings, trust_temporal_identity=given.trust_temporal_identity)
-    approving = ApprovalActivities(approvals, _CallOf(briefs, calls), given.poke)
+    approving = ApprovalActivities(approvals, _CallOf(briefs, calls), given.poke, given.signer_of)
     compress = CompressContext(
         given.pool,
         _ForWhom(briefs, given),
@@ -117,13 +122,13 @@ def all_activities(given: Dependencies) -> Sequence[Activity]:
         RecordToolFailure(Tools(given.pool)).record_tool_failure,
         RecordStatus(agents).record_status,
         CloseAgent(agents, ledger, approvals).close_agent,
-        CloseTask(given.pool, agents, conversations).close_task,
+        CloseTask(given.pool, ledger, agents, conversations).close_task,
         approving.request_approval,
         approving.withdraw_approval,
         approving.record_decision,
         EstimateTokens(conversations).estimate_tokens,
-        Hold(ledger, policies, given.prices, given.metrics.calls.decided).hold,
-        Settle(ledger).settle,
+        Hold(ledger, Payers(given.pool), pricing, given.metrics.calls.decided).hold,
+        Settle(ledger, pricing).settle,
         Release(ledger).release,
     )
 
@@ -141,6 +146,7 @@ def _admission(given: Dependencies, pool: Pool, briefs: Briefs) -> Admission:
         asides=_asides(given, pool, at_once=pool is given.quick_pool),
         settings=given.settings,
         decided=given.metrics.calls.decided,
+        unpriced=given.metrics.calls.unpriced,
     )
 
 
@@ -165,7 +171,7 @@ class _CallOf:
 
     async def __call__(self, agent: AgentRef, key: str) -> CallToApprove:
         brief, call = await self.briefs.of(agent), await self.calls.get(agent, key)
-        return CallToApprove(brief.path, call.ask, brief.submitter, brief.submitted_by)
+        return CallToApprove(brief.path, call.ask, brief.submitter, brief.submitted_by, brief.vouched)
 
 
 @dataclass(frozen=True)
@@ -181,16 +187,8 @@ class _ForWhom:
             return Compressing(brief.path, brief.model, brief.context, brief.window_tokens)
         context, model = self.given.settings.context, request.model or self.given.summariser_model or DEFAULT_MODEL
         window = window_of(model, self.given.prices.context_window(model), default=context.context_window_tokens)
-        return Compressing(await self._path(request), model, context, context.context_budget(window))
-
-    async def _path(self, request: CompressInput) -> Path:
-        """The session's, below its user where one is known."""
-        try:
-            user_id = (await Sessions(self.given.pool).get(request.tenant, request.session_id)).user_id
-        except (SessionNotFound, SessionDeleted):
-            user_id = None
-        user = [Scope(Kind.USER, user_id)] if user_id else []
-        return Path((*user, Scope(Kind.SESSION, request.session_id)))
+        path = await Payers(self.given.pool).of_session(request.tenant, request.session_id)
+        return Compressing(path, model, context, context.context_budget(window))
 
 
 class _Summarisers:
@@ -215,4 +213,5 @@ class _Summarisers:
             timeout_s=given.settings.summarizer_timeout_s,
             usual_window=given.settings.context.context_window_tokens,
             decided=given.metrics.calls.decided,
+            unpriced=given.metrics.calls.unpriced,
         )

@@ -12,6 +12,7 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError, is_cancelled_exception
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
 
+from activities.call_metrics import CallMetrics
 from activities.errors import ActivityError
 from budget.errors import BudgetError, LedgerUnavailable
 from context.errors import ContextError
@@ -23,18 +24,30 @@ _OURS = (ActivityError, BudgetError, ContextError)
 class SafeErrors(Interceptor):
     """For every worker that runs activities of ours or tools."""
 
+    def __init__(self, calls: CallMetrics | None = None) -> None:
+        """Args:
+        calls: counts activities that failed because Postgres did not answer; `None` counts nothing.
+        """
+        self._calls = calls
+
     def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:
         """Wraps every activity."""
-        return _SafeErrors(next)
+        return _SafeErrors(next, self._calls)
 
 
 class _SafeErrors(ActivityInboundInterceptor):
+    def __init__(self, next: ActivityInboundInterceptor, calls: CallMetrics | None) -> None:
+        super().__init__(next)
+        self._calls = calls
+
     async def execute_activity(self, input: ExecuteActivityInput) -> Any:
         try:
             return await super().execute_activity(input)
         except Exception as error:
             if is_cancelled_exception(error):
                 raise
+            if self._calls is not None and isinstance(error, LedgerUnavailable):
+                self._calls.ledger_unavailable("activity")
             failure = without_text(error)
             _log_failure(error, failure)
         # Outside the handler, so that the new error has no context that somebody might print.

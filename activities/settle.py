@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from temporalio import activity
 
-from budget.holds import Report
 from budget.postgres.ledger import Ledger
+from budget.postgres.pricing import Pricing
 from budget.usage import Usage
 from workflows.contract import ActivityName, SettleInput, SettleResult
 
@@ -17,16 +17,19 @@ class Settle:
     """The activity `settle`."""
 
     ledger: Ledger
+    pricing: Pricing
 
     @activity.defn(name=ActivityName.SETTLE)
     async def settle(self, report: SettleInput) -> SettleResult:
-        """Replaces the hold by what the attempt cost; the same report again changes nothing."""
+        """Replaces the hold by what the attempt cost; the same report again changes nothing.
+
+        Money that the report does not state follows from the price of the hold's model.
+        """
         usage = Usage(**{name: getattr(report, name) for name in _CLASSES})
         if report.total is not None:
             usage += Usage.from_total(max(0, report.total - usage.total))
-        settled = await self.ledger.settle(
-            report.tenant, report.hold_id, report.attempt, Report(usage, report.nano_usd)
-        )
+        cost = await self.pricing.report(report.tenant, report.hold_id, usage, report.nano_usd)
+        settled = await self.ledger.settle(report.tenant, report.hold_id, report.attempt, cost)
         return SettleResult(
             state=settled.state,
             tokens=settled.charged.tokens,

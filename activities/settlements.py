@@ -3,17 +3,19 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from activities.briefs import Brief
 from activities.drafts import Draft
 from activities.metrics import Metrics
 from activities.postgres.calls import Call, Calls
+from budget.decisions import Amount
 from budget.errors import BudgetError, LedgerUnavailable, UnknownPrice
-from budget.holds import Report
+from budget.holds import MAX_CALL_NANO_USD, MAX_CALL_TOKENS, Report
 from budget.postgres.connection import Connection, Pool, connected, retrying
 from budget.postgres.ledger import Ledger
+from budget.postgres.pricing import Unpriced
 from budget.prices import PriceBook
 from budget.usage import Usage
 from context.messages import Message
@@ -57,7 +59,7 @@ class Settlements:
 
     async def reply(self, brief: Brief, call: Call, attempt: Attempt, draft: Draft) -> CallResult:
         """Stores a reply and charges it. Where another attempt has replied first, only the charge is stored."""
-        message, usage = draft.message(), draft.charge(call.prompt_tokens, call.model)
+        message, usage = draft.message(), await draft.charge_async(call.prompt_tokens, call.model)
 
         async def step(own: Connection) -> int:
             # The call's row first: whoever has it writes the reply.
@@ -85,7 +87,7 @@ class Settlements:
 
     async def cut_off(self, call: Call, attempt: Attempt, draft: Draft, *, keep_open: bool) -> None:
         """Charges what a cancelled request has produced; nothing if it was never sent."""
-        usage = draft.charge(call.prompt_tokens, call.model) if draft.sent else Usage()
+        usage = await draft.charge_async(call.prompt_tokens, call.model) if draft.sent else Usage()
         await self._written(lambda own: self._charge(call, attempt, usage, own, keep_open=keep_open))
 
     async def nothing(self, call: Call, attempt: Attempt) -> None:
@@ -104,7 +106,7 @@ class Settlements:
     async def _charge(
         self, call: Call, attempt: Attempt, usage: Usage, own: Connection, *, keep_open: bool = False
     ) -> None:
-        report = Report(usage, self._cost(call.model, usage))
+        report = report_of(call.model, usage, call.ask, self.prices, self.metrics.calls.unpriced)
         await self.ledger.settle(
             call.agent.tenant, attempt.hold_id, attempt.number, report, keep_open=keep_open, connection=own
         )
@@ -117,12 +119,6 @@ class Settlements:
         self.metrics.counted(tokenizer_of(call.model).encoding, counted, usage.prompt)
         with suppress(BudgetError):
             await self.calibrations.learn(call.agent.tenant, call.model, counted, usage.prompt)
-
-    def _cost(self, model: str, usage: Usage) -> int:
-        try:
-            return self.prices.price(model).cost(usage)
-        except UnknownPrice:
-            return 0  # admitted only where no scope limits money
 
     async def _written(self, step: Callable[[Connection], Awaitable[T]]) -> T:
         """Runs a step in a transaction and, while the database is away, again."""
@@ -139,6 +135,29 @@ class Settlements:
                 except LedgerUnavailable:
                     await asyncio.sleep(pause)
                     pause = min(2 * pause, _LONGEST_PAUSE_S)
+
+
+def report_of(model: str, usage: Usage, ask: Amount, prices: PriceBook, unpriced: Callable[[Unpriced], None]) -> Report:
+    """Usage with what it cost; where the price is gone since the call was admitted, with what it could cost.
+
+    Usage beyond what any call can use is no usage: the call is charged its estimate, and its reply is kept.
+
+    Args:
+        model: that was called.
+        usage: of one attempt.
+        ask: what the call asked for when it was admitted.
+        prices: of models.
+        unpriced: called if nobody knows the price.
+    """
+    if usage.total > MAX_CALL_TOKENS:
+        return Report(replace(Usage.from_total(ask.tokens), estimated=True), ask.nano_usd)
+    try:
+        return Report(usage, min(prices.price(model).cost(usage), MAX_CALL_NANO_USD))
+    except UnknownPrice:
+        if not usage.total:
+            return Report(usage, 0)
+        unpriced(Unpriced.ESTIMATED if ask.nano_usd else Unpriced.FREE)
+        return Report(usage, ask.nano_usd, priced=False)
 
 
 def _tool_calls(brief: Brief, seq: int, message: Message) -> tuple[ToolCall, ...]:

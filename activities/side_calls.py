@@ -4,7 +4,7 @@ They wait for nobody and ask nobody for approval: where the budget has no room, 
 """
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -17,6 +17,7 @@ from budget.holds import HoldAnswer, HoldRequest, HoldState, Report
 from budget.postgres.connection import Connection
 from budget.postgres.ledger import Ledger
 from budget.postgres.policies import Policies
+from budget.postgres.pricing import Unpriced, uncounted
 from budget.prices import PriceBook
 from budget.rates import Price
 from budget.scopes import Path
@@ -45,7 +46,13 @@ class SideCalls:
     """Holds, attempts and charges of the calls of one model."""
 
     def __init__(
-        self, model: str, ledger: Ledger, policies: Policies, prices: PriceBook, decided: Decided = nobody
+        self,
+        model: str,
+        ledger: Ledger,
+        policies: Policies,
+        prices: PriceBook,
+        decided: Decided = nobody,
+        unpriced: Callable[[Unpriced], None] = uncounted,
     ) -> None:
         """Args:
         model: which is called.
@@ -53,12 +60,14 @@ class SideCalls:
         policies: tell whether a path limits money; what has no price is not asked there.
         prices: of the model.
         decided: told of every verdict.
+        unpriced: called for each call without a price.
         """
         self._model = model
         self._ledger = ledger
         self._policies = policies
         self._prices = prices
         self._decided = decided
+        self._unpriced = unpriced
 
     async def closed(self, tenant: str, key: str, story: Awaitable[T], otherwise: T) -> T:
         """What a story between `start` and its end comes to; no hold is left open, however it ends.
@@ -102,7 +111,9 @@ class SideCalls:
     def report(self, usage: Usage) -> Report:
         """Usage with what it cost."""
         price = self._price()
-        return Report(usage, price.cost(usage) if price else 0)
+        if price is None and usage.total:
+            self._unpriced(Unpriced.FREE)
+        return Report(usage, price.cost(usage) if price else 0, priced=price is not None or not usage.total)
 
     async def charge(self, tenant: str, started: Started, report: Report, connection: Connection | None = None) -> None:
         """Replaces the hold by what the attempt cost; joins the transaction of `connection`."""
@@ -129,7 +140,10 @@ class SideCalls:
         if price := self._price():
             return price.ceiling(input_tokens, output_tokens)
         budgets = await self._policies.budgets_of(tenant, path.scopes, path.task_id() or None)
-        return None if any(budget.policy.limit_nano_usd is not None for budget in budgets) else 0
+        if all(budget.policy.limit_nano_usd is None for budget in budgets):
+            return 0
+        self._unpriced(Unpriced.REFUSED)
+        return None
 
     def _price(self) -> Price | None:
         try:

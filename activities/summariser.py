@@ -1,7 +1,7 @@
 """A model that writes summaries, each under a hold of its own."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -16,6 +16,7 @@ from budget.holds import Report
 from budget.postgres.connection import Connection
 from budget.postgres.ledger import Ledger
 from budget.postgres.policies import Policies
+from budget.postgres.pricing import Unpriced, uncounted
 from budget.prices import PriceBook
 from budget.scopes import Path
 from budget.usage import Usage
@@ -74,6 +75,7 @@ class Summariser:
         timeout_s: float = 60,
         usual_window: int = 128_000,
         decided: Decided = nobody,
+        unpriced: Callable[[Unpriced], None] = uncounted,
     ) -> None:
         """Args:
         model: which writes.
@@ -83,10 +85,11 @@ class Summariser:
         timeout_s: for a reply, less than the lease of a hold.
         usual_window: tokens that the model takes, if no table knows it.
         decided: told of every verdict on its holds.
+        unpriced: called for each call without a price.
         """
         self.model = model
         self._provider = provider
-        self._calls = SideCalls(model, ledger, policies, prices, decided)
+        self._calls = SideCalls(model, ledger, policies, prices, decided, unpriced)
         self._api_base = api_base
         self._timeout_s = timeout_s
         self.window = window_of(model, prices.context_window(model), default=usual_window)
@@ -132,7 +135,7 @@ class Summariser:
             async with asyncio.timeout(self._timeout_s):
                 await self._provider.complete(request, draft)
         except asyncio.CancelledError:
-            usage = draft.charge(started.input_tokens, self.model) if draft.sent else Usage()
+            usage = await draft.charge_async(started.input_tokens, self.model) if draft.sent else Usage()
             await finished(self._calls.charge(tenant, started, self._calls.report(usage)))
             raise
         except (ProviderError, TimeoutError) as failure:
@@ -140,5 +143,5 @@ class Summariser:
                 cost = failure.cost if isinstance(failure, ProviderError) else Cost.UNKNOWN
                 await finished(self._calls.give_up(tenant, started, cost, draft.usage))
                 return Unwritten.TIMEOUT if isinstance(failure, TimeoutError) else Unwritten.NO_REPLY
-        report = self._calls.report(draft.charge(started.input_tokens, self.model))
+        report = self._calls.report(await draft.charge_async(started.input_tokens, self.model))
         return Written(draft.message().text, draft.finish_reason != "length", started, report)

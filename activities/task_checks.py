@@ -28,6 +28,7 @@ def ids_in_circles(edges: Mapping[str, Sequence[str]]) -> list[str]:
     return sorted(left)
 
 
+TOO_DEEP = "$ nests too deep: use fewer levels of objects and lists, above all in the parameters of tools"
 _TEXTS = {"input", "instructions", "description", "text", "parameters"}
 
 
@@ -42,7 +43,7 @@ def explain(detail: Mapping[str, Any]) -> str:
         case "extra_forbidden":
             return f"{place[:200]} is not a field of a task file: remove it or correct its name"
         case "json_invalid":
-            return "$ holds text that is no Unicode (half of a surrogate pair): remove it"
+            return TOO_DEEP
     hidden = not where or not isinstance(value, int | float | str | None) or _TEXTS.intersection(where)
     shown = type(value).__name__ if hidden else repr(value)[:140]
     return f"{place} is {shown}: {remedy[0].lower()}{remedy[1:]}"

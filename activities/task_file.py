@@ -24,14 +24,17 @@ from pydantic import (
 )
 
 from activities.errors import InvalidTask
-from activities.task_checks import explain, ids_in_circles, is_below
+from activities.model_names import check_model_name
+from activities.task_checks import TOO_DEEP, explain, ids_in_circles, is_below
 from budget.errors import InvalidScope
+from budget.holds import MAX_CALL_TOKENS
 from budget.policies import MAX_AMOUNT, PRESETS, Mode, PolicyPatch
 from budget.scopes import Kind, Path, Scope, agent_scope, check_id
 from budget.windows import Window
 from context.errors import InvalidSettings
 from context.settings import PRESETS as CONTEXT_PRESETS
 from context.settings import ContextSettings
+from context.storable import is_storable
 
 STORED = "stored"
 """How a file is read that was checked under the rules of its day."""
@@ -40,8 +43,6 @@ MAX_TOOLS = 128
 _CONTEXT = {item.name for item in fields(ContextSettings)}
 _NANO = 10**9
 _USD = re.compile(r"\d{1,9}(\.\d{1,9})?")
-_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
-"""A NUL as JSON escapes it. Behind an escaped backslash the same characters are plain text."""
 
 
 def _identifier(value: str, info: ValidationInfo) -> str:
@@ -51,6 +52,10 @@ def _identifier(value: str, info: ValidationInfo) -> str:
         return check_id(value, "the id")
     except InvalidScope as error:
         raise ValueError(str(error)) from None
+
+
+def _model_name(value: str, info: ValidationInfo) -> str:
+    return value if info.context == STORED else check_model_name(value)
 
 
 def _nano_usd(value: object) -> int:
@@ -64,6 +69,7 @@ def _nano_usd(value: object) -> int:
 
 
 Identifier = Annotated[str, AfterValidator(_identifier)]
+ModelName = Annotated[str, Field(min_length=1, max_length=256), AfterValidator(_model_name)]
 Name = Annotated[str, Field(min_length=1, max_length=256, pattern=r"^[^\s\x00-\x1f]+$")]
 Text = Annotated[str, Field(min_length=1)]
 Wish = Annotated[str, Field(min_length=1, max_length=2_000)]
@@ -148,14 +154,14 @@ class Agent(Part):
     """One agent of the task."""
 
     id: Identifier
-    model: Name
+    model: ModelName
     """As LiteLLM names it, for example `gpt-4o-mini`."""
     instructions: Text
     depends_on: tuple[Identifier, ...] = ()
     """Agents whose replies this one gets, and waits for."""
     parent: Identifier | None = None
     """Agent whose budget this one's calls also draw on."""
-    max_output_tokens: Tokens | None = None
+    max_output_tokens: Annotated[int, Field(ge=1, le=MAX_CALL_TOKENS // 10)] | None = None
     max_turns: int = Field(20, ge=1, le=10_000)
     tools: tuple[Tool, ...] = Field((), max_length=MAX_TOOLS)
     api_base: Name | None = None
@@ -167,6 +173,8 @@ class TaskFile(Part):
 
     session_id: Identifier
     task_id: Identifier
+    user_id: Identifier | None = None
+    """Whose budget the task draws on beside its session's; the user of the session if not given."""
     submitter: Name | None = None
     use_case_preset: str | None = None
     input: Text
@@ -186,13 +194,14 @@ class TaskFile(Part):
             InvalidTask: names the place, the value and the remedy.
         """
         try:
-            text = json.dumps(obj, allow_nan=False)
-            if _NUL.search(text):
-                raise InvalidTask("$ holds a NUL character: Postgres stores none, remove it")
-            task = cls.model_validate_json(text)
+            if not is_storable(obj):
+                raise InvalidTask("$ holds a NUL character or half of a surrogate pair: remove it")
+            task = cls.model_validate_json(json.dumps(obj, allow_nan=False))
         except ValidationError as error:
             raise InvalidTask("; ".join(explain(detail) for detail in error.errors())) from None
-        except (TypeError, ValueError, RecursionError) as error:
+        except RecursionError:
+            raise InvalidTask(TOO_DEEP) from None
+        except (TypeError, ValueError) as error:
             raise (
                 error if isinstance(error, InvalidTask) else InvalidTask("$ is no JSON object: submit a task file")
             ) from None
@@ -215,12 +224,17 @@ class TaskFile(Part):
         body: dict[str, Any] = self.model_dump(mode="json", exclude_unset=True)
         return body
 
+    @property
+    def own_scopes(self) -> tuple[Scope, ...]:
+        """The scopes that end with the task: its own and those of its agents."""
+        return Scope(Kind.TASK, self.task_id), *(agent_scope(self.task_id, agent.id) for agent in self.agents)
+
     def agent(self, agent_id: str) -> Agent:
         """The agent of this id; `KeyError` if the task has none."""
         return self._by_id()[agent_id]
 
     def path(self, agent_id: str) -> Path:
-        """The scopes that a call of this agent draws on, its parents' before its own."""
+        """The scopes that a call of this agent draws on, below tenant and user: its parents' before its own."""
         lineage = [agent_id]
         while (parent := self.agent(lineage[-1]).parent) is not None:
             lineage.append(parent)

@@ -8,28 +8,37 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from itertools import zip_longest
 from typing import TypeVar
 
 T = TypeVar("T")
 K = TypeVar("K")
 
 NOTICEABLE = timedelta(milliseconds=500)
-"""An ask that is admitted within this time did not wait."""
+"""What takes less was no wait."""
+LONGEST_SLEEP = 1.2
+"""Of a delay: the sleeper adds up to a fifth."""
 
 
 class StepKind(StrEnum):
     """What happens in a turn, in the order in which it does."""
 
+    QUEUED = "queued"
+    """For a worker, or until a pause ended."""
     WAITED = "waited"
     """For open holds of others."""
     ASKED = "asked"
     """A person."""
+    REFUSED = "refused"
+    """Nothing was held, and the agent ended."""
     ADMITTED = "admitted"
     DELAYED = "delayed"
     """By backpressure."""
     COMPRESSED = "compressed"
     CALLED = "called"
     """One attempt at the provider."""
+    BACKED_OFF = "backoff"
+    """Between a failed attempt and the next one."""
     SETTLED = "settled"
     RELEASED = "released"
     """The hold ended without a reply."""
@@ -50,6 +59,10 @@ class Admission:
     asked_at: datetime
     asked_tokens: int
     delay_ms: int = 0
+    slowed_by: str = ""
+    """The scope that caused the delay."""
+    slowed_ratio: float | None = None
+    """Share of that scope that was used, this call included."""
     rejected: str | None = None
     capped: bool = False
     hold_id: int | None = None
@@ -76,6 +89,9 @@ class Try:
     started_at: datetime
     reported_at: datetime | None = None
     late: bool = False
+    failure: str | None = None
+    """Stable code of why it failed."""
+    failed_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +106,20 @@ class Asking:
     """When it was decided, or when the agent left; `None`: it still waits."""
     tokens: int = 0
     approver: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """An agent: since when it could begin, and how it ended."""
+
+    agent_id: str
+    status: str
+    reason: str
+    scope: str
+    """The scope that refused it."""
+    ended_at: datetime | None
+    ready_at: datetime
+    """When the task was submitted, or the last agent ended that this one depends on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +188,7 @@ class Rows:
     tries: Sequence[Try] = ()
     askings: Sequence[Asking] = ()
     compressions: Sequence[Compression] = ()
+    agents: Sequence[Started] = ()
 
 
 def timeline(rows: Rows, ended_at: datetime | None = None) -> tuple[Turn, ...]:
@@ -179,6 +210,8 @@ def timeline(rows: Rows, ended_at: datetime | None = None) -> tuple[Turn, ...]:
         ]
         for turn, admissions in turns.items()
     }
+    for agent in rows.agents:
+        _surround(agent, turns, steps)
     loose: dict[str, list[Step]] = {}
     for compression in rows.compressions:
         home = _home(compression, steps)
@@ -202,15 +235,60 @@ def _steps(
         yield waited
     yield from asked
     if one.held_at is not None:
+        if asked and asked[-1].end is not None:
+            yield from _gap(StepKind.QUEUED, asked[-1].end, one.held_at)
         yield Step(StepKind.ADMITTED, one.held_at, one.held_at, one.held_tokens, ref=str(one.hold_id))
+        slept = _slept(one, attempts)
         if one.delay_ms > 0:
-            yield Step(StepKind.DELAYED, one.held_at, _slept(one, attempts), note=f"{one.delay_ms} ms")
-    for attempt in attempts:
-        note = "presumed" if attempt.state == "presumed" else "late" if attempt.late else ""
-        end = attempt.reported_at or (one.ended_at if attempt.state != "reported" else None) or ended_at
-        yield Step(StepKind.CALLED, attempt.started_at, _not_before(end, attempt.started_at), attempt.tokens,
-                   attempt.nano_usd, note=note or f"attempt {attempt.attempt}", ref=str(attempt.hold_id))  # fmt: skip
+            yield Step(StepKind.DELAYED, one.held_at, slept, note=_slow(one))
+        if attempts:
+            yield from _gap(StepKind.QUEUED, slept, attempts[0].started_at)
+    yield from _calls(one, attempts, ended_at)
     yield from _ended(one)
+
+
+def _calls(one: Admission, attempts: Sequence[Try], ended_at: datetime | None) -> Iterable[Step]:
+    """Attempts with how they ended, and the pauses between them."""
+    for attempt, following in zip_longest(attempts, attempts[1:]):
+        end = attempt.failed_at or attempt.reported_at
+        if end is None and attempt.state != "reported":
+            end = following.started_at if following else one.ended_at
+        end = _not_before(end or ended_at, attempt.started_at)
+        late = "late" if attempt.late else attempt.state if attempt.state == "presumed" else ""
+        outcome = ", ".join(part for part in (attempt.failure, late) if part)
+        note = outcome or f"attempt {attempt.attempt}"
+        yield Step(StepKind.CALLED, attempt.started_at, end, attempt.tokens, attempt.nano_usd, note=note,
+                   ref=str(attempt.hold_id))  # fmt: skip
+        if following and end is not None and end < following.started_at:
+            yield Step(StepKind.BACKED_OFF, end, following.started_at)
+
+
+def _gap(kind: StepKind, start: datetime, end: datetime) -> Iterable[Step]:
+    """A wait, if anybody notices it."""
+    if end - start >= NOTICEABLE:
+        yield Step(kind, start, end)
+
+
+def _surround(
+    agent: Started, turns: Mapping[tuple[str, int], Sequence[Admission]], steps: Mapping[tuple[str, int], list[Step]]
+) -> None:
+    """What comes before the first turn of an agent, and the refusal behind its last one."""
+    own = sorted(turn for turn in turns if turn[0] == agent.agent_id)
+    if not own:
+        return
+    if own[0][1] == 1:
+        steps[own[0]][:0] = _gap(StepKind.QUEUED, agent.ready_at, turns[own[0]][0].asked_at)
+    last = turns[own[-1]][-1]
+    if agent.status == "refused" and last.held_at is None:
+        at = agent.ended_at or last.ended_at or last.asked_at
+        told = ", ".join(part for part in (agent.reason, agent.scope) if part)
+        steps[own[-1]].append(Step(StepKind.REFUSED, at, at, last.asked_tokens, note=told))
+
+
+def _slow(one: Admission) -> str:
+    """How long a delay was to be, and what it comes from."""
+    used = "" if one.slowed_ratio is None else f" at {int(one.slowed_ratio * 100)} %"
+    return f"{one.delay_ms} ms" + (f" by {one.slowed_by}{used}" if one.slowed_by else "")
 
 
 def _waited(one: Admission, ended_at: datetime | None) -> Step | None:
@@ -222,10 +300,14 @@ def _waited(one: Admission, ended_at: datetime | None) -> Step | None:
 
 
 def _slept(one: Admission, attempts: Sequence[Try]) -> datetime:
-    """The end of a delay: the first attempt, or when it is due."""
+    """The end of a delay: when it is due, or the first attempt if the sleeper added no more than its share."""
     assert one.held_at is not None
-    due = one.held_at + timedelta(milliseconds=one.delay_ms)
-    return attempts[0].started_at if attempts else min(due, one.ended_at) if one.ended_at else due
+    delay = timedelta(milliseconds=one.delay_ms)
+    due = one.held_at + delay
+    if attempts:
+        first = attempts[0].started_at
+        return first if first <= one.held_at + delay * LONGEST_SLEEP + NOTICEABLE else due
+    return min(due, one.ended_at) if one.ended_at else due
 
 
 def _ended(one: Admission) -> Iterable[Step]:

@@ -16,6 +16,7 @@ from budget.postgres.connection import Pool
 from context.errors import OriginReused
 from context.messages import Message
 from context.postgres.conversations import Conversations
+from context.storable import storable
 from workflows.contract import ToolCall, ToolResult
 
 
@@ -29,7 +30,7 @@ class Tools:
         self._conversations = Conversations(pool)
 
     async def load_arguments(self, call: ToolCall) -> tuple[str, dict[str, Any]]:
-        """Name and arguments of a call.
+        """Name and arguments of a call, in text that any store takes.
 
         Raises:
             InvalidArguments: the model wrote something else than a JSON object.
@@ -37,8 +38,8 @@ class Tools:
         """
         function = (await self._called(call))["function"]
         try:
-            arguments = json.loads(function["arguments"] or "{}")
-        except ValueError:
+            arguments = storable(json.loads(function["arguments"] or "{}"))
+        except (ValueError, RecursionError):
             arguments = None
         if not isinstance(arguments, dict):
             raise InvalidArguments(f"call {call.index} of message {call.seq} has arguments that are no JSON object")

@@ -138,7 +138,7 @@ async def version_of(job: Job, writer: Writer, wishes: Wishes) -> Summary | None
     tokens = await asyncio.to_thread(job.tokens, text)
     # Facts alone may stand for messages, but nothing for what an earlier version said.
     told = all(layer.text for layer in layers) or (job.last is None and text != job.shown(layers, ""))
-    if not told or tokens > job.span.most_tokens or tokens >= job.span.tokens_before:
+    if not told or tokens > job.span.most_tokens:
         return None
     request, last = job.request, job.last
     return Summary(

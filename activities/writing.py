@@ -16,6 +16,7 @@ from budget.scopes import Path
 from context.compression import Source, Wishes, chunks, fault, summary_request
 from context.extraction import extract
 from context.fidelity import BAR, fidelity
+from context.quoting import quoted
 from context.tokens import count_request, count_text
 
 MOST_OUTPUT = 4_096
@@ -136,7 +137,7 @@ class Writer:
             self.fault, self.failed = answer, answer.failed
             return None
         self.pending = answer
-        text = (await self._redact(answer.text)).replace("\0", "").strip()
+        text = quoted(await self._redact(answer.text)).strip()
         found = "over_target" if not answer.whole else await asyncio.to_thread(self._fault, text, most_tokens, before)
         if found is not None:
             self.fault, self.failed = found, True

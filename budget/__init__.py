@@ -17,6 +17,7 @@ from budget.decisions import (
 )
 from budget.errors import (
     AttemptConflict,
+    BeyondCounting,
     BudgetError,
     Conflict,
     DecisionConflict,
@@ -29,6 +30,7 @@ from budget.errors import (
     InvalidUsage,
     KeyReused,
     LedgerUnavailable,
+    MoneyNeeded,
     NotFound,
     UnknownPrice,
 )
@@ -70,6 +72,7 @@ __all__ = [
     "AttemptAnswer",
     "AttemptConflict",
     "BackpressureStep",
+    "BeyondCounting",
     "BudgetError",
     "BudgetView",
     "Choice",
@@ -93,6 +96,7 @@ __all__ = [
     "Kind",
     "LedgerUnavailable",
     "Mode",
+    "MoneyNeeded",
     "NotFound",
     "OnExpiry",
     "Path",

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from budget.approvals import Actor, ApprovalRequest, ApprovalState, Choice, DecisionRequest, Identity
+from budget.approvals import Actor, ApprovalRequest, ApprovalState, Choice, DecisionRequest, Identity, PastDecision
 from budget.decisions import Amount
 from budget.errors import DecisionRefused, InvalidRequest
 from budget.policies import OnExpiry
@@ -49,7 +49,7 @@ def judge(
     amount = request.shortage if decision.amount is None else decision.amount
     if not request.needs_two(amount):
         return Outcome(ApprovalState.APPROVED, amount, amount, decision.until)
-    agreed = [past for past in request.agreed if past.until is None or past.until > now]
+    agreed = [past for past in request.agreed if _counts(past, now, trusted=trust_temporal_identity)]
     if any(past.approver == actor.name for past in agreed):
         raise DecisionRefused(
             f"{actor.name!r} has approved request {request.approval_id!r} already: another person has to approve too",
@@ -74,16 +74,23 @@ def expire(request: ApprovalRequest) -> Outcome:
     return Outcome(ApprovalState.EXPIRED)
 
 
+def _counts(past: PastDecision, now: datetime, *, trusted: bool) -> bool:
+    """Whether an earlier approval is still in force, and was made by somebody who is known."""
+    is_known = past.identity is not Identity.ASSERTED or trusted
+    return is_known and (past.until is None or past.until > now)
+
+
 def _check_actor(request: ApprovalRequest, actor: Actor, *, trusted: bool) -> None:
     rules, name = request.rules, request.approval_id
     if request.state is not ApprovalState.PENDING:
         raise DecisionRefused(
             f"request {name!r} is {request.state} already: nothing is left to decide", reason="closed"
         )
-    if actor.identity is Identity.ASSERTED and rules.needs_identity and not trusted:
+    if actor.identity is Identity.ASSERTED and not trusted:
         raise DecisionRefused(
-            f"request {name!r} needs to know who decides and {actor.name!r} is self-asserted: decide with a key",
-            reason="unauthenticated",
+            f"nothing proves that {actor.name!r} decides request {name!r}: sign the decision with the approver's key, "
+            "or accept names that are only asserted with PURSER_TRUST_TEMPORAL_IDENTITY=true",
+            reason="unsigned",
         )
     if not set(actor.roles) & set(rules.roles):
         raise DecisionRefused(

@@ -36,9 +36,9 @@ class Identity(StrEnum):
     """How sure it is who decides."""
 
     KEY = "key"
-    """Authenticated by a key."""
+    """Authenticated by a key, or signed with one."""
     ASSERTED = "asserted"
-    """A name that the sender gave himself, as everything that comes through Temporal."""
+    """A name that the sender wrote, as in decisions through Temporal that are not signed."""
     SWEEPER = "sweeper"
     """Nobody decided before the deadline."""
 
@@ -86,8 +86,12 @@ class DecisionRequest:
                 check_amount(getattr(self, name), name, least=1)
         if self.until is not None and self.until.tzinfo is None:
             raise InvalidRequest(f"until {self.until.isoformat()!r} has no time zone: add one, for example a final Z")
+        if self.note is not None and "\0" in self.note:
+            raise InvalidRequest("the note holds a NUL: leave it out")
         if self.note is not None and len(self.note) > MAX_NOTE:
             raise InvalidRequest(f"the note has {len(self.note)} characters: at most {MAX_NOTE} are allowed")
+        if self.note is not None and not all(line.isprintable() for line in self.note.split("\n")):
+            raise InvalidRequest("the note is not valid: use printable characters and line breaks")
         if self.choice is Choice.DENY and (self.amount is not None or self.until is not None):
             raise InvalidRequest("a denial grants nothing: leave out grant_tokens, grant_nano_usd and until")
 
@@ -128,11 +132,15 @@ class Waiter:
     task_id: str
     agent_id: str
     submitter: str | None
-    """Whom the task names."""
+    """Whom the task names: shown, and barred from deciding only if `vouched`."""
     ask: Amount
     since: datetime
     submitted_by: str | None = None
     """Name of the key that submitted it."""
+    vouched: bool = False
+    """Whether that key may act for others, so that `submitter` is believed."""
+    path: tuple[str, ...] = ()
+    """The scopes of the call, outermost first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +151,9 @@ class ApprovalRequest:
     scope: Scope
     window_start: datetime | None
     """`None` for a lifetime."""
+    task_id: str
+    """Set where only the limit that this task asked for itself is short: a grant raises that limit, and nothing changes
+    for others who share the scope."""
     state: ApprovalState
     rules: ApprovalRules
     """As the policy had them when the request was opened."""
@@ -191,9 +202,12 @@ class ApprovalRequest:
 
     @property
     def submitters(self) -> frozenset[str]:
-        """Who submitted the tasks that wait: whom they name, and whose key it was."""
-        named = {waiter.submitter for waiter in self.waiters} | {waiter.submitted_by for waiter in self.waiters}
-        return frozenset(name for name in named if name)
+        """Who submitted the tasks that wait: whose key it was, and whom a key named that may act for others.
+
+        A name that any other key wrote bars nobody: it could be turned against whoever is to decide.
+        """
+        named = {waiter.submitter for waiter in self.waiters if waiter.vouched}
+        return frozenset(name for name in named | {waiter.submitted_by for waiter in self.waiters} if name)
 
     @property
     def agreed(self) -> tuple[PastDecision, ...]:

@@ -29,6 +29,8 @@ class Verdict(StrEnum):
         return self in (Verdict.ALLOW, Verdict.WARN)
 
 
+UNLIMITED = "unlimited"
+"""The reason of a scope that limits nothing."""
 _SEVERITY = {verdict: severity for severity, verdict in enumerate(Verdict)}
 
 
@@ -101,6 +103,8 @@ class ScopeDecision:
     reason: str
     """`fits`, `unlimited`, `warning`, `over_limit`, `open_holds`, `queued`, `approval`, `limit` or `frozen`."""
     mode: Mode
+    delay_ms: int = 0
+    """Backpressure of this scope alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +120,16 @@ class Decision:
 
     @property
     def decisive(self) -> ScopeDecision:
-        """The outermost scope with the strictest verdict."""
-        return next(scope for scope in self.scopes if scope.verdict is self.verdict)
+        """The outermost scope with the strictest verdict; one that limits goes before one that does not."""
+        strictest = [scope for scope in self.scopes if scope.verdict is self.verdict]
+        return next((scope for scope in strictest if scope.reason != UNLIMITED), strictest[0])
+
+    @property
+    def slowed_by(self) -> Scope | None:
+        """The outermost scope that causes the whole delay; `None` without one."""
+        return (
+            next((one.scope for one in self.scopes if one.delay_ms == self.delay_ms), None) if self.delay_ms else None
+        )
 
 
 def decide(views: Sequence[ScopeView], ask: Amount, least: Amount | None = None, *, patient: bool = True) -> Decision:
@@ -137,7 +149,7 @@ def decide(views: Sequence[ScopeView], ask: Amount, least: Amount | None = None,
     return Decision(
         verdict=verdict,
         amount=amount,
-        delay_ms=max(_delay(view, amount or ask) for view in views),
+        delay_ms=max(scope.delay_ms for scope in scopes),
         pressure=pressure(None if None in ratios else max(ratio or 0.0 for ratio in ratios)),
         scopes=scopes,
     )
@@ -249,8 +261,7 @@ def _reaches(shares: list[tuple[int, int]] | None, threshold: Decimal) -> bool:
     return any(taken * under >= over * capacity for taken, capacity in shares)
 
 
-def _delay(view: ScopeView, ask: Amount) -> int:
-    shares = _shares(view, ask)
+def _delay(view: ScopeView, shares: list[tuple[int, int]] | None) -> int:
     return next((step.delay_ms for step in reversed(view.backpressure) if _reaches(shares, step.ratio)), 0)
 
 
@@ -259,7 +270,9 @@ def _judge(view: ScopeView, ask: Amount, least: Amount, patient: bool) -> ScopeD
     verdict, reason = _verdict(view, least, shares, patient)
     tokens, nano = _headroom(view)
     ratio = None if shares is None else max((taken / capacity for taken, capacity in shares), default=0.0)
-    return ScopeDecision(view.scope, verdict, ratio, tokens, nano, view.window_start, reason, view.mode)
+    return ScopeDecision(
+        view.scope, verdict, ratio, tokens, nano, view.window_start, reason, view.mode, _delay(view, shares)
+    )
 
 
 def _verdict(
@@ -268,7 +281,7 @@ def _verdict(
     if view.frozen:
         return Verdict.REFUSE, "frozen"
     if view.limit_tokens is None and view.limit_nano_usd is None:
-        return Verdict.ALLOW, "unlimited"
+        return Verdict.ALLOW, UNLIMITED
     fits = _fits(view, least, beside_holds=True)
     if view.mode is Mode.SOFT and not fits:
         return Verdict.WARN, "over_limit"

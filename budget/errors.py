@@ -7,6 +7,8 @@ BudgetError
 │   ├── InvalidUsage          a usage report cannot be read
 │   └── InvalidPrices         a price file cannot be read
 ├── UnknownPrice              a path limits money and the model has no price
+├── MoneyNeeded               a path limits money and the request states neither money nor a model
+├── BeyondCounting            a sum would leave the range of a balance; nothing was written
 ├── NotFound                  no such hold, approval or grant for this tenant
 ├── Conflict                  the same name stands for something else already
 │   ├── KeyReused             a hold key came back with another payload
@@ -44,6 +46,20 @@ class InvalidPrices(InvalidRequest):
 
 class UnknownPrice(BudgetError):
     """A path limits money and the model has no price."""
+
+
+class MoneyNeeded(BudgetError):
+    """A path limits money and the request states neither money nor a model."""
+
+    def __init__(self, scope: str, limit: int) -> None:
+        super().__init__(f"scope {scope!r} limits money: send nano_usd, or the model to price the call by")
+        self.scope = scope
+        self.limit = limit
+        """Nano-dollars."""
+
+
+class BeyondCounting(BudgetError):
+    """A sum would leave the range that a balance can count. Nothing was written, and trying again does not help."""
 
 
 class NotFound(BudgetError):

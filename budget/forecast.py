@@ -46,7 +46,7 @@ class Forecast:
     """Of the higher rate of the last hour and the last day, rounded up; `None` with `too_short`."""
     nano_usd_per_hour: int | None = None
     exhausts_at: datetime | None = None
-    """`None` if nothing limits, nothing is spent, or the window renews before."""
+    """`None` if nothing limits, nothing was spent within the last hour, or the window renews before."""
     basis: Basis = Basis.TOO_SHORT
     """Of the unit that runs out first; without a limit that of the tokens."""
 
@@ -99,10 +99,13 @@ def forecast(
         return Forecast()
     now = history[-1].at
     tokens, nano_usd = _rate(history, "tokens"), _rate(history, "nano_usd")
+    # What rests does not run out: the rate of a day would forecast the end of work that ended hours ago.
     ends = [
         (lasts, rate)
-        for rate, headroom in ((tokens, headroom_tokens), (nano_usd, headroom_nano_usd))
-        if headroom is not None and (lasts := rate.lasts(headroom)) is not None
+        for unit, rate, headroom in (("tokens", tokens, headroom_tokens), ("nano_usd", nano_usd, headroom_nano_usd))
+        if headroom is not None
+        and _over(history, unit, HOUR, Basis.HOUR).spent > 0
+        and (lasts := rate.lasts(headroom)) is not None
     ]
     lasts, first = min(ends, key=lambda end: end[0], default=(None, tokens))
     return Forecast(tokens.per_hour, nano_usd.per_hour, _end(now, lasts, window_end), first.basis)

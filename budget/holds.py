@@ -15,8 +15,16 @@ from budget.scopes import Path
 from budget.usage import Usage
 
 MAX_KEY = 256
+MAX_CALL_TOKENS = 10**9
+"""Most tokens that one call may ask for, hold or report: far beyond every context window."""
+MAX_CALL_NANO_USD = 10**15
+"""Most nano-dollars of one call: a million dollars."""
 MAX_LEASE_MS = 24 * 3_600_000
 MAX_ATTEMPT = 2**31 - 1
+
+
+UNPRICED = "unpriced"
+"""Marks the stored usage of a report that says nothing about money."""
 
 
 class HoldState(StrEnum):
@@ -46,6 +54,8 @@ class HoldRequest:
     """Milliseconds until an unattended hold expires; `None`: the configured lease."""
     patient: bool = True
     """Whether the caller can wait for open holds to end; if not, the mode decides at once."""
+    stated: Path | None = None
+    """What the caller named, where scopes joined `path` on their own: it binds the key. `None`: all of `path`."""
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.key) <= MAX_KEY or not self.key.isprintable():
@@ -53,8 +63,8 @@ class HoldRequest:
         if self.model is not None and (not 1 <= len(self.model) <= MAX_KEY or not self.model.isprintable()):
             raise InvalidRequest(f"model {self.model[:80]!r} is not valid: use 1 to {MAX_KEY} printable characters")
         least = self.least or self.ask
-        check_range(self.ask.tokens, "tokens", 1)
-        check_range(self.ask.nano_usd, "nano_usd", 0)
+        check_range(self.ask.tokens, "tokens", 1, MAX_CALL_TOKENS)
+        check_range(self.ask.nano_usd, "nano_usd", 0, MAX_CALL_NANO_USD)
         check_range(least.tokens, "min_tokens", 1, self.ask.tokens)
         check_range(least.nano_usd, "min_nano_usd", 0, self.ask.nano_usd)
         if self.lease_ms is not None:
@@ -64,7 +74,8 @@ class HoldRequest:
     def digest(self) -> bytes:
         """Binds the key: the same key with another digest is an error, whatever the verdict was."""
         least = self.least or self.ask
-        payload = [self.path.texts(), self.ask.tokens, self.ask.nano_usd, least.tokens, least.nano_usd, self.model]
+        path = self.stated or self.path
+        payload = [path.texts(), self.ask.tokens, self.ask.nano_usd, least.tokens, least.nano_usd, self.model]
         return hashlib.sha256(json.dumps(payload).encode()).digest()
 
 
@@ -103,10 +114,12 @@ class Report:
 
     usage: Usage
     nano_usd: int
+    priced: bool = True
+    """False: nobody knows the price, and `nano_usd` is no price of this usage."""
 
     def __post_init__(self) -> None:
-        check_range(self.usage.total, "usage", 0)
-        check_range(self.nano_usd, "nano_usd", 0)
+        check_range(self.usage.total, "usage", 0, MAX_CALL_TOKENS)
+        check_range(self.nano_usd, "nano_usd", 0, MAX_CALL_NANO_USD)
 
     @property
     def amount(self) -> Amount:
@@ -114,10 +127,14 @@ class Report:
         return Amount(self.usage.total, self.nano_usd)
 
     @property
+    def stored(self) -> Mapping[str, Any]:
+        """The usage as it is kept with the attempt."""
+        return self.usage.to_dict() | ({} if self.priced else {UNPRICED: True})
+
+    @property
     def digest(self) -> bytes:
         """The same report again has the same digest and changes nothing."""
-        payload: Mapping[str, Any] = self.usage.to_dict()
-        return hashlib.sha256(json.dumps([payload, self.nano_usd], sort_keys=True).encode()).digest()
+        return digest_of(self.usage.to_dict(), self.nano_usd)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,3 +174,8 @@ def check_range(value: object, name: str, least: int, most: int = MAX_AMOUNT) ->
     """Raises `InvalidRequest` naming the field unless `value` is a whole number in range."""
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise InvalidRequest(f"{name} {value!r} is not valid: use a whole number from {least} to {most}")
+
+
+def digest_of(usage: Mapping[str, Any], nano_usd: int) -> bytes:
+    """Of a report."""
+    return hashlib.sha256(json.dumps([usage, nano_usd], sort_keys=True).encode()).digest()

@@ -5,7 +5,7 @@ policy sets a field, a request may only tighten it, and only for its own task. W
 mode, the window and the time zone too: in another window the limit would count from zero.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
 from enum import StrEnum
@@ -61,13 +61,17 @@ DEFAULT_BACKPRESSURE = tuple(
     for ratio, delay in (("0.80", 50), ("0.85", 300), ("0.90", 750), ("0.95", 1_500), ("1.00", 5_000))
 )
 DEFAULT_WARN_AT = (Decimal("0.8"),)
+MAX_STEPS = 50
+"""Warning ratios, and backpressure steps, of one policy."""
+DECIDING_ROLES = ("approver", "admin")
+"""Roles of keys that may decide approval requests. A policy that named others could never be satisfied."""
 
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRules:
     """Who may approve an overspend, and until when."""
 
-    roles: tuple[str, ...] = ("approver", "admin")
+    roles: tuple[str, ...] = DECIDING_ROLES
     """Roles that may decide."""
     not_submitter: bool = False
     """The person who submitted the task may not decide."""
@@ -78,20 +82,13 @@ class ApprovalRules:
     on_expiry: OnExpiry = OnExpiry.DENY
     """What an unanswered request turns into."""
 
-    @property
-    def needs_identity(self) -> bool:
-        """Whether a self-asserted name is too little to satisfy these rules."""
-        return self.not_submitter or self.two_people_above_tokens is not None
-
     @classmethod
     def parse(cls, value: Mapping[str, Any]) -> Self:
         """Reads the `approval` object of a policy; raises `InvalidPolicy`."""
         _known(value, {f.name for f in fields(cls)}, "approval")
         parsed: dict[str, Any] = {}
         if (roles := value.get("roles")) is not None:
-            if not isinstance(roles, list | tuple) or not roles or not all(isinstance(r, str) and r for r in roles):
-                raise InvalidPolicy(f"approval.roles {roles!r} is not valid: give a list of role names")
-            parsed["roles"] = tuple(roles)
+            parsed["roles"] = _roles(roles)
         if (flag := value.get("not_submitter")) is not None:
             if not isinstance(flag, bool):
                 raise InvalidPolicy(f"approval.not_submitter {flag!r} is not valid: use true or false")
@@ -250,6 +247,14 @@ def check_amount(value: object, name: str, *, least: int = 0, most: int = MAX_AM
     return value
 
 
+def _roles(value: Any) -> tuple[str, ...]:
+    unknown = [role for role in value if role not in DECIDING_ROLES] if isinstance(value, list | tuple) else [value]
+    if unknown or not value:
+        named = f"names {str(unknown[0])[:40]!r}" if unknown else "is empty"
+        raise InvalidPolicy(f"approval.roles {named}: list one or both of {', '.join(DECIDING_ROLES)}")
+    return tuple(role for role in DECIDING_ROLES if role in value)
+
+
 def _known(value: Mapping[str, Any], names: set[str], what: str) -> None:
     if not isinstance(value, Mapping):
         raise InvalidPolicy(f"{what} {value!r} is not valid: give an object")
@@ -279,17 +284,22 @@ def read_ratio(value: object, name: str) -> Decimal:
     return ratio
 
 
-def _read_warn_at(value: object) -> tuple[Decimal, ...]:
+def _list(value: object, name: str, items: str) -> Sequence[Any]:
     if not isinstance(value, list | tuple):
-        raise InvalidPolicy(f"warn_at {value!r} is not valid: give a list of ratios, for example [0.8, 0.95]")
-    return tuple(sorted({read_ratio(item, "warn_at") for item in value}))
+        raise InvalidPolicy(f"{name} {str(value)[:80]} is not valid: give a list of {items}")
+    if len(value) > MAX_STEPS:
+        raise InvalidPolicy(f"{name} has {len(value)} items: give at most {MAX_STEPS}")
+    return value
+
+
+def _read_warn_at(value: object) -> tuple[Decimal, ...]:
+    ratios = _list(value, "warn_at", "ratios, for example [0.8, 0.95]")
+    return tuple(sorted({read_ratio(item, "warn_at") for item in ratios}))
 
 
 def _read_backpressure(value: object) -> tuple[BackpressureStep, ...]:
-    if not isinstance(value, list | tuple):
-        raise InvalidPolicy(f"backpressure {value!r} is not valid: give a list of [ratio, delay_ms] pairs")
     steps = []
-    for item in value:
+    for item in _list(value, "backpressure", "[ratio, delay_ms] pairs"):
         if isinstance(item, Mapping):
             _known(item, {"ratio", "delay_ms"}, "backpressure step")
             item = (item.get("ratio"), item.get("delay_ms"))

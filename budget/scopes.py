@@ -23,7 +23,7 @@ class Kind(StrEnum):
 _ORDER = {kind: position for position, kind in enumerate(Kind)}
 _ID = re.compile(r"[A-Za-z0-9._~-]{1,128}")
 MAX_PATH = 16
-"""Scopes in one path at most: bounds the rows that one hold locks."""
+"""Scopes in one path at most, beside the tenant and the user: bounds the rows that one hold locks."""
 
 
 def check_id(value: str, what: str) -> str:
@@ -96,8 +96,9 @@ class Path:
     def __post_init__(self) -> None:
         if not self.scopes:
             raise InvalidScope("the path is empty: name at least one scope, for example ['session:s1']")
-        if len(self.scopes) > MAX_PATH:
-            raise InvalidScope(f"the path has {len(self.scopes)} scopes: at most {MAX_PATH} are allowed")
+        bounded = sum(scope.kind not in (Kind.TENANT, Kind.USER) for scope in self.scopes)
+        if bounded > MAX_PATH:
+            raise InvalidScope(f"the path has {bounded} scopes: at most {MAX_PATH} are allowed beside tenant and user")
         if len(set(self.scopes)) != len(self.scopes):
             raise InvalidScope("the path names a scope twice: each scope is charged once per call")
         for outer, inner in pairwise(self.scopes):
@@ -115,9 +116,25 @@ class Path:
         """The path as `kind:id` strings."""
         return [str(scope) for scope in self.scopes]
 
+    def below(self, *outer: Scope) -> Self:
+        """This path with those of `outer` whose kind it does not name itself."""
+        named = {scope.kind for scope in self.scopes}
+        joining = (scope for scope in outer if scope.kind not in named)
+        return type(self)(tuple(sorted((*joining, *self.scopes), key=lambda scope: _ORDER[scope.kind])))
+
+    def id_of(self, kind: Kind) -> str:
+        """The id of the outermost scope of this kind, or an empty string."""
+        return next((scope.id for scope in self.scopes if scope.kind is kind), "")
+
     def task_id(self) -> str:
         """The id of the task on this path, or an empty string."""
-        return next((scope.id for scope in self.scopes if scope.kind is Kind.TASK), "")
+        return self.id_of(Kind.TASK)
+
+
+def payers(tenant: str, user_id: str | None) -> tuple[Scope, ...]:
+    """The scopes that pay for every call of a tenant, and of one of its users where one is known."""
+    users = [Scope(Kind.USER, user_id)] if user_id else []
+    return Scope(Kind.TENANT, tenant), *users
 
 
 def agent_scope(task_id: str, agent_id: str) -> Scope:

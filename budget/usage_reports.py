@@ -11,6 +11,7 @@ from budget.decisions import Amount
 class By(StrEnum):
     """What usage is added up by."""
 
+    USER = "user"
     SESSION = "session"
     TASK = "task"
     AGENT = "agent"
@@ -19,7 +20,7 @@ class By(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class UsageLine:
-    """What was charged to one session, task, agent or model.
+    """What was charged to one user, session, task, agent or model.
 
     By scope it counts every hold that has the scope on its path: for an agent with sub-agents, theirs too. By model
     each hold counts once, so those lines add up to everything.
@@ -33,6 +34,8 @@ class UsageLine:
     """All classes but `reasoning`, and what is presumed."""
     attempts: int
     """Requests that were charged, for nothing too."""
+    unpriced_attempts: int
+    """Of these, reports whose model has no price: they say nothing about money."""
     presumed_attempts: int
     """Of these, those that never reported. Less than 0 where more were taken back by late reports than came up."""
     presumed: Amount

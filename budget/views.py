@@ -91,3 +91,8 @@ class BudgetView:
 
 def _iso(at: datetime | None) -> str | None:
     return None if at is None else at.isoformat()
+
+
+def whole_percent(ratio: float) -> int:
+    """A share in percent, cut and not rounded: 0.79996 is 79, because 80 would already delay a call."""
+    return int(round(ratio * 100, 9))

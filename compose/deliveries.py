@@ -12,8 +12,9 @@ import httpx
 import structlog
 
 from compose.dispatcher import repeat
-from gateway.errors import TargetRefused
+from gateway.errors import SecretUnreadable, TargetRefused
 from gateway.postgres.deliveries import Deliveries, Parcel
+from gateway.sealing import Seal
 from gateway.webhook_targets import Targets
 
 EVERY_S = 1.0
@@ -31,8 +32,9 @@ log = structlog.get_logger(__name__)
 class Deliverer:
     """Makes deliveries of events, and sends them."""
 
-    def __init__(self, deliveries: Deliveries, targets: Targets) -> None:
+    def __init__(self, deliveries: Deliveries, targets: Targets, seal: Seal) -> None:
         self._deliveries = deliveries
+        self._seal = seal
         self._targets = targets
         self._sending: dict[str, asyncio.Task[None]] = {}
         self._poked = asyncio.Event()
@@ -72,6 +74,8 @@ class Deliverer:
             error = None if 200 <= status < 300 else "redirect" if 300 <= status < 400 else "status"
         except TargetRefused:
             error = "target_not_allowed"
+        except SecretUnreadable:
+            error = "secret_unreadable"
         except (TimeoutError, httpx.TimeoutException):
             error = "timeout"
         except httpx.ConnectError:
@@ -93,15 +97,16 @@ class Deliverer:
 
     async def _post(self, client: httpx.AsyncClient, url: httpx.URL, parcel: Parcel) -> int:
         body = json.dumps(dict(parcel.payload), separators=(",", ":"), ensure_ascii=False).encode()
-        headers = {"content-type": "application/json", "user-agent": "Purser"} | sign(parcel, body, int(time.time()))
+        plain = {"content-type": "application/json", "user-agent": "Purser"}
+        headers = plain | sign(parcel, self._seal, body, int(time.time()))
         async with asyncio.timeout(TIMEOUT_S), client.stream("POST", url, content=body, headers=headers) as response:
             return response.status_code  # what it says is of no interest, however long it is
 
 
-def sign(parcel: Parcel, body: bytes, at: int) -> dict[str, str]:
-    """Headers of Standard Webhooks; while a secret is being replaced, both sign."""
+def sign(parcel: Parcel, seal: Seal, body: bytes, at: int) -> dict[str, str]:
+    """Headers of Standard Webhooks; while a secret is being replaced, both sign. Raises `SecretUnreadable`."""
     signed = f"{parcel.message_id}.{at}.".encode() + body
-    secrets = [secret for secret in (parcel.secret, parcel.previous_secret) if secret]
+    secrets = [seal.open(secret) for secret in (parcel.secret, parcel.previous_secret) if secret]
     return {
         "webhook-id": parcel.message_id,
         "webhook-timestamp": str(at),

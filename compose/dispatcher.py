@@ -10,21 +10,20 @@ from contextlib import suppress
 from datetime import timedelta
 
 import structlog
-from temporalio.api.errordetails.v1 import NamespaceNotFoundFailure
 from temporalio.client import Client
 from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from temporalio.exceptions import WorkflowAlreadyStartedError
-from temporalio.service import RPCError, RPCStatusCode
+from temporalio.service import RPCError
 
+from activities.vanished import Vanished, is_gone
 from budget.postgres.approvals import Approvals
 from budget.postgres.burn import SAMPLE_EVERY_S, Burn
+from budget.postgres.checkpoints import EVERY_S, Checkpoints
 from budget.postgres.ledger import Ledger
 from budget.postgres.outbox import Outbox, Parcel
 from context.postgres.retention import Retention
-from workflows.contract import TASK_QUEUE, TaskRef, WorkflowName
+from workflows.contract import START, TASK_QUEUE, TaskRef, WorkflowName
 
-START = "@start"
-"""In place of a signal: start the workflow of a task."""
 BATCH = 50
 MAX_BACKOFF_S = 30.0
 RPC_TIMEOUT = timedelta(seconds=5)
@@ -68,7 +67,7 @@ class Dispatcher:
         try:
             await workflow.signal(parcel.signal, dict(parcel.payload), rpc_timeout=RPC_TIMEOUT)
         except RPCError as error:
-            if not _workflow_is_gone(error):
+            if not is_gone(error):
                 raise
 
     async def _start(self, parcel: Parcel) -> None:
@@ -85,13 +84,6 @@ class Dispatcher:
             )
 
 
-def _workflow_is_gone(error: RPCError) -> bool:
-    """Whether nobody is left to be told. A server without our namespace answers with the same status."""
-    if error.status is not RPCStatusCode.NOT_FOUND:
-        return False
-    return not any(detail.Is(NamespaceNotFoundFailure.DESCRIPTOR) for detail in error.grpc_status.details)
-
-
 async def run_background(
     ledger: Ledger,
     approvals: Approvals,
@@ -100,16 +92,23 @@ async def run_background(
     every_s: float,
     retention: Retention | None = None,
     burn: Burn | None = None,
+    vanished: Vanished | None = None,
+    checkpoints: Checkpoints | None = None,
 ) -> None:
     """Sweeps, ends approval requests and dispatches about every `every_s` seconds, until `stop`.
 
-    With `retention` also deletes the sessions whose time has come, with `burn` samples balances once a minute.
+    With `retention` also deletes the sessions whose time has come, with `burn` samples balances once a minute,
+    with `vanished` ends tasks whose workflow is gone, with `checkpoints` closes ranges of entries once a minute.
     """
     async with asyncio.TaskGroup() as loops:
         if retention is not None:
             loops.create_task(repeat("retention", retention.sweep, stop, every_s))
         if burn is not None:
             loops.create_task(repeat("burn", burn.sample, stop, SAMPLE_EVERY_S))
+        if checkpoints is not None:
+            loops.create_task(repeat("checkpoints", checkpoints.make, stop, EVERY_S))
+        if vanished is not None:
+            loops.create_task(repeat("vanished", vanished.sweep, stop, every_s))
         loops.create_task(repeat("sweep", ledger.sweep, stop, every_s))
         loops.create_task(repeat("approvals", approvals.expire_due, stop, every_s))
         loops.create_task(repeat("outbox", dispatcher.dispatch, stop, every_s, dispatcher.poked))

@@ -13,6 +13,7 @@ from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest, GetSyste
 from temporalio.service import RPCError
 
 from budget.scopes import Kind
+from compose.connections import OTHER_FILES, connections_of, raise_file_limit
 from compose.database import connected
 from compose.errors import ComposeError, Unreachable
 from compose.migrate import current, head, require_schema
@@ -64,6 +65,7 @@ async def diagnose(settings: Settings) -> Diagnosis:
         _package(),
         _binaries(),
         _up(settings),
+        _files(settings),
         await _look("postgres", _postgres(dsn)) if dsn else _off("postgres"),
         await _look("schema", _schema(dsn)) if dsn else _off("schema"),
         await _look("temporal", _temporal(settings)) if temporal else _off("temporal"),
@@ -107,6 +109,17 @@ def _up(settings: Settings) -> Finding:
     if running is None:
         return Finding("up", "off", f"nothing runs on {where!r}", "`purser up` starts everything on this machine.")
     return Finding("up", "ok", f"process {running.pid} on {where!r}")
+
+
+def _files(settings: Settings) -> Finding:
+    """Open files as a gateway has them once it has raised its limit, and the connections that they allow."""
+    files = raise_file_limit()
+    connections = connections_of(files, settings.max_connections)
+    detail = f"{files} open files, up to {connections} connections"
+    if connections == settings.max_connections:
+        return Finding("files", "ok", detail)
+    remedy = f"Raise the hard limit (ulimit -Hn, LimitNOFILE=) to {settings.max_connections + OTHER_FILES}."
+    return Finding("files", "warned", f"{detail} of {settings.max_connections}", remedy)
 
 
 async def _settings(settings: Settings) -> list[Finding]:

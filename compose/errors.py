@@ -4,6 +4,7 @@ ComposeError
 ├── SettingsError        a setting is missing, unknown or wrong
 ├── StackError           an embedded part did not start
 │   └── AlreadyRunning   another `purser up` owns the data directory
+├── NoGateway            a command knows no gateway that it may ask
 ├── Unreachable          a configured service does not answer
 ├── SchemaMismatch       the database is at another revision than this code
 ├── UnreadableFile       a file is not what a command reads
@@ -32,6 +33,10 @@ class StackError(ComposeError):
 
 class AlreadyRunning(StackError):
     """Another `purser up` owns the data directory."""
+
+
+class NoGateway(ComposeError):
+    """A command knows no gateway that it may ask."""
 
 
 class Unreachable(ComposeError):

@@ -7,25 +7,35 @@ from datetime import timedelta
 from pathlib import Path
 from urllib.parse import quote
 
+import structlog
 from fastapi import FastAPI
 from temporalio.client import Client
 
+from activities.allowed_tools import AllowedTools
 from activities.call_metrics import CallMetrics
+from activities.postgres.agents import Agents
+from activities.postgres.purposes import Purposes
 from activities.postgres.sessions import SessionTasks
 from activities.postgres.tasks import Tasks
+from activities.task_ceilings import Ceilings
+from activities.vanished import Vanished
 from budget.postgres.approval_queue import ApprovalQueue
 from budget.postgres.approvals import Approvals
 from budget.postgres.burn import Burn
 from budget.postgres.changes import Changes
+from budget.postgres.checkpoints import Checkpoints
 from budget.postgres.connection import Pool, create_pool
 from budget.postgres.entries import Entries
 from budget.postgres.events import Events
 from budget.postgres.exporter import Exporter
+from budget.postgres.holds import Holds
 from budget.postgres.ledger import Ledger
 from budget.postgres.outbox import Outbox
 from budget.postgres.policies import Policies
+from budget.postgres.pricing import Pricing
 from budget.postgres.scope_tree import ScopeTree
 from budget.postgres.usage_reports import UsageReports
+from compose.connections import ConnectionLimits, connections_of, raise_file_limit
 from compose.deliveries import Deliverer
 from compose.dispatcher import Dispatcher, repeat, run_background
 from compose.forgetting import EVERY_S as FORGET_EVERY_S
@@ -44,6 +54,7 @@ from compose.temporal_metrics import TemporalMetrics
 from context.postgres.conversations import Conversations
 from context.postgres.facts import Facts
 from context.postgres.memory import Memory
+from context.postgres.payers import Payers
 from context.postgres.pins import Pins
 from context.postgres.preferences import PersonalSettings
 from context.postgres.retention import Retention
@@ -59,14 +70,14 @@ from gateway.metrics import Metrics, source
 from gateway.postgres.answers import Answers
 from gateway.postgres.browser_sessions import LINK_LIFE, BrowserSessions
 from gateway.postgres.deliveries import Deliveries
-from gateway.postgres.holds import Holds
 from gateway.postgres.keys import Keys
 from gateway.postgres.webhooks import Webhooks
-from gateway.pricing import Pricing
 from gateway.roles import Role
+from gateway.sealing import Seal
 from gateway.services import Services, SessionServices
 from gateway.webhook_targets import Targets
 
+log = structlog.get_logger(__name__)
 DEFAULT_TENANT = "default"
 POOL_SIZE = 20
 
@@ -95,6 +106,8 @@ async def run_gateway(
         dispatcher = Dispatcher(Outbox(pool), client, settings.task_queue)
         own = Metrics(shared.work.calls if shared else None)
         services = build_services(settings, pool, client, dispatcher.poke, own)
+        if unreadable := await services.webhooks.renew_secrets():
+            log.warning("secrets of webhooks were encrypted with keys that are not configured", webhooks=unreadable)
         app = _app(settings, services, stop.is_set)
         exporter = Exporter(pool, ledger_settings(settings), idle=timedelta(seconds=settings.budget_idle_s))
         figures = LedgerMetrics(exporter, services.burn)
@@ -105,7 +118,9 @@ async def run_gateway(
         drained = asyncio.Event()
         metrics = serve_metrics(settings, "metrics_port", drained, source(own.registry), figures.text, *others)
         sweeping = (services.ledger, services.approvals, dispatcher, drained, settings.sweep_every_s)
-        background = run_background(*sweeping, services.sessions.retention, services.burn)
+        background = run_background(
+            *sweeping, services.sessions.retention, services.burn, services.vanished, Checkpoints(pool)
+        )
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(after(stop, settings.drain_s, drained))
@@ -117,12 +132,13 @@ async def run_gateway(
                         drained,
                         ready,
                         grace_s=settings.shutdown_grace_s,
+                        limits=_connection_limits(settings),
                     )
                 )
                 group.create_task(metrics)
                 group.create_task(background)
                 group.create_task(services.feed.run(drained))
-                group.create_task(Deliverer(services.deliveries, services.targets).run(drained))
+                group.create_task(Deliverer(services.deliveries, services.targets, seal(settings)).run(drained))
                 group.create_task(repeat("forgetting", forgetting.sweep, drained, FORGET_EVERY_S))
                 group.create_task(repeat("answers", services.answers.sweep, drained, FORGET_EVERY_S))
         except ExceptionGroup as failed:
@@ -144,11 +160,18 @@ def build_services(
     return Services(
         keys=Keys(pool),
         browser_sessions=BrowserSessions(pool, timedelta(seconds=settings.browser_session_s)),
-        limits=Limits(settings.rate_limit_per_s, settings.sign_in_failures_per_min),
+        limits=Limits(
+            settings.rate_limit_per_s,
+            settings.sign_in_failures_per_min,
+            open_per_s=settings.open_requests_per_s,
+            streams_per_key=settings.streams_per_key,
+            streams_per_tenant=settings.streams_per_tenant,
+        ),
         answers=Answers(pool),
         changes=Changes(pool),
         ledger=Ledger(pool, ledger),
         holds=Holds(pool),
+        payers=Payers(pool),
         policies=policies,
         burn=Burn(pool, policies),
         entries=Entries(pool),
@@ -157,25 +180,38 @@ def build_services(
         queue=ApprovalQueue(pool, ledger),
         tree=ScopeTree(pool),
         tasks=Tasks(pool, policies, Conversations(pool)),
+        vanished=Vanished(client, pool, Agents(pool), Ledger(pool, ledger), Approvals(pool, ledger)),
+        purposes=Purposes(pool, Conversations(pool)),
         sessions=_session_services(settings, pool, metrics.calls),
         pages=page_services(settings, pool, client),
-        pricing=Pricing(price_book(settings), policies),
+        pricing=Pricing(price_book(settings), policies, Holds(pool), metrics.calls.unpriced),
         temporal=client,
         metrics=metrics,
         feed=feed,
-        webhooks=Webhooks(pool),
+        webhooks=Webhooks(pool, seal(settings)),
         deliveries=Deliveries(pool, policies, settings.public_url or _address(settings)),
         targets=Targets(settings.webhook_targets),
         wake=poke,
         task_queue=settings.task_queue,
+        ceilings=Ceilings(
+            settings.task_limit_ceiling_tokens,
+            settings.task_limit_ceiling_nano_usd,
+            {kind: policy.mode for kind, policy in ledger.defaults.items()},
+        ),
+        allowed_tools=AllowedTools(settings.tool_activities, settings.tool_task_queues, settings.task_queue),
         allowed_api_bases=settings.allowed_api_bases,
         max_wait=timedelta(seconds=settings.max_wait_s),
         secure_cookies=settings.secure_cookies,
     )
 
 
+def seal(settings: Settings) -> Seal:
+    """What encrypts secrets."""
+    return Seal(settings.secrets_keys)
+
+
 def _session_services(settings: Settings, pool: Pool, calls: CallMetrics) -> SessionServices:
-    vectors = embedder(settings, pool, model_provider(settings, calls), price_book(settings), calls.decided)
+    vectors = embedder(settings, pool, model_provider(settings, calls), price_book(settings), calls)
     memory, across = Memory(pool, vectors), settings.memory_across_sessions
     return SessionServices(
         sessions=Sessions(pool),
@@ -216,6 +252,16 @@ def _app(settings: Settings, services: Services, stopping: Callable[[], bool]) -
     if settings.dashboard:
         dashboard.mount(app, services, _temporal_ui(settings))
     return app
+
+
+def _connection_limits(settings: Settings) -> ConnectionLimits:
+    return ConnectionLimits(
+        connections=connections_of(raise_file_limit(), settings.max_connections),
+        per_address=settings.max_connections_per_address,
+        header_s=settings.header_timeout_s,
+        body_s=settings.body_timeout_s,
+        keep_alive_s=settings.keep_alive_s,
+    )
 
 
 def _temporal_ui(settings: Settings) -> str | None:

@@ -1,10 +1,13 @@
 """What a process measures, and where it serves that."""
 
 import asyncio
+import platform
+from importlib.metadata import version
 from typing import Literal
 
 import prometheus_client
 import structlog
+from prometheus_client import CollectorRegistry, Info, ProcessCollector
 
 from activities.metrics import Metrics
 from compose.serving import serve
@@ -19,6 +22,15 @@ log = structlog.get_logger(__name__)
 
 # When a series began is of no use to Prometheus, and would double their number.
 prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]
+
+
+def process_registry() -> CollectorRegistry:
+    """What a process says of itself: its version, CPU seconds, memory, open files and start."""
+    registry = CollectorRegistry()
+    ProcessCollector(registry=registry)
+    info = Info("purser_build", "The running version of Purser.", registry=registry)
+    info.info({"version": version("purser"), "python": platform.python_version()})
+    return registry
 
 
 class ProcessMetrics:
@@ -48,7 +60,7 @@ async def serve_metrics(settings: Settings, port: PortSetting, stop: asyncio.Eve
         StackError: the port is taken.
     """
     token = settings.metrics_token.get_secret_value() if settings.metrics_token else None
-    app = metrics_app(sources, token)
+    app = metrics_app((*sources, source(process_registry())), token)
     await serve(app, settings.metrics_host, _port(settings, port), stop, lambda: None)
 
 

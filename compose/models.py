@@ -1,6 +1,7 @@
 """The ways to models that the settings describe."""
 
-from activities.call_metrics import CallMetrics, Decided, nobody
+from activities.call_metrics import CallMetrics
+from activities.egress import Bounds
 from activities.embedder import EmbeddingModel, LiteLLMEmbedder
 from activities.provider import ModelProvider, Timeouts
 from budget.postgres.connection import Pool
@@ -15,11 +16,24 @@ from context.redaction import Redactor, custom_detectors
 def model_provider(settings: Settings, metrics: CallMetrics | None = None) -> ModelProvider:
     """The way to all models."""
     keys = {host: key.get_secret_value() for host, key in settings.provider_keys.items()}
-    return ModelProvider(keys, Timeouts(total_s=settings.model_timeout_s), metrics=metrics)
+    bounds = Bounds(
+        settings.provider_error_bytes,
+        settings.provider_line_bytes,
+        settings.provider_bytes_per_token,
+        settings.max_retry_after_s * 1_000,
+    )
+    return ModelProvider(
+        keys,
+        Timeouts(total_s=settings.model_timeout_s),
+        metrics,
+        allowed=settings.allowed_providers or None,
+        bounds=bounds,
+        proxy=None if settings.provider_proxy is None else settings.provider_proxy.get_secret_value(),
+    )
 
 
 def embedder(
-    settings: Settings, pool: Pool, provider: ModelProvider, prices: PriceBook, decided: Decided = nobody
+    settings: Settings, pool: Pool, provider: ModelProvider, prices: PriceBook, calls: CallMetrics
 ) -> LiteLLMEmbedder | None:
     """What makes vectors for memory; `None` where no model is configured."""
     if settings.embedding_model is None:
@@ -39,5 +53,6 @@ def embedder(
         prices,
         # One for each text: a redactor is not for several threads at once.
         lambda text: Redactor(custom=custom).redact(text),
-        decided,
+        calls.decided,
+        calls.unpriced,
     )

@@ -2,6 +2,7 @@
 
 import json
 import os
+import stat
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from compose.settings import Settings, load_settings
 from compose.settings.places import state_dir
 
 FILE = "up.json"
+OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +25,7 @@ class Running:
     temporal: str
     """`host:port` of the Temporal frontend."""
     temporal_ui: str | None
-    """Address of Temporal's Web UI; None where Temporal is not ours."""
+    """Address of Temporal's Web UI; None where it is not started here."""
     postgres: str
     """DSN."""
     admin_key: str
@@ -40,13 +42,24 @@ class Running:
 
     @classmethod
     def read(cls, data_dir: Path) -> "Running | None":
-        """What runs on `data_dir` now, None if nothing does."""
+        """What runs on `data_dir` now; None if nothing does, or if another user may have written what it says."""
+        if not is_private(data_dir):
+            return None
         try:
             running = cls(**json.loads((data_dir / FILE).read_text()))
         except (FileNotFoundError, PermissionError, NotADirectoryError):
             return None
         # A killed `up` leaves its file behind.
         return running if psutil.pid_exists(running.pid) else None
+
+
+def is_private(data_dir: Path) -> bool:
+    """Whether the `up.json` of a directory can be believed: both are ours, and no other user may write them."""
+    try:
+        found = [data_dir.stat(), (data_dir / FILE).lstat()]
+    except OSError:
+        return False
+    return all(one.st_uid == os.geteuid() and not one.st_mode & OTHERS_WRITE for one in found)
 
 
 def forget(data_dir: Path) -> None:
@@ -64,7 +77,7 @@ def command_settings(data: Path | None = None, **overrides: object) -> Settings:
     """Settings of a command that works on a running system.
 
     What is not configured comes from the running `up` of `data`, by default of the last `up`. Its key goes to its own
-    gateway only.
+    gateway only, and a configured key to a configured gateway only.
     """
     settings = load_settings(data_dir=data, **overrides)
     last = state_dir() / "last-up"
@@ -77,6 +90,6 @@ def command_settings(data: Path | None = None, **overrides: object) -> Settings:
         "dsn": running.postgres,
         "temporal_address": running.temporal,
     }
-    if settings.url in (None, running.gateway):
+    if settings.url == running.gateway or (settings.url is None and settings.api_key is None):
         found |= {"url": running.gateway, "api_key": SecretStr(running.admin_key)}
     return settings.model_copy(update={name: value for name, value in found.items() if getattr(settings, name) is None})

@@ -4,15 +4,21 @@ import asyncio
 import socket
 from collections.abc import Callable
 from contextlib import nullcontext
+from functools import partial
 
 import uvicorn
 from starlette.types import ASGIApp
 
+from compose.connections import ConnectionLimits, Connections
 from compose.errors import StackError
+from compose.protocol import LimitedProtocol
 
 GRACE_S = 5
 """Seconds that requests under way get to finish, where nothing else is said."""
 BACKLOG = 2_048
+USUAL_LIMITS = ConnectionLimits()
+MAX_SOCKET_MESSAGE = 2**20
+"""Bytes of one message that a page sends over its socket."""
 
 
 async def after(event: asyncio.Event, seconds: float, then: asyncio.Event) -> None:
@@ -30,15 +36,28 @@ async def serve(
     ready: Callable[[], None],
     *,
     grace_s: int = GRACE_S,
+    limits: ConnectionLimits = USUAL_LIMITS,
 ) -> None:
     """Run an ASGI application on `host:port` until `stop`; calls `ready` once it listens.
 
     From `stop` on it takes no connection, and what is under way has `grace_s` seconds to end.
 
+    Args:
+        limits: what its clients are held to.
+
     Raises:
         StackError: the port is taken.
     """
-    server = _Server(uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=grace_s))
+    config = uvicorn.Config(
+        app,
+        http=partial(LimitedProtocol, Connections(limits)),  # type: ignore[arg-type] # it is only called
+        ws_max_size=MAX_SOCKET_MESSAGE,
+        log_config=None,
+        access_log=False,
+        timeout_keep_alive=limits.keep_alive_s,
+        timeout_graceful_shutdown=grace_s,
+    )
+    server = _Server(config)
     with listen(host, port) as listener:
         serving = asyncio.create_task(server.serve(sockets=[listener]))
         stopping = asyncio.create_task(stop.wait())
@@ -78,8 +97,8 @@ def listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         raise StackError(
             f"cannot listen on {host}:{port}: {error.strerror}",
-            remedy="Choose another port: PURSER_GATEWAY_PORT, PURSER_METRICS_PORT and PURSER_WORKER_METRICS_PORT take "
-            "0 for any free one.",
+            remedy="Choose another port: --port, PURSER_GATEWAY_PORT, PURSER_METRICS_PORT and "
+            "PURSER_WORKER_METRICS_PORT take 0 for any free one.",
         ) from error
     # asyncio sets it only where a socket names its protocol; without it an answer waits 40 ms to be acknowledged.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -1,13 +1,27 @@
 """Connect to Temporal as the settings say: plain, TLS, mTLS or API key."""
 
+import logging
+from functools import cache
 from pathlib import Path
 
 from temporalio.client import Client, TLSConfig
-from temporalio.runtime import Runtime
+from temporalio.runtime import LogForwardingConfig, LoggingConfig, Runtime, TelemetryConfig, TelemetryFilter
 
 from compose.errors import Unreachable
 from compose.settings import Settings
 from compose.settings.required import required
+
+# Left alone, the core of the SDK logs to stdout, which belongs to the output of commands.
+CORE_LOGS = LoggingConfig(
+    filter=TelemetryFilter(core_level="WARN", other_level="ERROR"),
+    forwarding=LogForwardingConfig(logging.getLogger("temporalio.core")),
+)
+
+
+@cache
+def plain_runtime() -> Runtime:
+    """What runs the clients of this process that measure nothing."""
+    return Runtime(telemetry=TelemetryConfig(logging=CORE_LOGS))
 
 
 async def connect(settings: Settings, runtime: Runtime | None = None) -> Client:
@@ -15,7 +29,7 @@ async def connect(settings: Settings, runtime: Runtime | None = None) -> Client:
 
     Args:
         settings: where and how.
-        runtime: what runs it; `None`: the usual one of the process, which measures nothing.
+        runtime: what runs it; `None`: `plain_runtime`.
 
     Raises:
         SettingsError: no address is configured.
@@ -29,7 +43,7 @@ async def connect(settings: Settings, runtime: Runtime | None = None) -> Client:
             namespace=settings.temporal_namespace,
             tls=_tls(settings),
             api_key=key.get_secret_value() if key else None,
-            runtime=runtime,
+            runtime=runtime or plain_runtime(),
         )
     except RuntimeError as error:
         raise Unreachable(

@@ -7,8 +7,14 @@ import httpx
 import structlog
 from temporalio.runtime import PrometheusConfig, Runtime, TelemetryConfig
 
+from compose.bounded_labels import bounded
 from compose.stack.ports import LOOPBACK, free_port
+from compose.temporal import CORE_LOGS
+from compose.tools import SHIPPED
+from workflows.contract import ActivityName
 
+KNOWN = frozenset({*ActivityName, *SHIPPED})
+"""Activities that our workers run. Any other name was chosen by whoever submitted a task."""
 TIMEOUT_S = 2.0
 _TRIES = 5
 _log = structlog.get_logger(__name__)
@@ -28,7 +34,7 @@ class TemporalMetrics:
         except httpx.HTTPError as error:
             _log.warning("metrics of the Temporal SDK are missing", error=type(error).__name__)
             return b""
-        return answer.content
+        return bounded(answer.content, "activity_type", KNOWN)
 
 
 def _start() -> tuple[Runtime, str]:
@@ -39,7 +45,7 @@ def _start() -> tuple[Runtime, str]:
             bind_address=address, counters_total_suffix=True, unit_suffix=True, durations_as_seconds=True
         )
         try:
-            runtime = Runtime(telemetry=TelemetryConfig(metrics=metrics, attach_service_name=False))
+            runtime = Runtime(telemetry=TelemetryConfig(logging=CORE_LOGS, metrics=metrics, attach_service_name=False))
         except ValueError:
             if not left:
                 raise

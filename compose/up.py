@@ -3,6 +3,7 @@
 import asyncio
 import os
 import shutil
+import stat
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
@@ -15,7 +16,9 @@ from compose.errors import AlreadyRunning, StackError
 from compose.gateway import renew_admin_key, run_gateway, sign_in_token
 from compose.metrics import ProcessMetrics
 from compose.migrate import migrate
-from compose.running import Running, forget
+from compose.running import OTHERS_WRITE, Running, forget
+from compose.secrets_key import own_secrets_key
+from compose.serving import listen
 from compose.settings import Settings
 from compose.stack.lock import FileLock
 from compose.stack.ports import LOOPBACK, choose_port
@@ -54,10 +57,11 @@ async def up(settings: Settings, stop: asyncio.Event, announce: Announce, *, fre
 
     Raises:
         AlreadyRunning: another `up` owns the data directory.
-        StackError: a part does not start.
+        StackError: the configured port is taken, or a part does not start.
     """
     data = settings.data_dir
     with _sole_owner(data):
+        port = _gateway_port(settings)
         if fresh:
             await _clear(data)
         if settings.dashboard:
@@ -65,8 +69,8 @@ async def up(settings: Settings, stop: asyncio.Event, announce: Announce, *, fre
         async with AsyncExitStack() as parts:
             dsn, temporal, temporal_ui = await _servers(settings, parts)
             await migrate(dsn)
-            port = choose_port(settings.gateway_port, settings.gateway_host)
             found = {"dsn": dsn, "temporal_address": temporal, "gateway_port": port}
+            found["secrets_key"] = settings.secrets_key or own_secrets_key(data)
             found["temporal_ui_url"] = settings.temporal_ui_url or temporal_ui
             settings = settings.model_copy(update=found)
             running = Running(
@@ -81,6 +85,14 @@ async def up(settings: Settings, stop: asyncio.Event, announce: Announce, *, fre
             await _work(settings, stop, lambda: _publish(running, link, data, announce))
 
 
+def _gateway_port(settings: Settings) -> int:
+    """The configured port; without one, the usual port or, beside another Purser, any free one."""
+    if settings.source("gateway_port") == "default" or not settings.gateway_port:
+        return choose_port(settings.gateway_port, settings.gateway_host)
+    listen(settings.gateway_host, settings.gateway_port).close()
+    return settings.gateway_port
+
+
 async def _servers(settings: Settings, parts: AsyncExitStack) -> tuple[str, str, str | None]:
     """DSN, Temporal's address and its Web UI, each configured or started here."""
     dsn, temporal, temporal_ui = settings.dsn, settings.temporal_address, None
@@ -88,7 +100,7 @@ async def _servers(settings: Settings, parts: AsyncExitStack) -> tuple[str, str,
         postgres = EmbeddedPostgres(settings.data_dir / "postgres")
         dsn = await parts.enter_async_context(_kept_running("postgres", postgres))
     if temporal is None:
-        ui_port = choose_port(TEMPORAL_UI_PORT)
+        ui_port = choose_port(TEMPORAL_UI_PORT) if settings.temporal_ui else None
         server = EmbeddedTemporal(
             settings.data_dir / "temporal",
             port=choose_port(TEMPORAL_PORT),
@@ -97,7 +109,7 @@ async def _servers(settings: Settings, parts: AsyncExitStack) -> tuple[str, str,
             namespace=settings.temporal_namespace,
         )
         temporal = await parts.enter_async_context(_kept_running("temporal", server))
-        temporal_ui = f"http://{LOOPBACK}:{ui_port}"
+        temporal_ui = None if ui_port is None else f"http://{LOOPBACK}:{ui_port}"
     return dsn, temporal, temporal_ui
 
 
@@ -163,11 +175,12 @@ def _publish(running: Running, link: str, data: Path, announce: Announce) -> Non
 @contextmanager
 def _sole_owner(data: Path) -> Iterator[None]:
     data.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if data.stat().st_uid != os.geteuid():
-        # The default stands in a directory where everybody may have made it first.
+    if {data.lstat().st_uid, data.stat().st_uid} != {os.geteuid()}:
+        # The default of root is in a directory where anybody may have made it first, as a link to another one too.
         raise StackError(
             f"{str(data)!r} belongs to another user", remedy="Choose a directory of yours with --data DIR."
         )
+    data.chmod(stat.S_IMODE(data.stat().st_mode) & ~OTHERS_WRITE)
     lock = FileLock(data / "up.lock")
     if not lock.try_acquire():
         other = Running.read(data)

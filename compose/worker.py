@@ -10,6 +10,7 @@ from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
 from temporalio.worker import Worker, WorkerDeploymentConfig
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
+from activities.call_metrics import CallMetrics
 from activities.metrics import Metrics
 from activities.registry import Activity, Dependencies, all_activities
 from activities.safety import SafeErrors
@@ -31,6 +32,7 @@ from compose.temporal import connect
 from compose.tools import shipped_tools
 from context.redaction import custom_detectors
 from context.tokens import warm_up
+from gateway.postgres.keys import Keys
 from workflows.agent_run import AgentRun
 from workflows.agent_task import AgentTask
 from workflows.compress_session import CompressSession
@@ -80,7 +82,8 @@ async def run_worker(
         activities = (*all_activities(given), *shipped_tools(pool, http))
         try:
             grace = timedelta(seconds=settings.shutdown_grace_s)
-            worker = make_worker(client, settings.task_queue, activities, grace, worker_version(settings))
+            version, calls = worker_version(settings), measured.work.calls
+            worker = make_worker(client, settings.task_queue, activities, grace, version, calls)
             async with asyncio.TaskGroup() as group, worker:
                 group.create_task(background)
                 if shared is None:
@@ -99,8 +102,9 @@ def make_worker(
     activities: Sequence[Activity],
     grace: timedelta = GRACE,
     version: WorkerDeploymentVersion | None = None,
+    calls: CallMetrics | None = None,
 ) -> Worker:
-    """A worker of all workflows and these activities.
+    """A worker of all workflows and these activities, whose failures for want of the ledger are counted in `calls`.
 
     With a `version` its workflows are pinned: a task, its agents and their activities stay with the version on which
     the task began, so a release never meets a history that an older one has written.
@@ -110,7 +114,7 @@ def make_worker(
         task_queue=task_queue,
         workflows=WORKFLOWS,
         activities=activities,
-        interceptors=[SafeErrors(), PassOverMisfits()],
+        interceptors=[SafeErrors(calls), PassOverMisfits()],
         workflow_runner=sandbox(),
         graceful_shutdown_timeout=grace,
         max_heartbeat_throttle_interval=BEAT,
@@ -144,11 +148,12 @@ def dependencies(
         prices=prices,
         provider=provider,
         redaction=custom_detectors(settings.redaction_patterns),
-        embedder=embedder(settings, pool, provider, prices, metrics.calls.decided),
+        embedder=embedder(settings, pool, provider, prices, metrics.calls),
         poke=poke,
         summariser_model="" if settings.summarizer in NO_MODEL else settings.summarizer,
         summariser_api_base=settings.summarizer_api_base,
         trust_temporal_identity=settings.trust_temporal_identity,
+        signer_of=Keys(pool).signer,
         metrics=metrics,
     )
 

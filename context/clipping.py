@@ -36,7 +36,7 @@ def clip(text: str, most_tokens: int, count: CountText) -> str:
         stays = (low + high) // 2
         head, tail = ends[int(stays * _HEAD)], ends[int(stays * _HEAD) - stays - 1]
         left_out = max(1, whole - count(text[:head]) - count(text[tail:]))
-        tried = f"{text[:head]}\n[… {left_out} tokens left out …]\n{text[tail:]}"
+        tried = f"{text[:head]}\n[… {left_out} tokens left out …] {text[tail:]}"
         if count(tried) <= most_tokens:
             best, low = tried, stays + 1
         else:

@@ -16,6 +16,8 @@ import regex
 from context.languages import is_other_language
 from context.lengths import summary_length
 from context.messages import Message
+from context.quoting import quoted
+from context.storable import storable
 
 CountText = Callable[[str], int]
 """Tokens of a text."""
@@ -43,8 +45,8 @@ class Source:
 
     @classmethod
     def of(cls, summary: str, messages: Iterable[Message], redact: Redact = unchanged) -> "Source":
-        """Reads messages; only redacted text goes further."""
-        passages = ((message.name or message.role, redact(_said(message))) for message in messages)
+        """Reads messages; only redacted and quoted text goes further."""
+        passages = ((storable(message.name or message.role), quoted(redact(_said(message)))) for message in messages)
         return cls(summary, tuple(passages))
 
     @property
@@ -59,11 +61,11 @@ class Source:
 
 
 def _said(message: Message) -> str:
-    """Text, calls and what else a message holds. Postgres keeps no NUL in a text."""
+    """Text, calls and what else a message holds."""
     calls = [f"calls {call['function']['name']} {call['function']['arguments']}" for call in message.tool_calls]
     parts = message.content if isinstance(message.content, tuple) else ()
     others = [f"[{part['type']}]" for part in parts if part["type"] != "text"]
-    return "\n".join(filter(None, [message.text, *others, *calls])).replace("\0", "")
+    return storable("\n".join(filter(None, [message.text, *others, *calls])))
 
 
 _GRAPHEME = regex.compile(r"\X")

@@ -76,11 +76,11 @@ class Draft:
         first, last, most = refs[0].seq + 1, refs[-1].seq + 1, self.settings.summary_most_tokens
         room = most_tokens if most is None else min(most, most_tokens)
         source = Source.of("", [self.messages[ref.seq] for ref in refs])
-        header = self.settings.summary_header
+        header, role = self.settings.summary_header, self.settings.summary_role
         left, summarize = room - self.tokens(summary_message(first, last, "", header)), self.summarize or extract
         count = self._measure(source, left)
         while left > 0 and (text := _summary(summarize, source, left, count)):
-            shown = summary_message(first, last, text, header)
+            shown = summary_message(first, last, text, header, role)
             if (tokens := self.tokens(shown)) <= room:
                 return Shown(text, shown, tokens)
             # Too long, or its first word joins the header in other tokens.

@@ -12,6 +12,8 @@ WHOLE = 200
 """Tokens up to which a message is picked as a whole; of a longer one, sentences are."""
 _WHOLE_SHARE = 8
 """It also takes at most an eighth of the room."""
+_FAIR_SHARE = 4
+"""One message takes at most a quarter of the room before all others had theirs."""
 _WORDS_PER_NUMBER = 4
 """A table says no more than a sentence, so no more numbers count."""
 
@@ -23,6 +25,8 @@ class _Piece:
     line: str
     """Who said it, and what."""
     text: str
+    passage: int | None = None
+    """The message that it is of; `None`: a line of the last version."""
     answers: bool = False
     """Whether it follows a question of somebody else."""
 
@@ -30,7 +34,8 @@ class _Piece:
 def extract(source: Source, most_tokens: int, count: CountText) -> str:
     """The messages that say most for their length, in the order in which they were said and in their own words.
 
-    Short messages stay whole; of long ones, sentences are picked. Deterministic; empty where nothing fits.
+    Short messages stay whole; of long ones, sentences are picked. While other messages have something to say, one alone
+    gets a quarter of the room: no message can write the summary by itself. Deterministic; empty where nothing fits.
 
     Args:
         source: what to pick from; lines of the last version compete with new messages.
@@ -41,15 +46,27 @@ def extract(source: Source, most_tokens: int, count: CountText) -> str:
     found = list(pieces.values())
     worths = _worths([piece for piece, _ in found], {speaker for speaker, _ in source.passages})
     order = sorted(range(len(found)), key=lambda index: (-worths[index] / found[index][1], index))
-    picked: list[int] = []
-    room = most_tokens
-    for index in order:
-        if found[index][1] <= room:
-            picked.append(index)
-            room -= found[index][1]
+    picked = _picked(found, order, most_tokens)
     while picked and count(text := "\n".join(found[index][0].line for index in sorted(picked))) > most_tokens:
         picked.pop()
     return text if picked else ""
+
+
+def _picked(found: Sequence[tuple[_Piece, int]], order: Sequence[int], most_tokens: int) -> list[int]:
+    """What fits, in order: first a fair share of each message, then more of any."""
+    picked: dict[int, None] = {}
+    room, taken = most_tokens, Counter[int]()
+    for most_each in (most_tokens // _FAIR_SHARE, most_tokens):
+        for index in order:
+            piece, tokens = found[index]
+            passage = piece.passage
+            fair = passage is None or not taken[passage] or taken[passage] + tokens <= most_each
+            if index not in picked and tokens <= room and fair:
+                picked[index] = None
+                room -= tokens
+                if passage is not None:
+                    taken[passage] += tokens
+    return list(picked)
 
 
 def _pieces(source: Source, most_tokens: int, count: CountText) -> Iterator[tuple[_Piece, int]]:
@@ -58,15 +75,15 @@ def _pieces(source: Source, most_tokens: int, count: CountText) -> Iterator[tupl
     for line in filter(None, source.summary.splitlines()):
         yield _Piece(line, line.partition(": ")[2] or line), count(line + "\n")
     asked_by = ""
-    for speaker, said in source.passages:
+    for passage, (speaker, said) in enumerate(source.passages):
         text = " ".join(said.split())
-        piece = _Piece(_line(speaker, text), text, answers=asked_by not in ("", speaker))
+        piece = _Piece(_line(speaker, text), text, passage, answers=asked_by not in ("", speaker))
         if text and (tokens := count(piece.line + "\n")) <= whole:
             yield piece, tokens
         else:
             for sentence in sentences(said):
                 line = _line(speaker, sentence)
-                yield _Piece(line, sentence), count(line + "\n")
+                yield _Piece(line, sentence, passage), count(line + "\n")
         asked_by = speaker if questions(text) else ""
 
 

@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any, Protocol, Self
 
 from context.errors import InvalidMessage
+from context.storable import storable
 
 JsonObject = Mapping[str, Any]
 
@@ -80,6 +81,12 @@ class Message:
     def to_dict(self) -> dict[str, Any]:
         """The inverse of `parse`."""
         return self.to_openai() | ({"pinned": True} if self.pinned else {})
+
+    def storable(self) -> Self:
+        """The message as it is stored: what Postgres does not take is replaced, see `context.storable`."""
+        texts = (self.content, self.name, self.tool_calls, self.tool_call_id)
+        content, name, tool_calls, tool_call_id = storable(texts)
+        return replace(self, content=content, name=name, tool_calls=tool_calls, tool_call_id=tool_call_id)
 
     @property
     def text(self) -> str:

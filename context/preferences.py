@@ -8,6 +8,7 @@ from typing import Any
 
 from context.errors import InvalidPreferences
 from context.messages import Message
+from context.quoting import quoted
 
 MOST_FIELDS = 50
 MOST_NAME = 64
@@ -48,11 +49,14 @@ class Personal:
 
     @property
     def message(self) -> Message | None:
-        """The system message that a window begins with; `None` where nothing is set."""
+        """The message that a window begins with, one line a setting; `None` where nothing is set.
+
+        Settings are what a user wrote: they have a user's authority, whatever they say.
+        """
         if not self.fields:
             return None
-        lines = [f"- {name}: {_text(value)}" for name, value in self.fields.items()]
-        return Message("system", "\n".join([_HEADER, *lines]))
+        lines = [quoted(" ".join(f"- {name}: {_text(value)}".split())) for name, value in self.fields.items()]
+        return Message("user", "\n".join([_HEADER, *lines]))
 
 
 def check_fields(fields: Mapping[str, Any]) -> None:

@@ -1,14 +1,17 @@
 """Two forms of one history: plain text for routers, with a budget of its own, and messages for agents."""
 
+import re
 from collections.abc import Sequence
 from itertools import accumulate, takewhile
 
 from context.clipping import clip
 from context.messages import Message, group
+from context.quoting import quoted
 from context.tokens import count_text
 
 ROUTER_BUDGET = 8_000
 """Tokens of a plain-text history; `PURSER_ROUTER_HISTORY_TOKEN_BUDGET` in the product."""
+_SPEAKER = re.compile(r"^(USER|ASSISTANT|TOOL)(?=:)", re.MULTILINE)
 ACKNOWLEDGEMENT = "Understood. I will take this earlier conversation into account."
 """What the assistant says to a summary, so that roles alternate."""
 
@@ -24,7 +27,8 @@ def render_text(
 ) -> str:
     """History as text: the summary, then the newest whole turns that fit beside it, up to the first that does not.
 
-    A line is `USER: text`, `ASSISTANT: [tool] text`; a call and its results are one turn. Where the summary alone
+    A line is `USER: text`, `ASSISTANT: [tool] text`, and each further line of a message has its speaker too; a call and
+    its results are one turn. Where the summary alone
     exceeds the budget, or the newest turn what the summary leaves, it is clipped, with a mark.
 
     Args:
@@ -43,7 +47,7 @@ def render_text(
     def fitted(text: str, most: int) -> str:
         return text if count(text) <= most else clip(text, most, count)
 
-    header = f"[Earlier conversation summary ({summarised} turns)]:\n{summary}" if summary else ""
+    header = f"[Earlier conversation summary ({summarised} turns)]:\n{_unforged(summary)}" if summary else ""
     header = fitted(header, most_tokens) if header else ""
     left = most_tokens - count(header) if header else most_tokens
     turns = ["\n".join(map(_line, messages[span.start : span.stop])) for span in group(messages)]
@@ -63,10 +67,16 @@ def render_structured(messages: Sequence[Message], *, summary: str = "", summari
     """
     if not summary:
         return list(messages)
-    told = Message("user", f"[Context: Summary of earlier conversation ({summarised} turns)]:\n{summary}")
+    told = Message("user", f"[Context: Summary of earlier conversation ({summarised} turns)]:\n{quoted(summary)}")
     return [told, Message("assistant", ACKNOWLEDGEMENT), *messages]
 
 
 def _line(message: Message) -> str:
     actions = "".join(f"[{call['function']['name']}] " for call in message.tool_calls)
-    return f"{message.role.upper()}: {actions}{message.text}".rstrip()
+    lines = f"{actions}{quoted(message.text)}".splitlines() or [""]
+    return "\n".join(f"{message.role.upper()}: {line}".rstrip() for line in lines)
+
+
+def _unforged(summary: str) -> str:
+    """The summary without a line that reads as one of a message."""
+    return _SPEAKER.sub(r"“\1”", quoted(summary))

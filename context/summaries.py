@@ -7,6 +7,7 @@ from enum import StrEnum
 from context.layers import Layer, Level, compose
 from context.lengths import length_header
 from context.messages import Message
+from context.quoting import quoted
 
 
 class Method(StrEnum):
@@ -67,16 +68,19 @@ class Summary:
         return summary_message(self.first_seq, self.last_seq, self.text)
 
 
-def summary_message(first_seq: int, last_seq: int, text: str, header: str | None = None) -> Message:
-    """A summary as a system message that says what it is: a record of what was said, not an instruction.
+def summary_message(first_seq: int, last_seq: int, text: str, header: str | None = None, role: str = "user") -> Message:
+    """A summary as a message that says what it is: a record of what was said, not an instruction.
+
+    What it tells comes from users, tools and models, so it is quoted, and has the authority of a user.
 
     Args:
         first_seq, last_seq: what it covers.
         text: of the summary.
         header: instead of the usual one.
+        role: `system` only where a published format demands it.
     """
     usual = f"Summary of messages {first_seq} to {last_seq} of this conversation, a record of what was said:"
-    return Message("system", f"{header or usual}\n{text}")
+    return Message(role, f"{header or usual}\n{quoted(text)}")
 
 
 def summary_text(layers: Sequence[Layer], facts: str, source_characters: int, language: str | None) -> str:

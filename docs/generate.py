@@ -1,4 +1,4 @@
-"""Writes cli.md, http.md and temporal.md of docs/reference from the code: `python docs/generate.py`."""
+"""Writes pages of docs/reference, and operations/limits.md, from the code: `python docs/generate.py`."""
 
 import ast
 import inspect
@@ -19,7 +19,7 @@ import typer
 
 import activities
 from compose.cli import build
-from docs import http_page
+from docs import http_page, limits_page
 from workflows import agent_run, agent_task, contract
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -48,8 +48,8 @@ of a conversation, so none is ever in a history.
 
 | workflow | id | started by |
 | --- | --- | --- |
-| `AgentTask` | `task-{{task_id}}` | `POST /v1/tasks`, with a `TaskRef` of the stored task |
-| `AgentRun` | `task-{{task_id}}/{{agent_id}}` | `AgentTask`, one for each agent |
+| `AgentTask` | `task-{{tenant}}/{{task_id}}` | `POST /v1/tasks`, with a `TaskRef` of the stored task |
+| `AgentRun` | `task-{{tenant}}/{{task_id}}/{{agent_id}}` | `AgentTask`, one for each agent |
 | `CompressSession` | `compress-{{tenant}}/{{session_id}}`, `/{{thread}}` | a turn, or anyone with its input |
 
 Task queue: `{contract.TASK_QUEUE}`, or `PURSER_TASK_QUEUE`. Cancelling `AgentTask` cancels the task.
@@ -102,6 +102,11 @@ def _value(kind: Any) -> str:
 def http() -> str:
     """All endpoints with what they take and answer."""
     return http_page.http(GENERATED)
+
+
+def limits() -> str:
+    """All limits with their values and settings."""
+    return limits_page.limits(GENERATED)
 
 
 def temporal() -> str:
@@ -188,6 +193,7 @@ def main() -> None:
     """Writes all pages."""
     for name, text in (("cli.md", cli()), ("http.md", http()), ("temporal.md", temporal())):
         (REFERENCE / name).write_text(text, encoding="utf-8")
+    (REFERENCE.parent / "operations" / "limits.md").write_text(limits(), encoding="utf-8")
 
 
 if __name__ == "__main__":

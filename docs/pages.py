@@ -25,7 +25,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """The navigation."""
     tabs: list[dict[str, Any]] = [{"Start": ["index.md", "quickstart.md"]}]
     tabs += [{title: _pages(folder)} for title, folder in SECTIONS.items()]
-    config.nav = [*tabs, {"Project": ["CHANGELOG.md", "CONTRIBUTING.md"]}]
+    config.nav = [*tabs, {"Project": ["security.md", "CHANGELOG.md", "CONTRIBUTING.md"]}]
     return config
 
 

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from http import HTTPStatus
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 
@@ -12,6 +14,7 @@ from gateway import (
     approvals,
     budgets,
     changes,
+    documentation,
     events,
     holds,
     keys,
@@ -27,7 +30,7 @@ from gateway import (
 from gateway.authentication import Authentication
 from gateway.health import Check, health_router
 from gateway.layers import Boundary, Intake
-from gateway.openapi import document
+from gateway.openapi import document, openapi_router
 from gateway.problems import from_http, from_validation
 from gateway.services import Services
 
@@ -53,6 +56,7 @@ def create_app(
         title="Purser",
         version="1",
         summary="Budgets for multi-agent LLM work.",
+        openapi_url=None,  # `openapi_router` has it as bytes
         docs_url=None,  # both pages load their scripts from elsewhere
         redoc_url=None,
         middleware=[
@@ -66,6 +70,8 @@ def create_app(
     for router in ROUTERS:
         app.include_router(router)
     app.include_router(health_router(checks, stopping))
+    app.include_router(documentation.router)
+    app.include_router(openapi_router(app))
     app.openapi = partial(document, app, ROUTERS)  # type: ignore[method-assign] # the documented way
     return app
 
@@ -75,6 +81,15 @@ async def _invalid(_: Request, error: Exception) -> Response:
     return from_validation(error).response()
 
 
-async def _refused(_: Request, error: Exception) -> Response:
+async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return from_http(error).response()
+    answer = from_http(error).response()
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        answer.headers["Allow"] = ", ".join(_methods(request.url.path))
+    return answer
+
+
+def _methods(path: str) -> list[str]:
+    """Those that a path takes, of all endpoints that share it."""
+    routes = [route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)]
+    return sorted({method for route in routes if route.path_regex.fullmatch(path) for method in route.methods or ()})

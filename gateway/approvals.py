@@ -6,14 +6,16 @@ from fastapi import APIRouter, Query
 
 from budget.approvals import Actor, ApprovalRequest, ApprovalState, PastDecision, Waiter
 from budget.forecast import Forecast
-from gateway.approval_views import ApprovalView
+from gateway.approval_outlook import Outlook, outlook
+from gateway.approval_views import ApprovalView, EffectsView, EffectView, PurposeView, WholeApprovalView
 from gateway.auth import Decider, Reader
 from gateway.pages import PageOf, PageSize
+from gateway.routes import Route
 from gateway.schemas import DecisionBody
 from gateway.services import Use
 from gateway.views import DecidedView
 
-router = APIRouter(prefix="/v1/approvals", tags=["approvals"])
+router = APIRouter(route_class=Route, prefix="/v1/approvals", tags=["approvals"])
 
 
 @router.get("", response_model=PageOf[ApprovalView])
@@ -33,12 +35,14 @@ async def list_approvals(
     }
 
 
-@router.get("/{approval_id}", response_model=ApprovalView)
+@router.get("/{approval_id}", response_model=WholeApprovalView)
 async def show(approval_id: str, caller: Reader, use: Use) -> dict[str, Any]:
-    """One request with everything that a person needs to decide it."""
+    """One request with everything that a person needs to decide it: what the calls are for, and what a grant does."""
     request = await use.approvals.get(caller.tenant, approval_id)
     forecasts = await use.burn.forecasts(caller.tenant, [request.scope])
-    return _shown(request, forecasts[request.scope])
+    ahead = await outlook(use, caller, request)
+    purposes = [PurposeView.of(key, purpose) for key, purpose in ahead.purposes.items()]
+    return _shown(request, forecasts[request.scope]) | {"purposes": purposes, "effects": _effects(ahead)}
 
 
 @router.post("/{approval_id}/decision")
@@ -59,12 +63,22 @@ async def decide(approval_id: str, body: DecisionBody, caller: Decider, use: Use
     return DecidedView(state=done.state, decisions_needed=done.decisions_needed)
 
 
+def _effects(ahead: Outlook) -> EffectsView | None:
+    if ahead.request.state is not ApprovalState.PENDING:
+        return None
+    return EffectsView(
+        shortage=EffectView.of(ahead.effect(ahead.request.shortage)),
+        without_delay=EffectView.of(ahead.effect(ahead.without_delay)),
+    )
+
+
 def _shown(request: ApprovalRequest, forecast: Forecast) -> dict[str, Any]:
     short = request.shortage if request.state is ApprovalState.PENDING else request.asked
     return {
         "approval_id": request.approval_id,
         "scope": str(request.scope),
         "window_start": request.window_start,
+        "task_id": request.task_id,
         "state": request.state,
         "asked": {"tokens": short.tokens, "nano_usd": short.nano_usd},
         "given": {"tokens": request.given.tokens, "nano_usd": request.given.nano_usd},

@@ -24,11 +24,15 @@ class Needs:
         self, request: Request, _: Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)]
     ) -> Principal:
         caller: Principal = request.state.caller
+        self.check(caller)
+        return caller
+
+    def check(self, caller: Principal) -> None:
+        """Raises `Forbidden` if the role of the caller does not carry the permission."""
         if not caller.may(self.permission):
             able = ", ".join(role for role, carried in PERMISSIONS.items() if self.permission in carried)
             what = self.permission.replace("_", " ")
             raise Forbidden(f"role {str(caller.role)!r} may not {what}: use a key of {able}")
-        return caller
 
 
 Spender = Annotated[Principal, Depends(Needs(Permission.SPEND))]

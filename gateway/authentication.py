@@ -21,8 +21,11 @@ from gateway.roles import Permission, Principal
 
 API = re.compile(r"/v1(/.*)?", re.DOTALL)
 SIGN_IN = "/sign-in"
-OPEN = frozenset({"/healthz", "/readyz", "/openapi.json", SIGN_IN, "/favicon.ico"})
+HEALTH = "/healthz"
+OPEN = frozenset({HEALTH, "/readyz", "/openapi.json", SIGN_IN, "/favicon.ico"})
 """Paths for everybody."""
+DOCS = re.compile(r"/docs(/.*)?", re.DOTALL)
+"""The documentation: it holds no secret."""
 ASSETS = re.compile(r"/_nicegui/[^/]+/(static|libraries|components|esm|resources)/.+")
 """Files of the page library, the same for everybody who installs it."""
 LIVE = "/_nicegui"
@@ -53,6 +56,8 @@ class Authentication:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan" or _is_open(scope):
+            if scope["type"] == "http" and (scope["path"] in OPEN - {HEALTH}):
+                await self._limits.stranger(address(scope))
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
@@ -61,6 +66,7 @@ class Authentication:
         else:
             found = await self._visitor(scope, headers)
             if found is None:
+                await self._limits.stranger(address(scope))
                 await _turn_away(scope, receive, send)
                 return
             visit = found
@@ -86,6 +92,8 @@ class Authentication:
             if caller is not None:
                 return _Visit(caller, None, lambda: self._keys.find(secret))
             await self._limits.failure(address(scope))
+        else:
+            await self._limits.stranger(address(scope))
         raise Unauthenticated("no live key came with the request: send `Authorization: Bearer …`")
 
     async def _visitor(self, scope: Scope, headers: Headers) -> _Visit | None:
@@ -158,7 +166,8 @@ def _is_open(scope: Scope) -> bool:
     if scope["type"] != "http":
         return False
     path: str = scope["path"]
-    return path in OPEN or (scope["method"] in ("GET", "HEAD") and ASSETS.fullmatch(path) is not None)
+    reads = scope["method"] in ("GET", "HEAD")
+    return path in OPEN or (reads and any(open_path.fullmatch(path) for open_path in (ASSETS, DOCS)))
 
 
 async def _turn_away(scope: Scope, receive: Receive, send: Send) -> None:

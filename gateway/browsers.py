@@ -8,6 +8,8 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 
 COOKIE = "purser_session"
+HOST_COOKIE = f"__Host-{COOKIE}"
+"""The same over https: no other host, path or plain connection can set it."""
 CSRF_HEADER = "X-Purser-CSRF"
 HOME = "/"
 
@@ -17,12 +19,13 @@ def cookie_of(headers: Headers) -> str | None:
     cookies: SimpleCookie = SimpleCookie()
     for line in headers.getlist("cookie"):
         for pair in line.split(";"):
-            if pair.strip().startswith(f"{COOKIE}="):
+            if pair.strip().startswith((f"{COOKIE}=", f"{HOST_COOKIE}=")):
                 try:
                     cookies.load(pair.strip())
                 except CookieError:
                     return None
-    return cookies[COOKIE].value if COOKIE in cookies else None
+    found = cookies.get(HOST_COOKIE) or cookies.get(COOKIE)
+    return None if found is None else found.value
 
 
 def csrf_token(secret: str) -> str:

@@ -10,10 +10,11 @@ from gateway.auth import BudgetSetter, Reader, check_tenant
 from gateway.budget_views import BudgetAnswer, ForecastBudgetAnswer
 from gateway.pages import Cursor, PageOf, PageSize
 from gateway.roles import Principal
+from gateway.routes import Route
 from gateway.schemas import BudgetBody
 from gateway.services import Services, Use
 
-router = APIRouter(prefix="/v1/budgets", tags=["budgets"])
+router = APIRouter(route_class=Route, prefix="/v1/budgets", tags=["budgets"])
 
 
 @router.get("", response_model=PageOf[BudgetAnswer])

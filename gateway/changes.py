@@ -7,11 +7,12 @@ from fastapi import APIRouter, Query
 from gateway.auth import Reader
 from gateway.budget_views import IsoTime
 from gateway.pages import Cursor, PageOf, PageSize
+from gateway.routes import Route
 from gateway.services import Use
 from gateway.spans import Since, Until
 from gateway.views import View
 
-router = APIRouter(prefix="/v1/changes", tags=["changes"])
+router = APIRouter(route_class=Route, prefix="/v1/changes", tags=["changes"])
 
 
 class ChangeView(View):

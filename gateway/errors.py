@@ -6,13 +6,14 @@ GatewayError
 ├── Forbidden             the key's role or tenant does not reach this far
 │   └── ForgedRequest     a browser sent it, and nothing shows that a page of ours asked it to
 ├── TooManyRequests       one key calls too often, or one address guesses
-├── MoneyNeeded           a path limits money and the request tells neither money nor a model
 ├── UnknownKey            no key of this tenant has this id
 ├── KeyNameTaken          a live key has this name
 ├── AlreadyMade           the same request was answered before, with a secret that is shown once
 ├── TaskEnded             the task has ended, so it cannot be steered any more
 ├── CompressionFailed     a conversation could not be compressed
 ├── TargetRefused         a webhook may not have this address
+├── SecretsKeyMissing     no key is configured that encrypts secrets
+├── SecretUnreadable      a stored secret was encrypted with a key that is not configured
 ├── BodyRefused           the body is too large, or no JSON
 └── TemporalUnavailable   Temporal does not answer
 """
@@ -46,16 +47,6 @@ class TooManyRequests(GatewayError):
         self.retry_after_ms = retry_after_ms
 
 
-class MoneyNeeded(GatewayError):
-    """A path limits money and the request tells neither money nor a model."""
-
-    def __init__(self, scope: str, limit: int) -> None:
-        super().__init__(f"scope {scope!r} limits money: send nano_usd, or the model to price the call by")
-        self.scope = scope
-        self.limit = limit
-        """Nano-dollars."""
-
-
 class UnknownKey(GatewayError):
     """No key of this tenant has this id."""
 
@@ -78,6 +69,14 @@ class CompressionFailed(GatewayError):
 
 class TargetRefused(GatewayError):
     """A webhook may not have this address. Names its origin at most: the path may be a secret."""
+
+
+class SecretsKeyMissing(GatewayError):
+    """No key is configured that encrypts secrets, so none can be stored."""
+
+
+class SecretUnreadable(GatewayError):
+    """A stored secret was encrypted with a key that is not configured."""
 
 
 class BodyRefused(GatewayError):

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator
+from contextlib import AbstractContextManager
 from typing import Annotated, Any
 
 import structlog
@@ -16,11 +17,12 @@ from budget.postgres.events import Event, EventKind
 from budget.scopes import Scope
 from gateway.auth import WorkReader, check_tenant
 from gateway.errors import Forbidden
-from gateway.feed import Subscription
+from gateway.feed import Feed, Subscription
 from gateway.roles import Permission, Principal
+from gateway.routes import Route
 from gateway.services import Use
 
-router = APIRouter(prefix="/v1/events", tags=["events"])
+router = APIRouter(route_class=Route, prefix="/v1/events", tags=["events"])
 
 HEARTBEAT_S = 10
 """Between two comments that show that the stream is alive; each asks for the key again, as sending always does."""
@@ -44,9 +46,20 @@ log = structlog.get_logger(__name__)
 class EventStream(EventSourceResponse):
     """Server-sent events to one client, until it leaves, takes nothing any more, or the gateway stops."""
 
+    def __init__(self, content: AsyncIterator[ServerSentEvent | bytes], place: AbstractContextManager[None]) -> None:
+        super().__init__(
+            content,
+            ping=HEARTBEAT_S,
+            ping_message_factory=lambda: ServerSentEvent(comment="alive"),
+            sep="\n",
+            send_timeout=SEND_TIMEOUT_S,
+        )
+        self._place = place
+
     async def __call__(self, scope: Connection, receive: Receive, send: Send) -> None:
         try:
-            await super().__call__(scope, receive, send)
+            with self._place:
+                await super().__call__(scope, receive, send)
         except SendTimeoutError:
             log.info("a stream was cut off: its client took nothing", seconds=SEND_TIMEOUT_S)
 
@@ -65,7 +78,7 @@ STREAM: dict[int | str, dict[str, Any]] = {
 }
 
 
-@router.get("", response_class=EventStream, responses=STREAM)
+@router.get("", status_code=200, response_class=EventStream, responses=STREAM)
 async def follow(
     caller: WorkReader,
     use: Use,
@@ -88,31 +101,29 @@ async def follow(
     kinds = _kinds(caller, kind)
     start = after if last_event_id is None else int(last_event_id)
 
-    async def stream() -> AsyncIterator[ServerSentEvent]:
+    async def stream() -> AsyncIterator[ServerSentEvent | bytes]:
         yield ServerSentEvent(retry=RETRY_MS, comment="purser")
         try:
             async with use.feed.subscribe(caller.tenant, kinds, start, scopes=scopes) as events:
-                async for line in _lines(events):
+                async for line in _lines(events, use.feed):
                     yield line
         except LedgerUnavailable:
             yield ServerSentEvent(comment="the ledger does not answer: come back")
 
-    return EventStream(
-        stream(), ping=HEARTBEAT_S, ping_message_factory=lambda: ServerSentEvent(comment="alive"), sep="\n",
-        send_timeout=SEND_TIMEOUT_S,
-    )  # fmt: skip
+    return EventStream(stream(), use.limits.stream(caller))
 
 
-async def _lines(events: Subscription) -> AsyncIterator[ServerSentEvent]:
+async def _lines(events: Subscription, feed: Feed) -> AsyncIterator[ServerSentEvent | bytes]:
     if events.gap is not None:
         yield ServerSentEvent(event="gap", data=json.dumps({"reason": events.gap}))
     async for event in events:
-        yield ServerSentEvent(id=str(event.position), event=event.kind, data=_shown(event))
+        yield feed.encoded(event, _encode)
     yield ServerSentEvent(comment="the gateway stops: come back")
 
 
-def _shown(event: Event) -> str:
-    return json.dumps({"at": event.at.isoformat(), "scope": event.scope, "data": event.data})
+def _encode(event: Event) -> bytes:
+    data = json.dumps({"at": event.at.isoformat(), "scope": event.scope, "data": event.data})
+    return ServerSentEvent(id=str(event.position), event=event.kind, data=data, sep="\n").encode()
 
 
 def _kinds(caller: Principal, asked: list[EventKind] | None) -> list[EventKind] | None:

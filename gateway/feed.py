@@ -7,8 +7,8 @@ LISTEN and NOTIFY are not used: a pooler that keeps no session loses them.
 
 import asyncio
 import random
-from collections import defaultdict, deque
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from enum import StrEnum
 
@@ -122,6 +122,7 @@ class Feed:
         """What the reader has handed round."""
         self._events = events
         self._subscriptions: defaultdict[str, set[Subscription]] = defaultdict(set)
+        self._encoded: OrderedDict[int, bytes] = OrderedDict()
         self._poked = asyncio.Event()
         self._began = asyncio.Event()
         self._pagers = asyncio.Semaphore(PAGERS)
@@ -196,6 +197,15 @@ class Feed:
         self._began.set()
         for subscription in [one for group in self._subscriptions.values() for one in group]:
             subscription.end()
+
+    def encoded(self, event: Event, encode: Callable[[Event], bytes]) -> bytes:
+        """What `encode` makes of an event, made once for all subscribers that are about equally far."""
+        known = self._encoded.get(event.position)
+        if known is None:
+            known = self._encoded[event.position] = encode(event)
+            if len(self._encoded) > BUFFER:
+                self._encoded.popitem(last=False)
+        return known
 
     async def page(
         self, tenant: str, after: int, until: int, kinds: Sequence[str] | None, scopes: Sequence[str] | None

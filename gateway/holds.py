@@ -5,18 +5,19 @@ from datetime import datetime
 from fastapi import APIRouter
 
 from budget.decisions import Amount, Decision, Verdict
-from budget.holds import HoldAnswer, HoldRequest, HoldState, Report
+from budget.holds import HoldAnswer, HoldRequest, HoldState
 from budget.postgres.connection import Connection
 from budget.scopes import Path
-from budget.usage import Usage, normalise
+from budget.usage import normalise
 from gateway.asking import decided
 from gateway.auth import Spender, WorkReader, check_tenant
 from gateway.idempotency import OnceOnly
+from gateway.routes import Route
 from gateway.schemas import AttemptBody, ExtendBody, HoldRequestBody, SettleBody
-from gateway.services import Services, Use
+from gateway.services import Use
 from gateway.views import HoldView, ReleaseView, SettlementView, StepView, StoredHoldView, scope_verdicts
 
-router = APIRouter(prefix="/v1/holds", tags=["holds"])
+router = APIRouter(route_class=Route, prefix="/v1/holds", tags=["holds"])
 
 STEP_REMEDY = "The addition does not fit: try again later, or end this hold and ask anew under another key."
 
@@ -27,10 +28,14 @@ async def ask(body: HoldRequestBody, caller: Spender, use: Use) -> HoldView:
 
     On `wait` and `ask`, send the same body again after `retry_after_ms` or once the approval is decided.
     """
-    path = Path.parse(body.path)
-    check_tenant(caller, *path.scopes)
-    full, least = await _priced(body, path, caller.tenant, use)
-    request = HoldRequest(key=body.key, path=path, ask=full, least=least, model=body.model, lease_ms=body.lease_ms)
+    stated = Path.parse(body.path)
+    check_tenant(caller, *stated.scopes)
+    path = await use.payers.complete(caller.tenant, stated)
+    least_tokens = body.min_tokens or body.tokens
+    full, least = await use.pricing.ask(caller.tenant, path, body.model, body.tokens, least_tokens, body.nano_usd)
+    request = HoldRequest(
+        key=body.key, path=path, ask=full, least=least, model=body.model, lease_ms=body.lease_ms, stated=stated
+    )
     answer, approval_id = await decided(request, caller, use)
     use.metrics.decided(answer.decision)
     return _hold_view(answer, approval_id)
@@ -59,11 +64,8 @@ async def start_attempt(hold_id: str, body: AttemptBody, caller: Spender, use: U
 @router.post("/{hold_id}/settle")
 async def settle(hold_id: str, body: SettleBody, caller: Spender, use: Use) -> SettlementView:
     """Records what an attempt used, in full, and ends the hold. The same report again changes nothing."""
-    usage = normalise(body.usage)
-    nano_usd = body.nano_usd
-    if nano_usd is None:
-        nano_usd = await _price_under(hold_id, usage, caller.tenant, use)
-    done = await use.ledger.settle(caller.tenant, hold_id, body.attempt, Report(usage, nano_usd))
+    report = await use.pricing.report(caller.tenant, hold_id, normalise(body.usage), body.nano_usd)
+    done = await use.ledger.settle(caller.tenant, hold_id, body.attempt, report)
     use.metrics.stepped("settled")
     return SettlementView.of(done)
 
@@ -79,10 +81,7 @@ async def release(hold_id: str, caller: Spender, use: Use) -> ReleaseView:
 @router.post("/{hold_id}/extend", response_model_exclude_unset=True)
 async def extend(hold_id: str, body: ExtendBody, caller: Spender, use: Use, once: OnceOnly) -> StepView:
     """Renews the lease and, through the gate, adds to the hold. Send an Idempotency-Key with what adds."""
-    nano_usd = body.nano_usd
-    if nano_usd is None and body.tokens:
-        nano_usd = await _price_under(hold_id, Usage.from_total(body.tokens), caller.tenant, use)
-    more = Amount(body.tokens, nano_usd or 0)
+    more = await use.pricing.addition(caller.tenant, hold_id, body.tokens, body.nano_usd)
 
     async def act(connection: Connection | None) -> StepView:
         done = await use.ledger.extend(caller.tenant, hold_id, more, body.lease_ms, connection)
@@ -90,23 +89,6 @@ async def extend(hold_id: str, body: ExtendBody, caller: Spender, use: Use, once
         return _step_view(hold_id, done.decision, amount=done.amount, expires_at=done.expires_at)
 
     return await once.do(caller, StepView, act)
-
-
-async def _priced(body: HoldRequestBody, path: Path, tenant: str, use: Services) -> tuple[Amount, Amount]:
-    """The ask and the least, with money: as stated, else at the dearest that the model could charge."""
-    least_tokens = body.min_tokens or body.tokens
-    if body.nano_usd is not None:
-        share = -(-body.nano_usd * least_tokens // body.tokens)
-        return Amount(body.tokens, body.nano_usd), Amount(least_tokens, share)
-    usages = [Usage.from_total(tokens) for tokens in (body.tokens, least_tokens)]
-    ask, least = await use.pricing.nano_usd(tenant, path, body.model, *usages)
-    return Amount(body.tokens, ask), Amount(least_tokens, least)
-
-
-async def _price_under(hold_id: str, usage: Usage, tenant: str, use: Services) -> int:
-    """What usage costs by the model of a hold."""
-    hold = await use.holds.get(tenant, hold_id)
-    return (await use.pricing.nano_usd(tenant, hold.path, hold.model, usage))[0]
 
 
 def _hold_view(answer: HoldAnswer, approval_id: str) -> HoldView:

@@ -3,14 +3,15 @@
 from fastapi import APIRouter
 
 from budget.postgres.connection import Connection
-from gateway.auth import KeyManager
+from gateway.auth import KeyManager, Reader
 from gateway.idempotency import OnceOnly
 from gateway.pages import PageOf
+from gateway.routes import Route
 from gateway.schemas import KeyBody
 from gateway.services import Use
-from gateway.views import KeyView, NewKeyView
+from gateway.views import CallerView, KeyView, NewKeyView
 
-router = APIRouter(prefix="/v1/keys", tags=["keys"])
+router = APIRouter(route_class=Route, prefix="/v1/keys", tags=["keys"])
 
 
 @router.post("", status_code=201)
@@ -40,6 +41,12 @@ async def list_keys(caller: KeyManager, use: Use) -> PageOf[KeyView]:
     """All keys, those that have ended included, oldest first."""
     keys = await use.keys.list(caller.tenant)
     return PageOf[KeyView](items=[KeyView.of(key) for key in keys], cursor=None)
+
+
+@router.get("/self")
+async def show_own(caller: Reader) -> CallerView:
+    """The key of this request: its id signs decisions that go through Temporal."""
+    return CallerView(key_id=caller.key_id, tenant=caller.tenant, name=caller.name, role=caller.role)
 
 
 @router.delete("/{key_id}")

@@ -4,23 +4,18 @@ Between them stands `gateway.authentication`.
 """
 
 import logging
-import re
 from time import perf_counter
 
 import structlog
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from budget.errors import InvalidRequest, LedgerUnavailable, NotFound
 from gateway.authentication import API, LIVE, SIGN_IN
+from gateway.bodies import MAX_FORM, MESSAGES, max_body
 from gateway.errors import BodyRefused, GatewayError
 from gateway.metrics import Metrics
 from gateway.problems import fault, problem_of
-
-MAX_BODY = 16 * 2**20
-"""Bytes of a request body at most; a task with its documents is the largest."""
-MAX_FORM = 8_192
-"""The same of what anybody may send who is not known yet."""
 
 _log = structlog.get_logger(__name__)
 
@@ -28,8 +23,6 @@ _log = structlog.get_logger(__name__)
 JSON = "application/json"
 JSON_LINES = ("application/jsonl", "application/x-ndjson")
 """What takes and gives a conversation one message a line."""
-IMPORT = re.compile(r"/v1/sessions/[^/]+/messages")
-"""Where bodies may be JSON lines."""
 FORM = "application/x-www-form-urlencoded"
 
 
@@ -53,6 +46,7 @@ class Boundary:
             nonlocal status, seconds
             if message["type"] == "http.response.start":
                 status, seconds = message["status"], perf_counter() - began
+                _guard(scope, message)
             await send(message)
 
         try:
@@ -60,6 +54,8 @@ class Boundary:
         except Exception as error:
             if status:  # too late for another answer: the server breaks the connection off
                 raise
+            if isinstance(error, LedgerUnavailable):
+                self._metrics.calls.ledger_unavailable("http")
             problem = problem_of(error)
             if problem is None:
                 _log.error("request failed", error=type(error).__name__, at=_origin(error))
@@ -89,7 +85,7 @@ class Boundary:
 
 
 class Intake:
-    """Takes in paths that can be looked up, and bodies of up to `MAX_BODY` bytes: JSON, and the forms of pages."""
+    """Takes in paths that can be looked up, and bodies of a limited size: JSON, and the forms of pages."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -102,44 +98,47 @@ class Intake:
         if scope["type"] != "http" or scope["method"] in ("GET", "HEAD"):
             await self._app(scope, receive, send)
             return
-        body = await _read(receive, MAX_FORM if scope["path"] == SIGN_IN else MAX_BODY)
-        media_type = Headers(scope=scope).get("content-type", "").partition(";")[0].strip().lower()
-        taken = _media_types(scope["path"])
-        if body and media_type not in taken:
+        most = MAX_FORM if scope["path"] == SIGN_IN else max_body(scope["path"])
+        await self._app(scope, _limited(scope, receive, most), send)
+
+
+def _guard(scope: Scope, message: Message) -> None:
+    """Headers that keep answers out of caches, and what they say from being taken for a page."""
+    headers = MutableHeaders(scope=message)
+    headers.setdefault("X-Content-Type-Options", "nosniff")
+    if API.fullmatch(scope["path"]):
+        headers.setdefault("Cache-Control", "no-store")
+
+
+def _limited(scope: Scope, receive: Receive, most: int) -> Receive:
+    """Reads a body of up to `most` bytes and a media type that is taken, once somebody asks for it."""
+    headers, size = Headers(scope=scope), 0
+    media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
+    length = headers.get("content-length", "")
+    taken = _media_types(scope["path"])
+
+    async def limited() -> Message:
+        nonlocal size
+        if length.isdecimal() and int(length) > most:
+            raise BodyRefused(f"the body is larger than {most} bytes: send less", status=413)
+        message = await receive()
+        size += len(message.get("body", b""))
+        if size > most:
+            raise BodyRefused(f"the body is larger than {most} bytes: send less", status=413)
+        if size and media_type not in taken:
             raise BodyRefused(f"content type {media_type[:80]!r} is not taken: send {' or '.join(taken)}", status=415)
-        replayed = False
+        return message
 
-        async def replay() -> Message:
-            nonlocal replayed
-            if replayed:
-                return await receive()
-            replayed = True
-            return {"type": "http.request", "body": body, "more_body": False}
-
-        await self._app(scope, replay, send)
+    return limited
 
 
 def _media_types(path: str) -> tuple[str, ...]:
-    if IMPORT.fullmatch(path):
+    if MESSAGES.fullmatch(path):
         return (JSON, *JSON_LINES)
     if API.fullmatch(path):
         return (JSON,)
     # The page library speaks plain text where it cannot have a socket.
     return (JSON, "text/plain") if path.startswith(LIVE) else (JSON, FORM)
-
-
-async def _read(receive: Receive, most: int) -> bytes:
-    chunks, size, more = [], 0, True
-    while more:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            break
-        chunks.append(message.get("body", b""))
-        size += len(chunks[-1])
-        if size > most:
-            raise BodyRefused(f"the body is larger than {most} bytes: send less", status=413)
-        more = message.get("more_body", False)
-    return b"".join(chunks)
 
 
 def _level(status: int) -> int:

@@ -12,10 +12,11 @@ from gateway.auth import Reader
 from gateway.ledger_csv import COLUMNS, CSV, csv_lines, csv_row
 from gateway.pages import Cursor, PageOf, PageSize
 from gateway.report_views import EntryView
+from gateway.routes import Route
 from gateway.services import Use
 from gateway.spans import Since, Until, check_span
 
-router = APIRouter(prefix="/v1/ledger", tags=["reports"])
+router = APIRouter(route_class=Route, prefix="/v1/ledger", tags=["reports"])
 
 
 @router.get(

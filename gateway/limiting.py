@@ -4,6 +4,9 @@ What may be spent is another matter: that stands in Postgres, and holds for all 
 """
 
 import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from limits import RateLimitItem, RateLimitItemPerMinute, RateLimitItemPerSecond
 from limits.aio.storage import MemoryStorage
@@ -12,19 +15,35 @@ from limits.aio.strategies import SlidingWindowCounterRateLimiter
 from gateway.errors import TooManyRequests
 from gateway.roles import Principal
 
-REQUESTS, FAILURES = "requests", "failures"
+REQUESTS, FAILURES, STRANGERS = "requests", "failures", "strangers"
+STREAM_RETRY_MS = 5_000
 
 
 class Limits:
     """Counters of one process over sliding windows: constant room and work for each key and address."""
 
-    def __init__(self, per_s: int, failures_per_min: int) -> None:
+    def __init__(
+        self,
+        per_s: int,
+        failures_per_min: int,
+        *,
+        open_per_s: int = 0,
+        streams_per_key: int = 50,
+        streams_per_tenant: int = 500,
+    ) -> None:
         """Args:
         per_s: requests a second of one key, where the key says nothing else; 0: any number.
         failures_per_min: wrong keys a minute from one address; 0: any number.
+        open_per_s: requests a second from one address that nobody signed in for; 0: any number.
+        streams_per_key: streams of events that one key has open.
+        streams_per_tenant: the same of all keys of a tenant.
         """
         self._per_s = per_s
         self._failures_per_min = failures_per_min
+        self._open_per_s = open_per_s
+        self._streams_per_key = streams_per_key
+        self._streams_per_tenant = streams_per_tenant
+        self._streams: Counter[tuple[str, str]] = Counter()
         self._limiter = SlidingWindowCounterRateLimiter(MemoryStorage())
 
     async def request(self, caller: Principal) -> None:
@@ -54,6 +73,40 @@ class Limits:
                 "wait as long as the answer says, and correct the key",
                 await self._wait_ms(item, FAILURES, address),
             )
+
+    async def stranger(self, address: str) -> None:
+        """Counts a request that needs no key, or came without one, from `address`; raises `TooManyRequests`."""
+        if not self._open_per_s:
+            return
+        item = RateLimitItemPerSecond(self._open_per_s)
+        if not await self._limiter.hit(item, STRANGERS, address):
+            raise TooManyRequests(
+                f"this address has sent more than {self._open_per_s} requests in a second without a key: wait as long "
+                "as the answer says, or send a key",
+                await self._wait_ms(item, STRANGERS, address),
+            )
+
+    @contextmanager
+    def stream(self, caller: Principal) -> Iterator[None]:
+        """A stream of events, open until the end of the block; raises `TooManyRequests`."""
+        key, tenant = ("key", caller.key_id), ("tenant", caller.tenant)
+        for name, most, whose in (
+            (key, self._streams_per_key, "this key"),
+            (tenant, self._streams_per_tenant, "this tenant"),
+        ):
+            if self._streams[name] >= most:
+                raise TooManyRequests(
+                    f"{whose} has {most} streams open: close one, or follow several kinds and scopes with one stream",
+                    STREAM_RETRY_MS,
+                )
+        self._streams.update((key, tenant))
+        try:
+            yield
+        finally:
+            self._streams.subtract((key, tenant))
+            for name in (key, tenant):
+                if not self._streams[name]:
+                    del self._streams[name]
 
     async def _wait_ms(self, item: RateLimitItem, *names: str) -> int:
         reset = (await self._limiter.get_window_stats(item, *names)).reset_time

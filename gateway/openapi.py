@@ -1,5 +1,7 @@
 """The OpenAPI document: what FastAPI knows of the endpoints, and what they have in common."""
 
+import asyncio
+import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,7 +9,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.openapi.utils import get_openapi
 from pydantic.json_schema import models_json_schema
 
@@ -37,6 +39,9 @@ TAGS = {
 }
 VERBS = ("get", "post", "put", "patch", "delete")
 UNSAFE = frozenset(VERBS) - {"get"}
+CHECKED_IDS = ("session_id", "user_id")
+ID_PATTERN = r"^(?!\.{1,2}$)[A-Za-z0-9._~-]{1,128}$"
+"""What `budget.scopes.check_id` takes."""
 OPEN = "#/components/schemas/{model}"
 SECURITY = {
     "bearer": {"type": "http", "scheme": "bearer", "description": "A key from `purser keys create` or POST /v1/keys."},
@@ -57,6 +62,26 @@ def document(app: FastAPI, routers: Sequence[APIRouter]) -> dict[str, Any]:
     if app.openapi_schema is None:
         app.openapi_schema = _document(app, routers)
     return app.openapi_schema
+
+
+def openapi_router(app: FastAPI) -> APIRouter:
+    """`/openapi.json`: bytes that are made once, and an ETag for who has them."""
+    router = APIRouter(include_in_schema=False)
+
+    @cache
+    def made() -> tuple[bytes, str]:
+        body = json.dumps(app.openapi()).encode()
+        return body, f'"{hashlib.sha256(body).hexdigest()[:32]}"'
+
+    @router.get("/openapi.json")
+    async def show(request: Request) -> Response:
+        body, tag = await asyncio.to_thread(made)
+        headers = {"ETag": tag, "Cache-Control": "no-cache"}
+        if request.headers.get("if-none-match") == tag:
+            return Response(status_code=304, headers=headers)
+        return Response(body, media_type="application/json", headers=headers)
+
+    return router
 
 
 def operations(made: Mapping[str, Any]) -> Iterator[tuple[str, str, Operation]]:
@@ -80,6 +105,7 @@ def _document(app: FastAPI, routers: Sequence[APIRouter]) -> dict[str, Any]:
         permission = permissions.get((method, path))
         if permission is not None:
             operation["x-purser-roles"] = [str(role) for role in Role if permission in PERMISSIONS[role]]
+        _add_patterns(operation)
         _add_security(method, path, operation)
         _add_problems(path, operation)
         _add_examples(operation)
@@ -138,6 +164,12 @@ def _add_security(method: str, path: str, operation: Operation) -> None:
         return
     browser: dict[str, list[str]] = {"browser": [], "csrf": []} if method in UNSAFE else {"browser": []}
     operation["security"] = [{"bearer": []}, browser]
+
+
+def _add_patterns(operation: Operation) -> None:
+    for parameter in operation.get("parameters", ()):
+        if parameter["in"] == "path" and parameter["name"] in CHECKED_IDS:
+            parameter["schema"]["pattern"] = ID_PATTERN
 
 
 def _add_problems(path: str, operation: Operation) -> None:

@@ -76,6 +76,12 @@ _KINDS: Mapping[type[Exception], _Kind] = {
     budget.UnknownPrice: _Kind(
         "unknown-price", 422, "The model has no price", "Send nano_usd, or add the model to the price file."
     ),
+    budget.BeyondCounting: _Kind(
+        "beyond-counting",
+        422,
+        "A balance cannot count that much more",
+        "Correct the amount, or use scopes of other names.",
+    ),
     budget.NotFound: _Kind("not-found", 404, "There is no such thing", "Check the id and the tenant of the key."),
     budget.KeyReused: _Kind("key-reused", 409, "The key stands for another payload", "Use a new key for a new call."),
     budget.Conflict: _Kind(
@@ -120,7 +126,7 @@ _KINDS: Mapping[type[Exception], _Kind] = {
         "forged-request", 403, "The request may be forged", "Reload the page and try there, or send a key instead."
     ),
     gateway.Forbidden: _Kind("forbidden", 403, "The key does not reach this far", "Use a key with the right role."),
-    gateway.MoneyNeeded: _Kind("money-needed", 422, "The path limits money", "Send nano_usd or model."),
+    budget.MoneyNeeded: _Kind("money-needed", 422, "The path limits money", "Send nano_usd or model."),
     gateway.UnknownKey: _Kind("not-found", 404, "There is no such key", "GET /v1/keys lists the ids."),
     gateway.AlreadyMade: _Kind(
         "already-made", 409, "This was made before", "Revoke what the detail names, and make another with a new key."
@@ -128,6 +134,12 @@ _KINDS: Mapping[type[Exception], _Kind] = {
     gateway.KeyNameTaken: _Kind("key-name-taken", 409, "The name is taken", "Choose another, or revoke the key."),
     gateway.TargetRefused: _Kind(
         "target-refused", 422, "Webhooks may not have this address", "Use an address below one of webhook_targets."
+    ),
+    gateway.SecretsKeyMissing: _Kind(
+        "secrets-key-missing", 503, "No secret can be stored", "Set PURSER_SECRETS_KEY for every gateway."
+    ),
+    gateway.SecretUnreadable: _Kind(
+        "secret-unreadable", 503, "A secret cannot be read", "Add the key that encrypted it to PURSER_SECRETS_KEY."
     ),
     gateway.TaskEnded: _Kind("task-ended", 409, "The task has ended", "Submit a new task."),
     gateway.TemporalUnavailable: _Kind(
@@ -243,6 +255,8 @@ def _complaint(detail: Mapping[str, Any]) -> str:
             return "is missing: add it"
         case "extra_forbidden":
             return "is not known: remove it or correct its name"
+        case "unknown_query":
+            return f"is no parameter of this endpoint, which {detail['msg']}"
         case "json_invalid":
             return f"stops being JSON at character {detail['loc'][-1]}"
     message = str(detail["msg"]).removeprefix("Value error, ")

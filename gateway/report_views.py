@@ -111,7 +111,7 @@ class OverrunView(View):
 
 
 class UsageLineView(View):
-    """What was charged to one session, task, agent or model."""
+    """What was charged to one user, session, task, agent or model."""
 
     id: str
     """Of the scope, without its kind; the model, or empty where nobody told it."""
@@ -121,6 +121,8 @@ class UsageLineView(View):
     nano_usd: int
     attempts: int
     """Requests that were charged, for nothing too."""
+    unpriced_attempts: int
+    """Of these, reports whose model has no price: `nano_usd` lacks what they cost."""
     presumed: PresumedView
     overrun: OverrunView
 
@@ -132,6 +134,7 @@ class UsageLineView(View):
             charged_tokens=line.charged.tokens,
             nano_usd=line.charged.nano_usd,
             attempts=line.attempts,
+            unpriced_attempts=line.unpriced_attempts,
             presumed=PresumedView(
                 attempts=line.presumed_attempts, tokens=line.presumed.tokens, nano_usd=line.presumed.nano_usd
             ),

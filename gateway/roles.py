@@ -39,6 +39,8 @@ class Permission(StrEnum):
     SET_BUDGETS = "set_budgets"
     DELETE_SESSIONS = "delete_sessions"
     """One at once, or all of an age."""
+    ACT_FOR_OTHERS = "act_for_others"
+    """Name the submitter of a task, so that approval rules believe it."""
     MANAGE_KEYS = "manage_keys"
     MANAGE_WEBHOOKS = "manage_webhooks"
 

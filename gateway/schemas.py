@@ -1,16 +1,16 @@
 """Request bodies. They are strict and closed: no field is guessed, converted or ignored."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from budget.approvals import MAX_NOTE, Choice
-from budget.holds import MAX_KEY, MAX_LEASE_MS
+from budget.holds import MAX_CALL_NANO_USD, MAX_CALL_TOKENS, MAX_KEY, MAX_LEASE_MS
 from budget.policies import MAX_AMOUNT, Mode
 from budget.scopes import MAX_PATH
 from budget.windows import Window
+from context.storable import is_storable
 from gateway.postgres.keys import MAX_RATE
 from gateway.roles import MAX_KEY_LIFE_S, Role
 
@@ -37,6 +37,8 @@ def _text_only(value: object) -> object:
 
 Positive = Annotated[int, Field(ge=1, le=MAX_AMOUNT)]
 Count = Annotated[int, Field(ge=0, le=MAX_AMOUNT)]
+CallTokens = Annotated[int, Field(ge=1, le=MAX_CALL_TOKENS)]
+CallMoney = Annotated[int, Field(ge=0, le=MAX_CALL_NANO_USD)]
 Lease = Annotated[int, Field(ge=1, le=MAX_LEASE_MS)]
 Attempt = Annotated[int, Field(ge=1, le=1_000_000)]
 Time = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_text_only), AfterValidator(_in_utc)]
@@ -52,7 +54,7 @@ class Request(BaseModel):
     @classmethod
     def _storable(cls, value: Any) -> Any:
         # Postgres stores neither, and says so only halfway through.
-        if not all(is_storable(text) for text in texts(value)):
+        if not is_storable(value):
             raise ValueError("text may hold no NUL and no half of a surrogate pair")
         return value
 
@@ -62,14 +64,15 @@ class HoldRequestBody(Request):
 
     key: Annotated[Name, Field(max_length=MAX_KEY)]
     """Names the call. The same key with the same payload gets the same hold."""
-    path: Annotated[list[str], Field(min_length=1, max_length=MAX_PATH)]
-    """Scopes, outermost first: `tenant`, `user`, `session`, `task`, `agent`."""
-    tokens: Positive
+    path: Annotated[list[str], Field(min_length=1, max_length=MAX_PATH + 2)]
+    """Scopes, outermost first: `tenant`, `user`, `session`, `task`, `agent`. The tenant joins on its own, and so does
+    the user of the session unless the path names one."""
+    tokens: CallTokens
     """What the call may use: input + output."""
-    nano_usd: Count | None = None
+    nano_usd: CallMoney | None = None
     """What it may cost; from the price of `model` if left out."""
     model: Name | None = None
-    min_tokens: Positive | None = None
+    min_tokens: CallTokens | None = None
     """The smallest hold that still makes sense; without it, all or nothing."""
     lease_ms: Lease | None = None
 
@@ -86,15 +89,15 @@ class SettleBody(Request):
     attempt: Attempt
     usage: dict[str, Any]
     """The provider's usage block as it came, the fields of `Usage`, or `{"total": n}`."""
-    nano_usd: Count | None = None
+    nano_usd: CallMoney | None = None
     """What it cost; from the price of the hold's model if left out."""
 
 
 class ExtendBody(Request):
     """More time, and through the gate more tokens and money."""
 
-    tokens: Count = 0
-    nano_usd: Count | None = None
+    tokens: Annotated[int, Field(ge=0, le=MAX_CALL_TOKENS)] = 0
+    nano_usd: CallMoney | None = None
     lease_ms: Lease | None = None
 
 
@@ -155,24 +158,3 @@ class KeyBody(Request):
         if self.expires_in_s is None:
             return self.expires_at
         return datetime.now(UTC) + timedelta(seconds=self.expires_in_s)
-
-
-def texts(value: object) -> Iterator[str]:
-    """Every text in a JSON value, names of fields included."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            yield from texts(key)
-            yield from texts(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from texts(item)
-
-
-def is_storable(text: str) -> bool:
-    """Whether Postgres takes it: no NUL, no half of a surrogate pair."""
-    try:
-        return b"\0" not in text.encode()
-    except UnicodeEncodeError:
-        return False

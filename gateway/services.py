@@ -8,22 +8,29 @@ from typing import Annotated
 from fastapi import Depends, Request
 from temporalio.client import Client
 
+from activities.allowed_tools import AllowedTools
 from activities.postgres.overviews import Overviews as TaskOverviews
+from activities.postgres.purposes import Purposes
 from activities.postgres.tasks import Tasks
 from activities.postgres.timeline import Timelines
+from activities.task_ceilings import Ceilings
+from activities.vanished import Vanished
 from budget.postgres.approval_queue import ApprovalQueue
 from budget.postgres.approvals import Approvals
 from budget.postgres.burn import Burn
 from budget.postgres.changes import Changes
 from budget.postgres.entries import Entries
+from budget.postgres.holds import Holds
 from budget.postgres.ledger import Ledger
 from budget.postgres.policies import Policies
+from budget.postgres.pricing import Pricing
 from budget.postgres.scope_tree import ScopeTree
 from budget.postgres.usage_reports import UsageReports
 from context.postgres.conversations import Conversations
 from context.postgres.facts import Facts
 from context.postgres.memory import Memory
 from context.postgres.overviews import Overviews as SessionOverviews
+from context.postgres.payers import Payers
 from context.postgres.pins import Pins
 from context.postgres.preferences import PersonalSettings
 from context.postgres.retention import Retention
@@ -37,11 +44,9 @@ from gateway.metrics import Metrics
 from gateway.postgres.answers import Answers
 from gateway.postgres.browser_sessions import BrowserSessions
 from gateway.postgres.deliveries import Deliveries
-from gateway.postgres.holds import Holds
 from gateway.postgres.keys import Keys
 from gateway.postgres.standing import Standing
 from gateway.postgres.webhooks import Webhooks
-from gateway.pricing import Pricing
 from gateway.setup import Setup
 from gateway.webhook_targets import Targets
 
@@ -86,6 +91,7 @@ class Services:
     answers: Answers
     ledger: Ledger
     holds: Holds
+    payers: Payers
     policies: Policies
     burn: Burn
     entries: Entries
@@ -94,6 +100,8 @@ class Services:
     queue: ApprovalQueue
     tree: ScopeTree
     tasks: Tasks
+    vanished: Vanished
+    purposes: Purposes
     sessions: SessionServices
     pages: PageServices
     pricing: Pricing
@@ -108,6 +116,10 @@ class Services:
     """Tells the dispatcher that a transaction has left it something to send."""
     task_queue: str
     """Of the workers."""
+    ceilings: Ceilings
+    """What task files may ask for."""
+    allowed_tools: AllowedTools
+    """Which activities tasks may name as tools."""
     allowed_api_bases: tuple[str, ...] = ()
     """Addresses that a task may name as `api_base`."""
     max_wait: timedelta = timedelta(minutes=10)

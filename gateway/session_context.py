@@ -23,6 +23,7 @@ from context.tokens import count_text
 from gateway.auth import SessionWriter, WorkReader
 from gateway.errors import CompressionFailed, Forbidden, TemporalUnavailable
 from gateway.idempotency import OnceOnly
+from gateway.routes import Route
 from gateway.services import Services, SessionServices, Use
 from gateway.session_schemas import (
     USUAL_MODEL,
@@ -49,7 +50,7 @@ from gateway.session_views import (
 from gateway.windows import places_of, text_window, window_view
 from workflows.contract import CompressResult, CompressSessionInput, WorkflowName
 
-router = APIRouter(prefix="/v1/sessions/{session_id}", tags=["sessions"])
+router = APIRouter(route_class=Route, prefix="/v1/sessions/{session_id}", tags=["sessions"])
 
 RPC_TIMEOUT = timedelta(seconds=5)
 PATIENCE_S = 120.0

@@ -7,11 +7,14 @@ from fastapi import Body, Depends, Path, Query
 from fastapi.exceptions import RequestValidationError
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
+from budget.errors import InvalidRequest
 from budget.scopes import check_id
 from context.errors import InvalidMessage
 from context.json_lines import read_lines
 from context.messages import Message
-from gateway.schemas import Name, Positive, Request, Time, is_storable, texts
+from context.storable import is_storable
+from gateway.bodies import MAX_VALUES, check_size, check_values
+from gateway.schemas import Name, Positive, Request, Time
 
 JsonT = TypeVar("JsonT", str, dict[str, Any])
 
@@ -36,7 +39,7 @@ async def _user_id(user_id: str) -> str:
 
 
 def _storable(value: JsonT) -> JsonT:
-    if not all(is_storable(text) for text in texts(value)):
+    if not is_storable(value):
         raise ValueError("text may hold no NUL and no half of a surrogate pair")
     return value
 
@@ -134,7 +137,11 @@ def read_append(body: object) -> tuple[AppendBody, list[Message]]:
         InvalidMessage, RequestValidationError
     """
     if isinstance(body, bytes):
+        check_size(body)
+        if body.count(b"\n") > MAX_VALUES:
+            raise InvalidRequest(f"body has more than {MAX_VALUES} lines: send it in parts")
         body = read_lines(_decoded(body))
+        check_values(body)
     if isinstance(body, list):
         body = {"messages": body}
     try:
@@ -160,7 +167,7 @@ def _messages(values: Sequence[object]) -> list[Message]:
         raise InvalidMessage(f"messages: are {len(values)}, send 1 to {MOST_MESSAGES} at a time")
     for index, value in enumerate(values):
         for field, content in value.items() if isinstance(value, dict) else ():
-            if not all(is_storable(text) for text in texts([field, content])):
+            if not is_storable([field, content]):
                 where = f"message {index}, field {field[:80]!r}"
                 raise InvalidMessage(f"{where}: holds a NUL character or half of a surrogate pair, remove it")
     return [Message.parse(value, index) for index, value in enumerate(values)]

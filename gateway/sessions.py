@@ -6,15 +6,17 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Header, Query, Response
+from fastapi import APIRouter, Body, Header, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from budget.errors import InvalidRequest
 from context.json_lines import write_line
 from context.messages import Message
 from gateway.auth import SessionDeleter, SessionWriter, WorkReader
+from gateway.bodies import aside
 from gateway.layers import JSON, JSON_LINES
 from gateway.pages import PageSize
+from gateway.routes import Route, size_of
 from gateway.schemas import Name
 from gateway.services import SessionServices, Use
 from gateway.session_schemas import (
@@ -40,7 +42,7 @@ from gateway.session_views import (
     UnpinnedView,
 )
 
-router = APIRouter(prefix="/v1/sessions/{session_id}", tags=["sessions"])
+router = APIRouter(route_class=Route, prefix="/v1/sessions/{session_id}", tags=["sessions"])
 
 EXPORT_PAGE = 500
 _ARRAY = {"type": "array", "items": {"type": "object"}}
@@ -63,6 +65,7 @@ async def append(
     use: Use,
     session_id: SessionId,
     body: Annotated[Any, Body()],
+    request: Request,
     idempotency_key: Annotated[Name | None, Header()] = None,
     model: Model = USUAL_MODEL,
 ) -> AppendedView:
@@ -70,7 +73,7 @@ async def append(
 
     The body is an object, a bare array of messages, or JSON lines. The same again under one key adds nothing.
     """
-    read, messages = read_append(body)
+    read, messages = await aside(size_of(request), read_append, body)
     if read.key and idempotency_key and read.key != idempotency_key:
         raise InvalidRequest("key differs from the header Idempotency-Key: send one of them")
     key = read.key or idempotency_key

@@ -12,18 +12,19 @@ from fastapi.responses import JSONResponse, RedirectResponse, Response
 from budget.postgres.connection import Connection
 from gateway.auth import Reader, browser_session
 from gateway.authentication import SIGN_IN, address
-from gateway.browsers import COOKIE, CSRF_HEADER, HOME, is_csrf_token, is_own_page, local_path
+from gateway.browsers import COOKIE, CSRF_HEADER, HOME, HOST_COOKIE, is_csrf_token, is_own_page, local_path
 from gateway.errors import Forbidden, ForgedRequest, GatewayError, Unauthenticated
 from gateway.idempotency import OnceOnly
 from gateway.postgres.browser_sessions import NewSession
 from gateway.problems import problem_of
 from gateway.roles import PERMISSIONS, Permission, Principal, Role
+from gateway.routes import Route
 from gateway.services import Services, Use
 from gateway.sign_in_page import sign_in_page
 from gateway.views import SignInLinkView
 
 router = APIRouter(include_in_schema=False)
-links = APIRouter(prefix="/v1/sign-in-links", tags=["keys"])
+links = APIRouter(route_class=Route, prefix="/v1/sign-in-links", tags=["keys"])
 
 FORM_FIELD = "csrf"
 
@@ -95,6 +96,7 @@ async def sign_out(request: Request, use: Use) -> Response:
     await use.browser_sessions.end(session)
     answer = RedirectResponse(SIGN_IN, 303)
     answer.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
+    answer.delete_cookie(HOST_COOKIE, path="/", httponly=True, samesite="strict", secure=True)
     return answer
 
 
@@ -137,5 +139,6 @@ def _read(body: bytes, content_type: str) -> _Try:
 
 def _set_cookie(answer: Response, made: NewSession, *, secure: bool) -> None:
     life = max(1, round((made.expires_at - datetime.now(UTC)).total_seconds()))
-    answer.set_cookie(COOKIE, made.secret, max_age=life, path="/", httponly=True, samesite="strict", secure=secure)
+    name = HOST_COOKIE if secure else COOKIE
+    answer.set_cookie(name, made.secret, max_age=life, path="/", httponly=True, samesite="strict", secure=secure)
     answer.headers["Cache-Control"] = "no-store"

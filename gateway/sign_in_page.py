@@ -31,7 +31,8 @@ def _source() -> str:
 @cache
 def _headers() -> dict[str, str]:
     policy = (
-        f"default-src 'none'; script-src {_digest('script')}; style-src {_digest('style')}; connect-src 'self'; "
+        f"default-src 'none'; script-src {digest(_source(), 'script')}; style-src {digest(_source(), 'style')}; "
+        "connect-src 'self'; "
         "img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     )
     return {
@@ -42,7 +43,7 @@ def _headers() -> dict[str, str]:
     }
 
 
-def _digest(tag: str) -> str:
-    """The hash by which a browser knows the content of the page's only `tag`."""
-    [content] = re.findall(f"<{tag}>(.*?)</{tag}>", _source(), re.DOTALL)
+def digest(html: str, tag: str) -> str:
+    """The hash by which a browser knows the content of a page's only `tag`."""
+    [content] = re.findall(f"<{tag}>(.*?)</{tag}>", html, re.DOTALL)
     return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"

@@ -10,10 +10,11 @@ from typing import Any
 from temporalio.client import WorkflowHandle
 from temporalio.service import RPCError, RPCStatusCode
 
+from activities.vanished import LOST_FOR
 from gateway.errors import TaskEnded, TemporalUnavailable
 from gateway.roles import Principal
 from gateway.services import Services
-from workflows.contract import Message, TaskStatus
+from workflows.contract import Message, TaskRef, TaskStatus
 
 RPC_TIMEOUT = timedelta(seconds=5)
 START_PATIENCE_S = (0.0, 0.1, 0.2, 0.4, 0.8, 1.6)
@@ -47,11 +48,6 @@ _WAYS: Mapping[Steer, _Way] = {
 }
 
 
-def workflow_id(task_id: str) -> str:
-    """Id of a task's workflow."""
-    return f"task-{task_id}"
-
-
 async def steer(use: Services, caller: Principal, task_id: str, how: Steer) -> None:
     """Tells the task's workflow, waiting for it to start if the task is new; records before who does.
 
@@ -63,6 +59,8 @@ async def steer(use: Services, caller: Principal, task_id: str, how: Steer) -> N
         TemporalUnavailable: nothing was sent.
     """
     way, is_recorded = _WAYS[how], False
+    workflow_id = TaskRef(task_id, caller.tenant).workflow_id
+    await _end_if_vanished(use, TaskRef(task_id, caller.tenant), how)
     for seconds in START_PATIENCE_S:
         await asyncio.sleep(seconds)
         status = (await use.tasks.get(caller.tenant, task_id))["status"]
@@ -74,11 +72,24 @@ async def steer(use: Services, caller: Principal, task_id: str, how: Steer) -> N
             await use.tasks.steered(caller.tenant, task_id, how, by=caller.name, before=status)
             is_recorded = True
         try:
-            await way.act(use.temporal.get_workflow_handle(workflow_id(task_id)))
+            await way.act(use.temporal.get_workflow_handle(workflow_id))
         except RPCError as error:
             if error.status is not RPCStatusCode.NOT_FOUND:
                 raise TemporalUnavailable(f"Temporal did not answer ({error.status.name}): nothing was sent") from error
         else:
             return
         use.wake()
-    raise TemporalUnavailable(f"task {task_id!r} has not started yet: nothing was sent")
+    raise TemporalUnavailable(
+        f"task {task_id!r} has no workflow: it has not started yet, or Temporal lost it; nothing was sent"
+    )
+
+
+async def _end_if_vanished(use: Services, ref: TaskRef, how: Steer) -> None:
+    """A cancel that is sent to a workflow that was terminated is answered as if it had reached somebody."""
+    if (await use.tasks.get(ref.tenant, ref.task_id))["status"] not in LIVE:
+        return
+    try:
+        # Who cancels a task that Temporal does not know wants no start of it any more.
+        await use.vanished.ended(ref, timedelta(0) if how is Steer.CANCEL else LOST_FOR)
+    except RPCError as error:
+        raise TemporalUnavailable(f"Temporal did not answer ({error.status.name}): nothing was sent") from error

@@ -1,5 +1,9 @@
 """Tasks as the API answers them."""
 
+from collections.abc import Mapping
+from typing import Any
+
+from budget.scopes import Kind, Scope, agent_scope, payers
 from gateway.budget_views import BudgetAnswer, IsoTime
 from gateway.views import View
 from workflows.contract import AgentStatus, TaskStatus
@@ -10,11 +14,15 @@ class TaskView(View):
 
     task_id: str
     session_id: str
+    user_id: str | None
+    """Whose budget it draws on: as the task file says, or the user of the session."""
     submitter: str | None
     """As the task file says, or the name of the key."""
     submitted_by: str | None
     """The key that submitted it."""
     status: TaskStatus
+    reason: str
+    """Why it ended, where its workflow was gone before it could say: `workflow_terminated`, `workflow_lost`, …"""
     submitted_at: IsoTime
     ended_at: IsoTime | None
 
@@ -51,6 +59,8 @@ class AgentView(View):
     """Backpressure, all turns together."""
     approvals: int
     overrun: int
+    requested: int | None
+    """Tokens that its last call asked for, admitted or not; `null` before the first."""
     output_capped: bool
 
 
@@ -59,3 +69,13 @@ class WholeTaskView(TaskView):
 
     agents: dict[str, AgentView]
     scopes: dict[str, BudgetAnswer]
+
+
+def scopes_of(tenant: str, task: Mapping[str, Any]) -> list[Scope]:
+    """The scopes that a task's calls draw on, outermost first."""
+    return [
+        *payers(tenant, task["user_id"]),
+        Scope(Kind.SESSION, task["session_id"]),
+        Scope(Kind.TASK, task["task_id"]),
+        *(agent_scope(task["task_id"], agent_id) for agent_id in task["agents"]),
+    ]

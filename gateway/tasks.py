@@ -5,25 +5,36 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Query, Request
 
 from activities.task_file import TaskFile
-from budget.scopes import Kind, Scope, agent_scope
 from gateway.auth import Runner, WorkReader
+from gateway.bodies import aside
 from gateway.pages import Cursor, PageOf, PageSize
+from gateway.roles import Permission, Principal, Role
+from gateway.routes import Route, size_of
 from gateway.services import Use
-from gateway.steering import Steer, steer, workflow_id
-from gateway.task_views import TaskView, WholeTaskView
+from gateway.steering import Steer, steer
+from gateway.task_views import TaskView, WholeTaskView, scopes_of
 from gateway.views import TaskAccepted
-from workflows.contract import TaskStatus
+from workflows.contract import TaskRef, TaskStatus
 
-router = APIRouter(prefix="/v1/tasks", tags=["tasks"])
+router = APIRouter(route_class=Route, prefix="/v1/tasks", tags=["tasks"])
 
 
 @router.post("", status_code=202)
 async def submit(body: Annotated[dict[str, Any], Body()], caller: Runner, use: Use, request: Request) -> TaskAccepted:
     """Stores a task file and starts its workflow. The same file again changes nothing."""
-    task = TaskFile.parse(body, use.allowed_api_bases)
-    await use.tasks.submit(caller.tenant, task, task.submitter or caller.name, submitted_by=caller.name)
+    task = await aside(size_of(request), TaskFile.parse, body, use.allowed_api_bases)
+    use.allowed_tools.check(task)
+    if caller.role is not Role.ADMIN:
+        use.ceilings.check(task)
+    await use.tasks.submit(
+        caller.tenant,
+        task,
+        task.submitter or caller.name,
+        submitted_by=caller.name,
+        vouched=caller.may(Permission.ACT_FOR_OTHERS),
+    )
     use.wake()
-    return _accepted(task.task_id, request)
+    return _accepted(caller, task.task_id, request)
 
 
 @router.get("", response_model=PageOf[TaskView])
@@ -43,12 +54,7 @@ async def list_tasks(
 async def show(task_id: str, caller: WorkReader, use: Use) -> dict[str, Any]:
     """A task: its agents, what they replied and used, and the budgets that it draws on."""
     task = await use.tasks.get(caller.tenant, task_id)
-    scopes = [
-        Scope(Kind.SESSION, task["session_id"]),
-        Scope(Kind.TASK, task_id),
-        *(agent_scope(task_id, agent_id) for agent_id in task["agents"]),
-    ]
-    budgets = await use.policies.budgets_of(caller.tenant, scopes, task_id)
+    budgets = await use.policies.budgets_of(caller.tenant, scopes_of(caller.tenant, task), task_id)
     return task | {"scopes": {str(budget.scope): budget.to_json() for budget in budgets}}
 
 
@@ -56,23 +62,24 @@ async def show(task_id: str, caller: WorkReader, use: Use) -> dict[str, Any]:
 async def pause(task_id: str, caller: Runner, use: Use, request: Request) -> TaskAccepted:
     """Stops before the next model call; nothing is held while a task is paused."""
     await steer(use, caller, task_id, Steer.PAUSE)
-    return _accepted(task_id, request)
+    return _accepted(caller, task_id, request)
 
 
 @router.post("/{task_id}/resume", status_code=202)
 async def resume(task_id: str, caller: Runner, use: Use, request: Request) -> TaskAccepted:
     """Goes on."""
     await steer(use, caller, task_id, Steer.RESUME)
-    return _accepted(task_id, request)
+    return _accepted(caller, task_id, request)
 
 
 @router.post("/{task_id}/cancel", status_code=202)
 async def cancel(task_id: str, caller: Runner, use: Use, request: Request) -> TaskAccepted:
     """Ends a task within seconds and releases what it holds. Cancelling it again changes nothing."""
     await steer(use, caller, task_id, Steer.CANCEL)
-    return _accepted(task_id, request)
+    return _accepted(caller, task_id, request)
 
 
-def _accepted(task_id: str, request: Request) -> TaskAccepted:
+def _accepted(caller: Principal, task_id: str, request: Request) -> TaskAccepted:
+    workflow_id = TaskRef(task_id, caller.tenant).workflow_id
     status_url = f"{request.base_url}v1/tasks/{task_id}"
-    return TaskAccepted(task_id=task_id, workflow_id=workflow_id(task_id), status_url=status_url)
+    return TaskAccepted(task_id=task_id, workflow_id=workflow_id, status_url=status_url)

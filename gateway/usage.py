@@ -1,4 +1,4 @@
-"""`/v1/usage`: what was charged, by session, task, agent or model."""
+"""`/v1/usage`: what was charged, by user, session, task, agent or model."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
@@ -9,10 +9,11 @@ from budget.usage_reports import By
 from gateway.auth import Reader
 from gateway.pages import NameCursor, PageSize, name_after, name_cursor
 from gateway.report_views import UsageLineView, UsageView
+from gateway.routes import Route
 from gateway.services import Use
 from gateway.spans import Since, Until, check_span
 
-router = APIRouter(prefix="/v1/usage", tags=["reports"])
+router = APIRouter(route_class=Route, prefix="/v1/usage", tags=["reports"])
 
 SPAN = timedelta(days=30)
 """Of a report that does not say where it begins."""

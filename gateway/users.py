@@ -3,11 +3,12 @@
 from fastapi import APIRouter
 
 from gateway.auth import SessionDeleter, SessionWriter, WorkReader
+from gateway.routes import Route
 from gateway.services import Use
 from gateway.session_schemas import Fields, RetentionBody, UserId
 from gateway.session_views import RetentionView, SettingsView
 
-router = APIRouter(prefix="/v1", tags=["sessions"])
+router = APIRouter(route_class=Route, prefix="/v1", tags=["sessions"])
 
 
 @router.get("/users/{user_id}/settings")

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 from budget.approvals import ApprovalState
 from budget.decisions import Amount, Decision
 from budget.holds import HoldState, Released, Settlement
-from gateway.postgres.holds import StoredHold
+from budget.postgres.holds import StoredHold
 from gateway.postgres.keys import Key
 from gateway.roles import Role
 
@@ -163,6 +163,16 @@ class DecidedView(View):
     state: ApprovalState
     decisions_needed: int
     """How many more people have to approve."""
+
+
+class CallerView(View):
+    """The key of a request."""
+
+    key_id: str
+    tenant: str
+    name: str
+    """The approver and submitter that it stands for."""
+    role: Role
 
 
 class KeyView(View):

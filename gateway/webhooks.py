@@ -12,12 +12,13 @@ from gateway.notices import STATES
 from gateway.pages import Cursor, PageOf, PageSize
 from gateway.postgres.deliveries import Delivery
 from gateway.postgres.webhooks import Webhook, WebhookFields
+from gateway.routes import Route
 from gateway.schemas import Request, printable
 from gateway.services import Use
 from gateway.views import View
 from gateway.webhook_targets import MAX_URL
 
-router = APIRouter(prefix="/v1/webhooks", tags=["webhooks"])
+router = APIRouter(route_class=Route, prefix="/v1/webhooks", tags=["webhooks"])
 
 
 def _kind(value: str) -> str:
@@ -104,7 +105,8 @@ class DeliveryView(View):
     """When a pending one is tried again."""
     status: int | None
     error: str | None
-    """`timeout`, `connection`, `protocol`, `status`, `redirect` or `target_not_allowed`."""
+    """`timeout`, `connection`, `protocol`, `status`, `redirect`, `target_not_allowed` or
+    `secret_unreadable`."""
     duration_ms: int | None
     created_at: str
     ended_at: str | None

@@ -31,13 +31,14 @@ from compose.stack.temporal import EmbeddedTemporal
 from tests.support.shared import Stop, shared
 
 # How fast a machine is proves nothing: a busy one would fail tests whose rules hold.
-settings.register_profile("purser", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("purser", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 settings.load_profile("purser")
 
 ROOT = Path(__file__).parent.parent
 TEMPLATE = "purser_template"
 MEMORY = 8 * 2**30
 """Bytes that have to be free in memory to keep databases there."""
+SEED = "PURSER_TEST_SEED"
 _BASE = pytest.StashKey[str]()
 
 
@@ -46,8 +47,9 @@ _BASE = pytest.StashKey[str]()
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Keeps this run out of pytest's common folder: each new run there closes it to other users, and as root the
-    embedded Postgres is one."""
+    """Draws the seed of the run, which its workers inherit, and keeps the run out of pytest's common folder: each new
+    run there closes it to other users, and as root the embedded Postgres is one."""
+    os.environ[SEED] = os.environ.get(SEED) or str(random.SystemRandom().randrange(2**32))
     if config.option.basetemp is None and not hasattr(config, "workerinput"):
         config.option.basetemp = config.stash[_BASE] = tempfile.mkdtemp(prefix="purser-tests-")
 
@@ -70,8 +72,12 @@ def pytest_collection_finish() -> None:
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
     report = yield
     if report.failed and (seed := getattr(item, "funcargs", {}).get("seed")) is not None:
-        report.sections.append(("seed", f"PURSER_TEST_SEED={seed}"))
+        report.sections.append(("seed", f"{SEED}={seed}"))
     return _failed_if_skipped_in_ci(report)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    terminalreporter.write_line(f"{SEED}={os.environ[SEED]} draws the same random values again")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -89,8 +95,8 @@ def _failed_if_skipped_in_ci(report: Any) -> Any:
 
 @pytest.fixture
 def seed() -> int:
-    """Seed of everything random in the test, printed when it fails. PURSER_TEST_SEED replays one."""
-    return int(os.environ.get("PURSER_TEST_SEED") or random.SystemRandom().randrange(2**32))
+    """Seed of everything random in the test; PURSER_TEST_SEED replays the one that a run prints."""
+    return int(os.environ[SEED])
 
 
 @pytest.fixture(scope="session")
@@ -118,7 +124,9 @@ def postgres_server(run_dir: Path) -> Iterator[str]:
 
     def start() -> tuple[str, Stop]:
         home = Path(tempfile.mkdtemp(prefix="purser-tests-", dir=_memory() or run_dir))
-        server = EmbeddedPostgres(home / "postgres", {"max_connections": "400", "shared_buffers": "256MB"})
+        # It never crashes, so nothing has to reach the disk.
+        quick = {"fsync": "off", "full_page_writes": "off"}
+        server = EmbeddedPostgres(home / "postgres", {"max_connections": "400", "shared_buffers": "256MB", **quick})
         address = asyncio.run(server.start())
 
         def stop() -> None:
@@ -181,7 +189,7 @@ async def _fresh_database(server: str, template: str) -> AsyncIterator[str]:
     name = f"test_{uuid.uuid4().hex}"
     connection = await asyncpg.connect(server)
     try:
-        await connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+        await connection.execute(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY")
         yield _database(server, name)
         await connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
     finally:

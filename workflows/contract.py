@@ -10,6 +10,8 @@ from datetime import datetime
 from enum import StrEnum
 
 TASK_QUEUE = "purser"
+START = "@start"
+"""In place of a signal in the outbox: start the workflow of a task."""
 
 
 class WorkflowName(StrEnum):
@@ -94,6 +96,11 @@ class TaskRef:
     task_id: str
     tenant: str = "default"
 
+    @property
+    def workflow_id(self) -> str:
+        """Id of its workflow. Neither part holds a slash, so no two tasks share one."""
+        return f"task-{self.tenant}/{self.task_id}"
+
 
 @dataclass(frozen=True)
 class AgentRef:
@@ -102,6 +109,11 @@ class AgentRef:
     tenant: str
     task_id: str
     agent_id: str
+
+    @property
+    def workflow_id(self) -> str:
+        """Id of its workflow."""
+        return f"{TaskRef(self.task_id, self.tenant).workflow_id}/{self.agent_id}"
 
 
 @dataclass(frozen=True)
@@ -415,18 +427,28 @@ class ApprovalDecision:
 
     approval_id: str
     decision_id: str
+    """Chosen by the sender: the same decision sent again changes nothing."""
     decision: str
     """`approve` or `deny`."""
     approver: str
+    """Whoever the sender says decides. In a signed decision the name of the key counts instead."""
     grant_tokens: int | None = None
+    """Tokens to grant. Without this and `grant_nano_usd`: the shortage."""
     grant_nano_usd: int | None = None
-    until: datetime | None = None
-    note_ref: str = ""
+    until: str | None = None
+    """End of the grant, ISO 8601 with a time zone."""
+    note_ref: str | None = None
+    """Where a note is; never its text."""
+    key_id: str | None = None
+    """Id of the approver's key."""
+    signature: str | None = None
+    """HMAC-SHA256 of the canonical JSON of the other fields, keyed with the SHA-256 of the approver's key, in hex.
+    Without it `approver` is only asserted, which counts where `trust_temporal_identity` is set."""
 
 
 @dataclass(frozen=True)
 class DecisionInput:
-    """A decision that came through Temporal: its approver is self-asserted."""
+    """A decision that came through Temporal."""
 
     tenant: str
     decision: ApprovalDecision
@@ -440,7 +462,10 @@ class DecisionResult:
     state: str
     decisions_needed: int = 0
     error: str = ""
-    """Stable code if the decision was refused: `role`, `submitter`, `same_person`, `closed`, `not_found`, …"""
+    """Stable code if the decision was refused and changed nothing: `unsigned`, `signature`, `role`, `submitter`,
+    `same_person`, `closed`, `conflict`, `invalid` or `not_found`."""
+    message: str = ""
+    """Why it was refused, and what to do."""
 
 
 @dataclass(frozen=True)
@@ -508,7 +533,8 @@ class HoldInput:
     key: str
     path: tuple[str, ...]
     tokens: int
-    nano_usd: int = 0
+    nano_usd: int | None = None
+    """Nano-dollars; `None`: the dearest that `model` could charge."""
     min_tokens: int | None = None
     model: str = ""
     patient: bool = True
@@ -541,7 +567,8 @@ class SettleInput:
     cache_write_1h: int = 0
     output: int = 0
     total: int | None = None
-    nano_usd: int = 0
+    nano_usd: int | None = None
+    """Nano-dollars; `None`: by the price of the hold's model."""
 
 
 @dataclass(frozen=True)

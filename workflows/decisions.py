@@ -1,22 +1,33 @@
 """The shape of a decision that comes through Temporal. What it means, Postgres decides."""
 
+from datetime import datetime
+
 from workflows.contract import ApprovalDecision
 
 _MAX_ID = 128
+_OPTIONAL = ("note_ref", "key_id", "signature")
 _MAX_AMOUNT = 2**53 - 1
 
 
 def malformed(decision: ApprovalDecision) -> str:
     """What is wrong with a decision, or nothing."""
-    for name in ("approval_id", "decision_id", "approver"):
-        if not 1 <= len(getattr(decision, name)) <= _MAX_ID:
-            return f"{name} is not valid: use 1 to {_MAX_ID} characters"
+    for name in ("approval_id", "decision_id", "approver", "note_ref", "key_id", "signature"):
+        value, least = getattr(decision, name) or "", 0 if name in _OPTIONAL else 1
+        if not (least <= len(value) <= _MAX_ID and value.isprintable()):
+            return f"{name} is not valid: use {least} to {_MAX_ID} printable characters"
     if decision.decision not in ("approve", "deny"):
         return "decision is not valid: use 'approve' or 'deny'"
     for name in ("grant_tokens", "grant_nano_usd"):
         amount = getattr(decision, name)
         if amount is not None and not 0 <= amount <= _MAX_AMOUNT:
             return f"{name} is not valid: use a whole number from 0 to {_MAX_AMOUNT}"
-    if decision.until is not None and decision.until.tzinfo is None:
-        return "until is not valid: name its time zone, for example 2026-11-20T18:00:00+00:00"
+    if decision.until is not None and not _is_moment(decision.until):
+        return "until is not valid: use ISO 8601 with a time zone, for example 2026-11-20T18:00:00+00:00"
     return ""
+
+
+def _is_moment(text: str) -> bool:
+    try:
+        return datetime.fromisoformat(text).tzinfo is not None
+    except ValueError:
+        return False

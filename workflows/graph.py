@@ -100,7 +100,7 @@ class Graph:
             child: Child = await workflow.start_child_workflow(
                 WorkflowName.AGENT_RUN,
                 start,
-                id=f"task-{self._task.task_id}/{agent.agent_id}",
+                id=ref.workflow_id,
                 result_type=AgentOutcome,
                 # A terminated task still ends its agents in good order.
                 parent_close_policy=ParentClosePolicy.REQUEST_CANCEL,

@@ -4,6 +4,8 @@ Whoever may signal a workflow can send anything. What the converter cannot read 
 or a null argument reaches the handler, and an error there stops the workflow for good: not even a cancel ends it.
 """
 
+from collections.abc import Sequence
+
 from temporalio import workflow
 from temporalio.worker import (
     HandleSignalInput,
@@ -22,6 +24,12 @@ _TAKES: dict[str, type] = {
 """What each signal brings; the others bring nothing."""
 
 
+def fits(signal: str, arguments: Sequence[object]) -> bool:
+    """Whether the handler of a signal can take what it brings."""
+    kind = _TAKES.get(signal)
+    return kind is None or [type(each) for each in arguments] == [kind]
+
+
 class PassOverMisfits(Interceptor):
     """For every worker that runs workflows of ours."""
 
@@ -34,8 +42,7 @@ class PassOverMisfits(Interceptor):
 
 class _FittingSignals(WorkflowInboundInterceptor):
     async def handle_signal(self, input: HandleSignalInput) -> None:
-        kind = _TAKES.get(input.signal)
-        if kind is None or [type(each) for each in input.args] == [kind]:
+        if fits(input.signal, input.args):
             await super().handle_signal(input)
         else:
             workflow.logger.warning("a signal %s does not fit its handler and is passed over", input.signal)

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 
 from activities.errors import TaskNotFound
 from activities.task_file import TaskFile
 from budget.postgres.connection import Connection, Pool, connected
 from budget.postgres.queries import load
-from workflows.contract import AgentOutcome, AgentRef, StatusUpdate, TaskStatus
+from workflows.contract import AgentOutcome, AgentRef, StatusUpdate, TaskRef, TaskStatus
 
 _SQL = load("activities.postgres", "agents.sql")
 
@@ -21,6 +22,10 @@ class Given:
     """Whom the task names."""
     submitted_by: str | None
     """Name of the key that submitted it."""
+    vouched: bool
+    """Whether that key may act for others."""
+    user_id: str | None
+    """Whose budget it draws on."""
     input_seq: int
     """The task's input, as a message of the session."""
     replies: Mapping[str, int]
@@ -40,7 +45,15 @@ class Agents:
         if found is None:
             raise TaskNotFound(f"task {task_id[:140]!r} does not exist for this tenant")
         task = TaskFile.stored(found["body"])
-        return Given(task, found["submitter"], found["submitted_by"], found["input_seq"], found["replies"])
+        return Given(
+            task,
+            found["submitter"],
+            found["submitted_by"],
+            found["vouched"],
+            found["user_id"],
+            found["input_seq"],
+            found["replies"],
+        )
 
     async def running(self, agent: AgentRef, connection: Connection) -> None:
         """The agent asks for a turn."""
@@ -67,9 +80,26 @@ class Agents:
                 outcome.scope,
             )
 
-    async def close_task(self, tenant: str, task_id: str, status: TaskStatus, connection: Connection) -> bool:
-        """Stores how a task ended; false if it had ended before."""
-        if await connection.fetchval(_SQL["close_task"], tenant, task_id, status) is None:
+    async def unchecked(self, since: timedelta, limit: int) -> list[TaskRef]:
+        """Tasks that have not ended and that nobody has asked for during `since`: from now on somebody has."""
+        async with connected(self._pool, None) as own:
+            return [TaskRef(**row) for row in await own.fetch(_SQL["unchecked"], since, limit)]
+
+    async def lost(self, ref: TaskRef) -> timedelta:
+        """Temporal does not know the task's workflow; for how long it has not."""
+        async with connected(self._pool, None) as own:
+            return await own.fetchval(_SQL["lost"], ref.tenant, ref.task_id) or timedelta()
+
+    async def found(self, ref: TaskRef) -> None:
+        """Temporal knows the task's workflow."""
+        async with connected(self._pool, None) as own:
+            await own.execute(_SQL["found"], ref.tenant, ref.task_id)
+
+    async def close_task(
+        self, tenant: str, task_id: str, status: TaskStatus, connection: Connection, *, reason: str = ""
+    ) -> bool:
+        """Stores how a task ended, with the reason where its workflow did not end it; false if it had ended before."""
+        if await connection.fetchval(_SQL["close_task"], tenant, task_id, status, reason) is None:
             return False
-        await connection.execute(_SQL["close_agents"], tenant, task_id)
+        await connection.execute(_SQL["close_agents"], tenant, task_id, reason)
         return True

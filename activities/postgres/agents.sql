@@ -1,5 +1,5 @@
 -- name: brief
-select t.session_id, t.input_seq, t.submitter, t.submitted_by, t.body,
+select t.session_id, t.user_id, t.input_seq, t.submitter, t.submitted_by, t.vouched, t.body,
        (select coalesce(json_object_agg(a.agent_id, a.reply_seq), '{}') from agents a
         where a.tenant = t.tenant and a.task_id = t.task_id and a.reply_seq is not null) as replies
 from tasks t where t.tenant = $1 and t.task_id = $2;
@@ -18,8 +18,21 @@ update agents a set status = $4, reason = $5, scope = $6, ended_at = clock_times
         order by c.turn desc limit 1) end
 where tenant = $1 and task_id = $2 and agent_id = $3 and ended_at is null;
 -- name: close_agents
-update agents set status = 'cancelled', reason = 'cancelled', ended_at = clock_timestamp()
+update agents set status = 'cancelled', reason = coalesce(nullif($3, ''), 'cancelled'), ended_at = clock_timestamp()
 where tenant = $1 and task_id = $2 and ended_at is null;
 -- name: close_task
-update tasks set status = $3, ended_at = clock_timestamp()
+update tasks set status = $3, reason = $4, ended_at = clock_timestamp()
 where tenant = $1 and task_id = $2 and ended_at is null returning task_id;
+-- name: unchecked
+-- Tasks that nobody has looked at for $1, at most $2; whoever gets one looks at it.
+update tasks t set checked_at = clock_timestamp()
+from (select tenant, task_id from tasks
+      where ended_at is null and coalesce(checked_at, submitted_at) < clock_timestamp() - $1::interval
+      order by coalesce(checked_at, submitted_at) limit $2 for update skip locked) d
+where t.tenant = d.tenant and t.task_id = d.task_id returning t.task_id, t.tenant;
+-- name: lost
+-- How long its workflow has been unknown.
+update tasks set lost_at = coalesce(lost_at, clock_timestamp()) where tenant = $1 and task_id = $2
+returning clock_timestamp() - lost_at;
+-- name: found
+update tasks set lost_at = null where tenant = $1 and task_id = $2 and lost_at is not null;

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import asyncpg
 
 from activities.errors import TaskNotFound
-from budget.decisions import Amount
+from budget.decisions import Amount, Decision
 from budget.postgres.connection import Connection, Pool, connected
 from budget.postgres.queries import load
 from budget.usage import Usage
@@ -69,9 +69,24 @@ class Calls:
             call.plan.to_json(), call.output_cap, ask.tokens, ask.nano_usd, least.tokens, least.nano_usd,
         )  # fmt: skip
 
-    async def held(self, call: Call, hold_id: str, delay_ms: int, connection: Connection) -> None:
-        """Notes the hold that a call got."""
-        await connection.execute(_SQL["held"], call.agent.tenant, call.key, int(hold_id), delay_ms)
+    async def held(self, call: Call, hold_id: str, decision: Decision, connection: Connection) -> None:
+        """Notes the hold that a call got, and what delays it."""
+        slow = decision.slowed_by
+        ratio = next((one.ratio for one in decision.scopes if one.scope == slow), None)
+        await connection.execute(
+            _SQL["held"], call.agent.tenant, call.key, int(hold_id), decision.delay_ms, str(slow or ""), ratio
+        )
+
+    async def failed(self, call: Call, attempt: int, reason: str) -> None:
+        """Notes why an attempt failed, and that it ended now.
+
+        Args:
+            call: the call.
+            attempt: the number of the attempt.
+            reason: a stable code.
+        """
+        async with connected(self._pool, None) as own:
+            await own.execute(_SQL["failed"], call.agent.tenant, call.key, attempt, reason)
 
     async def lock(self, call: Call, connection: Connection) -> int | None:
         """Locks a call for the rest of the transaction; the sequence number of its reply, if it has one."""

@@ -1,7 +1,7 @@
 """The task store: what was submitted, and how it stands."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import asyncpg
@@ -10,12 +10,14 @@ from activities.errors import TaskConflict, TaskNotFound
 from activities.task_file import TaskFile
 from budget.postgres.changes import record
 from budget.postgres.connection import Connection, Pool, connected
+from budget.postgres.outbox import put
 from budget.postgres.policies import Policies
 from budget.postgres.queries import load
 from budget.usage import Usage
 from context.messages import Message
 from context.postgres.conversations import Conversations
-from workflows.contract import TaskStatus
+from context.postgres.sessions import lock
+from workflows.contract import START, TaskRef, TaskStatus
 
 _SQL = load("activities.postgres", "tasks.sql")
 
@@ -54,40 +56,51 @@ class Tasks:
         connection: Connection | None = None,
         *,
         submitted_by: str | None = None,
+        vouched: bool = False,
     ) -> Submitted:
         """Stores a task with its agents, policies, input message and the order to start it: all or nothing.
 
         Args:
             tenant: whose task.
             task: as its file says.
-            submitter: in whose name; anything, where the file says so.
+            submitter: in whose name; whatever the file says.
             connection: joins its transaction.
             submitted_by: name of the key that really submits it.
+            vouched: whether that key may act for others, so that `submitter` is believed.
 
         Raises:
             TaskConflict: the id stands for another file.
+            OtherUser: the session belongs to another user than the file names.
             LedgerUnavailable
         """
         async with connected(self._pool, connection) as own, own.transaction():
-            await own.execute(_SQL["claim"], task.task_id)
-            found = await own.fetchrow(_SQL["find"], task.task_id)
+            await own.execute(_SQL["claim"], tenant, task.task_id)
+            found = await own.fetchval(_SQL["find"], tenant, task.task_id)
             if found is not None:
-                if (found["tenant"], found["digest"]) != (tenant, task.digest):
+                if found != task.digest:
                     raise TaskConflict(f"task {task.task_id!r} exists with another body: choose a new task_id")
                 return Submitted(task.task_id, created=False)
-            await self._store(own, tenant, task, submitter, submitted_by)
+            await self._store(own, tenant, task, submitter, submitted_by, vouched=vouched)
         return Submitted(task.task_id, created=True)
 
     async def _store(
-        self, own: Connection, tenant: str, task: TaskFile, submitter: str | None, submitted_by: str | None
+        self,
+        own: Connection,
+        tenant: str,
+        task: TaskFile,
+        submitter: str | None,
+        submitted_by: str | None,
+        *,
+        vouched: bool,
     ) -> None:
         message, origin = Message("user", task.input), f"task:{task.task_id}:input"
         [input_seq] = await self._conversations.append(
-            tenant, task.session_id, [message], origin=origin, connection=own
+            tenant, task.session_id, [message], origin=origin, user_id=task.user_id, connection=own
         )
+        user_id = task.user_id or (await lock(own, tenant, task.session_id)).user_id
         await own.execute(
             _SQL["insert_task"], tenant, task.task_id, task.session_id, task.body(), task.digest, submitter, input_seq,
-            submitted_by,
+            submitted_by, user_id, vouched,
         )  # fmt: skip
         await own.execute(_SQL["insert_agents"], tenant, task.task_id, [agent.id for agent in task.agents])
         for scope, patch, sources in task.policies():
@@ -96,7 +109,8 @@ class Tasks:
                 await self._policies.set(
                     tenant, scope, patch, by=by, task_id=task.task_id, sources=sources, connection=own
                 )
-        await own.execute(_SQL["start_workflow"], task.task_id, {"tenant": tenant, "task_id": task.task_id})
+        start = TaskRef(task.task_id, tenant)
+        await put(own, start.workflow_id, START, asdict(start))
 
     async def file(self, tenant: str, task_id: str) -> TaskFile:
         """The task as it was submitted; raises `TaskNotFound`."""
@@ -154,7 +168,7 @@ class Tasks:
 
 
 def _agent(agent: asyncpg.Record, replies: Mapping[int, str]) -> dict[str, Any]:
-    figures = ("turns", "nano_usd", "holds", "delay_ms", "approvals", "overrun", "output_capped")
+    figures = ("turns", "nano_usd", "holds", "delay_ms", "approvals", "overrun", "output_capped", "requested")
     return {
         "status": agent["status"],
         "reason": agent["reason"],
@@ -166,9 +180,9 @@ def _agent(agent: asyncpg.Record, replies: Mapping[int, str]) -> dict[str, Any]:
 
 
 def _shown(task: asyncpg.Record) -> dict[str, Any]:
-    shown = {name: task[name] for name in ("task_id", "session_id", "submitter", "submitted_by")}
+    shown = {name: task[name] for name in ("task_id", "session_id", "user_id", "submitter", "submitted_by")}
     times = {name: task[name] and task[name].isoformat() for name in ("submitted_at", "ended_at")}
-    return shown | {"status": task["state"]} | times
+    return shown | {"status": task["state"], "reason": task["reason"]} | times
 
 
 def _usage(agent: asyncpg.Record) -> Usage:

@@ -6,7 +6,7 @@ from typing import Any
 
 import asyncpg
 
-from activities.timeline import Admission, Asking, Compression, Rows, Try, Turn, timeline
+from activities.timeline import Admission, Asking, Compression, Rows, Started, Try, Turn, timeline
 from budget.postgres.connection import Connection, Pool, connected
 from budget.postgres.queries import load
 
@@ -69,6 +69,7 @@ class Timelines:
             admissions=[Admission(**_without(row, "began")) for row in calls],
             tries=[Try(**dict(row)) for row in await own.fetch(_SQL["tries"], holds)],
             askings=[Asking(**dict(row)) for row in await own.fetch(_SQL["askings"], tenant, task_id, keys)],
+            agents=[Started(**dict(row)) for row in await own.fetch(_SQL["agents"], tenant, task_id)],
             compressions=[
                 Compression(**dict(row))
                 for row in await own.fetch(_SQL["compressions"], tenant, task_id, *between, MOST_TURNS)

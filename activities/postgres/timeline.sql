@@ -8,7 +8,8 @@ with turns as (
     order by began desc, agent_id, turn
     limit $4
 )
-select c.key, c.agent_id, c.turn, c.model, c.created_at as asked_at, c.tokens as asked_tokens, c.delay_ms, c.rejected,
+select c.key, c.agent_id, c.turn, c.model, c.created_at as asked_at, c.tokens as asked_tokens, c.delay_ms,
+       c.slowed_by, c.slowed_ratio, c.rejected,
        c.output_capped as capped, h.hold_id, h.state, e.at as held_at, coalesce(e.tokens, 0) as held_tokens,
        coalesce(h.charged_tokens, 0) as charged_tokens, coalesce(h.charged_nano, 0) as charged_nano, h.ended_at,
        t.began
@@ -19,8 +20,23 @@ left join lateral (
     select at, d_held_tokens as tokens from entries where hold_id = h.hold_id and kind = 'hold' limit 1) e on true;
 
 -- name: tries
-select hold_id, attempt, state, tokens, nano as nano_usd, started_at, reported_at, late
-from attempts where hold_id = any($1::bigint[]);
+select a.hold_id, a.attempt, a.state, a.tokens, a.nano as nano_usd, a.started_at, a.reported_at, a.late,
+       f.reason as failure, f.at as failed_at
+from attempts a
+join holds h on h.hold_id = a.hold_id
+left join call_failures f on f.tenant = h.tenant and f.key = h.key and f.attempt = a.attempt
+where a.hold_id = any($1::bigint[]);
+
+-- name: agents
+-- Since when an agent could begin: since the task was submitted, or since the last of those it depends on ended.
+select a.agent_id, a.status, a.reason, a.scope, a.ended_at,
+       greatest(t.submitted_at, (
+           select max(d.ended_at) from agents d
+           where d.tenant = a.tenant and d.task_id = a.task_id and d.agent_id in (
+               select jsonb_array_elements_text(one.value -> 'depends_on')
+               from jsonb_array_elements(t.body -> 'agents') one where one.value ->> 'id' = a.agent_id))) as ready_at
+from agents a join tasks t using (tenant, task_id)
+where a.tenant = $1 and a.task_id = $2;
 
 -- name: askings
 -- Who waits no more waits until the decision or until it left, whichever came first.

@@ -51,6 +51,7 @@ def _request(row: asyncpg.Record) -> ApprovalRequest:
         approval_id=row["approval_id"],
         scope=Scope.stored(row["scope"]),
         window_start=row["window_start"],
+        task_id=row["task"],
         state=ApprovalState(row["state"]),
         rules=ApprovalRules.parse(row["rules"]),
         asked=asked,
@@ -70,7 +71,14 @@ def _request(row: asyncpg.Record) -> ApprovalRequest:
 
 
 def _waiter(shown: Mapping[str, Any]) -> Waiter:
-    return Waiter(**{**shown, "ask": Amount(*shown["ask"]), "since": datetime.fromisoformat(shown["since"])})
+    return Waiter(
+        **{
+            **shown,
+            "ask": Amount(*shown["ask"]),
+            "since": datetime.fromisoformat(shown["since"]),
+            "path": tuple(shown["path"]),
+        }
+    )
 
 
 def _decision(shown: Mapping[str, Any]) -> PastDecision:

@@ -21,6 +21,7 @@ from budget.approvals import (
 )
 from budget.decisions import Amount
 from budget.errors import DecisionConflict, InvalidRequest, NotFound
+from budget.policies import MAX_AMOUNT
 from budget.postgres.approval_requests import read_requests
 from budget.postgres.changes import record
 from budget.postgres.connection import Connection, Pool, connected, retrying, row
@@ -51,7 +52,7 @@ class Approvals:
         """Args:
         pool: from `budget.postgres.create_pool`.
         settings: defaults by kind, approval rules included.
-        trust_temporal_identity: whether self-asserted names satisfy rules that need identity.
+        trust_temporal_identity: whether decisions of asserted names count.
         now: stands for the server's clock; for tests of deadlines and windows.
         """
         self._pool = pool
@@ -70,6 +71,7 @@ class Approvals:
         agent_id: str = "",
         submitter: str | None = None,
         submitted_by: str | None = None,
+        vouched: bool = False,
         workflow_id: str | None = None,
     ) -> Ticket:
         """Joins the pending request of a short scope, or opens one; the same key gets the same ticket again.
@@ -84,8 +86,9 @@ class Approvals:
             path: the scopes of the ask.
             ask: what the gate was asked for.
             agent_id: of the task on the path, to show.
-            submitter: whom that task names as its submitter, for rules that bar him from deciding.
-            submitted_by: name of the key that submitted it, for the same rules.
+            submitter: whom that task names as its submitter, to show.
+            submitted_by: name of the key that submitted it, for rules that bar the submitter from deciding.
+            vouched: whether that key may act for others: then those rules bar `submitter` too.
             workflow_id: whom to wake; `None` for a caller that polls.
 
         Raises:
@@ -113,7 +116,8 @@ class Approvals:
                 fresh = str(uuid.uuid4())
                 approval_id: str = await own.fetchval(
                     _SQL["join"], fresh, tenant, lock["scope_id"], defaults, rules, key, path.task_id(),
-                    agent_id, submitter, ask.tokens, ask.nano_usd, lock["now"], workflow_id, submitted_by,
+                    agent_id, submitter, ask.tokens, ask.nano_usd, lock["now"], workflow_id, submitted_by, vouched,
+                    path.texts(),
                 )  # fmt: skip
                 request = await self._request(own, tenant, approval_id)
                 if request.missing(ask) == Amount():
@@ -173,6 +177,11 @@ class Approvals:
         for approval_id in (found["approval_id"] for found in waiting):
             await retrying(partial(self._leave, tenant, approval_id, key))
 
+    async def waiting_of_task(self, tenant: str, task_id: str) -> Sequence[str]:
+        """Keys of a task that wait for a decision."""
+        async with connected(self._pool, None) as own:
+            return [found["key"] for found in await own.fetch(_SQL["waiting_of_task"], tenant, task_id)]
+
     async def get(self, tenant: str, approval_id: str) -> ApprovalRequest:
         """One request; raises `NotFound`."""
         async with connected(self._pool, None) as own:
@@ -210,6 +219,11 @@ class Approvals:
                     raise _other_decision(wanted.decision_id)
                 return Decided(ApprovalState(known["answer"]["state"]), known["answer"]["decisions_needed"])
             request = await self._request(own, tenant, wanted.approval_id)
+            if request.task_id and wanted.until is not None:
+                raise InvalidRequest(
+                    f"until does not apply: the request raises what task {request.task_id!r} asked for itself, which "
+                    "ends with the task; leave until out"
+                )
             outcome = judge(request, wanted, actor, lock["now"], trust_temporal_identity=self._trust)
             await self._record(own, tenant, wanted, actor, outcome, lock["now"])
             if outcome.state is ApprovalState.PENDING:
@@ -289,13 +303,19 @@ class Approvals:
             await put(own, waiter["workflow_id"], DECIDED, {"approval_id": approval_id, "state": told}, now)
         cause = "withdrawn" if actor is None else "expired" if actor is SWEEPER else "decided"
         await own.execute(_SQL["tell"], approval_id, now, cause, actor and actor.name, 0)
-        if actor is not None and grant != Amount():
+        if actor is None or grant == Amount():
+            return
+        if request.task_id:
+            await own.execute(_SQL["grant_task"], approval_id, grant.tokens, grant.nano_usd, actor.name, now)
+        else:
             await own.execute(
                 _SQL["grant"], approval_id, grant.tokens, grant.nano_usd, outcome.until, decision_id, actor.name, now
             )
 
     async def _restate(self, own: Connection, request: ApprovalRequest, now: datetime, cause: str) -> None:
-        await own.execute(_SQL["ask"], request.approval_id, request.shortage.tokens, request.shortage.nano_usd)
+        # Any number of asks may wait, and a grant has its most.
+        short = (min(amount, MAX_AMOUNT) for amount in (request.shortage.tokens, request.shortage.nano_usd))
+        await own.execute(_SQL["ask"], request.approval_id, *short)
         await own.execute(_SQL["tell"], request.approval_id, now, cause, None, request.decisions_needed)
 
     async def _request(self, own: Connection, tenant: str, approval_id: str) -> ApprovalRequest:

@@ -21,27 +21,34 @@ order by a.created_at desc limit 1;
 
 -- name: join
 -- Joins the pending request of a scope in its current window, or opens one ($1) under the stored rules, else those of $5.
+-- Where the ask fits what everybody finds, only the request of its task is short: nobody else joins.
 with budget as (
-    select p.scope_id, ledger_window_start(p.win, p.zone, $12) as window_start, coalesce(s.approval, $5) as rules
+    select p.scope_id, w.start as window_start, coalesce(s.approval, $5) as rules,
+           case when (t.spent_tokens + t.held_tokens + $10 > p.shared_tokens + t.granted_tokens) is true
+                  or (t.spent_nano + t.held_nano + $11 > p.shared_nano + t.granted_nano) is true
+                  or (p.limit_tokens, p.limit_nano) is not distinct from (p.shared_tokens, p.shared_nano)
+                then '' else $7 end as task
     from ledger_policies(array[$3::bigint], $7, $4) p left join policies s on s.scope_id = p.scope_id and s.task = ''
+    cross join lateral (select ledger_window_start(p.win, p.zone, $12) as start) w
+    left join balances t on t.scope_id = p.scope_id and t.window_start = w.start
 ), opened as (
-    insert into approvals (approval_id, tenant, scope_id, window_start, state, asked_tokens, asked_nano, rules, created_at, deadline)
-    select $1, $2, b.scope_id, b.window_start, 'pending', 0, 0, b.rules, $12, $12 + (b.rules ->> 'deadline_s')::int * interval '1 second'
-    from budget b on conflict (scope_id, window_start) where state = 'pending' do nothing returning approval_id
+    insert into approvals (approval_id, tenant, scope_id, window_start, task, state, asked_tokens, asked_nano, rules, created_at, deadline)
+    select $1, $2, b.scope_id, b.window_start, b.task, 'pending', 0, 0, b.rules, $12, $12 + (b.rules ->> 'deadline_s')::int * interval '1 second'
+    from budget b on conflict (scope_id, window_start, task) where state = 'pending' do nothing returning approval_id
 ), request as (
     select approval_id from opened union all
-    select a.approval_id from approvals a join budget b on b.scope_id = a.scope_id and b.window_start = a.window_start
+    select a.approval_id from approvals a join budget b on b.scope_id = a.scope_id and b.window_start = a.window_start and b.task = a.task
     where a.state = 'pending'
 )
-insert into approval_waiters (approval_id, tenant, key, task_id, agent_id, submitter, submitted_by, workflow_id, tokens, nano, since)
-select r.approval_id, $2, $6, $7, $8, $9, $14, $13, $10, $11, $12 from request r
+insert into approval_waiters (approval_id, tenant, key, task_id, agent_id, submitter, submitted_by, vouched, workflow_id, tokens, nano, since, path)
+select r.approval_id, $2, $6, $7, $8, $9, $14, $15, $13, $10, $11, $12, $16 from request r
 on conflict (approval_id, key) do update set left_at = null, since = excluded.since, workflow_id = excluded.workflow_id
 returning approval_id;
 
 -- name: requests
 -- Requests as a person judges them, newest first.
 -- $1 tenant, $2 ids or null, $3 state or null, $4 older than this id or null, $5 at most, $6 defaults, $7 now.
-select a.approval_id, s.kind || ':' || s.id as scope, nullif(a.window_start, '-infinity') as window_start, a.state, a.rules,
+select a.approval_id, s.kind || ':' || s.id as scope, nullif(a.window_start, '-infinity') as window_start, a.task, a.state, a.rules,
        a.asked_tokens, a.asked_nano, a.granted_tokens as given_tokens, a.granted_nano as given_nano,
        a.created_at, a.deadline, a.decided_at, w.limit_tokens, w.limit_nano,
        coalesce(b.spent_tokens, 0) as spent_tokens, coalesce(b.spent_nano, 0) as spent_nano,
@@ -56,11 +63,11 @@ cross join lateral (
     select coalesce(sum(g.tokens), 0)::bigint as tokens, coalesce(sum(g.nano), 0)::bigint as nano from grants g
     where g.scope_id = a.scope_id and g.window_start = a.window_start and g.ended_at is null and g.until <= n.at) o
 cross join lateral (
-    select min(p.limit_tokens) filter (where p.mode <> 'soft') as limit_tokens,
-           min(p.limit_nano) filter (where p.mode <> 'soft') as limit_nano,
+    select min(case when a.task = '' then p.shared_tokens else p.limit_tokens end) filter (where p.mode <> 'soft') as limit_tokens,
+           min(case when a.task = '' then p.shared_nano else p.limit_nano end) filter (where p.mode <> 'soft') as limit_nano,
            bool_or(ledger_window_start(p.win, p.zone, n.at) = a.window_start) as current,
-           jsonb_agg(jsonb_build_object('key', x.key, 'task_id', x.task_id, 'agent_id', x.agent_id, 'submitter', x.submitter, 'submitted_by', x.submitted_by,
-                                        'ask', jsonb_build_array(x.tokens, x.nano), 'since', x.since) order by x.since, x.key) as waiters
+           jsonb_agg(jsonb_build_object('key', x.key, 'task_id', x.task_id, 'agent_id', x.agent_id, 'submitter', x.submitter, 'submitted_by', x.submitted_by, 'vouched', x.vouched,
+                                        'ask', jsonb_build_array(x.tokens, x.nano), 'since', x.since, 'path', to_jsonb(x.path)) order by x.since, x.key) as waiters
     from approval_waiters x
     join holds h on h.tenant = x.tenant and h.key = x.key
     cross join lateral ledger_policies(array[a.scope_id], x.task_id, $6) p
@@ -100,6 +107,10 @@ update approval_waiters set left_at = $3 where approval_id = $1 and key = $2 and
 select w.approval_id from approval_waiters w join approvals a on a.approval_id = w.approval_id
 where w.tenant = $1 and w.key = $2 and w.left_at is null and a.state = 'pending' order by w.approval_id;
 
+-- name: waiting_of_task
+select distinct w.key from approval_waiters w join approvals a on a.approval_id = w.approval_id
+where w.tenant = $1 and w.task_id = $2 and w.left_at is null and a.state = 'pending';
+
 -- name: close
 with closed as (
     update approvals set state = $2, granted_tokens = $3, granted_nano = $4, decided_at = $5 where approval_id = $1
@@ -110,6 +121,11 @@ select distinct workflow_id from gone where workflow_id is not null;
 
 -- name: grant
 select ledger_grant(a.scope_id, a.window_start, $2, $3, $4, a.approval_id, $5, $6, $7) from approvals a where a.approval_id = $1;
+
+-- name: grant_task
+-- Raises what a task asked for itself: others find the scope as it was.
+update policies p set limit_tokens = p.limit_tokens + $2, limit_nano_usd = p.limit_nano_usd + $3, updated_by = $4, updated_at = $5
+from approvals a where a.approval_id = $1 and p.scope_id = a.scope_id and p.task = a.task;
 
 -- name: tell
 -- $3 what happened, $4 who did it or null, $5 how many people still have to approve.

@@ -1,10 +1,11 @@
 """The audit: recomputes every balance from the entries and checks the invariants on a live database."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from budget.postgres.connection import Pool, connected
+from budget.holds import UNPRICED, digest_of
+from budget.postgres.connection import Connection, Pool, connected
 from budget.postgres.queries import load
 
 _SQL = load("budget.postgres", "audit.sql")
@@ -18,6 +19,11 @@ _CHECKS: Mapping[str, str] = {
     "paths": "a hold touched some scopes of its path and not others",
     "charges": "what a hold moved on a scope is not what it holds and was charged",
     "holds": "a hold did not end exactly once, or its charges are not those of its attempts",
+    "limits": "the limits or the mode of a balance or of an entry are not those that were applied",
+    "attempts": "the state or the usage of an attempt is not that of its entries",
+    "reports": "a report is not the one that its digest was made of",
+    "policies": "a stored policy is not what the last recorded change made of it",
+    "checkpoints": "entries of a closed range were erased or rewritten",
     "grants": "a grant, its entries and the approval behind it do not agree",
 }
 
@@ -58,10 +64,24 @@ async def audit(pool: Pool, tell: Callable[[str, int, int], None] | None = None)
                 tell(check, done, len(_CHECKS))
             differences += [
                 {"check": check, "what": what, **{name: _plain(value) for name, value in found.items()}}
-                for found in await own.fetch(_SQL[check], timeout=PATIENCE_S)
+                for found in await _found(own, check)
             ]
         counts = await own.fetchrow(_SQL["counts"], timeout=PATIENCE_S)
     return Audit(dict(counts or {}), tuple(differences))
+
+
+async def _found(own: Connection, check: str) -> Sequence[Mapping[str, Any]]:
+    if check == "reports":
+        return [report async for report in _altered_reports(own)]
+    return [dict(row) for row in await own.fetch(_SQL[check], timeout=PATIENCE_S)]
+
+
+async def _altered_reports(own: Connection) -> AsyncIterator[Mapping[str, Any]]:
+    """Reports whose digest is another one: it is made of usage and money as they arrived."""
+    async for row in own.cursor(_SQL["reports"], prefetch=1_000, timeout=PATIENCE_S):
+        usage = {name: value for name, value in row["usage"].items() if name != UNPRICED}
+        if digest_of(usage, row["nano"]) != row["digest"]:
+            yield {"hold_id": row["hold_id"], "attempt": row["attempt"]}
 
 
 def _plain(value: Any) -> Any:

@@ -108,8 +108,65 @@ where n.made <> 1 or n.ended <> case when g.ended_at is null then 0 else 1 end
 union all
 select 'approval ' || a.approval_id from approvals a
 left join lateral (select coalesce(sum(g.tokens), 0) as tokens, coalesce(sum(g.nano), 0) as nano from grants g where g.approval_id = a.approval_id) g on true
-where a.granted_tokens <> g.tokens or a.granted_nano <> g.nano;
+where case when a.task = '' then a.granted_tokens else 0 end <> g.tokens or case when a.task = '' then a.granted_nano else 0 end <> g.nano;
+
+-- name: limits
+-- A balance keeps the limits and the mode of its last entry, an entry that no gate made those of the one before, and an entry
+-- of a hold those that the gate applied.
+select 'balance' as row, b.scope_id, b.window_start::text as window_start, b.seq, b.limit_tokens, b.limit_nano, b.mode
+from balances b left join entries e on e.scope_id = b.scope_id and e.window_start = b.window_start and e.seq = b.seq
+where (b.limit_tokens, b.limit_nano, b.mode) is distinct from (e.limit_tokens, e.limit_nano, coalesce(e.mode, 'soft'))
+union all
+select 'entry ' || c.entry_id, c.scope_id, c.window_start::text, c.seq, c.limit_tokens, c.limit_nano, c.mode from (
+    select e.*, lag(e.limit_tokens) over w as p_tokens, lag(e.limit_nano) over w as p_nano, lag(e.mode, 1, 'soft') over w as p_mode
+    from entries e window w as (partition by e.scope_id, e.window_start order by e.seq)
+) c
+where c.kind not in ('hold', 'top_up', 'limit_raised', 'limit_lowered', 'mode_changed')
+  and (c.limit_tokens, c.limit_nano, c.mode) is distinct from (c.p_tokens, c.p_nano, c.p_mode)
+union all
+select 'entry ' || e.entry_id, e.scope_id, e.window_start::text, e.seq, e.limit_tokens, e.limit_nano, e.mode
+from entries e join holds h on h.hold_id = e.hold_id and e.kind = 'hold'
+cross join lateral (select h.views -> (array_position(h.scope_ids, e.scope_id) - 1) as v) x
+where (e.limit_tokens, e.limit_nano, e.mode)
+      is distinct from ((x.v -> 'limit' ->> 0)::bigint, (x.v -> 'limit' ->> 1)::bigint, x.v ->> 'mode');
+
+-- name: attempts
+-- The state of an attempt is that of its entries, and the classes of its usage add up to what it was charged.
+select a.hold_id, a.attempt, a.state, a.tokens
+from attempts a
+left join lateral (select count(*) filter (where e.kind = 'settle') as settled, count(*) filter (where e.kind = 'late') as late,
+                          count(*) filter (where e.kind = 'presumed') as presumed
+                   from entries e where e.hold_id = a.hold_id and e.attempt = a.attempt) n on true
+where a.state <> case when n.settled + n.late > 0 then 'reported' when n.presumed > 0 then 'presumed' else 'started' end
+   or (a.state = 'reported') <> (a.digest is not null) or (a.state = 'reported') <> (a.usage is not null)
+   or (a.state = 'reported') <> (a.reported_at is not null) or a.late <> (n.late > 0)
+   or (a.state = 'reported' and a.tokens <> (
+          select coalesce(sum((a.usage ->> c.name)::bigint), 0)
+          from unnest(array['input', 'cache_read', 'cache_write_5m', 'cache_write_1h', 'output', 'unsplit']) c (name)));
+
+-- name: reports
+-- Every report, to be compared with its digest.
+select hold_id, attempt, usage, nano, digest from attempts where state = 'reported';
+
+-- name: policies
+-- A stored policy is what the last recorded change made of it.
+select s.tenant, s.kind || ':' || s.id as scope, p.updated_by as by
+from policies p join scopes s on s.scope_id = p.scope_id
+left join lateral (select c.after from changes c where c.tenant = s.tenant and c.target = s.kind || ':' || s.id and c.action = 'policy.set'
+                   order by c.change_id desc limit 1) last on true
+where p.task = ''
+  and coalesce(last.after, '{}') <> jsonb_strip_nulls(to_jsonb(p) - array['scope_id', 'task', 'sources', 'updated_by', 'updated_at']);
+
+-- name: checkpoints
+-- Entries of closed ranges are those of their digests, and the ranges follow each other without a gap.
+select c.checkpoint_id, c.first_entry, c.last_entry, c.entries, found.entries as entries_now
+from (select k.*, lag(k.last_entry, 1, 0::bigint) over w as p_last, lag(k.digest, 1, ''::bytea) over w as p_digest
+      from checkpoints k window w as (order by k.checkpoint_id)) c
+cross join lateral (select count(*) as entries from entries e where e.entry_id between c.first_entry and c.last_entry) found
+where found.entries <> c.entries or c.first_entry <> c.p_last + 1 or c.previous <> c.p_digest
+   or c.digest <> ledger_digest(c.first_entry, c.last_entry, c.previous);
 
 -- name: counts
 select (select count(*) from scopes) as scopes, (select count(*) from balances) as balances, (select count(*) from holds) as holds,
-       (select count(*) from attempts) as attempts, (select count(*) from entries) as entries, (select count(*) from grants) as grants;
+       (select count(*) from attempts) as attempts, (select count(*) from entries) as entries, (select count(*) from grants) as grants,
+       (select count(*) from policies) as policies, (select count(*) from checkpoints) as checkpoints;

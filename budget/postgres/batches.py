@@ -79,7 +79,7 @@ async def settle_together(pool: Pool, now: datetime | None, settles: Sequence[Se
         [settle.attempt for settle in settles],
         [settle.report.amount.tokens for settle in settles],
         [settle.report.nano_usd for settle in settles],
-        [settle.report.usage.to_dict() for settle in settles],
+        [settle.report.stored for settle in settles],
         [settle.report.digest for settle in settles],
         now,
     )

@@ -1,7 +1,7 @@
 """Burn rates: balances are sampled beside the calls, never on their way, and forecasts follow from the samples."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 
@@ -122,5 +122,7 @@ async def _points(own: Connection, tenant: str, budgets: Sequence[BudgetView], n
 def _forecast(budget: BudgetView, points: Sequence[Point], now: datetime) -> Forecast:
     if not points:
         return Forecast()
-    history = [*points, Point(now, budget.spent)]
-    return forecast(history, budget.headroom_tokens, budget.headroom_nano_usd, budget.window_end)
+    found = forecast(
+        [*points, Point(now, budget.spent)], budget.headroom_tokens, budget.headroom_nano_usd, budget.window_end
+    )
+    return replace(found, exhausts_at=None) if budget.policy.frozen else found

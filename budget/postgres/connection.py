@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import asyncpg
 
-from budget.errors import LedgerUnavailable
+from budget.errors import BeyondCounting, LedgerUnavailable
 from budget.postgres import pooled
 from budget.postgres.kept import KeptConnection
 
@@ -75,10 +75,21 @@ def reaching_ledger() -> Iterator[None]:
         ) from error
 
 
+@contextmanager
+def _counting() -> Iterator[None]:
+    """Turns sums that leave the range of a balance into `BeyondCounting`."""
+    try:
+        yield
+    except asyncpg.NumericValueOutOfRangeError as error:
+        raise BeyondCounting(
+            "a balance of the path cannot count that much more: report what the call really cost, or use other scopes"
+        ) from error
+
+
 @asynccontextmanager
 async def connected(pool: Pool, connection: Connection | None) -> AsyncIterator[Connection]:
     """The caller's connection, so that it can share its transaction, or one from the pool."""
-    with reaching_ledger():
+    with reaching_ledger(), _counting():
         if connection is not None:
             yield connection
             return

@@ -22,7 +22,7 @@ BANDS = ("under_80", "from_80", "from_95", "from_100")
 """How much of a budget is used, in percent: each band ends where the next one begins."""
 WAITED_S = (10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1_200.0, 1_800.0, 3_600.0, 14_400.0)
 """Upper bounds, in seconds, by which the waits of approvals are told apart."""
-DEFAULT_IDLE = timedelta(days=1)
+DEFAULT_IDLE = timedelta(minutes=30)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class Exporter:
         """Args:
         pool: from `budget.postgres.create_pool`.
         settings: defaults by kind, and the grace of holds.
-        idle: a lifetime budget without a movement for so long no longer counts: its task or session has ended.
+        idle: how long the lifetime budget of a session, task or agent counts after its last movement.
         now: stands for the server's clock; for tests of windows.
         """
         self.pool = pool

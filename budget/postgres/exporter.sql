@@ -1,9 +1,11 @@
 -- Figures for metrics, of all tenants together. No statement returns an id.
 
 -- name: budgets
--- Balances by kind and mode: one scan. $1 defaults by kind, $2 after which time without a movement a lifetime budget no
--- longer counts, $3 now. `offset 0` keeps what is computed once a row from being computed once a column. A budget counts if its balance is that of the current window and something limits it. Limits and
--- modes are those that the gate applied last.
+-- Balances by kind and mode: one scan. $1 defaults by kind, $2 idle time, $3 now. `offset 0` keeps what is computed once a
+-- row from being computed once a column. Limits and modes are those that the gate applied last. A budget counts if its
+-- balance is that of the current window, something limits it, and one of these holds: something is held; it moved within
+-- the idle time, and since its scope ended; its scope has not ended and is not expected to (a tenant, a user, a calendar
+-- window).
 with clock as materialized (
     select coalesce($3, clock_timestamp()) as now
 ), usual as materialized (
@@ -16,19 +18,24 @@ with clock as materialized (
     join scopes s on s.scope_id = n.scope_id
     left join lateral (
         select p.task from policies p where p.scope_id = s.scope_id and p.task <> ''
-          and p.task = case s.kind when 'task' then s.id when 'agent' then split_part(s.id, '/', 1) else p.task end
+          and p.task = case s.kind when 'task' then s.id when 'agent' then split_part(s.id, '/', 1) end
         order by p.updated_at desc limit 1) request on true
     cross join lateral ledger_policies(array[s.scope_id], coalesce(request.task, ''), $1) e
 ), used as (
-    select s.kind, b.*, b.spent_tokens + b.held_tokens as tokens, b.spent_nano + b.held_nano as nano,
-           case when x.counts then b.limit_tokens + b.granted_tokens end as room_tokens,
-           case when x.counts then b.limit_nano + b.granted_nano end as room_nano
+    select s.kind, l.mode, b.spent_tokens, b.spent_nano, b.held_tokens, b.held_nano, b.granted_tokens, b.granted_nano,
+           b.overrun_tokens, b.overrun_nano,
+           b.spent_tokens + b.held_tokens as tokens, b.spent_nano + b.held_nano as nano,
+           case when x.counts then l.tokens + b.granted_tokens end as room_tokens,
+           case when x.counts then l.nano + b.granted_nano end as room_nano
     from clock c, balances b
     join scopes s on s.scope_id = b.scope_id
     join usual u on u.kind = s.kind
     left join special n on n.scope_id = b.scope_id
     cross join lateral (select b.window_start = coalesce(n.start, u.start)
-                               and (b.window_start > '-infinity' or b.held_tokens > 0 or b.updated_at > c.now - $2::interval) as counts offset 0) x
+                               and (b.held_tokens > 0 or b.held_nano > 0
+                                    or b.updated_at > greatest(c.now - $2::interval, s.ended_at)
+                                    or s.ended_at is null and (b.window_start > '-infinity' or s.kind in ('tenant', 'user'))) as counts offset 0) x
+    cross join lateral ledger_shared_limits(b, $1) l
     offset 0
 ), banded as (
     -- In whole numbers: 0.95 of a limit, rounded up, is the limit less a twentieth of it, rounded down.

@@ -3,7 +3,7 @@
 A verb given a connection joins that connection's transaction: a turn stores its reply and settles in one.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -13,6 +13,8 @@ from budget.decisions import Amount, Decision, Verdict, decide, smallest
 from budget.errors import AttemptConflict, HoldClosed, InvalidRequest, KeyReused, NotFound
 from budget.holds import (
     MAX_ATTEMPT,
+    MAX_CALL_NANO_USD,
+    MAX_CALL_TOKENS,
     MAX_LEASE_MS,
     AttemptAnswer,
     Extension,
@@ -30,6 +32,7 @@ from budget.postgres.lanes import Lane
 from budget.postgres.queries import load
 from budget.postgres.seen import views_of
 from budget.postgres.settings import LedgerSettings
+from budget.scopes import Scope
 
 _SQL = load("budget.postgres", "ledger.sql")
 
@@ -159,7 +162,7 @@ class Ledger:
     ) -> Settlement:
         found = await self._call(
             "settle", connection, tenant, hold_id, attempt, report.amount.tokens, report.nano_usd,
-            report.usage.to_dict(), report.digest, keep_open, self._settings.defaults_json, self.now,
+            report.stored, report.digest, keep_open, self._settings.defaults_json, self.now,
         )  # fmt: skip
         match found["outcome"]:
             case "not_found":
@@ -214,8 +217,8 @@ class Ledger:
             InvalidRequest, NotFound, HoldClosed
         """
         more = more or Amount()
-        check_range(more.tokens, "tokens", 0)
-        check_range(more.nano_usd, "nano_usd", 0)
+        check_range(more.tokens, "tokens", 0, MAX_CALL_TOKENS)
+        check_range(more.nano_usd, "nano_usd", 0, MAX_CALL_NANO_USD)
         if lease_ms is not None:
             check_range(lease_ms, "lease_ms", 1, MAX_LEASE_MS)
         lease = None if lease_ms is None else timedelta(milliseconds=lease_ms)
@@ -238,6 +241,14 @@ class Ledger:
         extended = found["outcome"] == "extended"
         decision = None if extended else self._decide(found["views"], more, more, patient=True)
         return Extension(extended, Amount(found["tokens"], found["nano"]), found["expires_at"], decision)
+
+    async def end_scopes(self, tenant: str, scopes: Iterable[Scope], connection: Connection | None = None) -> None:
+        """Notes that tasks or agents have ended, so that metrics and forecasts leave their budgets out at once.
+
+        Nothing is refused from then on: a scope that moves again counts again.
+        """
+        async with connected(self._pool, connection) as own:
+            await own.execute(_SQL["end_scopes"], tenant, [str(scope) for scope in scopes], self.now)
 
     async def sweep(self, limit: int = 100) -> int:
         """Expires abandoned holds and ends overdue grants; returns how many. Any number of processes may call it."""

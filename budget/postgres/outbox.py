@@ -47,6 +47,12 @@ class Outbox:
             rows = await own.fetch(_SQL["claim"], limit, LEASE, self.now)
         return sorted((Parcel(*row) for row in rows), key=lambda parcel: parcel.outbox_id)
 
+    async def holds(self, workflow_id: str) -> bool:
+        """Whether something for this workflow waits to be sent."""
+        async with connected(self._pool, None) as own:
+            waits: bool = await own.fetchval(_SQL["holds"], workflow_id)
+        return waits
+
     async def sent(self, parcel: Parcel) -> None:
         """The message has arrived."""
         async with connected(self._pool, None) as own:

@@ -20,4 +20,6 @@ with oldest as materialized (
 delete from outbox x using oldest o where x.outbox_id = o.outbox_id and o.sent_at < coalesce($3, clock_timestamp()) - $1::interval;
 
 -- name: failed
-update outbox set next_at = coalesce($3, clock_timestamp()) + $2 where outbox_id = $1 and sent_at is null;
+update outbox set next_at = coalesce($3, clock_timestamp()) + $2 where outbox_id = $1;
+-- name: holds
+select exists (select from outbox where workflow_id = $1 and sent_at is null);

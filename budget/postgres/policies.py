@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from datetime import UTC, datetime
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
@@ -12,12 +12,12 @@ from budget.decisions import Amount
 from budget.errors import InvalidPolicy
 from budget.policies import Policy, PolicyPatch, resolve
 from budget.postgres.changes import record
-from budget.postgres.connection import Connection, Pool, connected, retrying
+from budget.postgres.connection import Connection, Pool, connected, retrying, row
 from budget.postgres.queries import load
 from budget.postgres.settings import LedgerSettings
 from budget.scopes import Kind, Scope
 from budget.views import BudgetView
-from budget.windows import window_bounds
+from budget.windows import Window
 
 _SQL = load("budget.postgres", "policies.sql")
 _FIELDS = tuple(item.name for item in fields(PolicyPatch))
@@ -86,7 +86,7 @@ class Policies:
         """The budgets of `scopes`, in their order, as `task_id` sees them if one is given."""
         rows = await self._rows(tenant, names=[str(scope) for scope in scopes], task_id=task_id, limit=len(scopes))
         found = {view.scope: view for view in map(self._view, rows)}
-        return [found.get(scope) or self._unused(scope) for scope in scopes]
+        return [found.get(scope) or await self._unused(scope) for scope in scopes]
 
     async def budgets(
         self, tenant: str, *, over: Decimal | None = None, kind: Kind | None = None, after: int = 0, limit: int = 100
@@ -113,25 +113,26 @@ class Policies:
                 task_id,
             )
 
-    def _view(self, row: asyncpg.Record) -> BudgetView:
-        scope = Scope.stored(row["scope"])
-        stored, request = _patch(row["stored"]), _patch(row["request"])
+    def _view(self, one: asyncpg.Record) -> BudgetView:
+        scope = Scope.stored(one["scope"])
+        stored, request = _patch(one["stored"]), _patch(one["request"])
         resolved = resolve(stored, request, self._default(scope.kind), self._sources(scope.kind))
-        named = (row["request"] or {}).get("sources", {})
+        named = (one["request"] or {}).get("sources", {})
         sources = {
             name: named.get(name, source) if source == "request" else source
             for name, source in resolved.sources.items()
         }
-        # The balance's own start: the time zone tables of Postgres decide where they differ from Python's.
-        _, end = window_bounds(resolved.policy.window, resolved.policy.timezone, row["now"])
         return BudgetView(
-            scope, resolved.policy, sources, row["window_start"], end,
-            *(Amount(row[f"{name}_tokens"], row[f"{name}_nano"]) for name in ("spent", "held", "granted", "overrun")),
+            scope, resolved.policy, sources, one["window_start"], one["window_end"],
+            *(Amount(one[f"{name}_tokens"], one[f"{name}_nano"]) for name in ("spent", "held", "granted", "overrun")),
         )  # fmt: skip
 
-    def _unused(self, scope: Scope) -> BudgetView:
+    async def _unused(self, scope: Scope) -> BudgetView:
         policy, nothing = self._default(scope.kind), Amount()
-        start, end = window_bounds(policy.window, policy.timezone, self.now or datetime.now(UTC))
+        start = end = None
+        if policy.window is not Window.LIFETIME:
+            async with connected(self._pool, None) as own:
+                start, end = row(await own.fetchrow(_SQL["window"], policy.window, policy.timezone, self.now))
         return BudgetView(scope, policy, self._sources(scope.kind), start, end, nothing, nothing, nothing, nothing)
 
     def _default(self, kind: Kind) -> Policy:

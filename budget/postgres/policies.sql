@@ -12,9 +12,10 @@ where s.tenant = $1 and s.kind = $2 and s.id = $3;
 -- name: budgets
 -- Scopes of a tenant with the rows that their policy resolves from and their balance in the current window.
 -- $1 tenant, $2 scopes or null, $3 kind or null, $4 least ratio or null, $5 after this scope_id, $6 at most, $7 defaults, $8 now,
--- $9 the task whose request counts, or null: a task's own, else the latest.
+-- $9 the task whose requests count, or null: those of the task that a scope belongs to. What a task asks for a scope that
+-- others share counts for its own calls alone.
 select s.scope_id, s.kind || ':' || s.id as scope, to_jsonb(stored) as stored, to_jsonb(request) as request,
-       nullif(w.start, '-infinity') as window_start, coalesce($8, clock_timestamp()) as now,
+       nullif(w.start, '-infinity') as window_start, ledger_window_end(e.win, e.zone, w.start) as window_end,
        coalesce(b.spent_tokens, 0) as spent_tokens, coalesce(b.spent_nano, 0) as spent_nano,
        coalesce(b.held_tokens, 0) as held_tokens, coalesce(b.held_nano, 0) as held_nano,
        coalesce(b.granted_tokens, 0) - o.tokens as granted_tokens, coalesce(b.granted_nano, 0) - o.nano as granted_nano,
@@ -23,7 +24,7 @@ from scopes s
 left join policies stored on stored.scope_id = s.scope_id and stored.task = ''
 left join lateral (
     select p.* from policies p where p.scope_id = s.scope_id and p.task <> ''
-      and p.task = coalesce($9, case s.kind when 'task' then s.id when 'agent' then split_part(s.id, '/', 1) else p.task end)
+      and p.task = coalesce($9, case s.kind when 'task' then s.id when 'agent' then split_part(s.id, '/', 1) end)
     order by p.updated_at desc limit 1) request on true
 cross join lateral ledger_policies(array[s.scope_id], coalesce(request.task, ''), $7) e
 cross join lateral (select ledger_window_start(e.win, e.zone, coalesce($8, clock_timestamp())) as start) w
@@ -40,3 +41,7 @@ where s.tenant = $1 and s.scope_id > $5
        or (coalesce(b.spent_tokens + b.held_tokens, 0) >= $4 * (e.limit_tokens + coalesce(b.granted_tokens, 0) - o.tokens)) is true
        or (coalesce(b.spent_nano + b.held_nano, 0) >= $4 * (e.limit_nano + coalesce(b.granted_nano, 0) - o.nano)) is true)
 order by s.scope_id limit $6;
+-- name: window
+-- The window of a scope that nobody has used: $1 window, $2 time zone, $3 now.
+select nullif(w.start, '-infinity') as window_start, ledger_window_end($1, $2, w.start) as window_end
+from (select ledger_window_start($1, $2, coalesce($3, clock_timestamp())) as start) w;

@@ -1,5 +1,6 @@
 """Usage reports from the ledger."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
 import asyncpg
@@ -7,6 +8,7 @@ import asyncpg
 from budget.decisions import Amount
 from budget.postgres.connection import Pool, connected
 from budget.postgres.queries import load
+from budget.scopes import Scope
 from budget.usage_reports import By, UsageLine, UsageReport
 
 _SQL = load("budget.postgres", "usage_reports.sql")
@@ -20,8 +22,9 @@ class UsageReports:
         self._pool = pool
 
     async def report(
-        self, tenant: str, by: By, since: datetime, until: datetime, *, after: str | None = None, limit: int = 100
-    ) -> UsageReport:
+        self, tenant: str, by: By, since: datetime, until: datetime, *,
+        within: Sequence[Scope] = (), after: str | None = None, limit: int = 100,
+    ) -> UsageReport:  # fmt: skip
         """What was charged from `since` up to `until`.
 
         Args:
@@ -29,12 +32,14 @@ class UsageReports:
             by: what to add up by.
             since: first charge that counts.
             until: first charge that no longer counts.
+            within: only holds that have all of these scopes on their path.
             after: id that the last page ended with.
             limit: lines at most.
         """
+        names = [str(scope) for scope in dict.fromkeys(within)] or None
         async with connected(self._pool, None) as own, own.transaction(readonly=True):
             await own.execute(_SQL["plans"])
-            rows = await own.fetch(_SQL["report"], tenant, str(by), since, until, after, limit)
+            rows = await own.fetch(_SQL["report"], tenant, str(by), since, until, after, limit, names)
         following = rows[-1]["id"] if len(rows) == limit else None
         return UsageReport(by, since, until, tuple(map(_line, rows)), following)
 
@@ -45,6 +50,7 @@ def _line(row: asyncpg.Record) -> UsageLine:
         tokens={name: row[name] or 0 for name in CLASSES},
         charged=Amount(row["charged_tokens"], row["nano_usd"]),
         attempts=row["attempts"],
+        unpriced_attempts=row["unpriced"],
         presumed_attempts=row["presumed"],
         presumed=Amount(row["presumed_tokens"] or 0, row["presumed_nano"] or 0),
         overrun=Amount(row["overrun_tokens"], row["overrun_nano"]),

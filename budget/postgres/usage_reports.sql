@@ -5,8 +5,12 @@ set local plan_cache_mode = force_custom_plan;
 -- name: report
 -- Usage from entries, so that every figure is one that the ledger moved. A late report takes back what was presumed and
 -- brings its classes: in each range the classes and what is presumed add up to what was charged.
--- $1 tenant, $2 kind of scope or model, $3 from, $4 to, $5 after this id, $6 at most.
-with moved as (
+-- $1 tenant, $2 kind of scope or model, $3 from, $4 to, $5 after this id, $6 at most, $7 scopes or null: only holds with all
+-- of these on their path.
+with within as (
+    select array_agg(s.scope_id) as ids from unnest($7::text[]) w (name)
+    join scopes s on s.tenant = $1 and s.kind = split_part(w.name, ':', 1) and s.id = substr(w.name, strpos(w.name, ':') + 1)
+), moved as (
     select s.id, e.scope_id, e.kind, e.hold_id, e.attempt, e.d_spent_tokens, e.d_spent_nano, e.d_overrun_tokens, e.d_overrun_nano
     from scopes s join entries e on e.scope_id = s.scope_id
     where s.tenant = $1 and s.kind = $2 and e.at >= $3 and e.at < $4
@@ -26,6 +30,7 @@ select m.id,
        count(*) filter (where m.kind = 'presumed') - count(*) filter (where p.was) as presumed,
        sum(case m.kind when 'presumed' then m.d_spent_tokens when 'late' then m.d_spent_tokens - a.tokens end)::bigint as presumed_tokens,
        sum(case m.kind when 'presumed' then m.d_spent_nano when 'late' then m.d_spent_nano - a.nano end)::bigint as presumed_nano,
+       count(*) filter (where (a.usage ->> 'unpriced')::boolean) as unpriced,
        sum(m.d_overrun_tokens)::bigint as overrun_tokens, sum(m.d_overrun_nano)::bigint as overrun_nano
 from moved m
 left join attempts a on m.kind in ('settle', 'late') and a.hold_id = m.hold_id and a.attempt = m.attempt
@@ -33,4 +38,7 @@ left join lateral (
     select true as was where m.kind = 'late' and exists (
         select from entries x where x.hold_id = m.hold_id and x.attempt = m.attempt and x.scope_id = m.scope_id and x.kind = 'presumed')) p on true
 where m.kind in ('settle', 'overrun', 'presumed', 'late', 'correction') and ($5::text is null or m.id collate "C" > $5)
+  and ($7::text[] is null or exists (
+        select from holds h, within w
+        where h.hold_id = m.hold_id and cardinality(w.ids) = cardinality($7) and h.scope_ids @> w.ids))
 group by m.id order by m.id collate "C" limit $6;

@@ -26,7 +26,10 @@ def main() -> None:
     except typer.Abort:
         code = FAILURE
     except typer.TyperException as error:
-        fail(usage_problem(error), as_json=as_json)
+        problem = usage_problem(error)
+        # Without a command typer has shown the help, and there is nothing to add.
+        if problem["detail"]:
+            fail(problem, as_json=as_json)
         code = BAD_USAGE
     except Exception as error:
         fail(problem_of(error), as_json=as_json, bug=error)

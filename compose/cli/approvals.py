@@ -1,16 +1,30 @@
 """`purser approvals`: list, show, approve, deny."""
 
 import uuid
-from typing import Annotated, Any
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote
 
 import typer
 
 from budget.approvals import ApprovalState
+from budget.views import whole_percent
 from compose.cli.output import DataOption, JsonOption, out, print_json
+
+if TYPE_CHECKING:
+    from compose.cli.client import Gateway
+
+
+class Door(StrEnum):
+    """Which way a decision goes."""
+
+    HTTP = "http"
+    TEMPORAL = "temporal"
+
 
 ApprovalId = Annotated[str, typer.Argument(metavar="APPROVAL_ID")]
 Note = Annotated[str | None, typer.Option(help="Why, for the record.")]
+Via = Annotated[Door, typer.Option(help="`http`, or `temporal`: signed with the key, through the task's workflow.")]
 DecisionId = Annotated[str | None, typer.Option(help="Name of the decision: send it twice, it counts once.")]
 
 
@@ -76,6 +90,7 @@ def approve(
     until: Annotated[str | None, typer.Option(help="When the grant ends, for example 2026-11-20T18:00:00Z.")] = None,
     note: Note = None,
     decision_id: DecisionId = None,
+    via: Via = Door.HTTP,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -83,34 +98,53 @@ def approve(
     from compose.cli.amounts import nano_usd
 
     grant = {"grant_tokens": tokens, "grant_nano_usd": nano_usd(usd), "until": until}
-    _decide(approval_id, "approve", grant | {"note": note}, decision_id, data, as_json)
+    _decide(approval_id, "approve", grant | {"note": note}, decision_id, via, data, as_json)
 
 
 def deny(
     approval_id: ApprovalId,
     note: Note = None,
     decision_id: DecisionId = None,
+    via: Via = Door.HTTP,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Refuse it: who waits is refused."""
-    _decide(approval_id, "deny", {"note": note}, decision_id, data, as_json)
+    _decide(approval_id, "deny", {"note": note}, decision_id, via, data, as_json)
 
 
 def _decide(
-    approval_id: str, decision: str, more: dict[str, Any], decision_id: str | None, data: DataOption, as_json: bool
+    approval_id: str,
+    decision: str,
+    more: dict[str, Any],
+    decision_id: str | None,
+    via: Door,
+    data: DataOption,
+    as_json: bool,
 ) -> None:
     from compose.cli.client import gateway
 
+    if via is Door.TEMPORAL and more["note"] is not None:
+        raise typer.BadParameter("a note would be kept in the workflow's history: leave it out, or use --via http")
     body = {"decision_id": decision_id or str(uuid.uuid4()), "decision": decision}
     body |= {name: value for name, value in more.items() if value is not None}
     with gateway(data) as api:
-        answer = api.post(f"{_path(approval_id)}/decision", body)
+        if via is Door.TEMPORAL:
+            answer = _through_temporal(api, approval_id, body, data)
+        else:
+            answer = api.post(f"{_path(approval_id)}/decision", body)
     if as_json:
         print_json(answer)
         return
     needed = answer["decisions_needed"]
     out.print(f"{approval_id} is {answer['state']}" + (f": {needed} more person has to approve." if needed else "."))
+
+
+def _through_temporal(api: "Gateway", approval_id: str, body: dict[str, Any], data: DataOption) -> dict[str, Any]:
+    from compose.cli.temporal_decision import decide
+    from compose.running import command_settings
+
+    return decide(command_settings(data), api.get(_path(approval_id)), api.get("/v1/keys/self"), body)
 
 
 def _path(approval_id: str) -> str:
@@ -128,6 +162,8 @@ def _print(request: dict[str, Any]) -> None:
     tokens = request["tokens"]
     limit = number(request["limit_tokens"])
     out.print(f"tokens     {number(tokens['spent'])} spent, {number(tokens['held'])} held, limit {limit}")
+    if request["task_id"]:
+        out.print(f"for        task {escape(request['task_id'])} alone, which asked for this limit itself")
     out.print(f"deadline   {request['deadline']}, then {request['rules']['on_expiry']}")
     names = ("task_id", "agent_id", "submitter")
     waiters = [
@@ -136,6 +172,46 @@ def _print(request: dict[str, Any]) -> None:
     ]
     if waiters:
         put(table("task", "agent", "submitted by", "asks tokens", "since", rows=waiters, right=("asks tokens",)))
+    for one in request["purposes"]:
+        _print_purpose(one)
+    if request["effects"] is not None:
+        _print_effects(request["effects"])
     for one in request["decisions"]:
         note = f": {one['note']}" if one["note"] else ""
         out.print(f"{one['decision']} by {one['approver']} at {one['at']}{note}", markup=False)
+
+
+def _print_purpose(purpose: dict[str, Any]) -> None:
+    """What a call is for, in the words of others: as text, on one line each."""
+    last = purpose["last_input"]
+    texts = {
+        "task": purpose["input"],
+        "agent": purpose["instructions"],
+        "last input": f"{last['role']}: {last['text']}" if last else "",
+    }
+    for name, text in texts.items():
+        if text:
+            out.print(f"{name:<10} {_one_line(text)}", markup=False, highlight=False)
+
+
+def _one_line(text: str, most: int = 200) -> str:
+    """The beginning of a text."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+def _print_effects(effects: dict[str, Any]) -> None:
+    from compose.cli.tables import number, usd
+
+    for name, effect in (("exact", effects["shortage"]), ("no delay", effects["without_delay"])):
+        grant = f"{number(effect['grant_tokens'])} tokens, {usd(effect['grant_nano_usd'])}"
+        out.print(f"{name:<10} {grant}: {_effect(effect)}", markup=False)
+
+
+def _effect(effect: dict[str, Any]) -> str:
+    counts = {"go on": "admitted", "ask again": "asking", "wait for open holds": "waiting", "are refused": "refused"}
+    told = [f"{effect[field]} {what}" for what, field in counts.items() if effect[field]]
+    # Cut: what stays just below a step of 80% causes no delay, and 80% would say that it does.
+    told += [] if effect["ratio"] is None else [f"{whole_percent(effect['ratio'])}% used"]
+    told += [f"slowed by {effect['delay_ms']} ms ({effect['slowed_by']})"] if effect["delay_ms"] else []
+    return ", ".join(told)

@@ -7,8 +7,9 @@ from typing import Any
 
 import httpx
 
-from compose.errors import RequestFailed, SettingsError, Unreachable
-from compose.running import command_settings
+from compose.errors import NoGateway, RequestFailed, Unreachable
+from compose.running import FILE, command_settings, is_private
+from compose.settings import Settings
 
 TIMEOUT_S = 30.0
 
@@ -18,6 +19,11 @@ class Gateway:
 
     def __init__(self, client: httpx.Client) -> None:
         self._client = client
+
+    @property
+    def url(self) -> str:
+        """Where it answers, without a final slash."""
+        return str(self._client.base_url).rstrip("/")
 
     def get(self, path: str, **params: Any) -> Any:
         """GET; parameters that are None are left out."""
@@ -59,17 +65,32 @@ def gateway(data: Path | None = None) -> Iterator[Gateway]:
     """The configured gateway (PURSER_URL, PURSER_API_KEY), else that of the running `up` on `data`.
 
     Raises:
-        SettingsError: there is neither.
+        NoGateway: there is neither, or a key is configured without the address that it is for.
     """
     settings = command_settings(data)
     if settings.url is None:
-        raise SettingsError(
-            f"no gateway is known: nothing runs on {str(settings.data_dir)!r}",
-            remedy="Start `purser up`, name its directory with --data DIR, or set PURSER_URL and PURSER_API_KEY.",
-        )
+        raise _unknown(settings)
     headers = {"Authorization": f"Bearer {settings.api_key.get_secret_value()}"} if settings.api_key else {}
     with httpx.Client(base_url=settings.url, headers=headers, timeout=TIMEOUT_S) as client:
         yield Gateway(client)
+
+
+def _unknown(settings: Settings) -> NoGateway:
+    directory = str(settings.data_dir)
+    if settings.api_key is not None:
+        return NoGateway(
+            "PURSER_API_KEY is set and PURSER_URL is not",
+            remedy="Set PURSER_URL to the gateway of this key, or unset PURSER_API_KEY to use the key of `purser up`.",
+        )
+    if (settings.data_dir / FILE).exists() and not is_private(settings.data_dir):
+        return NoGateway(
+            f"{directory!r} or its {FILE} belongs to another user, or others may write it: it is not believed",
+            remedy="Name a directory of yours with --data DIR, or set PURSER_URL and PURSER_API_KEY.",
+        )
+    return NoGateway(
+        f"nothing runs on {directory!r}",
+        remedy="Start `purser up`, name its directory with --data DIR, or set PURSER_URL and PURSER_API_KEY.",
+    )
 
 
 def _problem(response: httpx.Response) -> dict[str, Any]:

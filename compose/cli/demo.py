@@ -9,7 +9,6 @@ from compose.cli.output import FAILURE, JsonOption, print_json
 
 if TYPE_CHECKING:
     from compose.demo.figures import Figures
-    from compose.running import Running
 
 
 def register(app: typer.Typer) -> None:
@@ -33,12 +32,12 @@ def demo(
 
     ended: list[Figures] = []
 
-    def tell(figures: "Figures", running: "Running", data: Path) -> None:
+    def tell(figures: "Figures", data: Path) -> None:
         ended.append(figures)
         if as_json:
             print_json(report.to_json(figures))
         else:
-            report.show(figures, kept=(running, data) if keep else None)
+            report.show(figures, kept=data if keep else None)
 
     options = Options(model, keep, someone=not as_json and someone_is_there())
     until_stopped(lambda stop: play(options, report.page(stderr=True), tell, stop))

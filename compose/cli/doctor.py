@@ -16,9 +16,10 @@ def doctor(data: DataOption = None, as_json: JsonOption = False) -> None:
     """Tell what is configured, what answers, at what version, and what to do about the rest."""
     from dataclasses import asdict
 
-    from rich.table import Table
+    from rich.markup import escape
 
     from compose.cli.run_async import run_to_end
+    from compose.cli.tables import put, table
     from compose.doctor import diagnose
     from compose.running import command_settings
 
@@ -26,10 +27,11 @@ def doctor(data: DataOption = None, as_json: JsonOption = False) -> None:
     if as_json:
         print_json({"ok": diagnosis.ok} | asdict(diagnosis))
     else:
-        table = Table("part", "state", "found", "what to do", box=None)
-        for finding in diagnosis.findings:
-            table.add_row(finding.name, MARKS[finding.state], finding.detail, finding.remedy)
-        out.print(table)
+        rows = [
+            (finding.name, MARKS[finding.state], escape(finding.detail), escape(finding.remedy))
+            for finding in diagnosis.findings
+        ]
+        put(table("part", "state", "found", "what to do", rows=rows))
         for name, origin in diagnosis.configured.items():
             out.print(f"{name} is set by the {origin}")
     if not diagnosis.ok:

@@ -100,9 +100,15 @@ def revoke(
 ) -> None:
     """End a key at once."""
     from compose.cli.client import gateway
+    from compose.errors import RequestFailed
 
-    with gateway(data) as api:
-        revoked = api.delete(f"/v1/keys/{quote(key_id, safe='')}")
+    try:
+        with gateway(data) as api:
+            revoked = api.delete(f"/v1/keys/{quote(key_id, safe='')}")
+    except RequestFailed as failed:
+        if failed.problem.get("status") == 404:
+            failed.problem["remedy"] = "`purser keys list` shows the ids."
+        raise
     if as_json:
         print_json(revoked)
     else:

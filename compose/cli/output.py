@@ -4,11 +4,13 @@ import json
 import re
 import sys
 import traceback
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 
 from budget.errors import BudgetError
 from compose.errors import ComposeError, RequestFailed
@@ -21,15 +23,33 @@ DataOption = Annotated[
     Path | None, typer.Option("--data", help="Data directory of an `up`; the last one by default.", file_okay=False)
 ]
 
-out = Console(highlight=False, soft_wrap=True)
+_HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""What moves a cursor, sets colours and titles, or turns the order of text around: control and bidi characters."""
+
+
+def visible(text: str) -> str:
+    """The text with `\N{REPLACEMENT CHARACTER}` for each character that a terminal would obey instead of showing it."""
+    return _HIDDEN.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+class SafeConsole(Console):
+    """A console whose own styles are the only control sequences that reach the terminal, whatever text it prints."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """As rich renders it, with every text made `visible`."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=visible(segment.text))
+
+
+out = SafeConsole(highlight=False, soft_wrap=True)
 """Text for people, on stdout."""
 
 
 def print_json(document: object) -> None:
     """Write one document on one line."""
     line = json.dumps(document, ensure_ascii=False, default=str)
-    # Half a surrogate pair is legal in JSON, but only as an escape, which is what this makes of it.
-    sys.stdout.write(line.encode("utf-8", "backslashreplace").decode() + "\n")
+    # JSON holds them in strings alone, where an escape means the same; half a surrogate pair is legal in no other form.
+    sys.stdout.write(_HIDDEN.sub(lambda hidden: f"\\u{ord(hidden[0]):04x}", line) + "\n")
     sys.stdout.flush()
 
 
@@ -58,7 +78,7 @@ def fail(problem: dict[str, Any], *, as_json: bool, bug: Exception | None = None
     if as_json:
         print_json(problem)
         return
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    console = SafeConsole(stderr=True, highlight=False, soft_wrap=True)
     console.print(f"[bold red]{problem['title']}[/]: ", end="")
     console.print(problem.get("detail", ""), markup=False)
     if problem.get("remedy"):

@@ -1,8 +1,10 @@
 """`purser redact`."""
 
+import sys
+
 import typer
 
-from compose.cli.output import JsonOption, print_json
+from compose.cli.output import JsonOption, print_json, visible
 from compose.cli.tokens import FileArgument
 
 
@@ -32,6 +34,6 @@ def redact(file: FileArgument, as_json: JsonOption = False) -> None:
     if as_json:
         print_json({"text": text, "counts": redactor.counts})
     else:
-        typer.echo(text, nl=not text.endswith("\n"))
+        typer.echo(visible(text) if sys.stdout.isatty() else text, nl=not text.endswith("\n"))
         counted = ", ".join(f"{label} {count}" for label, count in sorted(redactor.counts.items()))
         typer.echo(f"replaced: {counted or 'nothing'}", err=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from compose.cli.output import FAILURE, DataOption, JsonOption, print_json
+from compose.cli.output import FAILURE, DataOption, JsonOption, SafeConsole, print_json
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -60,12 +60,11 @@ def _read(file: Path) -> Any:
 
 def _follow(api: "Gateway", task_id: str) -> dict[str, Any]:
     """Shows the task on stderr until it ends, and returns it."""
-    from rich.console import Console
     from rich.live import Live
 
     from compose.cli.tasks import path_of
 
-    console = Console(stderr=True, highlight=False)
+    console = SafeConsole(stderr=True, highlight=False)
     seen = ""
     try:
         with Live(console=console, transient=True, auto_refresh=False, redirect_stdout=False) as live:
@@ -73,9 +72,10 @@ def _follow(api: "Gateway", task_id: str) -> dict[str, Any]:
                 task = _look(api, path_of(task_id))
                 if task["status"] not in LIVE:
                     return task
+                hint = _hint(api, task)
                 if console.is_terminal:
-                    live.update(_progress(task), refresh=True)
-                elif (line := _line(task)) != seen:
+                    live.update(_progress(task, hint), refresh=True)
+                elif (line := _line(task, hint)) != seen:
                     console.print(line, markup=False)
                     seen = line
                 time.sleep(POLL_S)
@@ -100,7 +100,7 @@ def _look(api: "Gateway", path: str) -> dict[str, Any]:
             time.sleep(POLL_S)
 
 
-def _progress(task: dict[str, Any]) -> "Group":
+def _progress(task: dict[str, Any], hint: str) -> "Group":
     from rich.console import Group
     from rich.markup import escape
     from rich.text import Text
@@ -108,13 +108,28 @@ def _progress(task: dict[str, Any]) -> "Group":
     from compose.cli.tables import agents, status
 
     head = Text.from_markup(f"[bold]{escape(task['task_id'])}[/] {status(task['status'])}")
-    return Group(head, agents(task), Text(_hint(task), style="yellow"))
+    return Group(head, agents(task), Text(hint, style="yellow"))
 
 
-def _line(task: dict[str, Any]) -> str:
+def _line(task: dict[str, Any], hint: str) -> str:
     states = ", ".join(f"{agent_id} {agent['status']}" for agent_id, agent in task["agents"].items())
-    return f"{task['task_id']} {task['status']}: {states}  {_hint(task)}".rstrip()
+    return f"{task['task_id']} {task['status']}: {states}  {hint}".rstrip()
 
 
-def _hint(task: dict[str, Any]) -> str:
-    return "purser approvals list --state pending shows what to decide" if task["status"] == "waiting_approval" else ""
+def _hint(api: "Gateway", task: dict[str, Any]) -> str:
+    """Where to decide what the task waits for; empty while it waits for nobody."""
+    if task["status"] != "waiting_approval":
+        return ""
+    links = [f"{api.url}/approvals?id={approval_id}" for approval_id in _pending(api, task["task_id"])]
+    return f"decide at {' '.join(links)}" if links else "purser approvals list --state pending shows what to decide"
+
+
+def _pending(api: "Gateway", task_id: str) -> list[str]:
+    """Ids of the requests that the task waits for; none for a key that may not look at them."""
+    from compose.errors import RequestFailed, Unreachable
+
+    try:
+        requests = api.get("/v1/approvals", state="pending")["items"]
+    except (RequestFailed, Unreachable):
+        return []
+    return [one["approval_id"] for one in requests if task_id in {waiter["task_id"] for waiter in one["waiters"]}]

@@ -3,11 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from compose.cli.output import out
+from compose.cli.output import SafeConsole, out
 
 NANO = 10**9
 WIDE = 240
@@ -37,7 +36,7 @@ COLOURS = {
 
 def put(made: Table) -> None:
     """Prints a table: folded into a terminal, one line a row where other programs read."""
-    (out if out.is_terminal else Console(highlight=False, width=WIDE)).print(made)
+    (out if out.is_terminal else SafeConsole(highlight=False, width=WIDE)).print(made)
 
 
 def table(*columns: str, rows: Iterable[Iterable[object]], right: Iterable[str] = ()) -> Table:

@@ -82,11 +82,14 @@ def print_task(task: dict[str, Any]) -> None:
     """A task for people."""
     from rich.markup import escape
 
+    from compose.cli.reasons import why
     from compose.cli.tables import agents, budgets, put, status
 
     out.print(f"[bold]{escape(task['task_id'])}[/] {status(task['status'])}, session {escape(task['session_id'])}")
     out.print()
     put(agents(task))
+    for line in why(task):
+        out.print(line, style="yellow", markup=False)
     out.print()
     put(budgets([*task["scopes"].values()]))
     for agent_id, agent in task["agents"].items():

@@ -1,11 +1,14 @@
 """`purser up`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from compose.cli.output import JsonOption, out, print_json
+
+if TYPE_CHECKING:
+    from compose.running import Running
 
 
 def register(app: typer.Typer) -> None:
@@ -17,6 +20,9 @@ def up(
     data: Annotated[Path | None, typer.Option(help="Directory that keeps everything.", file_okay=False)] = None,
     port: Annotated[int | None, typer.Option(help="Port of the gateway; 0: any free one.", min=0, max=65_535)] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Delete what the directory holds and begin anew.")] = False,
+    temporal_ui: Annotated[
+        bool, typer.Option("--temporal-ui", help="Start Temporal's Web UI too; it asks for no sign-in.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Start everything on this machine; ctrl-C stops it.
@@ -31,7 +37,7 @@ def up(
     from compose.settings import load_settings
     from compose.up import up as run_up
 
-    settings = load_settings(data_dir=data, gateway_port=port)
+    settings = load_settings(data_dir=data, gateway_port=port, temporal_ui=temporal_ui or None)
     configure_logging(settings)
 
     def announce(running: Running, link: str) -> None:
@@ -40,12 +46,23 @@ def up(
         if as_json:
             print_json({name: value for name, value in asdict(running).items() if name != "pid"})
             return
-        out.print(f"[bold green]Purser is up[/] at [bold]{running.gateway}[/]")
-        out.print(f"  Temporal   {running.temporal}" + (f", UI {running.temporal_ui}" if running.temporal_ui else ""))
-        out.print(f"  Data       {settings.data_dir}", markup=True)
-        out.print(f"  Admin key  {running.admin_key}")
-        out.print(f"  Sign in    {link}")
-        out.print("             Once, within 10 minutes; `purser sign-in` prints a new link.")
-        out.print("ctrl-C stops it.")
+        _show(running, link, settings.data_dir)
 
     until_stopped(lambda stop: run_up(settings, stop, announce, fresh=fresh))
+
+
+def _show(running: "Running", link: str, data_dir: Path) -> None:
+    """What runs, for people; without a terminal no secret, because a supervisor writes what it reads into a log."""
+    from compose.running import FILE
+
+    out.print(f"[bold green]Purser is up[/] at [bold]{running.gateway}[/]")
+    out.print(f"  Temporal   {running.temporal}" + (f", UI {running.temporal_ui}" if running.temporal_ui else ""))
+    out.print(f"  Data       {data_dir}", markup=False)
+    if not out.is_terminal:
+        out.print(f"  Admin key  in {data_dir / FILE}, which no other user can read", markup=False)
+        out.print(f"  Sign in    `purser sign-in --data {data_dir}` prints a link", markup=False)
+        return
+    out.print(f"  Admin key  {running.admin_key}")
+    out.print(f"  Sign in    {link}")
+    out.print("             Once, within 10 minutes; `purser sign-in` prints a new link.")
+    out.print("ctrl-C stops it.")

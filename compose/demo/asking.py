@@ -14,6 +14,7 @@ from rich.padding import Padding
 
 from compose.cli.tables import number
 from compose.demo.api import Api
+from compose.demo.command import purser
 from compose.demo.figures import short_name
 from compose.demo.keyboard import pressed_keys
 from compose.errors import RequestFailed
@@ -97,7 +98,8 @@ class Desk:
             yield ""
 
     def _command(self, request: Mapping[str, Any]) -> str:
-        return f"purser approvals approve {request['approval_id']} --tokens {_grant(request)} --data {self.data}"
+        words = f"approvals approve {request['approval_id']} --tokens {_grant(request)} --data {self.data}"
+        return f"{purser()} {words}"
 
 
 def _grant(request: Mapping[str, Any]) -> int:

@@ -44,7 +44,7 @@ class Options:
     """Whether a person sees the progress and can press keys."""
 
 
-Report = Callable[[Figures, Running, Path], None]
+Report = Callable[[Figures, Path], None]
 
 
 async def play(options: Options, console: Console, report: Report, stop: asyncio.Event) -> None:
@@ -75,9 +75,9 @@ async def _play(options: Options, teller: Teller, report: Report) -> None:
             configure_logging(settings)
             teller.say(f"Starting Postgres, Temporal, worker and gateway in {data}")
             async with house(settings) as running, await create_pool(running.postgres, size=2) as pool:
-                teller.say(f"Purser is at {running.gateway}, Temporal's page at {running.temporal_ui}")
+                teller.say(f"Purser is at {running.gateway}")
                 figures = await _Stage(options, teller, settings, running, pool, provider).perform()
-                report(figures, running, data)
+                report(figures, data)
                 if options.keep:
                     await asyncio.Event().wait()
 

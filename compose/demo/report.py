@@ -11,9 +11,10 @@ from rich.markup import escape
 from rich.panel import Panel
 from rich.table import Table
 
+from compose.cli.output import SafeConsole
 from compose.cli.tables import COLOURS, number, percent, status, table
+from compose.demo.command import purser
 from compose.demo.figures import Compression, Figures, charged, short_name
-from compose.running import Running
 
 WIDTH = 100
 BEYOND = {
@@ -28,7 +29,7 @@ EXCERPT = 6
 
 def page(*, stderr: bool = False) -> Console:
     """A console as wide as a page, or as the terminal if that is narrower."""
-    console = Console(stderr=stderr, highlight=False)
+    console = SafeConsole(stderr=stderr, highlight=False)
     console.width = min(console.width, WIDTH) if console.is_terminal else WIDTH
     return console
 
@@ -38,21 +39,23 @@ def to_json(figures: Figures) -> dict[str, Any]:
     return {"ok": figures.ok, **asdict(figures)}
 
 
-def show(figures: Figures, kept: tuple[Running, Path] | None) -> None:
+def show(figures: Figures, kept: Path | None) -> None:
     """The report as text on stdout.
 
     Args:
         figures: what happened.
-        kept: where everything still runs, if it does.
+        kept: directory of what still runs, if it does.
     """
     console, task = page(), figures.task
     console.print()
     console.rule(f"[bold]{escape(task['task_id'])} {status(task['status'])}[/]", align="left", style="dim")
     tables = (_story(figures), _budgets(figures), _agents(figures))
     texts = (*map(_excerpt, figures.compressions), *_reply(task))
-    for part in (*tables, *texts, _look_further(figures, kept)):
+    for part in (*tables, *texts):
         console.print()
         console.print(part)
+    console.print()
+    console.print(_look_further(figures, kept), markup=False, soft_wrap=True)
 
 
 def _story(figures: Figures) -> Table:
@@ -169,18 +172,20 @@ def _reply(task: Mapping[str, Any]) -> Iterator[Panel]:
         yield _panel(Markdown(last["reply"]), "What the agents wrote")
 
 
-def _look_further(figures: Figures, kept: tuple[Running, Path] | None) -> Table:
-    made = _grid()
+def _look_further(figures: Figures, kept: Path | None) -> str:
+    """What to do next. Commands are the ends of their lines, which are not wrapped, so that they can be copied."""
     if kept is None:
-        made.add_row("purser demo --keep", "leaves all of this running, to look around in it")
-        made.add_row("purser up", "starts Purser for tasks of your own")
-        return made
-    running, data = kept
-    made.add_row(f"purser tasks show {figures.task['task_id']} --data {data}", "the task, as the API tells it")
-    made.add_row(f"purser audit --data {data}", "the audit once more")
-    made.add_row(str(running.temporal_ui), "every step, on Temporal's own page")
-    made.add_row("ctrl-C", "stops everything and deletes it")
-    return made
+        rows = {
+            "Leave all of this running": f"{purser()} demo --keep",
+            "Start Purser for your own tasks": f"{purser()} up",
+        }
+    else:
+        rows = {
+            "The task, as the API returns it": f"{purser()} tasks show {figures.task['task_id']} --data {kept}",
+            "The audit once more": f"{purser()} audit --data {kept}",
+            "Stop everything and delete it": "ctrl-C",
+        }
+    return "\n".join(f"{meaning:<33}{typed}" for meaning, typed in rows.items())
 
 
 def _grid() -> Table:

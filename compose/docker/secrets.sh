@@ -19,5 +19,7 @@ for name in postgres_password purser_password temporal_password metrics_token gr
   put "$name" "$(random)"
 done
 put purser_dsn "postgresql://purser:$(cat secrets/purser_password)@postgres:5432/purser"
+# Encrypts the secrets of webhooks.
+put secrets_key "$(head -c 32 /dev/urandom | base64)"
 # Provider key by host, for example {"api.openai.com": "sk-…"}.
 put provider_keys '{}'

@@ -70,12 +70,8 @@ class Places(Group):
 
 
 class Access(Group):
-    """Who gets in, and how often."""
+    """How browsers stay signed in."""
 
-    rate_limit_per_s: int = Field(2_000, ge=0, le=1_000_000)
-    """Requests a second that one key may send to one gateway, where the key has no limit of its own; 0: any number."""
-    sign_in_failures_per_min: int = Field(20, ge=0, le=1_000_000)
-    """Wrong keys and sign-in links a minute from one address before it is told to wait; 0: any number."""
     browser_session_s: Seconds = 43_200
     """Seconds after which a browser has to sign in again."""
     secure_cookies: bool = False
@@ -86,6 +82,10 @@ class Access(Group):
 class Notices(Group):
     """Who is told of what happens, and how long that is kept."""
 
+    secrets_key: SecretStr | None = None
+    """Keys that encrypt the secrets of webhooks where they are stored: 32 random bytes each in base64, comma-separated.
+    The first encrypts, all decrypt. `purser up` makes one in its data directory; elsewhere no webhook can be made
+    without it."""
     webhook_targets: CommaList = ()
     """Addresses below which webhooks may be, as `https://host[:port][/prefix]`, comma-separated; without any there
     are no webhooks."""
@@ -102,8 +102,11 @@ class Temporal(Group):
     """`host:port` of a Temporal frontend. Without it `purser up` starts an embedded dev server."""
     temporal_namespace: str = "default"
     """Namespace of all workflows."""
+    temporal_ui: bool = False
+    """Whether `purser up` starts the Web UI of its embedded Temporal. The UI asks for no sign-in: every local user, and
+    possibly a web page in your browser, can then signal and end workflows."""
     temporal_ui_url: str | None = None
-    """Address of Temporal's Web UI, for links from the dashboard. Default: that of the embedded server."""
+    """Address of Temporal's Web UI, for links from the dashboard. Default: that of the embedded server, if it runs."""
     temporal_tls: bool = False
     """Connect with TLS. Implied by any other `temporal_tls_*` setting and by `temporal_api_key`."""
     temporal_tls_client_cert: Path | None = None
@@ -116,6 +119,11 @@ class Temporal(Group):
     """API key of Temporal Cloud."""
     task_queue: str = "purser"
     """Task queue of workflows and activities."""
+    tool_activities: CommaList = ("recorded_tool", "look_up", "add_up", "tool_*")
+    """Activities that a task may name as tools, comma-separated; a trailing `*` matches any name with that prefix. The
+    default: the tools that workers ship, and names with the prefix `tool_`."""
+    tool_task_queues: CommaList = ("tools-*",)
+    """Task queues that a task may name for its tools besides `task_queue`, in the same form."""
     worker_deployment: str | None = None
     """Name of the deployment that a versioned worker belongs to. Without it and `worker_build_id` workers are not
     versioned."""
@@ -146,9 +154,9 @@ class Ledger(Group):
     """Seconds after which a hold that nobody renews expires."""
     grace_s: Seconds = 30
     """Seconds past the lease before the sweeper ends an expired hold."""
-    budget_idle_s: Seconds = 86_400
-    """Seconds without a movement after which a lifetime budget no longer counts in metrics: its task or session is
-    taken to have ended, and alerts on it recover."""
+    budget_idle_s: Seconds = 1_800
+    """Seconds after its last movement for which the lifetime budget of a session, task or agent counts in metrics.
+    Ended tasks and agents leave at once; budgets of tenants and users always count."""
     sweep_every_s: Seconds = 5
     """Seconds between two sweeps for expired holds, grants and approval deadlines."""
     max_wait_s: Seconds = 600
@@ -158,7 +166,8 @@ class Ledger(Group):
     approval_on_expiry: OnExpiry = OnExpiry.DENY
     """What an expired request turns into: `deny` or `grant` (the shortage)."""
     trust_temporal_identity: bool = False
-    """Accept approver names that come through Temporal, where the caller asserts them itself, for identity rules."""
+    """Accept decisions through Temporal that are not signed: whoever can signal a workflow then decides under any name.
+    For a Temporal that only people you trust can reach."""
 
 
 class Models(Group):
@@ -166,6 +175,12 @@ class Models(Group):
 
     allowed_api_bases: CommaList = ()
     """Addresses that a task may name as `api_base`, comma-separated."""
+    allowed_providers: CommaList = ()
+    """Model providers, as LiteLLM names them, that may be asked at their own address, comma-separated. Default: those
+    that have a key, in `provider_keys` or in the environment variable that the provider is known for."""
+    provider_proxy: SecretStr | None = Field(None, repr=False)
+    """Address of a proxy for all requests to model providers, as `http://user:password@host:port`. Variables such as
+    `HTTPS_PROXY` have no effect on them."""
     provider_keys: dict[str, SecretStr] = Field(default_factory=dict, repr=False)
     """Provider key by host, as a JSON object. A key goes to no other host."""
     max_parallel_agents: int = Field(8, ge=1, le=1_000)

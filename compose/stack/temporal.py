@@ -15,6 +15,7 @@ from temporalio.service import RPCError
 
 from compose.errors import StackError
 from compose.stack.ports import LOOPBACK
+from compose.temporal import plain_runtime
 
 START_TIMEOUT_S = 30.0
 CONNECT_TIMEOUT_S = 2.0
@@ -118,7 +119,7 @@ class EmbeddedTemporal:
             try:
                 # Whoever else holds the port may never say a word: our server will have ended then.
                 async with asyncio.timeout(CONNECT_TIMEOUT_S):
-                    client = await Client.connect(self.address, namespace=self._namespace)
+                    client = await Client.connect(self.address, namespace=self._namespace, runtime=plain_runtime())
                     namespace = DescribeNamespaceRequest(namespace=self._namespace)
                     await client.workflow_service.describe_namespace(namespace)
                 return

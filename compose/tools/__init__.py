@@ -11,8 +11,12 @@ import httpx
 from activities.postgres.agents import Agents
 from activities.tools import Tools
 from budget.postgres.connection import Pool
+from compose.recordings.tasks import TOOL_ACTIVITY
 from compose.tools.recorded import RecordedTool
 from compose.tools.records import RecordTools
+
+SHIPPED = (TOOL_ACTIVITY, "look_up", "add_up")
+"""Their names."""
 
 
 def shipped_tools(pool: Pool, client: httpx.AsyncClient) -> Sequence[Callable[..., Any]]:

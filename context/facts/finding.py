@@ -9,6 +9,7 @@ from context.facts.spans import values
 from context.facts.statements import about, owner, statements
 from context.facts.values import DECIDES, MENTIONS, RULES_OUT, Fact, Kind, supersede
 from context.messages import SYSTEM_ROLES, StoredMessage
+from context.storable import storable
 from context.wording import sentences
 
 _LONGEST_VALUE = 80
@@ -56,7 +57,7 @@ def _speaker(stored: StoredMessage) -> str:
 
 
 def _facts(stored: StoredMessage, redact: Redact) -> Iterator[Fact]:
-    text = _storable(redact(stored.message.text))
+    text = redact(storable(stored.message.text))
     if stored.message.role == "tool":
         yield from _of_tool(stored, text)
         return
@@ -85,16 +86,11 @@ def _around(match: re.Match[str]) -> str:
     return sentence[ends[first] : ends[last]].strip(_EDGES)
 
 
-def _storable(text: str) -> str:
-    """Postgres keeps no NUL in a text, and no half of a surrogate pair."""
-    return text.replace("\0", "").encode("utf-8", "ignore").decode()
-
-
 def _of_tool(stored: StoredMessage, text: str) -> Iterator[Fact]:
     """Fields of an object, by what it says it is; of any other result, paths."""
     speaker = _speaker(stored)
     try:
-        value = json.loads(text)
+        value = storable(json.loads(text))
     except (ValueError, RecursionError):
         value = None
     if isinstance(value, dict):

@@ -105,7 +105,8 @@ class HybridMemory(ConversationMemory):
         held = {id(message) for message in shown}
         in_window = [number for number, message in enumerate(self._long_term.messages) if id(message) in held]
         found = self._long_term.retrieve(shown[newest].text, self._limit, exclude=in_window)
-        memory = memory_message(found, (), self._most_tokens, self._count)
+        # The system that this memory reproduces shows what it found as a system message.
+        memory = memory_message(found, (), self._most_tokens, self._count, role="system")
         return [*shown[:newest], *([memory] if memory else []), *shown[newest:]]
 
     def retrieve(self, query: str, limit: int = 3, *, exclude: Collection[int] = ()) -> list[Found]:

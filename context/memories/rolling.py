@@ -39,6 +39,8 @@ class RollingState:
 class RollingMemory(ConversationMemory):
     """The newest messages; once a batch of older ones is full, it is merged into the summary."""
 
+    _summary_role = "user"
+
     def __init__(
         self,
         summarize: Callable[..., str] | None = None,
@@ -101,7 +103,8 @@ class RollingMemory(ConversationMemory):
     def window(self) -> Sequence[Message]:
         """System messages, the summary, and what it does not cover."""
         system = [message for message in self.messages if message.role in SYSTEM_ROLES]
-        told = [summary_message(1, self.state.covered, self.state.summary)] if self.state.summary else []
+        state, role = self.state, self._summary_role
+        told = [summary_message(1, state.covered, state.summary, role=role)] if state.summary else []
         shown = (self.messages[seq] for one in self._conversation(self.state.covered).groups for seq in one.seqs)
         return [*system, *told, *(message for message in shown if message.role not in SYSTEM_ROLES)]
 
@@ -122,6 +125,9 @@ def _seqs(groups: Sequence[Group]) -> list[int]:
 
 class SummaryMemory(RollingMemory):
     """A summary of all but the newest message, made anew whenever so many rounds have gathered."""
+
+    # The system that this memory reproduces shows its summary as a system message.
+    _summary_role = "system"
 
     def __init__(
         self,

@@ -70,7 +70,7 @@ class Conversations:
 
         Args:
             tenant, session_id: which session.
-            messages: in order.
+            messages: in order; characters that Postgres does not store are replaced.
             origin: names this append in the session; the same again returns the same numbers and adds nothing.
             thread: empty for the session's own conversation, else `{task_id}/{agent_id}`.
             model: also counted for this one; a usual model of each vocabulary is anyway.
@@ -89,6 +89,7 @@ class Conversations:
         """
         if not messages:
             return []
+        messages = [message.storable() for message in messages]
         counts = await count_messages(messages, [*USUAL_MODELS, *([model] if model else [])])
         about = [_about(message, tokens) for message, tokens in zip(messages, counts, strict=True)]
         bodies = [message.to_dict() for message in messages]

@@ -11,10 +11,11 @@ import asyncpg
 
 from budget.postgres.connection import Pool, connected
 from budget.postgres.queries import load
-from budget.scopes import Kind, Path, Scope
+from budget.scopes import Path
 from context.messages import Message
 from context.postgres.memory_index import MemoryIndex
 from context.postgres.memory_vectors import Key, MemoryVectors
+from context.postgres.payers import Payers
 from context.retrieval import Embedder, Found, Outcome, Via
 from context.retrieval.fusion import fuse
 from context.retrieval.ranking import Posted, Thread, rank, wanted
@@ -46,6 +47,7 @@ class Memory:
         """
         self._pool = pool
         self._index = MemoryIndex(pool)
+        self._payers = Payers(pool)
         self._vectors = None if embedder is None else MemoryVectors(pool, embedder)
         self._told = told
 
@@ -73,7 +75,7 @@ class Memory:
             limit: messages at most.
             exclude_seqs: messages of the session that are not wanted: the current one, and what the window shows.
             user_id: looks in all sessions of this user as well. A session of another user is not looked at.
-            path: whose budget pays for an embedder; `None`: the session's.
+            path: whose budget pays for an embedder; `None`: that of the session, its user and its tenant.
 
         Returns:
             In time order. Fewer than `limit` if fewer have anything to do with the query.
@@ -90,7 +92,7 @@ class Memory:
             self._told(Outcome.WORDS)
             scores = await by_words
             return await self.read(tenant, scores, dict.fromkeys(scores, Via.LEXICAL))
-        pays = path or Path((Scope(Kind.SESSION, session_id),))
+        pays = path or await self._payers.of_session(tenant, session_id)
         scores, (nearest, outcome) = await asyncio.gather(
             by_words,
             self._vectors.nearest(tenant, sessions, query, path=pays, without=(session_id, exclude_seqs), limit=depth),

@@ -11,6 +11,7 @@ from budget.postgres.queries import load
 from budget.scopes import Kind, Scope
 from context.postgres.sessions import ensure, lock
 from context.preferences import Personal, Preferences, check_fields
+from context.storable import storable
 
 _SQL = load("context.postgres", "preferences.sql")
 
@@ -52,6 +53,7 @@ class PersonalSettings:
         Raises:
             InvalidPreferences
         """
+        fields = storable(fields)
         check_fields(fields)
         async with connected(self._pool, None) as own, own.transaction():
             await own.execute(_SQL["lock_user"], tenant, user_id)
@@ -63,6 +65,7 @@ class PersonalSettings:
         Raises:
             InvalidPreferences, SessionDeleted
         """
+        fields = storable(fields)
         check_fields(fields)
         async with connected(self._pool, None) as own, own.transaction():
             await ensure(own, tenant, session_id)

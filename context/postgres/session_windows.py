@@ -192,7 +192,8 @@ class _Job:
         if summary is not None and stored is not None:
             block = next((at for at, ref in enumerate(refs) if ref.role not in SYSTEM_ROLES), len(refs))
             seqs.insert(block, None)
-            shown.insert(block, summary)
+            # Planning leaves system messages where they are; the window shows the summary with its own role.
+            shown.insert(block, replace(summary, role="system"))
             counts.insert(block, stored.tokens)
         built = build_window(
             shown,
@@ -208,17 +209,24 @@ class _Job:
             counts=counts,
         )
         given = {ref.seq: message.pinned for ref, message in zip(refs, messages, strict=True)}
-        return self._told(built, seqs, given, stored.version if summary is not None and stored else 0)
+        return self._told(built, seqs, given, summary, stored.version if summary is not None and stored else 0)
 
     def _told(
-        self, built: Window, seqs: Sequence[int | None], given: Mapping[int, bool], version: int
+        self,
+        built: Window,
+        seqs: Sequence[int | None],
+        given: Mapping[int, bool],
+        summary: Message | None,
+        version: int,
     ) -> SessionWindow:
         """The window by sequence number, its messages pinned as they came."""
         placed = [None if index is None else seqs[index] for index in built.indexes]
-        messages = [
-            message if seq is None else replace(message, pinned=given[seq])
-            for message, seq in zip(built.messages, placed, strict=True)
-        ]
+        messages = list(built.messages)
+        for place, (index, seq) in enumerate(zip(built.indexes, placed, strict=True)):
+            if seq is not None:
+                messages[place] = replace(messages[place], pinned=given[seq])
+            elif index is not None and summary is not None:
+                messages[place] = summary
         around = (self.personal, self.memory)
         summaries = [
             one.text for one, index in zip(built.messages, placed, strict=True) if index is None and one not in around

@@ -1,4 +1,4 @@
-"""How a window shows what memory found, beside documents of the caller: one system message."""
+"""How a window shows what memory found, beside documents of the caller: one message of role user, all of it quoted."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from context.clipping import clip
 from context.compression import CountText
 from context.messages import Message
+from context.quoting import quoted
 from context.retrieval.found import Found
 from context.tokens import PER_MESSAGE
 
@@ -23,9 +24,13 @@ class Document:
 
 
 def memory_message(
-    found: Sequence[Found], documents: Sequence[Document], most_tokens: int, count: CountText
+    found: Sequence[Found],
+    documents: Sequence[Document],
+    most_tokens: int,
+    count: CountText,
+    role: str = "user",
 ) -> Message | None:
-    """One system message: documents of the caller, whole and as they are, then a row for each message found.
+    """One message: documents of the caller, whole, then a row for each message found.
 
     Rows go in best first while they fit, and stand in time order. They are shown whole; one that would take more than
     `ROW_SHARE` of the budget is clipped, with a mark.
@@ -35,14 +40,15 @@ def memory_message(
         documents: of the caller.
         most_tokens: of the rows and their heading; documents count besides.
         count: tokens of a text.
+        role: `system` only where a published format demands it.
 
     Returns:
         `None` if there is nothing to show, or no row fits.
     """
-    told = [f"Document ({one.kind}):\n{one.text}" for one in documents]
+    told = [quoted(f"Document ({one.kind}):\n{one.text}") for one in documents]
     if rows := _fitting(found, most_tokens, count):
         told.append("\n".join([HEADING, *rows]))
-    return Message("system", "\n\n".join(told)) if told else None
+    return Message(role, "\n\n".join(told)) if told else None
 
 
 def _fitting(found: Sequence[Found], most_tokens: int, count: CountText) -> list[str]:
@@ -64,5 +70,5 @@ def _row(one: Found) -> str:
 
 def _clipped(row: str, most_tokens: int, count: CountText) -> str:
     """The row on one line, so that what was said cannot begin a row of its own; clipped if it is too long."""
-    row = " ".join(row.split())
+    row = quoted(" ".join(row.split()))
     return row if count(row) <= most_tokens else " ".join(clip(row, most_tokens, count).split())

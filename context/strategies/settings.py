@@ -61,6 +61,8 @@ class StrategySettings:
     """Of the message that shows a summary; `None`: whatever room is left."""
     summary_header: str | None = None
     """What stands above a summary; `None`: which messages it covers."""
+    summary_role: str = "user"
+    """Role of the message that shows a summary; `system` only where a published format demands it."""
     summary_dynamic: bool = False
     """Whether the length of a summary goes by that of its source, as `context.lengths` says."""
     order: tuple[Part, ...] = tuple(Part)
@@ -129,7 +131,9 @@ WINDOW_PRESETS: Mapping[str, WindowPreset] = {
     ),
     "optimizer": WindowPreset(
         StrategyName.AUTO,
-        StrategySettings(summary_by_rounds=True, extends=False, reply_reserve=2_000, summary_dynamic=True),
+        StrategySettings(
+            summary_by_rounds=True, extends=False, reply_reserve=2_000, summary_role="system", summary_dynamic=True
+        ),
     ),
     "shannon": WindowPreset(
         StrategyName.THREE_PART,

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from context.tokens.cache import CountCache
+from context.tokens.pieces import pieces
 from context.tokens.tokenizers import Vocabulary, tokenizer_of
 
 if TYPE_CHECKING:
@@ -41,7 +42,9 @@ def by_tiktoken(text: str, vocabulary: Vocabulary) -> int | None:
     try:
         if len(text) < _REMEMBERED:
             return len(encoding.encode_ordinary(text))
-        return _cache.count(vocabulary, text, lambda text: len(encoding.encode_ordinary(text)))
+        return _cache.count(
+            vocabulary, text, lambda text: sum(len(encoding.encode_ordinary(piece)) for piece in pieces(text))
+        )
     except Exception as error:
         _failed("tiktoken", type(error).__name__)
         return None

@@ -18,7 +18,7 @@ class Weather:
     def __init__(self, tools: Tools) -> None:
         self._tools = tools
 
-    @activity.defn(name="weather")
+    @activity.defn(name="tool_weather")
     async def weather(self, call: ToolCall) -> ToolResult:
         """Looks up the weather. Arguments and result are stored; Temporal sees references only."""
         _, arguments = await self._tools.load_arguments(call)
@@ -30,7 +30,7 @@ async def main() -> None:
     client = await Client.connect(os.environ["PURSER_TEMPORAL_ADDRESS"])
     async with await create_pool(os.environ["PURSER_DSN"], size=2) as pool:
         tool = Weather(Tools(pool))
-        await Worker(client, task_queue="weather-tools", activities=[tool.weather]).run()
+        await Worker(client, task_queue="tools-weather", activities=[tool.weather]).run()
 
 
 if __name__ == "__main__":

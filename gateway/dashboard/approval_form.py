@@ -1,18 +1,23 @@
 """The form of a decision: what it suggests, what it makes of what was typed, and when it asks once more."""
 
+import json
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 
 from markupsafe import Markup
 
 from budget.approvals import ApprovalRequest, ApprovalState, Choice
 from budget.decisions import Amount
+from budget.previews import Effect
+from gateway.approval_outlook import Outlook
 from gateway.dashboard import amounts
 from gateway.dashboard.act import Refused
 from gateway.dashboard.approval_views import barred, outcome
-from gateway.dashboard.markup import NOTHING, amount, exact, join, plural, typed_dollars
+from gateway.dashboard.markup import NOTHING, amount, exact, join, percent, plural, scope_name, typed_dollars
 from gateway.dashboard.region import Act
+from gateway.dashboard.work_words import lasting
 from gateway.roles import Principal
 from gateway.schemas import DecisionBody
 
@@ -54,7 +59,7 @@ def read(act: Act, choice: Choice, now: datetime) -> Draft:
     Raises:
         Refused: it is no amount, or no time to come.
     """
-    note = act.fields.get("note", "").strip() or None
+    note = act.fields.get("note", "").replace("\r\n", "\n").strip() or None
     if choice is Choice.DENY:
         return Draft(choice, note=note)
     tokens = amounts.count(act.fields.get("tokens", ""), "Tokens")
@@ -65,23 +70,44 @@ def read(act: Act, choice: Choice, now: datetime) -> Draft:
     return Draft(choice, Amount(tokens or 0, nano or 0), until, note)
 
 
-def is_large(request: ApprovalRequest, given: Amount) -> bool:
-    """Whether a grant is more than is missing and more than the limit itself: a slip of a finger, perhaps."""
-    return given.tokens > max(request.shortage.tokens, request.limit_tokens or 0) or given.nano_usd > max(
-        request.shortage.nano_usd, request.limit_nano_usd or 0
+def is_large(ahead: Outlook, given: Amount) -> bool:
+    """Whether a grant is more than is offered and more than the limit itself: a slip of a finger, perhaps."""
+    request, offered = ahead.request, ahead.without_delay
+    return given.tokens > max(offered.tokens, request.limit_tokens or 0) or given.nano_usd > max(
+        offered.nano_usd, request.limit_nano_usd or 0
     )
 
 
-def form(request: ApprovalRequest, caller: Principal, armed: Draft | None, problem: str, now: datetime) -> Markup:
+def previewed(ahead: Outlook, fields: Mapping[str, str]) -> Effect | None:
+    """What the amount in the form would do; `None` while it is no amount.
+
+    Args:
+        ahead: the request.
+        fields: as typed; empty before anybody typed.
+    """
+    if not fields:
+        return ahead.effect(ahead.suggested)
+    try:
+        draft = read(Act("preview", fields={**fields, "until": ""}), Choice.APPROVE, datetime.now(UTC))
+    except Refused:
+        return None
+    return ahead.effect(draft.amount)
+
+
+def form(
+    ahead: Outlook, caller: Principal, armed: Draft | None, problem: str, effect: Effect | None, now: datetime
+) -> Markup:
     """The form under a request, or what became of it.
 
     Args:
-        request: as it stands.
+        ahead: the request as it stands.
         caller: who looks.
         armed: a decision that waits for one more click.
         problem: why the last try was not done.
+        effect: what the amount in the form would do, if it is one.
         now: this moment.
     """
+    request = ahead.request
     if request.state is not ApprovalState.PENDING:
         return outcome(request, caller)
     bar_to_all = barred(request, caller, now)
@@ -92,12 +118,15 @@ def form(request: ApprovalRequest, caller: Principal, armed: Draft | None, probl
     if bar_to_approval:
         parts.append(Markup('<p class="reason" id="why-not">{}</p>').format(bar_to_approval))
     if not bar_to_all:
-        parts.append(_fields(request))
+        parts.append(_fields(ahead))
     # One of the two: pressing Enter in a field sends the form by the first button that it finds.
-    parts.append(_buttons(bar_to_all, bar_to_approval) if armed is None else _question(request, armed))
-    return Markup('<form class="decide" data-act="approve" data-id="{}" autocomplete="off">{}</form>').format(
-        request.approval_id, join(parts)
-    )
+    parts.append(_buttons(bar_to_all, bar_to_approval) if armed is None else _question(ahead, armed))
+    if not bar_to_approval:
+        parts.append(effect_line(effect))
+    return Markup(
+        '<form class="decide" data-act="approve" data-live="preview" data-typing data-id="{}" '
+        'autocomplete="off">{}</form>'
+    ).format(request.approval_id, join(parts))
 
 
 def _people(request: ApprovalRequest) -> Markup:
@@ -110,19 +139,19 @@ def _people(request: ApprovalRequest) -> Markup:
     )
 
 
-def _fields(request: ApprovalRequest) -> Markup:
-    short = request.shortage
+def _fields(ahead: Outlook) -> Markup:
+    request, offered = ahead.request, ahead.suggested
     shown = []
-    if request.limit_tokens is not None or short.tokens:
-        suggested = exact(short.tokens) if short.tokens else ""
+    if request.limit_tokens is not None or offered.tokens:
+        suggested = exact(offered.tokens) if offered.tokens else ""
         shown.append(
             Markup(
                 '<div><label for="tokens">Tokens to grant</label><input id="tokens" name="tokens" inputmode="numeric" '
                 'value="{}" placeholder="none"></div>'
             ).format(suggested)
         )
-    if request.limit_nano_usd is not None or short.nano_usd:
-        suggested = typed_dollars(short.nano_usd) if short.nano_usd else ""
+    if request.limit_nano_usd is not None or offered.nano_usd:
+        suggested = typed_dollars(offered.nano_usd) if offered.nano_usd else ""
         shown.append(
             Markup(
                 '<div><label for="dollars">Dollars to grant</label><input id="dollars" name="dollars" '
@@ -140,7 +169,50 @@ def _fields(request: ApprovalRequest) -> Markup:
         '<div class="note"><label for="note">Note, for the record</label>'
         '<textarea id="note" name="note" rows="2" maxlength="2000"></textarea></div>'
     )
-    return Markup('<div class="inputs">{}</div>{}').format(join(shown), note)
+    return Markup('<div class="inputs">{}</div>{}{}').format(join(shown), _chips(ahead), note)
+
+
+def _chips(ahead: Outlook) -> Markup:
+    """Amounts to choose from with a click."""
+    short, easy = ahead.request.shortage, ahead.without_delay
+    if short == easy:
+        return NOTHING
+    return Markup('<div class="chips" role="group" aria-label="Amounts">{}{}</div>').format(
+        _chip(ahead.request, short, "Exact shortage"), _chip(ahead.request, easy, "Without delay")
+    )
+
+
+def _chip(request: ApprovalRequest, offered: Amount, label: str) -> Markup:
+    fields = {}
+    if request.limit_tokens is not None or offered.tokens:
+        fields["tokens"] = exact(offered.tokens) if offered.tokens else ""
+    if request.limit_nano_usd is not None or offered.nano_usd:
+        fields["dollars"] = typed_dollars(offered.nano_usd) if offered.nano_usd else ""
+    return Markup('<button type="button" class="chip" data-act="fill" data-fields="{}">{}: {}</button>').format(
+        json.dumps(fields), label, amount(offered)
+    )
+
+
+def effect_line(effect: Effect | None) -> Markup:
+    """What a grant would do, in a sentence."""
+    if effect is None:
+        return Markup('<p class="effect muted" role="status">The amount cannot be read yet.</p>')
+    parts = []
+    if effect.ratio is not None:
+        parts.append(Markup('<b class="num">{}</b> of the limit used').format(percent(effect.ratio)))
+    if effect.admitted and effect.slowed_by is not None:
+        slow = Markup('slowed by <b class="num">{}</b> by {}')
+        parts.append(slow.format(lasting(effect.delay_ms / 1_000), scope_name(effect.slowed_by)))
+    elif effect.admitted:
+        parts.append(Markup("no delay"))
+    for count, one, many in (
+        (effect.asking, "asks again", "ask again"),
+        (effect.waiting, "waits for open holds", "wait for open holds"),
+        (effect.refused, "is refused", "are refused"),
+    ):
+        if count:
+            parts.append(Markup("<b>{} {} {}</b>").format(count, plural(count, "call"), plural(count, one, many)))
+    return Markup('<p class="effect" role="status">After this grant: {}.</p>').format(join(parts, "; "))
 
 
 def _buttons(bar_to_all: str, bar_to_approval: str) -> Markup:
@@ -153,8 +225,9 @@ def _buttons(bar_to_all: str, bar_to_approval: str) -> Markup:
     return Markup('<div class="buttons">{}{}</div>').format(approve, deny)
 
 
-def _question(request: ApprovalRequest, armed: Draft) -> Markup:
+def _question(ahead: Outlook, armed: Draft) -> Markup:
     """One more look, where it costs a lot or cannot be taken back."""
+    request = ahead.request
     if armed.choice is Choice.DENY:
         calls = len(request.waiters)
         text = Markup("Deny? {} {} refused; that cannot be taken back.").format(
@@ -163,7 +236,7 @@ def _question(request: ApprovalRequest, armed: Draft) -> Markup:
         yes = "Yes, deny"
     else:
         text, yes = Markup("Grant {}?").format(amount(armed.amount)), "Yes, approve"
-        if is_large(request, armed.amount):
+        if is_large(ahead, armed.amount):
             text += Markup(" That is more than the limit itself.")
     return Markup(
         '<div class="question" role="group" aria-label="Are you sure?"><p>{}</p>'

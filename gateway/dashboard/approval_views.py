@@ -1,10 +1,11 @@
 """Approval requests in words and bars."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from markupsafe import Markup
 
+from activities.postgres.purposes import Purpose
 from budget.approval_rules import judge
 from budget.approvals import (
     Actor,
@@ -34,13 +35,13 @@ from gateway.dashboard.markup import (
     left,
     link,
     moment,
-    outside,
     plural,
     scope_name,
     short,
     table,
     tag,
 )
+from gateway.dashboard.work_words import long_text
 from gateway.roles import Permission, Principal
 
 TONES = {
@@ -50,6 +51,8 @@ TONES = {
     ApprovalState.EXPIRED: "bad",
     ApprovalState.WITHDRAWN: "",
 }
+SHOWN_PURPOSES = 3
+"""Of calls that wait for one request."""
 SOURCES = {"stored": "a stored policy", "request": "the task", "default": "the default"}
 """Where a field of a policy comes from, in words; others go by their own names."""
 BASES = {
@@ -150,6 +153,8 @@ def sentence(request: ApprovalRequest, budget: BudgetView) -> Markup:
     limit = " and ".join(limits) or "no limit any more"
     told = f"{{}} may use {limit}{window}; {'; '.join(taken)}. " if taken else f"{{}} has {limit}. "
     ask = wanted(request)
+    if request.task_id:
+        told += f"Only task {request.task_id} asked for this limit, and a grant raises it for that task alone. "
     if request.state is ApprovalState.PENDING:
         calls = len(request.waiters)
         told += f"{calls} {plural(calls, 'call')} {plural(calls, 'waits', 'wait')} for {{}}: {{}} are missing."
@@ -225,11 +230,11 @@ def facts(request: ApprovalRequest, budget: BudgetView, forecast: Forecast | Non
     )
 
 
-def waiting(request: ApprovalRequest, temporal_ui: str | None) -> Markup:
+def waiting(request: ApprovalRequest, workflow_link: Callable[[str, str], Markup]) -> Markup:
     """The calls that wait, with the way to their tasks."""
     if not request.waiters:
         return NOTHING
-    rows = [_waiter(waiter, temporal_ui) for waiter in request.waiters[:20]]
+    rows = [_waiter(waiter, workflow_link) for waiter in request.waiters[:20]]
     more = len(request.waiters) - len(rows)
     rest = Markup('<p class="muted">and {} more</p>').format(more) if more > 0 else NOTHING
     heads = Markup('<th>Task</th><th>Agent</th><th>Submitted for</th><th class="num">Asks for</th><th>Since</th>')
@@ -237,16 +242,36 @@ def waiting(request: ApprovalRequest, temporal_ui: str | None) -> Markup:
     return Markup("<h3>{}</h3>{}{}").format(title, table(title, heads, rows), rest)
 
 
-def _waiter(waiter: Waiter, temporal_ui: str | None) -> Markup:
+def _waiter(waiter: Waiter, workflow_link: Callable[[str, str], Markup]) -> Markup:
     task: Markup | str = "a caller over HTTP"
     if waiter.task_id:
         task = link(address(f"/tasks/{waiter.task_id}"), waiter.task_id)
-        if temporal_ui is not None and waiter.agent_id:
-            task = join(
-                [task, outside(f"{temporal_ui}/workflows/{address(f'task-{waiter.task_id}')}", "Temporal")], " "
-            )
+        if waiter.agent_id:
+            task = join([task, workflow_link(waiter.task_id, "Temporal")], " ")
     return Markup('<tr><td>{}</td><td>{}</td><td>{}</td><td class="num">{}</td><td>{}</td></tr>').format(
         task, waiter.agent_id or "—", waiter.submitter or "—", amount(waiter.ask), ago(waiter.since)
+    )
+
+
+def purposes(request: ApprovalRequest, known: Mapping[str, Purpose]) -> Markup:
+    """What the calls are for, in the words of their tasks: shown as text."""
+    shown = [
+        Markup('<div class="purpose" data-key="{}">{}</div>').format(waiter.key, _purpose(waiter, purpose))
+        for waiter in request.waiters
+        if (purpose := known.get(waiter.key)) is not None
+    ]
+    return Markup("<h3>What for</h3>{}").format(join(shown[:SHOWN_PURPOSES])) if shown else NOTHING
+
+
+def _purpose(waiter: Waiter, purpose: Purpose) -> Markup:
+    last = purpose.last
+    texts = (
+        ("Task", purpose.input),
+        (f"Agent {waiter.agent_id}", purpose.instructions),
+        (f"Last input, {last.role}" if last else "", last.text if last else ""),
+    )
+    return join(
+        Markup('<div class="label">{}</div>{}').format(name, long_text(text, lines=2)) for name, text in texts if text
     )
 
 
@@ -284,9 +309,9 @@ def outcome(request: ApprovalRequest, caller: Principal) -> Markup:
         done = Markup("granted {}").format(amount(request.given)) if request.given != Amount() else Markup("denied")
         text = Markup("Nobody decided in time, so it was {} {}.").format(done, ago(last.at))
     else:
-        name = "You have" if last.approver == caller.name else f"{last.approver} has"
+        name = "You" if last.approver == caller.name else last.approver
         done = Markup("approved {}").format(amount(request.given))
-        text = Markup("{} {} this {}.").format(name, done if last.choice is Choice.APPROVE else "denied", ago(last.at))
+        text = Markup("{} {} {}.").format(name, done if last.choice is Choice.APPROVE else "denied this", ago(last.at))
     return Markup('<p class="outcome {}" role="status">{} {}</p>').format(
         TONES[request.state], tag(request.state, TONES[request.state]), text
     )

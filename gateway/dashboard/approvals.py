@@ -1,6 +1,6 @@
 """The first page: what waits for a person, and the person's decision."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from budget.approvals import ApprovalRequest, ApprovalState, Choice
 from budget.errors import DecisionRefused, NotFound
 from gateway import approvals as api
+from gateway.approval_outlook import Outlook, outlook
 from gateway.dashboard import approval_form, live
 from gateway.dashboard import approval_views as views
 from gateway.dashboard.act import Refused, act, sentence, tell
@@ -68,8 +69,14 @@ class Desk:
     problem: str = ""
     """Why the last try was not done."""
     deciding: bool = False
+    place: int = 0
+    """Where the chosen request stands in the list, or stood until it was decided."""
     listed: Sequence[ApprovalRequest] = ()
     shown: ApprovalRequest | None = None
+    ahead: Outlook | None = None
+    """What the shown request is about."""
+    typed: Mapping[str, str] = field(default_factory=dict)
+    """What its form holds; empty until somebody types."""
     queue: Region = field(init=False)
     detail: Region = field(init=False)
     part: live.Part = field(init=False)
@@ -79,8 +86,11 @@ class Desk:
         use, tenant = self.visit.services, self.visit.tenant
         pending = await use.queue.count(tenant)
         self.listed = await (use.queue.decided if self.decided else use.queue.pending)(tenant, self.size)
-        if self.chosen is None and self.listed:
-            self.chosen = self.listed[0].approval_id
+        ids = [request.approval_id for request in self.listed]
+        if self.chosen is None and ids:
+            self.chosen = ids[0]
+        if self.chosen in ids:
+            self.place = ids.index(self.chosen)
         self._show_queue(pending)
         await self._show_detail()
 
@@ -98,6 +108,9 @@ class Desk:
                 await self._turn(act.data.get("tab") == "decided")
             case "approve" | "deny":
                 await self._wants(Choice(act.name), act)
+            case "preview" if act.data.get("id") == self.chosen:
+                self.typed = act.fields
+                await self._show_detail()
             case "confirm" if self.armed is not None:
                 await self._decide(self.armed)
             case "back":
@@ -138,19 +151,22 @@ class Desk:
         budget = await use.policies.budget(tenant, request.scope)
         forecast = (await use.burn.of(tenant, [budget])).get(request.scope)
         caller, now = self.visit.caller, datetime.now(UTC)
+        ahead = self.ahead = await outlook(use, caller, request)
+        effect = approval_form.previewed(ahead, self.typed)
         self.detail.show(
             Markup(
                 '<article class="card" data-key="{}"><header><h2>{}</h2></header><p class="why">{}</p>'
-                '<div class="big-bars">{}</div>{}{}{}{}{}</article>'
+                '<div class="big-bars">{}</div>{}{}{}{}{}{}</article>'
             ).format(
                 request.approval_id,
                 _headline(request),
                 views.sentence(request, budget),
                 views.bars(request),
                 views.legend(request),
-                approval_form.form(request, caller, self.armed, self.problem, now),
+                views.purposes(request, ahead.purposes),
+                approval_form.form(ahead, caller, self.armed, self.problem, effect, now),
                 views.facts(request, budget, forecast),
-                views.waiting(request, self.visit.dashboard.temporal_ui),
+                views.waiting(request, self.visit.workflow_link),
                 views.decisions(request),
             )
         )
@@ -166,7 +182,7 @@ class Desk:
     # --- moving -------------------------------------------------------------------------------------------------------
 
     async def _choose(self, approval_id: str) -> None:
-        self.chosen, self.armed, self.problem = approval_id, None, ""
+        self.chosen, self.armed, self.problem, self.typed = approval_id, None, "", {}
         await self._again()
         where = address("/approvals", id=approval_id, state="decided" if self.decided else None)
         ui.run_javascript(
@@ -177,6 +193,7 @@ class Desk:
 
     async def _turn(self, decided: bool) -> None:
         self.decided, self.size, self.chosen, self.armed, self.problem = decided, PAGE, None, None, ""
+        self.typed = {}
         await self._again()
         ui.run_javascript(
             f"history.replaceState(null, '', {address('/approvals', state='decided' if decided else None)!r})"
@@ -187,7 +204,10 @@ class Desk:
             await self._disarm()
         elif key in ("j", "k") and self.listed:
             ids = [request.approval_id for request in self.listed]
-            at = ids.index(self.chosen) + (1 if key == "j" else -1) if self.chosen in ids else 0
+            if self.chosen in ids:
+                at = self.place + (1 if key == "j" else -1)
+            else:  # it was decided: the next one has moved to its place
+                at = self.place if key == "j" else self.place - 1
             await self._choose(ids[min(max(at, 0), len(ids) - 1)])
         elif key == "n":
             ui.run_javascript("window.purser.reveal('#note', true)")
@@ -209,7 +229,8 @@ class Desk:
             await self._fails(str(error))
             return
         by_key = act.data.get("key") == "1"
-        if choice is Choice.DENY or by_key or approval_form.is_large(self.shown, draft.amount):
+        large = self.ahead is not None and approval_form.is_large(self.ahead, draft.amount)
+        if choice is Choice.DENY or by_key or large:
             self.armed, self.problem = draft, ""
             await self._show_detail()
             ui.run_javascript("window.purser.reveal('#confirm', true)")

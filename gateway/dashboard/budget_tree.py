@@ -19,7 +19,7 @@ LEVEL = 25
 _HEADS = ("Scope", "Used", "Pressure", "Burn", "Mode")
 _WITHIN = {"1h": timedelta(hours=1), "24h": timedelta(hours=24)}
 _EXHAUSTS = (("", "any time"), ("1h", "within 1 h"), ("24h", "within 24 h"))
-_OVER = (("", "any use"), ("0.5", "from 50 %"), ("0.8", "from 80 %"), ("0.95", "from 95 %"), ("1", "from 100 %"))
+_OVER = (("", "any share"), ("0.5", "50 %"), ("0.8", "80 %"), ("0.95", "95 %"), ("1", "100 %"))
 
 
 @dataclass
@@ -30,6 +30,11 @@ class Filter:
     exhausts: str
     kind: str
     text: str
+
+    @property
+    def within(self) -> timedelta | None:
+        """How soon a scope has to run out, if that is looked for."""
+        return _WITHIN.get(self.exhausts)
 
     @property
     def is_empty(self) -> bool:
@@ -53,9 +58,12 @@ class Tree:
     visit: Visit
     filter: Filter
     open: set[str] = field(default_factory=set)
-    """Paths that are unfolded."""
+    """Paths that are unfolded; the tenant's from the start."""
     sizes: dict[str, int] = field(default_factory=dict)
     """Lines of each path that somebody asked more of."""
+
+    def __post_init__(self) -> None:
+        self.open.add(f"/{Scope(Kind.TENANT, self.visit.tenant)}")
 
     def look_for(self, wanted: Filter) -> None:
         """Shows what another filter finds."""
@@ -83,7 +91,7 @@ class Tree:
         kind = Kind(self.filter.kind) if self.filter.kind in set(Kind) else None
         size = self.sizes.get("", 2 * LEVEL)
         if self.filter.exhausts:
-            within = _WITHIN.get(self.filter.exhausts)
+            within = self.filter.within
             if within is None:
                 raise InvalidRequest(f"exhausts={self.filter.exhausts[:20]!r}: use {' or '.join(_WITHIN)}")
             nodes: Sequence[Node] = [
@@ -155,12 +163,12 @@ def finder(now: Filter) -> Markup:
         _option(value, label, now.kind) for value, label in (("", "any kind"), *((kind, kind) for kind in Kind))
     )
     return Markup(
-        '<form class="finder" data-act="filter" data-live="1"><div><label for="q">Find</label>'
+        '<form class="finder" data-act="filter" data-live="filter"><div><label for="q">Search</label>'
         '<input id="q" name="q" type="search" value="{}" placeholder="part of an id"></div>'
         '<div><label for="kind">Kind</label><select id="kind" name="kind">{}</select></div>'
-        '<div><label for="over">Used</label><select id="over" name="over">{}</select></div>'
-        '<div><label for="exhausts">Used up</label><select id="exhausts" name="exhausts">{}</select></div>'
-        '<button type="submit" class="btn">Find</button></form>'
+        '<div><label for="over">Used at least</label><select id="over" name="over">{}</select></div>'
+        '<div><label for="exhausts">Runs out</label><select id="exhausts" name="exhausts">{}</select></div>'
+        '<button type="submit" class="btn">Apply</button></form>'
     ).format(now.text, kinds, over, exhausts)
 
 

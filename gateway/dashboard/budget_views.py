@@ -13,7 +13,7 @@ from budget.postgres.scope_tree import Moment, Node
 from budget.scopes import Kind, Scope
 from budget.views import BudgetView
 from gateway.dashboard.approval_views import BASES, SOURCES
-from gateway.dashboard.charts import DOLLARS, SHORT_NUMBER, axis, legend
+from gateway.dashboard.charts import DOLLARS, SHORT_NUMBER, axis, grid, legend
 from gateway.dashboard.markup import (
     NOTHING,
     bar,
@@ -35,8 +35,6 @@ EFFECTS = {
     Mode.SOFT: "what does not fit is warned about and goes on",
     Mode.APPROVAL: "what does not fit waits for a person",
 }
-_CLOCK = "v => new Date(v).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', hour12: false })"
-_DAY = "v => new Date(v).toLocaleDateString([], { month: 'short', day: 'numeric' })"
 _FIELDS = {
     "limit_tokens": "Token limit",
     "limit_nano_usd": "Money limit",
@@ -134,6 +132,13 @@ def rate(forecast: Forecast | None) -> Markup:
         return Markup('<span class="muted" title="too little history for a rate">—</span>')
     title = f"{exact(forecast.tokens_per_hour)} tokens per hour {BASES[forecast.basis]}"
     return Markup('<span title="{}">{}/h</span>').format(title, short(forecast.tokens_per_hour))
+
+
+def runs_out_within(budget: BudgetView, forecast: Forecast | None, within: timedelta, now: datetime) -> bool:
+    """Whether something is left that is gone before `within` has passed, as `exhausts` shows it."""
+    if forecast is None or forecast.exhausts_at is None or budget.ratio is None or budget.ratio >= 1:
+        return False
+    return forecast.exhausts_at <= now + within
 
 
 def exhausts(budget: BudgetView, forecast: Forecast | None) -> Markup:
@@ -249,8 +254,13 @@ def course(points: Sequence[Moment], budget: BudgetView, now: datetime, *, in_mo
         most.append((now, _capacity(last, in_money)))
     return {
         "legend": legend(["spent", "held", "limit"]),
-        "xAxis": axis("time", splitNumber=4, axisLabel={":formatter": _CLOCK if _is_short(points) else _DAY}),
-        "yAxis": axis("value", axisLabel={":formatter": DOLLARS if in_money else SHORT_NUMBER}),
+        "grid": grid(top=48),
+        "xAxis": axis("time", splitNumber=4),
+        "yAxis": axis(
+            "value",
+            "dollars" if in_money else "tokens",
+            axisLabel={":formatter": DOLLARS if in_money else SHORT_NUMBER},
+        ),
         "series": [
             _area("held", line(taken), width=1),
             _area("spent", line(spent), width=2),
@@ -276,10 +286,6 @@ def _stairs(name: str, data: list[list[Any]], color: str, **line: Any) -> dict[s
         "lineStyle": {"color": color, **line},
         "itemStyle": {"color": color},
     }
-
-
-def _is_short(points: Sequence[Moment]) -> bool:
-    return not points or points[-1].at - points[0].at < timedelta(days=2)
 
 
 def _capacity(at: Moment, in_money: bool) -> int | None:

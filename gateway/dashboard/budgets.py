@@ -92,12 +92,14 @@ class Table:
         wanted = scopes if chosen in scopes or chosen is None else [*scopes, chosen]
         found = {view.scope: view for view in await use.policies.budgets_of(tenant, wanted)}
         forecasts = await use.burn.of(tenant, list(found.values()))
-        rows = []
+        rows, within, now = [], self.tree.filter.within, datetime.now(UTC)
         for line in lines:
             if line.node is None:
                 rows.append(more(line))
                 continue
             scope = line.node.scope
+            if within and not views.runs_out_within(found[scope], forecasts.get(scope), within, now):
+                continue
             rows.append(
                 views.row(
                     line.node,

@@ -9,6 +9,8 @@ TEXT = "var(--text)"
 MUTED = "var(--muted)"
 LINE = "var(--line)"
 SURFACE = "var(--surface)"
+FONT = 'system-ui, -apple-system, "Segoe UI", "Noto Sans", Roboto, sans-serif'
+"""That of the page, by name: labels are measured on a canvas, which inherits none."""
 SERIES = tuple(f"var(--c{number})" for number in range(1, 9))
 """Colours of series, in order."""
 
@@ -49,7 +51,7 @@ def base() -> dict[str, Any]:
     """What all charts have in common. Tips are drawn, never written as HTML: names come from others."""
     return {
         "animation": False,
-        "textStyle": {"color": TEXT, "fontFamily": "inherit", "fontSize": 11},
+        "textStyle": {"color": TEXT, "fontFamily": FONT, "fontSize": 11},
         "tooltip": {
             "renderMode": "richText",
             "confine": True,
@@ -57,7 +59,24 @@ def base() -> dict[str, Any]:
             "borderColor": LINE,
             "textStyle": {"color": TEXT, "fontSize": 12},
         },
-        "grid": {"left": 12, "right": 18, "top": 34, "bottom": 12, "containLabel": True},
+        "grid": grid(),
+    }
+
+
+def grid(*, top: int = 34, bottom: int = 12) -> dict[str, Any]:
+    """Where the axes are drawn: labels and names of axes stay inside the chart.
+
+    Args:
+        top: pixels above, for the legend.
+        bottom: pixels below, for a slider.
+    """
+    return {
+        "left": 12,
+        "right": 18,
+        "top": top,
+        "bottom": bottom,
+        "outerBoundsMode": "same",
+        "outerBoundsContain": "all",
     }
 
 
@@ -79,20 +98,34 @@ def legend(names: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def axis(kind: str, **more: Any) -> dict[str, Any]:
-    """An axis: `value`, `time` or `category`."""
+def axis(kind: str, unit: str = "", **more: Any) -> dict[str, Any]:
+    """An axis.
+
+    Args:
+        kind: `value`, `time` or `category`.
+        unit: of its figures, written beside the axis.
+        more: further options of ECharts.
+    """
+    labels = {"formatter": _TIMES, "showMinLabel": False, "showMaxLabel": False} if kind == "time" else {}
     return {
         "type": kind,
+        "name": unit,
+        "nameTextStyle": {"color": MUTED, "fontSize": 11},
         "axisLine": {"lineStyle": {"color": LINE}},
         "axisTick": {"show": False},
-        "axisLabel": {"color": MUTED, "fontSize": 11, "hideOverlap": True} | more.pop("axisLabel", {}),
+        "axisLabel": {"color": MUTED, "fontSize": 11, "hideOverlap": True} | labels | more.pop("axisLabel", {}),
         "splitLine": {"show": kind == "value", "lineStyle": {"color": LINE, "type": "dashed"}},
         **more,
     }
 
 
+def across(unit: str, formatter: str) -> dict[str, Any]:
+    """A horizontal axis of figures with its unit below."""
+    return axis("value", unit, nameLocation="middle", nameGap=24, splitNumber=4, axisLabel={":formatter": formatter})
+
+
 def zoom(**more: Any) -> list[dict[str, Any]]:
-    """Zooms the horizontal axis with a slider below, and with the wheel while shift is pressed."""
+    """Zooms the horizontal axis with a slider below. The wheel belongs to the page."""
     slider = {
         "type": "slider",
         "height": 14,
@@ -109,7 +142,19 @@ def zoom(**more: Any) -> list[dict[str, Any]]:
         "showDetail": False,
         "brushSelect": False,
     }
-    return [{**slider, **more}, {"type": "inside", "zoomOnMouseWheel": "shift", "moveOnMouseWheel": False, **more}]
+    return [{**slider, **more}]
+
+
+_TIMES = {
+    "year": "{yyyy}",
+    "month": "{MMM} {yyyy}",
+    "day": "{MMM} {d}",
+    "hour": "{HH}:{mm}",
+    "minute": "{HH}:{mm}",
+    "second": "{HH}:{mm}:{ss}",
+    "millisecond": "{HH}:{mm}:{ss}.{SSS}",
+}
+"""Labels of a time axis, as finely as its ticks stand."""
 
 
 SHORT_NUMBER = (

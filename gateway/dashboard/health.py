@@ -60,7 +60,7 @@ class _HealthPage:
         tenant, standing, now = self._visit.tenant, self._visit.services.pages.standing, datetime.now(UTC)
         faults = await standing.faults(tenant, now - LATELY)
         self._holds.show(parts.holds(await standing.open(tenant), await standing.oldest(tenant), faults, now))
-        self._queues.show(parts.queues(await standing.outbox(), await standing.deliveries(tenant), now))
+        self._queues.show(parts.queues(await standing.outbox(tenant), await standing.deliveries(tenant), now))
 
     async def refresh_workers(self) -> None:
         """Asks Temporal who works."""

@@ -60,7 +60,7 @@ class _LedgerPage:
         """Adds usage up again."""
         until = self._wanted.until or datetime.now(UTC)
         since = self._wanted.since or until - SPAN
-        usage = await largest(self._visit.services.usage, self._visit.tenant, self._wanted.by, since, until)
+        usage = await largest(self._visit.services.usage, self._visit.tenant, self._wanted, since, until)
         self._chart.hide(not usage.lines)
         self._chart.label(label(usage, since, until))
         self._chart.show(chart(usage), height=chart_height(usage))

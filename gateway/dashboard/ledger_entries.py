@@ -10,11 +10,12 @@ from markupsafe import Markup
 from budget.decisions import Amount
 from budget.entries import Entry, EntryKind, Figures
 from budget.errors import InvalidScope
+from budget.postgres.holds import StoredHold
 from budget.scopes import Kind, Scope
 from budget.usage_reports import By
+from gateway.dashboard.act import sentence
 from gateway.dashboard.markup import NOTHING, address, dollars, empty, exact, join, link, moment, money, scope_name, tag
 from gateway.dashboard.work_words import button, by, cell, definition, figure, row, state, table, took, words
-from gateway.postgres.holds import StoredHold
 from gateway.postgres.standing import HoldAttempt
 
 PAGE = 50
@@ -44,16 +45,14 @@ class Wanted:
     by: By = By.MODEL
     faults: tuple[str, ...] = ()
     """What of the address could not be read."""
+    typed: str = ""
+    """A scope that could not be read, to be corrected where it was typed."""
 
     @classmethod
     def read(cls, **given: str) -> Self:
         """From the address of the page: what cannot be read is told and left out."""
-        faults, scope = [], None
-        if given["scope"].strip():
-            try:
-                scope = Scope.parse(given["scope"].strip())
-            except InvalidScope as error:
-                faults.append(str(error))
+        faults: list[str] = []
+        scope, task = _scope(given["scope"].strip(), faults), _task(given["task"].strip(), faults)
         since, until = (_time(given[name], name, faults) for name in ("since", "until"))
         if since and until and until < since:
             faults.append("The time until which entries are shown is before the time from which they are.")
@@ -62,13 +61,20 @@ class Wanted:
         return cls(
             scope=scope,
             kind=EntryKind(given["kind"]) if given["kind"] in tuple(EntryKind) else None,
-            task=given["task"].strip().replace("\0", "")[:128] or None,
+            task=task,
             since=since,
             until=until,
             cursor=cursor if cursor.isascii() and cursor.isdecimal() and len(cursor) < 19 else None,
             by=By(given["by"]) if given["by"] in tuple(By) else By.MODEL,
             faults=tuple(faults),
+            typed="" if scope else given["scope"].strip().replace("\0", "")[:300],
         )
+
+    @property
+    def within(self) -> tuple[Scope, ...]:
+        """The scopes that entries and usage are of."""
+        task = Scope(Kind.TASK, self.task) if self.task else None
+        return tuple(dict.fromkeys(scope for scope in (self.scope, task) if scope))
 
     @property
     def filters(self) -> dict[str, Any]:
@@ -91,6 +97,22 @@ class Wanted:
     def is_filtered(self) -> bool:
         """Whether anything narrows the entries."""
         return any((self.scope, self.kind, self.task, self.since, self.until))
+
+
+def _scope(text: str, faults: list[str]) -> Scope | None:
+    try:
+        return Scope.parse(text) if text else None
+    except InvalidScope as error:
+        faults.append(sentence(str(error)))
+        return None
+
+
+def _task(text: str, faults: list[str]) -> str | None:
+    try:
+        return Scope(Kind.TASK, text).id if text else None
+    except InvalidScope as error:
+        faults.append(sentence(str(error)))
+        return None
 
 
 def _time(text: str, name: str, faults: list[str]) -> datetime | None:
@@ -119,14 +141,14 @@ def filters(wanted: Wanted) -> Markup:
     hidden = Markup('<input type="hidden" name="by" value="{}">').format(wanted.by)
     clear = link("/ledger", "Clear", "btn") if wanted.is_filtered else NOTHING
     fields = (
-        _field("scope", "Scope", wanted.scope or "", placeholder="session:s1", maxlength="300"),
+        _field("scope", "Scope", wanted.scope or wanted.typed, placeholder="session:s1", maxlength="300"),
         _field("task", "Task", wanted.task or "", placeholder="any", maxlength="128"),
         Markup(
             '<div><label for="f-kind">Kind</label><select id="f-kind" name="kind"><option value="">any</option>{}'
             "</select></div>"
         ).format(kinds),
-        _field("from", "From (UTC)", _minute(wanted.since), type="datetime-local"),
-        _field("to", "To (UTC)", _minute(wanted.until), type="datetime-local"),
+        _field("from", "From", _minute(wanted.since), type="datetime-local", data_utc=""),
+        _field("to", "To", _minute(wanted.until), type="datetime-local", data_utc=""),
     )
     return Markup(
         '<form method="get" action="/ledger" class="card filter-form" aria-label="Filters">{}{}{}'
@@ -135,7 +157,7 @@ def filters(wanted: Wanted) -> Markup:
 
 
 def _field(name: str, label: str, value: object, **attributes: str) -> Markup:
-    more = join(Markup(' {}="{}"').format(key, text) for key, text in attributes.items())
+    more = join(Markup(' {}="{}"').format(key.replace("_", "-"), text) for key, text in attributes.items())
     return Markup(
         '<div><label for="f-{}">{}</label><input id="f-{}" name="{}" value="{}" autocomplete="off"{}></div>'
     ).format(name, label, name, name, value, more)

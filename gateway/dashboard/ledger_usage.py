@@ -1,4 +1,4 @@
-"""Usage by session, task, agent or model: the largest as a chart and in a table."""
+"""Usage by user, session, task, agent or model: the largest as a chart and in a table."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from budget.postgres.usage_reports import UsageReports
 from budget.usage_reports import By, UsageLine
-from gateway.dashboard.charts import LINE, SERIES, SHORT_NUMBER, TEXT, axis, legend
+from gateway.dashboard.charts import LINE, SERIES, SHORT_NUMBER, TEXT, across, axis, legend
 from gateway.dashboard.ledger_entries import Wanted
 from gateway.dashboard.markup import NOTHING, address, exact, join, link, money
 from gateway.dashboard.work_words import cell, figure, row, table
@@ -20,10 +20,13 @@ SHOWN = 12
 PAGE, PAGES = 1_000, 10
 """What is read at most to find the largest: further lines are told of, not read."""
 _CLASSES = (
-    ("input", ("input", "unsplit")),
+    ("input", ("input",)),
     ("cached input", ("cache_read", "cache_write_5m", "cache_write_1h")),
     ("output", ("output",)),
+    ("unsplit", ("unsplit",)),
 )
+"""What the bars are made of, beside what is presumed: together all that was charged."""
+PRESUMED = "presumed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +41,14 @@ class Usage:
     """Whether all were read."""
 
 
-async def largest(store: UsageReports, tenant: str, by: By, since: datetime, until: datetime) -> Usage:
-    """The lines of a span that were charged most."""
+async def largest(store: UsageReports, tenant: str, wanted: Wanted, since: datetime, until: datetime) -> Usage:
+    """The lines of a span that were charged most, within the scope and the task of the filters."""
+    by = wanted.by
     lines: list[UsageLine] = []
     after: str | None = None
     count = 0
     for _ in range(PAGES):
-        report = await store.report(tenant, by, since, until, after=after, limit=PAGE)
+        report = await store.report(tenant, by, since, until, within=wanted.within, after=after, limit=PAGE)
         count += len(report.lines)
         lines = sorted((*lines, *report.lines), key=lambda line: (-line.charged.tokens, line.id))[:SHOWN]
         after = report.following
@@ -54,10 +58,11 @@ async def largest(store: UsageReports, tenant: str, by: By, since: datetime, unt
 
 
 def usage_span(wanted: Wanted) -> str:
-    """Which time usage is added up over. Scope, kind and task narrow the entries alone."""
+    """What usage is added up over. The kind of an entry narrows the entries alone: usage is made of several."""
+    of = f"of {' and '.join(str(scope) for scope in wanted.within)} " if wanted.within else ""
     if wanted.since or wanted.until:
-        return "in the chosen time"
-    return f"in the last {SPAN.days} days"
+        return f"{of}in the chosen time"
+    return f"{of}in the last {SPAN.days} days"
 
 
 def chips(wanted: Wanted) -> Markup:
@@ -74,8 +79,10 @@ def chips(wanted: Wanted) -> Markup:
 def chart(usage: Usage) -> dict[str, Any]:
     """Each line a bar, its classes of tokens as parts."""
     names = [line.id or "unnamed" for line in usage.lines]
+    parts = _parts(usage)
+    shown = {name: data for name, data in parts.items() if any(data)}
     return {
-        "legend": legend([name for name, _ in _CLASSES]),
+        "legend": legend(list(shown)),
         "tooltip": {
             "renderMode": "richText",
             "trigger": "axis",
@@ -86,8 +93,7 @@ def chart(usage: Usage) -> dict[str, Any]:
             "textStyle": {"color": TEXT, "fontSize": 12},
             ":valueFormatter": "v => Math.round(v).toLocaleString('en-US')",
         },
-        "grid": {"left": 12, "right": 24, "top": 34, "bottom": 8, "containLabel": True},
-        "xAxis": axis("value", axisLabel={":formatter": SHORT_NUMBER}),
+        "xAxis": across("tokens", SHORT_NUMBER),
         "yAxis": axis(
             "category", data=names, inverse=True, axisLabel={"fontSize": 12, "width": 150, "overflow": "truncate"}
         ),
@@ -97,18 +103,26 @@ def chart(usage: Usage) -> dict[str, Any]:
                 "name": name,
                 "stack": "tokens",
                 "barMaxWidth": 18,
-                "itemStyle": {"color": SERIES[index]},
+                "itemStyle": {"color": SERIES[list(parts).index(name)]},
                 "emphasis": {"disabled": True},
-                "data": [sum(line.tokens.get(part, 0) for part in parts) for line in usage.lines],
+                "data": data,
             }
-            for index, (name, parts) in enumerate(_CLASSES)
+            for name, data in shown.items()
         ],
     }
 
 
+def _parts(usage: Usage) -> dict[str, list[int]]:
+    """Tokens of each line, by the name of the part."""
+    parts = {
+        name: [sum(line.tokens.get(one, 0) for one in classes) for line in usage.lines] for name, classes in _CLASSES
+    }
+    return parts | {PRESUMED: [line.presumed.tokens for line in usage.lines]}
+
+
 def chart_height(usage: Usage) -> int:
     """In pixels."""
-    return 66 + 28 * max(1, len(usage.lines))
+    return 84 + 28 * max(1, len(usage.lines))
 
 
 def listed(usage: Usage) -> Markup:
@@ -123,7 +137,7 @@ def listed(usage: Usage) -> Markup:
             figure(money(line.charged.nano_usd)),
             figure(exact(line.attempts)),
             figure(exact(line.overrun.tokens) if line.overrun.tokens else "—"),
-            cell(f"{exact(line.presumed_attempts)} presumed" if line.presumed_attempts > 0 else ""),
+            cell(_remarks(line)),
         )
         for line in usage.lines
     )
@@ -131,12 +145,17 @@ def listed(usage: Usage) -> Markup:
     return join((table(f"Usage by {usage.by}", columns, rows), _rest(usage)))
 
 
+def _remarks(line: UsageLine) -> str:
+    counts = ((line.presumed_attempts, "presumed"), (line.unpriced_attempts, "without a price"))
+    return ", ".join(f"{exact(count)} {what}" for count, what in counts if count > 0)
+
+
 def _named(by: By, name: str) -> Markup | str:
     if not name:
         return "unnamed"
     if by in (By.SESSION, By.TASK):
         return link(address(f"/{by}s/{name}"), name, "id")
-    return link(address("/ledger", scope=f"agent:{name}"), name, "id") if by is By.AGENT else name
+    return name if by is By.MODEL else link(address("/ledger", scope=f"{by}:{name}"), name, "id")
 
 
 def _rest(usage: Usage) -> Markup:

@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from budget.decisions import Amount
 from budget.scopes import Scope
+from budget.views import whole_percent
 
 NOTHING = Markup()
 NANO = 10**9
@@ -82,7 +83,7 @@ def plural(count: int, word: str, many: str = "") -> str:
 
 def percent(ratio: float | None) -> str:
     """A share of a limit, cut to whole percents; `—` where there is no limit to share."""
-    return "—" if ratio is None else f"{int(ratio * 100)} %"
+    return "—" if ratio is None else f"{whole_percent(ratio)} %"
 
 
 def moment(at: datetime, form: str = "minute") -> Markup:

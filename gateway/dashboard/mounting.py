@@ -6,18 +6,21 @@ NiceGUI is one application per process. What a page works with therefore travels
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import cache
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request, Response
+from fastapi.exception_handlers import http_exception_handler
 from nicegui import app as nicegui_app
 from nicegui import ui
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.routing import Match, Mount
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gateway.dashboard import shell, sockets
-from gateway.dashboard.pages import first_segments, load_pages
+from gateway.dashboard.pages import load_pages, missing_page, page_paths
 from gateway.dashboard.visit import STATE, Dashboard
 from gateway.services import Services
 
@@ -39,6 +42,8 @@ POLICY = "; ".join(
         "frame-ancestors 'none'",
     )
 )
+_LOADED = {ASSETS_AT[1:], "_nicegui", "_nicegui_ws", "favicon.ico"}
+"""First parts of the paths of what pages load."""
 HEADERS = {
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
@@ -70,6 +75,7 @@ def _host() -> FastAPI:
     # A bar across the top for each request says nothing that the page does not.
     nicegui_app.config.quasar_config["loadingBar"]["skipHijack"] = True
     ui.add_head_html(shell.head(ASSETS, ASSETS_AT), shared=True)
+    nicegui_app.exception_handler(HTTPStatus.NOT_FOUND)(_not_found)
     host = FastAPI(openapi_url=None)
     ui.run_with(
         host,
@@ -86,17 +92,33 @@ def _host() -> FastAPI:
     return host
 
 
+async def _not_found(request: Request, error: Exception) -> Response:
+    """A page for people; a plain answer for what a page loads."""
+    assert isinstance(error, HTTPException)
+    if request.url.path.split("/")[1] in _LOADED:
+        return await http_exception_handler(request, error)
+    return missing_page(request)
+
+
 class _Pages(Mount):
-    """The paths of pages and of what they load, and no other: an unknown path of the API stays the API's."""
+    """The paths of pages and of what they load. An unknown path is theirs if a browser asks for a document there;
+    unknown paths of the API stay the API's."""
 
     def __init__(self, app: ASGIApp) -> None:
         super().__init__("", app, name="dashboard")
-        self._own = first_segments() | {ASSETS_AT[1:], "_nicegui", "_nicegui_ws", "favicon.ico"}
+        self._own = {path.split("/")[1] for path in page_paths()} | _LOADED
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        if scope["type"] not in ("http", "websocket") or scope["path"].split("/")[1] not in self._own:
+        if scope["type"] not in ("http", "websocket"):
+            return Match.NONE, {}
+        first = scope["path"].split("/")[1]
+        if first not in self._own and (first == "v1" or not _wants_document(scope)):
             return Match.NONE, {}
         return super().matches(scope)
+
+
+def _wants_document(scope: Scope) -> bool:
+    return scope.get("method") == "GET" and "text/html" in Headers(scope=scope).get("accept", "")
 
 
 class _Carrying:

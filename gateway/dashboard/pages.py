@@ -2,12 +2,13 @@
 
 import importlib
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from http import HTTPStatus
 from typing import Any
 
 import structlog
-from fastapi import Request
-from nicegui import ui
+from fastapi import Request, Response
+from nicegui import Client, ui
 
 from gateway.auth import page_caller
 from gateway.dashboard import shell
@@ -36,11 +37,8 @@ def page(
 
     def register(build: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:
         async def shown(request: Request, **given: Any) -> None:
-            caller = page_caller(request)
-            if caller is None:  # the guard in front lets nobody else through
-                raise Unauthenticated("nobody is signed in: open /sign-in")
-            visit = Visit(request, dashboard_of(request), caller)
-            ui.context.client.storage["visit"] = visit
+            visit = _visit(request)
+            caller = visit.caller
             with shell.frame(name, visit):
                 if not caller.may(needs):
                     what = needs.replace("_", " ")
@@ -65,9 +63,26 @@ def load_pages() -> None:
         importlib.import_module(f"gateway.dashboard.{module}")
 
 
-def first_segments() -> set[str]:
-    """What the paths of pages begin with."""
-    return {path.split("/")[1] for path in _paths}
+def page_paths() -> Sequence[str]:
+    """The paths of all pages, as FastAPI writes them."""
+    return tuple(_paths)
+
+
+def missing_page(request: Request) -> Response:
+    """What a browser gets for an address that no page has: status 404, and the way back."""
+    with Client(ui.page("", title="Page not found · Purser"), request=request) as client:
+        with shell.frame("Page not found", _visit(request)):
+            shell.error("There is no page at this address", "It may be mistyped. Choose a page from the navigation.")
+        return client.build_response(request, HTTPStatus.NOT_FOUND)
+
+
+def _visit(request: Request) -> Visit:
+    caller = page_caller(request)
+    if caller is None:  # the guard in front lets nobody else through
+        raise Unauthenticated("nobody is signed in: open /sign-in")
+    visit = Visit(request, dashboard_of(request), caller)
+    ui.context.client.storage["visit"] = visit
+    return visit
 
 
 async def _guarded(build: Callable[..., Awaitable[None]], visit: Visit, given: dict[str, Any]) -> None:

@@ -2,22 +2,22 @@
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
 from context.postgres.overviews import Grown
 from context.postgres.summaries import StoredSummary
-from context.summaries import Summary
-from gateway.dashboard.charts import LINE, MUTED, SHORT_NUMBER, TEXT, axis, legend, zoom
-from gateway.dashboard.markup import exact
+from gateway.dashboard.charts import LINE, MUTED, SHORT_NUMBER, TEXT, axis, grid, legend, zoom
 
 STORED, HISTORY = "stored", "history of a window"
 MOMENTS = 5
 """Seconds in which messages came, from which on time tells more than their number."""
 MOST_MARKS = 8
 """Compressions that are marked: the newest."""
+ROOM = 12
+"""Names of marks that fit beside each other on a phone."""
 _ACCENT, _CUT = "var(--c1)", "var(--step-compressed)"
 
 
@@ -68,15 +68,15 @@ def growth(grown: Sequence[Grown], versions: Sequence[StoredSummary]) -> dict[st
     shown = history(grown, versions)
     made = {one.created_at for one in versions}
     falls = [after for before, after in pairwise(shown) if before.at == after.at and after.at in made]
-    marks = [
-        {"name": _mark(one.summary), "xAxis": _ms(fall.at) if by_time else fall.seq}
-        for one, fall in zip(sorted(versions, key=lambda one: one.created_at), falls, strict=False)
-    ]
+    compressed = list(zip(sorted(versions, key=lambda one: one.created_at), falls, strict=False))
+    marks = _marks([(_at(fall, by_time), one.summary.version) for one, fall in compressed], shown, by_time)
     stored = [Point(one.at, one.seq, one.tokens) for one in grown]
+    if stored and shown:  # what is stored does not change when a summary is made
+        stored.append(replace(shown[-1], tokens=stored[-1].tokens))
     across = axis("time") if by_time else axis("value", min="dataMin", max="dataMax", splitLine={"show": False})
     return {
         "legend": legend([STORED, HISTORY]),
-        "grid": {"left": 12, "right": 26, "top": 44, "bottom": 30, "containLabel": True},
+        "grid": grid(top=58, bottom=30),
         "tooltip": {
             "renderMode": "richText",
             "trigger": "axis",
@@ -88,7 +88,7 @@ def growth(grown: Sequence[Grown], versions: Sequence[StoredSummary]) -> dict[st
             "axisPointer": {"lineStyle": {"color": MUTED}},
         },
         "xAxis": across,
-        "yAxis": axis("value", axisLabel={":formatter": SHORT_NUMBER}),
+        "yAxis": axis("value", "tokens", axisLabel={":formatter": SHORT_NUMBER}),
         "dataZoom": zoom(filterMode="none"),
         "series": [
             _line(STORED, stored, _ACCENT, by_time=by_time, area=True),
@@ -97,17 +97,29 @@ def growth(grown: Sequence[Grown], versions: Sequence[StoredSummary]) -> dict[st
                 "markLine": {
                     "symbol": "none",
                     "silent": True,
-                    "label": {"formatter": "{b}", "color": MUTED, "fontSize": 10, "position": "end", "distance": 2},
+                    "label": {"formatter": "{b}", "color": MUTED, "fontSize": 11, "position": "end", "distance": 2},
                     "lineStyle": {"color": _CUT, "type": "dotted"},
-                    "data": marks[-MOST_MARKS:],
+                    "data": marks,
                 }
             },
         ],
     }
 
 
-def _mark(made: Summary) -> str:
-    return f"version {made.version}\n{exact(made.tokens_before)} → {exact(made.tokens_after)}"
+def _marks(compressed: Sequence[tuple[int, int]], shown: Sequence[Point], by_time: bool) -> list[dict[str, Any]]:
+    """The newest compressions as lines: those that have room for it carry their version."""
+    apart = (_at(shown[-1], by_time) - _at(shown[0], by_time)) / ROOM if shown else 0
+    marks: list[dict[str, Any]] = []
+    named: float | None = None
+    for place, version in reversed(compressed[-MOST_MARKS:]):
+        fits = named is None or named - place >= apart
+        marks.append({"xAxis": place, "name": f"v{version}" if fits else ""})
+        named = place if fits else named
+    return marks
+
+
+def _at(point: Point, by_time: bool) -> int:
+    return _ms(point.at) if by_time else point.seq
 
 
 def _line(name: str, points: Sequence[Point], colour: str, *, by_time: bool, area: bool = False) -> dict[str, Any]:
@@ -120,7 +132,7 @@ def _line(name: str, points: Sequence[Point], colour: str, *, by_time: bool, are
         "lineStyle": {"color": colour, "width": 2},
         "itemStyle": {"color": colour},
         "emphasis": {"disabled": True},
-        "data": [[_ms(point.at) if by_time else point.seq, point.tokens] for point in points],
+        "data": [[_at(point, by_time), point.tokens] for point in points],
         **({"areaStyle": {"color": colour, "opacity": 0.12}} if area else {}),
     }
 

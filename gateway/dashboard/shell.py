@@ -66,10 +66,18 @@ def frame(title: str, visit: Visit) -> Iterator[None]:
         with ui.element("main").classes("main").props('id="main" tabindex="-1"'):
             Region(Markup("<h1>{}</h1>").format(title)).classes("title")
             yield
-    ui.run_javascript(f"window.purser?.set({datetime.now(UTC).isoformat()!r})")
+    ui.run_javascript(
+        f"window.purser?.set({datetime.now(UTC).isoformat()!r});"
+        "document.querySelector('.side [aria-current]')?.scrollIntoView({block: 'nearest', inline: 'center'})"
+    )
+
+    client = ui.context.client
 
     async def count() -> None:
-        navigation.show(_links(title, await visit.services.queue.count(visit.tenant)))
+        pending = await visit.services.queue.count(visit.tenant)
+        navigation.show(_links(title, pending))
+        with client:
+            ui.page_title(f"({pending}) {title} · Purser" if pending else f"{title} · Purser")
 
     live.start(("approval",), count)
 

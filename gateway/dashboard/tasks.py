@@ -9,7 +9,6 @@ from nicegui import ui
 from activities.errors import TaskNotFound
 from activities.postgres.overviews import PlannedAgent
 from budget.postgres.changes import acting_key
-from budget.scopes import Kind, Scope, agent_scope
 from gateway.dashboard import live, shell
 from gateway.dashboard.charts import Chart
 from gateway.dashboard.markup import LOADING
@@ -33,6 +32,7 @@ from gateway.dashboard.visit import Visit
 from gateway.dashboard.work_words import heading, telling, toast
 from gateway.roles import Permission
 from gateway.steering import Steer, steer
+from gateway.task_views import scopes_of
 
 TURNS = 100
 KINDS = ("task", "agent", "turn", "approval", "compression")
@@ -96,14 +96,15 @@ class _TaskPage:
         tenant, use, now = self._visit.tenant, self._visit.services, datetime.now(UTC)
         task = await use.tasks.get(tenant, self._task_id)
         caller = self._visit.caller
-        self._header.show(header(task, self._visit.dashboard.temporal_ui, now))
+        self._header.show(header(task, self._visit.workflow_link(self._task_id), now))
         self._controls.show(controls(task["status"], may=caller.may(Permission.RUN)))
         self._approvals.show(approvals(await use.pages.tasks.approvals(tenant, self._task_id)))
         turns = await use.pages.timelines.turns(
             tenant, self._task_id, ended_at=ended_at(task), before=self._before, limit=TURNS
         )
         self._gantt.hide(not turns.turns)
-        self._gantt.show(gantt(turns.turns, now), height=gantt_height(turns.turns))
+        submitted = datetime.fromisoformat(task["submitted_at"]) if turns.before is None else None
+        self._gantt.show(gantt(turns.turns, now, submitted), height=gantt_height(turns.turns))
         self._turns.show(turns_table(turns.turns, now, self._task_id, turns.before, newest=self._before is None))
         self._agents.show(agents(task, self._plans, graph(_nodes(task["agents"], self._plans))))
         costs = await use.pages.tasks.costs(tenant, self._task_id)
@@ -111,12 +112,8 @@ class _TaskPage:
         by_money = any(cost.nano_usd for cost in costs)
         self._costs.show(costs_chart(costs, by_money=by_money), height=costs_height(costs))
         self._cost_table.show(costs_table(costs))
-        scopes = [
-            Scope(Kind.SESSION, task["session_id"]),
-            Scope(Kind.TASK, self._task_id),
-            *(agent_scope(self._task_id, agent_id) for agent_id in task["agents"]),
-        ]
-        self._budgets.show(budgets(await use.policies.budgets_of(tenant, scopes, self._task_id)))
+        drawn_on = await use.policies.budgets_of(tenant, scopes_of(tenant, task), self._task_id)
+        self._budgets.show(budgets(drawn_on))
 
     async def _steered(self, act: Act) -> None:
         if act.name not in tuple(Steer):

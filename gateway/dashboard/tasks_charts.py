@@ -6,23 +6,35 @@ from typing import Any
 
 from activities.postgres.overviews import Cost
 from activities.timeline import Step, StepKind, Turn
-from gateway.dashboard.charts import DOLLARS, SERIES, SHORT_NUMBER, axis, legend, zoom
+from gateway.dashboard.charts import DOLLARS, SERIES, SHORT_NUMBER, across, axis, grid, legend, zoom
 from gateway.dashboard.markup import dollars, exact
 from gateway.dashboard.work_words import lasting
 
 COLOURS: Mapping[StepKind, str] = {
+    StepKind.QUEUED: "var(--step-queued)",
     StepKind.WAITED: "var(--step-waited)",
     StepKind.ASKED: "var(--step-asked)",
+    StepKind.REFUSED: "var(--step-lost)",
     StepKind.ADMITTED: "var(--step-admitted)",
     StepKind.DELAYED: "var(--step-delayed)",
     StepKind.COMPRESSED: "var(--step-compressed)",
     StepKind.CALLED: "var(--step-called)",
+    StepKind.BACKED_OFF: "var(--step-backoff)",
     StepKind.SETTLED: "var(--step-settled)",
     StepKind.RELEASED: "var(--step-released)",
     StepKind.EXPIRED: "var(--step-lost)",
     StepKind.REJECTED: "var(--step-lost)",
 }
-INSTANTS = frozenset({StepKind.ADMITTED, StepKind.SETTLED, StepKind.RELEASED, StepKind.EXPIRED, StepKind.REJECTED})
+INSTANTS = frozenset(
+    {
+        StepKind.REFUSED,
+        StepKind.ADMITTED,
+        StepKind.SETTLED,
+        StepKind.RELEASED,
+        StepKind.EXPIRED,
+        StepKind.REJECTED,
+    }
+)
 LANE, AROUND = 30, 92
 """Height of a lane, and of what surrounds them, in pixels."""
 OWN = "session"
@@ -33,13 +45,13 @@ _SPAN = """(params, api) => {
     const from = api.coord([api.value(1), api.value(0)]), to = api.coord([api.value(2), api.value(0)]);
     const height = Math.min(18, api.size([0, 1])[1] * 0.6);
     const shape = {x: from[0], y: from[1] - height / 2, width: Math.max(2, to[0] - from[0]), height, r: 2};
-    return {type: 'rect', shape, style: {fill: api.visual('color')}};
+    return {type: 'rect', shape, style: {fill: api.visual('color')}, emphasisDisabled: true};
 }"""
 _INSTANT = """(params, api) => {
     const at = api.coord([api.value(1), api.value(0)]);
     const height = Math.min(24, api.size([0, 1])[1] * 0.8);
     const shape = {x: at[0] - 1, y: at[1] - height / 2, width: 2, height};
-    return {type: 'rect', shape, style: {fill: api.visual('color')}};
+    return {type: 'rect', shape, style: {fill: api.visual('color')}, emphasisDisabled: true};
 }"""
 
 
@@ -48,15 +60,23 @@ def lanes(turns: Iterable[Turn]) -> list[str]:
     return list(dict.fromkeys(turn.agent_id or OWN for turn in turns))
 
 
-def gantt(turns: Sequence[Turn], now: datetime) -> dict[str, Any]:
-    """Each agent a lane, each step a bar on it; what has not ended goes on until `now`."""
+def gantt(turns: Sequence[Turn], now: datetime, since: datetime | None = None) -> dict[str, Any]:
+    """Each agent a lane, each step a bar on it; what has not ended goes on until `now`.
+
+    Args:
+        turns: oldest first.
+        now: this moment.
+        since: where the axis begins; `None`: with the first step.
+    """
+    begin: dict[str, Any] = {} if since is None else {"min": _ms(since)}
+    lines = {"show": True, "lineStyle": {"color": "var(--line)", "type": "dashed"}}
     names = lanes(turns)
     kinds = [kind for kind in StepKind if any(step.kind is kind for turn in turns for step in turn.steps)]
     return {
         "legend": legend([kind.value for kind in kinds]),
-        "grid": {"left": 12, "right": 18, "top": 40, "bottom": 30, "containLabel": True},
+        "grid": grid(top=40, bottom=30),
         "tooltip": {**_TIP, "formatter": "{b}"},
-        "xAxis": axis("time", splitLine={"show": True, "lineStyle": {"color": "var(--line)", "type": "dashed"}}),
+        "xAxis": axis("time", splitLine=lines, **begin),
         "yAxis": axis(
             "category", data=names, inverse=True, axisLabel={"fontSize": 12, "width": 140, "overflow": "truncate"}
         ),
@@ -126,10 +146,10 @@ def costs_chart(costs: Sequence[Cost], *, by_money: bool) -> dict[str, Any]:
         cost = found.get((agent, model))
         return 0 if cost is None else cost.nano_usd / NANO if by_money else cost.tokens
 
-    figures = axis("value", axisLabel={":formatter": DOLLARS if by_money else SHORT_NUMBER})
+    figures = across("dollars" if by_money else "tokens", DOLLARS if by_money else SHORT_NUMBER)
     return {
         "legend": legend(models),
-        "grid": {"left": 12, "right": 24, "top": 34, "bottom": 8, "containLabel": True},
+        "grid": grid(),
         "tooltip": {**_TIP, "formatter": "{b}\n{a}: {c}"},
         "xAxis": figures,
         "yAxis": axis(
@@ -152,7 +172,7 @@ def costs_chart(costs: Sequence[Cost], *, by_money: bool) -> dict[str, Any]:
 
 def costs_height(costs: Sequence[Cost]) -> int:
     """In pixels."""
-    return 66 + 30 * max(1, len({cost.agent_id for cost in costs}))
+    return 84 + 30 * max(1, len({cost.agent_id for cost in costs}))
 
 
 def _ms(at: datetime) -> int:

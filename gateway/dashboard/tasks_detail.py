@@ -21,7 +21,6 @@ from gateway.dashboard.markup import (
     link,
     moment,
     money,
-    outside,
     percent,
     plural,
     scope_name,
@@ -43,7 +42,7 @@ from gateway.dashboard.work_words import (
     took,
     words,
 )
-from gateway.steering import LIVE, Steer, workflow_id
+from gateway.steering import LIVE, Steer
 from workflows.contract import TaskStatus
 
 Shown = Mapping[str, Any]
@@ -55,15 +54,12 @@ def ended_at(task: Shown) -> datetime | None:
     return datetime.fromisoformat(task["ended_at"]) if task["ended_at"] else None
 
 
-def header(task: Shown, temporal_ui: str | None, now: datetime) -> Markup:
-    """What the task is and how it stands."""
+def header(task: Shown, workflow: Markup, now: datetime) -> Markup:
+    """What the task is and how it stands, with a link to its workflow."""
     began, ended = datetime.fromisoformat(task["submitted_at"]), ended_at(task)
-    temporal = NOTHING
-    if temporal_ui:
-        address_ = f"{temporal_ui}/workflows/{workflow_id(task['task_id'])}"
-        temporal = outside(address_, workflow_id(task["task_id"]))
     facts = (
         definition("State", state(task["status"])),
+        definition("User", task["user_id"] or ""),
         definition("Session", link(address(f"/sessions/{task['session_id']}"), task["session_id"])),
         definition(
             "Submitted",
@@ -71,7 +67,7 @@ def header(task: Shown, temporal_ui: str | None, now: datetime) -> Markup:
         ),
         definition("Ended", moment(ended, "second") if ended else NOTHING),
         definition("Took" if ended else "Going on for", took(began, ended or now)),
-        definition("Workflow", temporal),
+        definition("Workflow", workflow),
         definition("Ledger", link(address("/ledger", task=task["task_id"]), "its entries")),
     )
     return Markup('<dl class="facts">{}</dl>').format(join(facts))
@@ -299,8 +295,13 @@ def _step(step: Step, now: datetime) -> Markup:
             told = f"{lasting(span)}, {step.note}"
         case StepKind.REJECTED:
             told = step.note
+        case StepKind.REFUSED:
+            told = f"{exact(step.tokens)} asked, {step.note}"
+        case StepKind.DELAYED:
+            told = f"{lasting(span)} ({step.note})"
         case _:
-            told = lasting(span) + (f", {step.note}" if step.note in ("presumed", "late") else "")
+            plain = not step.note or step.note.startswith("attempt ")
+            told = lasting(span) + ("" if plain else f", {words(step.note)}")
     going = Markup(' <i class="dot" aria-hidden="true"></i>') if step.end is None else NOTHING
     kind = Markup('<i class="mark {}" aria-hidden="true"></i>{}').format(step.kind, step.kind)
     if step.kind is StepKind.ASKED:

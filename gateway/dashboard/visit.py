@@ -1,13 +1,17 @@
 """Who looks at a page, and what the page works with."""
 
 from dataclasses import dataclass
+from urllib.parse import quote
 
 from fastapi import Request
+from markupsafe import Markup
 from nicegui import ui
 
 from gateway.auth import browser_session
+from gateway.dashboard.markup import NOTHING, outside
 from gateway.roles import Principal
 from gateway.services import Services
+from workflows.contract import TaskRef
 
 STATE = "purser.dashboard"
 """Where the ASGI scope of a page's request carries the `Dashboard`."""
@@ -35,6 +39,13 @@ class Visit:
     def services(self) -> Services:
         """Stores, clients and settings of the gateway."""
         return self.dashboard.services
+
+    def workflow_link(self, task_id: str, text: str = "") -> Markup:
+        """Link to a task's workflow in Temporal's Web UI, named by its id or by `text`; empty where there is no UI."""
+        if self.dashboard.temporal_ui is None:
+            return NOTHING
+        workflow_id = TaskRef(task_id, self.tenant).workflow_id
+        return outside(f"{self.dashboard.temporal_ui}/workflows/{quote(workflow_id, safe='')}", text or workflow_id)
 
     @property
     def tenant(self) -> str:

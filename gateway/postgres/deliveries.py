@@ -71,8 +71,9 @@ class Parcel:
     """This one included."""
     url: str
     secret: str
+    """Encrypted."""
     previous_secret: str | None
-    """Signs too while it is not long replaced."""
+    """Encrypted; signs too while it is not long replaced."""
 
     def __repr__(self) -> str:
         return f"Parcel({self.delivery_id})"  # secrets stay out of tracebacks
@@ -89,10 +90,11 @@ class Deliveries:
 
     async def make(self) -> bool:
         """Makes the deliveries of the next events; returns whether there may be more."""
+        # Before the webhooks: one that is made in between gets every event that happens after it.
+        newest = await self._events.newest()
         async with connected(self._pool, None) as own:
             place: int = await own.fetchval(_SQL["cursor"]) or 0
             hooks = [Webhook.read(found) for found in await own.fetch(_SQL["enabled"])]
-        newest = await self._events.newest()
         if newest <= place:
             return False
         events = await self._chosen(hooks, place, newest)

@@ -10,13 +10,14 @@ from typing import Any, Self
 
 import asyncpg
 
+from activities.signatures import Signer
 from budget.errors import InvalidRequest
 from budget.postgres.changes import record
 from budget.postgres.connection import Connection, Pool, connected, reaching_ledger, row
 from budget.postgres.queries import load
 from budget.scopes import check_id
 from gateway.errors import KeyEnded, KeyNameTaken, UnknownKey
-from gateway.roles import Principal, Role
+from gateway.roles import PERMISSIONS, Permission, Principal, Role
 
 _SQL = load("gateway.postgres", "keys.sql")
 _NAME = re.compile(r"[A-Za-z0-9._~@+-]{1,128}")
@@ -114,6 +115,15 @@ class Keys:
             found = await self._pool.fetchrow(_SQL["find"], digest(secret))
         return None if found is None else live(found)
 
+    async def signer(self, tenant: str, key_id: str) -> Signer | None:
+        """Who signs with this key; `None` if the tenant has no live key of this id."""
+        with reaching_ledger():
+            found = await self._pool.fetchrow(_SQL["signer"], tenant, key_id)
+        if found is None:
+            return None
+        decides = Permission.DECIDE in PERMISSIONS[Role(found["role"])]
+        return Signer(found["name"], (found["role"],) if decides else (), found["digest"])
+
     async def list(self, tenant: str) -> list[Key]:
         """All keys of a tenant, those that have ended included, oldest first."""
         with reaching_ledger():
@@ -128,7 +138,7 @@ class Keys:
     async def _revoke(self, connection: Connection, tenant: str, key_id: str, by: str) -> Key:
         found = await connection.fetchrow(_SQL["lock"], tenant, key_id)
         if found is None:
-            raise UnknownKey(f"key {key_id[:80]!r} does not exist: GET /v1/keys lists the ids")
+            raise UnknownKey(f"key {key_id[:80]!r} does not exist")
         before = Key.read(found)
         if before.revoked_at is not None:
             return before

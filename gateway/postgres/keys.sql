@@ -6,6 +6,9 @@ returning key_id, tenant, name, role, created_by, created_at, expires_at, rate_l
 -- name: find
 select key_id, tenant, name, role, rate_limit_per_s, case when expires_at <= now() then expires_at end as ended_at
 from keys where digest = $1 and revoked_at is null;
+-- name: signer
+select name, role, digest from keys
+where tenant = $1 and key_id = $2 and revoked_at is null and (expires_at is null or expires_at > now());
 -- name: list
 select key_id, tenant, name, role, created_by, created_at, expires_at, rate_limit_per_s, revoked_by, revoked_at
 from keys where tenant = $1 order by created_at, key_id;

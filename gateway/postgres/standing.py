@@ -106,10 +106,10 @@ class Standing:
             found = {one["kind"]: one["holds"] for one in await own.fetch(_SQL["faults"], tenant, since)}
         return Faults(found.get("expire", 0), found.get("late", 0), found.get("presumed", 0))
 
-    async def outbox(self) -> Waiting:
-        """Messages to workflows, of all tenants."""
+    async def outbox(self, tenant: str) -> Waiting:
+        """Messages to workflows of the tenant."""
         async with connected(self._pool, None) as own:
-            return Waiting(**dict(row(await own.fetchrow(_SQL["outbox"]))))
+            return Waiting(**dict(row(await own.fetchrow(_SQL["outbox"], tenant))))
 
     async def deliveries(self, tenant: str) -> Waiting:
         """Deliveries to the tenant's webhooks."""

@@ -15,7 +15,8 @@ where e.kind in ('presumed', 'late', 'expire') and e.at >= $2 and h.tenant = $1
 group by e.kind;
 
 -- name: outbox
-select count(*) as waiting, min(created_at) as oldest, coalesce(max(tries), 0) as tries from outbox where sent_at is null;
+select count(*) as waiting, min(created_at) as oldest, coalesce(max(tries), 0) as tries from outbox
+where sent_at is null and starts_with(workflow_id, 'task-' || $1 || '/');
 
 -- name: version
 select version();

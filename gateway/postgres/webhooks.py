@@ -1,4 +1,4 @@
-"""Webhooks in Postgres: made, changed, deleted. A secret is shown once; it is kept in clear, because it signs."""
+"""Webhooks in Postgres: made, changed, deleted. A secret is shown once; it is kept encrypted, because it signs."""
 
 import base64
 import secrets
@@ -15,6 +15,8 @@ from budget.errors import Conflict, NotFound
 from budget.postgres.changes import record
 from budget.postgres.connection import Connection, Pool, connected, row
 from budget.postgres.queries import load
+from gateway.errors import SecretUnreadable
+from gateway.sealing import Seal
 from gateway.webhook_targets import origin
 
 _SQL = load("gateway.postgres", "webhooks.sql")
@@ -67,21 +69,23 @@ class Webhook(WebhookFields):
 class Webhooks:
     """The webhooks of all tenants."""
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: Pool, seal: Seal) -> None:
         self._pool = pool
+        self._seal = seal
 
     async def create(
         self, tenant: str, chosen: WebhookFields, *, by: str, connection: Connection | None = None
     ) -> tuple[Webhook, str]:
-        """A new webhook and its secret; raises `Conflict` where the tenant has too many."""
+        """A new webhook and its secret; raises `Conflict` where the tenant has too many, `SecretsKeyMissing`."""
         secret = _new_secret()
+        closed = self._seal.close(secret)
         async with connected(self._pool, connection) as own, own.transaction():
             await own.execute(_SQL["lock_tenant"], tenant)
             if await own.fetchval(_SQL["count"], tenant) >= MOST:
                 raise Conflict(f"there are {MOST} webhooks already: delete one first")
             made = row(
                 await own.fetchrow(
-                    _SQL["create"], f"hook-{uuid.uuid4().hex[:12]}", tenant, *_columns(chosen), secret, by
+                    _SQL["create"], f"hook-{uuid.uuid4().hex[:12]}", tenant, *_columns(chosen), closed, by
                 )
             )
             await _record(own, "create", by, None, Webhook.read(made))
@@ -110,12 +114,27 @@ class Webhooks:
     async def rotate(
         self, tenant: str, webhook_id: str, *, by: str, connection: Connection | None = None
     ) -> tuple[Webhook, str]:
-        """A new secret; the last one signs beside it for a day. Raises `NotFound`."""
+        """A new secret; the last one signs beside it for a day. Raises `NotFound`, `SecretsKeyMissing`."""
         secret = _new_secret()
+        closed = self._seal.close(secret)
         async with connected(self._pool, connection) as own, own.transaction():
-            after = _found(await own.fetchrow(_SQL["rotate"], tenant, webhook_id, secret, BOTH_SIGN), webhook_id)
+            after = _found(await own.fetchrow(_SQL["rotate"], tenant, webhook_id, closed, BOTH_SIGN), webhook_id)
             await _record(own, "rotate", by, after, after)
         return after, secret
+
+    async def renew_secrets(self) -> int:
+        """Encrypts with the first key what other keys encrypted; returns how many secrets cannot be read."""
+        unreadable = 0
+        async with connected(self._pool, None) as own, own.transaction():
+            for found in await own.fetch(_SQL["secrets"]):
+                try:
+                    renewed = [one and (self._seal.renewed(one) or one) for one in found["secrets"]]
+                except SecretUnreadable:
+                    unreadable += 1
+                    continue
+                if renewed != found["secrets"]:
+                    await own.execute(_SQL["renew_secrets"], found["webhook_id"], *renewed)
+        return unreadable
 
     async def delete(self, tenant: str, webhook_id: str, *, by: str) -> None:
         """Deletes a webhook with its deliveries; raises `NotFound`."""

@@ -1,7 +1,7 @@
 """The activities of approvals, on a real Postgres; their wire types through a real Temporal."""
 
 import uuid
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -50,16 +50,16 @@ class Pokes:
 
 async def call_of(agent: AgentRef, key: str) -> CallToApprove:
     assert (agent, key) == (REQUEST.agent, "k1")
-    return CallToApprove(PATH, ASK, "sam", "backend")
+    return CallToApprove(PATH, ASK, "sam", "backend", True)
 
 
 @pytest.fixture
 async def approvals(pool: Pool) -> Approvals:
-    """Of a session of 100 tokens, which is too few for the ask of `k1`."""
+    """Of a session of 100 tokens, which is too few for the ask of `k1`; asserted names are trusted."""
     await rules(pool, limit_tokens=100, mode="approval")
     answer = await Ledger(pool, LedgerSettings()).hold(TENANT, HoldRequest("k1", PATH, ASK))
     assert answer.decision.verdict is Verdict.ASK
-    return Approvals(pool, LedgerSettings())
+    return Approvals(pool, LedgerSettings(), trust_temporal_identity=True)
 
 
 @pytest.fixture
@@ -90,10 +90,10 @@ async def test_ask_path_and_submitter_come_from_the_stored_call(
     assert (shown.scope, shown.shortage, shown.deadline) == (SESSION, Amount(400), ticket.deadline)
     (waiter,) = shown.waiters
     assert (waiter.task_id, waiter.agent_id, waiter.ask) == ("t1", "a1", ASK)
-    assert (waiter.submitter, waiter.submitted_by) == ("sam", "backend")
+    assert (waiter.submitter, waiter.submitted_by, waiter.vouched) == ("sam", "backend", True)
 
 
-async def test_a_decision_through_temporal_is_marked_as_self_asserted(
+async def test_an_unsigned_decision_is_marked_as_asserted_where_it_counts(
     activities: ApprovalActivities, approvals: Approvals, pokes: Pokes
 ) -> None:
     ticket = await activities.request_approval(REQUEST)
@@ -107,16 +107,18 @@ async def test_a_decision_through_temporal_is_marked_as_self_asserted(
 @pytest.mark.parametrize(
     ("policy", "fields", "error"),
     [
-        ({"not_submitter": True}, {}, "unauthenticated"),
-        ({"two_people_above_tokens": 1}, {}, "unauthenticated"),
-        ({"roles": ["cfo"]}, {}, "role"),
         ({"roles": ["admin"]}, {}, "role"),
         (None, {"decision": "maybe"}, "invalid"),
         (None, {"grant_tokens": 0}, "invalid"),
         (None, {"grant_nano_usd": -1}, "invalid"),
         (None, {"decision": "deny", "grant_tokens": 5}, "invalid"),
-        (None, {"until": datetime(2020, 1, 1, tzinfo=UTC)}, "invalid"),
+        (None, {"until": "2020-01-01T00:00:00Z"}, "invalid"),
+        (None, {"until": "2100-01-01T00:00:00"}, "invalid"),
+        (None, {"until": "tomorrow"}, "invalid"),
+        (None, {"approver": "a\0"}, "invalid"),
+        (None, {"note_ref": "n\0"}, "invalid"),
         (None, {"decision_id": ""}, "invalid"),
+        (None, {"decision_id": "\ud800"}, "invalid"),
     ],
 )
 async def test_what_the_rules_refuse_is_a_code_and_no_failure(
@@ -141,6 +143,7 @@ async def test_unknown_closed_and_conflicting_are_codes_too(activities: Approval
     ticket = await activities.request_approval(REQUEST)
     unknown = await activities.record_decision(decision("nothing"))
     assert (unknown.state, unknown.error) == ("", "not_found")
+    assert (await activities.record_decision(decision("a\0b\ud800"))).error == "not_found"
     assert (await activities.record_decision(decision("nothing", grant_tokens=0))).error == "not_found"
     await activities.record_decision(decision(ticket.approval_id, decision="deny"))
     conflict = await activities.record_decision(decision(ticket.approval_id))
@@ -172,7 +175,7 @@ class Doors:
         until = workflow.now() + timedelta(days=1)
         done = await workflow.execute_activity(
             ActivityName.RECORD_DECISION,
-            decision(ticket.approval_id, grant_tokens=400, until=until),
+            decision(ticket.approval_id, grant_tokens=400, until=until.isoformat()),
             result_type=DecisionResult,
             start_to_close_timeout=limit,
         )

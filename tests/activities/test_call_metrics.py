@@ -15,12 +15,15 @@ from activities.provider import ModelProvider, ModelRequest, Timeouts
 from budget.decisions import Amount, ScopeView, decide
 from budget.policies import DEFAULT_BACKPRESSURE, BackpressureStep, Mode
 from budget.postgres.connection import Pool
+from budget.postgres.holds import Holds
+from budget.postgres.pricing import Pricing, Unpriced
 from budget.prices import PriceBook
 from budget.rates import Price
 from budget.scopes import Path, Scope
 from compose.provider import Fault, FaultKind, Provider, Rule, serve_provider
 from compose.provider import Usage as ReportedUsage
 from compose.stack.ports import free_port
+from context.postgres.payers import Payers
 from tests.support.ledger import Books
 from workflows.contract import HoldInput
 
@@ -140,10 +143,20 @@ async def test_without_an_answer_there_is_no_status(counted: Counted) -> None:
 async def test_holds_of_workflows_are_verdicts_too(counted: Counted, pool: Pool) -> None:
     books = Books.on(pool)
     await books.budget("session:s1", mode="hard", limit_tokens=100)
-    hold = Hold(books.ledger, books.policies, CHEAP, counted.metrics.decided)
+    pricing = Pricing(CHEAP, books.policies, Holds(pool))
+    hold = Hold(books.ledger, Payers(pool), pricing, counted.metrics.decided)
     await hold.hold(HoldInput("acme", "k1", ("session:s1",), 101))
     assert counted.lines("purser_decisions_total") == [
         'purser_decisions_total{mode="hard",reason="limit",verdict="refuse"} 1.0'
+    ]
+
+
+def test_calls_without_a_price_are_counted_by_what_becomes_of_them(counted: Counted) -> None:
+    counted.metrics.unpriced(Unpriced.FREE)
+    assert counted.lines("purser_unpriced_calls_total") == [
+        'purser_unpriced_calls_total{outcome="refused"} 0.0',
+        'purser_unpriced_calls_total{outcome="free"} 1.0',
+        'purser_unpriced_calls_total{outcome="estimated"} 0.0',
     ]
 
 

@@ -8,12 +8,16 @@ import pytest
 from temporalio.testing import ActivityEnvironment
 
 from budget.errors import LedgerUnavailable
-from budget.postgres.connection import Pool, create_pool
+from budget.postgres.connection import Connection, Pool, create_pool
 from compose.provider import Fault, FaultKind, serve_provider
+from context.layers import Layer, Level
 from context.messages import StoredMessage
 from context.settings import ContextSettings
+from context.summaries import Method, Summary
 from tests.support.compressing import AGENT, MODEL, NO_PRICES, SESSION, SUMMARY, TENANT, Room, request
 from tests.support.conversations import calling, result, talk, user
+from tests.support.ledger import meet
+from tests.support.world import eventually
 from workflows.contract import CompressResult
 
 # LiteLLM and its types warn of themselves at import and at first use.
@@ -39,7 +43,7 @@ async def test_the_next_prompt_contains_the_summary_also_after_a_restart(room: R
         prompt = await Room.on(pool, room.provider).prompt()
     [row] = await room.versions()
     assert len(prompt) == 1 + 1 + 3 + 20 + 1
-    assert prompt[1]["role"] == "system"
+    assert prompt[1]["role"] == "user"
     assert prompt[1]["content"].startswith("Summary of messages 4 to 180 ")
     assert row["text"] in prompt[1]["content"]
     assert [one["content"] for one in prompt[2:-1]] == [one.text for one in (*talk(3), *talk(200)[-20:])]
@@ -246,6 +250,38 @@ async def test_a_claim_that_lapsed_costs_a_call_but_never_a_version(room: Room) 
     assert [one["version"] for one in await room.versions()] == [1]
     charged = sum(served.charged_tokens for served in room.provider.served())
     assert await room.books.balance() == {"spent": charged}, "both calls were paid for"
+
+
+async def test_a_compression_that_is_overtaken_while_it_reads_asks_nobody(room: Room) -> None:
+    room.answer(SUMMARY)
+    await room.pool.execute("update messages set tokens = '{}'")
+    other = Summary(
+        1, 4, 100, "what was said", Method.EXTRACTIVE, "k1", 900, 100, "digest",
+        layers=(Layer(Level.LEAF, 4, 100, 97, "what was said"),), source_characters=4_000,
+    )  # fmt: skip
+
+    async def store(connection: Connection) -> None:
+        # A conversation that was never counted is counted when it is read, and waits here to write that down.
+        await connection.execute("select from messages for update")
+        assert await room.summaries.store(TENANT, "s1", "", other, connection)
+
+    found = await meet(room.pool, store, lambda: room.activity(model=True).compress_context(request("k2")))
+    assert found == CompressResult(version=0, reason="busy")
+    assert room.provider.served() == ()
+    assert [one["version"] for one in await room.versions()] == [1]
+
+
+async def test_a_compression_renews_its_claim_while_the_model_writes(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("activities.compress_context.LEASE_S", 1)
+    room.provider.desk.hold()
+    running = asyncio.create_task(room.activity(model=True).compress_context(request()))
+    await room.provider.desk.wait_held()
+    claimed = await room.pool.fetchval("select expires_at from compressions")
+    await eventually(lambda: room.pool.fetchval("select true from compressions where expires_at > $1", claimed))
+    room.provider.desk.continue_held()
+    await running
 
 
 async def test_what_is_said_while_a_model_writes_stays_verbatim(room: Room) -> None:

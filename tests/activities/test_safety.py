@@ -3,10 +3,15 @@
 from datetime import timedelta
 
 import pytest
+from prometheus_client import CollectorRegistry
+from temporalio import activity
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
+from temporalio.testing import ActivityEnvironment
+from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
 
+from activities.call_metrics import CallMetrics
 from activities.errors import TaskNotFound
-from activities.safety import without_text
+from activities.safety import SafeErrors, without_text
 from budget.errors import KeyReused, LedgerUnavailable
 from context.errors import WindowTooSmall
 
@@ -41,3 +46,24 @@ def test_delay_and_category_of_a_failure_stay() -> None:
     failure = without_text(error)
     assert failure.next_retry_delay == timedelta(seconds=3)
     assert failure.category is ApplicationErrorCategory.BENIGN
+
+
+@pytest.mark.parametrize(("error", "counted"), [(LedgerUnavailable(CANARY), 1), (KeyReused(CANARY), 0)])
+async def test_an_activity_that_failed_without_the_ledger_is_counted(error: Exception, counted: int) -> None:
+    registry = CollectorRegistry()
+
+    @activity.defn
+    async def fails() -> None:
+        raise error
+
+    class Innermost(ActivityInboundInterceptor):
+        def __init__(self) -> None:
+            """There is no next one."""
+
+        async def execute_activity(self, input: ExecuteActivityInput) -> None:
+            await input.fn()
+
+    chain = SafeErrors(CallMetrics(registry)).intercept_activity(Innermost())
+    with pytest.raises(ApplicationError):
+        await ActivityEnvironment().run(chain.execute_activity, ExecuteActivityInput(fails, (), None, {}))
+    assert registry.get_sample_value("purser_ledger_unavailable_total", {"caller": "activity"}) == counted

@@ -1,6 +1,7 @@
 """Hold, settle and release as activities of their own."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -8,14 +9,19 @@ import pytest
 from activities.hold import Hold
 from activities.release import Release
 from activities.settle import Settle
-from budget.errors import HoldClosed, UnknownPrice
+from budget.errors import HoldClosed, MoneyNeeded, UnknownPrice
 from budget.policies import PolicyPatch
 from budget.postgres.connection import Pool
+from budget.postgres.holds import Holds
 from budget.postgres.ledger import Ledger
 from budget.postgres.policies import Policies
+from budget.postgres.pricing import Pricing, Unpriced
 from budget.postgres.settings import LedgerSettings
+from budget.postgres.usage_reports import UsageReports
 from budget.prices import PriceBook
 from budget.scopes import Scope
+from budget.usage_reports import By
+from context.postgres.payers import Payers
 from workflows.contract import HoldInput, ReleaseInput, SettleInput
 
 TENANT = "acme"
@@ -25,6 +31,9 @@ PATH = ("session:s1", "task:t1")
 @pytest.fixture
 def settings() -> LedgerSettings:
     return LedgerSettings(backpressure=())
+
+
+AROUND_NOW = datetime.now(UTC) - timedelta(hours=1), datetime.now(UTC) + timedelta(hours=1)
 
 
 @pytest.fixture
@@ -38,22 +47,38 @@ def policies(pool: Pool, settings: LedgerSettings) -> Policies:
 
 
 @pytest.fixture
-def hold(ledger: Ledger, policies: Policies) -> Callable[..., Any]:
-    return Hold(ledger, policies, PriceBook.load()).hold
+def unpriced() -> list[Unpriced]:
+    """What became of calls without a price."""
+    return []
 
 
-async def test_a_hold_is_settled_at_what_was_used(hold: Any, ledger: Ledger) -> None:
+@pytest.fixture
+def pricing(policies: Policies, pool: Pool, unpriced: list[Unpriced]) -> Pricing:
+    return Pricing(PriceBook.load(), policies, Holds(pool), unpriced.append)
+
+
+@pytest.fixture
+def hold(ledger: Ledger, pricing: Pricing, pool: Pool) -> Callable[..., Any]:
+    return Hold(ledger, Payers(pool), pricing).hold
+
+
+@pytest.fixture
+def settle(ledger: Ledger, pricing: Pricing) -> Callable[..., Any]:
+    return Settle(ledger, pricing).settle
+
+
+async def test_a_hold_is_settled_at_what_was_used(hold: Any, settle: Any) -> None:
     held = await hold(HoldInput(TENANT, "k1", PATH, 1_000))
     assert (held.verdict, held.tokens, held.short) == ("allow", 1_000, None)
     report = SettleInput(TENANT, held.hold_id, 1, input=300, cache_read=100, output=50, nano_usd=7)
     for _ in range(2):
-        settled = await Settle(ledger).settle(report)
+        settled = await settle(report)
         assert (settled.state, settled.tokens, settled.nano_usd, settled.late) == ("settled", 450, 7, False)
 
 
-async def test_a_total_of_unknown_split_is_charged_too(hold: Any, ledger: Ledger) -> None:
+async def test_a_total_of_unknown_split_is_charged_too(hold: Any, settle: Any) -> None:
     held = await hold(HoldInput(TENANT, "k1", PATH, 100))
-    settled = await Settle(ledger).settle(SettleInput(TENANT, held.hold_id, 1, output=10, total=120))
+    settled = await settle(SettleInput(TENANT, held.hold_id, 1, output=10, total=120))
     assert (settled.tokens, settled.overrun_tokens) == (120, 20)
 
 
@@ -66,14 +91,48 @@ async def test_a_hold_that_does_not_fit_says_where_and_why(hold: Any, policies: 
     assert (part.verdict, part.tokens) == ("warn", 10)
 
 
-async def test_where_money_is_limited_a_hold_needs_an_amount_or_a_price(hold: Any, policies: Policies) -> None:
+async def test_where_money_is_limited_a_hold_needs_an_amount_or_a_price(
+    hold: Any, policies: Policies, unpriced: list[Unpriced]
+) -> None:
     scope = Scope.parse("task:t1")
     await policies.set(TENANT, scope, PolicyPatch.parse({"limit_nano_usd": 10**9, "mode": "hard"}), by="me")
     with pytest.raises(UnknownPrice):
         await hold(HoldInput(TENANT, "k1", PATH, 100, model="nobody-knows"))
+    with pytest.raises(MoneyNeeded, match="task:t1"):
+        await hold(HoldInput(TENANT, "k1", PATH, 100))
+    assert unpriced == [Unpriced.REFUSED, Unpriced.REFUSED]
     # gpt-4o charges at most $10 a million tokens.
     assert (await hold(HoldInput(TENANT, "k2", PATH, 100, model="gpt-4o"))).nano_usd == 1_000_000
     assert (await hold(HoldInput(TENANT, "k3", PATH, 100, nano_usd=5))).nano_usd == 5
+
+
+async def test_a_report_is_priced_by_the_model_of_its_hold_unless_it_states_money(hold: Any, settle: Any) -> None:
+    for key, stated, charged in (("k1", None, 150 * 150 + 30 * 600), ("k2", 7, 7), ("k3", 0, 0)):
+        held = await hold(HoldInput(TENANT, key, PATH, 1_000, model="gpt-4o-mini"))
+        report = SettleInput(TENANT, held.hold_id, 1, input=150, output=30, nano_usd=stated)
+        assert (await settle(report)).nano_usd == charged, "gpt-4o-mini: $0.15 and $0.60 a million tokens"
+
+
+@pytest.mark.parametrize("model", ["nobody-knows", ""])
+async def test_a_report_without_a_price_is_counted_and_shown_where_nothing_limits_money(
+    hold: Any, settle: Any, unpriced: list[Unpriced], pool: Pool, model: str
+) -> None:
+    held = await hold(HoldInput(TENANT, "k1", PATH, 1_000, model=model))
+    assert (await settle(SettleInput(TENANT, held.hold_id, 1, output=30))).nano_usd == 0
+    assert unpriced == [Unpriced.FREE]
+    report = await UsageReports(pool).report(TENANT, By.MODEL, *AROUND_NOW)
+    assert [(line.id, line.attempts, line.unpriced_attempts) for line in report.lines] == [(model, 1, 1)]
+
+
+async def test_a_report_without_a_price_is_refused_where_money_is_limited(
+    hold: Any, settle: Any, policies: Policies, unpriced: list[Unpriced]
+) -> None:
+    held = await hold(HoldInput(TENANT, "k1", PATH, 1_000, model="nobody-knows", nano_usd=5))
+    await policies.set(TENANT, Scope.parse("task:t1"), PolicyPatch.parse({"limit_nano_usd": 10**9}), by="me")
+    with pytest.raises(UnknownPrice):
+        await settle(SettleInput(TENANT, held.hold_id, 1, output=30))
+    assert unpriced == [Unpriced.REFUSED]
+    assert (await settle(SettleInput(TENANT, held.hold_id, 1, output=30, nano_usd=4))).nano_usd == 4
 
 
 async def test_a_released_key_cannot_hold_any_more(hold: Any, ledger: Ledger) -> None:

@@ -29,7 +29,7 @@ BOB = Actor("bob", ("approver",))
 
 
 def waiter(tokens: int = 500, nano_usd: int = 0, submitter: str | None = "sam") -> Waiter:
-    return Waiter(f"k{tokens}", "t1", "a1", submitter, Amount(tokens, nano_usd), NOW)
+    return Waiter(f"k{tokens}", "t1", "a1", submitter, Amount(tokens, nano_usd), NOW, vouched=True)
 
 
 def request(**changes: Any) -> ApprovalRequest:
@@ -38,6 +38,7 @@ def request(**changes: Any) -> ApprovalRequest:
         approval_id="r1",
         scope=Scope.parse("session:s1"),
         window_start=None,
+        task_id="",
         state=ApprovalState.PENDING,
         rules=ApprovalRules(),
         asked=Amount(400),
@@ -115,7 +116,7 @@ def test_a_role_outside_the_rules_decides_nothing() -> None:
     viewer = Actor("vic", ("viewer",))
     assert refusal(request(), approve(), viewer) == "role"
     assert refusal(request(), DENY, viewer) == "role"
-    assert refusal(request(rules=ApprovalRules(roles=("cfo",))), approve(), ALICE) == "role"
+    assert refusal(request(rules=ApprovalRules(roles=("admin",))), approve(), ALICE) == "role"
 
 
 @pytest.mark.parametrize("decision", [approve(), DENY])
@@ -133,22 +134,25 @@ def test_whoever_submitted_in_anothers_name_may_not_decide_either() -> None:
     assert asked.submitters == {"zoe", "alice"}
 
 
+def test_a_name_that_no_key_vouches_for_bars_nobody() -> None:
+    named = replace(waiter(submitter="alice"), submitted_by="backend", vouched=False)
+    asked = request(rules=ApprovalRules(not_submitter=True), waiters=(named,))
+    assert asked.submitters == {"backend"}
+    assert judge(asked, approve(), ALICE, NOW).state is ApprovalState.APPROVED
+    assert refusal(asked, approve(), Actor("backend", ("admin",))) == "submitter"
+
+
 def test_without_that_rule_the_submitter_may() -> None:
     assert judge(request(waiters=(waiter(submitter="alice"),)), approve(), ALICE, NOW).state is ApprovalState.APPROVED
 
 
-@pytest.mark.parametrize("rules", [ApprovalRules(not_submitter=True), TWO_ABOVE_1000])
-def test_a_self_asserted_name_does_not_satisfy_rules_about_people(rules: ApprovalRules) -> None:
+@pytest.mark.parametrize("rules", [ApprovalRules(), ApprovalRules(not_submitter=True), TWO_ABOVE_1000])
+def test_an_asserted_name_decides_only_where_such_names_are_trusted(rules: ApprovalRules) -> None:
     asserted = Actor("alice", ("approver",), Identity.ASSERTED)
-    assert refusal(request(rules=rules), approve(), asserted) == "unauthenticated"
-    assert refusal(request(rules=rules), DENY, asserted) == "unauthenticated"
+    assert refusal(request(rules=rules), approve(), asserted) == "unsigned"
+    assert refusal(request(rules=rules), DENY, asserted) == "unsigned"
     trusted = judge(request(rules=rules), approve(), asserted, NOW, trust_temporal_identity=True)
     assert trusted.state is ApprovalState.APPROVED
-
-
-def test_a_self_asserted_name_is_enough_for_rules_that_need_none() -> None:
-    asserted = Actor("alice", ("approver",), Identity.ASSERTED)
-    assert judge(request(), approve(), asserted, NOW).state is ApprovalState.APPROVED
 
 
 @pytest.mark.parametrize("state", [state for state in ApprovalState if state is not ApprovalState.PENDING])
@@ -185,6 +189,14 @@ def test_two_people_grant_what_both_agreed_to() -> None:
 def test_the_same_person_twice_is_one_person() -> None:
     half = request(rules=TWO_ABOVE_1000, decisions=(approval_by("alice", Amount(5_000)),))
     assert refusal(half, approve(grant_tokens=5_000), ALICE) == "same_person"
+
+
+def test_an_asserted_approval_is_none_of_two_once_such_names_are_no_longer_trusted() -> None:
+    past = replace(approval_by("eve", Amount(5_000)), identity=Identity.ASSERTED)
+    half = request(rules=TWO_ABOVE_1000, decisions=(past,))
+    assert judge(half, approve(grant_tokens=5_000), ALICE, NOW).state is ApprovalState.PENDING
+    trusting = judge(half, approve(grant_tokens=5_000), ALICE, NOW, trust_temporal_identity=True)
+    assert trusting.state is ApprovalState.APPROVED
 
 
 def test_an_approval_that_has_run_out_does_not_count() -> None:

@@ -7,9 +7,8 @@ import pytest
 
 from budget.decisions import Amount
 from budget.errors import InvalidRequest
-from budget.holds import MAX_KEY, MAX_LEASE_MS, HoldRequest, Report
-from budget.policies import MAX_AMOUNT
-from budget.scopes import Path
+from budget.holds import MAX_CALL_NANO_USD, MAX_CALL_TOKENS, MAX_KEY, MAX_LEASE_MS, HoldRequest, Report
+from budget.scopes import Path, payers
 from budget.usage import Usage
 
 PATH = Path.parse(["session:s1", "task:t1"])
@@ -28,7 +27,8 @@ def request(**fields: Any) -> HoldRequest:
         ({"ask": Amount(True)}, "tokens True is not valid"),
         ({"ask": Amount(1.5)}, "tokens 1.5 is not valid"),  # type: ignore[arg-type]
         ({"ask": Amount("9")}, "tokens '9' is not valid"),  # type: ignore[arg-type]
-        ({"ask": Amount(MAX_AMOUNT + 1)}, f"to {MAX_AMOUNT}"),
+        ({"ask": Amount(MAX_CALL_TOKENS + 1)}, f"to {MAX_CALL_TOKENS}"),
+        ({"ask": Amount(1, MAX_CALL_NANO_USD + 1)}, f"to {MAX_CALL_NANO_USD}"),
         ({"ask": Amount(1, -1)}, "nano_usd -1 is not valid"),
         ({"ask": Amount(1, 0.5)}, "nano_usd 0.5 is not valid"),  # type: ignore[arg-type]
         ({"least": Amount(0)}, "min_tokens 0 is not valid: use a whole number from 1 to 100"),
@@ -51,10 +51,20 @@ def test_a_malformed_ask_is_named_with_the_remedy(fields: dict[str, Any], said: 
         request(**fields)
 
 
-@pytest.mark.parametrize("nano", [-1, True, 1.5, MAX_AMOUNT + 1])
+@pytest.mark.parametrize("nano", [-1, True, 1.5, MAX_CALL_NANO_USD + 1])
 def test_a_malformed_report_is_named_with_the_remedy(nano: Any) -> None:
     with pytest.raises(InvalidRequest, match=r"nano_usd .* is not valid"):
         Report(Usage(input=1), nano)
+
+
+def test_a_report_of_more_tokens_than_a_call_can_use_is_refused() -> None:
+    with pytest.raises(InvalidRequest, match=f"to {MAX_CALL_TOKENS}"):
+        Report(Usage(input=MAX_CALL_TOKENS, output=1), 0)
+
+
+def test_scopes_that_join_on_their_own_are_no_part_of_what_a_key_stands_for() -> None:
+    joined = PATH.below(*payers("acme", "ana"))
+    assert request(path=joined, stated=PATH).digest == request().digest != request(path=joined).digest
 
 
 def test_the_payload_is_what_a_key_stands_for() -> None:

@@ -45,7 +45,7 @@ def test_a_policy_reads_every_field() -> None:
         timezone="Europe/Berlin",
         warn_at=[0.95, "0.5"],
         backpressure=[[0.9, 100], {"ratio": "0.5", "delay_ms": 0}],
-        approval={"roles": ["boss"], "on_expiry": "grant", "deadline_s": 60, "not_submitter": True},
+        approval={"roles": ["admin"], "on_expiry": "grant", "deadline_s": 60, "not_submitter": True},
         frozen=True,
     )
     assert read == PolicyPatch(
@@ -56,7 +56,7 @@ def test_a_policy_reads_every_field() -> None:
         timezone="Europe/Berlin",
         warn_at=(Decimal("0.5"), Decimal("0.95")),
         backpressure=(BackpressureStep(Decimal("0.5"), 0), BackpressureStep(Decimal("0.9"), 100)),
-        approval=ApprovalRules(("boss",), True, None, 60, OnExpiry.GRANT),
+        approval=ApprovalRules(("admin",), True, None, 60, OnExpiry.GRANT),
         frozen=True,
     )
 
@@ -106,8 +106,12 @@ def test_a_policy_that_is_shown_reads_back(shown: PolicyPatch) -> None:
         ("backpressure", [{"ratio": 0.8, "delay": 1}], "backpressure step has the unknown field 'delay'"),
         ("approval", [], "approval [] is not valid: give an object"),
         ("approval", {"who": 1}, "approval has the unknown field 'who'"),
-        ("approval", {"roles": []}, "approval.roles [] is not valid: give a list of role names"),
-        ("approval", {"roles": "boss"}, "approval.roles 'boss' is not valid"),
+        ("approval", {"roles": []}, "approval.roles is empty: list one or both of approver, admin"),
+        ("approval", {"roles": "boss"}, "approval.roles names 'boss'"),
+        ("approval", {"roles": ["approver", "viewer"]}, "approval.roles names 'viewer': list one or both of"),
+        ("warn_at", [0.5] * 51, "warn_at has 51 items: give at most 50"),
+        ("backpressure", [[0.5, 1]] * 51, "backpressure has 51 items: give at most 50"),
+        ("approval", {"roles": ["x" * 100_000]}, f"approval.roles names {'x' * 40!r}"),
         ("approval", {"not_submitter": 1}, "approval.not_submitter 1 is not valid: use true or false"),
         ("approval", {"deadline_s": 0}, "approval.deadline_s 0 is not valid"),
         ("approval", {"deadline_s": 10**10}, "approval.deadline_s 10000000000 is not valid"),
@@ -215,12 +219,6 @@ def test_presets_set_what_the_design_says() -> None:
     assert limits["debugging", Kind.AGENT] == 75_000
     assert limits["long_running", Kind.TASK] == 300_000
     assert {p.mode for p in PRESETS["governed"].values()} == {Mode.APPROVAL}
-
-
-def test_rules_that_look_at_persons_need_their_identity() -> None:
-    assert not ApprovalRules().needs_identity
-    assert ApprovalRules(not_submitter=True).needs_identity
-    assert ApprovalRules(two_people_above_tokens=0).needs_identity
 
 
 def test_a_policy_without_any_limit_is_unlimited() -> None:

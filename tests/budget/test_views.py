@@ -9,7 +9,7 @@ import pytest
 from budget.decisions import Amount
 from budget.policies import Policy
 from budget.scopes import Scope
-from budget.views import BudgetView
+from budget.views import BudgetView, whole_percent
 
 NOTHING = Amount()
 
@@ -52,3 +52,8 @@ def test_everything_shown_is_json() -> None:
     shown = json.loads(json.dumps(seen.to_json()))
     assert (shown["limit_tokens"], shown["window_start"]) == (2**53 - 1, "2026-11-20T00:00:00+00:00")
     assert (shown["warn_at"], shown["backpressure"][0], shown["pressure"]) == ([0.8], [0.8, 50], "low")
+
+
+@pytest.mark.parametrize(("ratio", "percent"), [(0.29, 29), (0.57, 57), (0.79996, 79), (0.999, 99), (1.0, 100), (0, 0)])
+def test_a_share_is_cut_to_whole_percents(ratio: float, percent: int) -> None:
+    assert whole_percent(ratio) == percent

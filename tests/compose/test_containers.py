@@ -67,12 +67,14 @@ class Image:
 
     def _here(self, command: str) -> str:
         moved = re.sub(r"(?<=\s)/(tools|purser|wheel)\b", lambda found: f"{self.folder}/{found[1]}", command)
-        return moved.replace(" python -m", f" {sys.executable} -m")
+        moved = moved.replace(" python -m", f" {sys.executable} -m")
+        # Where uv is at hand it takes the place of pip: the same files in a tenth of the time.
+        return re.sub(r"(\S+) -m pip install", r"uv pip install --python \1", moved) if shutil.which("uv") else moved
 
 
 @pytest.fixture(scope="module")
 def image() -> Iterator[Image]:
-    """Built once: two minutes and more."""
+    """Built once."""
     with tempfile.TemporaryDirectory(prefix="purser-image-") as folder:
         made = Image(Path(folder))
         made.build()
@@ -107,7 +109,8 @@ class Host:
         """The environment of a service: that of the compose file and of the image, moved to loopback."""
         given = {variable: str(value) for variable, value in own()[name]["environment"].items()}
         for variable, value in given.items():
-            given[variable] = value.replace(SECRETS, f"{self.secrets}/").replace("0.0.0.0", LOOPBACK)
+            moved = value.replace(SECRETS, f"{self.secrets}/").replace("0.0.0.0", LOOPBACK)
+            given[variable] = moved.replace(f"{LOOPBACK}:8787", f"{LOOPBACK}:{self.ports['8787']}")
         given["PURSER_TEMPORAL_ADDRESS"] = self.temporal
         given |= {"PURSER_GATEWAY_PORT": self.ports["8787"], "PURSER_METRICS_PORT": self.ports["9464"]}
         given |= {"PURSER_WORKER_METRICS_PORT": self.ports["9465"]}

@@ -13,6 +13,7 @@ from budget.usage import Usage
 from compose.demo.content import conversation, recording, task_file
 from compose.demo.progress import Line, news
 from compose.tools.records import QUESTIONS, answer
+from tests.support.proof import some
 from tests.support.purser import Purser, processes_naming
 from tests.support.terminal import Terminal
 
@@ -81,14 +82,15 @@ def test_another_command_may_decide_and_keep_leaves_it_running(purser: Purser) -
         found = terminal.wait_for(r"purser approvals approve (\S+) --tokens (\d+) --data (\S+)\n")
         approval, tokens, data = found.groups()
         purser.json("approvals", "approve", approval, "--tokens", tokens, "--note", "for the review", "--data", data)
-        terminal.wait_for(r"ctrl-C +stops everything")
+        terminal.wait_for(r"Stop everything and delete it +ctrl-C")
 
         assert "review-inc-2041 completed" in terminal.text
         assert "(for the review), 2,000 tokens granted" in terminal.text
         assert purser.json("audit", "--data", data)["ok"]
         assert purser.json("tasks", "show", "review-inc-2041", "--data", data)["status"] == "completed"
-        page = terminal.wait_for(r"Temporal's page at (\S+)")[1]
-        assert httpx.get(page).status_code == 200
+        assert re.search(rf"purser tasks show review-inc-2041 --data {re.escape(data)}\s*$", terminal.text, re.M)
+        page = terminal.wait_for(r"Purser is at (\S+)")[1]
+        assert httpx.get(f"{page}/readyz").status_code == 200
 
         terminal.interrupt()
         assert terminal.ended() == 0
@@ -113,7 +115,8 @@ def test_who_presses_d_denies_and_the_report_says_so(purser: Purser) -> None:
 
 
 @pytest.mark.stack
-@pytest.mark.parametrize("moment", ["Starting Postgres", "is submitted", "A person has to decide"])
+@pytest.mark.proof
+@pytest.mark.parametrize("moment", some(["Starting Postgres", "is submitted", "A person has to decide"], 1))
 def test_ctrl_c_leaves_nothing_whenever_it_comes(purser: Purser, moment: str) -> None:
     with Terminal.running(purser, "demo") as terminal:
         terminal.wait_for(moment)

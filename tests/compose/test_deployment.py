@@ -33,8 +33,10 @@ def test_docker_compose_accepts_the_file() -> None:
     found = shutil.which("docker-compose")
     if found is None:
         pytest.skip("no docker-compose: apt-get install docker-compose")
-    command = [found, "-f", str(COMPOSE / "docker-compose.yml"), "config", "-q"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    # Debian's Compose is the first one, which does not know the name of a project yet.
+    text = (COMPOSE / "docker-compose.yml").read_text().replace("\nname: purser\n", "\n", 1)
+    command = [found, "--project-directory", str(COMPOSE), "-f", "-", "config", "-q"]
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
 
@@ -107,9 +109,17 @@ def test_images_are_pinned() -> None:
     assert re.fullmatch(r"python:\d+\.\d+\.\d+-slim-\w+", bases[0])
 
 
-def test_only_the_gateway_and_grafana_are_published_and_on_loopback_alone() -> None:
+def test_the_project_has_a_name_of_its_own() -> None:
+    assert compose_file()["name"] == "purser"
+
+
+def test_what_runbooks_use_is_published_and_on_loopback_alone() -> None:
     published = {name: service["ports"] for name, service in services().items() if "ports" in service}
-    assert set(published) == {"gateway", "grafana"}
+    assert set(published) == {"gateway", "grafana", "prometheus", "alertmanager"}
+    assert all("out" in services()[name]["networks"] for name in published), "an internal network publishes nothing"
+    runbooks = (ROOT / "docs/operations/runbooks.md").read_text()
+    for address in set(re.findall(r"127\.0\.0\.1:\d+", runbooks)):
+        assert any(port.startswith(f"{address}:") for ports in published.values() for port in ports), address
     assert all(port.startswith("127.0.0.1:") for ports in published.values() for port in ports)
     assert compose_file()["networks"]["back"] == {"internal": True}
 
@@ -164,4 +174,4 @@ def test_the_engine_is_sent_what_the_build_needs_and_no_secret() -> None:
     assert "compose/secrets" in sent_to_the_engine()
     let_in = {line.removeprefix("!") for line in sent_to_the_engine() if line.startswith("!")}
     packages = {file.parent.name for file in ROOT.glob("*/__init__.py")} - {"tests", "docs"}
-    assert let_in == packages | {"pyproject.toml", "README.md", "LICENSE", "requirements/*.txt"}
+    assert let_in == packages | {"docs", "pyproject.toml", "README.md", "LICENSE", "requirements/*.txt"}

@@ -26,10 +26,10 @@ from budget.postgres.outbox import Outbox, put
 from budget.postgres.policies import Policies
 from budget.postgres.settings import LedgerSettings
 from budget.scopes import Path, Scope
-from compose.dispatcher import START, Dispatcher, run_background
+from compose.dispatcher import Dispatcher, run_background
 from compose.stack.ports import free_port
 from compose.stack.temporal import EmbeddedTemporal
-from workflows.contract import ApprovalDecided, TaskRef
+from workflows.contract import START, ApprovalDecided, TaskRef
 
 SECRET = "canary-6f1d"
 

@@ -1,9 +1,12 @@
 """`purser doctor` on real parts, present and away."""
 
 import asyncio
+import resource
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from compose.doctor import diagnose
+from compose.settings import Settings
 from compose.stack.ports import LOOPBACK, free_port
 from context.messages import Message
 from context.postgres.conversations import Conversations
@@ -76,3 +79,14 @@ async def test_the_usual_pitfalls_are_warned_of_and_are_no_failure(
     assert len(warned) == 4
     assert any("every agent has a hard limit of 10,000" in finding["detail"] for finding in warned)
     assert any("20 of 20 sessions" in finding["detail"] for finding in warned)
+
+
+async def test_it_says_how_many_connections_the_open_files_allow(tmp_path: Path) -> None:
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    few = Settings(data_dir=tmp_path, max_connections=1)
+    many = few.model_copy(update={"max_connections": hard})
+    found = [next(one for one in (await diagnose(each)).findings if one.name == "files") for each in (few, many)]
+    assert [one.state for one in found] == ["ok", "warned"]
+    assert found[0].detail == f"{hard} open files, up to 1 connections"
+    assert f"up to {hard - 256} connections of {hard}" in found[1].detail
+    assert str(hard + 256) in found[1].remedy

@@ -10,6 +10,7 @@ from budget.postgres.settings import LedgerSettings
 from compose.forgetting import Forgetting
 from gateway.postgres.deliveries import Deliveries
 from gateway.postgres.webhooks import WebhookFields, Webhooks
+from gateway.sealing import Seal, new_key
 
 OLD = "clock_timestamp() - interval '91 days'"
 
@@ -17,7 +18,9 @@ OLD = "clock_timestamp() - interval '91 days'"
 async def test_old_events_sent_messages_and_finished_deliveries_go_and_all_else_stays(pool: Pool) -> None:
     events, outbox = Events(pool), Outbox(pool)
     deliveries = Deliveries(pool, Policies(pool, LedgerSettings()), "http://here")
-    hook, _ = await Webhooks(pool).create("acme", WebhookFields(url="http://a/b", kinds=("task",)), by="test")
+    hook, _ = await Webhooks(pool, Seal([new_key()])).create(
+        "acme", WebhookFields(url="http://a/b", kinds=("task",)), by="test"
+    )
     async with pool.acquire() as own:
         for age in (OLD, "now()"):
             await put(own, "acme", EventKind.TASK, None, {})

@@ -1,9 +1,11 @@
 """Where processes serve their metrics."""
 
 import asyncio
+import re
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib.metadata import version
 from pathlib import Path
 
 import httpx
@@ -49,6 +51,15 @@ async def test_a_process_that_is_gateway_and_worker_shows_both_at_one_address() 
         text = (await _scraped(settings.metrics_port)).text
     assert 'purser_hold_steps_total{step="settled"} 1.0' in text
     assert "purser_compression_cooldowns_total 1.0" in text
+
+
+async def test_every_process_says_which_version_it_is_and_what_it_uses() -> None:
+    settings = Settings(metrics_port=free_port())
+    async with _serving(settings):
+        text = (await _scraped(settings.metrics_port)).text
+    assert re.search(rf'^purser_build_info{{python="[\d.]+",version="{version("purser")}"}} 1.0$', text, re.MULTILINE)
+    for name in ("cpu_seconds_total", "resident_memory_bytes", "open_fds", "max_fds", "start_time_seconds"):
+        assert re.search(rf"^process_{name} \S+$", text, re.MULTILINE), name
 
 
 async def test_the_token_guards_metrics_wherever_they_are_served() -> None:

@@ -1,7 +1,9 @@
 """The ways to models that the settings describe."""
 
 import pytest
+from prometheus_client import CollectorRegistry
 
+from activities.call_metrics import CallMetrics
 from budget.postgres.connection import Pool
 from budget.prices import PriceBook
 from budget.scopes import Path
@@ -15,7 +17,9 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 async def test_without_an_embedding_model_memory_works_by_words(pool: Pool) -> None:
     settings = Settings()
-    assert embedder(settings, pool, model_provider(settings), PriceBook.load()) is None
+    assert (
+        embedder(settings, pool, model_provider(settings), PriceBook.load(), CallMetrics(CollectorRegistry())) is None
+    )
 
 
 async def test_the_model_that_is_configured_gets_redacted_texts_and_the_key_of_its_host(pool: Pool) -> None:
@@ -29,7 +33,7 @@ async def test_the_model_that_is_configured_gets_redacted_texts_and_the_key_of_i
             redaction_patterns={"EMPLOYEE": r"E\d{6}"},
             provider_keys={host: "sk-1"},
         )
-        maker = embedder(settings, pool, model_provider(settings), PriceBook.load())
+        maker = embedder(settings, pool, model_provider(settings), PriceBook.load(), CallMetrics(CollectorRegistry()))
         assert maker is not None
         assert maker.model == "openai/text-embedding-3-small@16"
         vectors = await maker.embed("acme", Path.parse(["session:s1"]), ["I am E123456, write to ann@example.com"])

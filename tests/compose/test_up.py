@@ -3,9 +3,12 @@
 import asyncio
 import os
 import signal
-import socket
 import stat
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import asyncpg
 import httpx
@@ -13,7 +16,11 @@ import psutil
 import pytest
 from temporalio.client import Client, WorkflowExecutionStatus
 
-from compose.stack.ports import LOOPBACK
+from compose.database import database
+from compose.migrate import current, head
+from compose.running import Running, command_settings
+from compose.settings import Settings
+from compose.up import up
 from tests.support.purser import Purser, processes_naming
 
 pytestmark = pytest.mark.stack
@@ -29,60 +36,98 @@ def data(tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_stops_everything_that_was_started(purser: Purser, data: Path, number: signal.Signals) -> None:
-    started = purser.start("up", "--data", str(data), "--port", "0")
+@dataclass(frozen=True)
+class Beside:
+    """A running `purser up` and what its user types."""
+
+    purser: Purser
+    data: Path
+    ready: dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def beside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Beside]:
+    """For the tests that leave it as it is."""
+    home = tmp_path_factory.mktemp("beside")
+    purser, data = Purser.at(home), home / "data"
+    with purser.up("--data", str(data), "--port", "0") as started:
+        yield Beside(purser, data, started.ready)
+
+
+def test_the_addresses_are_stored_for_this_user_only(beside: Beside) -> None:
+    assert set(beside.ready) == {"gateway", "temporal", "temporal_ui", "postgres", "admin_key"}
+    assert stat.S_IMODE((beside.data / "up.json").stat().st_mode) == 0o600
+    assert beside.ready["temporal_ui"] is None, "it asks for no sign-in, so it runs on request only"
+    server = psutil.Process(int((beside.data / "temporal" / "temporal.pid").read_text()))
+    listening = [one.laddr for one in server.net_connections("tcp") if one.status == psutil.CONN_LISTEN]
+    assert {address.ip for address in listening} == {"127.0.0.1"}
+    assert int(beside.ready["temporal"].rpartition(":")[2]) in {address.port for address in listening}
+
+
+def test_other_commands_find_the_last_up(beside: Beside) -> None:
+    findings = {finding["name"]: finding for finding in beside.purser.json("doctor")["findings"]}
+    assert {finding["state"] for finding in findings.values()} == {"ok"}
+    assert beside.ready["gateway"] in findings["gateway"]["detail"]
+
+
+@pytest.mark.parametrize("fresh", [[], ["--fresh"]], ids=["plain", "fresh"])
+def test_a_second_up_says_so_and_breaks_nothing(beside: Beside, fresh: list[str]) -> None:
+    problem = beside.purser.json("up", "--data", str(beside.data), *fresh, code=1)
+    assert problem["type"] == "urn:purser:already-running"
+    assert str(beside.data) in problem["detail"]
+    assert beside.ready["gateway"] in problem["detail"]
+    assert httpx.get(f"{beside.ready['gateway']}/readyz").status_code == 200
+
+
+def test_the_web_ui_of_temporal_runs_on_request_and_sigterm_stops_everything(purser: Purser, data: Path) -> None:
+    started = purser.start("up", "--data", str(data), "--port", "0", "--temporal-ui")
+    assert httpx.get(started.ready["temporal_ui"]).status_code == 200
     assert len(processes_naming(data)) >= 3, "up, postgres and temporal"
     assert httpx.get(f"{started.ready['gateway']}/readyz").status_code == 200
 
-    assert started.end(number) == 0
+    assert started.end(signal.SIGTERM) == 0
 
     assert processes_naming(data) == []
     assert not (data / "up.json").exists()
 
 
-def test_the_addresses_are_stored_for_this_user_only(purser: Purser, data: Path) -> None:
+async def test_an_embedded_server_that_dies_is_started_again_and_ctrl_c_stops_it(purser: Purser, data: Path) -> None:
     with purser.up("--data", str(data), "--port", "0") as started:
-        assert set(started.ready) == {"gateway", "temporal", "temporal_ui", "postgres", "admin_key"}
-        assert stat.S_IMODE((data / "up.json").stat().st_mode) == 0o600
-        assert httpx.get(started.ready["temporal_ui"]).status_code == 200
+        for child in psutil.Process(started.process.pid).children():
+            child.kill()
+        postmaster = int((data / "postgres" / "postmaster.pid").read_text().split()[0])
+        os.kill(postmaster, signal.SIGKILL)
+
+        async with asyncio.timeout(60):
+            while not await _both_answer(started.ready):
+                await asyncio.sleep(0.2)
+
+        assert started.end(signal.SIGINT) == 0
+    assert processes_naming(data) == []
 
 
-def test_a_second_up_says_so_and_breaks_nothing(purser: Purser, data: Path) -> None:
-    with purser.up("--data", str(data), "--port", "0") as first:
-        for fresh in ([], ["--fresh"]):
-            problem = purser.json("up", "--data", str(data), *fresh, code=1)
-            assert problem["type"] == "urn:purser:already-running"
-            assert str(data) in problem["detail"]
-            assert first.ready["gateway"] in problem["detail"]
-        assert httpx.get(f"{first.ready['gateway']}/readyz").status_code == 200
-        assert purser.json("doctor", "--data", str(data))["ok"]
-
-
-async def test_database_and_workflows_survive_a_restart_and_the_admin_key_does_not(purser: Purser, data: Path) -> None:
-    with purser.up("--data", str(data), "--port", "0") as first:
-        await _execute(first.ready["postgres"], "CREATE TABLE kept (x int)")
-        client = await Client.connect(first.ready["temporal"])
-        await client.start_workflow("Nothing", id="kept", task_queue="nobody-polls")
-
-    with purser.up("--data", str(data), "--port", "0") as second:
-        await _execute(second.ready["postgres"], "INSERT INTO kept VALUES (1)")
-        client = await Client.connect(second.ready["temporal"])
-        assert (await client.get_workflow_handle("kept").describe()).status is WorkflowExecutionStatus.RUNNING
-        assert second.ready["admin_key"] != first.ready["admin_key"]
-        live = "SELECT count(*) FROM keys WHERE revoked_at IS NULL"
-        assert await _execute(second.ready["postgres"], live) == 1
-
-    with purser.up("--data", str(data), "--port", "0", "--fresh") as third:
-        assert await _execute(third.ready["postgres"], "SELECT to_regclass('kept')") is None
-
-
-def test_fresh_deletes_only_what_up_made(purser: Purser, data: Path) -> None:
+async def test_database_and_workflows_survive_a_restart_and_the_admin_key_does_not(data: Path) -> None:
     data.mkdir()
     (data / "mine.txt").write_text("kept")
-    with purser.up("--data", str(data), "--port", "0", "--fresh"):
-        pass
-    assert (data / "mine.txt").read_text() == "kept"
+    async with running(data) as first:
+        await _execute(first.postgres, "CREATE TABLE kept (x int)")
+        client = await Client.connect(first.temporal)
+        await client.start_workflow("Nothing", id="kept", task_queue="nobody-polls")
+    assert processes_naming(data) == []
+    async with database(command_settings(data)) as dsn:
+        assert await current(dsn) == head(), "the database can be migrated while nothing runs"
+
+    async with running(data) as second:
+        await _execute(second.postgres, "INSERT INTO kept VALUES (1)")
+        client = await Client.connect(second.temporal)
+        assert (await client.get_workflow_handle("kept").describe()).status is WorkflowExecutionStatus.RUNNING
+        assert second.admin_key != first.admin_key
+        live = "SELECT count(*) FROM keys WHERE revoked_at IS NULL"
+        assert await _execute(second.postgres, live) == 1
+
+    async with running(data, fresh=True) as third:
+        assert await _execute(third.postgres, "SELECT to_regclass('kept')") is None
+    assert (data / "mine.txt").read_text() == "kept", "it deletes only what it made"
 
 
 def test_after_a_kill_the_next_up_takes_over(purser: Purser, data: Path) -> None:
@@ -109,26 +154,6 @@ def test_a_directory_of_another_user_is_refused(purser: Purser, data: Path) -> N
     assert "--data" in problem["remedy"]
 
 
-def test_a_taken_port_is_replaced_by_a_free_one(purser: Purser, data: Path) -> None:
-    with socket.create_server((LOOPBACK, 0)) as taken:
-        port = taken.getsockname()[1]
-        with purser.up("--data", str(data), "--port", str(port)) as started:
-            assert not started.ready["gateway"].endswith(f":{port}")
-            assert httpx.get(f"{started.ready['gateway']}/readyz").status_code == 200
-
-
-async def test_an_embedded_server_that_dies_is_started_again(purser: Purser, data: Path) -> None:
-    with purser.up("--data", str(data), "--port", "0") as started:
-        for child in psutil.Process(started.process.pid).children():
-            child.kill()
-        postmaster = int((data / "postgres" / "postmaster.pid").read_text().split()[0])
-        os.kill(postmaster, signal.SIGKILL)
-
-        async with asyncio.timeout(60):
-            while not await _both_answer(started.ready):
-                await asyncio.sleep(0.2)
-
-
 async def test_configured_servers_are_used_and_left_alone(
     tmp_path: Path, data: Path, dsn: str, temporal_address: str
 ) -> None:
@@ -141,19 +166,19 @@ async def test_configured_servers_are_used_and_left_alone(
     assert await _both_answer({"postgres": dsn, "temporal": temporal_address})
 
 
-def test_other_commands_find_the_last_up(purser: Purser, data: Path) -> None:
-    with purser.up("--data", str(data), "--port", "0") as started:
-        findings = {finding["name"]: finding for finding in purser.json("doctor")["findings"]}
-        assert {finding["state"] for finding in findings.values()} == {"ok"}
-        assert started.ready["gateway"] in findings["gateway"]["detail"]
-
-
-def test_the_database_can_be_migrated_while_the_stack_is_down(purser: Purser, data: Path) -> None:
-    with purser.up("--data", str(data), "--port", "0"):
-        pass
-    done = purser.json("migrate", "--data", str(data))
-    assert done["from"] == done["to"] is not None
-    assert processes_naming(data) == []
+@asynccontextmanager
+async def running(data: Path, *, fresh: bool = False) -> AsyncIterator[Running]:
+    """All that `purser up` runs, in this process."""
+    settings = Settings(data_dir=data, gateway_port=0, metrics_port=0, worker_metrics_port=0, dashboard=False)
+    stop, ready = asyncio.Event(), asyncio.get_running_loop().create_future()
+    living = asyncio.create_task(up(settings, stop, lambda running, _: ready.set_result(running), fresh=fresh))
+    try:
+        await asyncio.wait((living, ready), return_when=asyncio.FIRST_COMPLETED)
+        assert ready.done()
+        yield ready.result()
+    finally:
+        stop.set()
+        await living
 
 
 async def _execute(dsn: str, statement: str) -> object:

@@ -101,7 +101,7 @@ async def test_a_workflow_that_this_code_tells_differently_is_named(
 
     monkeypatch.setattr(Turn, "_slowed_down", at_once)
     replayed = await replay_running(house.client, house.task_queue, 10)
-    assert replayed.failed == {f"task-{task_id}/a": "NondeterminismError"}
+    assert replayed.failed == {f"task-acme/{task_id}/a": "NondeterminismError"}
 
 
 async def test_the_command_replays_and_ends(

@@ -25,7 +25,7 @@ def test_a_source_tells_who_said_what_and_what_was_called() -> None:
     assert source.passages == (
         ("user", "look\n[image_url]"),
         ("assistant", "calls look_up {}"),
-        ("tool", "foundit"),
+        ("tool", "found\ufffdit"),
         ("planner", "done"),
     )
 

@@ -147,13 +147,13 @@ def test_a_window_has_the_stable_part_first() -> None:
     head = "Summary of messages {} to {} of this conversation, a record of what was said:\n{}"
     assert rendered == [
         {"role": "system", "content": "be brief"},
-        {"role": "system", "content": head.format(2, 5, "earlier")},
+        {"role": "user", "content": head.format(2, 5, "earlier")},
         {"role": "user", "content": "m1"},
         {"role": "user", "content": "m6"},
         {"role": "user", "content": "m7"},
         {"role": "user", "content": "m8", "name": "t_1_x"},
         {"role": "user", "content": "m10000"},
-        {"role": "system", "content": head.format(9, 11, "my steps")},
+        {"role": "user", "content": head.format(9, 11, "my steps")},
         {"role": "user", "content": "m12"},
     ]
     assert found.seqs == (1, 6, 7, 8, 12, 10_000)

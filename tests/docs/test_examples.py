@@ -1,5 +1,6 @@
 """The examples run as the pages say, on a `purser up` of their own."""
 
+import asyncio
 import base64
 import json
 import os
@@ -18,6 +19,8 @@ import pytest
 from standardwebhooks import Webhook
 
 from compose.stack.ports import free_port
+from tests.support.commands import Commands
+from tests.support.databases import create
 from tests.support.purser import Purser
 
 pytestmark = pytest.mark.stack
@@ -32,7 +35,7 @@ WITHIN_S = 60
 class System:
     """What a reader has started by then."""
 
-    purser: Purser
+    purser: Commands
     env: dict[str, str]
     """For examples in Python."""
     provider: str
@@ -46,26 +49,37 @@ class System:
         file.write_text((EXAMPLES / name).read_text().replace(PROVIDER, self.provider))
         return str(file)
 
-    def example(self, name: str) -> str:
+    def example(self, name: str, *arguments: str) -> str:
         """What an example in Python prints."""
-        command = [sys.executable, str(EXAMPLES / name)]
+        command = [sys.executable, str(EXAMPLES / name), *arguments]
         done = subprocess.run(command, env=self.env, cwd=ROOT, capture_output=True, text=True, timeout=WITHIN_S)
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()
 
 
 @pytest.fixture(scope="module")
-def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
+def system(
+    postgres_server: str,
+    template: str,
+    worker_id: str,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[System]:
+    # Examples use the queues of the documentation: they need a Temporal of their own.
     home = tmp_path_factory.mktemp("docs")
     script = str(EXAMPLES / "weather_script.json")
     with _process("-m", "compose.provider", "--port", "0", "--script", script) as process:
         assert process.stdout is not None
         provider = json.loads(process.stdout.readline())["address"]
-        purser = Purser.at(home, allowed_api_bases=provider, metrics_port="0")
-        with purser.up("--data", str(home / "data"), "--port", "0") as started:
+        server = Purser.at(
+            home,
+            allowed_api_bases=provider,
+            metrics_port="0",
+            dsn=asyncio.run(create(postgres_server, f"docs_{worker_id}", template)),
+        )
+        with server.up("--data", str(home / "data"), "--port", "0") as started:
             places = {"PURSER_DSN": started.ready["postgres"], "PURSER_TEMPORAL_ADDRESS": started.ready["temporal"]}
             yield System(
-                purser,
+                Commands.at(home),
                 os.environ | places | {"PYTHONPATH": str(ROOT)},
                 provider,
                 home,
@@ -88,6 +102,33 @@ def test_the_quickstart_asks_a_person_and_completes_once_he_approves(system: Sys
     assert decided["state"] == "approved"
     assert task["status"] == "completed"
     assert system.purser.json("audit")["ok"]
+
+
+def test_decisions_are_signed_and_sent_through_temporal_by_command_and_by_a_dashboard_of_ones_own(
+    system: System,
+) -> None:
+    body = json.loads(Path(system.task("first.json")).read_text())
+    headers = {"Authorization": f"Bearer {system.key}"}
+    for name in ("by-example", "by-command"):
+        task = body | {"task_id": name, "session_id": name}
+        httpx.post(f"{system.url}/v1/tasks", json=task, headers=headers).raise_for_status()
+        [request] = _until(lambda: system.purser.json("approvals", "list", "--state", "pending")["items"])
+        approval_id = request["approval_id"]
+        if name == "by-example":
+            system.env.update(PURSER_URL=system.url, PURSER_API_KEY=system.key)
+            assert system.example("decide.py", name, approval_id) == "approved"
+        else:
+            approve = ("approvals", "approve", approval_id, "--via", "temporal")
+            assert "history" in system.purser.json(*approve, "--note", "why", code=2)["detail"]
+            assert system.purser.json(*approve)["state"] == "approved"
+        shown = system.purser.json("approvals", "show", approval_id)
+        [decision] = shown["decisions"]
+        assert (decision["identity"], decision["approver"]) == ("key", _own_name(system))
+
+
+def _own_name(system: System) -> str:
+    own = httpx.get(f"{system.url}/v1/keys/self", headers={"Authorization": f"Bearer {system.key}"}).json()
+    return str(own["name"])
 
 
 def test_the_tool_of_the_weather_task_is_called_by_reference(system: System) -> None:

@@ -36,6 +36,6 @@ def test_a_runbook_says_how_bad_it_is_what_to_do_and_when_it_is_over(alert: str)
 @pytest.mark.parametrize("alert", _alerts())
 def test_an_alert_links_to_its_runbook_and_to_a_page_that_the_runbook_names(alert: str) -> None:
     annotations = _alerts()[alert]["annotations"]
-    assert annotations["runbook_url"].endswith(f"/operations/runbooks.html#{alert.lower()}")
+    assert annotations["runbook_url"].endswith(f"/docs/operations/runbooks#{alert.lower()}")
     page = re.sub(r".*}}(/[^{&]*).*", r"\1", annotations["dashboard"])
     assert f"`{page}`" in _sections()[alert]

@@ -5,6 +5,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -54,9 +55,15 @@ def _commands(page: Path) -> Iterator[str]:
     yield from (code for code in INLINE.findall(_prose(page)) if re.fullmatch(r"purser [a-z]+ .*[^:]", code))
 
 
+@cache
+def _purser() -> Any:
+    """The command with all of its subcommands."""
+    return typer.main.get_command(build())
+
+
 def _parse(line: str) -> None:
     """Reads a command line as `purser` would, and runs nothing; raises what is wrong with it."""
-    command: Any = typer.main.get_command(build())
+    command = _purser()
     name, *words = shlex.split(line, comments=True)
     context = None
     while hasattr(command, "commands"):

@@ -13,6 +13,7 @@ from temporalio.client import Client
 
 from compose.provider import Match
 from tests.support.postgres_proxy import Proxy, Trap, When, postgres_proxy
+from tests.support.proof import some
 from tests.support.purser import Purser, Started
 from tests.support.world import World, eventually, world
 
@@ -99,7 +100,8 @@ async def crash(
                 await crash.kill()
 
 
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.proof
+@pytest.mark.parametrize("point", some(POINTS, 2))
 async def test_a_task_survives_a_worker_that_is_killed(
     crash: Crash, dsn: str, point: Callable[[Crash], Coroutine[Any, Any, None]]
 ) -> None:

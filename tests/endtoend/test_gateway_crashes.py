@@ -18,12 +18,13 @@ from compose.stack.ports import free_port
 from gateway.postgres.keys import Keys
 from gateway.roles import Role
 from tests.support.postgres_proxy import Proxy, Trap, When, postgres_proxy
+from tests.support.proof import sized, some
 from tests.support.purser import Purser, Started
 from tests.support.stubborn import Stubborn
 from tests.support.world import TENANT, World, eventually, world
 
 pytestmark = pytest.mark.stack
-CLIENTS, KILLS = 10, 5
+CLIENTS, KILLS = 10, sized(2, 5)
 USED = 70
 WITHIN_S = 150.0
 
@@ -123,7 +124,8 @@ POINTS = (
 )
 
 
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.proof
+@pytest.mark.parametrize("point", some(POINTS, 1))
 async def test_a_decision_survives_a_gateway_that_is_killed(
     house: House, dsn: str, point: Callable[[Deciding], Coroutine[Any, Any, None]]
 ) -> None:
@@ -247,6 +249,7 @@ class Story:
         return f"c{self.number}-{self.client.random.getrandbits(64):x}"
 
 
+@pytest.mark.proof
 async def test_nothing_is_done_twice_by_clients_that_repeat_what_a_killed_gateway_left_unanswered(
     house: House, dsn: str, seed: int
 ) -> None:

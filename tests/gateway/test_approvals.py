@@ -45,6 +45,8 @@ async def test_a_request_shows_what_a_person_needs(admin: httpx.AsyncClient, age
     approval_id = await short(admin, agent)
     shown = (await admin.get(f"/v1/approvals/{approval_id}")).json()
     (waiter,) = shown.pop("waiters")
+    assert shown.pop("purposes") == []  # a caller over HTTP has no task file
+    assert shown.pop("effects")["shortage"]["grant_tokens"] == 200
     assert shown.pop("created_at") < shown.pop("deadline")
     assert waiter.pop("since")
     assert waiter == {
@@ -60,6 +62,7 @@ async def test_a_request_shows_what_a_person_needs(admin: httpx.AsyncClient, age
         "approval_id": approval_id,
         "scope": "session:s1",
         "window_start": None,
+        "task_id": "",
         "state": "pending",
         "asked": {"tokens": 200, "nano_usd": 0},
         "given": {"tokens": 0, "nano_usd": 0},
@@ -83,7 +86,7 @@ async def test_a_denied_ask_is_refused_for_good_and_a_new_key_asks_anew(
     for _ in range(2):
         answer = await ask(agent)
         assert (answer["verdict"], answer["approval_id"]) == ("refuse", approval_id)
-        assert answer["scopes"][0]["reason"] == "denied"
+        assert answer["scopes"][1]["reason"] == "denied"
         assert "denied" in answer["remedy"]
     anew = await ask(agent, key="k2")
     assert anew["verdict"] == "ask"
@@ -98,7 +101,7 @@ async def test_an_expired_ask_is_refused(admin: httpx.AsyncClient, agent: httpx.
     while (await admin.get(f"/v1/approvals/{approval_id}")).json()["state"] == "pending":
         await asyncio.sleep(0.1)
     answer = await ask(agent)
-    assert (answer["verdict"], answer["scopes"][0]["reason"]) == ("refuse", "expired")
+    assert (answer["verdict"], answer["scopes"][1]["reason"]) == ("refuse", "expired")
 
 
 async def test_a_partial_grant_that_leaves_it_short_opens_a_new_request(

@@ -37,8 +37,8 @@ async def test_an_ask_that_fits_is_answered_with_a_hold(agent: httpx.AsyncClient
         "delay_ms": 0,
         "pressure": "low",
     }
-    assert [scope["scope"] for scope in scopes] == PATH
-    assert scopes[2] == {
+    assert [scope["scope"] for scope in scopes] == ["tenant:default", *PATH]
+    assert scopes[3] == {
         "scope": "agent:t1/a1",
         "verdict": "allow",
         "ratio": 0.02,
@@ -88,7 +88,7 @@ async def test_a_refusal_is_200_and_says_what_can_be_done(admin: httpx.AsyncClie
         "none",
         None,
     )
-    assert answer["scopes"][0]["reason"] == "limit"
+    assert answer["scopes"][1]["reason"] == "limit"
     assert "PUT /v1/budgets/session:s1" in answer["remedy"]
 
 
@@ -132,7 +132,7 @@ class TestWaitingEnds:
         assert (await ask(admin, "second", tokens=500))["verdict"] == "wait"
         await asyncio.sleep(1.1)
         answer = await ask(admin, "second", tokens=500)
-        assert (answer["verdict"], answer["scopes"][0]["reason"]) == ("refuse", "limit")
+        assert (answer["verdict"], answer["scopes"][1]["reason"]) == ("refuse", "limit")
 
 
 async def test_an_attempt_starts_and_settles_at_what_was_used(admin: httpx.AsyncClient) -> None:
@@ -224,7 +224,7 @@ async def test_a_hold_is_shown_as_it_stands(agent: httpx.AsyncClient) -> None:
     assert shown == {
         "hold_id": hold["hold_id"],
         "key": "k1",
-        "path": PATH,
+        "path": ["tenant:default", *PATH],
         "model": "priced-model",
         "state": "held",
         "tokens": 1_000,

@@ -3,6 +3,7 @@
 from typing import Any
 
 import httpx
+import pytest
 from structlog.testing import capture_logs
 
 from tests.gateway.conftest import RunningGateway
@@ -10,6 +11,7 @@ from tests.gateway.conftest import RunningGateway
 CANARY = "CANARY-51c9"
 
 
+@pytest.mark.usefixtures("own_gateway")
 async def test_a_fault_of_ours_is_a_500_problem_and_the_log_has_its_place_but_not_its_words(
     gateway: RunningGateway, admin: httpx.AsyncClient
 ) -> None:

@@ -12,7 +12,7 @@ from gateway.ledger_csv import COLUMNS
 from gateway.roles import Role
 from tests.gateway.conftest import RunningGateway
 
-PATH = ["session:s1", "task:t1", "agent:t1/a1"]
+PATH = ["tenant:default", "session:s1", "task:t1", "agent:t1/a1"]
 
 
 async def spend(client: httpx.AsyncClient, key: str, tokens: int = 100, path: Sequence[str] = PATH, **more: Any) -> str:
@@ -56,7 +56,7 @@ async def test_entries_come_newest_first_and_in_pages(admin: httpx.AsyncClient) 
     for number in range(3):
         await spend(admin, f"k{number}")
     whole = await read(admin)
-    assert len(whole) == 18
+    assert len(whole) == 24
     assert [entry["entry_id"] for entry in await read(admin, limit=5)] == [entry["entry_id"] for entry in whole]
     numbers = [int(entry["entry_id"]) for entry in whole]
     assert numbers == sorted(numbers, reverse=True)
@@ -66,9 +66,9 @@ async def test_each_filter_leaves_what_it_names(admin: httpx.AsyncClient) -> Non
     first = await spend(admin, "k1")
     await spend(admin, "k2", path=["session:s1", "task:t2"])
     await admin.put("/v1/budgets/session:s1", json={"limit_tokens": 500})
-    assert len(await read(admin, hold=first)) == 6
+    assert len(await read(admin, hold=first)) == 8
     assert {entry["key"] for entry in await read(admin, task="t2")} == {"k2"}
-    assert len(await read(admin, task="t2")) == 4
+    assert len(await read(admin, task="t2")) == 6
     assert {entry["scope"] for entry in await read(admin, scope="agent:t1/a1")} == {"agent:t1/a1"}
     [lowered] = await read(admin, kind="limit_lowered")
     assert (lowered["ref"], lowered["hold_id"], lowered["key"], lowered["path"]) == ("ada", None, None, [])
@@ -80,7 +80,7 @@ async def test_each_filter_leaves_what_it_names(admin: httpx.AsyncClient) -> Non
 
 
 async def test_a_span_of_time_takes_its_begin_and_not_its_end(admin: httpx.AsyncClient) -> None:
-    await spend(admin, "k1", path=["session:s1"])
+    await spend(admin, "k1", path=["tenant:default"])
     settle, hold = await read(admin)
     assert await read(admin, **{"from": settle["at"]}) == [settle]
     assert await read(admin, to=settle["at"]) == [hold]
@@ -118,7 +118,7 @@ async def test_agents_do_not_read_it_and_no_tenant_sees_another(
     hold_id = await spend(agent, "k1")
     assert (await agent.get("/v1/ledger")).status_code == 403
     viewer = await gateway.client(Role.VIEWER)
-    assert len(await read(viewer)) == 6
+    assert len(await read(viewer)) == 8
     other = await gateway.client(Role.ADMIN, tenant="other")
     for query in ({}, {"hold": hold_id}, {"task": "t1"}, {"scope": "session:s1"}):
         assert await read(other, **query) == []

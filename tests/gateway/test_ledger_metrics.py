@@ -1,9 +1,7 @@
 """Figures of the ledger at `/metrics`: few series, the same at every gateway, and rather none than wrong ones."""
 
 import asyncio
-import sys
 from datetime import timedelta
-from time import perf_counter
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -47,9 +45,7 @@ async def test_a_hundred_thousand_sessions_make_as_many_series_as_ten(pool: Pool
     few = await shown(exporter)
     await pool.execute(SESSIONS, 11, 100_000)
     await pool.execute("analyze scopes, balances")
-    began = perf_counter()
     text = (await exporter.text()).decode()
-    sys.stdout.write(f"scrape with 100,000 sessions: {perf_counter() - began:.2f} s, {len(text):,} bytes\n")
     many = await shown(exporter)
     assert set(many) == set(few)
     assert sum(value for name, value in few.items() if name.startswith("purser_budget_scopes ")) == 10
@@ -126,9 +122,8 @@ async def test_where_the_database_is_too_slow_nothing_is_shown_rather_than_what_
     assert (await shown(exporter))["purser_exporter_up"] == 1
     async with pool.acquire() as own, own.transaction():
         await own.execute("lock table balances in access exclusive mode")
-        began = perf_counter()
+        # The lock is held until this has answered.
         assert await shown(exporter) == {"purser_exporter_up": 0}
-        assert perf_counter() - began < 20, "a scraper is not left waiting"
     again = await shown(exporter)
     assert (again["purser_exporter_up"], again["purser_ledger_drift_balances"]) == (1, 0)
 

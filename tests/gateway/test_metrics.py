@@ -16,6 +16,7 @@ async def scrape(gateway: RunningGateway) -> list[str]:
     return answer.text.splitlines()
 
 
+@pytest.mark.usefixtures("own_gateway")
 async def test_verdicts_steps_and_requests_are_counted(gateway: RunningGateway, admin: httpx.AsyncClient) -> None:
     await admin.put("/v1/budgets/session:s1", json={"limit_tokens": 100, "mode": "hard"})
     hold = (await admin.post("/v1/holds", json={"key": "k1", "path": ["session:s1"], "tokens": 10})).json()["hold_id"]
@@ -31,6 +32,7 @@ async def test_verdicts_steps_and_requests_are_counted(gateway: RunningGateway, 
     assert 'purser_http_requests_total{method="POST",route="/v1/holds/{hold_id}/settle",status="200"} 1.0' in lines
 
 
+@pytest.mark.usefixtures("own_gateway")
 async def test_ids_paths_and_methods_of_callers_never_become_labels(
     gateway: RunningGateway, admin: httpx.AsyncClient
 ) -> None:

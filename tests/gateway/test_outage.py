@@ -14,7 +14,7 @@ from compose.stack.postgres import EmbeddedPostgres
 from compose.stack.temporal import EmbeddedTemporal
 from tests.gateway.conftest import RunningGateway
 
-pytestmark = pytest.mark.stack
+pytestmark = [pytest.mark.stack, pytest.mark.usefixtures("own_gateway")]
 
 HOLD = {"key": "k1", "path": ["session:s1"], "tokens": 10}
 
@@ -48,6 +48,8 @@ class TestWithoutPostgres:
             problem = away.json()
             assert (problem["type"], problem["retryable"]) == ("urn:purser:ledger-unavailable", True)
             assert problem["retry_after_ms"] == 1_000
+        unavailable = 'purser_ledger_unavailable_total{caller="http"} 4.0'
+        assert unavailable in (await admin.get(gateway.metrics_url)).text
         assert (await admin.get("/healthz")).status_code == 200
         ready = await admin.get("/readyz")
         assert (ready.status_code, ready.json()["detail"]) == (503, "missing: postgres, pool")
@@ -57,7 +59,9 @@ class TestWithoutPostgres:
                 await asyncio.sleep(0.1)
         assert answer.json()["verdict"] == "allow"
         assert (await admin.get("/v1/budgets/session:s1")).json()["tokens"]["held"] == 20
-        assert (await admin.get("/readyz")).status_code == 200
+        async with asyncio.timeout(20):
+            while (await admin.get("/readyz")).status_code != 200:  # it looks once a second
+                await asyncio.sleep(0.1)
 
 
 class TestWithoutTemporal:

@@ -63,13 +63,15 @@ async def test_another_tenant_sees_no_holds_and_no_faults(books: Books) -> None:
 
 async def test_what_waits_to_be_sent_is_counted_with_the_oldest(books: Books) -> None:
     standing = Standing(books.pool)
-    assert (await standing.outbox()).waiting == 0
+    assert (await standing.outbox(TENANT)).waiting == 0
     await books.pool.execute(
         "insert into outbox (workflow_id, signal, payload, created_at, next_at, tries)"
-        " values ('w', 's', '{}', $1, $1, 3), ('w', 's', '{}', $2, $2, 0)", NOW, NOW + timedelta(seconds=1),
+        " values ('task-' || $3 || '/t', 's', '{}', $1, $1, 3), ('task-' || $3 || '/t', 's', '{}', $2, $2, 0)",
+        NOW, NOW + timedelta(seconds=1), TENANT,
     )  # fmt: skip
-    waiting = await standing.outbox()
+    waiting = await standing.outbox(TENANT)
     assert (waiting.waiting, waiting.oldest, waiting.tries) == (2, NOW, 3)
+    assert (await standing.outbox("other")).waiting == 0, "of another tenant nothing is shown"
     assert (await standing.deliveries(TENANT)).waiting == 0
 
 

@@ -246,7 +246,7 @@ async def test_settings_of_user_and_session_are_stored_in_versions(agent: httpx.
     own = (await agent.put(f"{S1}/settings", json={"tone": "kind"})).json()
     assert (await agent.get(f"{S1}/settings")).json() == own
     shown = (await agent.get(f"{S1}/window", params={"budget": 500})).json()
-    assert shown["messages"][0]["role"] == "system"
+    assert shown["messages"][0]["role"] == "user"
     assert shown["messages"][0]["content"].splitlines()[1:] == ["- language: German", "- tone: kind"]
     assert (shown["seqs"], shown["indexes"]) == ([None, 1], [None, 0])
 

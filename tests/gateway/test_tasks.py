@@ -34,7 +34,7 @@ def task_file(task_queue: str) -> dict[str, Any]:
 
 async def history(client: Client, task_id: str) -> list[tuple[str, str]]:
     """Type and signal name of each event that came from outside."""
-    found = await client.get_workflow_handle(f"task-{task_id}").fetch_history()
+    found = await client.get_workflow_handle(f"task-default/{task_id}").fetch_history()
     return [
         (EventType.Name(event.event_type), event.workflow_execution_signaled_event_attributes.signal_name)
         for event in found.events
@@ -51,11 +51,11 @@ async def test_a_task_is_accepted_and_its_workflow_starts(
     assert answer.status_code == 202
     assert answer.json() == {
         "task_id": task_id,
-        "workflow_id": f"task-{task_id}",
+        "workflow_id": f"task-default/{task_id}",
         "status_url": f"{agent.base_url}/v1/tasks/{task_id}",
     }
     assert (await agent.post(f"/v1/tasks/{task_id}/pause")).status_code == 202  # answers once there is a workflow
-    started = await temporal_client.get_workflow_handle(f"task-{task_id}").describe()
+    started = await temporal_client.get_workflow_handle(f"task-default/{task_id}").describe()
     assert started.workflow_type == "AgentTask"
     assert (await agent.get(answer.json()["status_url"])).json()["status"] == "running"
 
@@ -81,7 +81,7 @@ async def test_a_task_is_shown_with_its_agents_and_budgets(agent: httpx.AsyncCli
     } <= {*writer}
     assert (writer["status"], writer["reply"], writer["turns"], writer["nano_usd"]) == ("waiting", None, 0, 0)
     scopes = [f"task:{task_id}", f"agent:{task_id}/reader", f"agent:{task_id}/writer"]
-    assert [*shown["scopes"]] == ["session:s1", *scopes]
+    assert [*shown["scopes"]] == ["tenant:default", "session:s1", *scopes]
     budget = shown["scopes"][f"task:{task_id}"]
     assert (budget["limit_tokens"], budget["mode"], budget["sources"]["mode"]) == (9_000, "hard", "request")
     assert shown["scopes"]["session:s1"]["tokens"]["headroom"] == 200_000
@@ -92,13 +92,24 @@ async def test_the_same_file_again_changes_nothing_and_another_body_is_a_conflic
 ) -> None:
     answers = await asyncio.gather(*(agent.post("/v1/tasks", json=task_file) for _ in range(4)))
     assert {(answer.status_code, answer.text) for answer in answers} == {(202, answers[0].text)}
-    stranger = await gateway.client(Role.AGENT, tenant="other")
     before = await gateway.rows()
     assert before["tasks"] == 1
     other = await agent.post("/v1/tasks", json=task_file | {"input": "Something else."})
     assert (other.status_code, other.json()["type"]) == (409, "urn:purser:task-conflict")
-    assert (await stranger.post("/v1/tasks", json=task_file)).status_code == 409
     assert await gateway.rows() == before
+
+
+async def test_two_tenants_use_one_task_id_and_each_steers_its_own(
+    gateway: RunningGateway, agent: httpx.AsyncClient, task_file: dict[str, Any], temporal_client: Client
+) -> None:
+    stranger = await gateway.client(Role.AGENT, tenant="other")
+    path = f"/v1/tasks/{task_file['task_id']}"
+    assert (await agent.post("/v1/tasks", json=task_file)).status_code == 202
+    theirs = await stranger.post("/v1/tasks", json=task_file | {"input": "Something else."})
+    assert (theirs.status_code, theirs.json()["workflow_id"]) == (202, f"task-other/{task_file['task_id']}")
+    assert (await stranger.post(f"{path}/cancel")).status_code == 202
+    assert (await agent.post(f"{path}/pause")).status_code == 202
+    assert await history(temporal_client, task_file["task_id"]) == [("EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED", "pause")]
 
 
 async def test_a_task_is_paused_resumed_and_cancelled_by_its_workflow(
@@ -115,6 +126,7 @@ async def test_a_task_is_paused_resumed_and_cancelled_by_its_workflow(
     ]
 
 
+@pytest.mark.usefixtures("own_gateway")
 async def test_steering_a_task_that_is_about_to_start_waits_for_it(
     gateway: RunningGateway, agent: httpx.AsyncClient, task_file: dict[str, Any], temporal_client: Client
 ) -> None:
@@ -194,3 +206,15 @@ async def test_a_bad_task_file_names_the_place_and_writes_nothing(
         headers = {"content-type": "application/json"}
         assert (await agent.post("/v1/tasks", content=content, headers=headers)).status_code == 422
     assert await gateway.rows() == before
+
+
+@pytest.mark.parametrize(("role", "vouched"), [(Role.AGENT, False), (Role.ADMIN, True)])
+async def test_only_a_key_that_may_act_for_others_vouches_for_the_submitter_it_names(
+    gateway: RunningGateway, task_file: dict[str, Any], role: Role, vouched: bool
+) -> None:
+    client = await gateway.client(role, name="sender")
+    await client.post("/v1/tasks", json=task_file | {"submitter": "ana"})
+    task_id = task_file["task_id"]
+    row = await gateway.pool.fetchrow("select submitter, submitted_by, vouched from tasks where task_id = $1", task_id)
+    assert row is not None
+    assert tuple(row) == ("ana", "sender", vouched)

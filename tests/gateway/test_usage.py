@@ -25,6 +25,7 @@ async def test_a_report_names_its_span_and_what_each_was_charged(admin: httpx.As
         "charged_tokens": 100,
         "nano_usd": 5,
         "attempts": 1,
+        "unpriced_attempts": 0,
         "presumed": {"attempts": 0, "tokens": 0, "nano_usd": 0},
         "overrun": {"tokens": 0, "nano_usd": 0},
     }
@@ -57,7 +58,7 @@ async def test_pages_go_on_where_the_last_one_ended(admin: httpx.AsyncClient) ->
     ("query", "named"),
     [
         ({}, "by"),
-        ({"by": "user"}, "by"),
+        ({"by": "tenant"}, "by"),
         ({"by": "task", "from": "2026-11-21T00:00:00Z", "to": "2026-11-20T00:00:00Z"}, "from"),
         ({"by": "task", "from": "today"}, "from"),
         ({"by": "task", "to": "1700000000"}, "to"),

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -26,6 +27,10 @@ from tests.gateway.conftest import RunningGateway, running_gateway
 
 SESSION = BudgetScope.parse("session:s1")
 PATH = "/hooks/s3cr3t"
+ALL_SENT = """
+select not exists (select from events e, webhook_cursor c where e.position is null or e.position > c.position)
+    and not exists (select from deliveries where state = 'pending')
+"""
 
 
 @dataclass
@@ -33,6 +38,7 @@ class Receiver:
     """A server that is told."""
 
     port: int
+    path: str = field(default_factory=lambda: f"{PATH}/{uuid.uuid4().hex}")
     got: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
     statuses: list[int] = field(default_factory=list)
     """What it answers, one after the other; then 204."""
@@ -41,7 +47,7 @@ class Receiver:
 
     @property
     def url(self) -> str:
-        return f"http://{LOOPBACK}:{self.port}{PATH}"
+        return f"http://{LOOPBACK}:{self.port}{self.path}"
 
     @property
     def bodies(self) -> list[dict[str, Any]]:
@@ -49,6 +55,8 @@ class Receiver:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         body = (await receive())["body"]
+        if not scope["path"].startswith(self.path):
+            return  # a late message of another test
         self.got.append(({name.decode(): value.decode() for name, value in scope["headers"]}, body))
         await asyncio.sleep(self.pause_s)
         status = self.statuses.pop(0) if self.statuses else 204
@@ -66,9 +74,9 @@ async def until(reached: Callable[[], object]) -> None:
 
 
 @asynccontextmanager
-async def receiving() -> AsyncIterator[Receiver]:
-    receiver, stop, ready = Receiver(free_port()), asyncio.Event(), asyncio.Event()
-    serving = asyncio.create_task(serve(receiver, LOOPBACK, receiver.port, stop, ready.set))
+async def receiving(port: int) -> AsyncIterator[Receiver]:
+    receiver, stop, ready = Receiver(port), asyncio.Event(), asyncio.Event()
+    serving = asyncio.create_task(serve(receiver, LOOPBACK, receiver.port, stop, ready.set, grace_s=0))
     await ready.wait()
     yield receiver
     stop.set()
@@ -76,17 +84,11 @@ async def receiving() -> AsyncIterator[Receiver]:
 
 
 @pytest.fixture
-async def receiver() -> AsyncIterator[Receiver]:
-    async with receiving() as one:
-        yield one
-
-
-@pytest.fixture
-def settings(settings: Settings, receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    monkeypatch.setattr(sending, "EVERY_S", 0.2)
+async def receiver(hook_port: int, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Receiver]:
+    """At the address that the gateway may send to."""
     monkeypatch.setattr(sending, "BACKOFF", (timedelta(seconds=0.1),) * 7)
-    target = f"http://{LOOPBACK}:{receiver.port}/hooks"
-    return settings.model_copy(update={"webhook_targets": (target,), "public_url": "https://purser.example.com"})
+    async with receiving(hook_port) as one:
+        yield one
 
 
 async def make(client: httpx.AsyncClient, url: str, *kinds: str, **fields: Any) -> dict[str, Any]:
@@ -112,12 +114,22 @@ async def deliveries(client: httpx.AsyncClient, hook: dict[str, Any]) -> list[di
 
 async def settled(client: httpx.AsyncClient, hook: dict[str, Any], count: int = 1) -> list[dict[str, Any]]:
     """The deliveries, once so many have ended."""
+    found: list[dict[str, Any]] = []
+    try:
+        async with asyncio.timeout(30):
+            while sum(one["state"] != "pending" for one in found) < count:
+                found = await deliveries(client, hook)
+                await asyncio.sleep(0.05)
+    except TimeoutError:
+        pytest.fail(f"not all have ended: {found}")
+    return found
+
+
+async def all_sent(pool: Pool) -> None:
+    """Waits until there is nothing left to send of what has happened so far."""
     async with asyncio.timeout(30):
-        while True:
-            found = await deliveries(client, hook)
-            if sum(one["state"] != "pending" for one in found) >= count:
-                return found
-            await asyncio.sleep(0.05)
+        while not await pool.fetchval(ALL_SENT):
+            await asyncio.sleep(0.02)
 
 
 async def ask(client: httpx.AsyncClient, key: str = "k") -> str:
@@ -159,13 +171,13 @@ async def test_an_approval_request_is_told_with_all_that_a_chat_needs(
 
 
 async def test_a_threshold_tells_percentage_and_figures_and_low_ones_may_be_left_out(
-    admin: httpx.AsyncClient, receiver: Receiver
+    gateway: RunningGateway, admin: httpx.AsyncClient, receiver: Receiver
 ) -> None:
     await make(admin, receiver.url, "threshold", least_threshold=0.9)
     await admin.put("/v1/budgets/session:s1", json={"limit_tokens": 1_000, "mode": "soft", "warn_at": [0.5, 0.9]})
     await admin.post("/v1/holds", json={"key": "k", "path": ["session:s1"], "tokens": 925})
     await receiver.until(1)
-    await asyncio.sleep(0.5)
+    await all_sent(gateway.pool)
     [body] = receiver.bodies
     assert (body["type"], body["percentage"], body["severity"]) == ("threshold", 92.5, "medium")
     assert body["text"] == "Session s1 has reached 90 % of its budget: 925 of 1,000 tokens spent or held."
@@ -197,7 +209,7 @@ async def test_another_who_joins_a_request_is_no_news(
     await ask(admin, "one")
     await ask(admin, "two")
     await settled(admin, hook)
-    await asyncio.sleep(0.5)
+    await all_sent(gateway.pool)
     assert len(receiver.got) == 1
     assert await gateway.pool.fetchval("select count(*) from events where kind = 'approval'") == 2
 
@@ -210,7 +222,7 @@ async def test_a_tenant_is_told_of_itself_only(
     mine = await make(other, receiver.url, "task")
     await task(gateway.pool, "failed", "mine", tenant="other")
     await settled(other, mine)
-    await asyncio.sleep(0.5)
+    await all_sent(gateway.pool)
     assert [body["task_id"] for body in receiver.bodies] == ["mine"]
     assert (await admin.get(f"/v1/webhooks/{mine['webhook_id']}")).status_code == 404
     for answer in (
@@ -235,7 +247,7 @@ async def test_two_gateways_deliver_each_event_once(
         hook = await make(admin, receiver.url, "task")
         await asyncio.gather(*(task(gateway.pool, "failed", f"t{number}") for number in range(40)))
         await settled(admin, hook, 40)
-        await asyncio.sleep(0.5)
+        await all_sent(gateway.pool)
     assert sorted(body["task_id"] for body in receiver.bodies) == sorted(f"t{number}" for number in range(40))
 
 
@@ -246,7 +258,7 @@ async def test_deliveries_that_two_make_at_once_are_made_once(
     await task(gateway.pool, "failed")
     await settled(admin, hook)
     await gateway.pool.execute("update webhook_cursor set position = 0")  # as one sees it that was slower
-    await asyncio.sleep(1)
+    await all_sent(gateway.pool)
     assert len(await deliveries(admin, hook)) == len(receiver.got) == 1
 
 
@@ -283,7 +295,7 @@ async def test_no_redirect_is_followed(
     gateway: RunningGateway, admin: httpx.AsyncClient, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sending, "BACKOFF", ())
-    async with receiving() as elsewhere:
+    async with receiving(free_port()) as elsewhere:
         hook = await make(admin, receiver.url, "task")
         receiver.statuses, receiver.headers = [307], [(b"location", elsewhere.url.encode())]
         await task(gateway.pool, "failed")

@@ -110,13 +110,15 @@ ROUTES: Mapping[str, Route] = {
     f"POST {HOOK}/deliveries/{{delivery_id}}/redeliver": Route(HOOKS, THEIRS),
     "POST /v1/keys": Route(MANAGE_KEYS, OWN, {"name": "another", "role": "viewer"}),
     "GET /v1/keys": Route(MANAGE_KEYS, OWN),
+    "GET /v1/keys/self": Route(READ, OWN),
     "DELETE /v1/keys/{key_id}": Route(MANAGE_KEYS, THEIRS),
     "POST /v1/sign-in-links": Route(READ, OWN, writes_by_itself=True),
     "GET /v1/changes": Route(READ, OWN),
 }
 """Under `/v1`."""
 
-OPEN = {"GET /healthz", "GET /readyz", "GET /openapi.json", "GET /sign-in", "POST /sign-in"}
+DOCS = {"GET /docs", "GET /docs/", "GET /docs/{name:path}"}
+OPEN = {"GET /healthz", "GET /readyz", "GET /openapi.json", "GET /sign-in", "POST /sign-in", *DOCS}
 """For everybody."""
 PAGES = {"POST /sign-out"}
 """For whoever is signed in."""
@@ -142,6 +144,6 @@ def filled(endpoint: str, ids: Mapping[str, str] | None = None) -> tuple[str, st
 
     def fill(found: re.Match[str]) -> str:
         name = found[1].removesuffix(":path")
-        return (ids or {}).get(name, "session:s1")
+        return (ids or {}).get(name, "quickstart" if name == "name" else "session:s1")
 
     return method, re.sub(r"\{([^}]+)\}", fill, path)

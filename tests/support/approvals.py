@@ -64,6 +64,7 @@ class Desk:
             ask=Amount(tokens),
             agent_id="a1",
             submitter=submitter,
+            vouched=True,
             workflow_id=f"task-{task}/a1",
         )
 

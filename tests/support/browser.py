@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 from axe_playwright_python.async_playwright import Axe
-from playwright.async_api import Browser, ConsoleMessage, Page, Request, async_playwright
+from playwright.async_api import Browser, ConsoleMessage, Page, Request, async_playwright, expect
 
 SCREENSHOTS = Path(__file__).parents[2] / "artifacts" / "screenshots"
 ARGUMENTS = (
@@ -24,10 +24,14 @@ ARGUMENTS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    "--force-prefers-reduced-motion",
 )
 WIDE, NARROW = (1360, 900), (420, 860)
 Theme = Literal["light", "dark"]
+AT_REST = "() => !document.getAnimations().some(one => one instanceof CSSTransition)"
+"""Whether nothing on a page fades or moves to its place any more."""
+LONG_MS = 60_000
+"""A page that never shows what a test waits for fails it; a busy machine does not."""
+expect.set_options(timeout=LONG_MS)
 _GONE = re.compile(r"net::ERR_ABORTED")
 
 
@@ -81,12 +85,16 @@ async def sign_in(
 ) -> Page:
     """A page of a browser of its own in which the owner of a key is signed in."""
     context = await browser.new_context(
-        base_url=gateway, color_scheme=theme, viewport={"width": size[0], "height": size[1]}, timezone_id="UTC"
+        base_url=gateway,
+        color_scheme=theme,
+        reduced_motion="reduce",
+        viewport={"width": size[0], "height": size[1]},
+        timezone_id="UTC",
     )
     answer = await context.request.post("/sign-in", data={"key": secret})
     assert answer.status == httpx.codes.OK, await answer.text()
     page = await context.new_page()
-    page.set_default_timeout(15_000)
+    page.set_default_timeout(LONG_MS)
     watch.over(page)
     return page
 
@@ -99,13 +107,9 @@ async def shot(page: Page, name: str, *, full: bool = False) -> Path:
     return file
 
 
-def tell(figure: str) -> None:
-    """Shows a measured figure to whoever runs tests with `-s`, or with `-rP`."""
-    os.write(2, f"\n{figure}\n".encode())
-
-
 async def check_accessibility(page: Page) -> None:
     """Fails if axe finds anything that keeps a person from using the page, however small."""
+    await page.wait_for_function(AT_REST)  # what fades in has less contrast
     found = await Axe().run(page)
     violations = [
         f"{one['impact']}: {one['id']}: {one['help']}: "
@@ -119,7 +123,8 @@ async def in_both_themes(page: Page, name: str) -> None:
     """Checks and keeps a picture of a page in light and in dark."""
     for theme in ("light", "dark"):
         await page.evaluate("theme => { localStorage.setItem('purser-theme', theme); window.purser.tick(); }", theme)
-        await page.wait_for_timeout(100)
+        await expect(page.locator("html")).to_have_attribute("data-theme", theme)
+        await page.wait_for_function(AT_REST)
         await shot(page, f"{name}-{theme}")
         await check_accessibility(page)
     await page.evaluate("localStorage.removeItem('purser-theme'); window.purser.tick()")

@@ -145,8 +145,16 @@ async def without(pool: Pool, file: str, guard: str = "", instead: str = "") -> 
     await pool.execute(schema.joinpath("0003_warnings.sql").read_text("utf-8"))  # replaces one of the first file
 
 
-async def meet(pool: Pool, first: Callable[[Connection], Awaitable[Any]], then: Callable[[], Awaitable[T]]) -> T:
-    """Runs `then` while the transaction of `first` is open, as far as it gets; commits, and returns its result."""
+async def meet(
+    pool: Pool,
+    first: Callable[[Connection], Awaitable[Any]],
+    then: Callable[[], Awaitable[T]],
+    last: Callable[[Connection], Awaitable[Any]] | None = None,
+) -> T:
+    """Runs `then` while the transaction of `first` is open, as far as it gets; commits, and returns its result.
+
+    With `last` that transaction does something more while `then` waits, which shows whether both lock in one order.
+    """
     async with pool.acquire() as one:
         transaction = one.transaction()
         await transaction.start()
@@ -154,6 +162,8 @@ async def meet(pool: Pool, first: Callable[[Connection], Awaitable[Any]], then: 
         other = asyncio.ensure_future(then())
         while not other.done() and not await _somebody_waits(pool):
             await asyncio.sleep(0.005)
+        if last is not None:
+            await last(one)
         await transaction.commit()
         return await other
 

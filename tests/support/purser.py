@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import psutil
 
@@ -24,7 +24,7 @@ class Purser:
     env: Mapping[str, str]
 
     @classmethod
-    def at(cls, home: Path, **settings: str) -> "Purser":
+    def at(cls, home: Path, **settings: str) -> Self:
         """`settings` are `PURSER_*` variables without the prefix; nothing else of that kind is set."""
         env = {name: value for name, value in os.environ.items() if not name.startswith("PURSER_")}
         env |= {"XDG_STATE_HOME": str(home / "state"), "XDG_DATA_HOME": str(home / "share")}

@@ -25,7 +25,7 @@ from compose.stack.postgres import EmbeddedPostgres
 from compose.stack.temporal import EmbeddedTemporal
 from context.messages import Message as ChatMessage
 from tests.support.world import TENANT, World, calls, eventually, world
-from workflows.contract import ApprovalDecision, Message
+from workflows.contract import Message
 
 HISTORIES = Path(__file__).parent.parent / "histories"
 Story = Callable[[World], Awaitable[str]]
@@ -75,7 +75,7 @@ async def wait_for_open_holds(house: World) -> str:
 async def approval_by_update(house: World) -> str:
     task_id = await house.submit(house.agent("a"), budget={"task": {"limit_tokens": 10, "mode": "approval"}})
     approval_id = await _asked(house, task_id)
-    decision = ApprovalDecision(approval_id, "d1", "approve", "boss")
+    decision = await house.signed(approval_id, decision_id="d1")
     await house.workflow(task_id).execute_update(Message.DECIDE_APPROVAL, decision)
     await house.end(task_id)
     return task_id
@@ -84,7 +84,7 @@ async def approval_by_update(house: World) -> str:
 @story
 async def denial_by_signal(house: World) -> str:
     task_id = await house.submit(house.agent("a"), budget={"task": {"limit_tokens": 10, "mode": "approval"}})
-    decision = ApprovalDecision(await _asked(house, task_id), "d2", "deny", "boss")
+    decision = await house.signed(await _asked(house, task_id), decision_id="d2", decision="deny")
     await house.workflow(task_id).signal(Message.APPROVAL, decision)
     await house.end(task_id)
     return task_id

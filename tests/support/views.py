@@ -6,13 +6,14 @@ Limits are drawn around what is taken, so that asks fit, fit in part, fit withou
 from hypothesis import strategies as st
 
 from budget.decisions import Amount, ScopeView
-from budget.policies import MAX_AMOUNT, Mode
+from budget.holds import MAX_CALL_TOKENS
+from budget.policies import Mode
 from budget.scopes import Scope
 from tests.support.policies import STEPS, WARNINGS
 
 PATH = tuple(Scope.parse(text) for text in ("tenant:t", "session:s", "task:t", "agent:t/a"))
 # Small figures, so that edges are hit, and large ones, so that roundings are.
-SCALES = st.sampled_from([10, 1_000, MAX_AMOUNT // 8])
+SCALES = st.sampled_from([10, 1_000, MAX_CALL_TOKENS // 8])
 RARELY = st.integers(0, 19).map(lambda n: n == 19)
 Wanted = tuple[Amount, Amount]
 Case = tuple[list[ScopeView], list[Wanted]]

@@ -15,6 +15,7 @@ from activities.postgres.tasks import Tasks
 from activities.provider import ModelProvider, Timeouts
 from activities.registry import Activity, Dependencies, all_activities
 from activities.settings import ActivitySettings
+from activities.signatures import sign
 from activities.task_file import TaskFile
 from budget.policies import PolicyPatch
 from budget.postgres.approvals import Approvals
@@ -30,6 +31,9 @@ from compose.dispatcher import Dispatcher, run_background
 from compose.provider import FunctionCall, Provider, Recording, Reply, ToolCall, serve_provider
 from compose.worker import LOCK_TIMEOUT_MS, make_worker
 from context.postgres.conversations import Conversations
+from gateway.postgres.keys import Keys, digest
+from gateway.roles import Role
+from workflows.contract import AgentRef, ApprovalDecision, TaskRef
 
 T = TypeVar("T")
 TENANT = "acme"
@@ -114,7 +118,15 @@ class World:
 
     def workflow(self, task_id: str, agent_id: str = "") -> WorkflowHandle[Any, Any]:
         """The workflow of a task or of one of its agents."""
-        return self.client.get_workflow_handle(f"task-{task_id}" + (f"/{agent_id}" if agent_id else ""))
+        return self.client.get_workflow_handle(
+            AgentRef(TENANT, task_id, agent_id).workflow_id if agent_id else TaskRef(task_id, TENANT).workflow_id
+        )
+
+    async def signed(self, approval_id: str, name: str = "boss", **fields: Any) -> ApprovalDecision:
+        """A decision for Temporal, an approval unless `fields` say otherwise, signed with a new key of this name."""
+        plain = {"decision_id": uuid.uuid4().hex, "decision": "approve", "approver": name} | fields
+        made = await Keys(self.pool).create(TENANT, name, Role.APPROVER, by="test", replace=True)
+        return sign(ApprovalDecision(approval_id, **plain), made.key.key_id, digest(made.secret))
 
     async def budget(self, scope: str, **patch: Any) -> None:
         """Stores a policy."""
@@ -156,8 +168,9 @@ async def world(dsn: str, client: Client, task_queue: str, *, background: bool =
         dispatcher = Dispatcher(Outbox(pool), client, task_queue)
         model_provider = ModelProvider({}, Timeouts(silence_s=2))
         given = Dependencies(
-            pool, quick_pool, ledger_settings, settings, PriceBook.load(), model_provider, dispatcher.poke
-        )
+            pool, quick_pool, ledger_settings, settings, PriceBook.load(), model_provider, dispatcher.poke,
+            signer_of=Keys(pool).signer,
+        )  # fmt: skip
         made = World(client, pool, provider, given, task_queue, dispatcher)
         if not background:
             yield made

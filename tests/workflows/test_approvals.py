@@ -14,6 +14,9 @@ BOSS = Actor("boss", ("approver",), Identity.KEY)
 TIGHT = {"agent": {"limit_tokens": 10, "mode": "approval"}}
 
 
+MISFITS: tuple[list[Any], ...] = ([], [None], [{}], ["text", "more"], [5])
+
+
 async def asked(world: World, task_id: str) -> str:
     """The pending approval request of a task."""
     await world.until(task_id, lambda task: task["status"] == "waiting_approval")
@@ -35,10 +38,6 @@ async def decide(world: World, approval_id: str, choice: Choice, tokens: int | N
         note=None,
     )
     world.dispatcher.poke()
-
-
-def decision(approval_id: str, **more: Any) -> ApprovalDecision:
-    return ApprovalDecision(approval_id, uuid.uuid4().hex, **{"decision": "approve", "approver": "boss"} | more)
 
 
 async def test_an_approved_task_goes_on_and_its_grant_is_spent_through_the_gate(house: World) -> None:
@@ -94,10 +93,27 @@ async def test_the_update_tells_what_became_of_a_decision_and_the_query_what_is_
     assert [ticket["approval_id"] for ticket in pending] == [approval_id]
     status = await workflow.query(Message.STATUS)
     assert status["status"] == "waiting_approval"
-    unknown = await workflow.execute_update(Message.DECIDE_APPROVAL, decision("nobody"), result_type=DecisionResult)
+    unknown = await workflow.execute_update(
+        Message.DECIDE_APPROVAL, await house.signed("nobody"), result_type=DecisionResult
+    )
     assert unknown.error == "not_found"
-    done = await workflow.execute_update(Message.DECIDE_APPROVAL, decision(approval_id), result_type=DecisionResult)
+    done = await workflow.execute_update(
+        Message.DECIDE_APPROVAL, await house.signed(approval_id), result_type=DecisionResult
+    )
     assert (done.state, done.error) == ("approved", "")
+    assert (await house.end(task_id))["status"] == "completed"
+
+
+async def test_an_unsigned_decision_changes_nothing_and_the_task_waits_on(house: World) -> None:
+    task_id = await house.submit(house.agent("a"), budget=TIGHT)
+    approval_id, workflow = await asked(house, task_id), house.workflow(task_id)
+    unsigned = ApprovalDecision(approval_id, uuid.uuid4().hex, "approve", "the-ceo")
+    await workflow.signal(Message.APPROVAL, unsigned)
+    refused = await workflow.execute_update(Message.DECIDE_APPROVAL, unsigned, result_type=DecisionResult)
+    assert (refused.state, refused.error) == ("pending", "unsigned")
+    assert "sign the decision with the approver's key" in refused.message
+    assert await house.pool.fetchval("select count(*) from decisions") == 0
+    await workflow.signal(Message.APPROVAL, await house.signed(approval_id, until="2100-01-01T00:00:00Z"))
     assert (await house.end(task_id))["status"] == "completed"
 
 
@@ -105,24 +121,24 @@ async def test_a_malformed_decision_is_rejected_without_a_trace_in_history(house
     task_id = await house.submit(house.agent("a"), budget=TIGHT)
     approval_id, workflow = await asked(house, task_id), house.workflow(task_id)
     with pytest.raises(WorkflowUpdateFailedError):
-        await workflow.execute_update(Message.DECIDE_APPROVAL, decision(approval_id, decision="maybe"))
+        await workflow.execute_update(Message.DECIDE_APPROVAL, await house.signed(approval_id, decision="maybe"))
     with pytest.raises(WorkflowUpdateFailedError):
-        await workflow.execute_update(Message.DECIDE_APPROVAL, decision(approval_id, grant_tokens=-1))
+        await workflow.execute_update(Message.DECIDE_APPROVAL, await house.signed(approval_id, grant_tokens=-1))
     history = await workflow.fetch_history()
     assert not any(event.HasField("workflow_execution_update_accepted_event_attributes") for event in history.events)
-    await workflow.signal(Message.APPROVAL, decision(approval_id, decision="maybe"))
-    await workflow.signal(Message.APPROVAL, decision(approval_id, decision="deny"))
+    await workflow.signal(Message.APPROVAL, await house.signed(approval_id, decision="maybe"))
+    await workflow.signal(Message.APPROVAL, await house.signed(approval_id, decision="deny"))
     assert (await house.end(task_id))["status"] == "refused"
 
 
-@pytest.mark.parametrize("arguments", [[], [None], [{}], ["text", "more"], [5]], ids=str)
-@pytest.mark.parametrize("door", ["approval", "agent_report", "approval_decided", "resume"])
-async def test_a_signal_that_does_not_fit_is_passed_over(house: World, door: str, arguments: list[object]) -> None:
+async def test_signals_that_do_not_fit_are_passed_over(house: World) -> None:
     task_id = await house.submit(house.agent("a"), budget=TIGHT)
     approval_id, workflow = await asked(house, task_id), house.workflow(task_id)
     for each in (workflow, house.client.get_workflow_handle(f"{workflow.id}/a")):
-        await each.signal(door, args=arguments)
-    await workflow.signal(Message.APPROVAL, decision(approval_id, decision="deny"))
+        for door in ("approval", "agent_report", "approval_decided", "resume"):
+            for arguments in MISFITS:
+                await each.signal(door, args=arguments)
+    await workflow.signal(Message.APPROVAL, await house.signed(approval_id, decision="deny"))
     assert (await house.end(task_id))["status"] == "refused"
 
 
@@ -130,7 +146,7 @@ async def test_a_decision_made_while_no_worker_runs_takes_effect_when_one_return
     async with idle.worker():
         task_id = await idle.submit(idle.agent("a"), budget=TIGHT)
         approval_id = await asked(idle, task_id)
-    await idle.workflow(task_id).signal(Message.APPROVAL, decision(approval_id))
+    await idle.workflow(task_id).signal(Message.APPROVAL, await idle.signed(approval_id))
     async with idle.worker():
         assert (await idle.end(task_id))["status"] == "completed"
 

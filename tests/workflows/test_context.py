@@ -69,7 +69,7 @@ async def test_the_next_task_of_a_session_sees_the_input_and_the_last_replies_of
 async def test_documents_of_the_task_stand_before_its_input(house: World) -> None:
     await house.run(house.agent("a"), context={"documents": [{"kind": "note", "text": "Water is wet."}]})
     *_, documents, question = prompts(house)[0]
-    assert documents["role"] == "system"
+    assert documents["role"] == "user"
     assert documents["content"] == "Document (note):\nWater is wet."
     assert question["content"] == "Say something."
 
@@ -81,7 +81,7 @@ async def test_a_window_begins_with_the_personal_settings_of_session_and_user(ho
     before, after = prompts(house)
     assert not any("peanuts" in message["content"] for message in before)
     assert "- diet: no peanuts" in after[0]["content"]
-    assert after[0]["role"] == "system"
+    assert after[0]["role"] == "user"
 
 
 async def test_a_hybrid_window_brings_back_what_it_does_not_show_of_the_session(house: World, long: str) -> None:
@@ -91,7 +91,7 @@ async def test_a_hybrid_window_brings_back_what_it_does_not_show_of_the_session(
     await house.run(agent, session_id=long, context=told, input="Where is the spare key of the boat house?")
     [prompt] = prompts(house)
     *_, memory, question = prompt
-    assert memory["role"] == "system"
+    assert memory["role"] == "user"
     assert "behind the blue door" in memory["content"]
     assert question["content"] == "Where is the spare key of the boat house?"
 
@@ -127,7 +127,7 @@ async def test_a_window_that_would_overflow_is_compressed_before_the_call_and_on
     assert summary["trigger"] == "overflow"
     header = f"Summary of messages {summary['first_seq']} to {summary['last_seq']}"
     [prompt] = prompts(house)
-    assert [message["role"] for message in prompt if header in message["content"]] == ["system"]
+    assert [message["role"] for message in prompt if header in message["content"]] == ["user"]
     assert len(prompt) < 15
     await house.audited()
 

@@ -153,4 +153,4 @@ async def test_cancelling_at_any_moment_leaves_no_open_hold(house: World, seed: 
 async def started(world: World, task_id: str) -> bool | None:
     """Whether the workflow of a task exists."""
     sent = "select sent_at is not null from outbox where workflow_id = $1"
-    return await world.pool.fetchval(sent, f"task-{task_id}") or None
+    return await world.pool.fetchval(sent, world.workflow(task_id).id) or None

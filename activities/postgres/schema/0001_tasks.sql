@@ -5,6 +5,7 @@ create table tasks (
     tenant       text not null,
     task_id      text not null,
     session_id   text not null,
+    user_id      text,                                -- whose budget it draws on, as the file or the session told at submission
     body         jsonb not null,                      -- the task file as submitted
     digest       bytea not null,                      -- binds the id to the body
     submitter    text,
@@ -13,10 +14,13 @@ create table tasks (
     input_seq    bigint not null,                     -- the input, as a message of the session
     submitted_at timestamptz not null default clock_timestamp(),
     ended_at     timestamptz,
-    primary key (tenant, task_id),
-    unique (task_id)                                  -- it names the workflow, which knows no tenants
+    reason       text not null default '',            -- stable code, where the workflow did not end it itself
+    lost_at      timestamptz,                         -- since when Temporal does not know its workflow
+    checked_at   timestamptz,                         -- when somebody last asked whether its workflow is there
+    primary key (tenant, task_id)
 );
 create index tasks_listed on tasks (tenant, number desc);
+create index tasks_unchecked on tasks (coalesce(checked_at, submitted_at)) where ended_at is null;
 
 create table agents (
     tenant    text not null,
@@ -56,6 +60,8 @@ create table calls (
     least_nano    bigint not null,
     hold_id       bigint,
     delay_ms      integer not null default 0,         -- backpressure, without the sleeper's share of chance
+    slowed_by     text not null default '',           -- the scope that caused the delay
+    slowed_ratio  double precision,                   -- share of that scope that was used, this call included
     reply_seq     bigint,
     usage         jsonb,                              -- of the attempt that replied
     output_capped boolean not null default false,
@@ -63,5 +69,15 @@ create table calls (
     created_at    timestamptz not null default clock_timestamp(),
     primary key (tenant, key),
     foreign key (tenant, task_id, agent_id) references agents
+);
+-- How requests to a provider failed, by the number of their attempt.
+create table call_failures (
+    tenant   text not null,
+    key      text not null,
+    attempt  integer not null,
+    reason   text not null,                           -- stable code
+    at       timestamptz not null default clock_timestamp(),
+    primary key (tenant, key, attempt),
+    foreign key (tenant, key) references calls on delete cascade
 );
 create index calls_agent on calls (tenant, task_id, agent_id, turn);

@@ -1,6 +1,7 @@
 -- Who really submitted a task: `submitter` is whoever the task file names.
 
 alter table tasks add column submitted_by text;
+alter table tasks add column vouched boolean not null default false;  -- that key may act for others: `submitter` is believed
 
 drop view task_states;
 create view task_states as

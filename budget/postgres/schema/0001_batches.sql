@@ -8,6 +8,7 @@ language sql stable as $$
     select x.ord, x.scope_id, p.limit_tokens, p.limit_nano, p.mode, p.win || ' ' || p.zone,
            jsonb_build_object('scope', p.scope, 'mode', p.mode, 'limit', jsonb_build_array(p.limit_tokens, p.limit_nano),
                               'warn_at', p.warn_at, 'backpressure', p.backpressure, 'frozen', p.frozen)
+           || ledger_shared(p.limit_tokens, p.limit_nano, p.mode, p.shared_tokens, p.shared_nano, p.shared_mode)
     from unnest(p_scopes, p_tasks) with ordinality x (scope_id, task, ord)
     cross join lateral ledger_policies(array[x.scope_id], x.task, p_defaults) p
 $$;
@@ -40,7 +41,8 @@ begin
     from (select distinct u.path, u.task, u.grp from unnest(p_paths, p_tasks, i_grp) u (path, task, grp)) g
     cross join lateral unnest(string_to_array(g.path, ' ')) with ordinality t (name, pos)
     left join scopes s on s.tenant = p_tenant and s.kind = split_part(t.name, ':', 1) and s.id = substr(t.name, strpos(t.name, ':') + 1);
-    if array_position(f_scope, null) is not null then
+    -- What is new, and what may be beyond counting, goes alone.
+    if array_position(f_scope, null) is not null or (select max(n) from unnest(p_nanos) n) > 1000000000000 then
         return;
     end if;
     select array_agg(ledger_window_start(split_part(p.window_of, ' ', 1), split_part(p.window_of, ' ', 2), v_now) order by p.ord),
@@ -124,7 +126,7 @@ begin
     join unnest(p_leases) with ordinality l (lease, ord) on l.ord = r.ord
     group by r.key, r.hold_id, r.grp, r.ord;
     perform ledger_warn(f_scope, f_start, f_policy, v_now);
-exception when sqlstate 'PB001' then
+exception when sqlstate 'PB001' or numeric_value_out_of_range then
     return;
 end $$;
 

@@ -22,32 +22,53 @@ begin
     return case when v_first < v_start and v_first at time zone p_zone = v_midnight then v_first else v_start end;
 end $$;
 
+-- The instant after the window that begins at p_start; null for a lifetime. The zone tables of Postgres decide, as they do
+-- for its beginning: those of Python may be of another year.
+create function ledger_window_end(p_window text, p_zone text, p_start timestamptz) returns timestamptz language sql stable as $$
+    select case p_window when 'lifetime' then null when 'hour' then p_start + interval '1 hour'
+           else ledger_window_start(p_window, p_zone, p_start + case p_window when 'day' then interval '36 hours' else interval '32 days' end) end
+$$;
+
 -- The policy of each scope as it stands: stored, then the request of p_task, then the defaults of its kind.
 -- What a stored policy sets, a request only tightens; under a stored limit that goes for mode, window and zone too.
+-- `shared_…` is what everybody finds: on a scope that others share, a request counts for the calls of its task alone.
 create function ledger_policies(p_scopes bigint[], p_task text, p_defaults jsonb)
 returns table (ord bigint, scope_id bigint, scope text, limit_tokens bigint, limit_nano bigint, mode text, win text, zone text,
-               warn_at numeric[], backpressure jsonb, frozen boolean)
+               warn_at numeric[], backpressure jsonb, frozen boolean, shared_tokens bigint, shared_nano bigint, shared_mode text)
 language sql stable as $$
     select x.ord, x.scope_id, c.kind || ':' || c.id,
-           case when s.limit_tokens is null then coalesce(r.limit_tokens, (d.v ->> 'limit_tokens')::bigint)
-                else least(s.limit_tokens, r.limit_tokens) end,
-           case when s.limit_nano_usd is null then coalesce(r.limit_nano_usd, (d.v ->> 'limit_nano_usd')::bigint)
-                else least(s.limit_nano_usd, r.limit_nano_usd) end,
-           case when s.mode is null and not k.limited then coalesce(r.mode, k.mode)
-                when 'hard' in (k.mode, r.mode) then 'hard'
-                when 'approval' in (k.mode, r.mode) then 'approval'
-                else 'soft' end,
+           m.tokens, m.nano, m.mode,
            coalesce(s."window", case when not k.limited then r."window" end, d.v ->> 'window'),
            coalesce(s.timezone, case when not k.limited then r.timezone end, d.v ->> 'timezone'),
            coalesce(s.warn_at, r.warn_at, array(select t::numeric from jsonb_array_elements_text(d.v -> 'warn_at') t)),
            coalesce(s.backpressure, r.backpressure),
-           coalesce(s.frozen, r.frozen, (d.v ->> 'frozen')::boolean) or r.frozen is true
+           coalesce(s.frozen, r.frozen, (d.v ->> 'frozen')::boolean) or r.frozen is true,
+           case when k.shared then coalesce(s.limit_tokens, (d.v ->> 'limit_tokens')::bigint) else m.tokens end,
+           case when k.shared then coalesce(s.limit_nano_usd, (d.v ->> 'limit_nano_usd')::bigint) else m.nano end,
+           case when k.shared then k.mode else m.mode end
     from unnest(p_scopes) with ordinality x (scope_id, ord)
     join scopes c on c.scope_id = x.scope_id
     cross join lateral (select p_defaults -> c.kind as v) d
     left join policies s on s.scope_id = x.scope_id and s.task = ''
     left join policies r on r.scope_id = x.scope_id and r.task = p_task and p_task <> ''
-    cross join lateral (select s.limit_tokens is not null or s.limit_nano_usd is not null as limited, coalesce(s.mode, d.v ->> 'mode') as mode) k
+    cross join lateral (select s.limit_tokens is not null or s.limit_nano_usd is not null as limited, coalesce(s.mode, d.v ->> 'mode') as mode,
+                               c.kind in ('tenant', 'user', 'session') as shared) k
+    cross join lateral (select case when s.limit_tokens is null then coalesce(r.limit_tokens, (d.v ->> 'limit_tokens')::bigint)
+                                    else least(s.limit_tokens, r.limit_tokens) end as tokens,
+                               case when s.limit_nano_usd is null then coalesce(r.limit_nano_usd, (d.v ->> 'limit_nano_usd')::bigint)
+                                    else least(s.limit_nano_usd, r.limit_nano_usd) end as nano,
+                               case when s.mode is null and not k.limited then coalesce(r.mode, k.mode)
+                                    when 'hard' in (k.mode, r.mode) then 'hard'
+                                    when 'approval' in (k.mode, r.mode) then 'approval'
+                                    else 'soft' end as mode) m
+$$;
+
+-- The limits of a scope beside those that the gate applies, where a task asked for others: warnings are everybody's.
+create function ledger_shared(p_tokens bigint, p_nano bigint, p_mode text, p_shared_tokens bigint, p_shared_nano bigint, p_shared_mode text)
+returns jsonb language sql immutable as $$
+    select case when p_tokens is not distinct from p_shared_tokens and p_nano is not distinct from p_shared_nano and p_mode = p_shared_mode
+           then '{}' else jsonb_build_object('shared', jsonb_build_object(
+               'limit', jsonb_build_array(p_shared_tokens, p_shared_nano), 'mode', p_shared_mode)) end
 $$;
 
 -- What the gate sees of a path whose balances are locked, before an ask. A scope that is closed lets nothing through;
@@ -71,6 +92,7 @@ language sql stable as $$
                'granted', jsonb_build_array(b.granted_tokens, b.granted_nano),
                'window_start', nullif(b.window_start, '-infinity'), 'frozen', p.frozen, 'queued', q.queued,
                'warn_at', p.warn_at, 'backpressure', p.backpressure)
+           || ledger_shared(p.limit_tokens, p.limit_nano, p.mode, p.shared_tokens, p.shared_nano, p.shared_mode)
     from ledger_policies(p_scopes, p_task, p_defaults) p
     join balances b on b.scope_id = p.scope_id and b.window_start = p_windows[p.ord]
     cross join lateral (select p.mode <> 'soft' and (p.limit_tokens is not null or p.limit_nano is not null) as bounded) l
@@ -90,6 +112,18 @@ begin
     order by 1, 2 on conflict do nothing;
     perform 1 from balances b join unnest(p_scopes, p_windows) x (s, w) on b.scope_id = x.s and b.window_start = x.w
     order by b.scope_id, b.window_start for update of b;
+end $$;
+
+-- Refuses what is beyond one large call where a locked balance has come halfway to what it can count: what calls really
+-- cost is far less, so it goes on to settle there.
+create function ledger_countable(p_scopes bigint[], p_windows timestamptz[], p_tokens bigint, p_nano bigint) returns void language plpgsql as $$
+begin
+    if (p_tokens > 1000000000 or p_nano > 1000000000000) and exists (
+        select 1 from balances b join unnest(p_scopes, p_windows) x (s, w) on b.scope_id = x.s and b.window_start = x.w
+        where (p_tokens > 1000000000 and b.spent_tokens::numeric + b.held_tokens + b.granted_tokens + p_tokens > 4611686018427387904)
+           or (p_nano > 1000000000000 and b.spent_nano::numeric + b.held_nano + b.granted_nano + p_nano > 4611686018427387904)) then
+        raise numeric_value_out_of_range using message = 'beyond what a balance can count';
+    end if;
 end $$;
 
 -- Moves locked balances by the same delta and writes one entry for each.
@@ -277,6 +311,7 @@ begin
     v_nano := case when v_tokens = p_tokens then p_nano
               else p_least_nano + div((v_tokens - p_least_tokens)::numeric * (p_nano - p_least_nano) + (p_tokens - p_least_tokens - 1),
                                       p_tokens - p_least_tokens) end;
+    perform ledger_countable(v_scopes, v_windows, v_tokens, v_nano);
     update holds t set path = p_path, task = p_task, model = p_model, scope_ids = v_scopes, window_starts = v_windows, state = 'held',
            asked_tokens = v_tokens, asked_nano = v_nano, tokens = v_tokens, nano = v_nano, views = v_views,
            lease = p_lease, expires_at = v_now + p_lease where t.hold_id = h.hold_id;
@@ -307,6 +342,7 @@ begin
     into v_fits, v_limits, v_nanos, v_modes, v_views
     from ledger_views(h.hold_id, h.scope_ids, h.window_starts, h.task, p_defaults, false, interval '0', p_now) v;
     if v_fits then
+        perform ledger_countable(h.scope_ids, h.window_starts, p_tokens, p_nano);
         update holds t set tokens = t.tokens + p_tokens, nano = t.nano + p_nano where t.hold_id = h.hold_id;
         perform ledger_post(p_kind, h.hold_id, null, null, h.scope_ids, h.window_starts, v_limits, v_nanos, v_modes,
                             0, p_tokens, 0, 0, 0, p_nano, 0, 0, p_now);
@@ -410,6 +446,7 @@ begin
         return;
     end if;
     perform ledger_lock(h.scope_ids, h.window_starts, v_now);
+    perform ledger_countable(h.scope_ids, h.window_starts, p_tokens, p_nano);
     if a.state is null then
         perform ledger_presume(p_hold, v_now);
         select * into h from holds x where x.hold_id = p_hold;
@@ -445,7 +482,8 @@ begin
            late = v_late, usage = p_usage, digest = p_digest, reported_at = v_now where x.hold_id = p_hold and x.attempt = p_attempt;
     if v_over > 0 or v_over_nano > 0 then
         perform ledger_warn(h.scope_ids, h.window_starts, array(
-            select jsonb_build_object('scope', p.scope, 'mode', p.mode, 'limit', jsonb_build_array(p.limit_tokens, p.limit_nano), 'warn_at', p.warn_at)
+            select jsonb_build_object('scope', p.scope, 'mode', p.shared_mode, 'limit', jsonb_build_array(p.shared_tokens, p.shared_nano),
+                                      'warn_at', p.warn_at)
             from ledger_policies(h.scope_ids, h.task, p_defaults) p order by p.ord), v_now);
     end if;
     return query select 'settled', v_state, p_tokens, p_nano, v_over, v_over_nano, v_late, h.attempts;
@@ -566,6 +604,7 @@ declare
     v_grant bigint;
 begin
     perform ledger_lock(array[p_scope], array[p_window], p_now);
+    perform ledger_countable(array[p_scope], array[p_window], p_tokens, p_nano);
     insert into grants (scope_id, window_start, tokens, nano, until, approval_id, decision_id, granted_by, created_at)
     values (p_scope, p_window, p_tokens, p_nano, p_until, p_approval, p_decision, p_by, p_now) returning grant_id into v_grant;
     perform ledger_post('grant', null, null, v_grant::text, array[p_scope], array[p_window], null, null, null,

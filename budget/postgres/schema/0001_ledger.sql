@@ -7,6 +7,7 @@ create table scopes (
     tenant   text not null,
     kind     text not null check (kind in ('tenant', 'user', 'session', 'task', 'agent')),
     id       text not null,
+    ended_at timestamptz,                             -- when the task or agent ended; metrics leave it out from then on
     unique (tenant, kind, id)
 );
 
@@ -168,6 +169,7 @@ create table approvals (
     tenant        text not null,
     scope_id      bigint not null references scopes,
     window_start  timestamptz not null,
+    task          text not null default '',           -- set: only what this task asked for itself is short
     state         text not null check (state in ('pending', 'approved', 'denied', 'expired', 'withdrawn')),
     asked_tokens  bigint not null,                    -- shortage that the waiting asks have together
     asked_nano    bigint not null,
@@ -178,7 +180,7 @@ create table approvals (
     deadline      timestamptz not null,
     decided_at    timestamptz
 );
-create unique index approvals_one_pending on approvals (scope_id, window_start) where state = 'pending';
+create unique index approvals_one_pending on approvals (scope_id, window_start, task) where state = 'pending';
 create index approvals_listed on approvals (tenant, state, created_at);
 create index approvals_due on approvals (deadline) where state = 'pending';
 
@@ -195,6 +197,7 @@ create table approval_waiters (
     nano        bigint not null,
     since       timestamptz not null,
     left_at     timestamptz,
+    path        text[] not null default '{}',         -- the scopes of the ask, outermost first
     primary key (approval_id, key)
 );
 create index approval_waiters_task on approval_waiters (tenant, task_id) where left_at is null;

@@ -43,3 +43,5 @@ from decisions order by at;
 
 -- A task may be submitted in another's name; whoever really did is barred from deciding too.
 alter table approval_waiters add column submitted_by text;
+-- Whether that key may act for others. Only then is the name that the task gives barred.
+alter table approval_waiters add column vouched boolean not null default false;

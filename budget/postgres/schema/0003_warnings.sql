@@ -1,9 +1,10 @@
 -- Fires each warning threshold that a locked balance has reached, once per scope and window.
--- p_policies: for each balance an object with `scope`, `mode`, `limit` and `warn_at`, as ledger_views shows it.
+-- p_policies: for each balance an object with `scope`, `mode`, `limit`, `warn_at` and perhaps `shared`, as ledger_views shows it.
 create or replace function ledger_warn(p_scopes bigint[], p_windows timestamptz[], p_policies jsonb[], p_now timestamptz) returns void language sql as $$
     with reached as (
         select b.*, p.policy, t.threshold::numeric as threshold
-        from unnest(p_scopes, p_windows, p_policies) p (scope_id, window_start, policy)
+        from unnest(p_scopes, p_windows, p_policies) x (scope_id, window_start, policy)
+        cross join lateral (select x.scope_id, x.window_start, x.policy || coalesce(x.policy -> 'shared', '{}') as policy) p
         join balances b on b.scope_id = p.scope_id and b.window_start = p.window_start
         cross join lateral jsonb_array_elements_text(p.policy -> 'warn_at') t (threshold)
         where t.threshold::numeric <> all (b.warned_at)

@@ -32,34 +32,49 @@ returns table (tokens bigint, nano bigint) language sql stable as $$
     cross join lateral (select extract(epoch from p_at - a.at) * 1000000 as gone, extract(epoch from coalesce(z.at, p_now) - a.at) * 1000000 as whole) g
 $$;
 
--- The scopes that run out within a day at the rate at which they spend now, and how long they last, in microseconds.
+-- Limits and mode of a balance as the gate applied them last; where that was for a task that had asked for less on a scope
+-- which others share, those of the scope itself.
+create function ledger_shared_limits(b balances, p_defaults jsonb)
+returns table (tokens bigint, nano bigint, mode text) language sql stable as $$
+    select case when e.scope_id is null then b.limit_tokens else e.limit_tokens end,
+           case when e.scope_id is null then b.limit_nano else e.limit_nano end, coalesce(e.mode, b.mode)
+    from (select) one
+    left join lateral (
+        select p.* from ledger_policies(array[b.scope_id], '', p_defaults) p
+        where exists (select from policies r join scopes s on s.scope_id = r.scope_id
+                      where r.scope_id = b.scope_id and r.task <> '' and s.kind in ('tenant', 'user', 'session'))) e on true
+$$;
+
+-- The scopes that run out within a day at the rate at which they spend now, and how long they last, in microseconds. A unit
+-- that was not spent within the last hour does not run out, nor does a scope that has ended or is frozen.
 create function ledger_exhausting(p_defaults jsonb, p_now timestamptz)
 returns table (tenant text, kind text, id text, mode text, lasts numeric) language sql stable as $$
     with clock as materialized (
         select coalesce(p_now, now()) as now
     ), live as materialized (
-        select b.scope_id, b.window_start, b.mode, b.spent_tokens, b.spent_nano,
-               b.limit_tokens + b.granted_tokens - b.spent_tokens - b.held_tokens as room_tokens,
-               b.limit_nano + b.granted_nano - b.spent_nano - b.held_nano as room_nano
-        from balances b, clock c
-        where b.updated_at > c.now - interval '24 hours' and (b.limit_tokens is not null or b.limit_nano is not null)
+        select b.scope_id, b.window_start, l.mode, b.spent_tokens, b.spent_nano,
+               l.tokens + b.granted_tokens - b.spent_tokens - b.held_tokens as room_tokens,
+               l.nano + b.granted_nano - b.spent_nano - b.held_nano as room_nano
+        from clock c, balances b cross join lateral ledger_shared_limits(b, p_defaults) l
+        where b.updated_at > c.now - interval '24 hours' and (l.tokens is not null or l.nano is not null)
     ), paced as materialized (
         select l.scope_id, l.window_start, l.mode, c.now, r.lasts
         from live l cross join clock c
         join lateral (select s.at, s.spent_tokens, s.spent_nano from balance_samples s
                       where s.scope_id = l.scope_id and s.window_start = l.window_start order by s.at limit 1) f on f.at <= c.now - interval '60 seconds'
         left join lateral ledger_spent_at(l.scope_id, l.window_start, c.now - interval '1 hour', c.now, l.spent_tokens, l.spent_nano) h on true
+        cross join lateral (select l.spent_tokens - coalesce(h.tokens, f.spent_tokens) as tokens, l.spent_nano - coalesce(h.nano, f.spent_nano) as nano) q
         -- Where more is left than was ever spent, a day at its own rate is not enough.
         left join lateral ledger_spent_at(l.scope_id, l.window_start,
             case when l.room_tokens <= l.spent_tokens or l.room_nano <= l.spent_nano then c.now - interval '24 hours' end,
             c.now, l.spent_tokens, l.spent_nano) d on true
         cross join lateral (values
-            (l.room_tokens, l.spent_tokens - coalesce(h.tokens, f.spent_tokens), least(interval '1 hour', c.now - f.at)),
-            (l.room_tokens, l.spent_tokens - coalesce(d.tokens, f.spent_tokens), least(interval '24 hours', c.now - f.at)),
-            (l.room_nano, l.spent_nano - coalesce(h.nano, f.spent_nano), least(interval '1 hour', c.now - f.at)),
-            (l.room_nano, l.spent_nano - coalesce(d.nano, f.spent_nano), least(interval '24 hours', c.now - f.at))) v (room, burnt, over)
+            (l.room_tokens, q.tokens, q.tokens, least(interval '1 hour', c.now - f.at)),
+            (l.room_tokens, q.tokens, l.spent_tokens - coalesce(d.tokens, f.spent_tokens), least(interval '24 hours', c.now - f.at)),
+            (l.room_nano, q.nano, q.nano, least(interval '1 hour', c.now - f.at)),
+            (l.room_nano, q.nano, l.spent_nano - coalesce(d.nano, f.spent_nano), least(interval '24 hours', c.now - f.at))) v (room, lately, burnt, over)
         cross join lateral (select div(v.room * extract(epoch from v.over) * 1000000, nullif(greatest(v.burnt, 0), 0)) as lasts) r
-        where v.room > 0 and r.lasts <= 86400000000
+        where v.room > 0 and v.lately > 0 and r.lasts <= 86400000000
     ), soon as (
         select scope_id, window_start, mode, now, min(lasts) as lasts from paced group by 1, 2, 3, 4
     )
@@ -68,14 +83,12 @@ returns table (tenant text, kind text, id text, mode text, lasts numeric) langua
     join scopes s on s.scope_id = x.scope_id
     left join lateral (
         select p.task from policies p where p.scope_id = s.scope_id and p.task <> ''
-          and p.task = case s.kind when 'task' then s.id when 'agent' then split_part(s.id, '/', 1) else p.task end
+          and p.task = case s.kind when 'task' then s.id when 'agent' then split_part(s.id, '/', 1) end
         order by p.updated_at desc limit 1) request on true
     cross join lateral ledger_policies(array[s.scope_id], coalesce(request.task, ''), p_defaults) e
     cross join lateral (select ledger_window_start(e.win, e.zone, x.now) as start) w
-    where x.window_start = w.start
-      and (e.win = 'lifetime' or x.lasts < extract(epoch from case e.win
-               when 'hour' then w.start + interval '1 hour'
-               else ledger_window_start(e.win, e.zone, w.start + case e.win when 'day' then interval '36 hours' else interval '32 days' end) end - x.now) * 1000000)
+    where x.window_start = w.start and s.ended_at is null and not e.frozen
+      and (e.win = 'lifetime' or x.lasts < extract(epoch from ledger_window_end(e.win, e.zone, w.start) - x.now) * 1000000)
 $$;
 
 -- Entries come in the order of time, so a summary of each block finds a range of days and costs a call nothing.

@@ -10,3 +10,4 @@ def upgrade() -> None:
     apply_sql("budget.postgres", "0001_ledger.sql")
     apply_sql("budget.postgres", "0001_functions.sql")
     apply_sql("budget.postgres", "0001_batches.sql")
+    apply_sql("budget.postgres", "0001_checkpoints.sql")

@@ -58,6 +58,23 @@
     }
   }
 
+  // Times come in UTC, are shown and typed in the reader's own zone, and are sent in UTC.
+  const placed = new WeakSet();
+  function place() {
+    for (const input of document.querySelectorAll("input[data-utc]")) {
+      if (placed.has(input)) continue;
+      placed.add(input);
+      if (!input.value) continue;
+      const at = new Date(`${input.value}Z`);
+      input.value = `${local(at, "day")}T${two(at.getHours())}:${two(at.getMinutes())}`;
+    }
+  }
+  document.addEventListener("formdata", (event) => {
+    for (const input of event.target.querySelectorAll("input[data-utc]")) {
+      if (input.value) event.formData.set(input.name, new Date(input.value).toISOString());
+    }
+  });
+
   document.addEventListener("click", (event) => {
     const choice = event.target.closest("[data-theme-choice]");
     if (choice) {
@@ -82,6 +99,7 @@
     tick() {
       tick();
       paint();
+      place();
     },
     set(serverNow) {
       ahead = new Date(serverNow) - Date.now();

@@ -74,6 +74,13 @@ function isTyping(event) {
   );
 }
 
+// Writes what a button offers into the form around it.
+function fill(button) {
+  const { form } = button;
+  for (const [name, value] of Object.entries(JSON.parse(button.dataset.fields))) form.elements[name].value = value;
+  form.dispatchEvent(new Event("change", { bubbles: true }));
+}
+
 export default {
   template: `<component :is="tag"></component>`,
   props: { tag: String, content: String, keys: Array },
@@ -83,6 +90,7 @@ export default {
     this.$el.addEventListener("click", this.clicked);
     this.$el.addEventListener("submit", this.sent);
     this.$el.addEventListener("change", this.changed);
+    this.$el.addEventListener("input", this.typed);
     if (this.keys?.length) document.addEventListener("keydown", this.pressed);
   },
   beforeUnmount() {
@@ -104,6 +112,10 @@ export default {
       const target = event.target.closest("[data-act]");
       if (!target || target.nodeName === "FORM" || target.disabled || !this.$el.contains(target)) return;
       if (target.type === "submit") return;
+      if (target.dataset.act === "fill") {
+        fill(target);
+        return;
+      }
       if (target.nodeName === "A") {
         if (event.ctrlKey || event.metaKey || event.shiftKey) return;
         event.preventDefault();
@@ -123,7 +135,13 @@ export default {
     },
     changed(event) {
       const form = event.target.closest("form[data-live]");
-      if (form) this.tell(form.dataset.act, form.dataset, Object.fromEntries(new FormData(form)));
+      if (form) this.tell(form.dataset.live, form.dataset, Object.fromEntries(new FormData(form)));
+    },
+    // While somebody types, as soon as there is a pause.
+    typed(event) {
+      const form = event.target.closest("form[data-live][data-typing]");
+      clearTimeout(this.pause);
+      if (form) this.pause = setTimeout(() => this.changed(event), 250);
     },
     pressed(event) {
       if (isTyping(event) || event.repeat || !this.keys.includes(event.key)) return;

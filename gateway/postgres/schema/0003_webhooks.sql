@@ -9,7 +9,7 @@ create table webhooks (
     description     text not null,
     enabled         boolean not null,
     disabled_reason text,                             -- set where Purser turned it off
-    secret          text not null,                    -- in clear: it signs
+    secret          text not null,                    -- encrypted with PURSER_SECRETS_KEY
     previous_secret text,                             -- signs too, until then
     previous_until  timestamptz,
     created_by      text not null,

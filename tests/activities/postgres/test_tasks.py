@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from activities.errors import TaskConflict, TaskNotFound
+from activities.postgres.agents import Agents
 from activities.postgres.tasks import Submitted, Tasks
 from activities.task_file import TaskFile
 from budget.policies import Mode
@@ -45,7 +46,7 @@ async def test_a_submission_stores_task_agents_policies_input_and_the_order_to_s
     assert submitted == Submitted("t1", created=True)
     assert await counts(pool) == {"tasks": 1, "agents": 1, "messages": 1, "policies": 3, "outbox": 1}
     [order] = await pool.fetch("select workflow_id, signal, payload from outbox")
-    assert tuple(order) == ("task-t1", "@start", {"tenant": TENANT, "task_id": "t1"})
+    assert tuple(order) == ("task-acme/t1", "@start", {"tenant": TENANT, "task_id": "t1"})
 
 
 async def test_the_same_file_again_changes_nothing(pool: Pool, tasks: Tasks) -> None:
@@ -61,13 +62,21 @@ async def test_many_submissions_of_one_file_at_once_store_it_once(pool: Pool, ta
     assert (await counts(pool))["messages"] == 1
 
 
-@pytest.mark.parametrize(("tenant", "more"), [(TENANT, {"input": "Other."}), ("other", {})])
-async def test_an_id_stands_for_one_file_of_one_tenant(pool: Pool, tasks: Tasks, tenant: str, more: Any) -> None:
+async def test_an_id_stands_for_one_file_of_its_tenant(pool: Pool, tasks: Tasks) -> None:
     await tasks.submit(TENANT, file(), "ann")
     before = await counts(pool)
     with pytest.raises(TaskConflict, match="'t1'"):
-        await tasks.submit(tenant, file(**more), "ann")
+        await tasks.submit(TENANT, file(input="Other."), "ann")
     assert await counts(pool) == before
+
+
+async def test_two_tenants_use_one_id_for_tasks_of_their_own(pool: Pool, tasks: Tasks) -> None:
+    await tasks.submit(TENANT, file(), "ann")
+    assert await tasks.submit("other", file(input="Other."), "ben") == Submitted("t1", created=True)
+    assert (await tasks.file(TENANT, "t1")).input == "Hello."
+    assert (await tasks.file("other", "t1")).input == "Other."
+    starts = await pool.fetch("select workflow_id from outbox order by outbox_id")
+    assert [start["workflow_id"] for start in starts] == ["task-acme/t1", "task-other/t1"]
 
 
 async def test_a_task_that_joins_a_transaction_goes_with_it(pool: Pool, tasks: Tasks) -> None:
@@ -114,3 +123,10 @@ async def test_pages_go_from_new_to_old_and_end(pool: Pool, tasks: Tasks) -> Non
     assert rest.cursor is None
     assert [one["task_id"] for one in (await tasks.list(TENANT, TaskStatus.COMPLETED)).tasks] == ["t2"]
     assert (await tasks.list("other")).tasks == ()
+
+
+@pytest.mark.parametrize("vouched", [True, False])
+async def test_agents_find_whether_their_submitter_is_vouched_for(pool: Pool, tasks: Tasks, vouched: bool) -> None:
+    await tasks.submit(TENANT, file(), "ann", submitted_by="backend", vouched=vouched)
+    given = await Agents(pool).given(TENANT, "t1")
+    assert (given.submitter, given.submitted_by, given.vouched) == ("ann", "backend", vouched)

@@ -7,36 +7,21 @@ import asyncpg
 import pytest
 
 from budget.postgres.connection import Pool
+from tests.support.databases import create, empty
 from tests.support.ledger import Books
-
-EMPTY = """
-do $$ begin
-    execute (select 'truncate ' || string_agg(quote_ident(tablename), ', ') || ' restart identity cascade'
-             from pg_tables where schemaname = 'public' and tablename <> 'alembic_version');
-end $$
-"""
 
 
 @pytest.fixture(scope="session")
 def own_database(postgres_server: str, template: str, worker_id: str) -> str:
     """DSN of this worker's database: making one for each test would take longer than most tests."""
-    name = f"budget_{worker_id}"
-
-    async def create() -> None:
-        connection = await asyncpg.connect(postgres_server)
-        await connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
-        await connection.close()
-
-    asyncio.run(create())
-    return postgres_server.replace("/postgres?", f"/{name}?")
+    return asyncio.run(create(postgres_server, f"budget_{worker_id}", template))
 
 
 @pytest.fixture
 async def dsn(own_database: str) -> str:
     """A migrated database without rows."""
     connection = await asyncpg.connect(own_database)
-    await connection.execute("set session_replication_role = replica")  # triggers that protect rows stand aside
-    await connection.execute(EMPTY)
+    await empty(connection)
     await connection.close()
     return own_database
 

@@ -63,12 +63,12 @@ async def test_many_that_come_at_once_still_share_one_request(desk: Desk) -> Non
     assert (await desk.approvals.get(TENANT, tickets[0].approval_id)).asked == Amount(900 + 20 * 500 - 1_000)
 
 
-async def test_the_tightest_limit_of_the_waiting_tasks_counts(desk: Desk) -> None:
+async def test_a_limit_that_one_task_asked_for_does_not_raise_what_is_missing_for_all(desk: Desk) -> None:
     await desk.policies.set(TENANT, SESSION, PolicyPatch(limit_tokens=950), by="t2", task_id="t2")
     ticket = await desk.ask("k1", 500, "t1")
     assert (await desk.approvals.get(TENANT, ticket.approval_id)).shortage == Amount(400)
     await desk.ask("k2", 300, "t2")
-    assert (await desk.approvals.get(TENANT, ticket.approval_id)).shortage == Amount(900 + 500 + 300 - 950)
+    assert (await desk.approvals.get(TENANT, ticket.approval_id)).shortage == Amount(900 + 500 + 300 - 1_000)
 
 
 async def test_an_ask_that_fits_by_now_writes_nothing(desk: Desk) -> None:

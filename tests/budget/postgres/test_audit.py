@@ -97,6 +97,15 @@ ONE_HOLD = "(select hold_id from holds where key = 'settled')"
         ("grants", "update grants set ended_at = now()"),
         ("grants", "select ledger_grant(scope_id, '-infinity', 70, 7, null, 'a1', 'd1', 'boss', now()) from grants"),
         ("grants", "update approvals set granted_tokens = 0"),
+        ("limits", "update balances set limit_tokens = limit_tokens + 1 where limit_tokens is not null"),
+        ("limits", "update balances set mode = 'approval'"),
+        ("limits", f"update entries set limit_tokens = 5000 where entry_id = {FIRST}"),
+        ("limits", "update entries set mode = 'soft' where kind = 'settle' and mode = 'hard'"),
+        ("attempts", "update attempts set state = 'presumed' where state = 'reported'"),
+        ("attempts", "update attempts set usage = usage || '{\"input\": 1}'"),
+        ("reports", "update attempts set usage = usage || jsonb_build_object('input', 0, 'output', usage -> 'input')"),
+        ("policies", "update policies set limit_tokens = 999999"),
+        ("policies", "update policies set mode = 'soft'"),
     ],
 )  # fmt: skip
 async def test_tampering_is_found(sound: Pool, check: str, sql: str) -> None:

@@ -9,7 +9,10 @@ import pytest
 from budget.decisions import Verdict
 from budget.errors import AttemptConflict, HoldClosed, KeyReused, NotFound
 from budget.holds import HoldRequest
+from budget.policies import PolicyPatch
 from budget.postgres.batches import Ask, Settle, hold_together, settle_together
+from budget.scopes import Scope
+from budget.windows import Window
 from tests.support.ledger import TENANT, Books, meet, report, request
 
 
@@ -94,8 +97,8 @@ async def test_a_batch_does_not_use_grants_that_have_ended(session: Books) -> No
 
 async def test_a_batch_sees_a_policy_that_changed_while_it_waited(session: Books) -> None:
     async def freeze(connection: Any) -> None:
-        await connection.execute("select 1 from balances for update")
-        await connection.execute("update policies set frozen = true")
+        patch = PolicyPatch(frozen=True)
+        await session.policies.set(TENANT, Scope.parse("session:s1"), patch, by="test", connection=connection)
 
     assert await meet(session.pool, freeze, lambda: held(session, request("a", 1), request("b", 1))) is None
 
@@ -104,8 +107,8 @@ async def test_a_batch_sees_a_window_that_changed_while_it_waited(session: Books
     """Else it would hold in the old window what the limit counts in the new one."""
 
     async def change(connection: Any) -> None:
-        await connection.execute("select 1 from balances for update")
-        await connection.execute("""update policies set "window" = 'day'""")
+        patch = PolicyPatch(window=Window.DAY)
+        await session.policies.set(TENANT, Scope.parse("session:s1"), patch, by="test", connection=connection)
 
     assert await meet(session.pool, change, lambda: held(session, request("a", 1), request("b", 1))) is None
 

@@ -195,6 +195,31 @@ async def test_scopes_that_run_out_soon_are_counted_by_kind_and_mode(clock: Cloc
     assert await clock.burn.soon("other", 24 * HOUR, None, "", 10) == []
 
 
+async def test_what_rested_for_an_hour_does_not_run_out(clock: Clock) -> None:
+    await clock.books.budget("session:s1", limit_tokens=1_000, mode="hard")
+    await clock.go(HOUR, every=5 * MINUTE, tokens=50)
+    assert (await clock.forecast()).exhausts_at is not None
+    assert await clock.burn.exhausting() == [Exhausting(Kind.SESSION, Mode.HARD, 1, 1)]
+    await clock.go(HOUR + 10 * MINUTE, every=5 * MINUTE)
+    found = await clock.forecast()
+    assert (found.tokens_per_hour, found.exhausts_at) == (288, None), "the rate of the day is still shown"
+    assert await clock.burn.exhausting() == []
+
+
+async def test_frozen_and_ended_scopes_do_not_run_out(clock: Clock) -> None:
+    for task in ("frozen", "ended", "running"):
+        await clock.books.budget(f"task:{task}", limit_tokens=1_000, mode="hard")
+        await clock.spend(500, 0, f"task:{task}")
+    clock.skip(30 * MINUTE)
+    await clock.burn.sample()
+    assert await clock.burn.exhausting() == [Exhausting(Kind.TASK, Mode.HARD, 3, 3)]
+    await clock.books.budget("task:frozen", frozen=True)
+    await clock.books.ledger.end_scopes(TENANT, [Scope(Kind.TASK, "ended")])
+    assert await clock.burn.exhausting() == [Exhausting(Kind.TASK, Mode.HARD, 1, 1)]
+    assert (await clock.forecast(Scope(Kind.TASK, "frozen"))).exhausts_at is None
+    assert (await clock.forecast(Scope(Kind.TASK, "running"))).exhausts_at is not None
+
+
 async def test_the_rule_and_the_statement_for_all_scopes_agree(clock: Clock, seed: int) -> None:
     dice = random.Random(seed)
     scopes = [Scope(Kind.SESSION, f"s{number}") for number in range(12)]

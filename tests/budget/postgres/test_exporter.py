@@ -1,6 +1,7 @@
 """Figures for metrics: what counts, in which band, and what is left out."""
 
 import asyncio
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -13,7 +14,7 @@ from budget.policies import Mode
 from budget.postgres.connection import Pool, create_pool
 from budget.postgres.exporter import WAITED_S, Budgets, Exporter, Figures
 from budget.postgres.outbox import put
-from budget.scopes import Kind
+from budget.scopes import Kind, Scope
 from tests.support.approvals import NOW, open_desk
 from tests.support.ledger import Books
 
@@ -54,8 +55,8 @@ async def bands(books: Books, now: datetime | None = None, mode: Mode = Mode.HAR
         (99, 94, "from_80"),
         (99, 95, "from_95"),
         # No rounding to a float decides: 0.95 of it is 8556839292003939.55.
-        (2**53 - 3, 8_556_839_292_003_939, "from_80"),
-        (2**53 - 3, 8_556_839_292_003_940, "from_95"),
+        (10**9 - 3, 949_999_997, "from_80"),
+        (10**9 - 3, 949_999_998, "from_95"),
     ],
 )
 @pytest.mark.parametrize("unit", ["tokens", "nano_usd"])
@@ -170,12 +171,55 @@ async def test_after_a_change_of_the_window_the_old_balance_no_longer_counts(boo
     assert await bands(books) == {"from_80": 1}
 
 
-async def test_a_lifetime_that_nobody_moved_for_a_day_has_ended(books: Books) -> None:
+async def test_the_lifetime_budget_of_a_session_leaves_half_an_hour_after_its_last_movement(books: Books) -> None:
     books.at(NOW)
     await books.budget("session:s1", mode="hard", limit_tokens=100)
     await books.spend("k1", 100)
-    assert await bands(books, NOW + DAY - timedelta(seconds=1)) == {"from_100": 1}
-    assert await bands(books, NOW + DAY) == {}
+    assert await bands(books, NOW + timedelta(minutes=30, seconds=-1)) == {"from_100": 1}
+    assert await bands(books, NOW + timedelta(minutes=30)) == {}
+
+
+@pytest.mark.parametrize("scope", ["tenant:acme", "user:u1"])
+async def test_the_budget_of_a_tenant_or_a_user_counts_however_quiet_it_is(books: Books, scope: str) -> None:
+    books.at(NOW)
+    await books.budget(scope, mode="hard", limit_tokens=100)
+    await books.spend("k1", 100, 0, scope)
+    later = (await read(books, NOW + 40 * DAY)).budgets
+    assert later[Scope.parse(scope).kind, Mode.HARD].scopes["from_100"] == 1
+
+
+async def test_ended_tasks_and_agents_leave_at_once_whatever_their_window(books: Books) -> None:
+    books.at(NOW)
+    path = ("task:t1", "agent:t1/a")
+    await books.budget("task:t1", mode="hard", limit_tokens=100, window="month")
+    await books.budget("agent:t1/a", mode="hard", limit_tokens=100)
+    await books.spend("k1", 100, 0, *path)
+    used = Counter(from_100=1)
+    kinds = ((Kind.TASK, Mode.HARD), (Kind.AGENT, Mode.HARD))
+    assert [+Counter((await read(books)).budgets[key].scopes) for key in kinds] == [used, used]
+    await books.ledger.end_scopes("acme", map(Scope.parse, path))
+    assert [+Counter((await read(books)).budgets[key].scopes) for key in kinds] == [Counter(), Counter()]
+    assert (await read(books)).budgets[Kind.TASK, Mode.HARD].spent == Amount(100), "what was spent stays"
+
+
+async def test_an_ended_scope_that_moves_again_counts_again_for_a_while(books: Books) -> None:
+    books.at(NOW)
+    await books.budget("task:t1", mode="hard", limit_tokens=100)
+    await books.spend("k1", 50, 0, "task:t1")
+    await books.ledger.end_scopes("acme", [Scope.parse("task:t1")])
+    books.at(NOW + timedelta(minutes=1))
+    await books.hold("k2", 45, 0, "task:t1")
+    assert (await read(books)).budgets[Kind.TASK, Mode.HARD].scopes["from_95"] == 1
+    await books.ledger.release("acme", key="k2")
+    assert (await read(books, NOW + timedelta(minutes=40))).budgets[Kind.TASK, Mode.HARD].scopes["under_80"] == 0
+
+
+async def test_only_the_scopes_of_one_tenant_end(books: Books) -> None:
+    books.at(NOW)
+    await books.budget("task:t1", mode="hard", limit_tokens=100)
+    await books.spend("k1", 100, 0, "task:t1")
+    await books.ledger.end_scopes("other", [Scope.parse("task:t1")])
+    assert (await read(books)).budgets[Kind.TASK, Mode.HARD].scopes["from_100"] == 1
 
 
 async def test_a_lifetime_counts_as_long_as_something_is_held(books: Books) -> None:

@@ -18,6 +18,7 @@ from tests.budget.postgres import (
     test_batches,
     test_calendar,
     test_life_cycle,
+    test_locks,
     test_meetings,
     test_policies,
     test_waiting,
@@ -278,6 +279,61 @@ GUARDS = {
         "coalesce(v_old.limit_tokens, b.new_tokens + 1)",
         "coalesce(b.limit_tokens, b.new_tokens + 1)",
         test_policies.test_raised_or_lowered_is_judged_by_the_stored_policy_not_by_what_one_task_asked_for,
+    ),
+    # --- locks and their order
+    "a sweep locks all balances before it closes a hold": Guard(
+        GATE,
+        "perform ledger_lock(array_agg(d.s), array_agg(d.w), v_now)\n    from (select distinct u.s, u.w from holds x",
+        "perform 1\n    from (select distinct u.s, u.w from holds x",
+        test_locks.test_a_sweep_locks_the_balances_of_all_holds_in_the_one_order,
+    ),
+    "an ask locks its hold": Guard(
+        GATE,
+        "where t.tenant = p_tenant and t.key = p_key for update;",
+        "where t.tenant = p_tenant and t.key = p_key;",
+        test_locks.test_two_processes_that_ask_with_one_key_hold_once,
+    ),
+    "a release locks its hold": Guard(
+        GATE,
+        "where x.hold_id = v_hold and x.tenant = p_tenant for update;",
+        "where x.hold_id = v_hold and x.tenant = p_tenant;",
+        test_locks.test_a_release_meets_an_ask_that_is_about_to_hold,
+    ),
+    "a policy changes under the locks of its balances": Guard(
+        GATE,
+        "    perform 1 from balances x where x.scope_id = v_scope order by x.scope_id, x.window_start for update;\n",
+        "",
+        test_locks.test_two_changes_of_a_policy_at_once_are_judged_one_after_the_other,
+    ),
+    "a further attempt tops up money": Guard(
+        GATE,
+        "if h.tokens < h.asked_tokens or h.nano < h.asked_nano then",
+        "if h.tokens < h.asked_tokens then",
+        test_locks.test_a_further_attempt_tops_up_money_that_the_last_one_cost,
+    ),
+    "equal ages do not block each other": Guard(
+        GATE,
+        "and w.since < coalesce(",
+        "and w.since <= coalesce(",
+        test_locks.test_of_two_that_began_to_wait_at_one_instant_one_goes,
+    ),
+    "a batch takes its keys in order": Guard(
+        BATCH,
+        "order by a.key on conflict (tenant, key) do nothing",
+        "on conflict (tenant, key) do nothing",
+        test_locks.test_a_batch_takes_its_keys_in_the_one_order,
+    ),
+    "a batch locks the holds that it settles": Guard(
+        BATCH,
+        "where h.hold_id = any (p_holds) and h.tenant = p_tenant order by h.hold_id for update;",
+        "where false;",
+        test_locks.test_a_batch_of_settlements_waits_for_a_hold_that_is_being_settled,
+    ),
+    "tenants are separate: settle in a batch": Guard(
+        BATCH,
+        "on h.hold_id = s.hold_id and h.tenant = p_tenant and h.state",
+        "on h.hold_id = s.hold_id and h.state",
+        test_locks.test_a_batch_settles_nothing_of_another_tenant,
     ),
     # --- batches
     "a batch has new keys only": Guard(

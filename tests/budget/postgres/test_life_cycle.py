@@ -9,8 +9,7 @@ import pytest
 
 from budget.decisions import Amount, Verdict
 from budget.errors import HoldClosed, InvalidRequest, KeyReused, NotFound
-from budget.holds import HoldState
-from budget.policies import MAX_AMOUNT
+from budget.holds import MAX_CALL_NANO_USD, MAX_CALL_TOKENS, HoldState
 from budget.postgres.connection import Pool
 from tests.support.ledger import SESSION, TENANT, Books, report, request
 
@@ -136,7 +135,7 @@ async def test_a_hold_that_does_not_exist_is_named(books: Books, hold_id: str) -
 async def test_bad_figures_are_refused_before_anything_is_written(books: Books) -> None:
     hold_id = await books.hold("k", 100)
     before = await books.rows(), await books.balance()
-    for tokens in (0, -1, True, 1.5, "9", MAX_AMOUNT + 1):
+    for tokens in (0, -1, True, 1.5, "9", MAX_CALL_TOKENS + 1):
         with pytest.raises(InvalidRequest):
             await books.ask("bad", tokens)  # type: ignore[arg-type]
     for more in (Amount(-1, 1), Amount(1, -1), Amount(True), Amount(1.5), Amount(2**63)):  # type: ignore[arg-type]
@@ -156,17 +155,18 @@ async def test_bad_figures_are_refused_before_anything_is_written(books: Books) 
 
 
 async def test_amounts_near_the_largest_are_exact(books: Books) -> None:
-    await books.budget("session:s1", limit_tokens=MAX_AMOUNT, limit_nano_usd=MAX_AMOUNT, mode="hard")
-    await books.spend("big", MAX_AMOUNT - 1, MAX_AMOUNT)
+    tokens, nano = MAX_CALL_TOKENS, MAX_CALL_NANO_USD
+    await books.budget("session:s1", limit_tokens=tokens, limit_nano_usd=nano, mode="hard")
+    await books.spend("big", tokens - 1, nano)
     assert (await books.ask("over", 2)).decision.verdict is Verdict.REFUSE
     answer = await books.ask("last", 1)
     assert answer.decision.scopes[0].headroom_tokens == 1
     for number in range(3):
-        await books.spend(f"more{number}", MAX_AMOUNT, MAX_AMOUNT, "session:s2")
-    assert await books.balance("session:s2") == {"spent": 3 * MAX_AMOUNT}
+        await books.spend(f"more{number}", tokens, nano, "session:s2")
+    assert await books.balance("session:s2") == {"spent": 3 * tokens}
     assert (await books.ask("again", 1, 0, "session:s2")).decision.scopes[0].headroom_tokens is None
-    halved = await books.ask("half", MAX_AMOUNT, MAX_AMOUNT - 1, "session:s3", least=Amount(1, 0))
-    assert halved.amount == Amount(MAX_AMOUNT, MAX_AMOUNT - 1)
+    halved = await books.ask("half", tokens, nano - 1, "session:s3", least=Amount(1, 0))
+    assert halved.amount == Amount(tokens, nano - 1)
 
 
 # --- release and expiry ----------------------------------------------------------------------------------------------

@@ -4,6 +4,9 @@ from typing import Any
 
 from budget.decisions import Verdict
 from budget.holds import HoldState
+from budget.policies import PolicyPatch
+from budget.scopes import Scope
+from budget.windows import Window
 from tests.support.ledger import TENANT, Books, meet, report, request
 
 
@@ -91,8 +94,8 @@ async def test_an_ask_sees_a_window_that_changed_while_it_waited(books: Books) -
     await books.spend("before", 100)
 
     async def change(connection: Any) -> None:
-        await connection.execute("select 1 from balances for update")
-        await connection.execute("""update policies set "window" = 'day'""")
+        patch = PolicyPatch(window=Window.DAY)
+        await books.policies.set(TENANT, Scope.parse("session:s1"), patch, by="test", connection=connection)
 
     assert (await meet(books.pool, change, lambda: books.ask("next", 100))).hold_id
 
@@ -102,7 +105,7 @@ async def test_an_ask_sees_a_limit_that_was_lowered_while_it_waited(books: Books
     await books.spend("before", 100)
 
     async def lower(connection: Any) -> None:
-        await connection.execute("select 1 from balances for update")
-        await connection.execute("update policies set limit_tokens = 150")
+        patch = PolicyPatch(limit_tokens=150)
+        await books.policies.set(TENANT, Scope.parse("session:s1"), patch, by="test", connection=connection)
 
     assert not (await meet(books.pool, lower, lambda: books.ask("next", 100))).hold_id

@@ -3,8 +3,12 @@
 import asyncio
 from datetime import UTC, datetime, timedelta
 
-from budget.postgres.connection import Pool
+from budget.postgres.connection import Connection, Pool
 from budget.postgres.outbox import LEASE, Outbox, put
+from budget.postgres.queries import load
+from tests.support.ledger import meet
+
+SQL = load("budget.postgres", "outbox.sql")
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
@@ -34,6 +38,17 @@ async def test_dispatchers_that_claim_at_once_get_different_messages(pool: Pool)
     assert len(taken) + len(rest) == 40
 
 
+async def test_a_message_that_another_dispatcher_is_taking_is_passed_over(pool: Pool) -> None:
+    await fill(pool, 1)
+    taken: list[int] = []
+
+    async def claim(connection: Connection) -> None:
+        taken.extend(row["outbox_id"] for row in await connection.fetch(SQL["claim"], 10, LEASE, NOW))
+
+    rest = await meet(pool, claim, Outbox(pool, now=NOW).claim)
+    assert (len(taken), rest) == (1, [])
+
+
 async def test_messages_come_in_order_with_what_was_put(pool: Pool) -> None:
     await fill(pool, 3)
     parcels = await Outbox(pool, now=NOW).claim()
@@ -45,6 +60,8 @@ async def test_a_sent_message_is_not_sent_again(pool: Pool) -> None:
     await fill(pool, 1)
     (parcel,) = await outbox.claim()
     await outbox.sent(parcel)
+    # Another dispatcher, whose lease had lapsed before, was less lucky.
+    await outbox.failed(parcel)
     outbox.now = NOW + timedelta(days=1)
     assert await outbox.claim() == []
 

@@ -11,6 +11,7 @@ import pytest
 from budget.decisions import Amount
 from budget.holds import Report
 from budget.postgres.usage_reports import UsageReports
+from budget.scopes import Scope
 from budget.usage import Usage
 from budget.usage_reports import By, UsageLine
 from tests.support.ledger import TENANT, Books
@@ -186,3 +187,22 @@ async def _spans_add_up(reports: UsageReports, seed: int) -> None:
         assert added[name, "tokens"] == line.charged.tokens
         assert added[name, "attempts"] == line.attempts
         assert added[name, "presumed"] == line.presumed.tokens
+
+
+async def test_a_report_can_be_kept_to_holds_that_have_certain_scopes_on_their_path(
+    books: Books, reports: UsageReports
+) -> None:
+    for key, path in (("k1", ("session:s1", "task:t1")), ("k2", ("session:s1", "task:t2")), ("k3", ("session:s2",))):
+        hold_id = await books.hold(key, 100, 10, *path, model="m")
+        await books.ledger.settle(TENANT, hold_id, 1, Report(Usage(10, output=int(key[1])), 5))
+
+    async def charged(by: By, *within: str) -> dict[str, int]:
+        report = await reports.report(TENANT, by, *ALWAYS, within=[Scope.parse(name) for name in within])
+        return {line.id: line.charged.tokens for line in report.lines}
+
+    assert await charged(By.SESSION) == {"s1": 23, "s2": 13}
+    assert await charged(By.SESSION, "task:t2") == {"s1": 12}
+    assert await charged(By.MODEL, "session:s1") == {"m": 23}
+    assert await charged(By.TASK, "session:s1", "task:t1") == {"t1": 11}
+    assert await charged(By.MODEL, "session:s2", "task:t1") == {}
+    assert await charged(By.MODEL, "session:s1", "task:nobody") == {}

@@ -1,5 +1,6 @@
 """One running `purser up` and one provider for all commands of a test run."""
 
+import asyncio
 import json
 import subprocess
 import sys
@@ -11,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.commands import Commands
+from tests.support.databases import create
 from tests.support.purser import Purser
 
 
@@ -18,7 +21,7 @@ from tests.support.purser import Purser
 class System:
     """What commands work on."""
 
-    purser: Purser
+    purser: Commands
     ready: dict[str, Any]
     """What `up` printed."""
     api_base: str
@@ -39,15 +42,29 @@ def provider() -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def system(provider: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
+def system(
+    provider: str,
+    postgres_server: str,
+    template: str,
+    worker_id: str,
+    temporal_address: str,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[System]:
     home = tmp_path_factory.mktemp("cli")
-    purser = Purser.at(home, allowed_api_bases=provider, metrics_port="0")
-    with purser.up("--data", str(home / "data"), "--port", "0") as started:
-        yield System(purser, started.ready, provider)
+    server = Purser.at(
+        home,
+        allowed_api_bases=provider,
+        metrics_port="0",
+        dsn=asyncio.run(create(postgres_server, f"cli_{worker_id}", template)),
+        temporal_address=temporal_address,
+        task_queue=f"cli-{worker_id}",
+    )
+    with server.up("--data", str(home / "data"), "--port", "0") as started:
+        yield System(Commands.at(home), started.ready, provider)
 
 
 @pytest.fixture
-def purser(system: System) -> Purser:
+def purser(system: System) -> Commands:
     return system.purser
 
 

@@ -6,6 +6,7 @@ import asyncpg
 import httpx
 import pytest
 
+from tests.support.commands import Commands
 from tests.support.purser import Purser, processes_naming
 
 pytestmark = pytest.mark.stack
@@ -21,14 +22,15 @@ def test_it_agrees_with_the_stack_up_and_down_and_leaves_nothing_running(tmp_pat
         up = purser.json("audit")
     assert (up["ok"], up["differences"]) == (True, [])
     assert up["checked"]["holds"] == 1
-    assert purser.json("audit") == up, "down, on the directory of the last up"
-    assert purser.json("audit", "--data", data) == up
-    assert "Everything agrees" in purser.run("audit").stdout
+    again = Commands(purser.home, purser.env)
+    assert again.json("audit") == up, "down, on the directory of the last up"
+    assert again.json("audit", "--data", data) == up
+    assert "Everything agrees" in again.run("audit").stdout
     assert processes_naming(tmp_path) == []
 
 
 async def test_a_balance_that_its_entries_do_not_add_up_to_is_exit_code_1(tmp_path: Path, dsn: str) -> None:
-    purser = Purser.at(tmp_path, dsn=dsn)
+    purser = Commands.at(tmp_path, dsn=dsn)
     assert purser.json("audit")["ok"]
     connection = await asyncpg.connect(dsn)
     await connection.execute("insert into scopes (tenant, kind, id) values ('default', 'session', 's1')")
@@ -44,10 +46,10 @@ async def test_a_balance_that_its_entries_do_not_add_up_to_is_exit_code_1(tmp_pa
 
 
 def test_without_a_database_it_says_where_it_looked(tmp_path: Path) -> None:
-    problem = Purser.at(tmp_path).json("audit", "--data", str(tmp_path / "nothing"), code=1)
+    problem = Commands.at(tmp_path).json("audit", "--data", str(tmp_path / "nothing"), code=1)
     assert str(tmp_path / "nothing") in problem["detail"]
 
 
 def test_a_database_without_our_schema_is_a_problem(tmp_path: Path, postgres_server: str) -> None:
-    problem = Purser.at(tmp_path, dsn=postgres_server).json("audit", code=1)
+    problem = Commands.at(tmp_path, dsn=postgres_server).json("audit", code=1)
     assert "purser migrate" in problem["remedy"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.purser import Purser
+from tests.support.commands import Commands
 
 TALK = {
     "id": "1",
@@ -24,7 +24,7 @@ def data(tmp_path: Path) -> Path:
 
 
 def test_a_benchmark_tells_its_gate_its_settings_and_its_results(tmp_path: Path, data: Path) -> None:
-    found = Purser.at(tmp_path).json("bench", "tokens", "--data", str(data))
+    found = Commands.at(tmp_path).json("bench", "tokens", "--data", str(data))
     assert found.keys() == {"bench", "gate_passed", "settings", "results"}
     assert (found["bench"], found["gate_passed"]) == ("tokens", True)
     assert found["settings"]["data"] == str(data)
@@ -32,7 +32,7 @@ def test_a_benchmark_tells_its_gate_its_settings_and_its_results(tmp_path: Path,
 
 
 def test_the_folder_may_be_a_setting_and_people_see_tables(tmp_path: Path, data: Path) -> None:
-    shown = Purser.at(tmp_path, bench_data=str(data)).run("bench", "tokens")
+    shown = Commands.at(tmp_path, bench_data=str(data)).run("bench", "tokens")
     assert shown.returncode == 0
     assert "Bias in percent, o200k_base" in shown.stdout
     assert shown.stdout.endswith("Gate passed.\n")
@@ -44,16 +44,16 @@ def test_a_failed_gate_is_a_failure(tmp_path: Path, data: Path) -> None:
         file.write(
             json.dumps(TALK | {"messages": [{"role": "user", "content": "xqzjk vwpfh qqxzj kkvbw " * 40}]}) + "\n"
         )
-    purser = Purser.at(tmp_path)
+    purser = Commands.at(tmp_path)
     assert purser.json("bench", "tokens", "--data", str(data), code=1)["gate_passed"] is False
     assert purser.run("bench", "tokens", "--data", str(data)).stdout.endswith("Gate failed.\n")
 
 
 def test_without_a_folder_the_problem_names_the_remedy(tmp_path: Path) -> None:
-    problem = Purser.at(tmp_path).json("bench", "tokens", code=1)
+    problem = Commands.at(tmp_path).json("bench", "tokens", code=1)
     assert problem["type"] == "urn:purser:missing-data"
     assert "--data DIR or PURSER_BENCH_DATA" in problem["remedy"]
 
 
 def test_an_unknown_benchmark_is_bad_usage(tmp_path: Path) -> None:
-    assert Purser.at(tmp_path).json("bench", "nonesuch", code=2)["type"] == "urn:purser:bad-usage"
+    assert Commands.at(tmp_path).json("bench", "nonesuch", code=2)["type"] == "urn:purser:bad-usage"

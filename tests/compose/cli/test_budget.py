@@ -2,12 +2,12 @@
 
 import pytest
 
-from tests.support.purser import Purser
+from tests.support.commands import Commands
 
 pytestmark = pytest.mark.stack
 
 
-def test_a_budget_is_set_field_by_field_and_shown(purser: Purser, name: str) -> None:
+def test_a_budget_is_set_field_by_field_and_shown(purser: Commands, name: str) -> None:
     scope = f"session:{name}"
     assert purser.json("budget", "show", scope)["limit_tokens"] == 200_000
     first = purser.json(
@@ -24,7 +24,7 @@ def test_a_budget_is_set_field_by_field_and_shown(purser: Purser, name: str) -> 
     assert purser.json("budget", "show", scope) == second
 
 
-def test_approval_rules_are_merged_too(purser: Purser, name: str) -> None:
+def test_approval_rules_are_merged_too(purser: Commands, name: str) -> None:
     scope = f"task:{name}"
     purser.json("budget", "set", scope, "--not-submitter", "--two-people-above-tokens", "500")
     rules = purser.json("budget", "set", scope, "--deadline-s", "60", "--approver-role", "admin")["approval"]
@@ -37,7 +37,7 @@ def test_approval_rules_are_merged_too(purser: Purser, name: str) -> None:
     }
 
 
-def test_people_read_limits_money_and_where_they_come_from(purser: Purser, name: str) -> None:
+def test_people_read_limits_money_and_where_they_come_from(purser: Commands, name: str) -> None:
     shown = purser.run("budget", "set", f"agent:{name}/a1", "--limit-tokens", "12345", "--limit-usd", "0.000000001")
     assert shown.returncode == 0, shown.stderr
     assert f"agent:{name}/a1" in shown.stdout
@@ -46,7 +46,7 @@ def test_people_read_limits_money_and_where_they_come_from(purser: Purser, name:
     assert "limit_tokens (stored)" in shown.stdout
 
 
-def test_bad_usage_changes_nothing(purser: Purser, name: str) -> None:
+def test_bad_usage_changes_nothing(purser: Commands, name: str) -> None:
     scope = f"session:{name}"
     before = purser.json("budget", "show", scope)
     bad = (
@@ -64,7 +64,7 @@ def test_bad_usage_changes_nothing(purser: Purser, name: str) -> None:
     assert purser.json("budget", "show", scope) == before
 
 
-def test_a_scope_that_is_none_is_a_problem_that_names_it(purser: Purser) -> None:
+def test_a_scope_that_is_none_is_a_problem_that_names_it(purser: Commands) -> None:
     for scope, named in (("planet:x", "planet"), ("session:a?b#c", "a?b#c")):
         problem = purser.json("budget", "show", scope, code=1)
         assert problem["status"] == 422

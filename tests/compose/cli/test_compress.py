@@ -12,8 +12,8 @@ import pytest
 from context.messages import Message
 from context.tokens import count_message, count_text
 from tests.compose.cli.conftest import System
+from tests.support.commands import Commands
 from tests.support.conversations import talk, user
-from tests.support.purser import Purser
 
 MODEL = "gpt-4o"
 RESULT = {"summary", "covers", "original_tokens", "summary_tokens", "method"}
@@ -26,7 +26,7 @@ RECORD = "Orders from 1000 on go to Haven in May, file numbers F-1 and on. They 
 class Writer:
     """A model that writes summaries for commands."""
 
-    purser: Purser
+    purser: Commands
     api_base: str
     model: str
     """Of no other test."""
@@ -34,7 +34,7 @@ class Writer:
     @classmethod
     def at(cls, system: System, api_base: str) -> "Writer":
         """Whose answers come from this address."""
-        purser = Purser(system.purser.home, {**system.purser.env, "PURSER_SUMMARIZER_API_BASE": api_base})
+        purser = Commands(system.purser.home, {**system.purser.env, "PURSER_SUMMARIZER_API_BASE": api_base})
         return cls(purser, api_base, f"openai/{uuid.uuid4().hex}")
 
     def says(self, asked: str, answer: str) -> None:
@@ -56,9 +56,9 @@ def writer(system: System) -> Writer:
 
 
 @pytest.fixture
-def alone(tmp_path: Path) -> Purser:
+def alone(tmp_path: Path) -> Commands:
     """Commands without any running system."""
-    return Purser.at(tmp_path)
+    return Commands.at(tmp_path)
 
 
 def written(folder: Path, messages: list[Message]) -> str:
@@ -73,12 +73,12 @@ def tokens(messages: list[Message]) -> int:
     return sum(count_message(message.to_openai(), MODEL).tokens for message in messages)
 
 
-def compress(purser: Purser, file: str, budget: int, *more: str, code: int = 0) -> Any:
+def compress(purser: Commands, file: str, budget: int, *more: str, code: int = 0) -> Any:
     """What the command prints."""
     return purser.json("compress", file, "--budget", str(budget), "--model", MODEL, *more, code=code)
 
 
-def test_the_middle_of_a_conversation_is_summarised_and_the_result_fits(alone: Purser) -> None:
+def test_the_middle_of_a_conversation_is_summarised_and_the_result_fits(alone: Commands) -> None:
     messages = talk(120)
     found = compress(alone, written(alone.home, messages), 1_500)
     first, last = found["covers"]
@@ -94,12 +94,12 @@ def test_the_middle_of_a_conversation_is_summarised_and_the_result_fits(alone: P
     )
 
 
-def test_a_conversation_that_fits_needs_no_summary(alone: Purser) -> None:
+def test_a_conversation_that_fits_needs_no_summary(alone: Commands) -> None:
     found = compress(alone, written(alone.home, talk(6)), 5_000)
     assert found == {"summary": "", "covers": None, "original_tokens": 0, "summary_tokens": 0, "method": "none"}
 
 
-def test_a_text_is_compressed_as_one_passage(alone: Purser) -> None:
+def test_a_text_is_compressed_as_one_passage(alone: Commands) -> None:
     file = alone.home / "notes.txt"
     file.write_text("It was a long day and nothing happened at all. " * 200 + "The code of Anna Berg is ZX-4417.")
     found = compress(alone, str(file), 60)
@@ -109,12 +109,12 @@ def test_a_text_is_compressed_as_one_passage(alone: Purser) -> None:
     assert found["summary_tokens"] == count_text(found["summary"], MODEL).tokens <= 60
 
 
-def test_what_cannot_fit_is_a_problem_that_names_it(alone: Purser) -> None:
+def test_what_cannot_fit_is_a_problem_that_names_it(alone: Commands) -> None:
     problem = compress(alone, written(alone.home, talk(120)), 5, code=1)
     assert "5 tokens" in problem["detail"]
 
 
-def test_a_model_is_not_asked_without_a_running_system(alone: Purser) -> None:
+def test_a_model_is_not_asked_without_a_running_system(alone: Commands) -> None:
     problem = compress(alone, written(alone.home, talk(120)), 1_500, "--summarizer", "openai/any", code=1)
     assert "purser up" in problem["remedy"]
 

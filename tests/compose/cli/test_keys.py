@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.compose.cli.conftest import System
-from tests.support.purser import Purser
+from tests.support.commands import Commands
 
 pytestmark = pytest.mark.stack
 
@@ -14,7 +14,7 @@ def test_a_key_works_until_it_is_revoked(system: System, name: str, tmp_path: Pa
     purser = system.purser
     made = purser.json("keys", "create", name, "--role", "viewer")
     assert (made["name"], made["role"], made["revoked_at"]) == (name, "viewer", None)
-    viewer = Purser.at(tmp_path, url=system.ready["gateway"], api_key=made["key"])
+    viewer = Commands.at(tmp_path, url=system.ready["gateway"], api_key=made["key"])
     assert viewer.json("budget", "show", "session:s1")["scope"] == "session:s1"
     assert viewer.json("budget", "set", "session:s1", "--frozen", code=1)["status"] == 403
     assert made["key"] not in purser.run("keys", "list").stdout
@@ -24,21 +24,21 @@ def test_a_key_works_until_it_is_revoked(system: System, name: str, tmp_path: Pa
 
 
 def test_the_first_key_of_a_tenant_is_made_in_the_database(system: System, name: str, tmp_path: Path) -> None:
-    alone = Purser.at(tmp_path, dsn=system.ready["postgres"], url=system.ready["gateway"])
+    alone = Commands.at(tmp_path, dsn=system.ready["postgres"], url=system.ready["gateway"])
     made = alone.json("keys", "create", "root", "--role", "admin", "--tenant", name)
-    admin = Purser.at(tmp_path, url=system.ready["gateway"], api_key=made["key"])
+    admin = Commands.at(tmp_path, url=system.ready["gateway"], api_key=made["key"])
     assert [key["name"] for key in admin.json("keys", "list")["items"]] == ["root"]
     assert alone.json("keys", "create", "root", "--role", "admin", "--tenant", name, code=1)["detail"]
     assert alone.json("keys", "create", f"deft-{name}", "--role", "agent")["name"] == f"deft-{name}"
 
 
-def test_people_see_the_secret_once(purser: Purser, name: str) -> None:
+def test_people_see_the_secret_once(purser: Commands, name: str) -> None:
     shown = purser.run("keys", "create", name, "--role", "agent")
     assert "purser_" in shown.stdout
     assert "this once" in shown.stdout
 
 
-def test_bad_usage_and_unknown_keys(purser: Purser, name: str) -> None:
+def test_bad_usage_and_unknown_keys(purser: Commands, name: str) -> None:
     assert purser.json("keys", "create", name, code=2)["type"] == "urn:purser:bad-usage"
     assert purser.json("keys", "create", name, "--role", "root", code=2)["type"] == "urn:purser:bad-usage"
     assert purser.json("keys", "create", "a b", "--role", "agent", code=1)["status"] == 422

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.purser import Purser
+from tests.support.commands import Commands
 
 MESSAGES = [
     {"role": "user", "content": "I am jane@example.com, card 4111 1111 1111 1111", "pinned": True},
@@ -18,11 +18,11 @@ MESSAGES = [
 
 
 @pytest.fixture
-def purser(tmp_path: Path) -> Purser:
-    return Purser.at(tmp_path)
+def purser(tmp_path: Path) -> Commands:
+    return Commands.at(tmp_path)
 
 
-def test_a_text_is_told_redacted_and_what_was_in_it(purser: Purser, tmp_path: Path) -> None:
+def test_a_text_is_told_redacted_and_what_was_in_it(purser: Commands, tmp_path: Path) -> None:
     file = tmp_path / "note.txt"
     file.write_text("To jane@example.com and\nback, jane@example.com: call +1 415 555 0132 on 2024-05-20\n")
     told = purser.json("redact", str(file))
@@ -36,7 +36,7 @@ def test_a_text_is_told_redacted_and_what_was_in_it(purser: Purser, tmp_path: Pa
 
 
 @pytest.mark.parametrize("kind", ["json", "jsonl"])
-def test_a_conversation_stays_one_with_every_text_in_it_redacted(purser: Purser, tmp_path: Path, kind: str) -> None:
+def test_a_conversation_stays_one_with_every_text_in_it_redacted(purser: Commands, tmp_path: Path, kind: str) -> None:
     file = tmp_path / f"talk.{kind}"
     file.write_text(json.dumps(MESSAGES) if kind == "json" else "\n".join(map(json.dumps, MESSAGES)))
     told = purser.json("redact", str(file))
@@ -55,7 +55,7 @@ def test_a_conversation_stays_one_with_every_text_in_it_redacted(purser: Purser,
 
 def test_configured_patterns_are_replaced_too(tmp_path: Path) -> None:
     (tmp_path / "note.txt").write_text("E123456 called")
-    purser = Purser.at(tmp_path, redaction_patterns='{"EMPLOYEE": "E[0-9]{6}"}')
+    purser = Commands.at(tmp_path, redaction_patterns='{"EMPLOYEE": "E[0-9]{6}"}')
     assert purser.json("redact", "note.txt") == {"text": "[EMPLOYEE_1] called", "counts": {"EMPLOYEE": 1}}
 
 
@@ -65,17 +65,17 @@ def test_configured_patterns_are_replaced_too(tmp_path: Path) -> None:
 )
 def test_a_bad_pattern_is_a_settings_error_that_names_it(tmp_path: Path, patterns: str, fault: str) -> None:
     (tmp_path / "note.txt").write_text("E123456 called")
-    problem = Purser.at(tmp_path, redaction_patterns=patterns).json("redact", "note.txt", code=1)
+    problem = Commands.at(tmp_path, redaction_patterns=patterns).json("redact", "note.txt", code=1)
     assert problem["title"] == "Settings error"
     assert "PURSER_REDACTION_PATTERNS" in problem["detail"]
     assert fault in problem["detail"]
 
 
-def test_a_file_that_is_not_there_is_bad_usage(purser: Purser) -> None:
+def test_a_file_that_is_not_there_is_bad_usage(purser: Commands) -> None:
     purser.json("redact", "nothing.txt", code=2)
 
 
-def test_half_a_surrogate_pair_comes_back_as_the_escape_that_it_was(purser: Purser, tmp_path: Path) -> None:
+def test_half_a_surrogate_pair_comes_back_as_the_escape_that_it_was(purser: Commands, tmp_path: Path) -> None:
     (tmp_path / "odd.json").write_text('[{"role": "user", "content": "odd \\ud800 ana@example.com"}]')
     told = json.loads(purser.json("redact", str(tmp_path / "odd.json"))["text"])
     assert told[0]["content"] == "odd \ud800 [EMAIL_1]"

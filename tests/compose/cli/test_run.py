@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.purser import Purser
+from tests.support.commands import Commands
 
 pytestmark = pytest.mark.stack
 
 Write = Callable[..., Path]
 
 
-def test_a_task_that_completes_is_exit_code_0_and_its_document(purser: Purser, write_task: Write, name: str) -> None:
+def test_a_task_that_completes_is_exit_code_0_and_its_document(purser: Commands, write_task: Write, name: str) -> None:
     file = write_task()
     task = purser.json("run", str(file))
     assert (task["task_id"], task["status"]) == (name, "completed")
@@ -22,7 +22,7 @@ def test_a_task_that_completes_is_exit_code_0_and_its_document(purser: Purser, w
     assert task == purser.json("run", str(file)), "the same file again is the same task"
 
 
-def test_people_see_progress_on_stderr_and_the_result_on_stdout(purser: Purser, write_task: Write, name: str) -> None:
+def test_people_see_progress_on_stderr_and_the_result_on_stdout(purser: Commands, write_task: Write, name: str) -> None:
     done = purser.run("run", str(write_task()))
     assert done.returncode == 0, done.stderr
     assert f"{name} completed" in done.stdout
@@ -30,19 +30,21 @@ def test_people_see_progress_on_stderr_and_the_result_on_stdout(purser: Purser, 
     assert f"{name} running" in done.stderr
 
 
-def test_a_task_that_does_not_complete_is_exit_code_1_and_still_its_document(purser: Purser, write_task: Write) -> None:
+def test_a_task_that_does_not_complete_is_exit_code_1_and_still_its_document(
+    purser: Commands, write_task: Write
+) -> None:
     task = purser.json("run", str(write_task(budget={"agent": {"limit_tokens": 10, "mode": "hard"}})), code=1)
     assert (task["status"], task["agents"]["solo"]["status"]) == ("refused", "refused")
 
 
-def test_another_body_under_the_same_id_is_a_problem(purser: Purser, write_task: Write, name: str) -> None:
+def test_another_body_under_the_same_id_is_a_problem(purser: Commands, write_task: Write, name: str) -> None:
     purser.json("run", str(write_task()))
     problem = purser.json("run", str(write_task(input="Say something else.")), code=1)
     assert (problem["type"], problem["status"]) == ("urn:purser:task-conflict", 409)
     assert name in problem["detail"]
 
 
-def test_a_file_that_is_no_task_is_exit_code_1_and_says_where(purser: Purser, tmp_path: Path) -> None:
+def test_a_file_that_is_no_task_is_exit_code_1_and_says_where(purser: Commands, tmp_path: Path) -> None:
     file = tmp_path / "bad.json"
     bad = (
         (b'{"session_id": "s",', "line 1"),
@@ -56,7 +58,7 @@ def test_a_file_that_is_no_task_is_exit_code_1_and_says_where(purser: Purser, tm
         assert named in purser.json("run", str(file), code=1)["detail"]
 
 
-def test_a_missing_file_is_bad_usage(purser: Purser, tmp_path: Path) -> None:
+def test_a_missing_file_is_bad_usage(purser: Commands, tmp_path: Path) -> None:
     problem = purser.json("run", str(tmp_path / "none.json"), code=2)
     assert "none.json" in problem["detail"]
 
@@ -64,7 +66,7 @@ def test_a_missing_file_is_bad_usage(purser: Purser, tmp_path: Path) -> None:
 def test_without_a_gateway_it_says_what_to_start(tmp_path: Path) -> None:
     file = tmp_path / "task.json"
     file.write_text(json.dumps({}))
-    nowhere = Purser.at(tmp_path, data_dir=str(tmp_path / "data"))
+    nowhere = Commands.at(tmp_path, data_dir=str(tmp_path / "data"))
     assert "purser up" in nowhere.json("run", str(file), code=1)["remedy"]
-    away = Purser.at(tmp_path, url="http://127.0.0.1:9", api_key="k")
+    away = Commands.at(tmp_path, url="http://127.0.0.1:9", api_key="k")
     assert "does not answer" in away.json("run", str(file), code=1)["detail"]

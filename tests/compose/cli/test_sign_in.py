@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from tests.compose.cli.conftest import System
-from tests.support.purser import Purser
+from tests.support.commands import Commands
 
 pytestmark = pytest.mark.stack
 
@@ -22,12 +22,12 @@ def test_a_link_signs_a_browser_in_once(system: System) -> None:
 
 def test_a_role_that_opens_no_pages_gets_no_link(system: System, name: str, tmp_path: Path) -> None:
     made = system.purser.json("keys", "create", name, "--role", "agent")
-    agent = Purser.at(tmp_path, url=system.ready["gateway"], api_key=made["key"])
+    agent = Commands.at(tmp_path, url=system.ready["gateway"], api_key=made["key"])
     assert agent.json("sign-in", code=1)["status"] == 403
 
 
 @pytest.mark.parametrize("where", [[], ["--tenant", "elsewhere"]])
-def test_a_key_may_end_and_have_a_limit_of_its_own(purser: Purser, name: str, where: list[str]) -> None:
+def test_a_key_may_end_and_have_a_limit_of_its_own(purser: Commands, name: str, where: list[str]) -> None:
     options = ("--role", "viewer", "--expires", "30d", "--rate-limit", "50")
     made = purser.json("keys", "create", name, *options, *where)
     left = datetime.fromisoformat(made["expires_at"]) - datetime.now(UTC)
@@ -38,6 +38,6 @@ def test_a_key_may_end_and_have_a_limit_of_its_own(purser: Purser, name: str, wh
 
 
 @pytest.mark.parametrize("span", ["30", "d", "0d", "-1d", "1.5h", "3x", "99999w", ""])
-def test_a_span_of_time_is_a_number_and_a_unit(purser: Purser, name: str, span: str) -> None:
+def test_a_span_of_time_is_a_number_and_a_unit(purser: Commands, name: str, span: str) -> None:
     problem = purser.json("keys", "create", name, "--role", "viewer", f"--expires={span}", code=2)
     assert problem["type"] == "urn:purser:bad-usage"

@@ -1,6 +1,7 @@
 """`purser tasks`, `purser approvals`: the CLI side of steering and deciding."""
 
 import json
+import re
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -8,9 +9,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
-from tests.support.purser import Purser, command
+from tests.compose.cli.conftest import System
+from tests.support.commands import Commands
+from tests.support.purser import command
 
 pytestmark = pytest.mark.stack
 
@@ -19,7 +23,7 @@ SHORT = {"agent": {"limit_tokens": 50, "mode": "approval"}}
 
 
 @contextmanager
-def running(purser: Purser, file: Path) -> Iterator[subprocess.Popen[str]]:
+def running(purser: Commands, file: Path) -> Iterator[subprocess.Popen[str]]:
     """`purser run` in the background."""
     process = subprocess.Popen(
         [*command(), "run", str(file), "--json"],
@@ -36,69 +40,78 @@ def running(purser: Purser, file: Path) -> Iterator[subprocess.Popen[str]]:
         process.communicate()
 
 
-def until(purser: Purser, name: str, status: str) -> dict[str, Any]:
+def submit(system: System, file: Path) -> None:
+    """Starts a task without waiting for its end."""
+    headers = {"Authorization": f"Bearer {system.ready['admin_key']}", "Content-Type": "application/json"}
+    address = f"{system.ready['gateway']}/v1/tasks"
+    httpx.post(address, content=file.read_bytes(), headers=headers).raise_for_status()
+
+
+def until(purser: Commands, name: str, status: str) -> dict[str, Any]:
     """The task, once it has this status."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         task: dict[str, Any] = json.loads(purser.run("tasks", "show", name, "--json").stdout or "{}")
         if task.get("status") == status:
             return task
+        time.sleep(0.05)
     raise AssertionError(f"task {name} did not become {status}: {task}")
 
 
-def pending(purser: Purser, name: str) -> str:
+def pending(purser: Commands, name: str) -> str:
     """Id of the request that this task waits for."""
     page = purser.json("approvals", "list", "--state", "pending")
     (found,) = [one for one in page["items"] if name in one["scope"]]
     return str(found["approval_id"])
 
 
-def test_an_approval_lets_a_waiting_run_finish(purser: Purser, write_task: Write, name: str) -> None:
+def test_an_approval_lets_a_waiting_run_finish(purser: Commands, write_task: Write, name: str) -> None:
     with running(purser, write_task(budget=SHORT)) as run:
         until(purser, name, "waiting_approval")
         approval_id = pending(purser, name)
         shown = purser.run("approvals", "show", approval_id)
         assert f"agent:{name}/solo" in shown.stdout
+        assert re.search(r"^task +\S", shown.stdout, re.M)
+        assert re.search(r"^exact .*1 go on, 100% used, slowed by 5000 ms \(agent:", shown.stdout, re.M)
+        assert re.search(r"^no delay .*1 go on, 7\d% used$", shown.stdout, re.M)
         assert purser.json("approvals", "approve", approval_id, "--note", "fine")["state"] == "approved"
         out, err = run.communicate(timeout=60)
     assert run.returncode == 0, err
-    assert "purser approvals list" in err
+    assert f"/approvals?id={approval_id}" in err
     task = json.loads(out)
     assert (task["status"], task["agents"]["solo"]["approvals"]) == ("completed", 1)
 
 
-def test_a_denial_ends_it_refused(purser: Purser, write_task: Write, name: str) -> None:
-    with running(purser, write_task(budget=SHORT)) as run:
-        until(purser, name, "waiting_approval")
-        done = purser.run("approvals", "deny", pending(purser, name), "--note", "no")
-        assert "is denied" in done.stdout
-        out, _ = run.communicate(timeout=60)
-    assert run.returncode == 1
-    assert json.loads(out)["status"] == "refused"
+def test_a_denial_ends_it_refused(system: System, write_task: Write, name: str) -> None:
+    submit(system, write_task(budget=SHORT))
+    until(system.purser, name, "waiting_approval")
+    done = system.purser.run("approvals", "deny", pending(system.purser, name), "--note", "no")
+    assert "is denied" in done.stdout
+    until(system.purser, name, "refused")
 
 
-def test_a_decision_sent_twice_under_its_id_counts_once(purser: Purser, write_task: Write, name: str) -> None:
-    with running(purser, write_task(budget=SHORT)):
-        until(purser, name, "waiting_approval")
-        command = ["approvals", "approve", pending(purser, name), "--tokens", "100000", "--decision-id", f"d-{name}"]
-        assert purser.json(*command) == purser.json(*command)
-        until(purser, name, "completed")
-        granted = purser.json("budget", "show", f"agent:{name}/solo")["tokens"]["granted"]
-    assert granted == 100_000
+def test_a_decision_sent_twice_under_its_id_counts_once(system: System, write_task: Write, name: str) -> None:
+    submit(system, write_task(budget=SHORT))
+    purser = system.purser
+    until(purser, name, "waiting_approval")
+    command = ["approvals", "approve", pending(purser, name), "--tokens", "100000", "--decision-id", f"d-{name}"]
+    assert purser.json(*command) == purser.json(*command)
+    until(purser, name, "completed")
+    assert purser.json("budget", "show", f"agent:{name}/solo")["tokens"]["granted"] == 100_000
 
 
-def test_a_waiting_task_is_paused_resumed_and_cancelled(purser: Purser, write_task: Write, name: str) -> None:
+def test_a_waiting_task_is_paused_resumed_and_cancelled(purser: Commands, write_task: Write, name: str) -> None:
     with running(purser, write_task(budget=SHORT)) as run:
         until(purser, name, "waiting_approval")
         for verb in ("pause", "resume", "cancel"):
-            assert purser.json("tasks", verb, name)["workflow_id"] == f"task-{name}"
+            assert purser.json("tasks", verb, name)["workflow_id"] == f"task-default/{name}"
         out, _ = run.communicate(timeout=60)
     assert (run.returncode, json.loads(out)["status"]) == (1, "cancelled")
     assert purser.json("budget", "show", f"agent:{name}/solo")["tokens"]["held"] == 0
     assert purser.json("tasks", "pause", name, code=1)["type"] == "urn:purser:task-ended"
 
 
-def test_tasks_are_listed_by_state(purser: Purser, write_task: Write, name: str) -> None:
+def test_tasks_are_listed_by_state(purser: Commands, write_task: Write, name: str) -> None:
     purser.json("run", str(write_task()))
     page = purser.json("tasks", "list", "--state", "completed")
     assert name in [task["task_id"] for task in page["items"]]
@@ -106,13 +119,13 @@ def test_tasks_are_listed_by_state(purser: Purser, write_task: Write, name: str)
     assert purser.json("tasks", "list", "--state", "asleep", code=2)["type"] == "urn:purser:bad-usage"
 
 
-def test_an_unknown_id_is_a_problem(purser: Purser) -> None:
+def test_an_unknown_id_is_a_problem(purser: Commands) -> None:
     for words in (["tasks", "show", "?x=1#y"], ["tasks", "cancel", "a/../b"], ["approvals", "deny", "nobody"]):
         problem = purser.json(*words, code=1)
         assert (problem["status"], problem["type"]) == (404, "urn:purser:not-found")
 
 
-def test_a_bad_amount_is_bad_usage(purser: Purser) -> None:
+def test_a_bad_amount_is_bad_usage(purser: Commands) -> None:
     for option, amount in (("--tokens", "0"), ("--usd", "-1"), ("--usd", "0.0000000001"), ("--usd", "1e3")):
         problem = purser.json("approvals", "approve", "a", option, amount, code=2)
         assert problem["type"] == "urn:purser:bad-usage"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.purser import Purser
+from tests.support.commands import Commands
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "find", "arguments": '{"id": 7}'}}
 MESSAGES = [
@@ -16,11 +16,11 @@ MESSAGES = [
 
 
 @pytest.fixture
-def purser(tmp_path: Path) -> Purser:
-    return Purser.at(tmp_path)
+def purser(tmp_path: Path) -> Commands:
+    return Commands.at(tmp_path)
 
 
-def test_a_conversation_is_counted_with_what_stands_around_its_messages(purser: Purser, tmp_path: Path) -> None:
+def test_a_conversation_is_counted_with_what_stands_around_its_messages(purser: Commands, tmp_path: Path) -> None:
     (tmp_path / "talk.json").write_text(json.dumps(MESSAGES))
     counted = purser.json("tokens", "talk.json", "--model", "gpt-4o")
     content = 2 + 7 + 2
@@ -32,18 +32,18 @@ def test_a_conversation_is_counted_with_what_stands_around_its_messages(purser: 
     }
 
 
-def test_a_text_is_counted_alone(purser: Purser, tmp_path: Path) -> None:
+def test_a_text_is_counted_alone(purser: Commands, tmp_path: Path) -> None:
     (tmp_path / "note.txt").write_text("hello world")
     counted = purser.json("tokens", "note.txt", "--model", "claude-sonnet-4-5")
     assert counted == {"content_tokens": 3, "tokens": 3, "method": "tiktoken", "encoding": "cl100k_base+30%"}
 
 
-def test_fast_uses_the_formula(purser: Purser, tmp_path: Path) -> None:
+def test_fast_uses_the_formula(purser: Commands, tmp_path: Path) -> None:
     (tmp_path / "note.txt").write_text("hello world")
     assert purser.json("tokens", "note.txt", "--model", "gpt-4", "--fast")["method"] == "formula"
 
 
-def test_a_bad_file_is_a_problem_that_names_line_and_field(purser: Purser, tmp_path: Path) -> None:
+def test_a_bad_file_is_a_problem_that_names_line_and_field(purser: Commands, tmp_path: Path) -> None:
     (tmp_path / "talk.jsonl").write_text('{"role": "user", "content": "hi"}\n{"role": "user", "content": 7}\n')
     problem = purser.json("tokens", "talk.jsonl", "--model", "gpt-4o", code=1)
     assert problem["type"] == "urn:purser:unreadable-file"
@@ -53,7 +53,7 @@ def test_a_bad_file_is_a_problem_that_names_line_and_field(purser: Purser, tmp_p
     )
 
 
-def test_people_see_the_same_figures(purser: Purser, tmp_path: Path) -> None:
+def test_people_see_the_same_figures(purser: Commands, tmp_path: Path) -> None:
     (tmp_path / "note.txt").write_text("hello world")
     assert purser.run("tokens", "note.txt", "--model", "gpt-4o").stdout.splitlines() == [
         "2 tokens, 2 of them content",

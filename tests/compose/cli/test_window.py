@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.commands import Commands
 from tests.support.conversations import talk
-from tests.support.purser import Purser
 
 KEYS = ["messages", "tokens", "dropped", "summarised", "strategy", "reason", "stats"]
 MESSAGES = [
@@ -17,18 +17,18 @@ MESSAGES = [
 
 
 @pytest.fixture
-def purser(tmp_path: Path) -> Purser:
+def purser(tmp_path: Path) -> Commands:
     (tmp_path / "talk.json").write_text(json.dumps(MESSAGES))
-    return Purser.at(tmp_path)
+    return Commands.at(tmp_path)
 
 
-def window(purser: Purser, *options: str, budget: int = 400, code: int = 0) -> dict[str, Any]:
+def window(purser: Commands, *options: str, budget: int = 400, code: int = 0) -> dict[str, Any]:
     arguments = ("window", "talk.json", "--budget", str(budget), "--model", "gpt-4o", *options)
     document: dict[str, Any] = purser.json(*arguments, code=code)
     return document
 
 
-def test_the_answer_has_these_keys_and_messages_as_the_file_has_them(purser: Purser) -> None:
+def test_the_answer_has_these_keys_and_messages_as_the_file_has_them(purser: Commands) -> None:
     found = window(purser)
     assert list(found) == KEYS
     assert found["messages"][0] == MESSAGES[0]
@@ -42,7 +42,7 @@ def test_the_answer_has_these_keys_and_messages_as_the_file_has_them(purser: Pur
         assert name in found["stats"]
 
 
-def test_fields_that_say_nothing_stay_as_the_file_has_them(purser: Purser, tmp_path: Path) -> None:
+def test_fields_that_say_nothing_stay_as_the_file_has_them(purser: Commands, tmp_path: Path) -> None:
     call = {"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}
     messages = [
         {"role": "user", "content": "Look.", "tool_calls": None},
@@ -53,7 +53,7 @@ def test_fields_that_say_nothing_stay_as_the_file_has_them(purser: Purser, tmp_p
     assert window(purser)["messages"] == messages
 
 
-def test_of_a_clipped_message_only_the_content_differs(purser: Purser, tmp_path: Path) -> None:
+def test_of_a_clipped_message_only_the_content_differs(purser: Commands, tmp_path: Path) -> None:
     message = {"role": "user", "content": "word " * 900, "note": "a field of others"}
     (tmp_path / "talk.json").write_text(json.dumps([message]))
     [shown] = window(purser)["messages"]
@@ -61,7 +61,7 @@ def test_of_a_clipped_message_only_the_content_differs(purser: Purser, tmp_path:
     assert shown | {"content": message["content"]} == message
 
 
-def test_a_strategy_and_a_preset_are_chosen_by_name(purser: Purser) -> None:
+def test_a_strategy_and_a_preset_are_chosen_by_name(purser: Commands) -> None:
     found = window(purser, "--strategy", "smart_truncation", budget=2_000)
     assert len(found["messages"]) == 17
     assert found["dropped"][0] == {"index": 2, "reason": "older_than_rounds"}
@@ -69,25 +69,25 @@ def test_a_strategy_and_a_preset_are_chosen_by_name(purser: Purser) -> None:
     assert window(purser, "--summarizer", "none")["summarised"] == []
 
 
-def test_what_cannot_fit_is_a_problem_that_names_it(purser: Purser) -> None:
+def test_what_cannot_fit_is_a_problem_that_names_it(purser: Commands) -> None:
     problem = window(purser, budget=40, code=1)
     assert problem["type"] == "urn:purser:window-too-small"
     assert "newest user message, index 27" in problem["detail"]
 
 
-def test_bad_usage_is_told_apart(purser: Purser) -> None:
+def test_bad_usage_is_told_apart(purser: Commands) -> None:
     assert window(purser, "--strategy", "best", code=2)["type"] == "urn:purser:bad-usage"
     assert window(purser, "--preset", "best", code=2)["type"] == "urn:purser:bad-usage"
 
 
-def test_text_for_routers_fits_the_same_budget(purser: Purser) -> None:
+def test_text_for_routers_fits_the_same_budget(purser: Commands) -> None:
     found = window(purser, "--format", "text")
     assert found["text"].startswith("[Earlier conversation summary (")
     assert "USER: Please note that order 1026" in found["text"]
     assert found["tokens"] <= 400
 
 
-def test_a_recommendation_builds_nothing_and_tools_are_told_beside(purser: Purser) -> None:
+def test_a_recommendation_builds_nothing_and_tools_are_told_beside(purser: Commands) -> None:
     found = window(purser, "--recommend", "--tools", "3")
     assert found["needs_optimization"] is True
     assert found["recommended_strategy"] == "smart_truncation"
@@ -98,13 +98,13 @@ def test_a_recommendation_builds_nothing_and_tools_are_told_beside(purser: Purse
     assert roomy["tool_safety"]["safe"] is True
 
 
-def test_plain_text_is_no_conversation(purser: Purser, tmp_path: Path) -> None:
+def test_plain_text_is_no_conversation(purser: Commands, tmp_path: Path) -> None:
     (tmp_path / "note.txt").write_text("hello")
     problem = purser.json("window", "note.txt", "--budget", "100", "--model", "gpt-4o", code=1)
     assert problem["type"] == "urn:purser:unreadable-file"
 
 
-def test_people_see_roles_and_figures(purser: Purser) -> None:
+def test_people_see_roles_and_figures(purser: Commands) -> None:
     shown = purser.run("window", "talk.json", "--budget", "400", "--model", "gpt-4o").stdout
     assert "Be kind." in shown
     assert "messages removed" in shown

@@ -252,9 +252,14 @@ def test_hooks_summarise_when_the_answer_is_saved_and_not_before() -> None:
     for number in range(15):
         memory.add_message(("user", "assistant")[number % 2], f"Turn {number}.")
     assert written == []
-    memory.add_message("assistant", "".join(["The ", "answer, ", "streamed."]))
+    memory.add_message("assistant", "The answer.")
     assert len(written) == 1
     assert "Turn 0." in written[0]
+    assert "The answer." not in written[0]
+    shown = [message.text for message in memory.window()]
+    assert shown[-1] == "The answer."
+    assert "They met." in shown[0]
+    assert "Turn 0." not in shown
 
 
 def test_failure_leaves_the_state_and_the_request_goes_on() -> None:

@@ -1,5 +1,6 @@
 """What the preset `optimizer` and `context.optimize` promise, number by number."""
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -321,7 +322,20 @@ def test_config_fields_are_overridden_by_what_a_caller_gives_and_null_means_the_
     assert usual.overridden({"context_window_tokens": None}) == usual
 
 
-def test_future_ideas_cache_asynchronous_summaries_and_effect_statistics_exist() -> None:
+def test_future_ideas_statistics_tell_the_effect() -> None:
     _, stats = optimize([Message("user", "word " * 3_000)], 3_000)
     assert stats["clipped"][0]["tokens_left_out"] > 0
-    assert callable(Optimizer().optimize_async)
+
+
+async def test_future_ideas_summaries_are_awaited() -> None:
+    asked: list[str] = []
+
+    async def remember(text: str, characters: int) -> str:
+        await asyncio.sleep(0)
+        asked.append(text)
+        return "They met."
+
+    shown, stats = await Optimizer().optimize_async(talk(60, 100), 3_000, remember)
+    assert stats["summary_generated"]
+    assert asked
+    assert sum("They met." in str(message["content"]) for message in shown) == 1

@@ -1,6 +1,7 @@
 """What the preset `shannon` and the budgets around it promise, number by number."""
 
 import uuid
+from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,13 +20,16 @@ from compose.settings.ledger import ledger_settings
 from context.assembly import Window, build_window
 from context.clipping import clip
 from context.compression import CountText, Source, fault, summary_request
+from context.conversations import Conversation, MessageRef
 from context.errors import InvalidSettings, PinsTooLarge, WindowTooSmall
 from context.lint import Practice, lint
 from context.memories import VectorMemory
 from context.messages import Message
-from context.pins import PIN_BUDGET, Pin, check_pins
+from context.pins import PIN_BUDGET, check_pins
 from context.postgres.conversations import Conversations
 from context.postgres.memory import Memory
+from context.postgres.pins import Pins
+from context.ranges import choose_range
 from context.redaction import Redactor
 from context.settings import PRESETS, ContextSettings, share
 from context.strategies import WINDOW_PRESETS
@@ -295,8 +299,9 @@ def test_five_pitfalls_are_warned_of() -> None:
 
 def test_exercise_1_a_debugging_user_who_is_forgotten_takes_the_preset() -> None:
     usual, debugging = ContextSettings(), task(use_case_preset="debugging").context_settings(ContextSettings())
-    assert debugging.recents_count > usual.recents_count
-    assert debugging.trigger_ratio > usual.trigger_ratio
+    said = Conversation("", tuple(MessageRef(seq, "user", 100) for seq in range(1, 101)))
+    covered = [choose_range(said, settings, 100_000) for settings in (usual, debugging)]
+    assert [one and one.last_seq for one in covered] == [80, 70], "the last 30 messages stay instead of the last 20"
 
 
 @pytest.mark.parametrize(
@@ -338,8 +343,19 @@ def test_exercise_2_an_embedder_that_is_down_loses_nothing() -> None:
     assert [found.text for found in memory.retrieve("Which class?")] == ["My class is 7b."]
 
 
-def test_exercise_3_pinned_messages_have_author_reason_time_and_expiry() -> None:
-    assert set(Pin.__dataclass_fields__) >= {"author", "reason", "pinned_at", "until"}
+async def test_exercise_3_pinned_messages_have_author_reason_time_and_expiry(
+    pool: "asyncpg.Pool[asyncpg.Record]",
+) -> None:
+    tenant, pins = uuid.uuid4().hex, Pins(pool, budget=100)
+    await Conversations(pool).append(tenant, "s1", [user("My class is 7b.")], origin="a")
+    begun = await pool.fetchval("select now()")
+    until = begun + timedelta(days=1)
+    await pins.pin(tenant, "s1", 1, author="ana", reason="the class", until=until)
+    [pin] = await pins.live(tenant, "s1")
+    assert (pin.author, pin.reason, pin.until) == ("ana", "the class", until)
+    assert begun <= pin.pinned_at < until
+    await pool.execute("update pins set until = pinned_at where tenant = $1", tenant)
+    assert await pins.live(tenant, "s1") == []
 
 
 def test_exercise_3_pinned_messages_stay_with_their_pair_partners() -> None:

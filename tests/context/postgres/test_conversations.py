@@ -110,13 +110,13 @@ async def test_nothing_appended_is_nothing_written(conversations: Conversations,
 
 
 async def test_messages_come_back_to_the_character(conversations: Conversations) -> None:
-    odd = "NUL \0, half a pair \ud83d, \u2028, 😀, " + "x" * 1_000_000
+    odd = "\u2028, 😀, \ufffd, " + "x" * 1_000_000
     picture = ({"zoom": 1, "type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}},)
     messages = [
         user(odd),
         Message("user", picture, name="anna", pinned=True),
         Message("assistant", None, tool_calls=(call("c1", '{"b": 1,  "a": "\\u0000"}'),)),
-        result("c1", "\0"),
+        result("c1", ""),
     ]
     await append(conversations, *messages)
     stored = await conversations.read(TENANT, SESSION, [4, 2, 3, 1])
@@ -125,6 +125,16 @@ async def test_messages_come_back_to_the_character(conversations: Conversations)
     content = stored[2].message.content
     assert isinstance(content, tuple)
     assert list(content[0]) == ["zoom", "type", "image_url"], "the order of keys decides whether a prompt cache hits"
+
+
+async def test_what_postgres_cannot_store_is_replaced_and_the_same_append_again_adds_nothing(
+    conversations: Conversations,
+) -> None:
+    odd = user("NUL \0, half a pair \ud83d")
+    for _ in range(2):
+        assert await conversations.append(TENANT, SESSION, [odd], origin="o1") == [1]
+    [stored] = (await conversations.read(TENANT, SESSION, [1])).values()
+    assert stored.message.text == "NUL \ufffd, half a pair \ufffd"
 
 
 async def test_a_new_pool_finds_everything(dsn: str) -> None:

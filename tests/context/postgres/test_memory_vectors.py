@@ -157,7 +157,8 @@ async def test_the_session_pays_unless_somebody_else_does(vector_room: VectorRoo
     await vector_room.say(*FILLER)
     await vector_room.find("weather")
     await vector_room.find("weather", path=path)
-    assert vector_room.embedder.paid == [("acme", Path.parse(["session:s1"])), ("acme", path)]
+    session = Path.parse(["tenant:acme", "session:s1"])
+    assert vector_room.embedder.paid == [("acme", session), ("acme", path)]
 
 
 async def test_nobody_pays_where_there_is_nothing_to_search(vector_room: VectorRoom) -> None:

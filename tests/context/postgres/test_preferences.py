@@ -27,7 +27,7 @@ async def test_a_field_of_the_session_goes_before_that_of_its_user(settings: Per
     personal = await settings.personal(TENANT, SESSION)
     assert personal.fields == {"language": "German", "tone": "kind"}
     assert personal.message is not None
-    assert personal.message.role == "system"
+    assert personal.message.role == "user"
     assert personal.message.text.splitlines()[1:] == ["- language: German", "- tone: kind"]
 
 

@@ -33,7 +33,7 @@ def shown(found: list[Found], most_tokens: int = 1_000) -> list[str]:
     message = memory_message(found, [], most_tokens, count)
     if message is None:
         return []
-    assert message.role == "system"
+    assert message.role == "user"
     assert count_message(message.to_openai(), MODEL).tokens <= most_tokens
     heading, *rows = message.text.split("\n")
     assert heading == HEADING

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import asyncpg
 import httpx
 import pytest
 import pytest_asyncio
@@ -33,6 +32,7 @@ from context.postgres.conversations import Conversations
 from gateway.postgres.keys import Keys
 from gateway.roles import Role
 from tests.support.browser import WIDE, Theme, Watch, chromium, sign_in
+from tests.support.databases import fresh_database
 from tests.support.purser import Purser, Started
 from tests.support.world import eventually
 
@@ -159,19 +159,6 @@ class Tenant:
 async def browser() -> AsyncIterator[Browser]:
     async with chromium() as browser:
         yield browser
-
-
-@asynccontextmanager
-async def fresh_database(server: str, template: str) -> AsyncIterator[str]:
-    """A migrated database of a house's own; its DSN."""
-    name = f"house_{uuid.uuid4().hex}"
-    connection = await asyncpg.connect(server)
-    try:
-        await connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
-        yield server.replace("/postgres?", f"/{name}?")
-        await connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
-    finally:
-        await connection.close()
 
 
 @asynccontextmanager

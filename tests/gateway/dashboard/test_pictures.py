@@ -57,7 +57,6 @@ async def test_pictures_of_the_docs(tenant: Tenant) -> None:
     await expect(page.locator(".detail h2")).to_contain_text("market-report")
     pictures = [await shot(page, "dashboard-approvals")]
     page = await tenant.page("/budgets?scope=session:market-report", name="ada", theme="dark", size=SIZE)
-    await page.get_by_role("button", name=f"What tenant:{tenant.name} holds").click()
     await page.get_by_role("button", name="What session:market-report holds").click()
     await expect(page.locator("#detail .chart svg")).to_be_visible()
     pictures.append(await shot(page, "dashboard-budgets"))

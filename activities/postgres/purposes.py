@@ -1,0 +1,75 @@
+"""What a model call is for, in the words of its task: for people who decide about it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import asyncpg
+
+from budget.decisions import Amount
+from budget.postgres.connection import Pool, connected
+from budget.postgres.queries import load
+from context.errors import MessageNotFound
+from context.plans import WindowPlan
+from context.postgres.conversations import Conversations
+
+_SQL = load("activities.postgres", "purposes.sql")
+MOST = 500
+"""Characters of each text."""
+
+
+@dataclass(frozen=True, slots=True)
+class LastInput:
+    """The newest message that a call shows its model."""
+
+    seq: int
+    role: str
+    text: str
+    """Its beginning."""
+
+
+@dataclass(frozen=True, slots=True)
+class Purpose:
+    """What a call is for. Texts are those of the task file and the conversation, cut to `MOST` characters."""
+
+    session_id: str
+    input: str
+    """Of the task; empty once its session is deleted, like the other texts."""
+    instructions: str
+    """Of the agent."""
+    last: LastInput | None
+    """`None` where the call shows nothing newer than the task's input."""
+    least: Amount
+    """The smallest hold that the call accepts."""
+
+
+class Purposes:
+    """Purposes of all tenants' calls. They hold conversation text: whoever reads them needs to be allowed to."""
+
+    def __init__(self, pool: Pool, conversations: Conversations) -> None:
+        self._pool = pool
+        self._conversations = conversations
+
+    async def of(self, tenant: str, keys: Sequence[str]) -> dict[str, Purpose]:
+        """The purposes of calls by the key of their hold. A hold over HTTP belongs to no call and has none."""
+        async with connected(self._pool, None) as own:
+            rows = await own.fetch(_SQL["of"], tenant, list(keys), MOST)
+        return {row["key"]: await self._purpose(tenant, row) for row in rows}
+
+    async def _purpose(self, tenant: str, row: asyncpg.Record) -> Purpose:
+        return Purpose(
+            session_id=row["session_id"],
+            input=row["input"] or "",
+            instructions=row["instructions"] or "",
+            last=await self._last(tenant, row["session_id"], WindowPlan.from_json(row["plan"])),
+            least=Amount(row["least_tokens"], row["least_nano"]),
+        )
+
+    async def _last(self, tenant: str, session_id: str, plan: WindowPlan) -> LastInput | None:
+        seq = max(plan.seqs)
+        if seq == plan.question.seq:
+            return None
+        try:
+            message = (await self._conversations.read(tenant, session_id, [seq]))[seq].message
+        except MessageNotFound:
+            return None
+        return LastInput(seq, str(message.role), message.text[:MOST])

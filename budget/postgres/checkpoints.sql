@@ -1,0 +1,2 @@
+-- name: make
+select ledger_checkpoint($1, $2);

@@ -1,0 +1,39 @@
+"""Label values that callers choose, folded into `other`: each new value would be a series for good."""
+
+import re
+from collections.abc import Collection
+
+_OTHER = b"other"
+
+
+def bounded(text: bytes, label: str, known: Collection[str]) -> bytes:
+    """Metrics in the text format, with `other` for each value of a label that is not known; equal series are added up.
+
+    Args:
+        text: counters and histograms, whose samples may be added.
+        label: name of the label.
+        known: values that keep their series.
+    """
+    found = re.compile(rb"(?<=[{,])" + label.encode() + rb'="((?:[^"\\]|\\.)*)"')
+    kept = {value.encode() for value in known} | {b"", _OTHER}
+    if kept.issuperset(found.findall(text)):
+        return text
+    lines: list[bytes] = []
+    places: dict[bytes, int] = {}
+    values: dict[bytes, float] = {}
+    for line in text.splitlines():
+        match = None if line.startswith(b"#") else found.search(line)
+        if match is None or match[1] == b"":
+            lines.append(line)
+            continue
+        value = match[1] if match[1] in kept else _OTHER
+        series, _, sample = (line[: match.start(1)] + value + line[match.end(1) :]).rpartition(b" ")
+        places.setdefault(series, len(lines))
+        if series in values:
+            values[series] += float(sample)
+        else:
+            values[series] = float(sample)
+            lines.append(series)
+    for series, place in places.items():
+        lines[place] = series + b" " + f"{values[series]:.17g}".encode()
+    return b"\n".join(lines) + b"\n"

@@ -1,0 +1,88 @@
+"""How many connections one server takes: in all, and from one address."""
+
+import resource
+from asyncio import BaseTransport
+from collections import defaultdict
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+OTHER_FILES = 256
+"""Open files that a process needs besides its connections: databases, Temporal, logs, libraries."""
+MAX_HEADER_BYTES = 64 * 1_024
+"""Bytes of the address and all headers of one request."""
+MAX_HEADERS = 100
+"""Headers of one request."""
+MIN_BODY_BYTES_PER_S = 32 * 1_024
+"""A body that arrives more slowly than this is cut off once its time is over."""
+TAKES_NOTHING_S = 30
+"""Seconds after which a client that reads nothing of an answer is cut off."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectionLimits:
+    """What clients of one server are held to."""
+
+    connections: int = 5_000
+    """Open at the same time, in all."""
+    per_address: int = 2_000
+    """Open at the same time, from one address."""
+    header_s: float = 10
+    """Seconds from the first byte of a request, or from the opening of a connection, to the end of the headers."""
+    body_s: float = 30
+    """Seconds for a body, besides the time that it takes at `MIN_BODY_BYTES_PER_S`."""
+    keep_alive_s: int = 75
+    """Seconds that a connection stays open between two requests."""
+
+
+@dataclass(slots=True)
+class Connections:
+    """The open connections of one server. A connection counts until its transport closes, upgraded or not."""
+
+    limits: ConnectionLimits
+    _open: defaultdict[str, set[BaseTransport]] = field(default_factory=lambda: defaultdict(set))
+    _total: int = 0
+
+    def admit(self, address: str, transport: BaseTransport) -> bool:
+        """Counts a new connection; `False` if there are too many."""
+        own = self._open[address]
+        if self._total >= self.limits.connections or len(own) >= self.limits.per_address:
+            self._forget_closed()
+            own = self._open[address]
+        if self._total >= self.limits.connections or len(own) >= self.limits.per_address:
+            return False
+        own.add(transport)
+        self._total += 1
+        return True
+
+    def release(self, address: str, transport: BaseTransport) -> None:
+        """The connection has ended. Unknown ones are ignored."""
+        own = self._open.get(address)
+        if own is not None and transport in own:
+            own.discard(transport)
+            self._total -= 1
+            if not own:
+                del self._open[address]
+
+    def _forget_closed(self) -> None:
+        """Upgraded connections do not report their end: their transports are asked."""
+        ended = [
+            (address, transport)
+            for address, own in self._open.items()
+            for transport in own
+            if transport.get_extra_info("socket").fileno() < 0
+        ]
+        for address, transport in ended:
+            self.release(address, transport)
+
+
+def raise_file_limit() -> int:
+    """Raises the soft limit of open files to the hard limit; returns what holds from now on."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(OSError, ValueError):  # some systems name a hard limit that they do not grant
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+
+
+def connections_of(files: int, wanted: int) -> int:
+    """How many connections a process takes that may open so many files: at most `wanted`, at least one."""
+    return wanted if files == resource.RLIM_INFINITY else max(1, min(wanted, files - OTHER_FILES))

@@ -1,0 +1,24 @@
+"""Text of users, tools and models as data: nothing in it reads as a control token or as a line of the system."""
+
+import re
+
+_CONTROL = re.compile(
+    r"<\|[^<>|‹›\n]{1,64}\|>"  # ChatML, Llama 3, Qwen, Phi
+    r"|<｜[^<>｜‹›\n]{1,64}｜>"  # DeepSeek
+    r"|<<?/?SYS>>?|\[/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\]|</?s>"  # Llama 2, Mistral
+    r"|<(?:start|end)_of_turn>",  # Gemma
+    re.IGNORECASE,
+)
+_SYSTEM_LINE = re.compile(
+    r"((?:^|(?<=[\r\v\f\x1c-\x1e\x85\u2028\u2029]))[\s>#*_`|\[(\"'-]*)(system|developer)(?=[\s*_`\])\"']*[:\uff1a])",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+def quoted(text: str) -> str:
+    """The text with control tokens as plain words in angle quotes, and no line that begins like one of the system.
+
+    `<|im_start|>` becomes `‹im_start›`, a line `SYSTEM: …` becomes `“SYSTEM”: …`. Quoting twice changes nothing more.
+    """
+    plain = _CONTROL.sub(lambda token: f"‹{token[0].strip('<>[]|｜')}›", text)
+    return _SYSTEM_LINE.sub(r"\1“\2”", plain)

@@ -1,0 +1,53 @@
+"""Which text Postgres stores, and how any other is healed: no NUL, no half of a surrogate pair.
+
+Both arrive from outside: models and tools write JSON, where `\\ud83d` and `\\u0000` are legal escapes.
+"""
+
+from collections.abc import Mapping
+from typing import Any, TypeVar, cast
+
+T = TypeVar("T")
+REPLACEMENT = "\ufffd"
+"""Takes the place of each character that cannot be stored."""
+
+
+def storable(value: T) -> T:
+    """The value with `REPLACEMENT` for each NUL and each half of a surrogate pair; two halves that meet are joined.
+
+    Args:
+        value: text, or any JSON value, names of fields included.
+    """
+    return cast(T, _healed(value))
+
+
+def is_storable(value: object) -> bool:
+    """Whether `storable` returns the value as it is."""
+    if isinstance(value, str):
+        return _is_storable(value)
+    if isinstance(value, Mapping):
+        return all(is_storable(name) and is_storable(item) for name, item in value.items())
+    if isinstance(value, list | tuple):
+        return all(map(is_storable, value))
+    return True
+
+
+def _healed(value: object) -> Any:
+    if isinstance(value, str):
+        return value if _is_storable(value) else _replaced(value)
+    if isinstance(value, Mapping):
+        return {_healed(name): _healed(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(map(_healed, value))
+    return value
+
+
+def _is_storable(text: str) -> bool:
+    try:
+        return b"\0" not in text.encode()
+    except UnicodeEncodeError:
+        return False
+
+
+def _replaced(text: str) -> str:
+    joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return joined.replace("\0", REPLACEMENT)

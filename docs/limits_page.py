@@ -1,0 +1,109 @@
+"""Writes `operations/limits.md`: every limit with its value and the setting that changes it."""
+
+import inspect
+from collections.abc import Iterable
+
+from activities.task_file import MAX_AGENTS, MAX_TOOLS
+from budget.approvals import MAX_NOTE
+from budget.holds import MAX_CALL_NANO_USD, MAX_CALL_TOKENS, MAX_KEY, MAX_LEASE_MS
+from budget.policies import MAX_AMOUNT
+from budget.scopes import MAX_PATH
+from compose.connections import MAX_HEADER_BYTES, MAX_HEADERS, MIN_BODY_BYTES_PER_S, OTHER_FILES, TAKES_NOTHING_S
+from compose.serving import MAX_SOCKET_MESSAGE
+from compose.settings.limits import Limits
+from context.preferences import MOST_CHARACTERS, MOST_FIELDS, MOST_NAME
+from context.tokens.pieces import UNBROKEN
+from gateway.bodies import MAX_BODY, MAX_DEPTH, MAX_FORM, MAX_LARGE_BODY, MAX_VALUES
+from gateway.events import HEARTBEAT_S, SEND_TIMEOUT_S
+from gateway.feed import BUFFER
+from gateway.health import CACHED_S
+from gateway.session_schemas import MOST_ASKED, MOST_MESSAGES
+from gateway.webhook_targets import MAX_URL
+
+HEAD = """# Limits
+
+{generated}
+
+What exceeds a limit gets an error that names it, and loses nothing that was stored. A limit without a setting is fixed.
+What may be spent is no limit of this kind: budgets decide that, see [Budgets](../how-to/budgets.md).
+
+`purser doctor` shows how many open files a gateway may have and how many connections that allows.
+"""
+
+FIXED: tuple[tuple[str, tuple[tuple[str, float], ...]], ...] = (
+    (
+        "Connections and requests",
+        (
+            ("Bytes of the address and all headers of a request", MAX_HEADER_BYTES),
+            ("Headers of a request", MAX_HEADERS),
+            ("Bytes a second at which a body must arrive once `body_timeout_s` is over", MIN_BODY_BYTES_PER_S),
+            ("Seconds after which a client that reads nothing of its answer is cut off", TAKES_NOTHING_S),
+            ("Open files that are set aside for databases, Temporal and logs", OTHER_FILES),
+            ("Bytes of a message of a page over its socket", MAX_SOCKET_MESSAGE),
+            ("Seconds for which an answer of `/readyz` is reused", CACHED_S),
+        ),
+    ),
+    (
+        "Bodies",
+        (
+            ("Bytes of the body of a request", MAX_BODY),
+            ("Bytes of the body of `POST /v1/tasks` and `POST /v1/sessions/{session_id}/messages`", MAX_LARGE_BODY),
+            ("Bytes of a sign-in", MAX_FORM),
+            ("Lists and objects within each other", MAX_DEPTH),
+            ("Values of a large body", MAX_VALUES),
+            ("Messages of one append", MOST_MESSAGES),
+            ("Agents of a task", MAX_AGENTS),
+            ("Tools of an agent", MAX_TOOLS),
+            ("Characters of a question to memory", MOST_ASKED),
+            ("Fields of personal settings", MOST_FIELDS),
+            ("Characters of the name of such a field", MOST_NAME),
+            ("Characters of personal settings", MOST_CHARACTERS),
+            ("Characters of an approval's note", MAX_NOTE),
+            ("Characters of a webhook's address", MAX_URL),
+            ("Characters without a space or digit that tokens are counted of at once", UNBROKEN),
+        ),
+    ),
+    (
+        "Streams",
+        (
+            ("Events that wait in memory for one stream; later ones are read from the table", BUFFER),
+            ("Seconds between two signs of life", HEARTBEAT_S),
+            ("Seconds after which a stream is cut off whose client takes nothing", SEND_TIMEOUT_S),
+        ),
+    ),
+    (
+        "Holds",
+        (
+            ("Scopes of a path", MAX_PATH),
+            ("Characters of a hold's key", MAX_KEY),
+            ("Milliseconds of a lease", MAX_LEASE_MS),
+            ("Tokens of one call", MAX_CALL_TOKENS),
+            ("Nano-dollars of one call", MAX_CALL_NANO_USD),
+            ("Any amount, and any limit of a budget", MAX_AMOUNT),
+        ),
+    ),
+)
+"""Limits that no setting changes."""
+
+
+def limits(generated: str) -> str:
+    """The whole page."""
+    parts = [HEAD.format(generated=generated), "## With a setting\n", "| setting | default | meaning |"]
+    parts += ["| --- | --- | --- |", *map(_setting, inspect.get_annotations(Limits))]
+    for title, rows in FIXED:
+        parts += [f"\n## {title}\n", *_fixed(rows)]
+    return "\n".join(parts) + "\n"
+
+
+def _setting(name: str) -> str:
+    field = Limits.model_fields[name]
+    default = "none" if field.default is None else f"{field.default:,}"
+    return f"| `{name}` | {default} | {' '.join((field.description or '').split())} |"
+
+
+def _fixed(rows: Iterable[tuple[str, float]]) -> list[str]:
+    return [
+        "| limit | value | setting |",
+        "| --- | --- | --- |",
+        *(f"| {what} | {most:,} | fixed |" for what, most in rows),
+    ]

@@ -1,0 +1,61 @@
+"""Tools of a task: only activities and queues that the operator allows."""
+
+from typing import Any
+
+import pytest
+
+from activities.allowed_tools import AllowedTools
+from activities.errors import InvalidTask
+from activities.task_file import TaskFile
+from compose.settings import Settings
+from compose.tools import SHIPPED
+from workflows.contract import ActivityName
+
+USUAL = Settings()
+ALLOWED = AllowedTools(USUAL.tool_activities, USUAL.tool_task_queues, "purser")
+
+
+def check(allowed: AllowedTools = ALLOWED, name: str = "t", **tool: Any) -> None:
+    """Checks a task whose second agent has this tool."""
+    agents: list[dict[str, Any]] = [{"id": each, "model": "m", "instructions": "Do it."} for each in "ab"]
+    agents[1]["tools"] = [{"name": name, "description": "", "parameters": {}} | tool]
+    allowed.check(TaskFile.parse({"session_id": "s", "task_id": "t", "input": "Go.", "agents": agents}, ()))
+
+
+@pytest.mark.parametrize("activity", [*SHIPPED, "tool_weather"])
+def test_shipped_tools_and_the_usual_prefix_are_allowed(activity: str) -> None:
+    check(activity=activity)
+    check(name=activity)
+    check(activity=activity, task_queue="tools-weather")
+    check(activity=activity, task_queue="purser")
+
+
+@pytest.mark.parametrize("tool", [{"activity": "payroll"}, {"name": "payroll"}, {"activity": "too"}])
+def test_another_activity_is_refused_with_its_place_and_the_setting(tool: dict[str, Any]) -> None:
+    with pytest.raises(InvalidTask) as refused:
+        check(**tool)
+    message = str(refused.value)
+    assert message.startswith("$.agents[1].tools[0] runs activity ")
+    assert "PURSER_TOOL_ACTIVITIES" in message
+    assert "tool_*" in message
+
+
+@pytest.mark.parametrize("queue", ["payroll", "tools", "purser-2"])
+def test_another_queue_is_refused_with_the_setting(queue: str) -> None:
+    with pytest.raises(InvalidTask, match="PURSER_TOOL_TASK_QUEUES"):
+        check(activity="look_up", task_queue=queue)
+
+
+@pytest.mark.parametrize("activity", ActivityName)
+def test_a_step_of_workflows_is_never_a_tool(activity: str) -> None:
+    with pytest.raises(InvalidTask, match="no tool"):
+        check(AllowedTools(("*",), ("*",), "purser"), activity=activity)
+
+
+def test_an_operator_may_allow_everything_else() -> None:
+    check(AllowedTools(("*",), ("*",), "purser"), activity="payroll", task_queue="payroll")
+
+
+def test_nothing_is_allowed_where_the_list_is_empty() -> None:
+    with pytest.raises(InvalidTask, match="allows none"):
+        check(AllowedTools((), (), "purser"), activity="look_up")

@@ -1,0 +1,48 @@
+"""`call_model` with a real ledger and a real provider over HTTP, where two attempts of one call run at once."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from temporalio.client import Client
+from temporalio.testing import ActivityEnvironment
+
+from activities.registry import all_activities
+from compose.provider import Match, Reply, Rule
+from tests.support.world import TENANT, World, named, world
+from workflows.contract import ActivityName, AdmitInput, AgentRef, CallInput, CallStatus
+
+# LiteLLM and its types warn of themselves at import and at first use.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+async def run(world: World, name: ActivityName, request: Any) -> Any:
+    """What an activity returns, outside of any workflow."""
+    [activity] = [one for one in all_activities(world.given) if named(one) == name]
+    return await ActivityEnvironment().run(activity, request)
+
+
+async def test_of_two_attempts_that_reply_the_first_is_stored_and_both_are_charged(dsn: str) -> None:
+    nobody = await Client.connect("127.0.0.1:1", lazy=True)
+    async with world(dsn, nobody, "no-worker", background=False) as made:
+        desk = made.provider.desk
+        desk.add_rule(Rule(match=Match(attempt=1), reply=Reply(content="The reply of the first attempt.")))
+        desk.add_rule(Rule(match=Match(attempt=2), reply=Reply(content="What the second attempt says is longer.")))
+        agent = AgentRef(TENANT, await made.submit(made.agent("a")), "a")
+        admitted = await run(made, ActivityName.ADMIT, AdmitInput(agent, "k1", 1))
+        call = CallInput(agent, "k1", admitted.hold_id, 1)
+        desk.hold(times=2)
+        first = asyncio.create_task(run(made, ActivityName.CALL_MODEL, call))
+        await desk.wait_held(1)
+        second = asyncio.create_task(run(made, ActivityName.CALL_MODEL, call))
+        await desk.wait_held(2)
+        desk.continue_held("1-1")
+        replied = await first
+        desk.continue_held()
+        assert replied.status is CallStatus.REPLIED
+        assert (await second).seq == replied.seq
+        said = await made.conversations.read_thread(TENANT, f"s-{agent.task_id}", f"{agent.task_id}/a")
+        assert [one.message.text for one in said] == ["The reply of the first attempt."]
+        charged = sum(served.charged_tokens for served in made.provider.served())
+        assert await made.spent(f"task:{agent.task_id}") == charged
+        await made.audited()

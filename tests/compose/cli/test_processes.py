@@ -1,0 +1,33 @@
+"""Commands as processes: the installed `purser` prints and ends as its entry point does inside a test."""
+
+import json
+
+import pytest
+
+from tests.compose.cli.conftest import System
+from tests.support.commands import Commands
+from tests.support.purser import Purser
+
+pytestmark = pytest.mark.stack
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["approvals", "list", "--state", "denied"], 0),
+        (["budget", "show", "session:of-no-other-test"], 0),
+        (["tokens", "talk.json", "--model", "gpt-4o"], 0),
+        (["redact", "talk.json"], 0),
+        (["window", "talk.json", "--budget", "5", "--model", "gpt-4o"], 1),
+        (["tasks", "show", "nothing"], 1),
+        (["keys", "create"], 2),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_a_process_says_the_same(system: System, words: list[str], code: int) -> None:
+    commands, purser = Commands(system.purser.home, system.purser.env), Purser(system.purser.home, system.purser.env)
+    (commands.home / "talk.json").write_text(json.dumps([{"role": "user", "content": "Write to 安娜 <a@b.example>."}]))
+    for options in ([], ["--json"]):
+        here, there = commands.run(*words, *options), purser.run(*words, *options)
+        assert (there.returncode, there.stdout, there.stderr) == (code, here.stdout, here.stderr)
+        assert here.returncode == code

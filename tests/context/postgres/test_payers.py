@@ -1,0 +1,50 @@
+"""Who pays for a call: tenant and user join a path on their own."""
+
+import pytest
+
+from budget.postgres.connection import Pool
+from budget.scopes import Path
+from context.messages import Message
+from context.postgres.conversations import Conversations
+from context.postgres.payers import Payers
+
+TENANT = "acme"
+
+
+class Clock:
+    """Goes on when it is told to."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.mark.parametrize(
+    ("stated", "completed"),
+    [
+        (["session:s1", "task:t1"], ["tenant:acme", "user:ana", "session:s1", "task:t1"]),
+        (["user:bob", "session:s1"], ["tenant:acme", "user:bob", "session:s1"]),
+        (["tenant:acme", "session:s2"], ["tenant:acme", "session:s2"]),
+        (["agent:t1/a", "agent:t1/b"], ["tenant:acme", "agent:t1/a", "agent:t1/b"]),
+    ],
+)
+async def test_a_path_stands_below_its_tenant_and_the_user_of_its_session(
+    pool: Pool, stated: list[str], completed: list[str]
+) -> None:
+    await Conversations(pool).append(TENANT, "s1", [Message("user", "Hello.")], origin="o", user_id="ana")
+    assert (await Payers(pool).complete(TENANT, Path.parse(stated))).texts() == completed
+
+
+async def test_a_session_that_gets_a_user_is_charged_to_it_a_second_later_at_most(pool: Pool) -> None:
+    clock = Clock()
+    payers = Payers(pool, clock)
+    assert (await payers.of_session(TENANT, "s1")).texts() == ["tenant:acme", "session:s1"]
+    await Conversations(pool).append(TENANT, "s1", [Message("user", "Hello.")], origin="o", user_id="ana")
+    clock.now += 1
+    assert (await payers.of_session(TENANT, "s1")).texts() == ["tenant:acme", "user:ana", "session:s1"]
+
+
+async def test_a_session_of_another_tenant_says_nothing(pool: Pool) -> None:
+    await Conversations(pool).append("other", "s1", [Message("user", "Hello.")], origin="o", user_id="ana")
+    assert (await Payers(pool).of_session(TENANT, "s1")).texts() == ["tenant:acme", "session:s1"]

@@ -1,0 +1,116 @@
+"""Finished work raises no alert: tasks end, an hour passes, and a real Prometheus with the shipped rules is silent."""
+
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from temporalio.client import Client
+
+from compose.stack.ports import free_port
+from tests.support.monitoring import Running, program, running_processes, shipped_prometheus, started_program
+from tests.support.proof import sized
+from tests.support.world import World, eventually, world
+
+pytestmark = [pytest.mark.stack, pytest.mark.proof]
+TASKS = sized(6, 220)
+ENDS_WITHIN_S = 500
+REST = """
+update balances set updated_at = updated_at - interval '1 hour';
+update balance_samples set at = at - interval '1 hour';
+update balance_sampling set sampled_at = sampled_at - interval '1 hour';
+update scopes set ended_at = ended_at - interval '1 hour';
+"""
+"""Lets an hour pass for everything that alerts on budgets look at."""
+
+
+@pytest.fixture
+async def house(dsn: str, temporal_client: Client, task_queue: str) -> AsyncIterator[World]:
+    async with world(dsn, temporal_client, task_queue, background=False) as made:
+        yield made
+
+
+@pytest.fixture
+async def running(tmp_path: Path, house: World, dsn: str, temporal_address: str) -> AsyncIterator[Running]:
+    bases = house.provider.api_base
+    async with running_processes(
+        tmp_path, dsn, temporal_address, house.task_queue, allowed_api_bases=bases, backpressure="[]"
+    ) as made:
+        yield made
+
+
+async def submit(house: World, number: int) -> str:
+    """A task whose budgets its one call uses up, or nearly."""
+    limits = {"limit_tokens": 15 + number % 8, "mode": "soft"}
+    await house.budget(f"session:s{number}", **limits)
+    agent = house.agent(max_output_tokens=20)
+    return await house.submit(agent, session_id=f"s{number}", budget={"task": limits, "agent": limits})
+
+
+async def test_finished_tasks_raise_no_alert_after_an_hour_of_rest(
+    house: World, running: Running, tmp_path: Path
+) -> None:
+    prometheus, port = program("prometheus"), free_port()
+    for number in range(TASKS):
+        await submit(house, number)
+    await eventually(lambda: ended(house), within_s=ENDS_WITHIN_S)
+    used = {kind: await used_up(running, kind) for kind in ("session", "task", "agent")}
+    assert used["session"] > 0, "the work did use up its budgets"
+    assert (used["task"], used["agent"]) == (0, 0), "ended tasks and agents leave at once"
+    await house.pool.execute(REST)
+    with started_program(
+        tmp_path / "prometheus.log",
+        prometheus,
+        f"--config.file={shipped_prometheus(tmp_path, running, free_port())}",
+        f"--storage.tsdb.path={tmp_path / 'tsdb'}",
+        f"--web.listen-address=127.0.0.1:{port}",
+    ):
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}/api/v1", timeout=30) as client:
+            since = await eventually(lambda: scraped(client), within_s=120)
+            await eventually(lambda: evaluated(client, since), within_s=120)
+            assert [alert["labels"]["alertname"] for alert in (await asked(client, "/alerts"))["alerts"]] == []
+
+
+async def ended(house: World) -> bool:
+    """Whether all tasks completed."""
+    return bool(await house.pool.fetchval("select count(*) from tasks where status = 'completed'") == TASKS)
+
+
+async def used_up(running: Running, kind: str) -> float:
+    """How many soft budgets of a kind `/metrics` shows at 80 % or more."""
+    families = text_string_to_metric_families((await running.scrape())[0])
+    scopes = next(family for family in families if family.name == "purser_budget_scopes")
+    wanted = {"kind": kind, "mode": "soft"}
+    return float(
+        sum(
+            sample.value
+            for sample in scopes.samples
+            if wanted.items() <= sample.labels.items() and sample.labels["band"] != "under_80"
+        )
+    )
+
+
+async def scraped(client: httpx.AsyncClient) -> datetime | None:
+    """When Prometheus had scraped both processes and the figures of the ledger."""
+    with suppress(httpx.HTTPError):  # it starts
+        seen = await asked(client, "/query", query='sum(up{job=~"purser-.*"}) == 2 and count(purser_budget_scopes) > 0')
+        return datetime.now(UTC) if seen["result"] else None
+    return None
+
+
+async def evaluated(client: httpx.AsyncClient, since: datetime) -> bool:
+    """Whether every rule was evaluated twice since a moment, without an error."""
+    groups = (await asked(client, "/rules"))["groups"]
+    assert all(rule["health"] != "err" for group in groups for rule in group["rules"]), groups
+    return all(datetime.fromisoformat(group["lastEvaluation"]) > since + timedelta(seconds=2) for group in groups)
+
+
+async def asked(client: httpx.AsyncClient, path: str, **query: str) -> Any:
+    """What Prometheus answers."""
+    answer = await client.get(path, params=query)
+    answer.raise_for_status()
+    return answer.json()["data"]

@@ -1,0 +1,77 @@
+"""Filters of the ledger narrow the chart, its table and the entries alike, in the reader's own zone."""
+
+import re
+from typing import Any
+
+from playwright.async_api import Page, expect
+
+from gateway.roles import Role
+from tests.gateway.dashboard.conftest import Tenant
+
+
+async def charged(tenant: Tenant, key: str, session: str, **settled: Any) -> None:
+    """A hold of 900 tokens that is settled, or released after its request left."""
+    client = await tenant.client()
+    body = {"key": key, "path": [f"session:{session}", f"task:t-{session}"], "tokens": 900}
+    hold = (await client.post("/v1/holds", json=body)).json()["hold_id"]
+    if settled:
+        done = await client.post(f"/v1/holds/{hold}/settle", json={"attempt": 1, "nano_usd": 0} | settled)
+    else:
+        await client.post(f"/v1/holds/{hold}/attempts", json={"attempt": 1})
+        done = await client.post(f"/v1/holds/{hold}/release")
+    assert done.is_success, done.text
+
+
+async def bars(page: Page) -> dict[str, Any]:
+    """Tokens that the usage chart draws, by the name of the part."""
+    drawn: dict[str, Any] = await page.evaluate(
+        """() => { const chart = getElement(document.querySelector('.chart').id.slice(1)).chart.getOption();
+             return Object.fromEntries(chart.series.map(one => [one.name, one.data])); }"""
+    )
+    return drawn
+
+
+async def test_bars_of_usage_add_up_to_the_table(tenant: Tenant) -> None:
+    await charged(tenant, "k1", "s1", usage={"input": 300, "output": 40})
+    await charged(tenant, "k2", "s1", usage={"total": 500})
+    await charged(tenant, "k3", "s1")
+    page = await tenant.page("/ledger?by=session")
+    await expect(page.get_by_role("region", name="Usage by session")).to_contain_text("1,740")
+    await expect(page.locator(".chart svg text").first).to_be_visible()
+    assert await bars(page) == {"input": [300], "output": [40], "unsplit": [500], "presumed": [900]}
+
+
+async def test_scope_narrows_the_chart_as_it_does_the_entries(tenant: Tenant) -> None:
+    await charged(tenant, "k1", "s1", usage={"input": 300, "output": 40})
+    await charged(tenant, "k2", "s2", usage={"input": 70, "output": 1})
+    page = await tenant.page("/ledger?by=session&scope=task:t-s2")
+    usage = page.get_by_role("region", name="Usage by session")
+    await expect(usage.locator("tbody tr")).to_have_count(1)
+    await expect(usage).to_contain_text("s2")
+    await expect(page.get_by_role("heading", name=re.compile("Usage of task:t-s2"))).to_be_visible()
+    await expect(page.locator(".chart svg text").first).to_be_visible()
+    assert (await bars(page))["input"] == [70]
+    await page.goto("/ledger?by=session&scope=session:s1&task=t-s2")
+    await expect(page.get_by_text("Nothing was charged in this time.")).to_be_visible()
+
+
+async def test_wrong_scope_stays_in_its_field_beside_the_error(tenant: Tenant) -> None:
+    page = await tenant.page("/ledger")
+    await page.get_by_label("Scope").fill("ana")
+    await page.get_by_role("button", name="Show").click()
+    await expect(page.get_by_role("alert")).to_contain_text("ana")
+    await expect(page.get_by_label("Scope")).to_have_value("ana")
+
+
+async def test_times_of_the_filter_are_in_the_zone_of_the_table(tenant: Tenant) -> None:
+    await charged(tenant, "k1", "s1", usage={"input": 300, "output": 40})
+    context = await tenant.browser.new_context(base_url=tenant.house.url, timezone_id="Asia/Kolkata")
+    tenant.open.push_async_callback(context.close)
+    await context.request.post("/sign-in", data={"key": await tenant.key(Role.ADMIN, "ada")})
+    page = await context.new_page()
+    await page.goto("/ledger?from=2026-01-02T03:00:00Z")
+    await expect(page.get_by_label("From", exact=True)).to_have_value("2026-01-02T08:30")
+    await page.get_by_label("From", exact=True).fill("2026-01-02T09:30")
+    await page.get_by_role("button", name="Show").click()
+    await expect(page).to_have_url(re.compile("from=2026-01-02T04%3A00"))
+    await expect(page.get_by_label("From", exact=True)).to_have_value("2026-01-02T09:30")

@@ -1,0 +1,39 @@
+"""Limits of the tenant and of users bind holds over HTTP, whether their path names them or not."""
+
+from typing import Any
+
+import httpx
+
+from tests.gateway.conftest import RunningGateway
+
+
+async def ask(client: httpx.AsyncClient, key: str, *path: str) -> dict[str, Any]:
+    answer = await client.post("/v1/holds", json={"key": key, "path": list(path), "tokens": 600})
+    assert answer.status_code == 200, answer.text
+    return dict(answer.json())
+
+
+async def test_tenant_and_user_of_the_session_stop_holds_that_do_not_name_them(
+    gateway: RunningGateway, admin: httpx.AsyncClient
+) -> None:
+    said = {"user_id": "ana", "messages": [{"role": "user", "content": "Hello."}]}
+    for session in ("s1", "s2"):
+        assert (await admin.post(f"/v1/sessions/{session}/messages", json=said)).status_code == 200
+    await admin.put("/v1/budgets/user:ana", json={"limit_tokens": 1_000, "mode": "hard"})
+    await admin.put("/v1/budgets/tenant:default", json={"limit_tokens": 1_500, "mode": "hard"})
+    held = await ask(admin, "k1", "session:s1")
+    assert [scope["scope"] for scope in held["scopes"]] == ["tenant:default", "user:ana", "session:s1"]
+    second, third = await ask(admin, "k2", "session:s2"), await ask(admin, "k3", "session:s3")
+    assert {scope["scope"]: scope["verdict"] for scope in second["scopes"]}["user:ana"] == "wait"
+    assert third["verdict"] == "warn"
+    fourth = await ask(admin, "k4", "session:s4")
+    assert {scope["scope"]: scope["verdict"] for scope in fourth["scopes"]}["tenant:default"] == "wait"
+
+
+async def test_a_key_stands_for_what_its_caller_named_although_the_session_gets_a_user_meanwhile(
+    gateway: RunningGateway, admin: httpx.AsyncClient
+) -> None:
+    first = await ask(admin, "k1", "session:s1")
+    said = {"user_id": "ana", "messages": [{"role": "user", "content": "Hello."}]}
+    assert (await admin.post("/v1/sessions/s1/messages", json=said)).status_code == 200
+    assert (await ask(admin, "k1", "session:s1"))["hold_id"] == first["hold_id"]

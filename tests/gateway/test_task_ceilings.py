@@ -1,0 +1,26 @@
+"""Ceilings bind the task files of agent keys."""
+
+import httpx
+import pytest
+
+from compose.settings import Settings
+
+
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    return settings.model_copy(update={"task_limit_ceiling_tokens": 10_000, "mode": "hard"})
+
+
+async def test_a_task_file_of_an_agent_key_cannot_lift_what_operators_set(
+    agent: httpx.AsyncClient, admin: httpx.AsyncClient
+) -> None:
+    agents = [{"id": "a", "model": "priced-model", "instructions": "Be brief."}]
+    file = {"session_id": "s1", "task_id": "t1", "input": "Go.", "agents": agents}
+    for budget, setting in (
+        ({"limit_tokens": 9_007_199_254_740_991}, "PURSER_TASK_LIMIT_CEILING_TOKENS"),
+        ({"mode": "soft"}, "PURSER_MODE"),
+    ):
+        refused = await agent.post("/v1/tasks", json=file | {"budget": {"session": budget}})
+        assert (refused.status_code, setting in refused.json()["detail"]) == (422, True), refused.text
+    whole = file | {"budget": {"session": {"limit_tokens": 20_000, "mode": "soft"}}}
+    assert (await admin.post("/v1/tasks", json=whole)).status_code == 202

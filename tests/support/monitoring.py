@@ -1,0 +1,158 @@
+"""A gateway and a worker as processes, and a real Prometheus and Alertmanager that watch them with what ships."""
+
+import asyncio
+import json
+import shutil
+import signal
+import subprocess
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import httpx
+import pytest
+import yaml  # type: ignore[import-untyped]
+
+from budget.postgres.connection import create_pool
+from compose.stack.ports import free_port
+from gateway.postgres.keys import Keys
+from gateway.roles import Role
+from tests.support.purser import Purser
+
+ROOT = Path(__file__).parents[2]
+PROMETHEUS, ALERTMANAGER = ROOT / "compose" / "prometheus", ROOT / "compose" / "alertmanager"
+TOKEN = "scrape-me"
+
+
+@dataclass(frozen=True)
+class Running:
+    """A gateway and a worker, each a process of its own."""
+
+    url: str
+    admin_key: str
+    ports: Mapping[str, int]
+    """Port of `/metrics` by process."""
+
+    async def scrape(self) -> list[str]:
+        """What both serve."""
+        async with httpx.AsyncClient(headers={"Authorization": f"Bearer {TOKEN}"}, timeout=30) as client:
+            answers = [await client.get(f"http://127.0.0.1:{port}/metrics") for port in self.ports.values()]
+        assert {answer.status_code for answer in answers} == {200}
+        return [answer.text for answer in answers]
+
+    def client(self) -> httpx.AsyncClient:
+        """Somebody who may do everything."""
+        headers = {"Authorization": f"Bearer {self.admin_key}"}
+        return httpx.AsyncClient(base_url=self.url, headers=headers, timeout=30)
+
+
+@asynccontextmanager
+async def running_processes(
+    home: Path, dsn: str, temporal_address: str, task_queue: str, **settings: str
+) -> AsyncIterator[Running]:
+    """A gateway and a worker on these places, until the end of the block."""
+    async with await create_pool(dsn, size=1) as pool:
+        key = (await Keys(pool).create("default", "test", Role.ADMIN, by="test")).secret
+    ports = {"gateway": free_port(), "worker": free_port()}
+    purser = Purser.at(
+        home,
+        dsn=dsn,
+        temporal_address=temporal_address,
+        task_queue=task_queue,
+        metrics_token=TOKEN,
+        metrics_port=str(ports["gateway"]),
+        worker_metrics_port=str(ports["worker"]),
+        gateway_port="0",
+        **settings,
+    )
+    started = [await asyncio.to_thread(purser.start, part) for part in ports]
+    try:
+        yield Running(started[0].ready["gateway"], key, ports)
+    finally:
+        for one in started:
+            await asyncio.to_thread(one.end, signal.SIGTERM)
+
+
+class Pager:
+    """Somebody whom Alertmanager calls."""
+
+    def __init__(self) -> None:
+        self.calls: list[dict[str, Any]] = []
+
+    @contextmanager
+    def listening(self) -> Iterator[str]:
+        """Its address."""
+        calls = self.calls
+
+        class Answer(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                calls.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+                self.send_response(200)
+                self.end_headers()
+
+            def log_message(self, format: str, *arguments: object) -> None:
+                pass
+
+        with ThreadingHTTPServer(("127.0.0.1", 0), Answer) as server:
+            Thread(target=server.serve_forever, daemon=True).start()
+            yield f"http://127.0.0.1:{server.server_port}/alerts"
+            server.shutdown()
+
+    def alerts(self, name: str) -> list[dict[str, Any]]:
+        """Everything that it was told of an alert, in order."""
+        return [one for call in self.calls for one in call["alerts"] if one["labels"]["alertname"] == name]
+
+
+def program(name: str) -> str:
+    """Path of an installed program; the test skips without it."""
+    path = shutil.which(name)
+    if path is None:
+        pytest.skip(f"{name} is missing: apt-get install prometheus prometheus-alertmanager")
+    return path
+
+
+@contextmanager
+def started_program(log: Path, *command: str) -> Iterator[None]:
+    """A program that runs until the end of the block."""
+    with log.open("ab") as out, subprocess.Popen(command, stdout=out, stderr=out, cwd=log.parent) as process:
+        try:
+            yield
+        finally:
+            process.terminate()
+
+
+def shipped_alertmanager(folder: Path, pager: str) -> Path:
+    """The configuration that ships, in a hurry and with another address."""
+    given = yaml.safe_load((ALERTMANAGER / "alertmanager.yml").read_text("utf-8"))
+    for route in (given["route"], *given["route"]["routes"]):
+        route |= {"group_wait": "100ms", "group_interval": "1s"}
+    given["receivers"][0]["webhook_configs"][0]["url"] = pager
+    return _written(folder / "alertmanager.yml", given)
+
+
+def shipped_prometheus(folder: Path, running: Running, alertmanager: int) -> Path:
+    """The configuration that ships, in a hurry and with other addresses; no expression is touched."""
+    rules = yaml.safe_load((PROMETHEUS / "rules.yml").read_text("utf-8"))
+    for group in rules["groups"]:
+        for rule in group["rules"]:
+            rule |= {"for": "0s"}
+    _written(folder / "rules.yml", rules)
+    (folder / "token").write_text(TOKEN)
+    given = yaml.safe_load((PROMETHEUS / "prometheus.yml").read_text("utf-8"))
+    given["global"] |= {"scrape_interval": "4s", "scrape_timeout": "4s", "evaluation_interval": "1s"}
+    given["alerting"]["alertmanagers"][0]["static_configs"][0]["targets"] = [f"127.0.0.1:{alertmanager}"]
+    for job in given["scrape_configs"]:
+        port = running.ports[job["job_name"].removeprefix("purser-")]
+        del job["dns_sd_configs"]
+        job |= {"static_configs": [{"targets": [f"127.0.0.1:{port}"]}]}
+        job["authorization"]["credentials_file"] = str(folder / "token")
+    return _written(folder / "prometheus.yml", given)
+
+
+def _written(path: Path, document: object) -> Path:
+    path.write_text(yaml.safe_dump(document, sort_keys=False))
+    return path

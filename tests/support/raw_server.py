@@ -1,0 +1,83 @@
+"""A server on loopback that sends bytes as they are: what a provider must not send, too."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+
+Answer = Callable[["RawServer", asyncio.StreamWriter], Awaitable[None]]
+
+
+@dataclass
+class RawServer:
+    """What one server got and sent."""
+
+    port: int = 0
+    requests: list[bytes] = field(default_factory=list)
+    """Head and body of each."""
+    sent: int = 0
+    """Bytes that it got rid of."""
+    gone: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set once a client hung up while it was being answered."""
+
+    @property
+    def api_base(self) -> str:
+        """Where OpenAI's protocol begins."""
+        return f"http://127.0.0.1:{self.port}/v1"
+
+    async def send(self, writer: asyncio.StreamWriter, data: bytes) -> None:
+        """Sends bytes and waits until there is room for more."""
+        writer.write(data)
+        await writer.drain()
+        self.sent += len(data)
+
+
+@asynccontextmanager
+async def raw_server(answer: Answer) -> AsyncIterator[RawServer]:
+    """A server that reads one request of each connection and answers it."""
+    made = RawServer()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            head = await reader.readuntil(b"\r\n\r\n")
+            length = next(
+                (int(line[15:]) for line in head.lower().split(b"\r\n") if line[:15] == b"content-length:"), 0
+            )
+            made.requests.append(head + await reader.readexactly(length))
+            await answer(made, writer)
+        except OSError:
+            made.gone.set()
+        except asyncio.IncompleteReadError:
+            pass
+        finally:
+            writer.close()
+            with suppress(OSError):
+                await writer.wait_closed()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    made.port = server.sockets[0].getsockname()[1]
+    try:
+        yield made
+    finally:
+        server.close()
+
+
+def replies(body: bytes, content_type: str = "text/event-stream", status: str = "200 OK", more: str = "") -> Answer:
+    """Answers with this body and closes the connection."""
+
+    async def answer(server: RawServer, writer: asyncio.StreamWriter) -> None:
+        head = f"HTTP/1.1 {status}\r\ncontent-type: {content_type}\r\n{more}connection: close\r\n\r\n"
+        await server.send(writer, head.encode() + body)
+
+    return answer
+
+
+def endless(piece: bytes, content_type: str = "text/event-stream", status: str = "200 OK") -> Answer:
+    """Answers with one piece again and again, for as long as it is read."""
+
+    async def answer(server: RawServer, writer: asyncio.StreamWriter) -> None:
+        await server.send(writer, f"HTTP/1.1 {status}\r\ncontent-type: {content_type}\r\n\r\n".encode())
+        while True:
+            await server.send(writer, piece)
+
+    return answer

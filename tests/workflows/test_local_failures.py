@@ -1,0 +1,78 @@
+"""Failures that are our own, and answers that no provider should give: what they cost, and what is tried again."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from temporalio.service import RPCError
+
+from activities.litellm_library import litellm_library
+from compose.provider import Fault, FaultKind
+from tests.support.raw_server import endless, raw_server, replies
+from tests.support.world import LEASE_S, World, eventually
+
+
+@pytest.fixture(autouse=True)
+def _imported() -> None:
+    """LiteLLM, whose import takes longer on a busy machine than a test waits."""
+    litellm_library()
+
+
+@pytest.mark.parametrize(
+    ("model", "reason"),
+    [("openai/gpt-4o", "authentication"), ("oobabooga/m", "provider_not_allowed")],
+    ids=["no key", "a provider that is not allowed"],
+)
+async def test_a_request_that_cannot_leave_starts_no_attempt(
+    house: World, model: str, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    task = await house.run(house.agent("a", model=model, api_base=None))
+    assert (task["status"], task["agents"]["a"]["reason"]) == ("failed", reason)
+    assert await house.pool.fetchval("select count(*) from attempts") == 0
+    assert await house.spent(f"task:{task['task_id']}") == 0
+    await house.audited()
+
+
+async def test_a_reply_longer_than_any_asked_for_is_charged_and_not_tried_again(house: World) -> None:
+    delta = {"choices": [{"index": 0, "delta": {"content": "word " * 500}}]}
+    async with raw_server(endless(b"data: " + json.dumps(delta).encode() + b"\n\n")) as server:
+        task = await house.run(house.agent("a", api_base=server.api_base))
+    assert (task["status"], task["agents"]["a"]["reason"]) == ("failed", "reply_too_large")
+    assert len(server.requests) == 1
+    usage = task["agents"]["a"]["usage"]
+    assert usage["estimated"]
+    assert usage["output"] > 1_000, "what was produced is charged"
+    await house.audited()
+
+
+async def test_a_provider_cannot_put_an_agent_off_for_years(house: World) -> None:
+    later = replies(b"{}", "application/json", "429 Too Many Requests", "retry-after: 999999999\r\n")
+    async with raw_server(later) as server:
+        task_id = await house.submit(house.agent("a", api_base=server.api_base))
+        again = await eventually(lambda: put_off_until(house, task_id))
+        assert again - datetime.now(UTC) <= timedelta(minutes=10)
+        await house.workflow(task_id).cancel()
+        await house.end(task_id)
+
+
+async def test_a_hold_outlives_the_pause_that_its_provider_asks_for(house: World) -> None:
+    house.provider.desk.add_fault(Fault(kind=FaultKind.RATE_LIMITED, retry_after_ms=10 * LEASE_S * 1_000))
+    task_id = await house.submit(house.agent("a"))
+    again = await eventually(lambda: put_off_until(house, task_id))
+    assert await house.pool.fetchval("select expires_at from holds where state = 'held'") > again
+    await house.workflow(task_id).cancel()
+    await house.end(task_id)
+    await house.audited()
+
+
+async def put_off_until(world: World, task_id: str) -> datetime | None:
+    """When the second request of an agent may leave; `None` before the first one has failed."""
+    try:
+        described = await world.workflow(task_id, "a").describe()
+    except RPCError:
+        return None  # not started yet
+    for pending in described.raw_description.pending_activities:
+        if pending.HasField("next_attempt_schedule_time") and pending.attempt > 1:
+            return pending.next_attempt_schedule_time.ToDatetime(UTC)
+    return None

@@ -1,0 +1,113 @@
+"""Moments that two things share: a pause while an agent starts or continues as new, an update at a task's end."""
+
+import asyncio
+from typing import Any
+
+from temporalio import activity, workflow
+from temporalio.api.enums.v1 import EventType
+from temporalio.client import Client
+from temporalio.client import Interceptor as ClientInterceptor
+from temporalio.worker import (
+    Interceptor,
+    StartChildWorkflowInput,
+    WorkflowInboundInterceptor,
+    WorkflowInterceptorClassInput,
+    WorkflowOutboundInterceptor,
+)
+
+from tests.support.world import World, calls, eventually
+from workflows.contract import ActivityName, ApprovalDecision, DecisionInput, DecisionResult, Message
+
+
+async def stays_paused_after_its_first_call(idle: World) -> None:
+    """A task that is paused during its agent's first call makes no second one until it is resumed."""
+    idle.provider.desk.hold()
+    task_id = await idle.submit(idle.agent("a", calls("nothing"), "Done."))
+    await idle.provider.desk.wait_held()
+    await idle.workflow(task_id).signal(Message.PAUSE)
+    await idle.until(task_id, lambda task: task["status"] == "paused")
+    idle.provider.desk.continue_held()
+    await idle.until(task_id, lambda task: task["agents"]["a"]["status"] == "paused")
+    assert len(idle.provider.served()) == 1
+    await idle.workflow(task_id).signal(Message.RESUME)
+    assert (await idle.end(task_id))["status"] == "completed"
+
+
+async def test_an_agent_that_continues_as_new_while_it_is_paused_stays_paused(idle: World) -> None:
+    idle.given = idle.with_settings(turns_per_run=1)
+    async with idle.worker():
+        await stays_paused_after_its_first_call(idle)
+
+
+class _SlowStart(WorkflowInboundInterceptor):
+    """Hands over the workflow of an agent only once its task was paused."""
+
+    def init(self, outbound: WorkflowOutboundInterceptor) -> None:
+        class Outbound(WorkflowOutboundInterceptor):
+            async def start_child_workflow(self, input: StartChildWorkflowInput) -> Any:
+                handle = await super().start_child_workflow(input)
+                task: Any = workflow.instance()
+                await workflow.wait_condition(lambda: task._paused)
+                return handle
+
+        super().init(Outbound(outbound))
+
+
+class SlowStart(ClientInterceptor, Interceptor):
+    """For a worker whose tasks are paused while their agents start."""
+
+    def workflow_interceptor_class(self, input: WorkflowInterceptorClassInput) -> type[WorkflowInboundInterceptor]:
+        return _SlowStart
+
+
+async def test_an_agent_whose_task_is_paused_while_it_starts_is_paused(idle: World) -> None:
+    config: dict[str, Any] = {**idle.client.config(), "interceptors": [SlowStart()]}
+    idle.client = Client(**config)
+    async with idle.worker():
+        await stays_paused_after_its_first_call(idle)
+
+
+async def test_a_decision_that_is_being_recorded_when_the_task_ends_is_answered(idle: World) -> None:
+    began, ended = asyncio.Event(), asyncio.Event()
+
+    @activity.defn(name=ActivityName.RECORD_DECISION)
+    async def slow(request: DecisionInput) -> DecisionResult:
+        began.set()
+        await ended.wait()
+        return DecisionResult(request.decision.approval_id, "pending", error="not_found")
+
+    idle.provider.desk.hold()
+    async with idle.worker(slow):
+        task_id = await idle.submit(idle.agent("a"))
+        await idle.provider.desk.wait_held()
+        decision = ApprovalDecision("apr-1", "d1", "approve", "ana")
+        update = asyncio.create_task(
+            idle.workflow(task_id).execute_update(Message.DECIDE_APPROVAL, decision, result_type=DecisionResult)
+        )
+        await began.wait()
+        idle.provider.desk.continue_held()
+        await eventually(lambda: went_on_after_closing(idle, task_id))
+        ended.set()
+        assert (await update).error == "not_found"
+
+
+async def went_on_after_closing(world: World, task_id: str) -> bool:
+    """Whether the workflow of a task has seen that the task was closed."""
+    events = (await world.workflow(task_id).fetch_history()).events
+    closing = next(
+        (
+            event.event_id
+            for event in events
+            if event.activity_task_scheduled_event_attributes.activity_type.name == ActivityName.CLOSE_TASK
+        ),
+        None,
+    )
+    closed = [
+        event.event_id
+        for event in events
+        if closing is not None and event.activity_task_completed_event_attributes.scheduled_event_id == closing
+    ]
+    return any(
+        event.event_type == EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED and closed and event.event_id > closed[0]
+        for event in events
+    )

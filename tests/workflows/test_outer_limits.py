@@ -1,0 +1,67 @@
+"""Limits of a tenant and of its users bind the calls of tasks, and everything that happens beside them."""
+
+import uuid
+from dataclasses import replace
+
+import pytest
+
+from budget.scopes import Kind, Scope, payers
+from context.messages import Message
+from context.postgres.conversations import Conversations
+from tests.support.world import TENANT, World
+from workflows.contract import CompressResult, CompressSessionInput, WorkflowName
+
+OUTER = f"tenant:{TENANT}"
+ONE_CALL = 130
+"""More than the hold of one call, and less than a settled call and another hold."""
+
+
+async def test_a_tenants_limit_stops_the_second_call_of_a_task(house: World) -> None:
+    await house.budget(OUTER, limit_tokens=ONE_CALL, mode="hard")
+    task = await house.run(house.agent("first"), house.agent("second", depends_on=["first"]))
+    first, second = task["agents"]["first"], task["agents"]["second"]
+    assert (first["status"], second["status"], second["scope"]) == ("completed", "refused", OUTER)
+    assert await house.spent(OUTER) == sum(first["usage"][name] for name in ("input", "output"))
+    await house.audited()
+
+
+async def test_a_users_limit_counts_over_all_sessions_of_the_user(house: World) -> None:
+    await house.budget("user:ana", limit_tokens=ONE_CALL, mode="hard")
+    one = await house.run(house.agent("a"), session_id="s1", user_id="ana")
+    two = await house.run(house.agent("a"), session_id="s2", user_id="ana")
+    other = await house.run(house.agent("a"), session_id="s3", user_id="bob")
+    assert [task["status"] for task in (one, two, other)] == ["completed", "refused", "completed"]
+    assert two["agents"]["a"]["scope"] == "user:ana"
+    await house.audited()
+
+
+async def test_a_task_that_names_no_user_draws_on_the_user_of_its_session(house: World) -> None:
+    await house.conversations.append(TENANT, "owned", [Message("user", "Hello.")], origin="o", user_id="ana")
+    task = await house.run(house.agent("a"), session_id="owned")
+    assert task["user_id"] == "ana"
+    assert await house.spent("user:ana") == await house.spent("session:owned") > 0
+
+
+@pytest.mark.parametrize("user_id", ["", "ana"])
+async def test_a_compression_that_no_task_asks_for_counts_on_session_user_and_tenant(idle: World, user_id: str) -> None:
+    session_id = f"long-{uuid.uuid4().hex[:8]}"
+    said = [Message(("user", "assistant")[n % 2], f"Sentence {n} tells about topic {n}. " * 8) for n in range(60)]
+    await Conversations(idle.pool).append(TENANT, session_id, said, origin="talk", user_id=user_id or None)
+    writer = idle.provider.api_base_of("none", "writer")
+    idle.given = replace(idle.given, summariser_model="openai/gpt-4o", summariser_api_base=writer)
+    start = CompressSessionInput(tenant=TENANT, session_id=session_id, budget_tokens=1_000)
+    async with idle.worker():
+        done = await idle.client.execute_workflow(
+            WorkflowName.COMPRESS_SESSION,
+            start,
+            id=start.workflow_id,
+            task_queue=idle.task_queue,
+            result_type=CompressResult,
+        )
+    assert done.version == 1
+    scopes = [*payers(TENANT, user_id), Scope(Kind.SESSION, session_id)]
+    paths = {tuple(row["path"]) for row in await idle.pool.fetch("select path from holds where views is not null")}
+    assert paths == {tuple(map(str, scopes))}
+    assert len({await idle.spent(str(scope)) for scope in scopes}) == 1
+    assert await idle.spent(OUTER) > 0
+    await idle.audited()

@@ -1,0 +1,29 @@
+"""How long an agent waits for a decision: past the deadline, for what became of it takes a while to come."""
+
+from datetime import UTC, datetime
+
+from temporalio.service import RPCError
+
+from tests.support.world import World, eventually
+from workflows.options import DECISION_GRACE
+
+
+async def wakes(world: World, task_id: str) -> datetime | None:
+    """When the timer fires by which an agent goes on without a decision; `None` while it has set none."""
+    try:
+        history = await world.workflow(task_id, "a").fetch_history()
+    except RPCError:
+        return None  # not started yet
+    for event in history.events:
+        if event.HasField("timer_started_event_attributes"):
+            timeout = event.timer_started_event_attributes.start_to_fire_timeout.ToTimedelta()
+            return event.event_time.ToDatetime(UTC) + timeout
+    return None
+
+
+async def test_an_agent_waits_for_its_decision_a_little_longer_than_until_the_deadline(house: World) -> None:
+    task_id = await house.submit(house.agent("a"), budget={"agent": {"limit_tokens": 10, "mode": "approval"}})
+    waits_until = await eventually(lambda: wakes(house, task_id))
+    assert waits_until >= await house.pool.fetchval("select deadline from approvals") + DECISION_GRACE
+    await house.workflow(task_id).cancel()
+    await house.end(task_id)

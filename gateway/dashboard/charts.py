@@ -11,6 +11,8 @@ LINE = "var(--line)"
 SURFACE = "var(--surface)"
 FONT = 'system-ui, -apple-system, "Segoe UI", "Noto Sans", Roboto, sans-serif'
 """That of the page, by name: labels are measured on a canvas, which inherits none."""
+HALF_A_LABEL = 36
+"""Pixels right of the last tick: half of the widest label of a time axis, which is centred below its tick."""
 SERIES = tuple(f"var(--c{number})" for number in range(1, 9))
 """Colours of series, in order."""
 
@@ -72,7 +74,7 @@ def grid(*, top: int = 34, bottom: int = 12) -> dict[str, Any]:
     """
     return {
         "left": 12,
-        "right": 18,
+        "right": HALF_A_LABEL,
         "top": top,
         "bottom": bottom,
         "outerBoundsMode": "same",

@@ -7,24 +7,29 @@ from tests.gateway.dashboard.conftest import Tenant
 from tests.gateway.dashboard.test_narrow import PHONE, compressed_session
 from tests.support.browser import WIDE, shot
 
-
-async def unreadable(page: Page) -> list[str]:
-    """Labels of charts that run into each other or out of their chart."""
-    found: list[str] = await page.evaluate(
-        """() => [...document.querySelectorAll('.chart svg')].flatMap(chart => {
-             const edge = chart.getBoundingClientRect();
-             const labels = [...chart.querySelectorAll('text')].filter(one => one.textContent.trim())
-               .map(one => ({text: one.textContent, box: one.getBoundingClientRect()}));
-             const cut = labels.filter(({box}) => box.left < edge.left - 1 || box.right > edge.right + 1
-               || box.top < edge.top - 1 || box.bottom > edge.bottom + 1).map(one => `${one.text} is cut`);
-             const over = labels.flatMap((one, at) => labels.slice(at + 1).filter(other =>
-               one.box.left < other.box.right - 1 && other.box.left < one.box.right - 1
-               && one.box.top < other.box.bottom - 3 && other.box.top < one.box.bottom - 3)
-               .map(other => `${one.text} is over ${other.text}`));
-             return [...cut, ...over];
-           })"""
-    )
-    return found
+UNREADABLE = """() => [...document.querySelectorAll('.chart svg')].flatMap(chart => {
+  const edge = chart.getBoundingClientRect();
+  const labels = [...chart.querySelectorAll('text')].filter(one => one.textContent.trim())
+    .map(one => ({text: one.textContent, box: one.getBoundingClientRect()}));
+  const cut = labels.filter(({box}) => box.left < edge.left - 1 || box.right > edge.right + 1
+    || box.top < edge.top - 1 || box.bottom > edge.bottom + 1).map(one => `${one.text} is cut`);
+  const over = labels.flatMap((one, at) => labels.slice(at + 1).filter(other =>
+    one.box.left < other.box.right - 1 && other.box.left < one.box.right - 1
+    && one.box.top < other.box.bottom - 3 && other.box.top < one.box.bottom - 3)
+    .map(other => `${one.text} is over ${other.text}`));
+  return [...cut, ...over];
+})"""
+"""Labels of charts that run into each other or out of their chart."""
+OVER_TIME = f"""spans => {{
+  const element = document.querySelector('.chart'), chart = getElement(+element.id.slice(1)).chart;
+  const unreadable = {UNREADABLE}, start = Date.UTC(2026, 0, 1, 10, 21, 45);
+  return spans.flatMap(([from, span]) => {{
+    chart.setOption({{xAxis: {{min: start + from, max: start + from + span}}}});
+    chart.getZr().refreshImmediately();
+    return unreadable().map(what => `${{from}} ms + ${{span}} ms: ${{what}}`);
+  }});
+}}"""
+"""Labels that cannot be read when the time axis of the first chart shows these ranges."""
 
 
 async def drawn(page: Page) -> Locator:
@@ -81,5 +86,18 @@ async def test_labels_of_charts_are_whole_and_apart_on_every_width(tenant: Tenan
         for path in (f"/tasks/{task_id}", f"/sessions/{session_id}", "/ledger?by=session", budgets):
             await page.goto(path)
             await drawn(page)
-            assert await unreadable(page) == [], path
+            assert await page.evaluate(UNREADABLE) == [], path
             await shot(page, f"charts-{size[0]}-{path.split('/')[1].partition('?')[0]}", full=True)
+
+
+async def test_labels_of_a_time_axis_are_whole_whatever_it_shows(tenant: Tenant) -> None:
+    client = await tenant.client(Role.AGENT)
+    for number in range(2):
+        body = {"key": f"h{number}", "path": ["session:s"], "tokens": 300}
+        hold = (await client.post("/v1/holds", json=body)).json()
+        used = {"attempt": 1, "usage": {"input": 100, "output": 40}, "nano_usd": 60_000}
+        await client.post(f"/v1/holds/{hold['hold_id']}/settle", json=used)
+    page = await tenant.page("/budgets?scope=session%3As", size=PHONE)
+    await drawn(page)
+    ranges = [[start, span] for span in (3_000, 60_000) for start in range(0, span, span // 20)]
+    assert await page.evaluate(OVER_TIME, ranges) == []

@@ -13,6 +13,9 @@ PYTEST := $(BIN)/pytest -q -n 2 --dist worksteal --durations=10
 COMPILE := $(BIN)/pip-compile -q --generate-hashes --allow-unsafe --strip-extras --no-header \
 	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options pyproject.toml
 
+# The many processes of a demo and of the tests compile each module once, not each for itself.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: demo up first test proof check docs format requirements clean
 
 demo: .venv/.base

@@ -76,7 +76,7 @@ def _follow(api: "Gateway", task_id: str) -> dict[str, Any]:
                 if console.is_terminal:
                     live.update(_progress(task, hint), refresh=True)
                 elif (line := _line(task, hint)) != seen:
-                    console.print(line, markup=False)
+                    console.print(line, markup=False, soft_wrap=True)
                     seen = line
                 time.sleep(POLL_S)
     except KeyboardInterrupt:
@@ -120,16 +120,19 @@ def _hint(api: "Gateway", task: dict[str, Any]) -> str:
     """Where to decide what the task waits for; empty while it waits for nobody."""
     if task["status"] != "waiting_approval":
         return ""
-    links = [f"{api.url}/approvals?id={approval_id}" for approval_id in _pending(api, task["task_id"])]
-    return f"decide at {' '.join(links)}" if links else "purser approvals list --state pending shows what to decide"
+    pending = _pending(api, task["task_id"])
+    if pending is None:
+        return "purser approvals list --state pending shows what to decide"
+    links = [f"{api.url}/approvals?id={approval_id}" for approval_id in pending]
+    return f"decide at {' '.join(links)}" if links else ""
 
 
-def _pending(api: "Gateway", task_id: str) -> list[str]:
-    """Ids of the requests that the task waits for; none for a key that may not look at them."""
+def _pending(api: "Gateway", task_id: str) -> list[str] | None:
+    """Ids of the requests that the task waits for; `None` for a key that may not look at them."""
     from compose.errors import RequestFailed, Unreachable
 
     try:
         requests = api.get("/v1/approvals", state="pending")["items"]
     except (RequestFailed, Unreachable):
-        return []
+        return None
     return [one["approval_id"] for one in requests if task_id in {waiter["task_id"] for waiter in one["waiters"]}]

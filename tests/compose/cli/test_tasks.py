@@ -74,10 +74,11 @@ def test_an_approval_lets_a_waiting_run_finish(purser: Commands, write_task: Wri
         assert re.search(r"^task +\S", shown.stdout, re.M)
         assert re.search(r"^exact .*1 go on, 100% used, slowed by 5000 ms \(agent:", shown.stdout, re.M)
         assert re.search(r"^no delay .*1 go on, 7\d% used$", shown.stdout, re.M)
+        assert run.stderr is not None
+        assert any(f"/approvals?id={approval_id}" in line for line in run.stderr)
         assert purser.json("approvals", "approve", approval_id, "--note", "fine")["state"] == "approved"
         out, err = run.communicate(timeout=60)
     assert run.returncode == 0, err
-    assert f"/approvals?id={approval_id}" in err
     task = json.loads(out)
     assert (task["status"], task["agents"]["solo"]["approvals"]) == ("completed", 1)
 

@@ -5,6 +5,7 @@ import warnings
 from functools import cache
 from importlib import import_module
 from logging import CRITICAL, getLogger
+from sys import maxsize
 from typing import Any
 
 import httpx
@@ -44,6 +45,9 @@ def litellm_library() -> Any:
     library.turn_off_message_logging = True
     # Of embeddings it takes `max_retries=0` for "not said": they would be asked, and charged, three times.
     library.DEFAULT_MAX_RETRIES = 0
+    # It breaks off a reply that says the same again and again, which looks like one worth trying again: our bounds end
+    # such a reply, and what its provider ends itself has been paid for.
+    library.REPEATED_STREAMING_CHUNK_LIMIT = maxsize
     # Where it does not use the client of the request (look-ups of models, images of messages), it makes one of these.
     library.aclient_session = httpx.AsyncClient(transport=_Closed())
     library.client_session = httpx.Client(transport=_Closed())

@@ -3,11 +3,12 @@
 import asyncio
 import json
 import math
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
-from activities.answers import countable
+from activities.answers import Allowance, countable, event_lines
 from activities.drafts import Draft
 from activities.egress import Bounds
 from activities.errors import Cost, ProviderError, ProviderRejected, ProviderUnavailable
@@ -165,12 +166,13 @@ async def test_a_stream_without_end_is_cut_where_no_reply_is_that_long() -> None
 @pytest.mark.parametrize(
     "answer",
     [
+        endless(chunk("word ") + b"\n\n"),
         endless(b": still working\n\n"),
         endless(b"data: " + b"a" * 10_000),
         endless(b"a" * 10_000, "application/json"),
         endless(b"[" * 10_000, "application/json"),
     ],
-    ids=["nothing but comments", "one line", "JSON", "nested JSON"],
+    ids=["one word", "nothing but comments", "one line", "JSON", "nested JSON"],
 )
 async def test_no_more_is_read_than_the_reply_may_have(answer: Answer) -> None:
     _, failure, server = await ask(answer)
@@ -178,6 +180,33 @@ async def test_no_more_is_read_than_the_reply_may_have(answer: Answer) -> None:
     assert failure.reason == "reply_too_large"
     await server.gone.wait()
     assert server.sent < Bounds().reply_bytes(50) + SOCKETS
+
+
+async def test_others_get_their_turn_while_a_stream_arrives_in_large_blocks() -> None:
+    turns = 0
+
+    async def other() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    async def blocks() -> AsyncIterator[bytes]:
+        yield (chunk("word ") + b"\n\n") * 500
+
+    beside, seen = asyncio.create_task(other()), []
+    async for piece in event_lines(blocks(), Allowance(2**20), 2**20, lambda reason: pytest.fail(reason)):
+        seen.append(piece)
+    beside.cancel()
+    assert b"".join(seen) == (chunk("word ") + b"\n\n") * 500
+    assert max(piece.count(b"data:") for piece in seen) < 20
+    assert turns >= len(seen) - 1
+
+
+async def test_a_reply_that_repeats_itself_and_ends_is_kept() -> None:
+    usage = usage_chunk(prompt_tokens=20, completion_tokens=300, total_tokens=320)
+    draft, failure, _ = await ask(replies(stream(*[chunk("----")] * 300, chunk(None, "stop"), usage)))
+    assert (failure, draft.message().text) == (None, "----" * 300)
 
 
 async def test_of_an_error_only_the_beginning_is_read() -> None:

@@ -34,8 +34,9 @@ async def test_a_request_that_cannot_leave_starts_no_attempt(
     await house.audited()
 
 
-async def test_a_reply_longer_than_any_asked_for_is_charged_and_not_tried_again(house: World) -> None:
-    delta = {"choices": [{"index": 0, "delta": {"content": "word " * 500}}]}
+@pytest.mark.parametrize("said", ["word " * 500, "word " * 100], ids=["few long chunks", "the same again and again"])
+async def test_a_reply_longer_than_any_asked_for_is_charged_and_not_tried_again(house: World, said: str) -> None:
+    delta = {"choices": [{"index": 0, "delta": {"content": said}}]}
     async with raw_server(endless(b"data: " + json.dumps(delta).encode() + b"\n\n")) as server:
         task = await house.run(house.agent("a", api_base=server.api_base))
     assert (task["status"], task["agents"]["a"]["reason"]) == ("failed", "reply_too_large")

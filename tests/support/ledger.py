@@ -142,7 +142,6 @@ async def without(pool: Pool, file: str, guard: str = "", instead: str = "") -> 
         assert text.count(guard) == 1, f"{guard!r} stands {text.count(guard)} times in {file}"
         text = text.replace(guard, instead)
     await pool.execute(text.replace("create function", "create or replace function"))
-    await pool.execute(schema.joinpath("0003_warnings.sql").read_text("utf-8"))  # replaces one of the first file
 
 
 async def meet(

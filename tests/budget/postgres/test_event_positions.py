@@ -3,12 +3,8 @@
 import asyncio
 from datetime import timedelta
 
-import asyncpg
-import pytest
-
 from budget.postgres.connection import Pool
 from budget.postgres.events import Event, EventKind, Events, put
-from compose.migrate import migrate
 from tests.support.ledger import TENANT
 
 
@@ -122,31 +118,3 @@ async def test_positions_go_on_when_all_events_are_gone(pool: Pool) -> None:
     await tell(pool, 3)
     await events.number()
     assert [event.position for event in await events.after(2, 10)] == [3]
-
-
-@pytest.mark.parametrize("told", [False, True])
-async def test_the_migration_gives_positions_to_what_is_there_and_forgets_no_warning(
-    empty_dsn: str, told: bool
-) -> None:
-    await migrate(empty_dsn, "0012_access")
-    old = await asyncpg.connect(empty_dsn)
-    await old.execute("insert into scopes (tenant, kind, id) values ('acme', 'session', 's1')")
-    await old.execute("insert into balances (scope_id, window_start, updated_at) values (1, '-infinity', now())")
-    if told:
-        for values in (
-            """'threshold', 0.8, '{"mode": "soft", "limit": [10, null], "spent": [8, 0]}'""",
-            """'approval', null, '{"approval_id": "a", "granted": [1, 2], "deadline": "x"}'""",
-        ):
-            await old.execute(
-                "insert into events (at, tenant, scope, window_start, kind, threshold, data)"
-                f" values (now(), 'acme', 'session:s1', '-infinity', {values})"
-            )
-    await migrate(empty_dsn)
-    rows = await old.fetch("select position, data::text from events order by event_id")
-    assert await old.fetchval("select warned_at::text from balances") == ("{0.8}" if told else "{}")
-    await old.close()
-    assert [row["position"] for row in rows] == ([1, 2] if told else [])
-    if told:
-        assert '"spent": {"tokens": 8, "nano_usd": 0}' in rows[0]["data"]
-        assert '"given": {"tokens": 1, "nano_usd": 2}' in rows[1]["data"]
-        assert "granted" not in rows[1]["data"]

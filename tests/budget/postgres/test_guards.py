@@ -26,7 +26,7 @@ from tests.budget.postgres import (
 from tests.support.ledger import Books, request, without
 
 Spec = Callable[..., Awaitable[None]]
-GATE, BATCH = "0001_functions.sql", "0001_batches.sql"
+GATE, BATCH = "functions.sql", "batches.sql"
 CONTEXT = "select * into h from holds x where x.hold_id = p_hold and x.tenant = p_tenant for update;\n    "
 
 

@@ -1,14 +1,23 @@
--- Events in an order that readers can continue from, and changes of policies as events.
+-- Events, in an order that readers can continue from.
 
 -- Identity values are taken before commit, so whoever reads on from the highest id misses what commits late. A position
 -- is given after commit, by one numberer at a time: all positions below one that is seen are seen too.
 create sequence event_positions;
-alter table events add column position bigint;
-with ordered as materialized (select event_id from events order by event_id),
-numbered as (select event_id, nextval('event_positions') as position from ordered)
-update events e set position = n.position from numbered n where n.event_id = e.event_id;
-alter table events add constraint events_position unique (position);
+
+-- What pages, metrics and webhooks read. A warning fires once per scope, window and threshold.
+create table events (
+    event_id     bigint generated always as identity primary key,
+    at           timestamptz not null,
+    tenant       text not null,
+    kind         text not null,
+    scope        text,
+    window_start timestamptz,
+    threshold    numeric,
+    data         jsonb not null default '{}',
+    position     bigint constraint events_position unique
+);
 alter sequence event_positions owned by events.position;
+create unique index events_once on events (tenant, scope, window_start, threshold) where kind = 'threshold';
 create index events_unnumbered on events (event_id) where position is null;
 create index events_feed on events (tenant, position);
 
@@ -36,24 +45,6 @@ end $$;
 
 create function event_amount(p_tokens bigint, p_nano bigint) returns jsonb language sql immutable as
 $$ select jsonb_build_object('tokens', p_tokens, 'nano_usd', p_nano) $$;
-
--- Amounts were pairs.
-update events set data = data || coalesce((
-    select jsonb_object_agg(case key when 'granted' then case kind when 'approval' then 'given' else key end else key end,
-                            event_amount((value ->> 0)::bigint, (value ->> 1)::bigint))
-    from jsonb_each(data) where jsonb_typeof(value) = 'array'), '{}')
-where kind in ('threshold', 'approval');
-update events set data = data - 'granted' where kind = 'approval';
-
--- A threshold that is added in mid-window is told although a higher one was: each is remembered, no longer the highest alone
--- (`warned`, which nothing reads any more).
-alter table balances add column warned_at numeric[] not null default '{}';
-update balances b set warned_at = w.thresholds
-from (select s.scope_id, e.window_start, array_agg(e.threshold) as thresholds
-      from events e join scopes s on s.tenant = e.tenant and s.kind = split_part(e.scope, ':', 1)
-                                 and s.id = substr(e.scope, strpos(e.scope, ':') + 1)
-      where e.kind = 'threshold' group by 1, 2) w
-where b.scope_id = w.scope_id and b.window_start = w.window_start;
 
 -- A stored policy has changed, by whatever way. What one task asks for is no such change.
 create function tell_policy() returns trigger language plpgsql as $$

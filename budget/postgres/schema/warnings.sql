@@ -1,6 +1,6 @@
 -- Fires each warning threshold that a locked balance has reached, once per scope and window.
 -- p_policies: for each balance an object with `scope`, `mode`, `limit`, `warn_at` and perhaps `shared`, as ledger_views shows it.
-create or replace function ledger_warn(p_scopes bigint[], p_windows timestamptz[], p_policies jsonb[], p_now timestamptz) returns void language sql as $$
+create function ledger_warn(p_scopes bigint[], p_windows timestamptz[], p_policies jsonb[], p_now timestamptz) returns void language sql as $$
     with reached as (
         select b.*, p.policy, t.threshold::numeric as threshold
         from unnest(p_scopes, p_windows, p_policies) x (scope_id, window_start, policy)

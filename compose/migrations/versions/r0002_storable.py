@@ -2,9 +2,9 @@
 
 from compose.migrations import apply_sql
 
-revision = "0017_storable"
-down_revision = "0016_exporter"
+revision = "0002_storable"
+down_revision = "0001_initial"
 
 
 def upgrade() -> None:
-    apply_sql("context.postgres", "0009_storable.sql")
+    apply_sql("context.postgres", "migrations/0002_storable.sql")

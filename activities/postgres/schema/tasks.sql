@@ -9,6 +9,8 @@ create table tasks (
     body         jsonb not null,                      -- the task file as submitted
     digest       bytea not null,                      -- binds the id to the body
     submitter    text,
+    submitted_by text,                                -- the key that submitted it; `submitter` is whoever the task file names
+    vouched      boolean not null default false,      -- that key may act for others: `submitter` is believed
     status       text not null default 'running' check (status in ('running', 'paused', 'completed', 'partial', 'refused',
                  'failed', 'cancelled')),
     input_seq    bigint not null,                     -- the input, as a message of the session
@@ -20,6 +22,8 @@ create table tasks (
     primary key (tenant, task_id)
 );
 create index tasks_listed on tasks (tenant, number desc);
+create index tasks_by_status on tasks (tenant, status, number desc);
+create index tasks_of_session on tasks (tenant, session_id);
 create index tasks_unchecked on tasks (coalesce(checked_at, submitted_at)) where ended_at is null;
 
 create table agents (
@@ -36,6 +40,7 @@ create table agents (
     primary key (tenant, task_id, agent_id),
     foreign key (tenant, task_id) references tasks
 );
+create index agents_asking on agents (tenant, task_id) where status = 'waiting_approval';
 
 -- A task waits for approval while one of its agents does.
 create view task_states as
@@ -70,6 +75,8 @@ create table calls (
     primary key (tenant, key),
     foreign key (tenant, task_id, agent_id) references agents
 );
+create index calls_agent on calls (tenant, task_id, agent_id, turn);
+
 -- How requests to a provider failed, by the number of their attempt.
 create table call_failures (
     tenant   text not null,
@@ -80,4 +87,3 @@ create table call_failures (
     primary key (tenant, key, attempt),
     foreign key (tenant, key) references calls on delete cascade
 );
-create index calls_agent on calls (tenant, task_id, agent_id, turn);

@@ -11,6 +11,13 @@ create table scopes (
     unique (tenant, kind, id)
 );
 
+-- Under which scope a scope was seen in the path of a hold; null: outermost. Derived from holds and never read by the gate.
+create table scope_parents (
+    scope_id  bigint primary key references scopes,
+    parent_id bigint references scopes
+);
+create index scope_parents_of on scope_parents (parent_id);
+
 -- What PUT stored for a scope (task = ''), and what one task asked for (task = its id).
 create table policies (
     scope_id       bigint not null references scopes,
@@ -45,7 +52,7 @@ create table balances (
     limit_tokens   bigint,                            -- as the last gate or policy change saw it
     limit_nano     bigint,
     mode           text not null default 'soft',
-    warned         numeric not null default 0,        -- highest threshold whose event has fired
+    warned_at      numeric[] not null default '{}',   -- thresholds whose event has fired; one that is added later fires too
     grants_end_at  timestamptz,                       -- earliest end of a live grant
     updated_at     timestamptz not null,
     primary key (scope_id, window_start)
@@ -128,6 +135,10 @@ create table entries (
     unique (scope_id, window_start, seq)
 );
 create index entries_hold on entries (hold_id) where hold_id is not null;
+-- Entries come in the order of time, so a summary of each block finds a range of days and costs a call nothing.
+create index entries_at on entries using brin (at) with (pages_per_range = 32, autosummarize = on);
+-- What metrics count without reading the whole table.
+create index entries_of_trouble on entries (kind, hold_id, attempt) where kind in ('presumed', 'late', 'expire');
 
 -- An entry is a fact: it is never changed and never removed.
 create function entries_are_append_only() returns trigger language plpgsql as $$
@@ -198,9 +209,12 @@ create table approval_waiters (
     since       timestamptz not null,
     left_at     timestamptz,
     path        text[] not null default '{}',         -- the scopes of the ask, outermost first
+    submitted_by text,                                -- the key that submitted the task: its owner may not decide either
+    vouched     boolean not null default false,       -- that key may act for others, so `submitter` may not decide
     primary key (approval_id, key)
 );
 create index approval_waiters_task on approval_waiters (tenant, task_id) where left_at is null;
+create index approval_waiters_of_task on approval_waiters (tenant, task_id);
 create index approval_waiters_key on approval_waiters (tenant, key);
 
 create table decisions (
@@ -233,16 +247,3 @@ create table outbox (
     sent_at     timestamptz
 );
 create index outbox_due on outbox (next_at) where sent_at is null;
-
--- What people and pages are told. A warning fires once per scope, window and threshold.
-create table events (
-    event_id     bigint generated always as identity primary key,
-    at           timestamptz not null,
-    tenant       text not null,
-    kind         text not null,
-    scope        text,
-    window_start timestamptz,
-    threshold    numeric,
-    data         jsonb not null default '{}'
-);
-create unique index events_once on events (tenant, scope, window_start, threshold) where kind = 'threshold';

@@ -159,31 +159,6 @@ returns void language sql as $$
     from moved m
 $$;
 
--- Fires each warning threshold that a locked balance has reached, once per scope and window.
--- p_policies: for each balance an object with `scope`, `mode`, `limit` and `warn_at`, as ledger_views shows it.
-create function ledger_warn(p_scopes bigint[], p_windows timestamptz[], p_policies jsonb[], p_now timestamptz) returns void language sql as $$
-    with reached as (
-        select b.*, p.policy, t.threshold::numeric as threshold
-        from unnest(p_scopes, p_windows, p_policies) p (scope_id, window_start, policy)
-        join balances b on b.scope_id = p.scope_id and b.window_start = p.window_start
-        cross join lateral jsonb_array_elements_text(p.policy -> 'warn_at') t (threshold)
-        where t.threshold::numeric > b.warned
-          and ((b.spent_tokens + b.held_tokens >= t.threshold::numeric * ((p.policy -> 'limit' ->> 0)::bigint + b.granted_tokens)) is true
-            or (b.spent_nano + b.held_nano >= t.threshold::numeric * ((p.policy -> 'limit' ->> 1)::bigint + b.granted_nano)) is true)
-    ), fired as (
-        insert into events (at, tenant, kind, scope, window_start, threshold, data)
-        select p_now, c.tenant, 'threshold', r.policy ->> 'scope', r.window_start, r.threshold, jsonb_build_object(
-                   'mode', r.policy -> 'mode', 'limit', r.policy -> 'limit',
-                   'granted', jsonb_build_array(r.granted_tokens, r.granted_nano),
-                   'spent', jsonb_build_array(r.spent_tokens, r.spent_nano), 'held', jsonb_build_array(r.held_tokens, r.held_nano))
-        from reached r join scopes c on c.scope_id = r.scope_id order by r.scope_id, r.threshold
-        on conflict do nothing
-    )
-    update balances b set warned = r.highest
-    from (select scope_id, window_start, max(threshold) as highest from reached group by 1, 2) r
-    where b.scope_id = r.scope_id and b.window_start = r.window_start
-$$;
-
 -- Ends the grants of locked balances whose time has come.
 create function ledger_end_grants(p_scopes bigint[], p_windows timestamptz[], p_now timestamptz) returns integer language plpgsql as $$
 declare

@@ -90,6 +90,3 @@ returns table (tenant text, kind text, id text, mode text, lasts numeric) langua
     where x.window_start = w.start and s.ended_at is null and not e.frozen
       and (e.win = 'lifetime' or x.lasts < extract(epoch from ledger_window_end(e.win, e.zone, w.start) - x.now) * 1000000)
 $$;
-
--- Entries come in the order of time, so a summary of each block finds a range of days and costs a call nothing.
-create index entries_at on entries using brin (at) with (pages_per_range = 32, autosummarize = on);

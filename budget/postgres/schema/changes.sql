@@ -1,0 +1,23 @@
+-- Who changed what: every change that a person or a key made, with how it was before and after. Never a text of a
+-- conversation, never a secret.
+
+create table changes (
+    change_id bigint generated always as identity primary key,
+    at        timestamptz not null default clock_timestamp(),
+    tenant    text not null,
+    by        text not null,                          -- name of the key, or of the part of Purser that acted
+    key_id    text,                                   -- of the key; null where no key acted
+    action    text not null,                          -- `policy.set`, `key.create`, …
+    target    text not null,                          -- `session:s1`, `key:key-…`, …
+    before    jsonb,                                  -- null: it was not there
+    after     jsonb                                   -- null: it is gone
+);
+create index changes_listed on changes (tenant, change_id);
+create index changes_of_target on changes (tenant, target, change_id);
+
+create function changes_are_append_only() returns trigger language plpgsql as $$
+begin
+    raise exception 'changes are append-only: a change back is another change';
+end $$;
+create trigger changes_append_only before update or delete or truncate on changes
+    for each statement execute function changes_are_append_only();

@@ -1,0 +1,22 @@
+-- Who keeps a message verbatim, and until when. A pin is never changed: another one takes its place.
+create table pins (
+    pin_id     bigint generated always as identity primary key,
+    tenant     text not null,
+    session_id text not null,
+    seq        bigint not null,
+    author     text not null,                          -- name of a key; empty: the message came pinned
+    reason     text,
+    pinned_at  timestamptz not null default now(),
+    until      timestamptz,
+    ended_by   text,
+    ended_at   timestamptz,
+    foreign key (tenant, session_id, seq) references messages on delete cascade,
+    check ((ended_at is null) = (ended_by is null))
+);
+create unique index pins_one_live on pins (tenant, session_id, seq) where ended_at is null;
+create index pins_of_message on pins (tenant, session_id, seq);
+
+-- For each message that ever had a pin, whether it has one now.
+create view pin_marks as
+select tenant, session_id, seq, bool_or(ended_at is null and coalesce(until > now(), true)) as pinned
+from pins group by tenant, session_id, seq;

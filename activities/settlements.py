@@ -61,23 +61,24 @@ class Settlements:
         """Stores a reply and charges it. Where another attempt has replied first, only the charge is stored."""
         message, usage = draft.message(), await draft.charge_async(call.prompt_tokens, call.model)
 
-        async def step(own: Connection) -> int:
+        async def step(own: Connection) -> tuple[int, Usage]:
             # The call's row first: whoever has it writes the reply.
-            seq = await self.calls.lock(call, own)
-            if seq is None:
+            stored = await self.calls.lock(call, own)
+            if stored is None:
                 [seq] = await self.conversations.append(
                     brief.ref.tenant, brief.session_id, [message],
                     origin=f"call:{call.key}", thread=brief.thread, model=call.model, connection=own,
                 )  # fmt: skip
                 capped = draft.finish_reason == "length" and attempt.cap < call.output_cap
                 await self.calls.replied(call, seq, usage, capped=capped, connection=own)
+                stored = seq, usage
             await self._charge(call, attempt, usage, own)
-            return seq
+            return stored
 
-        seq = await self._written(step)
+        seq, replied = await self._written(step)
         self.metrics.calls.estimated(call.prompt_tokens + attempt.cap, usage.total)
         await self._compare(call, usage)
-        return await self.repeated(brief, call, seq, usage)
+        return await self.repeated(brief, call, seq, replied)
 
     async def repeated(self, brief: Brief, call: Call, seq: int, usage: Usage | None) -> CallResult:
         """The answer for a reply that is stored."""

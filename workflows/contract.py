@@ -284,7 +284,7 @@ class CallResult:
     """Sequence number of the reply."""
     tools: tuple[ToolCall, ...] = ()
     tokens: int = 0
-    """Charged."""
+    """What the attempt that replied was charged."""
     reason: str = ""
     verdict: str = ""
     short: Shortage | None = None

@@ -88,10 +88,12 @@ class Calls:
         async with connected(self._pool, None) as own:
             await own.execute(_SQL["failed"], call.agent.tenant, call.key, attempt, reason)
 
-    async def lock(self, call: Call, connection: Connection) -> int | None:
-        """Locks a call for the rest of the transaction; the sequence number of its reply, if it has one."""
-        seq: int | None = await connection.fetchval(_SQL["lock"], call.agent.tenant, call.key)
-        return seq
+    async def lock(self, call: Call, connection: Connection) -> tuple[int, Usage] | None:
+        """Locks a call for the rest of the transaction; the sequence number and usage of its reply, if it has one."""
+        row = await connection.fetchrow(_SQL["lock"], call.agent.tenant, call.key)
+        if row is None or row["reply_seq"] is None:
+            return None
+        return row["reply_seq"], Usage.from_dict(row["usage"])
 
     async def replied(self, call: Call, seq: int, usage: Usage, *, capped: bool, connection: Connection) -> None:
         """Notes the reply of a call."""

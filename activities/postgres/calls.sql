@@ -1,7 +1,7 @@
 -- name: find
 select * from calls where tenant = $1 and key = $2;
 -- name: lock
-select reply_seq from calls where tenant = $1 and key = $2 for update;
+select reply_seq, usage from calls where tenant = $1 and key = $2 for update;
 -- name: add
 insert into calls (tenant, key, task_id, agent_id, turn, model, plan, output_cap, tokens, nano, least_tokens, least_nano)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) on conflict do nothing;

@@ -40,7 +40,7 @@ async def test_of_two_attempts_that_reply_the_first_is_stored_and_both_are_charg
         replied = await first
         desk.continue_held()
         assert replied.status is CallStatus.REPLIED
-        assert (await second).seq == replied.seq
+        assert await second == replied, "the reply of the first attempt, with its own usage"
         said = await made.conversations.read_thread(TENANT, f"s-{agent.task_id}", f"{agent.task_id}/a")
         assert [one.message.text for one in said] == ["The reply of the first attempt."]
         charged = sum(served.charged_tokens for served in made.provider.served())

@@ -6,7 +6,8 @@ from typing import Any
 
 import asyncpg
 
-from activities.timeline import Admission, Asking, Compression, Rows, Started, Try, Turn, timeline
+from activities.timeline import Turn, timeline
+from activities.timeline_rows import Admission, Asking, Compression, Rows, Started, Try
 from budget.postgres.connection import Connection, Pool, connected
 from budget.postgres.queries import load
 

@@ -3,7 +3,8 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from activities.timeline import Admission, Asking, Compression, Rows, Started, Step, StepKind, Try, timeline
+from activities.timeline import Step, StepKind, timeline
+from activities.timeline_rows import Admission, Asking, Compression, Rows, Started, Try
 
 START = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

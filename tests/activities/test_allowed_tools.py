@@ -1,5 +1,6 @@
 """Tools of a task: only activities and queues that the operator allows."""
 
+import re
 from typing import Any
 
 import pytest
@@ -17,8 +18,13 @@ ALLOWED = AllowedTools(USUAL.tool_activities, USUAL.tool_task_queues, "purser")
 
 def check(allowed: AllowedTools = ALLOWED, name: str = "t", **tool: Any) -> None:
     """Checks a task whose second agent has this tool."""
+    check_all({"name": name} | tool, allowed=allowed)
+
+
+def check_all(*tools: dict[str, Any], allowed: AllowedTools = ALLOWED) -> None:
+    """Checks a task whose second agent has these tools."""
     agents: list[dict[str, Any]] = [{"id": each, "model": "m", "instructions": "Do it."} for each in "ab"]
-    agents[1]["tools"] = [{"name": name, "description": "", "parameters": {}} | tool]
+    agents[1]["tools"] = [{"description": "", "parameters": {}} | tool for tool in tools]
     allowed.check(TaskFile.parse({"session_id": "s", "task_id": "t", "input": "Go.", "agents": agents}, ()))
 
 
@@ -30,7 +36,9 @@ def test_shipped_tools_and_the_usual_prefix_are_allowed(activity: str) -> None:
     check(activity=activity, task_queue="purser")
 
 
-@pytest.mark.parametrize("tool", [{"activity": "payroll"}, {"name": "payroll"}, {"activity": "too"}])
+@pytest.mark.parametrize(
+    "tool", [{"activity": "payroll"}, {"name": "payroll"}, {"activity": "too"}, {"activity": "my_tool_x"}]
+)
 def test_another_activity_is_refused_with_its_place_and_the_setting(tool: dict[str, Any]) -> None:
     with pytest.raises(InvalidTask) as refused:
         check(**tool)
@@ -40,7 +48,12 @@ def test_another_activity_is_refused_with_its_place_and_the_setting(tool: dict[s
     assert "tool_*" in message
 
 
-@pytest.mark.parametrize("queue", ["payroll", "tools", "purser-2"])
+def test_every_tool_of_an_agent_is_looked_at() -> None:
+    with pytest.raises(InvalidTask, match=re.escape("$.agents[1].tools[2] runs activity 'payroll'")):
+        check_all({"name": "tool_a"}, {"name": "tool_b"}, {"name": "payroll"})
+
+
+@pytest.mark.parametrize("queue", ["payroll", "tools", "purser-2", "my-tools-x"])
 def test_another_queue_is_refused_with_the_setting(queue: str) -> None:
     with pytest.raises(InvalidTask, match="PURSER_TOOL_TASK_QUEUES"):
         check(activity="look_up", task_queue=queue)

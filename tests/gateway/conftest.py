@@ -10,12 +10,14 @@ import uuid
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 
 import httpx
 import pytest
 from pydantic import SecretStr
 
 from budget.postgres.connection import Pool, create_pool
+from compose import deliveries
 from compose.gateway import run_gateway
 from compose.settings import Settings
 from compose.stack.ports import LOOPBACK, free_port
@@ -24,6 +26,7 @@ from gateway.roles import Role
 from gateway.sealing import new_key
 from tests.support.databases import create, empty, shape
 from tests.support.threads import in_thread
+from tests.support.webhooks import Receiver, receiving
 
 PRICES = '{"priced-model": {"input_cost_per_token": 1e-06, "output_cost_per_token": 4e-06}}'
 
@@ -170,3 +173,11 @@ async def admin(gateway: RunningGateway) -> httpx.AsyncClient:
 async def agent(gateway: RunningGateway) -> httpx.AsyncClient:
     """A client that holds and runs tasks, named `backend`."""
     return await gateway.client(Role.AGENT, name="backend")
+
+
+@pytest.fixture
+async def receiver(hook_port: int, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Receiver]:
+    """A server at the address that the gateway may send to; what fails is sent again at once."""
+    monkeypatch.setattr(deliveries, "BACKOFF", (timedelta(seconds=0.1),) * 7)
+    async with receiving(hook_port) as one:
+        yield one

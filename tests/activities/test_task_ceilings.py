@@ -37,3 +37,11 @@ def test_a_file_up_to_the_ceilings_and_at_least_as_strict_passes() -> None:
     each = {"limit_tokens": 10_000, "limit_usd": "1", "mode": "hard"}
     CEILINGS.check(task(budget={"session": each, "task": each, "agent": {"mode": "approval"}}))
     Ceilings().check(task(budget={"session": {"limit_tokens": 9_007_199_254_740_991, "mode": "soft"}}))
+
+
+def test_the_mode_of_each_kind_of_scope_has_a_ceiling_of_its_own() -> None:
+    ceilings = Ceilings(modes={Kind.SESSION: Mode.HARD, Kind.TASK: Mode.APPROVAL})
+    ceilings.check(task(budget={"session": {"mode": "hard"}, "task": {"mode": "approval"}, "agent": {"mode": "soft"}}))
+    for kind, milder, least in (("session", "approval", "hard"), ("task", "soft", "approval")):
+        with pytest.raises(InvalidTask, match=f"mode is {milder}, PURSER_MODE is {least}"):
+            ceilings.check(task(budget={kind: {"mode": milder}}))

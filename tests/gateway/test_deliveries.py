@@ -12,6 +12,7 @@ from compose import deliveries as sending
 from compose.settings import Settings
 from compose.stack.ports import free_port
 from gateway.roles import Role
+from gateway.sealing import Seal, new_key
 from tests.gateway.conftest import RunningGateway, running_gateway
 from tests.support.webhooks import (
     Receiver,
@@ -260,3 +261,15 @@ async def test_while_a_secret_is_replaced_the_old_and_the_new_one_verify(
     await receiver.until(2)
     with pytest.raises(WebhookVerificationError):
         Verifier(hook["secret"]).verify(receiver.got[1][1], receiver.got[1][0])
+
+
+async def test_what_cannot_be_signed_is_not_sent_and_says_why(
+    gateway: RunningGateway, admin: httpx.AsyncClient, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sending, "BACKOFF", ())
+    hook = await make(admin, receiver.url, "task")
+    await gateway.pool.execute("update webhooks set secret = $1", Seal([new_key()]).close("whsec_x"))
+    await task(gateway.pool, "failed")
+    [delivery] = await settled(admin, hook)
+    assert (delivery["state"], delivery["error"], delivery["status"]) == ("failed", "secret_unreadable", None)
+    assert receiver.got == []

@@ -4,7 +4,7 @@ import stat
 from pathlib import Path
 
 import pytest
-from pydantic import ValidationError
+from pydantic import SecretStr, ValidationError
 
 from budget.postgres.connection import Pool
 from compose.secrets_key import own_secrets_key
@@ -12,8 +12,10 @@ from compose.settings import Settings
 from gateway.errors import SecretsKeyMissing, SecretUnreadable
 from gateway.postgres.webhooks import WebhookFields, Webhooks
 from gateway.sealing import Seal, new_key
+from tests.gateway.conftest import running_gateway
 
 OLD, NEW = new_key(), new_key()
+WARNING = "encrypted with keys that are not configured"
 HOOK = WebhookFields(url="http://a/b", kinds=("task",))
 
 
@@ -65,6 +67,19 @@ async def test_secrets_of_a_lost_key_are_counted_and_left_alone(pool: Pool) -> N
     before = await _stored(pool)
     assert await Webhooks(pool, Seal([NEW])).renew_secrets() == 1
     assert await _stored(pool) == before
+
+
+async def test_a_gateway_encrypts_anew_when_it_starts_and_says_what_it_cannot_read(
+    settings: Settings, pool: Pool, capfd: pytest.CaptureFixture[str]
+) -> None:
+    _, secret = await Webhooks(pool, Seal([OLD])).create("acme", HOOK, by="test")
+    async with running_gateway(settings.model_copy(update={"secrets_key": SecretStr(f"{NEW},{OLD}")})):
+        [renewed] = await _stored(pool)
+    assert Seal([NEW]).open(renewed) == secret
+    assert WARNING not in "".join(capfd.readouterr())
+    async with running_gateway(settings.model_copy(update={"secrets_key": SecretStr(OLD)})):
+        assert await _stored(pool) == [renewed]
+    assert WARNING in "".join(capfd.readouterr())
 
 
 def test_up_makes_one_key_for_its_data_directory_that_only_its_owner_reads(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import httpx
 import pytest
 
 from compose.stack.ports import LOOPBACK
+from gateway.postgres import webhooks
 from gateway.roles import Role
 from tests.gateway.conftest import RunningGateway
 from tests.support.webhooks import Receiver, deliveries, make, settled, task
@@ -97,3 +98,17 @@ async def test_a_webhook_is_changed_listed_and_deleted(admin: httpx.AsyncClient,
     assert (await admin.delete(path)).status_code == 204
     assert (await admin.get(path)).status_code == 404
     assert (await admin.delete(path)).status_code == 404
+
+
+async def test_a_tenant_has_so_many_webhooks_and_no_more(
+    gateway: RunningGateway, admin: httpx.AsyncClient, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(webhooks, "MOST", 2)
+    [first, _] = [await make(admin, receiver.url, "task") for _ in range(2)]
+    refused = await admin.post("/v1/webhooks", json={"url": receiver.url, "kinds": ["task"]})
+    assert (refused.status_code, refused.json()["detail"]) == (
+        409, "there are 2 webhooks already: delete one first",
+    )  # fmt: skip
+    await make(await gateway.client(Role.ADMIN, tenant="other"), receiver.url, "task")
+    await admin.delete(f"/v1/webhooks/{first['webhook_id']}")
+    await make(admin, receiver.url, "task")

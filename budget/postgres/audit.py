@@ -79,7 +79,7 @@ async def _found(own: Connection, check: str) -> Sequence[Mapping[str, Any]]:
 async def _altered_reports(own: Connection) -> AsyncIterator[Mapping[str, Any]]:
     """Reports whose digest is another one: it is made of usage and money as they arrived."""
     async for row in own.cursor(_SQL["reports"], prefetch=1_000, timeout=PATIENCE_S):
-        usage = {name: value for name, value in row["usage"].items() if name != UNPRICED}
+        usage = {name: value for name, value in (row["usage"] or {}).items() if name != UNPRICED}
         if digest_of(usage, row["nano"]) != row["digest"]:
             yield {"hold_id": row["hold_id"], "attempt": row["attempt"]}
 

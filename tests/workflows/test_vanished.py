@@ -4,14 +4,31 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from temporalio.client import Client
+from temporalio import workflow
+from temporalio.client import Client, WorkflowExecutionStatus
+from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError
+from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from activities.postgres.agents import Agents
-from activities.vanished import Vanished
+from activities.vanished import CHECK_EVERY, Vanished
+from budget.decisions import Amount, Verdict
+from budget.holds import HoldRequest
+from budget.scopes import Path, Scope
 from compose.stack.ports import free_port
 from tests.support.world import TENANT, World, eventually, world
 from workflows.contract import TaskRef
+
+
+@workflow.defn
+class Ending:
+    """Ends as it is told, or waits."""
+
+    @workflow.run
+    async def run(self, how: str) -> None:
+        if how == "failed":
+            raise ApplicationError("as told")
+        await workflow.wait_condition(lambda: how == "completed")
 
 
 def vanished(world: World) -> Vanished:
@@ -51,6 +68,7 @@ async def test_a_task_that_temporal_has_lost_fails_after_a_day_or_at_once_if_som
             "update tasks set lost_at = now() - interval '25 hours' where task_id = $1", refs[0].task_id
         )
         assert await vanished(still).ended(refs[0])
+        assert not await vanished(still).ended(refs[0]), "it has ended already"
         assert await vanished(still).ended(refs[1], lost_for=timedelta(0))
         for ref in refs:
             task = await still.tasks.get(TENANT, ref.task_id)
@@ -66,3 +84,99 @@ async def test_a_temporal_that_does_not_answer_ends_no_task(dsn: str, temporal_c
         with pytest.raises((RPCError, RuntimeError)):
             await replace(vanished(still), client=nobody).ended(ref)
         assert (await still.tasks.get(TENANT, ref.task_id))["status"] == "running"
+
+
+async def test_a_server_that_does_not_know_the_namespace_ends_no_task(
+    dsn: str, temporal_client: Client, temporal_address: str, task_queue: str
+) -> None:
+    elsewhere = await Client.connect(temporal_address, namespace="gone")
+    async with world(dsn, temporal_client, task_queue, background=False) as still:
+        ref = TaskRef(await still.submit(still.agent("a")), TENANT)
+        await still.pool.execute("delete from outbox")
+        with pytest.raises(RPCError):
+            await replace(vanished(still), client=elsewhere).ended(ref, lost_for=timedelta(0))
+        assert (await still.tasks.get(TENANT, ref.task_id))["status"] == "running"
+        assert await still.pool.fetchval("select lost_at from tasks") is None
+
+
+@pytest.mark.parametrize(
+    ("how", "status", "reason"),
+    [
+        ("completed", "failed", "workflow_completed"),
+        ("failed", "failed", "workflow_failed"),
+        ("canceled", "cancelled", "workflow_cancelled"),
+        ("timed_out", "failed", "workflow_timed_out"),
+    ],
+)
+async def test_a_task_ends_as_its_workflow_did(
+    dsn: str, temporal_client: Client, task_queue: str, how: str, status: str, reason: str
+) -> None:
+    runner = UnsandboxedWorkflowRunner()
+    async with (
+        world(dsn, temporal_client, task_queue, background=False) as still,
+        Worker(temporal_client, task_queue=task_queue, workflows=[Ending], workflow_runner=runner),
+    ):
+        ref = TaskRef(await still.submit(still.agent("a")), TENANT)
+        patience = timedelta(seconds=1) if how == "timed_out" else None
+        started = await temporal_client.start_workflow(
+            Ending.run, how, id=ref.workflow_id, task_queue=task_queue, execution_timeout=patience
+        )
+        if how == "canceled":
+            await started.cancel()
+
+        async def ended() -> bool:
+            return (await started.describe()).status is WorkflowExecutionStatus[how.upper()]
+
+        await eventually(ended)
+        assert await vanished(still).ended(ref)
+        task = await still.tasks.get(TENANT, ref.task_id)
+        assert (task["status"], task["reason"]) == (status, reason)
+
+
+async def test_a_task_whose_workflow_is_found_again_goes_on_and_is_lost_no_longer(
+    dsn: str, temporal_client: Client, task_queue: str
+) -> None:
+    async with world(dsn, temporal_client, task_queue, background=False) as still:
+        ref = TaskRef(await still.submit(still.agent("a")), TENANT)
+        await still.pool.execute("delete from outbox")
+        assert not await vanished(still).ended(ref)
+        assert await still.pool.fetchval("select lost_at from tasks") is not None
+        await temporal_client.start_workflow(Ending.run, "never", id=ref.workflow_id, task_queue=task_queue)
+        assert not await vanished(still).ended(ref)
+        assert await still.pool.fetchval("select lost_at from tasks") is None
+        assert (await still.tasks.get(TENANT, ref.task_id))["status"] == "running"
+
+
+async def test_what_a_lost_task_holds_and_asks_for_ends_with_it(
+    dsn: str, temporal_client: Client, task_queue: str
+) -> None:
+    async with world(dsn, temporal_client, task_queue, background=False) as still:
+        ref = TaskRef(await still.submit(still.agent("a")), TENANT)
+        await still.pool.execute("delete from outbox")
+        short, ask = Scope.parse("session:s1"), Amount(900)
+        path = Path.parse([str(short), f"task:{ref.task_id}"])
+        await still.budget(str(short), limit_tokens=1_000, mode="approval")
+        await still.ledger.hold(TENANT, HoldRequest("held", path, ask))
+        answer = await still.ledger.hold(TENANT, HoldRequest("asked", path, Amount(5_000)))
+        assert answer.decision.verdict is Verdict.ASK
+        await still.approvals.request(TENANT, key="asked", scope=short, path=path, ask=Amount(5_000))
+        assert await vanished(still).ended(ref, lost_for=timedelta(0))
+        assert await still.pool.fetchval("select state from approvals") == "withdrawn"
+        await still.audited()
+
+
+async def test_each_sweep_looks_at_the_tasks_that_nobody_looked_at_for_longest(
+    dsn: str, temporal_client: Client, task_queue: str
+) -> None:
+    async with world(dsn, temporal_client, task_queue, background=False) as still:
+        agents = Agents(still.pool)
+        names = [await still.submit(still.agent("a")) for _ in range(4)]
+        assert await agents.unchecked(CHECK_EVERY, 2) == [], "all are new"
+        for minutes, name in enumerate(names, start=2):
+            await still.pool.execute(
+                "update tasks set checked_at = now() - $1 * interval '1 minute' where task_id = $2", minutes, name
+            )
+        await still.pool.execute("update tasks set ended_at = now() where task_id = $1", names[3])
+        assert {ref.task_id for ref in await agents.unchecked(CHECK_EVERY, 2)} == {names[1], names[2]}
+        assert [ref.task_id for ref in await agents.unchecked(CHECK_EVERY, 2)] == [names[0]]
+        assert await agents.unchecked(CHECK_EVERY, 2) == []

@@ -1,0 +1,35 @@
+"""What a gateway does by itself, beside its requests."""
+
+import httpx
+import pytest
+from temporalio.client import Client
+
+from compose import dispatcher
+from compose.settings import Settings
+from tests.gateway.conftest import RunningGateway, running_gateway
+from tests.support.world import eventually
+from workflows.contract import TaskRef
+
+
+async def test_a_gateway_ends_a_terminated_task_that_nobody_steers(
+    gateway: RunningGateway, admin: httpx.AsyncClient, temporal_client: Client, task_queue: str
+) -> None:
+    agents = [{"id": "a", "model": "priced-model", "instructions": "Be brief."}]
+    file = {"session_id": "s1", "task_id": task_queue, "input": "Go.", "agents": agents}
+    assert (await admin.post("/v1/tasks", json=file)).status_code == 202
+    workflow = temporal_client.get_workflow_handle(TaskRef(task_queue).workflow_id)
+    await eventually(lambda: gateway.pool.fetchval("select not exists (select from outbox where sent_at is null)"))
+    await workflow.terminate()
+    await gateway.pool.execute("update tasks set checked_at = now() - interval '2 minutes'")
+    assert await eventually(lambda: gateway.pool.fetchval("select reason from tasks where ended_at is not null")) == (
+        "workflow_terminated"
+    )
+
+
+async def test_a_gateway_closes_ranges_of_entries(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dispatcher, "EVERY_S", 0.05)
+    async with running_gateway(settings) as gateway:
+        agent = await gateway.client()
+        held = await agent.post("/v1/holds", json={"key": "k", "path": ["session:s1"], "tokens": 600})
+        assert held.json()["hold_id"]
+        assert await eventually(lambda: gateway.pool.fetchval("select sum(entries) from checkpoints"))

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import httpx
 
@@ -118,26 +118,39 @@ class Departure(httpx.AsyncBaseTransport):
     async def _exchange(self, request: httpx.Request) -> httpx.Response:
         if not self._route.covers(request.url):
             raise ProviderRejected("address_not_allowed", cost=Cost.NOTHING)
-        content = await request.aread()
-        ticket = await self._leave()
-        if ticket.cap < self._cap:
-            raise SmallerCap(ticket.cap)
         leaving = httpx.Request(
             request.method,
             request.url,
-            headers=self._headers(request.headers, ticket),
-            content=content,
-            extensions={"timeout": self._timeout},
+            headers=self._headers(request.headers),
+            content=await request.aread(),
+            extensions={"timeout": self._timeout, "trace": self._before_headers},
         )
-        self.sent = True
-        response = await self._way.handle_async_request(leaving)
+        try:
+            response = await self._way.handle_async_request(leaving)
+        except httpx.HTTPError:
+            if not self.sent:  # there is no connection: that is an attempt, too
+                await self._leave()
+            raise
         self.status = response.status_code
         self.retry_after_ms = _retry_after_ms(response.headers, self._bounds.retry_after_ms)
         return await self._bounded(response)
 
-    def _headers(self, given: httpx.Headers, ticket: Ticket) -> list[tuple[str, str]]:
+    async def _before_headers(self, event: str, details: Mapping[str, Any]) -> None:
+        """Asks for leave where a connection is open and nothing was sent over it yet, and names the request.
+
+        Whoever dies while it connects has started no attempt. Opening a tunnel through a proxy is part of connecting.
+        """
+        if not event.endswith("send_request_headers.started") or details["request"].method == b"CONNECT":
+            return
+        ticket = await self._leave()
+        if ticket.cap < self._cap:
+            raise SmallerCap(ticket.cap)
+        details["request"].headers.append((b"x-client-request-id", ticket.request_id.encode()))
+        self.sent = True
+
+    def _headers(self, given: httpx.Headers) -> list[tuple[str, str]]:
         own = {name: value for name, value in given.items() if name in _OWN_HEADERS or not self._route.own}
-        own |= {"x-client-request-id": ticket.request_id, "accept-encoding": "identity"}
+        own["accept-encoding"] = "identity"
         if self._route.own:
             own["authorization"] = f"Bearer {self._route.key}"
         return list(own.items())

@@ -1,5 +1,6 @@
 """How a request leaves: to its own address, once, with nothing that is not its own."""
 
+import asyncio
 from dataclasses import replace
 
 import httpx
@@ -12,6 +13,7 @@ from activities.litellm_library import litellm_library
 from activities.provider import ModelProvider, ModelRequest
 from activities.routes import Route
 from compose.provider import serve_provider
+from compose.stack.ports import free_port
 from tests.support.raw_server import raw_server, replies
 
 ALLOWED = ("openai",)
@@ -120,6 +122,43 @@ async def test_leave_is_asked_when_the_request_is_ready_and_names_it() -> None:
 
         await ModelProvider({}).complete(request(provider.api_base), Draft(), leave)
     assert [one.arrival.request_id for one in provider.served()] == ["7-3"]
+
+
+async def test_leave_is_asked_over_an_open_connection_and_before_anything_is_sent() -> None:
+    connected, ended, got = asyncio.Event(), asyncio.Event(), bytearray()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connected.set()
+        got.extend(await reader.read(1))
+        writer.close()
+        await writer.wait_closed()
+        ended.set()
+
+    async def leave() -> Ticket:
+        async with asyncio.timeout(10):
+            await connected.wait()
+        assert not got
+        raise LookupError("enough")
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        with pytest.raises(LookupError, match="enough"):
+            await ModelProvider({}).complete(request(f"http://127.0.0.1:{port}/v1"), Draft(), leave)
+        await ended.wait()
+    assert not got
+
+
+async def test_without_a_connection_leave_is_asked_too_so_that_the_attempt_is_on_record() -> None:
+    asked = 0
+
+    async def leave() -> Ticket:
+        nonlocal asked
+        asked += 1
+        return Ticket("7-1", 50)
+
+    failure = await failure_of(ModelProvider({}), request(f"http://127.0.0.1:{free_port()}/v1"), leave)
+    assert (failure.reason, failure.cost, asked) == ("unreachable", Cost.NOTHING, 1)
 
 
 async def test_a_smaller_cap_makes_the_request_anew() -> None:

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 
-import httpx
 from temporalio.client import Client
 from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
 from temporalio.worker import Worker, WorkerDeploymentConfig
@@ -29,7 +28,6 @@ from compose.settings.context import NEVER, context_settings
 from compose.settings.ledger import ledger_settings
 from compose.settings.required import required
 from compose.temporal import connect
-from compose.tools import shipped_tools
 from context.redaction import custom_detectors
 from context.tokens import warm_up
 from gateway.postgres.keys import Keys
@@ -72,18 +70,16 @@ async def run_worker(
     async with (
         await create_pool(dsn, size=POOL_SIZE) as pool,
         await create_pool(dsn, size=QUICK_POOL_SIZE, lock_timeout_ms=LOCK_TIMEOUT_MS) as quick_pool,
-        httpx.AsyncClient() as http,
     ):
         dispatcher = Dispatcher(Outbox(pool), client, settings.task_queue)
         given = dependencies(settings, pool, quick_pool, dispatcher.poke, measured.work)
         ledger = Ledger(pool, given.ledger_settings)
         approvals = Approvals(pool, given.ledger_settings, trust_temporal_identity=given.trust_temporal_identity)
         background = run_background(ledger, approvals, dispatcher, stop, settings.sweep_every_s)
-        activities = (*all_activities(given), *shipped_tools(pool, http))
         try:
             grace = timedelta(seconds=settings.shutdown_grace_s)
             version, calls = worker_version(settings), measured.work.calls
-            worker = make_worker(client, settings.task_queue, activities, grace, version, calls)
+            worker = make_worker(client, settings.task_queue, all_activities(given), grace, version, calls)
             async with asyncio.TaskGroup() as group, worker:
                 group.create_task(background)
                 if shared is None:

@@ -9,9 +9,9 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from compose.provider.recorded import Recording
-from compose.provider.script import Rule, Script
-from compose.tools.records import definition
+from compose.demo.provider.recorded import Recording
+from compose.demo.provider.script import Rule, Script
+from compose.demo.tools.records import definition
 from context.messages import Message
 
 AGENT_TOOLS = {"timeline": ("look_up",), "impact": ("look_up", "add_up"), "cause": ("look_up", "add_up")}

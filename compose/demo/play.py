@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import httpx
 from rich.console import Console
+from temporalio.client import Client
 
 from budget.postgres.connection import Pool, create_pool
 from compose.demo.api import Api, api
@@ -17,12 +19,14 @@ from compose.demo.content import PACE, conversation, recording, task_file
 from compose.demo.figures import Figures, collect, compressions
 from compose.demo.house import house, house_settings, temporary_directory
 from compose.demo.progress import Teller, news, told
+from compose.demo.provider import Provider, charged_tokens, serve_provider
+from compose.demo.tools import tool_worker
 from compose.gateway import DEFAULT_TENANT
 from compose.logging import configure_logging
 from compose.prices import price_book
-from compose.provider import Provider, charged_tokens, serve_provider
 from compose.running import Running
 from compose.settings import Settings
+from compose.temporal import connect
 from context.postgres.conversations import Conversations
 from gateway.roles import Role
 
@@ -74,7 +78,12 @@ async def _play(options: Options, teller: Teller, report: Report) -> None:
             settings = house_settings(data, provider=provider.address if provider else None)
             configure_logging(settings)
             teller.say(f"Starting Postgres, Temporal, worker and gateway in {data}")
-            async with house(settings) as running, await create_pool(running.postgres, size=2) as pool:
+            async with (
+                house(settings) as running,
+                await create_pool(running.postgres, size=2) as pool,
+                httpx.AsyncClient() as client,
+                tool_worker(await _temporal(settings, running), pool, client),
+            ):
                 teller.say(f"Purser is at {running.gateway}")
                 figures = await _Stage(options, teller, settings, running, pool, provider).perform()
                 report(figures, data)
@@ -144,6 +153,10 @@ class _Stage:
             decided = await desk.decided(request)
             by = decided["decisions"][-1]["approver"] if decided["decisions"] else "nobody"
             self.teller.say(f"The request is {decided['state']} by {by}")
+
+
+async def _temporal(settings: Settings, running: Running) -> Client:
+    return await connect(settings.model_copy(update={"temporal_address": running.temporal}))
 
 
 @asynccontextmanager

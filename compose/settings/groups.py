@@ -119,9 +119,8 @@ class Temporal(Group):
     """API key of Temporal Cloud."""
     task_queue: str = "purser"
     """Task queue of workflows and activities."""
-    tool_activities: CommaList = ("recorded_tool", "look_up", "add_up", "tool_*")
-    """Activities that a task may name as tools, comma-separated; a trailing `*` matches any name with that prefix. The
-    default: the tools that workers ship, and names with the prefix `tool_`."""
+    tool_activities: CommaList = ("tool_*",)
+    """Activities that a task may name as tools, comma-separated; a trailing `*` matches any name with that prefix."""
     tool_task_queues: CommaList = ("tools-*",)
     """Task queues that a task may name for its tools besides `task_queue`, in the same form."""
     worker_deployment: str | None = None

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from budget.postgres.connection import Pool
-from compose.provider import Provider, serve_provider
+from compose.demo.provider import Provider, serve_provider
 from tests.support.compressing import Room
 from tests.support.conversations import talk
 

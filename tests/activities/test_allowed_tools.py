@@ -8,8 +8,9 @@ import pytest
 from activities.allowed_tools import AllowedTools
 from activities.errors import InvalidTask
 from activities.task_file import TaskFile
+from compose.demo.recordings.tasks import TOOL_ACTIVITY, TOOL_QUEUE
+from compose.demo.tools.records import QUESTIONS, definition
 from compose.settings import Settings
-from compose.tools import SHIPPED
 from workflows.contract import ActivityName
 
 USUAL = Settings()
@@ -28,12 +29,17 @@ def check_all(*tools: dict[str, Any], allowed: AllowedTools = ALLOWED) -> None:
     allowed.check(TaskFile.parse({"session_id": "s", "task_id": "t", "input": "Go.", "agents": agents}, ()))
 
 
-@pytest.mark.parametrize("activity", [*SHIPPED, "tool_weather"])
-def test_shipped_tools_and_the_usual_prefix_are_allowed(activity: str) -> None:
-    check(activity=activity)
-    check(name=activity)
-    check(activity=activity, task_queue="tools-weather")
-    check(activity=activity, task_queue="purser")
+def test_the_usual_prefixes_are_allowed() -> None:
+    check(activity="tool_weather")
+    check(name="tool_weather")
+    check(activity="tool_weather", task_queue="tools-weather")
+    check(activity="tool_weather", task_queue="purser")
+
+
+def test_tools_of_the_demo_are_as_those_of_users() -> None:
+    check(activity=TOOL_ACTIVITY, task_queue=TOOL_QUEUE)
+    for name in QUESTIONS:
+        check(**definition(name))
 
 
 @pytest.mark.parametrize(
@@ -56,7 +62,7 @@ def test_every_tool_of_an_agent_is_looked_at() -> None:
 @pytest.mark.parametrize("queue", ["payroll", "tools", "purser-2", "my-tools-x"])
 def test_another_queue_is_refused_with_the_setting(queue: str) -> None:
     with pytest.raises(InvalidTask, match="PURSER_TOOL_TASK_QUEUES"):
-        check(activity="look_up", task_queue=queue)
+        check(activity="tool_weather", task_queue=queue)
 
 
 @pytest.mark.parametrize("activity", ActivityName)
@@ -71,4 +77,4 @@ def test_an_operator_may_allow_everything_else() -> None:
 
 def test_nothing_is_allowed_where_the_list_is_empty() -> None:
     with pytest.raises(InvalidTask, match="allows none"):
-        check(AllowedTools((), (), "purser"), activity="look_up")
+        check(AllowedTools((), (), "purser"), activity="tool_weather")

@@ -20,8 +20,8 @@ from budget.postgres.pricing import Pricing, Unpriced
 from budget.prices import PriceBook
 from budget.rates import Price
 from budget.scopes import Path, Scope
-from compose.provider import Fault, FaultKind, Provider, Rule, serve_provider
-from compose.provider import Usage as ReportedUsage
+from compose.demo.provider import Fault, FaultKind, Provider, Rule, serve_provider
+from compose.demo.provider import Usage as ReportedUsage
 from compose.stack.ports import free_port
 from context.postgres.payers import Payers
 from tests.support.ledger import Books

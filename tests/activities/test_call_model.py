@@ -8,7 +8,7 @@ from temporalio.client import Client
 from temporalio.testing import ActivityEnvironment
 
 from activities.registry import all_activities
-from compose.provider import Match, Reply, Rule
+from compose.demo.provider import Match, Reply, Rule
 from tests.support.world import TENANT, World, named, world
 from workflows.contract import ActivityName, AdmitInput, AgentRef, CallInput, CallStatus
 

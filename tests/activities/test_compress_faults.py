@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from compose.provider import Fault, FaultKind, Match, serve_provider
+from compose.demo.provider import Fault, FaultKind, Match, serve_provider
 from context.layers import Level
 from context.messages import Message
 from context.settings import ContextSettings

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from budget.postgres.connection import Pool, create_pool
-from compose.provider import Fault, FaultKind, Provider
+from compose.demo.provider import Fault, FaultKind, Provider
 from context.settings import ContextSettings
 from tests.support.compressing import MODEL, SUMMARY, TENANT, Room, request
 from tests.support.conversations import talk, user

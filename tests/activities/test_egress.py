@@ -12,7 +12,7 @@ from activities.errors import Cost, ProviderError, ProviderRejected
 from activities.litellm_library import litellm_library
 from activities.provider import ModelProvider, ModelRequest
 from activities.routes import Route
-from compose.provider import serve_provider
+from compose.demo.provider import serve_provider
 from compose.stack.ports import free_port
 from tests.support.raw_server import raw_server, replies
 

@@ -12,8 +12,8 @@ from budget.postgres.connection import Pool
 from budget.prices import PriceBook
 from budget.rates import Price
 from budget.scopes import Path
-from compose.provider import Fault, FaultKind, Provider, serve_provider
-from compose.provider.embeddings import DIMENSIONS, embedding
+from compose.demo.provider import Fault, FaultKind, Provider, serve_provider
+from compose.demo.provider.embeddings import DIMENSIONS, embedding
 from context.compression import unchanged
 from context.postgres.conversations import Conversations
 from context.postgres.memory import Memory

@@ -10,9 +10,9 @@ import pytest
 from activities.drafts import Draft
 from activities.errors import Cost, ProviderRejected, ProviderUnavailable
 from activities.provider import ModelProvider, ModelRequest, Timeouts
-from compose.provider import Fault, FaultKind, Provider, Reply, Rule, Usage, serve_provider
-from compose.provider import FunctionCall as Function
-from compose.provider import ToolCall as Call
+from compose.demo.provider import Fault, FaultKind, Provider, Reply, Rule, Usage, serve_provider
+from compose.demo.provider import FunctionCall as Function
+from compose.demo.provider import ToolCall as Call
 from compose.stack.ports import free_port
 
 SECRET = "sk-secret"

@@ -3,7 +3,7 @@
 import pytest
 
 from budget.postgres.connection import Pool
-from compose.provider import Fault, FaultKind, serve_provider
+from compose.demo.provider import Fault, FaultKind, serve_provider
 from tests.support.compressing import AGENT, NO_PRICES, SESSION, SUMMARY, Room, request
 from tests.support.conversations import talk, user
 

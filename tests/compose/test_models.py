@@ -7,8 +7,8 @@ from activities.call_metrics import CallMetrics
 from budget.postgres.connection import Pool
 from budget.prices import PriceBook
 from budget.scopes import Path
+from compose.demo.provider import serve_provider
 from compose.models import embedder, model_provider
-from compose.provider import serve_provider
 from compose.settings import Settings
 
 # LiteLLM and its types warn of themselves at import and at first use.

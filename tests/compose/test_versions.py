@@ -12,7 +12,7 @@ from temporalio.client import Client
 from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
 
 from activities.registry import all_activities
-from compose.provider import Match
+from compose.demo.provider import Match
 from compose.settings import Settings
 from compose.stack.temporal import find_temporal
 from compose.versions import Replayed, replay_running

@@ -67,7 +67,7 @@ def system(
     # Examples use the queues of the documentation: they need a Temporal of their own.
     home = tmp_path_factory.mktemp("docs")
     script = str(EXAMPLES / "weather_script.json")
-    with _process("-m", "compose.provider", "--port", "0", "--script", script) as process:
+    with _process("-m", "compose.demo.provider", "--port", "0", "--script", script) as process:
         assert process.stdout is not None
         provider = json.loads(process.stdout.readline())["address"]
         server = Purser.at(

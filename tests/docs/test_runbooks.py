@@ -13,7 +13,7 @@ PARTS = ("How bad", "Look at", "Do", "Over when", "Silence")
 
 
 def _alerts() -> dict[str, Any]:
-    groups = yaml.safe_load((ROOT / "compose" / "prometheus" / "rules.yml").read_text())["groups"]
+    groups = yaml.safe_load((ROOT / "compose" / "deploy" / "prometheus" / "rules.yml").read_text())["groups"]
     return {rule["alert"]: rule for group in groups for rule in group["rules"] if "alert" in rule}
 
 

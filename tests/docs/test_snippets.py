@@ -17,7 +17,7 @@ from budget.policies import PolicyPatch
 from budget.postgres.events import Event, EventKind
 from budget.prices import PriceBook
 from compose.cli import build
-from compose.provider.script import Script
+from compose.demo.provider.script import Script
 from gateway.notices import payload
 
 ROOT = Path(__file__).parents[2]

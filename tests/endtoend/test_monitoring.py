@@ -17,6 +17,7 @@ from compose.stack.ports import free_port
 from gateway.metrics import Metrics as GatewayMetrics
 from tests.support.metrics import Asked, Scrape
 from tests.support.monitoring import (
+    DEPLOY,
     PROMETHEUS,
     ROOT,
     Pager,
@@ -31,7 +32,7 @@ from tests.support.temporal_families import TEMPORAL
 
 pytestmark = pytest.mark.stack
 
-DASHBOARDS = sorted((ROOT / "compose" / "grafana" / "dashboards").glob("*.json"))
+DASHBOARDS = sorted((DEPLOY / "grafana" / "dashboards").glob("*.json"))
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
 NO_METRICS = {*Settings.model_fields, "purser_url", "purser_session"}
 """Names that look like metrics."""

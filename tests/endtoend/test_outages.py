@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from temporalio.client import Client
 
+from compose.demo.provider import Match
 from compose.migrate import migrate
-from compose.provider import Match
 from compose.stack.ports import free_port
 from compose.stack.postgres import EmbeddedPostgres
 from compose.stack.temporal import EmbeddedTemporal

@@ -6,7 +6,7 @@ import pytest
 
 from budget.prices import PriceBook
 from budget.usage import Usage, normalise
-from compose.recordings import MAKERS
+from compose.demo.recordings import MAKERS
 from tests.support.proof import sized
 from tests.support.recorded import run_recorded
 

@@ -16,7 +16,7 @@ from temporalio.client import Client, WorkflowFailureError
 
 from budget.postgres.audit import audit
 from budget.postgres.connection import create_pool
-from compose.provider import Match
+from compose.demo.provider import Match
 from compose.stack.temporal import find_temporal
 from tests.support.world import TENANT, World, world
 from workflows.contract import TaskRef

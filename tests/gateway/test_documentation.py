@@ -12,7 +12,7 @@ from tests.gateway.conftest import RunningGateway
 
 ROOT = Path(__file__).parents[2]
 PAGES = [str(page.relative_to(ROOT / "docs")) for page in sorted((ROOT / "docs").rglob("*.md"))]
-RULES = yaml.safe_load((ROOT / "compose/prometheus/rules.yml").read_text("utf-8"))["groups"]
+RULES = yaml.safe_load((ROOT / "compose/deploy/prometheus/rules.yml").read_text("utf-8"))["groups"]
 RUNBOOKS = {rule["annotations"]["runbook_url"] for group in RULES for rule in group["rules"]}
 
 

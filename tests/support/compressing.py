@@ -12,7 +12,7 @@ from budget.postgres.connection import Pool
 from budget.prices import PriceBook
 from budget.rates import Price
 from budget.scopes import Path
-from compose.provider import Provider, Reply, Rule
+from compose.demo.provider import Provider, Reply, Rule
 from context.messages import Message
 from context.plans import TextRef
 from context.postgres.conversations import Conversations

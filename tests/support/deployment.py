@@ -8,7 +8,7 @@ from typing import Any
 import yaml  # type: ignore[import-untyped]
 
 ROOT = Path(__file__).parents[2]
-COMPOSE = ROOT / "compose"
+COMPOSE = ROOT / "compose" / "deploy"
 DOCKERFILE = ROOT / "Dockerfile"
 SECRETS = "/run/secrets/"
 

@@ -24,7 +24,8 @@ from gateway.roles import Role
 from tests.support.purser import Purser
 
 ROOT = Path(__file__).parents[2]
-PROMETHEUS, ALERTMANAGER = ROOT / "compose" / "prometheus", ROOT / "compose" / "alertmanager"
+DEPLOY = ROOT / "compose" / "deploy"
+PROMETHEUS, ALERTMANAGER = DEPLOY / "prometheus", DEPLOY / "alertmanager"
 TOKEN = "scrape-me"
 
 

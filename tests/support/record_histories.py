@@ -18,8 +18,8 @@ from budget.approvals import Actor, Choice, Identity
 from budget.decisions import Amount
 from budget.holds import HoldRequest
 from budget.scopes import Path as ScopePath
+from compose.demo.provider import Fault, FaultKind
 from compose.migrate import migrate
-from compose.provider import Fault, FaultKind
 from compose.stack.ports import free_port
 from compose.stack.postgres import EmbeddedPostgres
 from compose.stack.temporal import EmbeddedTemporal

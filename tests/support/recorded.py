@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from compose.provider import Served, read_log
+from compose.demo.provider import Served, read_log
 from compose.stack.ports import LOOPBACK, free_port
-from tests.support.purser import Purser
+from tests.support.purser import Purser, Started
 
 AT_ONCE = 4
 """Tasks that run at the same time."""
@@ -47,13 +47,14 @@ def run_recorded(home: Path, data: Path, count: int) -> Recorded:
     """
     port = free_port()
     provider = f"http://{LOOPBACK}:{port}"
-    made = ["compose.recordings", data, "--out", home, "--count", count, "--provider", provider]
+    made = ["compose.demo.recordings", data, "--out", home, "--count", count, "--provider", provider]
     subprocess.run(_python(*made), check=True, capture_output=True)
     files = sorted((home / "tasks").glob("*.json"))
     purser = Purser.at(home, allowed_api_bases=provider)
     with (
         _provider(home, port),
-        purser.up("--port", "0", "--data", str(home / "data")),
+        purser.up("--port", "0", "--data", str(home / "data")) as started,
+        _tools(purser, started),
         ThreadPoolExecutor(AT_ONCE) as pool,
     ):
         ended = list(pool.map(lambda file: purser.json("run", str(file)), files))
@@ -67,8 +68,25 @@ def run_recorded(home: Path, data: Path, count: int) -> Recorded:
 
 
 @contextmanager
+def _tools(purser: Purser, started: Started) -> Iterator[None]:
+    places = {"PURSER_DSN": started.ready["postgres"], "PURSER_TEMPORAL_ADDRESS": started.ready["temporal"]}
+    process = subprocess.Popen(
+        _python("compose.demo.tools"), env={**purser.env, **places}, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    try:
+        assert process.stdout.readline() == "ready\n"
+        yield
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(60)
+        process.stdout.close()
+
+
+@contextmanager
 def _provider(home: Path, port: int) -> Iterator[None]:
-    serve = ["compose.provider", "--port", port, "--log", home / "provider.jsonl", "--recordings", home / "recordings"]
+    log, recordings = home / "provider.jsonl", home / "recordings"
+    serve = ("compose.demo.provider", "--port", port, "--log", log, "--recordings", recordings)
     process = subprocess.Popen(_python(*serve), stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     try:

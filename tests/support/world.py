@@ -27,8 +27,8 @@ from budget.postgres.policies import Policies
 from budget.postgres.settings import LedgerSettings
 from budget.prices import PriceBook
 from budget.scopes import Scope
+from compose.demo.provider import FunctionCall, Provider, Recording, Reply, ToolCall, serve_provider
 from compose.dispatcher import Dispatcher, run_background
-from compose.provider import FunctionCall, Provider, Recording, Reply, ToolCall, serve_provider
 from compose.worker import LOCK_TIMEOUT_MS, make_worker
 from context.postgres.conversations import Conversations
 from gateway.postgres.keys import Keys, digest

@@ -2,7 +2,7 @@
 
 from prometheus_client import generate_latest
 
-from compose.provider import Rule
+from compose.demo.provider import Rule
 from context.postgres.calibration import Calibrations
 from context.tokens.calibration import ONE, Calibration
 from tests.support.world import TENANT, World

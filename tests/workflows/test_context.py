@@ -12,7 +12,7 @@ from activities.embedder import EmbeddingModel, LiteLLMEmbedder
 from budget.prices import PriceBook
 from budget.rates import Price
 from budget.scopes import Kind, Path, Scope
-from compose.provider.script import Fault, FaultKind, Match
+from compose.demo.provider.script import Fault, FaultKind, Match
 from context.compression import unchanged
 from context.messages import Message
 from context.postgres.preferences import PersonalSettings

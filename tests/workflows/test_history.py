@@ -9,7 +9,7 @@ from temporalio.api.enums.v1 import EventType
 from temporalio.client import WorkflowHistory
 
 from activities.tools import Tools
-from compose.provider import Fault, FaultKind
+from compose.demo.provider import Fault, FaultKind
 from tests.support.world import World, calls
 from workflows.contract import Message, ToolCall, ToolResult
 

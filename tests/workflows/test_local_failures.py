@@ -7,7 +7,7 @@ import pytest
 from temporalio.service import RPCError
 
 from activities.litellm_library import litellm_library
-from compose.provider import Fault, FaultKind
+from compose.demo.provider import Fault, FaultKind
 from tests.support.raw_server import endless, raw_server, replies
 from tests.support.world import LEASE_S, World, eventually
 

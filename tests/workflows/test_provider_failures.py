@@ -10,7 +10,7 @@ from temporalio import activity
 
 from activities.provider import ModelProvider, Timeouts
 from activities.registry import all_activities
-from compose.provider import Fault, FaultKind, Rule, Served, Usage, charged_tokens
+from compose.demo.provider import Fault, FaultKind, Rule, Served, Usage, charged_tokens
 from compose.stack.ports import free_port
 from tests.support.world import TENANT, World, calls, eventually, named
 from workflows.contract import ActivityName, CallInput, CallResult

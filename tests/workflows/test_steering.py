@@ -14,7 +14,7 @@ from activities.tools import Tools
 from budget.decisions import Amount
 from budget.holds import HoldRequest
 from budget.scopes import Path
-from compose.provider import Match, Rule
+from compose.demo.provider import Match, Rule
 from tests.support.world import TENANT, World, calls, eventually
 from workflows.contract import Message, ToolCall, ToolResult
 

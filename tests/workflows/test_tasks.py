@@ -7,7 +7,7 @@ import pytest
 from temporalio.client import WorkflowFailureError
 from temporalio.exceptions import ActivityError
 
-from compose.provider import charged_tokens
+from compose.demo.provider import charged_tokens
 from tests.support.world import TENANT, World
 from workflows.contract import Message, TaskRef, WorkflowName
 from workflows.steps import kind_of

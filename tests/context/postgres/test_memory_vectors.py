@@ -8,7 +8,7 @@ import pytest
 
 from budget.postgres.connection import Pool
 from budget.scopes import Path
-from compose.provider.embeddings import embedding
+from compose.demo.provider.embeddings import embedding
 from context.messages import Message
 from context.postgres import memory_vectors
 from context.postgres.conversations import Conversations

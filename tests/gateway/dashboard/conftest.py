@@ -27,7 +27,7 @@ from budget.postgres.ledger import Ledger
 from budget.postgres.policies import Policies
 from budget.postgres.settings import LedgerSettings
 from budget.scopes import Scope
-from compose.provider import Provider, Recording, Reply, serve_provider
+from compose.demo.provider import Provider, Recording, Reply, serve_provider
 from context.postgres.conversations import Conversations
 from gateway.postgres.keys import Keys
 from gateway.roles import Role

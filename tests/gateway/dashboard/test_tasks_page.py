@@ -5,7 +5,7 @@ import uuid
 
 from playwright.async_api import Page, expect
 
-from compose.provider import Reply
+from compose.demo.provider import Reply
 from gateway.roles import Role
 from tests.gateway.dashboard.conftest import MODEL, Tenant
 from tests.support.browser import NARROW, check_accessibility, in_both_themes, shot

@@ -1,0 +1,207 @@
+"""One answer on its way to a client that may leave, from a provider that may break."""
+
+import asyncio
+import itertools
+import json
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from starlette.responses import JSONResponse
+from starlette.types import Receive, Scope, Send
+
+from compose.demo.provider.desk import Desk
+from compose.demo.provider.embeddings import embedding_list
+from compose.demo.provider.script import Asked, Fault, FaultKind, Rule
+from compose.demo.provider.service_log import End, Outcome
+from compose.demo.provider.tokens import Completion, Piece
+from compose.demo.provider.wire import Asking, EmbeddingRequest, Head, Usage
+
+TOKENS_PER_CHUNK = 16
+
+HangUp = Callable[[Scope], None]
+"""Closes the connection that a request came on."""
+
+
+class _Dropped(Exception):
+    """The provider breaks the connection here."""
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A request and what was decided about it."""
+
+    seq: int
+    """Its number in the log."""
+    asked: Asked
+    """Who asks."""
+    request: Asking
+    """What is asked."""
+    prompt: Sequence[int] = field(repr=False)
+    """The tokens of the prompt."""
+    completion: Completion = field(repr=False)
+    """What is answered; empty where vectors are."""
+    rule: Rule = field(repr=False)
+    """How it is answered."""
+    fault: Fault | None
+    """What goes wrong, if anything."""
+
+
+class Delivery:
+    """Sends one completion, streamed or whole, and writes its end into the log."""
+
+    def __init__(self, exchange: Exchange, desk: Desk, hang_up: HangUp) -> None:
+        self._exchange = exchange
+        self._desk = desk
+        self._hang_up = hang_up
+        self._head = Head(f"chatcmpl-{exchange.seq}", int(time.time()), exchange.request.model)
+        self._chunks = list(_chunks(exchange.completion.pieces, exchange.rule.chunks))
+        self._status: int | None = None
+        self._produced = 0
+        self._usage: Usage | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer until it is done, the client leaves, or the provider breaks off, whichever is first."""
+        answering = asyncio.create_task(self._answer(scope, receive, send))
+        leaving = asyncio.create_task(_client_left(receive))
+        stopping = asyncio.create_task(self._desk.stopping.wait())
+        try:
+            await asyncio.wait((answering, leaving, stopping), return_when=asyncio.FIRST_COMPLETED)
+            outcome = _how_it_broke(answering, leaving)
+            if outcome is None:
+                return answering.result()
+            answering.cancel()
+            await asyncio.wait((answering,))
+            self._log_end(outcome)
+            self._hang_up(scope)
+            await leaving
+        finally:
+            for task in (answering, leaving, stopping):
+                task.cancel()
+            await asyncio.gather(answering, leaving, stopping, return_exceptions=True)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._befall(None)
+        usage = self._count()
+        self._produced = self._exchange.completion.reasoning_tokens
+        if self._exchange.request.stream:
+            await self._stream(send, usage)
+        else:
+            await self._send_whole(scope, receive, send, usage)
+        # Nothing is awaited between the last byte and this line: whoever has the answer finds it in the log.
+        self._log_end(Outcome.ANSWERED, self._exchange.completion.finish_reason)
+
+    def _count(self) -> Usage | None:
+        """The usage to report, None if none is; the prompt is in the cache from here on."""
+        exchange = self._exchange
+        cached = 0
+        if not isinstance(exchange.request, EmbeddingRequest):
+            cached = self._desk.cache.admit(exchange.asked.conversation, exchange.prompt)
+        if not (exchange.request.wants_usage and exchange.rule.report_usage):
+            return None
+        return exchange.rule.usage or Usage(
+            prompt_tokens=len(exchange.prompt),
+            completion_tokens=exchange.completion.tokens,
+            cached_tokens=cached,
+            reasoning_tokens=exchange.completion.reasoning_tokens,
+        )
+
+    async def _send_whole(self, scope: Scope, receive: Receive, send: Send, usage: Usage | None) -> None:
+        async for _ in self._paced():
+            pass
+        request, done = self._exchange.request, self._exchange.completion
+        if isinstance(request, EmbeddingRequest):
+            body = embedding_list(request) | ({"usage": usage.payload()} if usage else {})
+        else:
+            body = self._head.completion(done.content, done.tool_calls, done.finish_reason, usage)
+        await JSONResponse(body, headers={"x-request-id": self._head.id})(scope, receive, send)
+        self._status, self._usage = 200, usage
+
+    async def _stream(self, send: Send, usage: Usage | None) -> None:
+        headers = [(b"content-type", b"text/event-stream"), (b"x-request-id", self._head.id.encode())]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        self._status = 200
+        await _send_event(send, self._head.chunk({"role": "assistant", "content": ""}))
+        async for pieces in self._paced():
+            await _send_event(send, self._head.chunk(_delta(pieces)))
+        await _send_event(send, self._head.chunk({}, self._exchange.completion.finish_reason))
+        if usage is not None:
+            await _send_event(send, self._head.usage_chunk(usage))
+            self._usage = usage
+        await send({"type": "http.response.body", "body": b"data: [DONE]\n\n", "more_body": False})
+
+    async def _paced(self) -> AsyncIterator[Sequence[Piece]]:
+        """The chunks, each in its time, with the fault in its place."""
+        for index, pieces in enumerate(self._chunks):
+            await self._befall(index)
+            await asyncio.sleep(self._exchange.rule.chunk_delay_ms / 1000)
+            yield pieces
+            self._produced += sum(piece.tokens for piece in pieces)
+        await self._befall(len(self._chunks))
+
+    async def _befall(self, point: int | None) -> None:
+        """Let the fault happen if this is its point: before the answer (None), or after so many chunks."""
+        fault = self._exchange.fault
+        if fault is None or point != _point(fault, len(self._chunks)):
+            return
+        match fault.kind:
+            case FaultKind.DROP:
+                raise _Dropped
+            case FaultKind.HANG:
+                await asyncio.Event().wait()
+            case FaultKind.SLOW:
+                await asyncio.sleep(fault.delay_ms / 1000)
+            case FaultKind.HOLD:
+                await self._desk.wait(self._exchange.seq, self._exchange.asked)
+
+    def _log_end(self, outcome: Outcome, finish_reason: str | None = None) -> None:
+        fault = self._exchange.fault
+        kind = None if fault is None else fault.kind.value
+        self._desk.log.ended(
+            self._exchange.seq, End(outcome, self._status, finish_reason, self._produced, self._usage, kind)
+        )
+
+
+def _how_it_broke(answering: asyncio.Task[None], leaving: asyncio.Task[None]) -> Outcome | None:
+    """Why an answer does not go on; None if it is complete, or failed in a way that is not part of the play."""
+    if answering.done():
+        return Outcome.DROPPED if isinstance(answering.exception(), _Dropped) else None
+    return Outcome.CLIENT_GONE if leaving.done() else Outcome.STOPPED
+
+
+def _point(fault: Fault, chunks: int) -> int | None:
+    return None if fault.after_chunks is None else min(fault.after_chunks, chunks)
+
+
+async def _client_left(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _send_event(send: Send, payload: dict[str, Any]) -> None:
+    body = f"data: {json.dumps(payload, ensure_ascii=False)}\n\n".encode()
+    await send({"type": "http.response.body", "body": body, "more_body": True})
+
+
+def _chunks(pieces: Sequence[Piece], wanted: int | None) -> Iterator[Sequence[Piece]]:
+    """The pieces in about equal parts."""
+    count = min(wanted or -(-len(pieces) // TOKENS_PER_CHUNK), len(pieces))
+    edges = [len(pieces) * index // count for index in range(count + 1)] if count else []
+    return (pieces[start:end] for start, end in itertools.pairwise(edges))
+
+
+def _delta(pieces: Sequence[Piece]) -> dict[str, Any]:
+    """What a chunk adds: text, beginnings of tool calls, parts of their arguments."""
+    calls: dict[int, dict[str, Any]] = {}
+    for piece in pieces:
+        if piece.call is None:
+            continue
+        call = calls.setdefault(piece.call, {"index": piece.call, "function": {"arguments": ""}})
+        if piece.opens is not None:
+            call |= {"id": piece.opens.id, "type": "function"}
+            call["function"]["name"] = piece.opens.function.name
+        call["function"]["arguments"] += piece.arguments
+    text = "".join(piece.content for piece in pieces)
+    delta: dict[str, Any] = {"content": text} if text or not calls else {}
+    return delta | ({"tool_calls": list(calls.values())} if calls else {})

@@ -1,0 +1,120 @@
+"""Runs the provider on loopback, inside this process."""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import uvicorn
+from starlette.types import Scope
+
+from compose.demo.provider.app import build_app
+from compose.demo.provider.desk import Desk
+from compose.demo.provider.recorded import Recording
+from compose.demo.provider.script import Script
+from compose.demo.provider.service_log import Served, ServiceLog
+from compose.demo.provider.tokens import encoding
+
+HOST = "127.0.0.1"
+
+
+@dataclass(frozen=True)
+class Provider:
+    """A provider that is listening."""
+
+    address: str
+    """Where it listens, such as `http://127.0.0.1:4010`."""
+    desk: Desk
+    """Its rules, faults, holds and recordings, to be changed while it serves."""
+
+    @property
+    def api_base(self) -> str:
+        """Base address for clients that choose no recording."""
+        return f"{self.address}/v1"
+
+    @property
+    def log(self) -> ServiceLog:
+        """What it served."""
+        return self.desk.log
+
+    def api_base_of(self, recording: str, agent: str) -> str:
+        """Base address of one agent of a recording."""
+        return f"{self.address}/r/{recording}/{agent}/v1"
+
+    def served(self) -> tuple[Served, ...]:
+        """Every request so far, in order of arrival."""
+        return self.log.served()
+
+
+class _Server(uvicorn.Server):
+    """A server that leaves the signals to the process it runs in, and tells when it listens."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.listening = asyncio.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.listening.set()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+@contextlib.asynccontextmanager
+async def serve_provider(
+    *,
+    port: int = 0,
+    log: Path | None = None,
+    keep_text: bool = False,
+    recordings: Iterable[Recording] | Mapping[str, Recording] = (),
+    script: Script | None = None,
+    key: str | None = None,
+) -> AsyncIterator[Provider]:
+    """A provider that listens from here on, until the context ends.
+
+    Args:
+        port: where to listen; 0 takes any free port.
+        log: new file that the log is written to, besides memory.
+        keep_text: whether the log keeps prompts.
+        recordings: conversations to serve, with or without their names.
+        script: rules and faults to begin with.
+        key: bearer key that requests must carry; None takes any.
+
+    Raises:
+        OSError: the port is taken, or the log file exists or cannot be written.
+    """
+    await asyncio.to_thread(encoding)
+    with contextlib.closing(ServiceLog(log, keep_text=keep_text)) as service_log:
+        known = recordings.values() if isinstance(recordings, Mapping) else recordings
+        desk = Desk(service_log, known, script or Script(), key)
+        with socket.create_server((HOST, port)) as listener:
+            # Connections inherit it. Without, each answer of two writes waits 40 ms for an acknowledgement: asyncio
+            # sets it only on sockets that were opened with an explicit protocol.
+            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            async with _running(desk, listener):
+                yield Provider(f"http://{HOST}:{listener.getsockname()[1]}", desk)
+
+
+@contextlib.asynccontextmanager
+async def _running(desk: Desk, listener: socket.socket) -> AsyncIterator[None]:
+    server: _Server
+
+    def hang_up(scope: Scope) -> None:
+        for connection in list(server.server_state.connections):
+            if getattr(connection, "client", None) == tuple(scope["client"]):
+                connection.transport.abort()
+
+    app = build_app(desk, hang_up)
+    server = _Server(uvicorn.Config(app, http="h11", lifespan="off", log_config=None, access_log=False))
+    serving = asyncio.create_task(server.serve(sockets=[listener]))
+    try:
+        await server.listening.wait()
+        yield
+    finally:
+        desk.stopping.set()
+        server.should_exit = True
+        await serving

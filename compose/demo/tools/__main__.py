@@ -1,0 +1,31 @@
+"""`python -m compose.demo.tools`: a worker with the tools of the demo. Needs PURSER_DSN and PURSER_TEMPORAL_ADDRESS."""
+
+import asyncio
+import sys
+
+import httpx
+
+from budget.postgres.connection import create_pool
+from compose.cli.run_async import until_stopped
+from compose.demo.tools import tool_worker
+from compose.settings import load_settings
+from compose.settings.required import required
+from compose.temporal import connect
+
+
+async def main(stop: asyncio.Event) -> None:
+    """Works until it is stopped; prints a line once it polls."""
+    settings = load_settings()
+    temporal = await connect(settings)
+    async with (
+        await create_pool(required(settings, "dsn"), size=2) as pool,
+        httpx.AsyncClient() as client,
+        tool_worker(temporal, pool, client),
+    ):
+        sys.stdout.write("ready\n")
+        sys.stdout.flush()
+        await stop.wait()
+
+
+if __name__ == "__main__":
+    until_stopped(main)

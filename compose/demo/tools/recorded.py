@@ -1,0 +1,38 @@
+"""`tool_recorded`: a tool of a recorded conversation returns what it returned then."""
+
+import re
+from dataclasses import dataclass
+
+import httpx
+from temporalio import activity
+from temporalio.exceptions import ApplicationError
+
+from activities.postgres.agents import Agents
+from activities.tools import Tools
+from compose.demo.recordings.tasks import TOOL_ACTIVITY
+from workflows.contract import ToolCall, ToolResult
+
+_RECORDING = re.compile(r"(.+/r/[^/]+)/[^/]+/v1/?")
+"""The provider's address of an agent, up to the name of its recording."""
+
+
+@dataclass(frozen=True)
+class RecordedTool:
+    """Looks results up where the provider serves the recording."""
+
+    tools: Tools
+    agents: Agents
+    client: httpx.AsyncClient
+
+    @activity.defn(name=TOOL_ACTIVITY)
+    async def recorded_tool(self, call: ToolCall) -> ToolResult:
+        """Stores the recorded result of this call."""
+        task = (await self.agents.given(call.tenant, call.task_id)).task
+        found = _RECORDING.fullmatch(task.agent(call.agent_id).api_base or "")
+        if found is None:
+            raise ApplicationError("the agent's api_base names no recording", type="NoRecording", non_retryable=True)
+        response = await self.client.get(f"{found[1]}/tools/{await self.tools.call_id(call)}")
+        if response.status_code == httpx.codes.NOT_FOUND:
+            raise ApplicationError("the recording has no such call", type="NotRecorded", non_retryable=True)
+        response.raise_for_status()
+        return await self.tools.store_result(call, response.json()["content"])

@@ -1,0 +1,197 @@
+"""`purser demo`: what it shows, who may decide, and that nothing of it is left."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from activities.task_file import TaskFile
+from budget.usage import Usage
+from compose.demo.content import conversation, recording, task_file
+from compose.demo.progress import Line, news
+from compose.demo.tools.records import QUESTIONS, answer
+from tests.support.proof import some
+from tests.support.purser import Purser, processes_naming
+from tests.support.terminal import Terminal
+
+PROVIDER = "http://127.0.0.1:4010"
+
+
+@pytest.fixture
+def purser(tmp_path: Path) -> Purser:
+    return Purser.at(tmp_path)
+
+
+def directory(text: str) -> Path:
+    """Where the demo says that it runs."""
+    found = re.search(r"gateway in (\S+)", text)
+    assert found, text
+    return Path(found[1])
+
+
+def assert_gone(data: Path) -> None:
+    assert not data.exists()
+    assert processes_naming(data) == []
+
+
+# --- the whole -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.stack
+def test_without_a_terminal_it_runs_to_its_end_and_every_figure_agrees(purser: Purser, tmp_path: Path) -> None:
+    with purser.up("--data", str(tmp_path / "mine"), "--port", "0") as mine:
+        done = purser.run("demo", "--json")
+        details = [finding["detail"] for finding in purser.json("doctor")["findings"]]
+        assert any(mine.ready["gateway"] in detail for detail in details), "still the default"
+    assert done.returncode == 0, done.stdout + done.stderr
+    told = json.loads(done.stdout)
+
+    agents, scopes = told["task"]["agents"], told["task"]["scopes"]
+    assert told["ok"]
+    assert {agent["status"] for agent in agents.values()} == {"completed"}
+    assert told["audit"] == {"ok": True, "checked": told["audit"]["checked"], "differences": []}
+
+    spent = scopes["session:inc-2041"]["tokens"]["spent"]
+    assert spent == told["spent"]["tokens"] == told["spent"]["provider_tokens"]
+    assert spent == sum(Usage.from_dict(agent["usage"]).total for agent in agents.values())
+    assert told["held"]["tokens"] - told["held"]["returned_tokens"] == spent
+
+    (summary,) = told["compressions"]
+    assert summary["tokens_after"] < summary["tokens_before"] / 3
+    assert summary["calls"] == told["spent"]["calls"] - 1, "every prompt but the first, beside which it was made"
+    for fact in ("severity 1 since 14:22", "Friday 20 November", "build of 11 November"):
+        assert fact in summary["text"]
+
+    assert told["delayed"]["calls"] >= 2
+    assert told["delayed"]["ms"] == sum(agent["delay_ms"] for agent in agents.values())
+    assert told["cached"]["tokens"] > 0
+    assert {"scope": "agent:review-inc-2041/impact", "ratio": "0.8"} in told["warnings"]
+    (approval,) = told["approvals"]
+    assert (approval["state"], approval["scope"]) == ("approved", "task:review-inc-2041")
+    assert approval["decisions"][0]["note"] == "by itself after 2 s"
+    assert scopes["task:review-inc-2041"]["tokens"]["granted"] == approval["given"]["tokens"] > 0
+    assert_gone(directory(done.stderr))
+
+
+@pytest.mark.stack
+def test_another_command_may_decide_and_keep_leaves_it_running(purser: Purser) -> None:
+    with Terminal.running(purser, "demo", "--keep") as terminal:
+        found = terminal.wait_for(r"purser approvals approve (\S+) --tokens (\d+) --data (\S+)\n")
+        approval, tokens, data = found.groups()
+        purser.json("approvals", "approve", approval, "--tokens", tokens, "--note", "for the review", "--data", data)
+        terminal.wait_for(r"Stop everything and delete it +ctrl-C")
+
+        assert "review-inc-2041 completed" in terminal.text
+        assert "(for the review), 2,000 tokens granted" in terminal.text
+        assert purser.json("audit", "--data", data)["ok"]
+        assert purser.json("tasks", "show", "review-inc-2041", "--data", data)["status"] == "completed"
+        assert re.search(rf"purser tasks show review-inc-2041 --data {re.escape(data)}\s*$", terminal.text, re.M)
+        page = terminal.wait_for(r"Purser is at (\S+)")[1]
+        assert httpx.get(f"{page}/readyz").status_code == 200
+
+        terminal.interrupt()
+        assert terminal.ended() == 0
+    assert_gone(Path(data))
+
+
+@pytest.mark.stack
+def test_who_presses_d_denies_and_the_report_says_so(purser: Purser) -> None:
+    with Terminal.running(purser, "demo") as terminal:
+        terminal.wait_for(r"--data \S+\n")
+        terminal.press("x")
+        terminal.press("d")
+        assert terminal.ended() == 1
+    told = " ".join(terminal.text.split())
+    assert "writer was refused" in told
+    assert "review-inc-2041 partial" in told
+    assert re.search(
+        r"Asked writer needed [\d,]+ tokens more than task review-inc-2041 had left: denied by on-call", told
+    )
+    assert all(len(line) <= 100 for line in terminal.text.splitlines() if "--data" not in line)
+    assert_gone(directory(terminal.text))
+
+
+@pytest.mark.stack
+@pytest.mark.proof
+@pytest.mark.parametrize("moment", some(["Starting Postgres", "is submitted", "A person has to decide"], 1))
+def test_ctrl_c_leaves_nothing_whenever_it_comes(purser: Purser, moment: str) -> None:
+    with Terminal.running(purser, "demo") as terminal:
+        terminal.wait_for(moment)
+        terminal.interrupt()
+        assert terminal.ended() == 1
+    assert "Traceback" not in terminal.text, terminal.text
+    assert_gone(directory(terminal.text))
+
+
+# --- what it is about ------------------------------------------------------------------------------------------------
+
+
+def test_the_session_is_long_and_the_task_is_one_that_any_user_could_submit() -> None:
+    assert len(conversation()) >= 60
+    submitted = task_file(api_base=f"{PROVIDER}/r/demo/{{agent}}/v1", model=None)
+    task = TaskFile.parse(submitted, [PROVIDER])
+    assert [agent.id for agent in task.agents] == list(recording().agents)
+    assert [agent.api_base for agent in task.agents] == [f"{PROVIDER}/r/demo/{agent.id}/v1" for agent in task.agents]
+
+
+def test_with_a_model_of_the_users_own_every_agent_asks_that_and_no_other_address() -> None:
+    agents = task_file(api_base=None, model="anthropic/claude-sonnet-4-5")["agents"]
+    assert {agent["model"] for agent in agents} == {"anthropic/claude-sonnet-4-5"}
+    assert not any("api_base" in agent for agent in agents)
+
+
+def test_the_recorded_agents_say_what_their_tools_answer() -> None:
+    said = {name: replies[-1].content or "" for name, replies in recording().agents.items()}
+    answers = {
+        call.id: answer(QUESTIONS[call.function.name], json.loads(call.function.arguments))
+        for replies in recording().agents.values()
+        for reply in replies
+        for call in reply.tool_calls
+    }
+    started, failed, refunds = (answers[f"call_{name}"] for name in ("started", "failed", "refunds"))
+    assert f"{started['sum']:,} checkouts were started and {failed['sum']} of them failed" in said["impact"]
+    assert f"{failed['sum'] / started['sum']:.0%}".replace("%", " %") in said["impact"]
+    assert f"{refunds['count']} customers were charged twice, {refunds['sum'] / 100:.2f} euros" in said["impact"]
+    slots, pool = answers["call_slots"]["sum"], {row["at"]: row for row in answers["call_pool"]["rows"]}
+    requests = pool["14:10"]["requests"]
+    assert f"{slots} checkouts made {requests:,} payment requests, {requests / slots:.1f} each" in said["cause"]
+    assert f"up to {max(row['waiting'] for row in pool.values())} requests waited" in said["cause"]
+    for row in (*answers["call_changes"]["rows"], *answers["call_alerts"]["rows"]):
+        assert row["at"] in said["timeline"]
+
+
+# --- progress --------------------------------------------------------------------------------------------------------
+
+
+def looked(status: str, *, turns: int = 0, delay_ms: int = 0) -> dict[str, Any]:
+    """A task of one agent, as `GET /tasks/{id}` shows it."""
+    agent = {"status": status, "reason": "denied", "turns": turns, "delay_ms": delay_ms, "nano_usd": 2_500_000}
+    agent["usage"] = Usage(input=1_000).to_dict()
+    return {"agents": {"ann": agent}, "scopes": {"session:s": {"ratio": 0.5}, "agent:t/ann": {"ratio": 0.91}}}
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "lines"),
+    [
+        (None, looked("waiting"), []),
+        (looked("waiting"), looked("running"), ["begins"]),
+        (looked("running"), looked("running"), []),
+        (looked("running"), looked("running", delay_ms=750), ["slowed down by 750 ms: agent ann is 91% taken"]),
+        (looked("running"), looked("running", turns=1), ["call 1 answered; 1,000 tokens, $0.0025 so far"]),
+        (looked("running"), looked("waiting_approval"), ["does not fit any more and asks a person"]),
+        (looked("waiting_approval"), looked("running"), []),
+        (looked("running"), looked("completed"), ["done"]),
+        (looked("running"), looked("refused"), ["was refused: denied"]),
+        (
+            looked("waiting"),
+            looked("completed", turns=1),
+            ["begins", "call 1 answered; 1,000 tokens, $0.0025 so far", "done"],
+        ),
+        (looked("waiting"), looked("skipped"), ["is skipped: an agent that it needs did not complete"]),
+    ],
+)
+def test_progress_tells_what_changed_and_nothing_twice(before: Any, now: Any, lines: list[str]) -> None:
+    assert list(news(before, now)) == [Line("ann", line) for line in lines]

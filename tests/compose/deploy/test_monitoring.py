@@ -1,0 +1,152 @@
+"""Rules, dashboards and configurations of the monitoring: checked by the tools that read them."""
+
+import json
+import re
+import shutil
+import subprocess
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml  # type: ignore[import-untyped]
+
+PROMETHEUS = Path("compose/deploy/prometheus")
+GRAFANA = Path("compose/deploy/grafana")
+RULES = [
+    rule for group in yaml.safe_load((PROMETHEUS / "rules.yml").read_text("utf-8"))["groups"] for rule in group["rules"]
+]
+NAMES = [rule["alert"] for rule in RULES]
+PANELS = [
+    (path.stem, panel)
+    for path in sorted((GRAFANA / "dashboards").glob("*.json"))
+    for panel in json.loads(path.read_text("utf-8"))["panels"]
+]
+
+
+def tool(*command: str) -> str:
+    """What a tool says about our files; it has to like them."""
+    if shutil.which(command[0]) is None:
+        pytest.skip(f"{command[0]} is missing: apt-get install prometheus prometheus-alertmanager")
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+# --- rules -----------------------------------------------------------------------------------------------------------
+
+
+def test_prometheus_takes_the_rules() -> None:
+    assert f"{len(RULES)} rules found" in tool("promtool", "check", "rules", str(PROMETHEUS / "rules.yml"))
+
+
+def test_alerts_fire_and_recover_when_they_should() -> None:
+    assert "SUCCESS" in tool("promtool", "test", "rules", str(PROMETHEUS / "rules_test.yml"))
+
+
+def test_every_alert_is_tested_silent_firing_and_recovered() -> None:
+    seen: dict[str, list[str]] = defaultdict(list)
+    for group in yaml.safe_load((PROMETHEUS / "rules_test.yml").read_text("utf-8"))["tests"]:
+        if group["name"] not in NAMES:
+            continue
+        for one in sorted(group["alert_rule_test"], key=lambda one: int(one["eval_time"].removesuffix("m"))):
+            seen[one["alertname"]].append("fires" if one["exp_alerts"] else "silent")
+    assert dict(seen) == {name: ["silent", "fires", "silent"] for name in NAMES}
+
+
+def test_every_ratio_is_tested_with_too_little_volume() -> None:
+    groups = yaml.safe_load((PROMETHEUS / "rules_test.yml").read_text("utf-8"))["tests"]
+    little = next(group for group in groups if group["name"] == "a ratio of very little")
+    by_time = {rule["alert"] for rule in RULES if "sum by (tokenizer)" in rule["expr"]}
+    ratios = {rule["alert"] for rule in RULES if re.search(r"\) / |\n?/ \(", rule["expr"])}
+    assert {one["alertname"] for one in little["alert_rule_test"]} == ratios - by_time
+
+
+@pytest.mark.parametrize("rule", RULES, ids=NAMES)
+def test_an_alert_says_how_bad_it_is_what_it_is_and_where_to_go(rule: dict[str, Any]) -> None:
+    assert rule["alert"].startswith("Purser")
+    assert rule["labels"] == {"severity": rule["labels"]["severity"]}
+    assert rule["labels"]["severity"] in ("critical", "warning", "info")
+    told = rule["annotations"]
+    assert set(told) == {"summary", "description", "dashboard", "runbook_url"}
+    assert told["dashboard"].startswith("{{ $externalLabels.purser_url }}/")
+    docs = "{{ $externalLabels.purser_url }}/docs/operations/runbooks"
+    assert told["runbook_url"] == f"{docs}#{rule['alert'].lower()}"
+
+
+@pytest.mark.parametrize("rule", RULES, ids=NAMES)
+def test_figures_that_every_gateway_tells_are_never_added_up(rule: dict[str, Any]) -> None:
+    ledger = ("purser_budget", "purser_approval", "purser_hold", "purser_ask_", "purser_outbox", "purser_webhook")
+    for part in ledger:
+        for at in (at for at in range(len(rule["expr"])) if rule["expr"].startswith(part, at)):
+            before = rule["expr"][:at].rstrip("( ").replace("increase", "").rstrip("( ")
+            assert before.endswith(("max", "min", ")")), rule["expr"]
+
+
+# --- configurations --------------------------------------------------------------------------------------------------
+
+
+def test_prometheus_takes_its_configuration() -> None:
+    # Only its syntax: the secret that it names is where it runs.
+    tool("promtool", "check", "config", "--syntax-only", str(PROMETHEUS / "prometheus.yml"))
+
+
+def test_the_links_of_alerts_have_their_labels() -> None:
+    given = yaml.safe_load((PROMETHEUS / "prometheus.yml").read_text("utf-8"))
+    assert set(given["global"]["external_labels"]) == {"purser_url"}
+    assert given["rule_files"] == ["rules.yml"]
+
+
+def test_alertmanager_takes_its_configuration() -> None:
+    assert "SUCCESS" in tool("amtool", "check-config", "compose/deploy/alertmanager/alertmanager.yml")
+
+
+def test_alerts_that_silence_others_exist() -> None:
+    text = Path("compose/deploy/alertmanager/alertmanager.yml").read_text("utf-8")
+    for rule in yaml.safe_load(text)["inhibit_rules"]:
+        for matcher in rule["source_matchers"] + rule["target_matchers"]:
+            assert set(matcher.partition("=")[2].strip('~ "').split("|")) <= set(NAMES)
+
+
+# --- dashboards ------------------------------------------------------------------------------------------------------
+
+
+def test_there_is_a_dashboard_for_each_question() -> None:
+    assert {name for name, _ in PANELS} == {"budgets", "approvals", "latency", "compression"}
+
+
+@pytest.mark.parametrize(("dashboard", "panel"), PANELS, ids=[f"{name}-{panel['id']}" for name, panel in PANELS])
+def test_a_panel_can_be_read(dashboard: str, panel: dict[str, Any]) -> None:
+    assert panel["title"]
+    assert panel["description"].endswith(".")
+    assert panel["fieldConfig"]["defaults"]["unit"]
+    assert all(target["expr"] and target["legendFormat"] for target in panel["targets"])
+
+
+def test_dashboards_are_provisioned_with_the_source_that_they_ask() -> None:
+    sources = yaml.safe_load((GRAFANA / "provisioning/datasources/purser.yml").read_text("utf-8"))["datasources"]
+    asked = {target["datasource"]["uid"] for _, panel in PANELS for target in panel["targets"]}
+    assert asked == {source["uid"] for source in sources} == {"prometheus"}
+    folders = yaml.safe_load((GRAFANA / "provisioning/dashboards/purser.yml").read_text("utf-8"))["providers"]
+    assert [folder["options"]["path"] for folder in folders] == ["/var/lib/grafana/dashboards"]
+
+
+# --- the page about it -----------------------------------------------------------------------------------------------
+
+SNIPPETS = re.findall(
+    r"^```yaml\n(.*?)^```$", Path("docs/how-to/alerts.md").read_text("utf-8"), re.MULTILINE | re.DOTALL
+)
+
+
+@pytest.mark.parametrize("snippet", SNIPPETS, ids=range(len(SNIPPETS)))
+def test_configurations_on_the_page_are_taken(tmp_path: Path, snippet: str) -> None:
+    path = tmp_path / "snippet.yml"
+    path.write_text(snippet)
+    command = ("amtool", "check-config") if "receivers" in snippet else ("promtool", "check", "config", "--syntax-only")
+    tool(*command, str(path))
+
+
+def test_rules_know_purser_by_the_jobs_that_configurations_name() -> None:
+    jobs = set(re.findall(r"job_name: (\S+)", "".join(SNIPPETS) + (PROMETHEUS / "prometheus.yml").read_text("utf-8")))
+    assert jobs == {"purser-gateway", "purser-worker"}
+    assert all(re.fullmatch("purser-.*", job) for job in jobs)

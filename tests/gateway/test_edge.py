@@ -4,6 +4,7 @@ import asyncio
 import re
 from typing import Any
 
+import httpx
 import pytest
 from starlette.datastructures import Headers
 
@@ -27,20 +28,27 @@ def caller(key_id: str, tenant: str = "ta") -> Principal:
     return Principal(key_id, tenant, key_id, Role.VIEWER)
 
 
+async def opened(client: httpx.AsyncClient) -> httpx.Response:
+    """The answer to a client that wants one more stream, whole if it is refused."""
+    async with client.stream("GET", "/v1/events") as answer:
+        assert answer.status_code == 429
+        await answer.aread()
+    return answer
+
+
 async def test_the_streams_of_a_key_and_of_a_tenant_are_limited(gateway: RunningGateway) -> None:
     one, other = await gateway.client(name="one"), await gateway.client(name="other")
     elsewhere = await gateway.client(tenant="tb")
     streams = [one.stream("GET", "/v1/events") for _ in range(2)]
     for stream in streams:
         assert (await stream.__aenter__()).status_code == 200
-    refused = await one.get("/v1/events")
-    assert refused.status_code == 429
+    refused = await opened(one)
     assert refused.json()["detail"].startswith("this key has 2 streams open: close one")
     assert refused.json()["remedy"]
     assert refused.headers["retry-after"] == "5"
     async with other.stream("GET", "/v1/events") as third:
         assert third.status_code == 200
-        assert (await other.get("/v1/events")).json()["detail"].startswith("this tenant has 3 streams open")
+        assert (await opened(other)).json()["detail"].startswith("this tenant has 3 streams open")
         async with elsewhere.stream("GET", "/v1/events") as unharmed:
             assert unharmed.status_code == 200
     for stream in streams:
@@ -60,6 +68,7 @@ def test_a_place_is_free_again_whatever_ended_the_stream() -> None:
             raise KeyError
     with limits.stream(caller("a")), pytest.raises(TooManyRequests), limits.stream(caller("a")):
         pass
+    assert not limits._streams, "nothing is kept of who left"
 
 
 def test_an_event_is_encoded_once_for_all_who_follow() -> None:

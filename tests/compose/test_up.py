@@ -64,6 +64,10 @@ def test_the_addresses_are_stored_for_this_user_only(beside: Beside) -> None:
     assert int(beside.ready["temporal"].rpartition(":")[2]) in {address.port for address in listening}
 
 
+def test_a_key_for_secrets_is_made_for_this_user_only(beside: Beside) -> None:
+    assert stat.S_IMODE((beside.data / "secrets.key").stat().st_mode) == 0o600
+
+
 def test_other_commands_find_the_last_up(beside: Beside) -> None:
     findings = {finding["name"]: finding for finding in beside.purser.json("doctor")["findings"]}
     assert {finding["state"] for finding in findings.values()} == {"ok"}

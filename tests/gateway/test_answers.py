@@ -12,6 +12,8 @@ from budget.postgres.connection import Pool
 from gateway.postgres.answers import Answers, Ask
 from gateway.roles import Principal, Role
 from tests.gateway.conftest import RunningGateway
+from tests.support.ledger import somebody_waits
+from tests.support.world import eventually
 
 ASKED = {"key": "k1", "path": ["session:s1"], "tokens": 100, "nano_usd": 0}
 CALLER = Principal("key-1", "acme", "ada", Role.ADMIN)
@@ -181,7 +183,7 @@ async def test_a_second_waits_for_the_first_and_gets_its_answer(pool: Pool) -> N
 
     async with answers.claim(ask) as claim:
         waiting = asyncio.create_task(second())
-        await asyncio.sleep(0.2)
+        await eventually(lambda: somebody_waits(pool))
         order.append("first")
         await claim.keep({"n": 1})
     await waiting

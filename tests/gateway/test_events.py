@@ -3,7 +3,6 @@
 import asyncio
 import json
 import re
-import time
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
@@ -25,6 +24,7 @@ from budget.postgres.settings import LedgerSettings
 from budget.scopes import Path, Scope
 from compose.settings import Settings
 from compose.stack.ports import free_port
+from gateway import authentication
 from gateway import events as module
 from gateway.feed import Feed
 from gateway.roles import Role
@@ -78,10 +78,12 @@ class Listener:
                     return
 
 
-async def tell(pool: Pool, *numbers: int, tenant: str = "default", kind: EventKind = EventKind.TASK) -> None:
+async def tell(
+    pool: Pool, *numbers: int, tenant: str = "default", kind: EventKind = EventKind.TASK, scope: Scope = SESSION
+) -> None:
     async with pool.acquire() as own:
         for number in numbers:
-            await put(own, tenant, kind, SESSION, {"n": number})
+            await put(own, tenant, kind, scope, {"n": number})
 
 
 async def until_numbered(pool: Pool) -> None:
@@ -137,10 +139,8 @@ async def test_kinds_and_scopes_may_be_chosen(gateway: RunningGateway, admin: ht
     await tell(gateway.pool, 3, kind=EventKind.COMPRESSION)
     chosen = await Listener(admin).listen(2, "?after=0&kind=approval&kind=compression&scope=session:s1")
     assert numbers(chosen) == [2, 3]
-    async with Listener(admin).open("?after=0&scope=session:s2") as lines:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(1):
-                assert not [line async for line in lines if line.startswith("id")]
+    await tell(gateway.pool, 4, scope=Scope.parse("session:s2"))
+    assert numbers(await Listener(admin).listen(1, "?after=0&scope=session:s2")) == [4]
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,8 @@ async def _until(lines: AsyncIterator[str], wanted: str) -> AsyncIterator[str]:
 async def test_a_stream_ends_soon_after_its_key(
     gateway: RunningGateway, admin: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "HEARTBEAT_S", 1)
+    monkeypatch.setattr(module, "HEARTBEAT_S", 0.2)
+    monkeypatch.setattr(authentication, "RECHECK_S", 0.2)
     made = (await admin.post("/v1/keys", json={"name": "page", "role": "viewer"})).json()
     listener = Listener(await gateway.with_secret(made["key"]))
     async with listener.open() as lines:
@@ -245,8 +246,11 @@ async def test_who_hangs_up_leaves_nothing_behind(
 
 
 async def test_fifty_streams_end_well_when_the_gateway_stops(settings: Settings) -> None:
-    async with AsyncExitStack() as many:
-        async with running_gateway(settings) as gateway:
+    # So long that only streams which end by themselves let the gateway stop in time.
+    settings = settings.model_copy(update={"shutdown_grace_s": 600})
+    async with AsyncExitStack() as many, AsyncExitStack() as running:
+        async with asyncio.timeout(60):
+            gateway = await running.enter_async_context(running_gateway(settings))
             client = httpx.AsyncClient(
                 base_url=gateway.url,
                 headers=(await gateway.client(Role.VIEWER)).headers,
@@ -259,11 +263,8 @@ async def test_fifty_streams_end_well_when_the_gateway_stops(settings: Settings)
             pairs = list(zip(listeners, lines, strict=True))
             await asyncio.gather(*(listener.read(one, 1) for listener, one in pairs))
             reading = asyncio.gather(*(listener.read(one, 99) for listener, one in pairs))
-            stopped = time.monotonic()
-        took = time.monotonic() - stopped
-        async with asyncio.timeout(5):
+            await running.aclose()
             await reading  # each ends as a response ends, not broken off
-    assert took < settings.shutdown_grace_s
     assert all(listener.comments[-1] == "the gateway stops: come back" for listener in listeners)
 
 

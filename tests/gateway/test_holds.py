@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
+from compose.settings import Settings
 from gateway.roles import Role
 from tests.gateway.conftest import RunningGateway
 
@@ -121,18 +122,21 @@ async def test_a_shortage_that_only_open_holds_cause_is_a_wait(admin: httpx.Asyn
     assert (await ask(admin, "second", tokens=500))["verdict"] == "allow"
 
 
-class TestWaitingEnds:
-    @pytest.fixture
-    def settings(self, settings: Any) -> Any:
-        return settings.model_copy(update={"max_wait_s": 1})
+LONGER_AGO = "update holds set created_at = created_at - $1 * interval '1 second'"
 
-    async def test_the_mode_decides_once_a_caller_has_waited_long_enough(self, admin: httpx.AsyncClient) -> None:
-        await limit(admin, "session:s1", limit_tokens=1_000, mode="hard")
-        await ask(admin, "first", tokens=800)
-        assert (await ask(admin, "second", tokens=500))["verdict"] == "wait"
-        await asyncio.sleep(1.1)
-        answer = await ask(admin, "second", tokens=500)
-        assert (answer["verdict"], answer["scopes"][1]["reason"]) == ("refuse", "limit")
+
+async def test_the_mode_decides_once_a_caller_has_waited_long_enough(
+    gateway: RunningGateway, admin: httpx.AsyncClient
+) -> None:
+    await limit(admin, "session:s1", limit_tokens=1_000, mode="hard")
+    await ask(admin, "first", tokens=800)
+    half_s = Settings().max_wait_s / 2
+    assert (await ask(admin, "second", tokens=500))["verdict"] == "wait"
+    await gateway.pool.execute(LONGER_AGO, half_s)
+    assert (await ask(admin, "second", tokens=500))["verdict"] == "wait"
+    await gateway.pool.execute(LONGER_AGO, half_s)
+    answer = await ask(admin, "second", tokens=500)
+    assert (answer["verdict"], answer["scopes"][1]["reason"]) == ("refuse", "limit")
 
 
 async def test_an_attempt_starts_and_settles_at_what_was_used(admin: httpx.AsyncClient) -> None:

@@ -30,8 +30,10 @@ async def test_a_key_that_calls_too_often_is_told_when_to_come_back(
     assert (problem["type"], problem["retryable"]) == ("urn:purser:too-many-requests", True)
     assert problem["remedy"]
     assert int(refused[0].headers["retry-after"]) == -(-problem["retry_after_ms"] // 1_000) >= 1
-    await asyncio.sleep(problem["retry_after_ms"] / 1_000 + 1)
-    assert (await admin.get("/v1/keys")).status_code == 200
+    async with asyncio.timeout(30):
+        while (answer := await admin.get("/v1/keys")).status_code == 429:
+            await asyncio.sleep(answer.json()["retry_after_ms"] / 1_000)
+    assert answer.status_code == 200
 
 
 async def test_each_key_has_its_own_count_and_may_have_its_own_limit(gateway: RunningGateway) -> None:

@@ -159,7 +159,7 @@ async def meet(
         await transaction.start()
         await first(one)
         other = asyncio.ensure_future(then())
-        while not other.done() and not await _somebody_waits(pool):
+        while not other.done() and not await somebody_waits(pool):
             await asyncio.sleep(0.005)
         if last is not None:
             await last(one)
@@ -167,7 +167,8 @@ async def meet(
         return await other
 
 
-async def _somebody_waits(pool: Pool) -> bool:
+async def somebody_waits(pool: Pool) -> bool:
+    """Whether a statement in this database waits for a lock."""
     return bool(
         await pool.fetchval(
             "select exists (select 1 from pg_stat_activity"

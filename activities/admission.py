@@ -5,7 +5,6 @@ wait or an approval, asks for the same.
 """
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -15,22 +14,22 @@ from activities.call_metrics import Decided, nobody
 from activities.postgres.agents import Agents
 from activities.postgres.calls import Call, Calls
 from activities.settings import ActivitySettings
-from budget.decisions import Amount, Verdict
-from budget.errors import UnknownPrice
+from activities.shortages import shortage_of
 from budget.holds import HoldAnswer, HoldRequest
 from budget.policies import Mode
 from budget.postgres.connection import Pool, connected, retrying
 from budget.postgres.ledger import Ledger
 from budget.postgres.policies import Policies
-from budget.postgres.pricing import Unpriced, uncounted
 from budget.prices import PriceBook
+from budget.quotes import Quote, quote
+from budget.usage import Usage
 from budget.views import BudgetView
 from context.excerpts import Within
 from context.plans import WindowPlan
 from context.postgres.conversations import Conversations
 from context.strategies.names import StrategyName
 from context.windows import plan_window
-from workflows.contract import AdmitInput, AdmitResult, Plan, Shortage
+from workflows.contract import AdmitInput, AdmitResult, Plan
 
 _LONGEST_SHARE_OF_CHANCE = 0.2
 """Of a delay, as the workflow adds it."""
@@ -52,26 +51,20 @@ class Admission:
     settings: ActivitySettings
     decided: Decided = nobody
     """Told of every verdict."""
-    unpriced: Callable[[Unpriced], None] = uncounted
-    """Called for a call that is refused because nobody knows its price."""
 
     async def admit(self, request: AdmitInput) -> AdmitResult:
         """The gate's answer, or the advice to compress first."""
         brief = await self.briefs.of(request.agent)
         call = await self.calls.find(request.agent, request.key)
         if call is None:
-            budgets = await self.policies.budgets_of(request.agent.tenant, brief.path.scopes, request.agent.task_id)
-            plan = await self._window(brief, budgets[-1])
+            own = brief.path.scopes[-1:]
+            [budget] = await self.policies.budgets_of(request.agent.tenant, own, request.agent.task_id)
+            plan = await self._window(brief, budget)
             if plan.compress is not None and request.may_compress and _leaves_out(plan):
                 return AdmitResult(
                     Plan.COMPRESS, verdict="", compress_thread=plan.compress, compress_budget=plan.budget
                 )
-            prompt_tokens = brief.calibration.tokens(plan.prompt_tokens)
-            price = self._prices_of(brief, prompt_tokens)
-            if price is None and (short := _money_limit(budgets, prompt_tokens + brief.output_cap)):
-                self.unpriced(Unpriced.REFUSED)
-                return AdmitResult(Plan.CALL, Verdict.REFUSE, short=short)
-            call = self._call(request, brief, plan, prompt_tokens, price or (0, 0))
+            call = self._call(request, brief, plan, self._quote(brief, plan))
         return await self._held(call, brief, patient=request.patient)
 
     async def _window(self, brief: Brief, budget: BudgetView) -> WindowPlan:
@@ -115,18 +108,13 @@ class Admission:
     def _least_output(self, brief: Brief) -> int:
         return min(self.settings.min_output_tokens, brief.output_cap)
 
-    def _prices_of(self, brief: Brief, prompt_tokens: int) -> tuple[int, int] | None:
-        """Nano-dollars that the call can cost with its full and with its least output; `None` if nobody knows."""
-        try:
-            price = self.prices.price(brief.model)
-        except UnknownPrice:
-            return None
-        most, least = (price.ceiling(prompt_tokens, output) for output in (brief.output_cap, self._least_output(brief)))
-        return most, least
+    def _quote(self, brief: Brief, plan: WindowPlan) -> Quote:
+        """What the call may use and cost, with its full and with its least output."""
+        prompt_tokens = brief.calibration.tokens(plan.prompt_tokens)
+        full, least = (Usage(input=prompt_tokens, output=cap) for cap in (brief.output_cap, self._least_output(brief)))
+        return quote(self.prices, brief.model, full, least)
 
-    def _call(
-        self, request: AdmitInput, brief: Brief, plan: WindowPlan, prompt_tokens: int, nano: tuple[int, int]
-    ) -> Call:
+    def _call(self, request: AdmitInput, brief: Brief, plan: WindowPlan, quoted: Quote) -> Call:
         return Call(
             agent=request.agent,
             key=request.key,
@@ -134,13 +122,16 @@ class Admission:
             model=brief.model,
             plan=plan,
             output_cap=brief.output_cap,
-            ask=Amount(prompt_tokens + brief.output_cap, nano[0]),
-            least=Amount(prompt_tokens + self._least_output(brief), nano[1]),
+            ask=quoted.full,
+            least=quoted.least,
+            priced=quoted.priced,
         )
 
     async def _held(self, call: Call, brief: Brief, *, patient: bool) -> AdmitResult:
         tenant = call.agent.tenant
-        request = HoldRequest(call.key, brief.path, call.ask, call.least, model=call.model, patient=patient)
+        request = HoldRequest(
+            call.key, brief.path, call.ask, call.least, model=call.model, patient=patient, priced=call.priced
+        )
 
         async def step() -> HoldAnswer:
             async with connected(self.pool, None) as own, own.transaction():
@@ -168,18 +159,8 @@ def _leaves_out(plan: WindowPlan) -> bool:
     return bool(plan.session.dropped or plan.own.dropped or plan.dropped_replies)
 
 
-def _money_limit(budgets: list[BudgetView], tokens: int) -> Shortage | None:
-    """The first scope that limits money: what has no price cannot be held there."""
-    limited = (budget for budget in budgets if budget.policy.limit_nano_usd is not None)
-    return next((Shortage(str(budget.scope), "unknown_price", tokens, 0) for budget in limited), None)
-
-
 def _result(answer: HoldAnswer, call: Call) -> AdmitResult:
-    decision, ask, compress = answer.decision, call.ask, call.plan.compress
-    short = None
-    if not decision.verdict.admits:
-        decisive = decision.decisive
-        short = Shortage(str(decisive.scope), decisive.reason, ask.tokens, ask.nano_usd, answer.retry_after_ms or 0)
+    decision, compress = answer.decision, call.plan.compress
     return AdmitResult(
         plan=Plan.CALL,
         verdict=decision.verdict,
@@ -188,7 +169,7 @@ def _result(answer: HoldAnswer, call: Call) -> AdmitResult:
         nano_usd=answer.amount.nano_usd,
         delay_ms=decision.delay_ms,
         pressure=decision.pressure,
-        short=short,
+        short=shortage_of(decision, call.ask, answer.retry_after_ms),
         compress_thread=compress or "",
         compress_budget=0 if compress is None else call.plan.budget,
     )

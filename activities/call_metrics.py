@@ -6,7 +6,7 @@ from typing import Literal, Protocol
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
 from budget.decisions import Decision
-from budget.postgres.pricing import Unpriced
+from budget.quotes import Unpriced
 from budget.usage import Usage
 
 _log = logging.getLogger(__name__)
@@ -94,6 +94,8 @@ class CallMetrics:
         """The gate gave a verdict."""
         decisive = decision.decisive
         self._decisions.labels(str(decision.verdict), str(decisive.mode), decisive.reason).inc()
+        if decision.unpriced:
+            self.unpriced(Unpriced.REFUSED)
         if decision.verdict.admits and decision.delay_ms > 0:
             self._backpressure.observe(decision.delay_ms / 1_000)
 

@@ -26,13 +26,14 @@ from activities.provider import ModelProvider, ModelRequest
 from activities.settings import ActivitySettings
 from activities.settlements import Attempt, Settlements
 from activities.shielding import finished
+from activities.shortages import shortage_of
 from budget.errors import BudgetError, HoldClosed
 from budget.holds import AttemptAnswer
 from budget.postgres.ledger import Ledger
 from context.postgres.conversations import Conversations
 from context.postgres.summaries import Summaries
 from context.windows import render
-from workflows.contract import ActivityName, CallInput, CallResult, CallStatus, Shortage
+from workflows.contract import ActivityName, CallInput, CallResult, CallStatus
 
 _log = logging.getLogger(__name__)
 _BEAT_S = 1.0
@@ -153,9 +154,7 @@ class CallModel:
         decision = answer.decision
         if decision is None:
             return CallResult(CallStatus.SHORT)
-        decisive, lacking = decision.decisive, answer.amount
-        short = Shortage(str(decisive.scope), decisive.reason, lacking.tokens, lacking.nano_usd)
-        return CallResult(CallStatus.SHORT, verdict=decision.verdict, short=short)
+        return CallResult(CallStatus.SHORT, verdict=decision.verdict, short=shortage_of(decision, answer.amount))
 
     async def _exhausted(self, call: Call, attempt: Attempt) -> CallResult:
         """Every attempt has been paid for and none left a reply: what fails behind the provider must not pay on."""

@@ -12,9 +12,8 @@ from activities.provider import EmbeddingRequest, Embeddings, ModelProvider
 from activities.shielding import finished
 from activities.side_calls import SideCalls, Started
 from budget.postgres.ledger import Ledger
-from budget.postgres.policies import Policies
-from budget.postgres.pricing import Unpriced, uncounted
 from budget.prices import PriceBook
+from budget.quotes import Unpriced, uncounted
 from budget.scopes import Path
 from budget.usage import Usage
 from context.retrieval import Vector
@@ -45,7 +44,6 @@ class LiteLLMEmbedder:
         model: EmbeddingModel,
         provider: ModelProvider,
         ledger: Ledger,
-        policies: Policies,
         prices: PriceBook,
         redact: Redact,
         decided: Decided = nobody,
@@ -54,14 +52,14 @@ class LiteLLMEmbedder:
         """Args:
         model: which makes the vectors.
         provider: the way to it.
-        ledger, policies, prices: of its holds, as `SideCalls` takes them.
+        ledger, prices: of its holds, as `SideCalls` takes them.
         redact: applied to every text before it leaves.
         decided: told of every verdict on its holds.
-        unpriced: called for each call without a price.
+        unpriced: called for each charge without a price.
         """
         self._model = model
         self._provider = provider
-        self._calls = SideCalls(model.name, ledger, policies, prices, decided, unpriced)
+        self._calls = SideCalls(model.name, ledger, prices, decided, unpriced)
         self._redact = redact
 
     @property
@@ -105,7 +103,7 @@ class LiteLLMEmbedder:
             cost = failure.cost if isinstance(failure, ProviderError) else Cost.UNKNOWN
             await finished(self._calls.give_up(tenant, started, cost))
             return None
-        report = self._calls.report(answer.usage or Usage(input=started.input_tokens))
+        report = self._calls.report(started, answer.usage or Usage(input=started.input_tokens))
         await finished(self._calls.charge(tenant, started, report))
         return answer.vectors if _fit(answer, len(texts)) else None
 

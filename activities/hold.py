@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from temporalio import activity
 
 from activities.call_metrics import Decided, nobody
+from activities.shortages import shortage_of
 from budget.decisions import Amount
 from budget.holds import HoldAnswer, HoldRequest
 from budget.postgres.ledger import Ledger
 from budget.postgres.pricing import Pricing
 from budget.scopes import Path
 from context.postgres.payers import Payers
-from workflows.contract import ActivityName, HoldInput, HoldResult, Shortage
+from workflows.contract import ActivityName, HoldInput, HoldResult
 
 
 @dataclass(frozen=True)
@@ -26,22 +27,33 @@ class Hold:
 
     @activity.defn(name=ActivityName.HOLD)
     async def hold(self, request: HoldInput) -> HoldResult:
-        """Holds tokens and money on every scope of the path, or on none. To wait and to ask is up to the workflow."""
+        """Holds tokens and money on every scope of the path, or on none. To wait and to ask is up to the workflow.
+
+        Raises:
+            UnknownPrice, MoneyNeeded: a scope limits money, and nobody knows what the call costs.
+        """
         stated = Path.parse(request.path)
         path = await self.payers.complete(request.tenant, stated)
-        model, least_tokens = request.model or None, request.min_tokens or request.tokens
-        ask, least = await self.pricing.ask(request.tenant, path, model, request.tokens, least_tokens, request.nano_usd)
-        asked = HoldRequest(request.key, path, ask, least, model=model, patient=request.patient, stated=stated)
+        least_tokens = request.min_tokens or request.tokens
+        quote = self.pricing.quote(request.model or None, request.tokens, least_tokens, request.nano_usd)
+        asked = HoldRequest(
+            request.key,
+            path,
+            quote.full,
+            quote.least,
+            model=quote.model,
+            patient=request.patient,
+            stated=stated,
+            priced=quote.priced,
+        )
         answer = await self.ledger.hold(request.tenant, asked)
         self.decided(answer.decision)
-        return _result(answer, ask)
+        quote.insist(answer.decision)
+        return _result(answer, quote.full)
 
 
 def _result(answer: HoldAnswer, ask: Amount) -> HoldResult:
-    decision, short = answer.decision, None
-    if not decision.verdict.admits:
-        decisive = decision.decisive
-        short = Shortage(str(decisive.scope), decisive.reason, ask.tokens, ask.nano_usd, answer.retry_after_ms or 0)
+    decision = answer.decision
     return HoldResult(
         verdict=decision.verdict,
         hold_id=answer.hold_id or "",
@@ -49,5 +61,5 @@ def _result(answer: HoldAnswer, ask: Amount) -> HoldResult:
         nano_usd=answer.amount.nano_usd,
         delay_ms=decision.delay_ms,
         retry_after_ms=answer.retry_after_ms or 0,
-        short=short,
+        short=shortage_of(decision, ask, answer.retry_after_ms),
     )

@@ -99,7 +99,7 @@ def all_activities(given: Dependencies) -> Sequence[Activity]:
     compress = CompressContext(
         given.pool,
         _ForWhom(briefs, given),
-        _Summarisers(given, ledger, policies),
+        _Summarisers(given, ledger),
         Placeholders(given.pool, given.redaction),
         given.metrics,
         cooldown_s=given.settings.cooldown_s,
@@ -146,7 +146,6 @@ def _admission(given: Dependencies, pool: Pool, briefs: Briefs) -> Admission:
         asides=_asides(given, pool, at_once=pool is given.quick_pool),
         settings=given.settings,
         decided=given.metrics.calls.decided,
-        unpriced=given.metrics.calls.unpriced,
     )
 
 
@@ -194,10 +193,9 @@ class _ForWhom:
 class _Summarisers:
     """The model that a request names, or the configured one."""
 
-    def __init__(self, given: Dependencies, ledger: Ledger, policies: Policies) -> None:
+    def __init__(self, given: Dependencies, ledger: Ledger) -> None:
         self._given = given
         self._ledger = ledger
-        self._policies = policies
 
     def __call__(self, name: str) -> Summariser | None:
         given, model = self._given, name or self._given.summariser_model
@@ -207,7 +205,6 @@ class _Summarisers:
             model,
             given.provider,
             self._ledger,
-            self._policies,
             given.prices,
             api_base=given.summariser_api_base if model == given.summariser_model else None,
             timeout_s=given.settings.summarizer_timeout_s,

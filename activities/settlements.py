@@ -11,12 +11,12 @@ from activities.drafts import Draft
 from activities.metrics import Metrics
 from activities.postgres.calls import Call, Calls
 from budget.decisions import Amount
-from budget.errors import BudgetError, LedgerUnavailable, UnknownPrice
-from budget.holds import MAX_CALL_NANO_USD, MAX_CALL_TOKENS, Report
+from budget.errors import BudgetError, LedgerUnavailable
+from budget.holds import MAX_CALL_TOKENS, Report
 from budget.postgres.connection import Connection, Pool, connected, retrying
 from budget.postgres.ledger import Ledger
-from budget.postgres.pricing import Unpriced
 from budget.prices import PriceBook
+from budget.quotes import Unpriced, charge, outcome_of
 from budget.usage import Usage
 from context.messages import Message
 from context.postgres.calibration import Calibrations
@@ -139,7 +139,7 @@ class Settlements:
 
 
 def report_of(model: str, usage: Usage, ask: Amount, prices: PriceBook, unpriced: Callable[[Unpriced], None]) -> Report:
-    """Usage with what it cost; where the price is gone since the call was admitted, with what it could cost.
+    """Usage with what it cost.
 
     Usage beyond what any call can use is no usage: the call is charged its estimate, and its reply is kept.
 
@@ -152,13 +152,10 @@ def report_of(model: str, usage: Usage, ask: Amount, prices: PriceBook, unpriced
     """
     if usage.total > MAX_CALL_TOKENS:
         return Report(replace(Usage.from_total(ask.tokens), estimated=True), ask.nano_usd)
-    try:
-        return Report(usage, min(prices.price(model).cost(usage), MAX_CALL_NANO_USD))
-    except UnknownPrice:
-        if not usage.total:
-            return Report(usage, 0)
-        unpriced(Unpriced.ESTIMATED if ask.nano_usd else Unpriced.FREE)
-        return Report(usage, ask.nano_usd, priced=False)
+    report = charge(prices, model, usage, ask.nano_usd)
+    if (outcome := outcome_of(report)) is not None:
+        unpriced(outcome)
+    return report
 
 
 def _tool_calls(brief: Brief, seq: int, message: Message) -> tuple[ToolCall, ...]:

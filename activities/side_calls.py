@@ -11,15 +11,12 @@ from typing import TypeVar
 from activities.call_metrics import Decided, nobody
 from activities.errors import Cost
 from activities.shielding import finished
-from budget.decisions import Amount
-from budget.errors import BudgetError, LedgerUnavailable, UnknownPrice
+from budget.errors import BudgetError, LedgerUnavailable
 from budget.holds import HoldAnswer, HoldRequest, HoldState, Report
 from budget.postgres.connection import Connection
 from budget.postgres.ledger import Ledger
-from budget.postgres.policies import Policies
-from budget.postgres.pricing import Unpriced, uncounted
 from budget.prices import PriceBook
-from budget.rates import Price
+from budget.quotes import Unpriced, charge, outcome_of, quote, uncounted
 from budget.scopes import Path
 from budget.usage import Usage
 
@@ -35,6 +32,7 @@ class Started:
     hold_id: str
     attempt: int
     input_tokens: int
+    asked_nano_usd: int
 
     @property
     def request_id(self) -> str:
@@ -49,7 +47,6 @@ class SideCalls:
         self,
         model: str,
         ledger: Ledger,
-        policies: Policies,
         prices: PriceBook,
         decided: Decided = nobody,
         unpriced: Callable[[Unpriced], None] = uncounted,
@@ -57,14 +54,12 @@ class SideCalls:
         """Args:
         model: which is called.
         ledger: holds and settles.
-        policies: tell whether a path limits money; what has no price is not asked there.
         prices: of the model.
         decided: told of every verdict.
-        unpriced: called for each call without a price.
+        unpriced: called for each charge without a price.
         """
         self._model = model
         self._ledger = ledger
-        self._policies = policies
         self._prices = prices
         self._decided = decided
         self._unpriced = unpriced
@@ -94,26 +89,24 @@ class SideCalls:
     async def start(
         self, tenant: str, key: str, path: Path, input_tokens: int, output_tokens: int = 0
     ) -> Started | None:
-        """Holds and starts an attempt; `None` where a scope of the path has no room for it."""
-        nano_usd = await self._ceiling(tenant, path, input_tokens, output_tokens)
-        if nano_usd is None:
-            return None
-        ask = Amount(input_tokens + output_tokens, nano_usd)
-        answer = await self._held(tenant, HoldRequest(key, path, ask, model=self._model, patient=False))
+        """Holds and starts an attempt; `None` where a scope of the path has no room for it, or it needs a price."""
+        quoted = quote(self._prices, self._model, Usage(input=input_tokens, output=output_tokens))
+        request = HoldRequest(key, path, quoted.full, model=self._model, patient=False, priced=quoted.priced)
+        answer = await self._held(tenant, request)
         if answer.hold_id is None or answer.state is not HoldState.HELD:
             return None
         attempt = await self._ledger.start_attempt(tenant, answer.hold_id)
         if not attempt.started:
             await self._ledger.release(tenant, hold_id=answer.hold_id)
             return None
-        return Started(answer.hold_id, attempt.attempt, input_tokens)
+        return Started(answer.hold_id, attempt.attempt, input_tokens, quoted.full.nano_usd)
 
-    def report(self, usage: Usage) -> Report:
+    def report(self, started: Started, usage: Usage) -> Report:
         """Usage with what it cost."""
-        price = self._price()
-        if price is None and usage.total:
-            self._unpriced(Unpriced.FREE)
-        return Report(usage, price.cost(usage) if price else 0, priced=price is not None or not usage.total)
+        report = charge(self._prices, self._model, usage, started.asked_nano_usd)
+        if (outcome := outcome_of(report)) is not None:
+            self._unpriced(outcome)
+        return report
 
     async def charge(self, tenant: str, started: Started, report: Report, connection: Connection | None = None) -> None:
         """Replaces the hold by what the attempt cost; joins the transaction of `connection`."""
@@ -122,7 +115,7 @@ class SideCalls:
     async def give_up(self, tenant: str, started: Started, cost: Cost, usage: Usage | None = None) -> None:
         """Charges what is known of a failed request; what is not known is presumed."""
         if usage is not None or cost is Cost.NOTHING:
-            await self.charge(tenant, started, self.report(usage or Usage()))
+            await self.charge(tenant, started, self.report(started, usage or Usage()))
         else:
             await self._ledger.release(tenant, hold_id=started.hold_id)
 
@@ -134,19 +127,3 @@ class SideCalls:
             if answer.state is HoldState.SETTLED:
                 answer = await self._ledger.hold(tenant, replace(request, key=f"{request.key}.again{again}"))
         return answer
-
-    async def _ceiling(self, tenant: str, path: Path, input_tokens: int, output_tokens: int) -> int | None:
-        """Nano-dollars that the call can cost; `None` if nobody knows and a scope limits them."""
-        if price := self._price():
-            return price.ceiling(input_tokens, output_tokens)
-        budgets = await self._policies.budgets_of(tenant, path.scopes, path.task_id() or None)
-        if all(budget.policy.limit_nano_usd is None for budget in budgets):
-            return 0
-        self._unpriced(Unpriced.REFUSED)
-        return None
-
-    def _price(self) -> Price | None:
-        try:
-            return self._prices.price(self._model)
-        except UnknownPrice:
-            return None

@@ -15,9 +15,8 @@ from activities.side_calls import SideCalls, Started
 from budget.holds import Report
 from budget.postgres.connection import Connection
 from budget.postgres.ledger import Ledger
-from budget.postgres.policies import Policies
-from budget.postgres.pricing import Unpriced, uncounted
 from budget.prices import PriceBook
+from budget.quotes import Unpriced, uncounted
 from budget.scopes import Path
 from budget.usage import Usage
 from context.tokens import count_async, window_of
@@ -68,7 +67,6 @@ class Summariser:
         model: str,
         provider: ModelProvider,
         ledger: Ledger,
-        policies: Policies,
         prices: PriceBook,
         *,
         api_base: str | None = None,
@@ -80,16 +78,16 @@ class Summariser:
         """Args:
         model: which writes.
         provider: the way to it.
-        ledger, policies, prices: of its holds, as `SideCalls` takes them.
+        ledger, prices: of its holds, as `SideCalls` takes them.
         api_base: address of the model; `None`: its provider's own.
         timeout_s: for a reply, less than the lease of a hold.
         usual_window: tokens that the model takes, if no table knows it.
         decided: told of every verdict on its holds.
-        unpriced: called for each call without a price.
+        unpriced: called for each charge without a price.
         """
         self.model = model
         self._provider = provider
-        self._calls = SideCalls(model, ledger, policies, prices, decided, unpriced)
+        self._calls = SideCalls(model, ledger, prices, decided, unpriced)
         self._api_base = api_base
         self._timeout_s = timeout_s
         self.window = window_of(model, prices.context_window(model), default=usual_window)
@@ -136,12 +134,12 @@ class Summariser:
                 await self._provider.complete(request, draft)
         except asyncio.CancelledError:
             usage = await draft.charge_async(started.input_tokens, self.model) if draft.sent else Usage()
-            await finished(self._calls.charge(tenant, started, self._calls.report(usage)))
+            await finished(self._calls.charge(tenant, started, self._calls.report(started, usage)))
             raise
         except (ProviderError, TimeoutError) as failure:
             if not draft.complete:
                 cost = failure.cost if isinstance(failure, ProviderError) else Cost.UNKNOWN
                 await finished(self._calls.give_up(tenant, started, cost, draft.usage))
                 return Unwritten.TIMEOUT if isinstance(failure, TimeoutError) else Unwritten.NO_REPLY
-        report = self._calls.report(await draft.charge_async(started.input_tokens, self.model))
+        report = self._calls.report(started, await draft.charge_async(started.input_tokens, self.model))
         return Written(draft.message().text, draft.finish_reason != "length", started, report)

@@ -31,6 +31,8 @@ class Verdict(StrEnum):
 
 UNLIMITED = "unlimited"
 """The reason of a scope that limits nothing."""
+UNKNOWN_PRICE = "unknown_price"
+"""The reason of a scope that limits money, for an ask that nobody knows the price of."""
 _SEVERITY = {verdict: severity for severity, verdict in enumerate(Verdict)}
 
 
@@ -101,10 +103,13 @@ class ScopeDecision:
     headroom_nano_usd: int | None
     window_start: datetime | None
     reason: str
-    """`fits`, `unlimited`, `warning`, `over_limit`, `open_holds`, `queued`, `approval`, `limit` or `frozen`."""
+    """`fits`, `unlimited`, `warning`, `over_limit`, `open_holds`, `queued`, `approval`, `limit`, `frozen` or
+    `unknown_price`."""
     mode: Mode
     delay_ms: int = 0
     """Backpressure of this scope alone."""
+    limit_nano_usd: int | None = None
+    """Its limit without grants; `None` if money is unlimited."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +125,18 @@ class Decision:
 
     @property
     def decisive(self) -> ScopeDecision:
-        """The outermost scope with the strictest verdict; one that limits goes before one that does not."""
+        """The outermost scope with the strictest verdict.
+
+        One that limits goes before one that does not, and one that needs a price before all: without it nothing else
+        can be said.
+        """
         strictest = [scope for scope in self.scopes if scope.verdict is self.verdict]
-        return next((scope for scope in strictest if scope.reason != UNLIMITED), strictest[0])
+        return min(strictest, key=lambda scope: (scope.reason != UNKNOWN_PRICE, scope.reason == UNLIMITED))
+
+    @property
+    def unpriced(self) -> bool:
+        """Whether a scope of the path limits money and nobody knows what the ask costs."""
+        return self.decisive.reason == UNKNOWN_PRICE
 
     @property
     def slowed_by(self) -> Scope | None:
@@ -132,7 +146,14 @@ class Decision:
         )
 
 
-def decide(views: Sequence[ScopeView], ask: Amount, least: Amount | None = None, *, patient: bool = True) -> Decision:
+def decide(
+    views: Sequence[ScopeView],
+    ask: Amount,
+    least: Amount | None = None,
+    *,
+    patient: bool = True,
+    priced: bool = True,
+) -> Decision:
     """Judges an ask against every scope of its path; the strictest scope wins.
 
     Args:
@@ -140,10 +161,13 @@ def decide(views: Sequence[ScopeView], ask: Amount, least: Amount | None = None,
         ask: what the call may use.
         least: the smallest ask that still makes sense, if the call can be shrunk.
         patient: whether the caller can wait for open holds to end; if not, the mode decides at once.
+        priced: False: nobody knows what the call costs, and `ask` has no money. Where a scope limits money, in
+            whatever mode, such an ask is refused.
     """
     least = smallest(ask, least)
-    amount = admitted(views, ask, least)
-    scopes = tuple(_judge(view, amount or ask, amount or least, patient) for view in views)
+    unknown = not priced and any(view.limit_nano_usd is not None for view in views)
+    amount = None if unknown else admitted(views, ask, least)
+    scopes = tuple(_judge(view, amount or ask, amount or least, patient, priced) for view in views)
     verdict = max((scope.verdict for scope in scopes), key=_SEVERITY.__getitem__)
     ratios = [scope.ratio for scope in scopes]
     return Decision(
@@ -265,14 +289,16 @@ def _delay(view: ScopeView, shares: list[tuple[int, int]] | None) -> int:
     return next((step.delay_ms for step in reversed(view.backpressure) if _reaches(shares, step.ratio)), 0)
 
 
-def _judge(view: ScopeView, ask: Amount, least: Amount, patient: bool) -> ScopeDecision:
+def _judge(view: ScopeView, ask: Amount, least: Amount, patient: bool, priced: bool) -> ScopeDecision:
     shares = _shares(view, ask)
-    verdict, reason = _verdict(view, least, shares, patient)
+    unpriced = not priced and view.limit_nano_usd is not None
+    verdict, reason = (Verdict.REFUSE, UNKNOWN_PRICE) if unpriced else _verdict(view, least, shares, patient)
     tokens, nano = _headroom(view)
     ratio = None if shares is None else max((taken / capacity for taken, capacity in shares), default=0.0)
     return ScopeDecision(
-        view.scope, verdict, ratio, tokens, nano, view.window_start, reason, view.mode, _delay(view, shares)
-    )
+        view.scope, verdict, ratio, tokens, nano, view.window_start, reason, view.mode, _delay(view, shares),
+        view.limit_nano_usd,
+    )  # fmt: skip
 
 
 def _verdict(

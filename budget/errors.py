@@ -47,11 +47,22 @@ class InvalidPrices(InvalidRequest):
 class UnknownPrice(BudgetError):
     """A path limits money and the model has no price."""
 
+    def __init__(self, model: str, scope: str | None = None, limit: int | None = None) -> None:
+        where = "" if scope is None else f", and scope {scope!r} limits money"
+        super().__init__(
+            f"model {model[:200]!r} has no price{where}: state input_cost_per_token and output_cost_per_token for it "
+            "in the price file, or set a price for unknown models"
+        )
+        self.scope = scope
+        """That limits money, where one was asked."""
+        self.limit = limit
+        """Nano-dollars."""
+
 
 class MoneyNeeded(BudgetError):
     """A path limits money and the request states neither money nor a model."""
 
-    def __init__(self, scope: str, limit: int) -> None:
+    def __init__(self, scope: str, limit: int | None) -> None:
         super().__init__(f"scope {scope!r} limits money: send nano_usd, or the model to price the call by")
         self.scope = scope
         self.limit = limit

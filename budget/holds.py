@@ -56,6 +56,9 @@ class HoldRequest:
     """Whether the caller can wait for open holds to end; if not, the mode decides at once."""
     stated: Path | None = None
     """What the caller named, where scopes joined `path` on their own: it binds the key. `None`: all of `path`."""
+    priced: bool = True
+    """False: nobody knows what the call costs, and `ask` has no money. Where a scope limits money it is refused, and
+    nothing is written."""
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.key) <= MAX_KEY or not self.key.isprintable():
@@ -67,6 +70,8 @@ class HoldRequest:
         check_range(self.ask.nano_usd, "nano_usd", 0, MAX_CALL_NANO_USD)
         check_range(least.tokens, "min_tokens", 1, self.ask.tokens)
         check_range(least.nano_usd, "min_nano_usd", 0, self.ask.nano_usd)
+        if not self.priced and self.ask.nano_usd:
+            raise InvalidRequest("an ask without a price has no money: leave out nano_usd, or state it as the price")
         if self.lease_ms is not None:
             check_range(self.lease_ms, "lease_ms", 1, MAX_LEASE_MS)
 
@@ -75,7 +80,8 @@ class HoldRequest:
         """Binds the key: the same key with another digest is an error, whatever the verdict was."""
         least = self.least or self.ask
         path = self.stated or self.path
-        payload = [path.texts(), self.ask.tokens, self.ask.nano_usd, least.tokens, least.nano_usd, self.model]
+        money = (self.ask.nano_usd, least.nano_usd) if self.priced else (None, None)
+        payload = [path.texts(), self.ask.tokens, money[0], least.tokens, money[1], self.model]
         return hashlib.sha256(json.dumps(payload).encode()).digest()
 
 

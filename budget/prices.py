@@ -48,14 +48,17 @@ class PriceBook:
         table = _table()
         return cls(_read_override(override, table) if override else {}, table, unknown)
 
+    def find(self, model: str | None) -> Price | None:
+        """The price of `model`, named with or without its provider (`openai/gpt-4o`, `gpt-4o`), if there is one."""
+        if model is None:
+            return None
+        return next((entry.price for entry in self._entries(model) if entry.price), self._unknown)
+
     def price(self, model: str) -> Price:
-        """The price of `model`, named with or without its provider (`openai/gpt-4o`, `gpt-4o`); or `UnknownPrice`."""
-        price = next((entry.price for entry in self._entries(model) if entry.price), self._unknown)
+        """The price of `model` as `find` gives it; or `UnknownPrice`."""
+        price = self.find(model)
         if price is None:
-            raise UnknownPrice(
-                f"model {model[:200]!r} has no price: state input_cost_per_token and output_cost_per_token for it "
-                "in the price file, or set a price for unknown models"
-            )
+            raise UnknownPrice(model)
         return price
 
     def max_output_tokens(self, model: str) -> int | None:

@@ -75,10 +75,15 @@ class Price:
         )
         return math.ceil(sum(tokens * rate for tokens, rate in parts if tokens))
 
-    def ceiling(self, input_tokens: int, output_tokens: int) -> int:
-        """Nano-dollars that a request of at most so many tokens can cost, whatever its caching and reasoning."""
-        rates = self._between(0, input_tokens)
-        return math.ceil(input_tokens * rates.dearest_input + output_tokens * rates.dearest_output)
+    def ceiling(self, usage: Usage) -> int:
+        """Nano-dollars that a request of at most `usage` can cost, whatever its caching and reasoning."""
+        rates = self._between(0, usage.prompt + usage.unsplit)
+        parts = (
+            (usage.prompt, rates.dearest_input),
+            (usage.output, rates.dearest_output),
+            (usage.unsplit, max(rates.dearest_input, rates.dearest_output)),
+        )
+        return math.ceil(sum(tokens * rate for tokens, rate in parts if tokens))
 
     def _between(self, fewest: int, most: int) -> Rates:
         """The dearest rates, class by class, that a prompt of `fewest` to `most` tokens can meet."""

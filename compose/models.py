@@ -6,7 +6,6 @@ from activities.embedder import EmbeddingModel, LiteLLMEmbedder
 from activities.provider import ModelProvider, Timeouts
 from budget.postgres.connection import Pool
 from budget.postgres.ledger import Ledger
-from budget.postgres.policies import Policies
 from budget.prices import PriceBook
 from compose.settings import Settings
 from compose.settings.ledger import ledger_settings
@@ -49,7 +48,6 @@ def embedder(
         model,
         provider,
         Ledger(pool, given),
-        Policies(pool, given),
         prices,
         # One for each text: a redactor is not for several threads at once.
         lambda text: Redactor(custom=custom).redact(text),

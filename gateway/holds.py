@@ -32,12 +32,20 @@ async def ask(body: HoldRequestBody, caller: Spender, use: Use) -> HoldView:
     check_tenant(caller, *stated.scopes)
     path = await use.payers.complete(caller.tenant, stated)
     least_tokens = body.min_tokens or body.tokens
-    full, least = await use.pricing.ask(caller.tenant, path, body.model, body.tokens, least_tokens, body.nano_usd)
+    quote = use.pricing.quote(body.model, body.tokens, least_tokens, body.nano_usd)
     request = HoldRequest(
-        key=body.key, path=path, ask=full, least=least, model=body.model, lease_ms=body.lease_ms, stated=stated
+        key=body.key,
+        path=path,
+        ask=quote.full,
+        least=quote.least,
+        model=quote.model,
+        lease_ms=body.lease_ms,
+        stated=stated,
+        priced=quote.priced,
     )
     answer, approval_id = await decided(request, caller, use)
     use.metrics.decided(answer.decision)
+    quote.insist(answer.decision)
     return _hold_view(answer, approval_id)
 
 
@@ -81,10 +89,14 @@ async def release(hold_id: str, caller: Spender, use: Use) -> ReleaseView:
 @router.post("/{hold_id}/extend", response_model_exclude_unset=True)
 async def extend(hold_id: str, body: ExtendBody, caller: Spender, use: Use, once: OnceOnly) -> StepView:
     """Renews the lease and, through the gate, adds to the hold. Send an Idempotency-Key with what adds."""
-    more = await use.pricing.addition(caller.tenant, hold_id, body.tokens, body.nano_usd)
+    quote = await use.pricing.addition(caller.tenant, hold_id, body.tokens, body.nano_usd)
 
     async def act(connection: Connection | None) -> StepView:
-        done = await use.ledger.extend(caller.tenant, hold_id, more, body.lease_ms, connection)
+        done = await use.ledger.extend(
+            caller.tenant, hold_id, quote.full, body.lease_ms, connection, priced=quote.priced
+        )
+        if done.decision is not None:
+            quote.insist(done.decision)
         use.metrics.stepped("extended" if done.extended else "refused")
         return _step_view(hold_id, done.decision, amount=done.amount, expires_at=done.expires_at)
 

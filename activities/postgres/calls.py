@@ -31,6 +31,8 @@ class Call:
     """Prompt and cap."""
     least: Amount
     """The smallest ask that makes sense."""
+    priced: bool = True
+    """False: nobody knew its price, and the asks have no money."""
     reply_seq: int | None = None
     usage: Usage | None = None
     """Of the attempt that replied."""
@@ -67,6 +69,7 @@ class Calls:
         await connection.execute(
             _SQL["add"], agent.tenant, call.key, agent.task_id, agent.agent_id, call.turn, call.model,
             call.plan.to_json(), call.output_cap, ask.tokens, ask.nano_usd, least.tokens, least.nano_usd,
+            call.priced,
         )  # fmt: skip
 
     async def held(self, call: Call, hold_id: str, decision: Decision, connection: Connection) -> None:
@@ -114,6 +117,7 @@ def _call(agent: AgentRef, row: asyncpg.Record) -> Call:
         output_cap=row["output_cap"],
         ask=Amount(row["tokens"], row["nano"]),
         least=Amount(row["least_tokens"], row["least_nano"]),
+        priced=row["priced"],
         reply_seq=row["reply_seq"],
         usage=None if row["usage"] is None else Usage.from_dict(row["usage"]),
         rejected=row["rejected"],

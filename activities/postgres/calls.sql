@@ -3,8 +3,9 @@ select * from calls where tenant = $1 and key = $2;
 -- name: lock
 select reply_seq, usage from calls where tenant = $1 and key = $2 for update;
 -- name: add
-insert into calls (tenant, key, task_id, agent_id, turn, model, plan, output_cap, tokens, nano, least_tokens, least_nano)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) on conflict do nothing;
+insert into calls (tenant, key, task_id, agent_id, turn, model, plan, output_cap, tokens, nano, least_tokens, least_nano,
+                   priced)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) on conflict do nothing;
 -- name: held
 update calls set hold_id = $3, delay_ms = $4, slowed_by = $5, slowed_ratio = $6 where tenant = $1 and key = $2;
 -- name: failed

@@ -48,7 +48,7 @@ async def hold_together(
         [request.path.task_id() for request in requests],
         [request.model for request in requests],
         [request.ask.tokens for request in requests],
-        [request.ask.nano_usd for request in requests],
+        [request.ask.nano_usd if request.priced else None for request in requests],
         [lease if request.lease_ms is None else timedelta(milliseconds=request.lease_ms) for request in requests],
         settings.waiter_lapse,
         settings.defaults_json,
@@ -66,7 +66,7 @@ async def hold_together(
         request = by_key[row["key"]]
         before = zip(views[row["grp"]], row["before_tokens"], row["before_nano"], strict=True)
         seen = [replace(view, held=Amount(tokens, nano)) for view, tokens, nano in before]
-        decision = decide(seen, request.ask, request.least, patient=request.patient)
+        decision = decide(seen, request.ask, request.least, patient=request.patient, priced=request.priced)
         answers[request.key] = HoldAnswer(decision, str(row["hold_id"]), HoldState.HELD, request.ask, row["expires_at"])
     return [answers[request.key] for request in requests]
 

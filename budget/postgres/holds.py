@@ -24,6 +24,8 @@ class StoredHold:
     """Of the task on its path, or empty."""
     model: str | None
     state: HoldState
+    asked_nano_usd: int
+    """Nano-dollars that it set aside at first."""
     amount: Amount
     """Set aside now."""
     charged: Amount
@@ -53,6 +55,7 @@ class Holds:
             task_id=found["task"],
             model=found["model"],
             state=HoldState(found["state"]),
+            asked_nano_usd=found["asked_nano"],
             amount=Amount(found["tokens"], found["nano"]),
             charged=Amount(found["charged_tokens"], found["charged_nano"]),
             attempts=found["attempts"],

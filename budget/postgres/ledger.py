@@ -77,16 +77,19 @@ class Ledger:
         lease = timedelta(milliseconds=request.lease_ms or self._settings.lease_s * 1_000)
         arguments = (
             tenant, request.key, request.digest, request.path.texts(), request.path.task_id(), request.model,
-            request.ask.tokens, request.ask.nano_usd, least.tokens, least.nano_usd,
+            request.ask.tokens, least.tokens,
             lease, request.patient, self._settings.waiter_lapse, self._settings.defaults_json, self.now,
         )  # fmt: skip
-        found = await self._call("hold", connection, *arguments)
+        if request.priced:
+            found = await self._call("hold", connection, *arguments, request.ask.nano_usd, least.nano_usd)
+        else:
+            found = await self._call("hold_unpriced", connection, *arguments)
         outcome, state = found["outcome"], HoldState(found["state"])
         if outcome == "key_reused":
             raise KeyReused(f"key {request.key!r} stands for another payload: use a new key for a new call")
         if outcome == "closed":
             raise HoldClosed(f"key {request.key!r} was {state} before it held anything: use a new key", state=state)
-        decision = self._decide(found["views"], request.ask, least, patient=request.patient)
+        decision = self._decide(found["views"], request.ask, least, patient=request.patient, priced=request.priced)
         return HoldAnswer(
             decision=decision,
             hold_id=None if found["hold_id"] is None else str(found["hold_id"]),
@@ -210,8 +213,17 @@ class Ledger:
         more: Amount | None = None,
         lease_ms: int | None = None,
         connection: Connection | None = None,
+        *,
+        priced: bool = True,
     ) -> Extension:
         """Renews the lease and, through the gate, adds to the hold. The lease never gets shorter.
+
+        Args:
+            tenant, hold_id: which hold.
+            more: what is added.
+            lease_ms: from now; `None`: that of the hold.
+            connection: joins its transaction.
+            priced: False: nobody knows what `more` costs, and it has no money; as with `HoldRequest.priced`.
 
         Raises:
             InvalidRequest, NotFound, HoldClosed
@@ -228,7 +240,7 @@ class Ledger:
             tenant,
             _hold_number(hold_id),
             more.tokens,
-            more.nano_usd,
+            more.nano_usd if priced else None,
             lease,
             self._settings.defaults_json,
             self.now,
@@ -239,7 +251,7 @@ class Ledger:
             case "closed":
                 raise HoldClosed(f"hold {hold_id!r} is {found['state']}: it cannot be extended", state=found["state"])
         extended = found["outcome"] == "extended"
-        decision = None if extended else self._decide(found["views"], more, more, patient=True)
+        decision = None if extended else self._decide(found["views"], more, more, patient=True, priced=priced)
         return Extension(extended, Amount(found["tokens"], found["nano"]), found["expires_at"], decision)
 
     async def end_scopes(self, tenant: str, scopes: Iterable[Scope], connection: Connection | None = None) -> None:
@@ -265,8 +277,10 @@ class Ledger:
         found = await step() if connection is not None else await retrying(step)
         return found if optional else row(found)
 
-    def _decide(self, views: list[Mapping[str, Any]], ask: Amount, least: Amount, *, patient: bool) -> Decision:
-        return decide(views_of(views, self._settings.backpressure), ask, least, patient=patient)
+    def _decide(
+        self, views: list[Mapping[str, Any]], ask: Amount, least: Amount, *, patient: bool, priced: bool = True
+    ) -> Decision:
+        return decide(views_of(views, self._settings.backpressure), ask, least, patient=patient, priced=priced)
 
 
 def _hold_number(hold_id: str) -> int:

@@ -1,5 +1,7 @@
 -- name: hold
-select * from ledger_hold($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15);
+select * from ledger_hold($1, $2, $3, $4, $5, $6, $7, $14, $8, $15, $9, $10, $11, $12, $13);
+-- name: hold_unpriced
+select * from ledger_hold_unpriced($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13);
 -- name: hold_many
 select * from ledger_hold_many($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12);
 -- name: settle_many

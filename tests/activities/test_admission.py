@@ -13,14 +13,16 @@ from activities.postgres.calls import Calls
 from activities.postgres.tasks import Tasks
 from activities.settings import ActivitySettings
 from activities.task_file import TaskFile
+from budget.decisions import Amount
 from budget.errors import HoldClosed
+from budget.holds import HoldRequest
 from budget.policies import PolicyPatch
 from budget.postgres.connection import Pool
 from budget.postgres.ledger import Ledger
 from budget.postgres.policies import Policies
 from budget.postgres.settings import LedgerSettings
 from budget.prices import PriceBook
-from budget.scopes import Scope
+from budget.scopes import Path, Scope
 from context.messages import Message
 from context.postgres.calibration import Calibrations
 from context.postgres.conversations import Conversations
@@ -113,6 +115,24 @@ async def test_every_verdict_on_a_turn_is_told(admission: Admission) -> None:
     await limit(admission, "task:t1", limit_tokens=10, mode="hard")
     await watched.admit(AdmitInput(AGENT, "k2", 2))
     assert told == [("allow", "fits"), ("refuse", "limit")]
+
+
+async def test_a_call_without_a_price_is_refused_by_the_gate_where_money_is_limited(
+    admission: Admission, pool: Pool
+) -> None:
+    blind = replace(admission, prices=PriceBook({}, {}, None))
+    await limit(admission, "session:s1", limit_tokens=5_000, mode="hard")
+    await admission.ledger.hold(TENANT, HoldRequest("other", Path.parse(["session:s1"]), Amount(5_000)))
+    assert (await blind.admit(AdmitInput(AGENT, "k1", 1))).verdict == "wait"
+    await limit(admission, "session:s1", limit_tokens=100_000, limit_nano_usd=10**9, mode="soft")
+    for key in ("k1", "k2"):
+        refused = await blind.admit(AdmitInput(AGENT, key, 1))
+        assert (refused.verdict, refused.hold_id) == ("refuse", "")
+        assert refused.short is not None
+        assert (refused.short.scope, refused.short.reason, refused.short.nano_usd) == ("session:s1", "unknown_price", 0)
+    assert await pool.fetchval("select count(*) from holds where state = 'held'") == 1
+    await admission.policies.set(TENANT, Scope.parse("session:s1"), PolicyPatch(), clear=["limit_nano_usd"], by="test")
+    assert (await blind.admit(AdmitInput(AGENT, "k2", 1))).verdict == "allow"
 
 
 async def test_a_thread_past_the_soft_mark_is_compressed_beside_the_call(admission: Admission) -> None:

@@ -16,8 +16,9 @@ from budget.decisions import Amount, ScopeView, decide
 from budget.policies import DEFAULT_BACKPRESSURE, BackpressureStep, Mode
 from budget.postgres.connection import Pool
 from budget.postgres.holds import Holds
-from budget.postgres.pricing import Pricing, Unpriced
+from budget.postgres.pricing import Pricing
 from budget.prices import PriceBook
+from budget.quotes import Unpriced
 from budget.rates import Price
 from budget.scopes import Path, Scope
 from compose.demo.provider import Fault, FaultKind, Provider, Rule, serve_provider
@@ -151,6 +152,15 @@ async def test_holds_of_workflows_are_verdicts_too(counted: Counted, pool: Pool)
     ]
 
 
+def test_an_ask_that_needs_a_price_is_counted_as_a_verdict_and_as_a_call_without_one(counted: Counted) -> None:
+    session = ScopeView(Scope.parse("session:s1"), Mode.SOFT, None, 100, Amount(), Amount(), Amount())
+    counted.metrics.decided(decide([session], Amount(10), priced=False))
+    assert counted.lines("purser_decisions_total", 'purser_unpriced_calls_total{outcome="refused"') == [
+        'purser_decisions_total{mode="soft",reason="unknown_price",verdict="refuse"} 1.0',
+        'purser_unpriced_calls_total{outcome="refused"} 1.0',
+    ]
+
+
 def test_calls_without_a_price_are_counted_by_what_becomes_of_them(counted: Counted) -> None:
     counted.metrics.unpriced(Unpriced.FREE)
     assert counted.lines("purser_unpriced_calls_total") == [
@@ -168,7 +178,6 @@ async def test_holds_beside_the_turns_of_agents_are_verdicts_too(
         EmbeddingModel("openai/hashing", provider.api_base, timeout_s=20),
         ModelProvider({}, metrics=counted.metrics),
         books.ledger,
-        books.policies,
         CHEAP,
         str,
         counted.metrics.decided,

@@ -8,10 +8,13 @@ import pytest
 
 from activities.embedder import EmbeddingModel, LiteLLMEmbedder
 from activities.provider import ModelProvider
+from activities.side_calls import SideCalls
 from budget.postgres.connection import Pool
 from budget.prices import PriceBook
+from budget.quotes import Unpriced
 from budget.rates import Price
 from budget.scopes import Path
+from budget.usage import Usage
 from compose.demo.provider import Fault, FaultKind, Provider, serve_provider
 from compose.demo.provider.embeddings import DIMENSIONS, embedding
 from context.compression import unchanged
@@ -52,7 +55,7 @@ def embedder(
 ) -> LiteLLMEmbedder:
     """An embedder of the shipped provider."""
     about = EmbeddingModel(**{"name": "openai/hashing", "api_base": provider.api_base, "timeout_s": 20, **model})
-    return LiteLLMEmbedder(about, ModelProvider({}), books.ledger, books.policies, prices, redact)
+    return LiteLLMEmbedder(about, ModelProvider({}), books.ledger, prices, redact)
 
 
 async def test_every_text_gets_its_vector(books: Books, provider: Provider) -> None:
@@ -89,6 +92,21 @@ async def test_a_model_without_a_price_is_not_asked_where_money_is_limited(books
     assert await maker.embed(TENANT, PATH, TEXTS) is not None
     await books.budget(SESSION, limit_nano_usd=10**9)
     assert await maker.embed(TENANT, PATH, TEXTS) is None
+    assert len(provider.served()) == 1
+
+
+async def test_a_request_whose_price_is_gone_is_charged_what_was_held_for_it(books: Books) -> None:
+    prices, outcomes = PriceBook({}, {}, Price.per_million("1", "0")), list[Unpriced]()
+    calls = SideCalls("m", books.ledger, prices, unpriced=outcomes.append)
+    started = await calls.start(TENANT, "k", PATH, 100)
+    assert started is not None
+    gone = SideCalls("m", books.ledger, FREE, unpriced=outcomes.append)
+    await gone.charge(TENANT, started, gone.report(started, Usage(input=60)))
+    assert (await books.balance(), await books.money(), outcomes) == (
+        {"spent": 60},
+        {"spent": 100_000},
+        [Unpriced.ESTIMATED],
+    )
 
 
 async def test_text_is_redacted_before_it_leaves(books: Books, provider: Provider) -> None:

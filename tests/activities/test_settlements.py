@@ -5,8 +5,8 @@ import pytest
 from activities.settlements import report_of
 from budget.decisions import Amount
 from budget.holds import MAX_CALL_TOKENS, Report
-from budget.postgres.pricing import Unpriced
 from budget.prices import PriceBook
+from budget.quotes import Unpriced
 from budget.rates import Price
 from budget.usage import Usage
 

@@ -15,10 +15,11 @@ from budget.postgres.connection import Pool
 from budget.postgres.holds import Holds
 from budget.postgres.ledger import Ledger
 from budget.postgres.policies import Policies
-from budget.postgres.pricing import Pricing, Unpriced
+from budget.postgres.pricing import Pricing
 from budget.postgres.settings import LedgerSettings
 from budget.postgres.usage_reports import UsageReports
 from budget.prices import PriceBook
+from budget.quotes import Unpriced
 from budget.scopes import Scope
 from budget.usage_reports import By
 from context.postgres.payers import Payers
@@ -58,8 +59,19 @@ def pricing(policies: Policies, pool: Pool, unpriced: list[Unpriced]) -> Pricing
 
 
 @pytest.fixture
-def hold(ledger: Ledger, pricing: Pricing, pool: Pool) -> Callable[..., Any]:
-    return Hold(ledger, Payers(pool), pricing).hold
+def verdicts() -> list[tuple[str, str]]:
+    """What the gate decided, and why."""
+    return []
+
+
+@pytest.fixture
+def hold(ledger: Ledger, pricing: Pricing, pool: Pool, verdicts: list[tuple[str, str]]) -> Callable[..., Any]:
+    return Hold(
+        ledger,
+        Payers(pool),
+        pricing,
+        lambda decision: verdicts.append((decision.verdict, decision.decisive.reason)),
+    ).hold
 
 
 @pytest.fixture
@@ -92,7 +104,7 @@ async def test_a_hold_that_does_not_fit_says_where_and_why(hold: Any, policies: 
 
 
 async def test_where_money_is_limited_a_hold_needs_an_amount_or_a_price(
-    hold: Any, policies: Policies, unpriced: list[Unpriced]
+    hold: Any, policies: Policies, verdicts: list[tuple[str, str]]
 ) -> None:
     scope = Scope.parse("task:t1")
     await policies.set(TENANT, scope, PolicyPatch.parse({"limit_nano_usd": 10**9, "mode": "hard"}), by="me")
@@ -100,10 +112,11 @@ async def test_where_money_is_limited_a_hold_needs_an_amount_or_a_price(
         await hold(HoldInput(TENANT, "k1", PATH, 100, model="nobody-knows"))
     with pytest.raises(MoneyNeeded, match="task:t1"):
         await hold(HoldInput(TENANT, "k1", PATH, 100))
-    assert unpriced == [Unpriced.REFUSED, Unpriced.REFUSED]
+    assert verdicts == [("refuse", "unknown_price")] * 2
     # gpt-4o charges at most $10 a million tokens.
-    assert (await hold(HoldInput(TENANT, "k2", PATH, 100, model="gpt-4o"))).nano_usd == 1_000_000
-    assert (await hold(HoldInput(TENANT, "k3", PATH, 100, nano_usd=5))).nano_usd == 5
+    assert (await hold(HoldInput(TENANT, "k1", PATH, 100, model="gpt-4o"))).nano_usd == 1_000_000
+    for key, stated in (("k2", 5), ("k3", 0)):
+        assert (await hold(HoldInput(TENANT, key, PATH, 100, nano_usd=stated))).nano_usd == stated
 
 
 async def test_a_report_is_priced_by_the_model_of_its_hold_unless_it_states_money(hold: Any, settle: Any) -> None:
@@ -133,6 +146,24 @@ async def test_a_report_without_a_price_is_refused_where_money_is_limited(
         await settle(SettleInput(TENANT, held.hold_id, 1, output=30))
     assert unpriced == [Unpriced.REFUSED]
     assert (await settle(SettleInput(TENANT, held.hold_id, 1, output=30, nano_usd=4))).nano_usd == 4
+
+
+async def test_what_used_nothing_needs_no_price(
+    hold: Any, settle: Any, policies: Policies, unpriced: list[Unpriced]
+) -> None:
+    held = await hold(HoldInput(TENANT, "k1", PATH, 1_000, nano_usd=5))
+    await policies.set(TENANT, Scope.parse("task:t1"), PolicyPatch.parse({"limit_nano_usd": 10**9}), by="me")
+    assert (await settle(SettleInput(TENANT, held.hold_id, 1))).nano_usd == 0
+    assert unpriced == []
+
+
+async def test_a_report_without_a_price_is_charged_what_its_hold_asked_for(
+    hold: Any, settle: Any, unpriced: list[Unpriced]
+) -> None:
+    held = await hold(HoldInput(TENANT, "k1", PATH, 1_000, nano_usd=5))
+    for _ in range(2):
+        assert (await settle(SettleInput(TENANT, held.hold_id, 1, output=30))).nano_usd == 5
+    assert unpriced == [Unpriced.ESTIMATED] * 2
 
 
 async def test_a_released_key_cannot_hold_any_more(hold: Any, ledger: Ledger) -> None:

@@ -229,6 +229,43 @@ def test_a_shrunk_price_is_linear_and_rounded_up(wanted: Wanted, tokens: int) ->
     assert 0 <= price_of(tokens, full, least) - exact < 1
 
 
+# --- a price that nobody knows ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["hard", "approval", "soft"])
+@pytest.mark.parametrize(
+    ("unit", "limit", "reason"),
+    [("nano_usd", 10**9, "unknown_price"), ("tokens", 100, "fits"), ("tokens", None, "unlimited")],
+)
+def test_an_ask_without_a_price_is_refused_where_money_is_limited_in_every_mode(
+    mode: str, unit: str, limit: int | None, reason: str
+) -> None:
+    seen = view(unit, limit, mode)
+    decision = decide([seen], Amount(10), priced=False)
+    assert (decision.decisive.reason, decision.unpriced) == (reason, reason == "unknown_price")
+    assert decision.verdict is (Verdict.REFUSE if decision.unpriced else Verdict.ALLOW)
+    assert not decide([seen], Amount(10)).unpriced
+
+
+def test_the_scope_that_needs_a_price_is_named_before_others_that_refuse() -> None:
+    frozen, money = view(frozen=True), replace(view("nano_usd", 700), scope=Scope.parse("task:t1"), frozen=True)
+    decision = decide([frozen, money], Amount(10), priced=False)
+    assert (decision.decisive.scope, decision.decisive.limit_nano_usd) == (money.scope, 700)
+    assert decide([frozen, money], Amount(10)).decisive.scope == frozen.scope
+
+
+@given(cases())
+def test_an_ask_without_a_price_gets_what_it_gets_for_no_money_or_needs_a_price(case: Case) -> None:
+    path, [(full, least)] = case
+    free, part = Amount(full.tokens), Amount(least.tokens)
+    decision = decide(path, free, part, priced=False)
+    if any(seen.limit_nano_usd is not None for seen in path):
+        assert decision.unpriced
+        assert decision.amount is None
+    else:
+        assert decision == decide(path, free, part)
+
+
 # --- for every path and every ask ------------------------------------------------------------------------------------
 
 

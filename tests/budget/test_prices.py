@@ -106,7 +106,7 @@ def test_the_dearer_tier_of_xai_begins_at_its_size(load: Load) -> None:
 def test_zero_is_a_price(load: Load) -> None:
     price = load({"local": {"input_cost_per_token": 0, "output_cost_per_token": 0.0}}).price("local")
     assert price.cost(Usage(input=10**9, output=10**9, unsplit=10**9)) == 0
-    assert price.ceiling(10**9, 10**9) == 0
+    assert price.ceiling(Usage(input=10**9, output=10**9, unsplit=10**9)) == 0
 
 
 def test_dollars_per_million_are_what_price_lists_print() -> None:
@@ -136,7 +136,7 @@ def test_a_ceiling_bounds_every_usage_inside_it(
     reasoning = data.draw(st.none() | st.integers(0, output))
     room = data.draw(st.tuples(count, count))
     usage = Usage(*split, output, reasoning)
-    assert price.cost(usage) <= price.ceiling(usage.prompt + room[0], output + room[1])
+    assert price.cost(usage) <= price.ceiling(Usage(input=usage.prompt + room[0], output=output + room[1]))
 
 
 @given(prices, st.tuples(count, count, count, count), count, st.data())

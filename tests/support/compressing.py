@@ -76,7 +76,6 @@ class Room:
             "openai/writer",
             ModelProvider({}),
             books.ledger,
-            books.policies,
             prices,
             api_base=self.provider.api_base,
             timeout_s=timeout_s,

@@ -63,6 +63,7 @@ create table calls (
     nano          bigint not null,
     least_tokens  bigint not null,                    -- the smallest ask that makes sense
     least_nano    bigint not null,
+    priced        boolean not null default true,      -- false: nobody knew the price, and the asks have no money
     hold_id       bigint,
     delay_ms      integer not null default 0,         -- backpressure, without the sleeper's share of chance
     slowed_by     text not null default '',           -- the scope that caused the delay

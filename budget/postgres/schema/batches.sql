@@ -14,7 +14,8 @@ language sql stable as $$
 $$;
 
 -- Holds asks of one tenant; paths are joined by blanks. Answers per ask: the first ask with the same path (`grp`), what was
--- held on each scope before it, and, on the first ask of each path, what the gate saw there.
+-- held on each scope before it, and, on the first ask of each path, what the gate saw there. The money of an ask is null
+-- where nobody knows its price.
 create function ledger_hold_many(p_tenant text, p_keys text[], p_digests bytea[], p_paths text[], p_tasks text[], p_models text[],
                                  p_tokens bigint[], p_nanos bigint[], p_leases interval[], p_lapse interval, p_defaults jsonb, p_now timestamptz)
 returns table (key text, hold_id bigint, expires_at timestamptz, grp bigint, before_tokens bigint[], before_nano bigint[], views jsonb)
@@ -31,6 +32,7 @@ declare
     f_policy jsonb[];
     v_window text[];
     v_policy jsonb[];
+    v_nanos bigint[] := array(select coalesce(u.n, 0) from unnest(p_nanos) with ordinality u (n, ord) order by u.ord);
     v_held bigint[];
     v_plain boolean;
 begin
@@ -42,7 +44,7 @@ begin
     cross join lateral unnest(string_to_array(g.path, ' ')) with ordinality t (name, pos)
     left join scopes s on s.tenant = p_tenant and s.kind = split_part(t.name, ':', 1) and s.id = substr(t.name, strpos(t.name, ':') + 1);
     -- What is new, and what may be beyond counting, goes alone.
-    if array_position(f_scope, null) is not null or (select max(n) from unnest(p_nanos) n) > 1000000000000 then
+    if array_position(f_scope, null) is not null or (select max(n) from unnest(v_nanos) n) > 1000000000000 then
         return;
     end if;
     select array_agg(ledger_window_start(split_part(p.window_of, ' ', 1), split_part(p.window_of, ' ', 2), v_now) order by p.ord),
@@ -57,7 +59,7 @@ begin
                            views, lease, expires_at, created_at)
         select p_tenant, a.key, a.digest, string_to_array(a.path, ' '), a.task, a.model, p.scope_ids, p.starts, 'held', a.tokens, a.nano, a.tokens, a.nano,
                p.policies, a.lease, v_now + a.lease, v_now
-        from unnest(p_keys, p_digests, p_paths, p_tasks, p_models, p_tokens, p_nanos, p_leases, i_grp)
+        from unnest(p_keys, p_digests, p_paths, p_tasks, p_models, p_tokens, v_nanos, p_leases, i_grp)
              a (key, digest, path, task, model, tokens, nano, lease, grp)
         join paths p on p.grp = a.grp
         order by a.key on conflict (tenant, key) do nothing returning key, hold_id
@@ -73,10 +75,11 @@ begin
             select 1
             from unnest(f_scope, f_start, f_policy) f (scope_id, start, policy)
             join balances b on b.scope_id = f.scope_id and b.window_start = f.start
-            join (select f.scope_id, f.start, sum(a.tokens) as tokens, sum(a.nano) as nano
+            join (select f.scope_id, f.start, sum(a.tokens) as tokens, sum(a.nano) as nano, bool_or(a.nano is null) as unpriced
                   from unnest(p_tokens, p_nanos, i_grp) a (tokens, nano, grp) join unnest(f_grp, f_scope, f_start) f (grp, scope_id, start) on f.grp = a.grp
                   group by 1, 2) d on d.scope_id = f.scope_id and d.start = f.start
             where (f.policy ->> 'frozen')::boolean or b.grants_end_at <= v_now
+               or (d.unpriced and f.policy -> 'limit' ->> 1 is not null)
                or (f.policy ->> 'mode' <> 'soft' and (
                        ((f.policy -> 'limit' ->> 0)::bigint + b.granted_tokens - b.spent_tokens - b.held_tokens < d.tokens) is true
                     or ((f.policy -> 'limit' ->> 1)::bigint + b.granted_nano - b.spent_nano - b.held_nano < d.nano) is true
@@ -91,7 +94,7 @@ begin
     return query
     with asks as (
         select a.*, f.scope_id, f.start, f.policy, f.pos
-        from unnest(p_keys, v_held, p_tokens, p_nanos, i_grp) with ordinality a (key, hold_id, tokens, nano, grp, ord)
+        from unnest(p_keys, v_held, p_tokens, v_nanos, i_grp) with ordinality a (key, hold_id, tokens, nano, grp, ord)
         join unnest(f_grp, f_scope, f_start, f_policy) with ordinality f (grp, scope_id, start, policy, pos) on f.grp = a.grp
     ), running as (
         select a.*, sum(a.tokens) over w as sum_tokens, sum(a.nano) over w as sum_nano, row_number() over w as n

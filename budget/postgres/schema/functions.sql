@@ -194,6 +194,7 @@ create function ledger_seen(h holds) returns jsonb language sql stable as $$
 $$;
 
 -- The gate: holds the ask, or a part of it down to the least, on every scope of the path, or nothing at all.
+-- p_nano is null where nobody knows the price: see ledger_hold_unpriced, which asks so.
 create function ledger_hold(p_tenant text, p_key text, p_digest bytea, p_path text[], p_task text, p_model text,
                             p_tokens bigint, p_nano bigint, p_least_tokens bigint, p_least_nano bigint,
                             p_lease interval, p_patient boolean, p_lapse interval, p_defaults jsonb, p_now timestamptz)
@@ -263,6 +264,13 @@ begin
     into v_stopped, v_room_tokens, v_room_nano, v_limits, v_nanos, v_modes, v_views, v_waits
     from ledger_views(h.hold_id, v_scopes, v_windows, p_task, p_defaults, p_patient, p_lapse, v_now) v;
 
+    if p_nano is null then
+        if num_nonnulls(variadic v_nanos) > 0 then
+            raise exception using errcode = 'PB002', message = 'a price is needed', detail = v_views::text;
+        end if;
+        p_nano := 0;
+        p_least_nano := 0;
+    end if;
     v_tokens := least(p_tokens, v_room_tokens);
     if p_nano > v_room_nano then
         v_tokens := case when p_least_nano > v_room_nano or p_nano = p_least_nano then -1
@@ -299,7 +307,25 @@ begin
     return query select 'held', h.hold_id, 'held', v_tokens, v_nano, v_now + p_lease, v_views;
 end $$;
 
--- Adds to an open, locked hold through the gate: all scopes or none, never a part.
+-- Asks for what nobody knows the price of. Where a scope limits money, in whatever mode, nothing is held, and nothing of
+-- the ask is written: the same key may come again with a price.
+create function ledger_hold_unpriced(p_tenant text, p_key text, p_digest bytea, p_path text[], p_task text, p_model text,
+                                     p_tokens bigint, p_least_tokens bigint,
+                                     p_lease interval, p_patient boolean, p_lapse interval, p_defaults jsonb, p_now timestamptz)
+returns table (outcome text, hold_id bigint, state text, tokens bigint, nano bigint, expires_at timestamptz, views jsonb)
+language plpgsql as $$
+declare
+    v_views text;
+begin
+    return query select * from ledger_hold(p_tenant, p_key, p_digest, p_path, p_task, p_model, p_tokens, null, p_least_tokens, null,
+                                           p_lease, p_patient, p_lapse, p_defaults, p_now);
+exception when sqlstate 'PB002' then
+    get stacked diagnostics v_views = pg_exception_detail;
+    return query select 'short', null::bigint, 'none', p_tokens, 0::bigint, null::timestamptz, v_views::jsonb;
+end $$;
+
+-- Adds to an open, locked hold through the gate: all scopes or none, never a part. p_nano is null where nobody knows the
+-- price: that fits where no scope limits money.
 create function ledger_top_up(h holds, p_kind text, p_tokens bigint, p_nano bigint, p_defaults jsonb, p_now timestamptz)
 returns table (fits boolean, views jsonb) language plpgsql as $$
 declare
@@ -311,12 +337,14 @@ declare
 begin
     perform ledger_end_grants(h.scope_ids, h.window_starts, p_now);
     -- Waiting would not free what this hold itself sets aside, so the answer tells it apart.
-    select not bool_or(v.closed or (v.bounded and ((v.room_tokens < p_tokens) is true or (v.room_nano < p_nano) is true))),
+    select not bool_or(v.closed or (v.bounded and ((v.room_tokens < p_tokens) is true or (v.room_nano < p_nano) is true))
+                       or (p_nano is null and v.limit_nano is not null)),
            array_agg(v.limit_tokens order by v.ord), array_agg(v.limit_nano order by v.ord), array_agg(v.mode order by v.ord),
            jsonb_agg(v.shown || jsonb_build_object('own', jsonb_build_array(h.tokens, h.nano)) order by v.ord)
     into v_fits, v_limits, v_nanos, v_modes, v_views
     from ledger_views(h.hold_id, h.scope_ids, h.window_starts, h.task, p_defaults, false, interval '0', p_now) v;
     if v_fits then
+        p_nano := coalesce(p_nano, 0);
         perform ledger_countable(h.scope_ids, h.window_starts, p_tokens, p_nano);
         update holds t set tokens = t.tokens + p_tokens, nano = t.nano + p_nano where t.hold_id = h.hold_id;
         perform ledger_post(p_kind, h.hold_id, null, null, h.scope_ids, h.window_starts, v_limits, v_nanos, v_modes,
@@ -507,7 +535,7 @@ begin
     return query select x.hold_id, x.state, x.charged_tokens, x.charged_nano from holds x where x.hold_id = v_hold;
 end $$;
 
--- Renews the lease of an open hold and, through the gate, adds to it.
+-- Renews the lease of an open hold and, through the gate, adds to it; p_nano as ledger_top_up takes it.
 create function ledger_extend(p_tenant text, p_hold bigint, p_tokens bigint, p_nano bigint, p_lease interval, p_defaults jsonb, p_now timestamptz)
 returns table (outcome text, state text, tokens bigint, nano bigint, expires_at timestamptz, views jsonb) language plpgsql as $$
 #variable_conflict use_column

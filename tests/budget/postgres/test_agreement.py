@@ -69,14 +69,17 @@ async def held(pool: Pool, tenant: str) -> dict[Scope, Amount]:
 
 
 @EXAMPLES
-@given(case=cases(), patient=st.booleans())
-async def test_sql_admits_exactly_what_the_rules_admit(pool: Pool, case: Case, patient: bool) -> None:
+@given(case=cases(), patient=st.booleans(), priced=st.booleans())
+async def test_sql_admits_exactly_what_the_rules_admit(pool: Pool, case: Case, patient: bool, priced: bool) -> None:
     tenant, (path, [(full, least)]) = next(tenants), case
+    if not priced:
+        full, least = Amount(full.tokens), Amount(least.tokens)
     await arrange(pool, tenant, path)
     scopes = Path(tuple(view.scope for view in path))
-    answer = await Ledger(pool, SETTINGS).hold(tenant, HoldRequest("k", scopes, full, least, patient=patient))
+    request = HoldRequest("k", scopes, full, least, patient=patient, priced=priced)
+    answer = await Ledger(pool, SETTINGS).hold(tenant, request)
     path = [replace(view, queued=view.queued and patient) for view in path]
-    expected = decide(path, full, least, patient=patient)
+    expected = decide(path, full, least, patient=patient, priced=priced)
     assert answer.decision == expected
     assert answer.state is (HoldState.HELD if expected.amount else HoldState.NONE)
     assert answer.amount == (expected.amount or full)
@@ -84,22 +87,30 @@ async def test_sql_admits_exactly_what_the_rules_admit(pool: Pool, case: Case, p
     assert await held(pool, tenant) == {view.scope: view.held + added for view in path}
 
 
-def one_by_one(path: Sequence[ScopeView], wanted: Sequence[tuple[int, Amount]]) -> list[Decision]:
-    """What asks on the outer scopes of a path get, one after the other."""
+def one_by_one(path: Sequence[ScopeView], wanted: Sequence[tuple[int, Amount, bool]]) -> list[Decision]:
+    """What asks on the outer scopes of a path get, priced or not, one after the other."""
     decisions = []
     seen = list(path)
-    for depth, ask in wanted:
-        decisions.append(decide(seen[:depth], ask))
+    for depth, ask, priced in wanted:
+        decisions.append(decide(seen[:depth], ask, priced=priced))
         got = decisions[-1].amount or Amount()
         seen = [replace(view, held=view.held + got) if i < depth else view for i, view in enumerate(seen)]
     return decisions
 
 
 @EXAMPLES
-@given(case=cases(most=6), depths=st.lists(st.integers(1, len(PATH)), min_size=6, max_size=6))
-async def test_a_batch_admits_exactly_what_its_asks_get_one_by_one(pool: Pool, case: Case, depths: list[int]) -> None:
+@given(
+    case=cases(most=6),
+    asked=st.lists(st.tuples(st.integers(1, len(PATH)), st.integers(0, 3).map(bool)), min_size=6, max_size=6),
+)
+async def test_a_batch_admits_exactly_what_its_asks_get_one_by_one(
+    pool: Pool, case: Case, asked: list[tuple[int, bool]]
+) -> None:
     tenant, (path, wants) = next(tenants), case
-    wanted = [(min(depth, len(path)), full) for depth, (full, _) in zip(depths, wants, strict=False)]
+    wanted = [
+        (min(depth, len(path)), full if priced else Amount(full.tokens), priced)
+        for (depth, priced), (full, _) in zip(asked, wants, strict=False)
+    ]
     await arrange(pool, tenant, path)
     before = await held(pool, tenant)
     answers = await hold_together(
@@ -107,8 +118,8 @@ async def test_a_batch_admits_exactly_what_its_asks_get_one_by_one(pool: Pool, c
         SETTINGS,
         None,
         [
-            Ask(tenant, HoldRequest(f"k{number}", Path(tuple(view.scope for view in path[:depth])), ask))
-            for number, (depth, ask) in enumerate(wanted)
+            Ask(tenant, HoldRequest(f"k{number}", Path(tuple(view.scope for view in path[:depth])), ask, priced=priced))
+            for number, (depth, ask, priced) in enumerate(wanted)
         ],
     )
     decisions = one_by_one(path, wanted)
@@ -118,7 +129,7 @@ async def test_a_batch_admits_exactly_what_its_asks_get_one_by_one(pool: Pool, c
         assert await pool.fetchval("select count(*) from holds where tenant = $1 and state <> 'none'", tenant) == 0
     else:
         assert [answer.decision for answer in answers] == decisions
-        assert [answer.amount for answer in answers] == [ask for _, ask in wanted]
+        assert [answer.amount for answer in answers] == [ask for _, ask, _ in wanted]
 
 
 # --- policies --------------------------------------------------------------------------------------------------------

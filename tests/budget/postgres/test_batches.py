@@ -70,6 +70,7 @@ async def test_new_asks_that_all_fit_are_held_as_if_one_came_after_the_other(ses
         pytest.param([request("a", 1), request("b", 1, 0, "session:new")], id="a scope is new"),
         pytest.param([request("a", 1), request("b", 1, 0, "session:frozen")], id="a scope is frozen"),
         pytest.param([request("a", 1), request("b", 1, 0, "session:nothing")], id="a scope has no capacity"),
+        pytest.param([request("a", 1), request("b", 1, priced=False)], id="one needs a price"),
     ],
 )
 async def test_a_batch_that_is_not_plain_writes_nothing(session: Books, requests: list[HoldRequest]) -> None:

@@ -21,6 +21,7 @@ from tests.budget.postgres import (
     test_locks,
     test_meetings,
     test_policies,
+    test_unpriced,
     test_waiting,
 )
 from tests.support.ledger import Books, request, without
@@ -95,6 +96,24 @@ GUARDS = {
         "    if v_fits then",
         "    if true then",
         test_life_cycle.test_an_extension_adds_through_the_gate_or_not_at_all,
+    ),
+    "an ask needs a price where money is limited": Guard(
+        GATE,
+        "if num_nonnulls(variadic v_nanos) > 0 then",
+        "if false then",
+        partial(test_unpriced.test_where_money_is_limited_nothing_is_held_without_a_price, mode="soft"),
+    ),
+    "an addition needs a price where money is limited": Guard(
+        GATE,
+        "or (p_nano is null and v.limit_nano is not null)",
+        "",
+        test_unpriced.test_an_addition_needs_a_price_where_money_is_limited,
+    ),
+    "an ask that needs a price writes nothing": Guard(
+        GATE,
+        "exception when sqlstate 'PB002' then",
+        "exception when sqlstate 'PB003' then",
+        partial(test_unpriced.test_where_money_is_limited_nothing_is_held_without_a_price, mode="soft"),
     ),
     # --- keys
     "a key is bound to its payload": Guard(
@@ -376,6 +395,15 @@ GUARDS = {
         "w.asks >= 2 and w.last_asked > v_now - p_lapse",
         "false",
         test_batches.test_a_batch_does_not_pass_who_has_waited_longer,
+    ),
+    "an ask of a batch needs a price where money is limited": Guard(
+        BATCH,
+        "or (d.unpriced and f.policy -> 'limit' ->> 1 is not null)",
+        "",
+        partial(
+            test_batches.test_a_batch_that_is_not_plain_writes_nothing,
+            requests=[request("a", 1), request("b", 1, priced=False)],
+        ),
     ),
     "a batch uses no grant that has ended": Guard(
         BATCH,

@@ -6,10 +6,8 @@ documents) are never repeated in a message.
 
 import hashlib
 import json
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import fields
-from decimal import Decimal
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -26,8 +24,9 @@ from pydantic import (
 from activities.errors import InvalidTask
 from activities.model_names import check_model_name
 from activities.task_checks import TOO_DEEP, explain, ids_in_circles, is_below
-from budget.errors import InvalidScope
+from budget.errors import InvalidRequest, InvalidScope
 from budget.holds import MAX_CALL_TOKENS
+from budget.money import NANO, parse_dollars, typed_dollars
 from budget.policies import MAX_AMOUNT, PRESETS, Mode, PolicyPatch
 from budget.scopes import Kind, Path, Scope, agent_scope, check_id
 from budget.windows import Window
@@ -41,8 +40,6 @@ STORED = "stored"
 MAX_AGENTS = 200
 MAX_TOOLS = 128
 _CONTEXT = {item.name for item in fields(ContextSettings)}
-_NANO = 10**9
-_USD = re.compile(r"\d{1,9}(\.\d{1,9})?")
 
 
 def _identifier(value: str, info: ValidationInfo) -> str:
@@ -60,11 +57,15 @@ def _model_name(value: str, info: ValidationInfo) -> str:
 
 def _nano_usd(value: object) -> int:
     """Reads a decimal string of dollars as nano-dollars."""
-    if not isinstance(value, str) or not _USD.fullmatch(value):
-        raise ValueError('write dollars as a decimal string with at most 9 decimals, for example "0.25"')
-    nano = int(Decimal(value) * _NANO)
-    if not 1 <= nano <= MAX_AMOUNT:
-        raise ValueError(f"use an amount above 0 and up to {MAX_AMOUNT // _NANO} dollars")
+    try:
+        nano = parse_dollars(value) if isinstance(value, str) else None
+    except InvalidRequest:
+        nano = None
+    if not nano:
+        raise ValueError(
+            'write dollars as a decimal string with at most 9 decimals, for example "0.25", '
+            f"above 0 and up to {MAX_AMOUNT // NANO}"
+        )
     return nano
 
 
@@ -96,7 +97,7 @@ class ScopeBudget(Part):
 
     @field_serializer("limit_usd", when_used="json-unless-none")
     def _in_dollars(self, nano: int) -> str:
-        return f"{Decimal(nano) / _NANO:f}"
+        return typed_dollars(nano)
 
     def patch(self) -> PolicyPatch:
         """The fields that are set."""

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any, NoReturn, Self
 
 from budget.errors import InvalidPrices, UnknownPrice
-from budget.rates import NANO, Price, Rates
+from budget.money import NANO
+from budget.rates import Price, Rates
 
 __all__ = ["Price", "PriceBook"]
 

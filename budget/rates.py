@@ -6,10 +6,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Self
 
+from budget.money import NANO
 from budget.usage import Usage
-
-NANO = 10**9
-"""Nano-dollars in a dollar."""
 
 
 @dataclass(frozen=True, slots=True)

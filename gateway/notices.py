@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 from urllib.parse import quote
 
+from budget.money import dollars
 from budget.postgres.events import Event, EventKind
 from budget.scopes import Kind, Scope
 from budget.views import BudgetView
@@ -224,7 +225,7 @@ def _percentage(figures: Mapping[str, Any]) -> float | None:
 
 def _taken(data: Mapping[str, Any]) -> str:
     parts = []
-    for unit, shown in (("tokens", lambda n: f"{n:,}"), ("nano_usd", _money)):
+    for unit, shown in (("tokens", lambda n: f"{n:,}"), ("nano_usd", dollars)):
         spent, held, granted, limit = (data[name][unit] for name in FIGURES)
         if limit is not None:
             suffix = " tokens" if unit == "tokens" else ""
@@ -235,12 +236,7 @@ def _taken(data: Mapping[str, Any]) -> str:
 def _amount(amount: Mapping[str, int], more: str) -> str:
     tokens, nano = amount["tokens"] or 0, amount["nano_usd"] or 0
     parts = [f"{tokens:,}{more} tokens"] if tokens or not nano else []
-    return " and ".join([*parts, *([f"{_money(nano)}{more}"] if nano else [])])
-
-
-def _money(nano: int) -> str:
-    whole, rest = divmod(abs(nano), 10**9)
-    return f"{'-' if nano < 0 else ''}${whole:,}.{f'{rest:09d}'.rstrip('0').ljust(2, '0')}"
+    return " and ".join([*parts, *([f"{dollars(nano)}{more}"] if nano else [])])
 
 
 def _deadline(text: str, now: datetime) -> str:

@@ -6,9 +6,9 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
+from budget.money import dollars
 from compose.cli.output import SafeConsole, out
 
-NANO = 10**9
 WIDE = 240
 """Columns where there is no terminal."""
 
@@ -106,11 +106,7 @@ def number(value: int | None) -> str:
 
 def usd(nano: int | None) -> str:
     """Nano-dollars as dollars, exactly; a missing limit is a dash."""
-    if nano is None:
-        return "-"
-    whole, rest = divmod(nano, NANO)
-    decimals = f"{rest:09d}".rstrip("0")
-    return f"${whole:,}.{decimals:0<2}"
+    return "-" if nano is None else dollars(nano)
 
 
 def percent(ratio: float | None) -> str:

@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.panel import Panel
 from rich.table import Table
 
+from budget.money import dollars
 from compose.cli.output import SafeConsole
 from compose.cli.tables import COLOURS, number, percent, status, table
 from compose.demo.command import purser
@@ -201,5 +202,4 @@ def _panel(content: str | Markdown, title: str) -> Panel:
 
 def _usd(nano: int) -> str:
     """Dollars to a thousandth of a cent; `--json` has them exactly."""
-    thousandths = (nano + 5_000) // 10_000
-    return f"${thousandths // 100_000:,}.{thousandths % 100_000:05d}"
+    return dollars(nano, decimals=5)

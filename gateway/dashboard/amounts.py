@@ -4,13 +4,13 @@ import re
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
+from budget.errors import InvalidRequest
+from budget.money import parse_dollars
 from budget.policies import MAX_AMOUNT
 from gateway.dashboard.act import Refused
 
 _COUNT = re.compile(r"(\d+(?:\.\d+)?)\s*([kKmM]?)")
 _LETTERS = {"": 1, "k": 10**3, "m": 10**6}
-_DOLLARS = re.compile(r"\$?\s*(\d{1,9}(?:\.\d{1,9})?)")
-_NANO = 10**9
 
 
 def count(text: str, what: str) -> int | None:
@@ -40,11 +40,11 @@ def nano_usd(text: str, what: str) -> int | None:
     plain = re.sub(r"[\s,_']", "", text)
     if not plain:
         return None
-    found = _DOLLARS.fullmatch(plain)
-    nano = int(Decimal(found[1]) * _NANO) if found else MAX_AMOUNT + 1
-    if nano > MAX_AMOUNT:
-        raise Refused(f"{what}: “{text[:40]}” is no amount. Write dollars with at most 9 decimals, such as 0.25.")
-    return nano
+    try:
+        return parse_dollars(plain.removeprefix("$"))
+    except InvalidRequest:
+        message = f"{what}: “{text[:40]}” is no amount. Write dollars with at most 9 decimals, such as 0.25."
+        raise Refused(message) from None
 
 
 def end(choice: str, at: str, now: datetime) -> datetime | None:

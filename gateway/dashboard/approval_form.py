@@ -10,12 +10,13 @@ from markupsafe import Markup
 
 from budget.approvals import ApprovalRequest, ApprovalState, Choice
 from budget.decisions import Amount
+from budget.money import typed_dollars
 from budget.previews import Effect
 from gateway.approval_outlook import Outlook
 from gateway.dashboard import amounts
 from gateway.dashboard.act import Refused
 from gateway.dashboard.approval_views import barred, outcome
-from gateway.dashboard.markup import NOTHING, amount, exact, join, percent, plural, scope_name, typed_dollars
+from gateway.dashboard.markup import NOTHING, amount, exact, join, percent, plural, scope_name
 from gateway.dashboard.region import Act
 from gateway.dashboard.work_words import lasting
 from gateway.roles import Principal

@@ -6,12 +6,13 @@ from typing import Any
 
 from markupsafe import Markup
 
+from budget.money import typed_dollars
 from budget.policies import Mode, Policy, PolicyPatch
 from budget.views import BudgetView
 from gateway.dashboard import amounts
 from gateway.dashboard.act import Refused
 from gateway.dashboard.budget_views import EFFECTS, field_name, value_of
-from gateway.dashboard.markup import NOTHING, dollars, exact, join, typed_dollars
+from gateway.dashboard.markup import NOTHING, dollars, exact, join
 from gateway.roles import Permission, Principal
 
 

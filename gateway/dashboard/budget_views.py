@@ -8,6 +8,7 @@ from markupsafe import Markup
 
 from budget.decisions import Pressure
 from budget.forecast import Basis, Forecast
+from budget.money import NANO
 from budget.policies import Mode, Policy
 from budget.postgres.scope_tree import Moment, Node
 from budget.scopes import Kind, Scope
@@ -239,7 +240,7 @@ def field_name(name: str) -> str:
 def course(points: Sequence[Moment], budget: BudgetView, now: datetime, *, in_money: bool) -> Mapping[str, Any]:
     """Spent over time with what was held on top, under the limit: options of a chart."""
     unit = "nano_usd" if in_money else "tokens"
-    scale = 10**9 if in_money else 1
+    scale = NANO if in_money else 1
 
     def line(values: Sequence[tuple[datetime, int | None]]) -> list[list[Any]]:
         return [[round(at.timestamp() * 1000), None if value is None else value / scale] for at, value in values]

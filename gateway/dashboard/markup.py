@@ -2,17 +2,17 @@
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from decimal import Decimal
 from urllib.parse import quote, urlencode
 
 from markupsafe import Markup
 
 from budget.decisions import Amount
+from budget.money import NANO
+from budget.money import dollars as plain_dollars
 from budget.scopes import Scope
 from budget.views import whole_percent
 
 NOTHING = Markup()
-NANO = 10**9
 _STEPS = ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**3, "k"))
 
 
@@ -39,20 +39,10 @@ def exact(count: int) -> str:
 
 
 def dollars(nano_usd: int) -> str:
-    """Nano-dollars as dollars: cents, and as many further digits as a small sum needs."""
-    value = Decimal(abs(nano_usd)) / NANO
-    sign = "−" if nano_usd < 0 else ""
-    if value == 0 or value >= 1:
-        return f"{sign}${value:,.2f}"
-    digits = max(2, -value.adjusted() + 1)
-    text = f"{value:.{digits}f}".rstrip("0")
-    whole, _, cents = text.partition(".")
-    return f"{sign}${whole}.{cents.ljust(2, '0')}"
-
-
-def typed_dollars(nano_usd: int) -> str:
-    """Nano-dollars as somebody would type them: no sign, every digit that counts."""
-    return f"{Decimal(nano_usd) / NANO:.9f}".rstrip("0").rstrip(".")
+    """Nano-dollars as dollars: cents, and below a cent the first two digits that count."""
+    size = abs(nano_usd)
+    decimals = max(2, 11 - len(str(size))) if 0 < size < NANO else 2
+    return plain_dollars(nano_usd, decimals).replace("-", "−")
 
 
 def tokens(count: int) -> Markup:

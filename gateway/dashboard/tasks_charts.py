@@ -6,6 +6,7 @@ from typing import Any
 
 from activities.postgres.overviews import Cost
 from activities.timeline import Step, StepKind, Turn
+from budget.money import NANO
 from gateway.dashboard.charts import DOLLARS, SERIES, SHORT_NUMBER, across, axis, grid, legend, zoom
 from gateway.dashboard.markup import dollars, exact
 from gateway.dashboard.work_words import lasting
@@ -39,7 +40,6 @@ LANE, AROUND = 30, 92
 """Height of a lane, and of what surrounds them, in pixels."""
 OWN = "session"
 """The lane of what no agent did."""
-NANO = 10**9
 
 _SPAN = """(params, api) => {
     const from = api.coord([api.value(1), api.value(0)]), to = api.coord([api.value(2), api.value(0)]);

@@ -39,6 +39,7 @@ def test_what_is_nested_too_deeply_is_refused_with_its_place() -> None:
     field, detail = problem(json.dumps({"a": {"b": nested(MAX_DEPTH)}}).encode())
     assert field == "a.b.0.0.0.0.0.0.…"
     assert f"{MAX_DEPTH} deep" in detail
+    assert f"{MAX_DEPTH} deep" in problem(json.dumps(nested(MAX_DEPTH + 1)).encode())[1]
     assert "nest less" in problem(b"[" * 100_000)[1]
 
 
@@ -59,14 +60,19 @@ def test_values_are_counted_before_any_is_made_and_texts_count_as_one() -> None:
     check_size(b"[" + b"1," * (MAX_VALUES - 1) + b"1]")
     check_size(json.dumps(['"[{,\\' * MAX_VALUES]).encode())
     check_size(json.dumps(["," * 70_000, "\\" * 70_000] * 5).encode())
+    check_size(b'["a,b",' + b"1," * (MAX_VALUES - 2) + b"1]")
     for too_many in (b"[" + b"1," * MAX_VALUES + b"1]", b"[" * MAX_VALUES + b"[", b"{" * (MAX_VALUES + 1)):
         with pytest.raises(InvalidRequest, match=f"more than {MAX_VALUES} values"):
             check_size(too_many)
+        with pytest.raises(InvalidRequest, match="in parts"):
+            read_json(too_many)
 
 
 def test_json_lines_are_held_to_the_same() -> None:
     with pytest.raises(RequestValidationError, match="finite"):
         read_append(b'{"role": "user", "content": "a", "x": NaN}')
+    with pytest.raises(InvalidRequest, match=f"more than {MAX_VALUES} values"):
+        read_append(b'{"role": "user", "content": "a", "x": [' + b"1," * MAX_VALUES + b"1]}")
     for line in (b"{}", b"1"):
         with pytest.raises(InvalidRequest, match="in parts"):
             read_append((line + b"\n") * (MAX_VALUES + 1))

@@ -9,6 +9,7 @@ import pytest
 from starlette.datastructures import Headers
 
 from compose.settings import Settings
+from gateway import feed as feed_module
 from gateway.browsers import cookie_of
 from gateway.errors import TooManyRequests
 from gateway.feed import Feed
@@ -71,7 +72,7 @@ def test_a_place_is_free_again_whatever_ended_the_stream() -> None:
     assert not limits._streams, "nothing is kept of who left"
 
 
-def test_an_event_is_encoded_once_for_all_who_follow() -> None:
+def test_an_event_is_encoded_once_for_all_who_follow_and_soon_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[Any] = []
 
     def encode(event: Any) -> bytes:
@@ -84,6 +85,11 @@ def test_an_event_is_encoded_once_for_all_who_follow() -> None:
     feed = Feed(None)  # type: ignore[arg-type] # nothing is read
     assert [feed.encoded(Event, encode) for _ in range(100)] == [b"x"] * 100  # type: ignore[arg-type]
     assert len(made) == 1
+    monkeypatch.setattr(feed_module, "BUFFER", 3)
+    for position in range(8, 20):
+        Event.position = position
+        feed.encoded(Event, encode)  # type: ignore[arg-type]
+    assert [*feed._encoded] == [17, 18, 19]
 
 
 async def test_readiness_is_looked_at_once_a_second_however_many_ask() -> None:

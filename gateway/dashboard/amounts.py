@@ -7,7 +7,7 @@ from decimal import Decimal
 from budget.errors import InvalidRequest
 from budget.money import parse_dollars
 from budget.policies import MAX_AMOUNT
-from gateway.dashboard.act import Refused
+from gateway.dashboard.actions import Refused
 
 _COUNT = re.compile(r"(\d+(?:\.\d+)?)\s*([kKmM]?)")
 _LETTERS = {"": 1, "k": 10**3, "m": 10**6}

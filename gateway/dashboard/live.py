@@ -10,9 +10,9 @@ from markupsafe import Markup
 from nicegui import Client, background_tasks, ui
 
 from budget.errors import LedgerUnavailable
-from gateway.dashboard.markup import NOTHING
+from gateway.dashboard.components import component
 from gateway.dashboard.region import Region
-from gateway.dashboard.visit import Visit, here
+from gateway.dashboard.visit import Visit
 
 EVERY_S = 15.0
 """A part is read again after so long even if nothing was heard."""
@@ -24,12 +24,10 @@ FIRST_WITHIN_S = 2.0
 """A page is sent with its content if that comes so soon, else without, and the content follows."""
 SIGNED_IN_FOR_S = 5.0
 """How often a page makes sure that its sign-in still holds."""
-LEDGER_AWAY = Markup(
-    '<p class="banner bad"><b>The ledger does not answer.</b> Nothing was changed; figures may be old. Trying again</p>'
+LEDGER_AWAY = component(
+    "banner", "The ledger does not answer.", "Nothing was changed; figures may be old. Trying again"
 )
-FAILED = Markup(
-    '<p class="banner bad"><b>A part of this page could not be read.</b> The log says why; trying again …</p>'
-)
+FAILED = component("banner", "A part of this page could not be read.", "The log says why; trying again …")
 
 _log = structlog.get_logger(__name__)
 
@@ -51,7 +49,7 @@ class Live:
             self.failing.pop(part, None)
         else:
             self.failing[part] = problem
-        self.trouble.show(next(iter(self.failing.values()), NOTHING))
+        self.trouble.show(next(iter(self.failing.values()), Markup()))
 
     async def signed_in(self) -> bool:
         """Whether the caller may go on looking; leaves the page if not."""
@@ -164,9 +162,3 @@ class Part:
                 _log.warning("events were lost and are waited for again", error=type(error).__name__)
             await asyncio.sleep(AGAIN_S)
             self._due.set()
-
-
-def visit_and_live() -> tuple[Visit, Live]:
-    """Of the page that acts."""
-    live: Live = ui.context.client.storage["live"]
-    return here(), live

@@ -17,7 +17,7 @@ from gateway.errors import Unauthenticated
 from gateway.roles import Permission
 
 MODULES = ("approvals", "budgets", "tasks", "sessions", "ledger", "health")
-"""Those that register pages when they are imported."""
+"""Subjects, whose `page` registers pages when it is imported."""
 _BUILD_WITHIN_S = 20.0
 
 _paths: list[str] = []
@@ -60,7 +60,7 @@ def page(
 def load_pages() -> None:
     """Registers all pages."""
     for module in MODULES:
-        importlib.import_module(f"gateway.dashboard.{module}")
+        importlib.import_module(f"gateway.dashboard.{module}.page")
 
 
 def page_paths() -> Sequence[str]:
@@ -80,9 +80,7 @@ def _visit(request: Request) -> Visit:
     caller = page_caller(request)
     if caller is None:  # the guard in front lets nobody else through
         raise Unauthenticated("nobody is signed in: open /sign-in")
-    visit = Visit(request, dashboard_of(request), caller)
-    ui.context.client.storage["visit"] = visit
-    return visit
+    return Visit(request, dashboard_of(request), caller)
 
 
 async def _guarded(build: Callable[..., Awaitable[None]], visit: Visit, given: dict[str, Any]) -> None:

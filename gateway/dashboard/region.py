@@ -7,7 +7,7 @@ from typing import Any, Self
 from markupsafe import Markup
 from nicegui import events, ui
 
-from gateway.dashboard.markup import NOTHING
+from gateway.dashboard.actions import explain, toast
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +29,9 @@ class Region(ui.element, component="assets/region.js"):
     its new markup, and another value of it than before, is emptied.
     """
 
-    def __init__(self, content: Markup = NOTHING, tag: str = "div", *, keys: Sequence[str] = ()) -> None:
+    def __init__(self, content: str = "", tag: str = "div", *, keys: Sequence[str] = ()) -> None:
         """Args:
-        content: escaped markup, never text of others.
+        content: escaped markup, never text of others; empty until something is shown.
         tag: of the element around it.
         keys: shortcuts that are handed to the handler while nobody types.
         """
@@ -47,13 +47,16 @@ class Region(ui.element, component="assets/region.js"):
             self.update()
 
     def on_act(self, handler: Callable[[Act], Awaitable[None]]) -> Self:
-        """Sets what is called when a person does something here."""
+        """Sets what is called when a person does something here; what goes wrong is told to them."""
 
-        async def told(event: events.GenericEventArguments) -> None:
+        async def handle(event: events.GenericEventArguments) -> None:
             given: dict[str, Any] = event.args if isinstance(event.args, dict) else {}
-            await handler(Act(str(given.get("name", "")), _texts(given.get("data")), _texts(given.get("fields"))))
+            try:
+                await handler(Act(str(given.get("name", "")), _texts(given.get("data")), _texts(given.get("fields"))))
+            except Exception as error:
+                toast(explain(error), good=False)
 
-        self.on("act", told)
+        self.on("act", handle)
         return self
 
 

@@ -11,7 +11,7 @@ from nicegui import ui
 
 from gateway.auth import page_csrf
 from gateway.dashboard import live
-from gateway.dashboard.markup import NOTHING, exact, join
+from gateway.dashboard.components import component, render
 from gateway.dashboard.region import Region
 from gateway.dashboard.visit import Visit
 
@@ -29,17 +29,8 @@ _THEMES = (("auto", "Auto", "As your system"), ("light", "Light", "Light colours
 
 def head(assets: Path, at: str) -> str:
     """What every page loads, by addresses that change with the content."""
-    found = {name: f"{at}/{name}?v={_digest(assets / name)}" for name in ("purser.css", "work.css", "purser.js")}
-    # The theme is set before anything is painted: at night a flash of white is unkind.
-    early = (
-        "(()=>{const t=localStorage.getItem('purser-theme');document.documentElement.dataset.theme="
-        "t==='dark'||t!=='light'&&matchMedia('(prefers-color-scheme: dark)').matches?'dark':'light'})()"
-    )
-    return (
-        f'<script>{early}</script><link rel="stylesheet" href="{found["purser.css"]}">'
-        f'<link rel="stylesheet" href="{found["work.css"]}">'
-        f'<script defer src="{found["purser.js"]}"></script>'
-    )
+    css, script = (f"{at}/{name}?v={_digest(assets / name)}" for name in ("purser.css", "purser.js"))
+    return render("head.html", css=css, script=script)
 
 
 def _digest(file: Path) -> str:
@@ -54,17 +45,24 @@ def frame(title: str, visit: Visit) -> Iterator[None]:
         title: the page's name in the navigation.
         visit: who looks.
     """
+
+    def links(pending: int | None) -> Markup:
+        return render("navigation.html", pages=NAVIGATION, current=title, pending=pending)
+
     content = ui.context.client.content.classes("shell")
     # The library makes the whole page its main part; ours is smaller.
     assert content.parent_slot is not None
     content.parent_slot.parent.tag = "div"
-    Region(_header(visit), "header").classes("top")
-    navigation = Region(_links(title, None), "nav").classes("side").props('aria-label="Pages"')
+    Region(
+        render("header.html", caller=visit.caller, themes=_THEMES, sign_out=SIGN_OUT, csrf=page_csrf(visit.request)),
+        "header",
+    ).classes("top")
+    navigation = Region(links(None), "nav").classes("side").props('aria-label="Pages"')
     with ui.element("div").classes("page"):
         trouble = Region().classes("trouble").props("role=status")
         live.begin(visit, trouble)
         with ui.element("main").classes("main").props('id="main" tabindex="-1"'):
-            Region(Markup("<h1>{}</h1>").format(title)).classes("title")
+            Region(component("title", title)).classes("title")
             yield
     ui.run_javascript(
         f"window.purser?.set({datetime.now(UTC).isoformat()!r});"
@@ -75,7 +73,7 @@ def frame(title: str, visit: Visit) -> Iterator[None]:
 
     async def count() -> None:
         pending = await visit.services.queue.count(visit.tenant)
-        navigation.show(_links(title, pending))
+        navigation.show(links(pending))
         with client:
             ui.page_title(f"({pending}) {title} · Purser" if pending else f"{title} · Purser")
 
@@ -84,38 +82,4 @@ def frame(title: str, visit: Visit) -> Iterator[None]:
 
 def error(title: str, text: str) -> None:
     """A calm statement in place of a page's content."""
-    shown = Markup('<div class="empty error" role="alert"><p class="empty-title">{}</p><p>{}</p></div>')
-    Region(shown.format(title, text))
-
-
-def _header(visit: Visit) -> Markup:
-    caller = visit.caller
-    choices = join(
-        Markup('<button type="button" data-theme-choice="{}" title="{}" aria-pressed="false">{}</button>').format(
-            name, hint, label
-        )
-        for name, label, hint in _THEMES
-    )
-    return Markup(
-        '<a class="skip" href="#main">Skip to content</a>'
-        '<a class="brand" href="/"><img src="{}" alt="" width="22" height="22"><span>Purser</span></a>'
-        '<span class="tenant" title="Tenant">{}</span>'
-        '<span class="space"></span>'
-        '<div class="themes" role="group" aria-label="Colours">{}</div>'
-        '<span class="who"><b>{}</b> <span>{}</span></span>'
-        '<form method="post" action="{}">'
-        '<input type="hidden" name="csrf" value="{}"><button class="plain" type="submit">Sign out</button></form>'
-    ).format(
-        "/_purser/favicon.svg", caller.tenant, choices, caller.name, caller.role, SIGN_OUT, page_csrf(visit.request)
-    )
-
-
-def _links(current: str, pending: int | None) -> Markup:
-    rows = []
-    for name, path in NAVIGATION:
-        badge = NOTHING
-        if name == "Approvals" and pending:
-            badge = Markup('<span class="badge" aria-label="{} pending">{}</span>').format(pending, exact(pending))
-        here = Markup(' aria-current="page"') if name == current else NOTHING
-        rows.append(Markup('<a href="{}"{}><span>{}</span>{}</a>').format(path, here, name, badge))
-    return join(rows)
+    Region(component("error", title, text))

@@ -4,11 +4,8 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from fastapi import Request
-from markupsafe import Markup
-from nicegui import ui
 
 from gateway.auth import browser_session
-from gateway.dashboard.markup import NOTHING, outside
 from gateway.roles import Principal
 from gateway.services import Services
 from workflows.contract import TaskRef
@@ -40,12 +37,11 @@ class Visit:
         """Stores, clients and settings of the gateway."""
         return self.dashboard.services
 
-    def workflow_link(self, task_id: str, text: str = "") -> Markup:
-        """Link to a task's workflow in Temporal's Web UI, named by its id or by `text`; empty where there is no UI."""
+    def workflow_url(self, task_id: str) -> str | None:
+        """A task's workflow in Temporal's Web UI; `None` where there is no UI."""
         if self.dashboard.temporal_ui is None:
-            return NOTHING
-        workflow_id = TaskRef(task_id, self.tenant).workflow_id
-        return outside(f"{self.dashboard.temporal_ui}/workflows/{quote(workflow_id, safe='')}", text or workflow_id)
+            return None
+        return f"{self.dashboard.temporal_ui}/workflows/{quote(TaskRef(task_id, self.tenant).workflow_id, safe='')}"
 
     @property
     def tenant(self) -> str:
@@ -63,9 +59,3 @@ def dashboard_of(request: Request) -> Dashboard:
     """What the request of a page carries."""
     dashboard: Dashboard = request.scope[STATE]
     return dashboard
-
-
-def here() -> Visit:
-    """The visit of the page that is being built or acts."""
-    visit: Visit = ui.context.client.storage["visit"]
-    return visit

@@ -28,13 +28,13 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return next(target.glob("*.whl"))
 
 
-def test_sql_and_type_marks_are_inside_and_tests_are_not(wheel: Path) -> None:
+def test_sql_templates_and_type_marks_are_inside_and_tests_are_not(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     for package in PACKAGES:
         assert f"{package}/py.typed" in names
         missing = {
             str(file.relative_to(ROOT))
-            for pattern in ("*.py", "*.sql", "*.json")
+            for pattern in ("*.py", "*.sql", "*.json", "*.html", "*.css", "*.js")
             for file in (ROOT / package).rglob(pattern)
         } - set(names)
         assert {name for name in missing if _is_tracked(name)} == set()

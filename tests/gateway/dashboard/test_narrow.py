@@ -7,8 +7,8 @@ from playwright.async_api import Page, expect
 
 from gateway.dashboard.pages import load_pages, page_paths
 from gateway.roles import Role
+from tests.gateway.dashboard.approvals.test_page import asks
 from tests.gateway.dashboard.conftest import Tenant
-from tests.gateway.dashboard.test_approvals import asks
 from tests.support.conversations import talk
 
 PHONE = (390, 844)

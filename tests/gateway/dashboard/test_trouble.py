@@ -12,8 +12,8 @@ from playwright.async_api import Browser, expect
 from compose.migrate import migrate
 from compose.stack.postgres import EmbeddedPostgres
 from gateway.roles import Role
+from tests.gateway.dashboard.approvals.test_page import asks, grants
 from tests.gateway.dashboard.conftest import Tenant, open_house
-from tests.gateway.dashboard.test_approvals import asks, grants
 from tests.support.browser import Watch, in_both_themes, shot
 from tests.support.databases import fresh_database
 

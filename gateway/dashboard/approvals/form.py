@@ -1,0 +1,154 @@
+"""The form of a decision: what it suggests, what it makes of what was typed, and when it asks once more."""
+
+import json
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from markupsafe import Markup
+
+from budget.approvals import ApprovalRequest, ApprovalState, Choice
+from budget.decisions import Amount
+from budget.money import typed_dollars
+from budget.previews import Effect
+from gateway.approval_outlook import Outlook
+from gateway.dashboard import amounts
+from gateway.dashboard.actions import Refused
+from gateway.dashboard.approvals.wording import barred
+from gateway.dashboard.components import render
+from gateway.dashboard.formats import exact, plural
+from gateway.dashboard.region import Act
+from gateway.roles import Principal
+from gateway.schemas import DecisionBody
+
+_ENDS = (
+    ("", "the window ends"),
+    ("30", "30 minutes from now"),
+    ("60", "1 hour from now"),
+    ("240", "4 hours from now"),
+    ("1440", "24 hours from now"),
+    ("at", "a time …"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """One decision, made once however often its button is pressed."""
+
+    choice: Choice
+    amount: Amount = field(default_factory=Amount)
+    until: datetime | None = None
+    note: str | None = None
+    decision_id: str = field(default_factory=lambda: f"page-{uuid.uuid4()}")
+
+    def body(self) -> DecisionBody:
+        """As the API takes it."""
+        return DecisionBody(
+            decision_id=self.decision_id,
+            decision=self.choice,
+            grant_tokens=self.amount.tokens or None,
+            grant_nano_usd=self.amount.nano_usd or None,
+            until=self.until and self.until.isoformat(),  # type: ignore[arg-type]
+            note=self.note,
+        )
+
+
+def read(act: Act, choice: Choice, now: datetime) -> Draft:
+    """What a person typed.
+
+    Raises:
+        Refused: it is no amount, or no time to come.
+    """
+    note = act.fields.get("note", "").replace("\r\n", "\n").strip() or None
+    if choice is Choice.DENY:
+        return Draft(choice, note=note)
+    tokens = amounts.count(act.fields.get("tokens", ""), "Tokens")
+    nano = amounts.nano_usd(act.fields.get("dollars", ""), "Dollars")
+    if not tokens and not nano:
+        raise Refused("Name an amount to grant, or deny.")
+    until = amounts.end(act.fields.get("until", ""), act.fields.get("at", ""), now)
+    return Draft(choice, Amount(tokens or 0, nano or 0), until, note)
+
+
+def is_large(ahead: Outlook, given: Amount) -> bool:
+    """Whether a grant is more than is offered and more than the limit itself: a slip of a finger, perhaps."""
+    request, offered = ahead.request, ahead.without_delay
+    return given.tokens > max(offered.tokens, request.limit_tokens or 0) or given.nano_usd > max(
+        offered.nano_usd, request.limit_nano_usd or 0
+    )
+
+
+def previewed(ahead: Outlook, fields: Mapping[str, str]) -> Effect | None:
+    """What the amount in the form would do; `None` while it is no amount.
+
+    Args:
+        ahead: the request.
+        fields: as typed; empty before anybody typed.
+    """
+    if not fields:
+        return ahead.effect(ahead.suggested)
+    try:
+        draft = read(Act("preview", fields={**fields, "until": ""}), Choice.APPROVE, datetime.now(UTC))
+    except Refused:
+        return None
+    return ahead.effect(draft.amount)
+
+
+def form(
+    ahead: Outlook, caller: Principal, armed: Draft | None, problem: str, effect: Effect | None, now: datetime
+) -> Markup:
+    """The form under a request, or what became of it.
+
+    Args:
+        ahead: the request as it stands.
+        caller: who looks.
+        armed: a decision that waits for one more click.
+        problem: why the last try was not done.
+        effect: what the amount in the form would do, if it is one.
+        now: this moment.
+    """
+    request = ahead.request
+    if request.state is not ApprovalState.PENDING:
+        return render("approvals/outcome.html", request=request, caller=caller)
+    bar_to_all = barred(request, caller, now)
+    exactly, easily = request.shortage, ahead.without_delay
+    chips = (("Exact shortage", exactly), ("Without delay", easily)) if exactly != easily else ()
+    return render(
+        "approvals/form.html",
+        request=request,
+        needs_two=request.needs_two(request.shortage),
+        agreed=request.agreed,
+        problem=problem,
+        barred=bar_to_all,
+        barred_from_approval=bar_to_all or barred(request, caller, now, Choice.APPROVE),
+        offered=_fields(request, ahead.suggested),
+        ends=_ENDS,
+        chips=[(label, offered, json.dumps(_fields(request, offered))) for label, offered in chips],
+        armed=armed,
+        is_large=armed is not None and is_large(ahead, armed.amount),
+        effect=effect,
+        calls_after=_calls_after(effect),
+    )
+
+
+def _fields(request: ApprovalRequest, offered: Amount) -> dict[str, str]:
+    """An amount as the form holds it: the units that are limited or offered."""
+    fields = {}
+    if request.limit_tokens is not None or offered.tokens:
+        fields["tokens"] = exact(offered.tokens) if offered.tokens else ""
+    if request.limit_nano_usd is not None or offered.nano_usd:
+        fields["dollars"] = typed_dollars(offered.nano_usd) if offered.nano_usd else ""
+    return fields
+
+
+def _calls_after(effect: Effect | None) -> list[tuple[int, str]]:
+    """How many calls a grant would leave without a token, by what they do."""
+    if effect is None:
+        return []
+    found = (
+        (effect.asking, "asks again", "ask again"),
+        (effect.waiting, "waits for open holds", "wait for open holds"),
+        (effect.refused, "is refused", "are refused"),
+    )
+    return [(count, plural(count, one, many)) for count, one, many in found if count]

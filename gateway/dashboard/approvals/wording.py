@@ -1,0 +1,146 @@
+"""Approval requests in words and figures."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from budget.approval_rules import judge
+from budget.approvals import Actor, ApprovalRequest, ApprovalState, Choice, DecisionRequest, Waiter
+from budget.decisions import Amount
+from budget.errors import DecisionRefused
+from budget.forecast import Basis, Forecast
+from budget.policies import OnExpiry
+from budget.views import BudgetView
+from gateway.dashboard.components import Bar, bar
+from gateway.dashboard.formats import dollars, exact, plural
+from gateway.dashboard.policies import SOURCES
+from gateway.roles import Permission, Principal
+
+
+def wanted(request: ApprovalRequest) -> Amount:
+    """What all who wait ask for together."""
+    if request.state is not ApprovalState.PENDING:
+        return Amount()
+    return sum((waiter.ask for waiter in request.waiters), Amount())
+
+
+def needed(request: ApprovalRequest) -> Amount:
+    """What a grant has to add; for a closed request what it granted, or had to."""
+    if request.state is ApprovalState.PENDING:
+        return request.shortage
+    return request.given if request.given != Amount() else request.asked
+
+
+def who(waiters: Sequence[Waiter]) -> str:
+    """Who asks, in a few words: `planner of t-1, for sam`."""
+    if not waiters:
+        return "nobody waits any more"
+    agents = sorted({waiter.agent_id for waiter in waiters if waiter.agent_id})
+    tasks = sorted({waiter.task_id for waiter in waiters if waiter.task_id})
+    people = sorted({waiter.submitter for waiter in waiters if waiter.submitter})
+    who = agents[0] if len(agents) == 1 else f"{len(waiters)} {plural(len(waiters), 'call')}"
+    of = f" of {tasks[0]}" if len(tasks) == 1 else f" of {len(tasks)} tasks" if tasks else ""
+    return f"{who}{of}" + (f", for {', '.join(people[:2])}{' …' if len(people) > 2 else ''}" if people else "")
+
+
+def bars(request: ApprovalRequest) -> list[Bar]:
+    """Tokens, and money where it is limited."""
+    spent, held, granted, asked = request.spent, request.held, request.granted, wanted(request)
+    shown = []
+    if request.limit_tokens is not None or request.limit_nano_usd is None:
+        shown.append(bar(spent.tokens, held.tokens, request.limit_tokens, granted.tokens, asked.tokens))
+    if (most := request.limit_nano_usd) is not None:
+        nano = (spent.nano_usd, held.nano_usd, most, granted.nano_usd, asked.nano_usd)
+        shown.append(bar(*nano, unit="nano-dollars"))
+    return shown
+
+
+def usage(request: ApprovalRequest, budget: BudgetView) -> str:
+    """What the scope may use and has used, after its name."""
+    limits, taken = [], []
+    if request.limit_tokens is not None:
+        extra = f" and {exact(request.granted.tokens)} granted" if request.granted.tokens else ""
+        limits.append(f"{exact(request.limit_tokens)} tokens{extra}")
+        taken.append(f"{exact(request.spent.tokens)} spent, {exact(request.held.tokens)} held")
+    if request.limit_nano_usd is not None:
+        extra = f" and {dollars(request.granted.nano_usd)} granted" if request.granted.nano_usd else ""
+        limits.append(f"{dollars(request.limit_nano_usd)}{extra}")
+        taken.append(f"{dollars(request.spent.nano_usd)} spent, {dollars(request.held.nano_usd)} held")
+    if not limits:
+        return "has no limit any more."
+    window = "" if budget.window_start is None else f" this {budget.policy.window}"
+    return f"may use {' and '.join(limits)}{window}; {'; '.join(taken)}."
+
+
+def legend(request: ApprovalRequest) -> list[tuple[str, str]]:
+    """What the colours of the bars mean, with the figures."""
+    parts = [("spent", request.spent), ("held", request.held), ("granted", request.granted), ("asked", wanted(request))]
+    return [(name, _figures(request, value)) for name, value in parts if value != Amount() or name == "spent"]
+
+
+def _figures(request: ApprovalRequest, value: Amount) -> str:
+    """In the units that are limited."""
+    with_tokens = request.limit_tokens is not None or request.limit_nano_usd is None
+    figures = [exact(value.tokens)] if with_tokens else []
+    figures += [dollars(value.nano_usd)] if request.limit_nano_usd is not None else []
+    return " · ".join(figures)
+
+
+def limit(request: ApprovalRequest) -> str:
+    """What binds, in figures."""
+    if request.limit_tokens is None and request.limit_nano_usd is None:
+        return "none"
+    return _figures(request, Amount(request.limit_tokens or 0, request.limit_nano_usd or 0))
+
+
+def known_rate(forecast: Forecast | None) -> Forecast | None:
+    """How fast the scope spends; `None` where there is too little history."""
+    if forecast is None or forecast.basis is Basis.TOO_SHORT or not forecast.tokens_per_hour:
+        return None
+    return forecast
+
+
+def lasts(request: ApprovalRequest, rate: Forecast | None) -> str:
+    """How long what is missing would last at that rate."""
+    if rate is None or not rate.tokens_per_hour or not request.shortage.tokens:
+        return ""
+    minutes = request.shortage.tokens * 60 // rate.tokens_per_hour
+    if not minutes:
+        return "a minute"
+    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h"
+
+
+def people(request: ApprovalRequest) -> str:
+    """Who may decide."""
+    rules = request.rules
+    told = f"one of the roles {', '.join(rules.roles)}" if rules.roles else "nobody"
+    told += ", but not who submitted the task" if rules.not_submitter else ""
+    if rules.two_people_above_tokens is not None:
+        told += f"; two people above {exact(rules.two_people_above_tokens)} tokens"
+    return told
+
+
+def expiry(request: ApprovalRequest) -> str:
+    """What becomes of it if nobody decides."""
+    return "granted" if request.rules.on_expiry is OnExpiry.GRANT else "denied"
+
+
+def source(request: ApprovalRequest, budget: BudgetView) -> str:
+    """Who set the limit."""
+    name = "limit_tokens" if request.limit_tokens is not None else "limit_nano_usd"
+    found = budget.sources.get(name, "default")
+    return SOURCES.get(found, found)
+
+
+def barred(request: ApprovalRequest, caller: Principal, now: datetime, choice: Choice = Choice.DENY) -> str:
+    """Why the rules keep a caller from deciding, in words; empty if they do not."""
+    if not caller.may(Permission.DECIDE):
+        return f"Your role {caller.role} looks, it does not decide."
+    try:
+        judge(request, DecisionRequest(request.approval_id, "?", choice), Actor(caller.name, (str(caller.role),)), now)
+    except DecisionRefused as error:
+        return {
+            "role": f"This request takes one of the roles {', '.join(request.rules.roles)}; yours is {caller.role}.",
+            "submitter": "You submitted a task that waits here: another person has to decide.",
+            "same_person": "Your approval is recorded; another person has to approve too.",
+        }.get(error.reason, str(error))
+    return ""

@@ -1,0 +1,68 @@
+"""What was spent of a budget over time: options of ECharts."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from budget.money import NANO
+from budget.postgres.scope_tree import Moment
+from budget.views import BudgetView
+from gateway.dashboard.charts import DOLLARS, SHORT_NUMBER, axis, grid, legend
+
+
+def course(points: Sequence[Moment], budget: BudgetView, now: datetime, *, in_money: bool) -> Mapping[str, Any]:
+    """Spent over time with what was held on top, under the limit: options of a chart."""
+    unit = "nano_usd" if in_money else "tokens"
+    scale = NANO if in_money else 1
+
+    def line(values: Sequence[tuple[datetime, int | None]]) -> list[list[Any]]:
+        return [[round(at.timestamp() * 1000), None if value is None else value / scale] for at, value in values]
+
+    spent = [(one.at, getattr(one.spent, unit)) for one in points]
+    taken = [(one.at, getattr(one.spent, unit) + getattr(one.held, unit)) for one in points]
+    most = [(one.at, _capacity(one, in_money)) for one in points]
+    if points:
+        last = points[-1]
+        spent.append((now, getattr(last.spent, unit)))
+        taken.append((now, getattr(last.spent, unit) + getattr(last.held, unit)))
+        most.append((now, _capacity(last, in_money)))
+    return {
+        "legend": legend(["spent", "held", "limit"]),
+        "grid": grid(top=48),
+        "xAxis": axis("time", splitNumber=4),
+        "yAxis": axis(
+            "value",
+            "dollars" if in_money else "tokens",
+            axisLabel={":formatter": DOLLARS if in_money else SHORT_NUMBER},
+        ),
+        "series": [
+            _area("held", line(taken), width=1),
+            _area("spent", line(spent), width=2),
+            _stairs("limit", line(most), "var(--bad)", width=1.5, type="dashed"),
+        ],
+    }
+
+
+def _area(name: str, data: list[list[Any]], width: float) -> dict[str, Any]:
+    color = f"var(--{name})"
+    return _stairs(name, data, color, width=width) | {"areaStyle": {"color": color, "opacity": 0.25}}
+
+
+def _stairs(name: str, data: list[list[Any]], color: str, **line: Any) -> dict[str, Any]:
+    """What changes at one moment and stays until the next."""
+    return {
+        "name": name,
+        "type": "line",
+        "step": "end",
+        "showSymbol": False,
+        "symbol": "none",
+        "data": data,
+        "lineStyle": {"color": color, **line},
+        "itemStyle": {"color": color},
+    }
+
+
+def _capacity(at: Moment, in_money: bool) -> int | None:
+    most = at.limit_nano_usd if in_money else at.limit_tokens
+    granted = at.granted.nano_usd if in_money else at.granted.tokens
+    return None if most is None else most + granted

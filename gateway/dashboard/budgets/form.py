@@ -1,0 +1,117 @@
+"""Changing a budget: what was typed, and what it would do, before it is done."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from budget.policies import Mode, Policy, PolicyPatch
+from budget.views import BudgetView
+from gateway.dashboard import amounts
+from gateway.dashboard.actions import Refused
+from gateway.dashboard.budgets.wording import EFFECTS, field_name, sources, value_of
+from gateway.dashboard.components import render
+from gateway.dashboard.formats import dollars, exact
+from gateway.roles import Permission, Principal
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Fields to store, as the API takes them; `None` hands a field back to its default."""
+
+    given: Mapping[str, Any]
+    seen: Policy
+    """What the person saw when asking for it."""
+
+
+def read(budget: BudgetView, fields: Mapping[str, str]) -> Change:
+    """What a person typed that differs from what is.
+
+    Raises:
+        Refused: it is no amount, or nothing changes.
+    """
+    policy, given = budget.policy, dict[str, Any]()
+    tokens = amounts.count(fields.get("limit_tokens", ""), field_name("limit_tokens"))
+    nano = amounts.nano_usd(fields.get("limit_dollars", ""), field_name("limit_nano_usd"))
+    if tokens != policy.limit_tokens:
+        given["limit_tokens"] = tokens
+    if nano != policy.limit_nano_usd:
+        given["limit_nano_usd"] = nano
+    mode = fields.get("mode", "")
+    if mode and mode != policy.mode:
+        given["mode"] = mode
+    if not given:
+        raise Refused("Nothing is different from what is set.")
+    for name, value in given.items():
+        if value is None and budget.sources.get(name) != "stored":
+            raise Refused(f"{field_name(name)}: it is not stored here, so there is nothing to take back. Type a limit.")
+    return Change(given, policy)
+
+
+def frozen(budget: BudgetView, on: bool) -> Change:
+    """Freezes a scope, or lets it go on."""
+    return Change({"frozen": on}, budget.policy)
+
+
+def form(budget: BudgetView, caller: Principal, armed: Change | None, problem: str) -> Markup:
+    """The form under a budget, and where each field of its policy comes from.
+
+    Args:
+        budget: as it stands.
+        caller: who looks.
+        armed: a change that waits for one more click.
+        problem: why the last try was not done.
+    """
+    policy, given = budget.policy, {} if armed is None else armed.given
+    return render(
+        "budgets/policy.html",
+        scope=str(budget.scope),
+        policy=policy,
+        may_change=caller.may(Permission.SET_BUDGETS),
+        role=caller.role,
+        problem=problem,
+        modes=[(mode, f"{mode}: {EFFECTS[mode]}") for mode in Mode],
+        changes=[(field_name(name), value_of(policy, name), after(budget, name, to)) for name, to in given.items()],
+        effect="" if armed is None else effect(budget, armed),
+        sources=sources(budget),
+    )
+
+
+def after(budget: BudgetView, name: str, value: Any) -> str:
+    """One field as it would be."""
+    if value is None:
+        return "its default"
+    patch = PolicyPatch.parse({name: value})
+    return value_of(Policy(**{name: getattr(patch, name)}), name)
+
+
+def effect(budget: BudgetView, change: Change) -> str:
+    """What a change means for calls."""
+    if "frozen" in change.given:
+        if change.given["frozen"]:
+            return "From now on every call that draws on this scope is refused; those under way finish."
+        return "From now on calls that fit are let through again."
+    told = []
+    mode = Mode(change.given.get("mode", budget.policy.mode))
+    for name, spent, held, granted, shown in _units(budget):
+        limit = change.given.get(name, getattr(budget.policy, name))
+        if limit is None or name not in change.given:
+            continue
+        room = limit + granted - spent - held
+        if room < 0:
+            told.append(f"More than that is spent and held already: from the next call on {EFFECTS[mode]}.")
+        else:
+            told.append(f"That leaves {shown(room)}.")
+    if "mode" in change.given and not any("next call" in text for text in told):
+        told.append(f"From the next call on {EFFECTS[mode]}.")
+    told.append("Calls under way finish either way.")
+    return " ".join(told)
+
+
+def _units(budget: BudgetView) -> tuple[tuple[str, int, int, int, Any], ...]:
+    spent, held, granted = budget.spent, budget.held, budget.granted
+    return (
+        ("limit_tokens", spent.tokens, held.tokens, granted.tokens, lambda count: f"{exact(count)} tokens"),
+        ("limit_nano_usd", spent.nano_usd, held.nano_usd, granted.nano_usd, dollars),
+    )

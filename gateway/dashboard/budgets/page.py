@@ -1,0 +1,229 @@
+"""What every scope may spend and has spent: the tree, one scope in full, and changes to it."""
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from nicegui import ui
+
+from budget.errors import InvalidRequest
+from budget.forecast import Forecast
+from budget.scopes import Scope
+from budget.views import BudgetView
+from gateway import budgets as api
+from gateway.dashboard import live
+from gateway.dashboard.actions import Refused, perform, toast
+from gateway.dashboard.budgets import form as budget_form
+from gateway.dashboard.budgets import wording
+from gateway.dashboard.budgets.chart import course
+from gateway.dashboard.budgets.form import Change
+from gateway.dashboard.budgets.tree import Filter, Tree, finder
+from gateway.dashboard.charts import Chart
+from gateway.dashboard.components import LOADING, component, render
+from gateway.dashboard.formats import address, sentence
+from gateway.dashboard.pages import page
+from gateway.dashboard.policies import BASES
+from gateway.dashboard.region import Act, Region
+from gateway.dashboard.visit import Visit
+from gateway.roles import Permission, Principal
+from gateway.schemas import BudgetBody
+
+EVERY_S = 5.0
+"""What is spent changes without an event."""
+
+
+@page("/budgets", "Budgets")
+async def budgets(
+    visit: Visit,
+    over: str | None = None,
+    exhausts: str | None = None,
+    kind: str | None = None,
+    q: str | None = None,
+    scope: str | None = None,
+) -> None:
+    """Args:
+    visit: who looks.
+    over: only scopes used to this share.
+    exhausts: `1h` or `24h`: only scopes that run out so soon, the soonest first.
+    kind: only scopes of this kind.
+    q: only scopes whose id contains this.
+    scope: one to open.
+    """
+    wanted = Filter(over or "", exhausts or "", kind or "", q or "")
+    table = Table(visit, Tree(visit, wanted), _parsed(scope))
+    Region(finder(table.tree.filter)).on_act(table.done)
+    with ui.element("div").classes("desk wide-left"):
+        table.listing = Region(LOADING, "section").props('aria-label="Scopes"').on_act(table.done)
+        with ui.element("section").classes("detail").props('aria-label="Budget" id="detail"'):
+            with ui.element("div").classes("card") as card:
+                table.top = Region().on_act(table.done)
+                table.chart = Chart("What was spent over time; the table above says how it stands", height=210)
+                table.bottom = Region().on_act(table.done)
+            table.card = card
+    table.card.set_visibility(False)
+    table.part = live.start(("budget", "threshold", "approval"), table.refresh, every_s=EVERY_S)
+    await live.first(table.part)
+
+
+@dataclass
+class Table:
+    """One opened page of budgets."""
+
+    visit: Visit
+    tree: Tree
+    chosen: Scope | None
+    armed: Change | None = None
+    problem: str = ""
+    listing: Region = field(init=False)
+    top: Region = field(init=False)
+    bottom: Region = field(init=False)
+    chart: Chart = field(init=False)
+    card: ui.element = field(init=False)
+    part: live.Part = field(init=False)
+
+    async def refresh(self) -> None:
+        """Reads what is unfolded and the chosen scope, and shows both."""
+        try:
+            lines = await self.tree.lines()
+        except InvalidRequest as error:
+            self.listing.show(component("empty", "This filter cannot be used", sentence(str(error))))
+            return
+        use, tenant = self.visit.services, self.visit.tenant
+        scopes = list({line.node.scope: None for line in lines if line.node is not None})
+        # Somebody may choose another one while this reads.
+        chosen = self.chosen = self.chosen or next(iter(scopes), None)
+        wanted = scopes if chosen in scopes or chosen is None else [*scopes, chosen]
+        found = {view.scope: view for view in await use.policies.budgets_of(tenant, wanted)}
+        forecasts = await use.burn.of(tenant, list(found.values()))
+        within, now = self.tree.filter.within, datetime.now(UTC)
+        if within:
+            lines = [
+                line
+                for line in lines
+                if line.node is None
+                or wording.runs_out_within(found[line.node.scope], forecasts.get(line.node.scope), within, now)
+            ]
+        self.listing.show(
+            render(
+                "budgets/tree.html",
+                lines=lines,
+                budgets=found,
+                forecasts=forecasts,
+                chosen=chosen,
+                open=self.tree.open,
+                is_filtered=not self.tree.filter.is_empty,
+                leading_bar=wording.leading_bar,
+                limit=wording.limit,
+                bases=BASES,
+            )
+        )
+        self.card.set_visibility(chosen is not None)
+        if chosen is not None:
+            await self._show_detail(found[chosen], forecasts.get(chosen))
+
+    async def done(self, act: Act) -> None:
+        """What a person did."""
+        match act.name:
+            case "toggle":
+                self.tree.toggle(act.data.get("path", ""))
+                await self.part.again()
+            case "more":
+                self.tree.show_more(act.data.get("path", ""))
+                await self.part.again()
+            case "choose":
+                await self._choose(_parsed(act.data.get("scope")))
+            case "filter":
+                await self._filter(act)
+            case "change" | "freeze" | "thaw":
+                await self._wants(act)
+            case "confirm" if self.armed is not None:
+                await self._store(self.armed)
+            case "back":
+                self.armed, self.problem = None, ""
+                await self.part.again()
+
+    # --- one scope ----------------------------------------------------------------------------------------------------
+
+    async def _show_detail(self, budget: BudgetView, forecast: Forecast | None) -> None:
+        use, tenant, scope = self.visit.services, self.visit.tenant, budget.scope
+        points = await use.tree.course(tenant, scope)
+        self.top.show(
+            render(
+                "budgets/standing.html",
+                scope=scope,
+                budget=budget,
+                bar=wording.leading_bar(budget),
+                figures=wording.figures(budget),
+                forecast=forecast,
+                bases=BASES,
+            )
+        )
+        in_money = budget.policy.limit_tokens is None and budget.policy.limit_nano_usd is not None
+        self.chart.hide(len(points) < 2)
+        if len(points) >= 2:
+            self.chart.show(course(points, budget, datetime.now(UTC), in_money=in_money))
+        self.bottom.show(budget_form.form(budget, self.visit.caller, self.armed, self.problem))
+
+    async def _choose(self, scope: Scope | None) -> None:
+        self.chosen, self.armed, self.problem = scope, None, ""
+        await self.part.again()
+        self._remember()
+        ui.run_javascript("if (innerWidth < 1100) window.purser.reveal('#detail')")
+
+    async def _filter(self, act: Act) -> None:
+        given = act.fields.get
+        wanted = Filter(given("over", ""), given("exhausts", ""), given("kind", ""), given("q", "").strip())
+        self.tree.look_for(wanted)
+        self.chosen = None
+        await self.part.again()
+        self._remember()
+
+    def _remember(self) -> None:
+        now = self.tree.filter
+        where = address("/budgets", over=now.over, exhausts=now.exhausts, kind=now.kind, q=now.text, scope=self.chosen)
+        ui.run_javascript(f"history.replaceState(null, '', {where!r})")
+
+    # --- changing -----------------------------------------------------------------------------------------------------
+
+    async def _wants(self, act: Act) -> None:
+        if self.chosen is None:
+            return
+        try:
+            budget = await self.visit.services.policies.budget(self.visit.tenant, self.chosen)
+            if act.name == "change":
+                self.armed = budget_form.read(budget, act.fields)
+            else:
+                self.armed = budget_form.frozen(budget, act.name == "freeze")
+            self.problem = ""
+        except Refused as error:
+            self.armed, self.problem = None, str(error)
+        await self.part.again()
+        if self.armed is not None:
+            ui.run_javascript("window.purser.reveal('#confirm', true)")
+
+    async def _store(self, change: Change) -> None:
+        scope = self.chosen
+        if scope is None:
+            return
+        self.armed = None
+
+        async def store(caller: Principal) -> None:
+            now = await self.visit.services.policies.budget(caller.tenant, scope)
+            if any(getattr(now.policy, name) != getattr(change.seen, name) for name in change.given):
+                raise Refused("Somebody else has changed this budget meanwhile. Look again, then change it.")
+            await api.change(str(scope), BudgetBody.model_validate(dict(change.given)), caller, self.visit.services)
+
+        try:
+            await perform(self.visit, Permission.SET_BUDGETS, "change budgets", store)
+            self.problem = ""
+            toast(f"{scope}: changed.")
+        except Refused as error:
+            self.problem = str(error)
+            toast(str(error), good=False)
+        await self.part.again()
+
+
+def _parsed(text: str | None) -> Scope | None:
+    try:
+        return None if not text else Scope.parse(text)
+    except InvalidRequest:
+        return None

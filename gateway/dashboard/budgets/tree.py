@@ -1,0 +1,136 @@
+"""Which scopes the page of budgets lists: the tree as far as it is unfolded, or what a filter finds."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from markupsafe import Markup
+
+from budget.errors import InvalidRequest
+from budget.policies import read_ratio
+from budget.postgres.scope_tree import Node
+from budget.scopes import Kind, Scope
+from gateway.dashboard.components import render
+from gateway.dashboard.visit import Visit
+
+LEVEL = 25
+"""Scopes of one level that are shown before somebody asks for more."""
+_WITHIN = {"1h": timedelta(hours=1), "24h": timedelta(hours=24)}
+_EXHAUSTS = (("", "any time"), ("1h", "within 1 h"), ("24h", "within 24 h"))
+_OVER = (("", "any share"), ("0.5", "50 %"), ("0.8", "80 %"), ("0.95", "95 %"), ("1", "100 %"))
+
+
+@dataclass
+class Filter:
+    """What is looked for; empty: the whole tree."""
+
+    over: str
+    exhausts: str
+    kind: str
+    text: str
+
+    @property
+    def within(self) -> timedelta | None:
+        """How soon a scope has to run out, if that is looked for."""
+        return _WITHIN.get(self.exhausts)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the tree is shown."""
+        return not (self.over or self.exhausts or self.kind or self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the tree; without a node the one that shows more."""
+
+    node: Node | None
+    depth: int
+    path: str
+
+
+@dataclass
+class Tree:
+    """What one opened page lists."""
+
+    visit: Visit
+    filter: Filter
+    open: set[str] = field(default_factory=set)
+    """Paths that are unfolded; the tenant's from the start."""
+    sizes: dict[str, int] = field(default_factory=dict)
+    """Lines of each path that somebody asked more of."""
+
+    def __post_init__(self) -> None:
+        self.open.add(f"/{Scope(Kind.TENANT, self.visit.tenant)}")
+
+    def look_for(self, wanted: Filter) -> None:
+        """Shows what another filter finds."""
+        self.filter = wanted
+        self.sizes.pop("", None)
+
+    def toggle(self, path: str) -> None:
+        """Folds or unfolds a scope."""
+        self.open ^= {path}
+
+    def show_more(self, path: str) -> None:
+        """Shows more of what stands below a scope."""
+        self.sizes[path] = self.sizes.get(path, LEVEL) + 4 * LEVEL
+
+    async def lines(self) -> Sequence[Line]:
+        """What is shown now.
+
+        Raises:
+            InvalidRequest: nothing can be looked for so.
+        """
+        use, tenant = self.visit.services, self.visit.tenant
+        if self.filter.is_empty:
+            await use.tree.place(tenant)
+            return await self._below(None, "", 0)
+        kind = Kind(self.filter.kind) if self.filter.kind in set(Kind) else None
+        size = self.sizes.get("", 2 * LEVEL)
+        if self.filter.exhausts:
+            within = self.filter.within
+            if within is None:
+                raise InvalidRequest(f"exhausts={self.filter.exhausts[:20]!r}: use {' or '.join(_WITHIN)}")
+            nodes: Sequence[Node] = [
+                Node(scope, False) for scope in await use.burn.soon(tenant, within, kind, self.filter.text, size + 1)
+            ]
+        elif not self.filter.over:
+            nodes = await use.tree.find(tenant, self.filter.text, kind, size + 1)
+        else:
+            nodes = await self._over(kind, size + 1)
+        return _cut([Line(node, 0, str(node.scope)) for node in nodes], size, "")
+
+    async def _over(self, kind: Kind | None, size: int) -> list[Node]:
+        least, after, found = read_ratio(self.filter.over, "over"), 0, list[Node]()
+        while len(found) < size:
+            page, following = await self.visit.services.policies.budgets(
+                self.visit.tenant, over=least, kind=kind, after=after, limit=500
+            )
+            text = self.filter.text.lower()
+            found += [Node(view.scope, False) for view in page if text in view.scope.id.lower()]
+            if following is None:
+                break
+            after = following
+        return found[:size]
+
+    async def _below(self, parent: Scope | None, path: str, depth: int) -> list[Line]:
+        size = self.sizes.get(path, LEVEL)
+        nodes = await self.visit.services.tree.children(self.visit.tenant, parent, size + 1)
+        lines = []
+        for line in _cut([Line(node, depth, f"{path}/{node.scope}") for node in nodes], size, path, depth):
+            lines.append(line)
+            if line.node is not None and line.path in self.open and depth < 8:
+                lines += await self._below(line.node.scope, line.path, depth + 1)
+        return lines
+
+
+def _cut(lines: list[Line], size: int, path: str, depth: int = 0) -> list[Line]:
+    """At most `size` lines, and one that shows more if there are more."""
+    return lines if len(lines) <= size else [*lines[:size], Line(None, depth, path)]
+
+
+def finder(now: Filter) -> Markup:
+    """The form of a filter."""
+    kinds = [("", "any kind"), *((kind, kind) for kind in Kind)]
+    return render("budgets/filter.html", filter=now, kinds=kinds, shares=_OVER, spans=_EXHAUSTS)

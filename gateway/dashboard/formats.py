@@ -1,0 +1,97 @@
+"""Figures, times and codes as people read them; templates use these as filters and functions."""
+
+from datetime import UTC, datetime
+from urllib.parse import quote, urlencode
+
+from budget.decisions import Amount
+from budget.money import NANO
+from budget.money import dollars as plain_dollars
+from budget.views import whole_percent
+
+_STEPS = ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**3, "k"))
+_PLAIN_TIMES = {"day": "%Y-%m-%d", "left": "%H:%M UTC", "ago": "%H:%M UTC"}
+
+
+def short(count: int) -> str:
+    """A count in three or four digits: `950`, `12.3k`, `1.20M`. Cut, never rounded up past a limit."""
+    sign, rest = "−" if count < 0 else "", abs(count)
+    for size, letter in _STEPS:
+        if rest >= size:
+            digits = 2 if rest < 10 * size else 1 if rest < 100 * size else 0
+            scaled = rest * 10**digits // size
+            text = f"{scaled // 10**digits}" + (f".{scaled % 10**digits:0{digits}}" if digits else "")
+            return f"{sign}{text.rstrip('0').rstrip('.') if digits else text}{letter}"
+    return f"{sign}{rest}"
+
+
+def exact(count: int) -> str:
+    """A count with every digit: `1,234,567`."""
+    return f"{count:,}".replace("-", "−")
+
+
+def dollars(nano_usd: int) -> str:
+    """Nano-dollars as dollars: cents, and below a cent the first two digits that count."""
+    size = abs(nano_usd)
+    decimals = max(2, 11 - len(str(size))) if 0 < size < NANO else 2
+    return plain_dollars(nano_usd, decimals).replace("-", "−")
+
+
+def amount(value: Amount) -> str:
+    """Tokens and money, whichever there is: `3,500 tokens · $0.02`."""
+    parts = [f"{exact(value.tokens)} {plural(value.tokens, 'token')}"] if value.tokens or not value.nano_usd else []
+    return " · ".join(parts + ([dollars(value.nano_usd)] if value.nano_usd else []))
+
+
+def plural(count: int, word: str, many: str = "") -> str:
+    """The word for so many things, without the number."""
+    return word if count == 1 else many or f"{word}s"
+
+
+def percent(ratio: float | None) -> str:
+    """A share of a limit, cut to whole percents; `—` where there is no limit to share."""
+    return "—" if ratio is None else f"{whole_percent(ratio)} %"
+
+
+def words(code: str) -> str:
+    """A code as people write it: `waiting_approval` as `waiting for approval`."""
+    return "waiting for approval" if code == "waiting_approval" else code.replace("_", " ")
+
+
+def sentence(text: str) -> str:
+    """An error's words as a sentence."""
+    return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith((".", "!", "?")) else ".")
+
+
+def utc(at: datetime, form: str) -> str:
+    """A point in time until the page's script has put it into the reader's own zone.
+
+    Args:
+        at: when.
+        form: `minute`, `second`, `day`, `left` (a countdown) or `ago`.
+    """
+    return at.astimezone(UTC).strftime(_PLAIN_TIMES.get(form, "%Y-%m-%d %H:%M UTC"))
+
+
+def lasting(seconds: float) -> str:
+    """A span of time: `0.4 s`, `12 s`, `3 min 4 s`, `2 h 5 min`."""
+    if seconds < 10:
+        return f"{seconds:.1f} s" if seconds >= 0.05 else f"{round(seconds * 1000)} ms"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    if whole < 48 * 3600:
+        return f"{whole // 3600} h {whole % 3600 // 60} min"
+    return f"{whole // 86400} days"
+
+
+def between(start: datetime, end: datetime) -> str:
+    """How long something took."""
+    return lasting(max(0.0, (end - start).total_seconds()))
+
+
+def address(path: str, **query: object) -> str:
+    """A path of ours with its query; what is `None` or empty is left out."""
+    given = {name: value for name, value in query.items() if value not in (None, "")}
+    return quote(path) + (f"?{urlencode(given)}" if given else "")

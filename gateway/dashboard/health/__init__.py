@@ -1,0 +1,1 @@
+"""Health: whether everything that Purser needs is there, and whether the ledger is right."""

@@ -1,0 +1,140 @@
+"""Health: whether everything that Purser needs is there, and whether the ledger is right."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+
+from nicegui import background_tasks, ui
+
+from gateway.dashboard import live
+from gateway.dashboard.actions import perform
+from gateway.dashboard.components import LOADING, render
+from gateway.dashboard.formats import words
+from gateway.dashboard.pages import page
+from gateway.dashboard.region import Act, Region
+from gateway.dashboard.visit import Visit
+from gateway.errors import TemporalUnavailable
+from gateway.figures import answered
+from gateway.health import is_up
+from gateway.roles import Permission, Principal
+from gateway.workers import Queue, queues
+
+LATELY = timedelta(hours=24)
+LOOK_EVERY_S = 5.0
+OLD = timedelta(minutes=10)
+"""An open hold of this age is worth a look."""
+MOST_DIFFERENCES = 50
+
+
+@page("/health", "Health")
+async def health(visit: Visit) -> None:
+    """The page."""
+    one = _HealthPage(visit)
+    live.start((), one.refresh_gateway, every_s=60.0)
+    live.start((), one.refresh_workers, every_s=LOOK_EVERY_S)
+    live.start((), one.refresh_ledger, every_s=LOOK_EVERY_S)
+    one.follow_audits()
+    await live.follow((), one.refresh_readiness, every_s=LOOK_EVERY_S)
+
+
+class _HealthPage:
+    """The parts of the page."""
+
+    def __init__(self, visit: Visit) -> None:
+        self._visit = visit
+        with ui.element("div").classes("beside"):
+            self._readiness = Region(LOADING)
+            self._queues = Region(LOADING)
+        self._audit = Region().on_act(self._acted)
+        self._holds = Region(LOADING)
+        self._workers = Region(LOADING)
+        self._gateway = Region(LOADING)
+        if visit.caller.may(Permission.SET_BUDGETS):
+            Region(render("health/settings.html", settings=visit.services.pages.setup.settings))
+        self._show_audit()
+
+    async def refresh_readiness(self) -> None:
+        """Looks at what `/readyz` looks at."""
+        checks = self._visit.services.pages.setup.checks
+        found = await asyncio.gather(*(is_up(check) for check in checks.values()))
+        answers = dict(zip(checks, found, strict=True))
+        self._readiness.show(render("health/readiness.html", answers=answers, looked_at=datetime.now(UTC)))
+
+    async def refresh_ledger(self) -> None:
+        """Reads how holds and queues stand."""
+        tenant, standing, now = self._visit.tenant, self._visit.services.pages.standing, datetime.now(UTC)
+        faults = await standing.faults(tenant, now - LATELY)
+        found, oldest = await standing.open(tenant), await standing.oldest(tenant)
+        is_old = found.oldest is not None and now - found.oldest > OLD
+        self._holds.show(render("health/holds.html", found=found, oldest=oldest, faults=faults, is_old=is_old, now=now))
+        queues = (
+            ("To workflows", await standing.outbox(tenant)),
+            ("To webhooks", await standing.deliveries(tenant)),
+        )
+        self._queues.show(render("health/queues.html", queues=queues, now=now))
+
+    async def refresh_workers(self) -> None:
+        """Asks Temporal who works."""
+        use = self._visit.services
+        try:
+            found: Sequence[Queue] | None = await queues(use.temporal, use.task_queue)
+        except TemporalUnavailable:
+            found = None
+        self._workers.show(render("health/workers.html", queues=found, task_queue=use.task_queue))
+
+    async def refresh_gateway(self) -> None:
+        """Counts what was answered."""
+        use = self._visit.services
+        setup = use.pages.setup
+        revision = await setup.revision()
+        found = answered(use.metrics.registry)
+        self._gateway.show(
+            render(
+                "health/gateway.html",
+                found=found,
+                versions=setup.versions,
+                revision=revision,
+                needed=setup.revision_needed,
+            )
+        )
+
+    def follow_audits(self) -> None:
+        """Shows how an audit goes on, whoever began it."""
+
+        async def follow() -> None:
+            audits = self._visit.services.pages.audits
+            while True:
+                changed = audits.changed
+                self._show_audit()
+                await changed.wait()
+
+        task = background_tasks.create(follow(), name="follow audits")
+        ui.context.client.on_delete(lambda: task.cancel())
+
+    def _show_audit(self) -> None:
+        audits, tenant = self._visit.services.pages.audits, self._visit.tenant
+        found = audits.last.found if audits.last else None
+        differences = found.differences[:MOST_DIFFERENCES] if found else ()
+        self._audit.show(
+            render(
+                "health/audit.html",
+                progress=audits.progress,
+                last=audits.last,
+                differences=[(str(one["check"]), one["what"], _figures(one, tenant)) for one in differences],
+                may=self._visit.caller.may(Permission.DECIDE),
+            )
+        )
+
+    async def _acted(self, act: Act) -> None:
+        async def start(caller: Principal) -> None:
+            self._visit.services.pages.audits.start(caller.name)
+
+        if act.name == "audit":
+            await perform(self._visit, Permission.DECIDE, "run the audit", start)
+
+
+def _figures(one: Mapping[str, object], tenant: str) -> str:
+    """Of a difference. Whose it is not known to be ours is told without figures."""
+    if one.get("tenant") != tenant:
+        return "“purser audit” tells which"
+    return ", ".join(f"{words(name)} {value}" for name, value in one.items() if name not in ("check", "what", "tenant"))

@@ -1,0 +1,1 @@
+"""The ledger: usage, and its entries with the holds behind them."""

@@ -1,0 +1,49 @@
+"""The entries of one page, one of their holds opened in place."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from budget.entries import Entry
+from budget.postgres.holds import StoredHold
+from gateway.dashboard.components import render
+from gateway.dashboard.formats import exact, words
+from gateway.dashboard.ledger.filters import Wanted
+from gateway.postgres.standing import HoldAttempt
+
+PAGE = 50
+_COLUMNS = ("When", "Scope", "Kind", "#Spent", "#Held", "#Other", "#Spent after", "#Held after", "#Limit", "Hold")
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A hold that is shown below its entry."""
+
+    entry_id: int
+    hold: StoredHold
+    attempts: tuple[HoldAttempt, ...]
+
+
+def listing(entries: Sequence[Entry], following: str | None, wanted: Wanted, opened: Opened | None) -> Markup:
+    """The entries, newest first."""
+    return render(
+        "ledger/entries.html",
+        entries=entries,
+        columns=_COLUMNS,
+        wanted=wanted,
+        opened=opened,
+        usage=_usage,
+        export=wanted.href("/v1/ledger", format="csv", by=None),
+        newest=wanted.href() if wanted.cursor is not None else None,
+        older=wanted.href(cursor=following) if following is not None else None,
+    )
+
+
+def _usage(usage: Mapping[str, Any] | None) -> str:
+    """What was reported, class by class."""
+    told = {
+        name: count for name, count in (usage or {}).items() if isinstance(count, int) and count is not True and count
+    }
+    return ", ".join(f"{words(name)} {exact(count)}" for name, count in told.items()) or "—"

@@ -1,0 +1,119 @@
+"""Which entries of the ledger an address asks for, and the form that narrows them."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Self
+
+from markupsafe import Markup
+
+from budget.entries import EntryKind
+from budget.errors import InvalidScope
+from budget.scopes import Kind, Scope
+from budget.usage_reports import By
+from gateway.dashboard.components import render
+from gateway.dashboard.formats import address, sentence, words
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which entries a page shows, and what its usage is added up by."""
+
+    scope: Scope | None = None
+    kind: EntryKind | None = None
+    task: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    cursor: str | None = None
+    by: By = By.MODEL
+    faults: tuple[str, ...] = ()
+    """What of the address could not be read."""
+    typed: str = ""
+    """A scope that could not be read, to be corrected where it was typed."""
+
+    @classmethod
+    def read(cls, **given: str) -> Self:
+        """From the address of the page: what cannot be read is told and left out."""
+        faults: list[str] = []
+        scope, task = _scope(given["scope"].strip(), faults), _task(given["task"].strip(), faults)
+        since, until = (_time(given[name], name, faults) for name in ("since", "until"))
+        if since and until and until < since:
+            faults.append("The time until which entries are shown is before the time from which they are.")
+            until = None
+        cursor = given["cursor"]
+        return cls(
+            scope=scope,
+            kind=EntryKind(given["kind"]) if given["kind"] in tuple(EntryKind) else None,
+            task=task,
+            since=since,
+            until=until,
+            cursor=cursor if cursor.isascii() and cursor.isdecimal() and len(cursor) < 19 else None,
+            by=By(given["by"]) if given["by"] in tuple(By) else By.MODEL,
+            faults=tuple(faults),
+            typed="" if scope else given["scope"].strip().replace("\0", "")[:300],
+        )
+
+    @property
+    def within(self) -> tuple[Scope, ...]:
+        """The scopes that entries and usage are of."""
+        task = Scope(Kind.TASK, self.task) if self.task else None
+        return tuple(dict.fromkeys(scope for scope in (self.scope, task) if scope))
+
+    @property
+    def filters(self) -> dict[str, Any]:
+        """As `Entries.list` takes them."""
+        return {name: getattr(self, name) for name in ("scope", "kind", "task", "since", "until", "cursor")}
+
+    def href(self, path: str = "/ledger", **more: object) -> str:
+        """An address with the same filters, from the newest entry."""
+        given: dict[str, object] = {
+            "scope": self.scope,
+            "kind": self.kind,
+            "task": self.task,
+            "from": _written(self.since) if self.since else None,
+            "to": _written(self.until) if self.until else None,
+            "by": None if self.by is By.MODEL else self.by,
+        }
+        return address(path, **(given | more))
+
+    @property
+    def is_filtered(self) -> bool:
+        """Whether anything narrows the entries."""
+        return any((self.scope, self.kind, self.task, self.since, self.until))
+
+
+def _scope(text: str, faults: list[str]) -> Scope | None:
+    try:
+        return Scope.parse(text) if text else None
+    except InvalidScope as error:
+        faults.append(sentence(str(error)))
+        return None
+
+
+def _task(text: str, faults: list[str]) -> str | None:
+    try:
+        return Scope(Kind.TASK, text).id if text else None
+    except InvalidScope as error:
+        faults.append(sentence(str(error)))
+        return None
+
+
+def _time(text: str, name: str, faults: list[str]) -> datetime | None:
+    if not text.strip():
+        return None
+    try:
+        at = datetime.fromisoformat(text.strip())
+        return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
+        faults.append(f"The time {'from' if name == 'since' else 'to'} is none: write 2026-11-20T18:00.")
+        return None
+
+
+def _written(at: datetime) -> str:
+    return at.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def filters(wanted: Wanted) -> Markup:
+    """What narrows the entries."""
+    kinds = [("", "any"), *((kind, words(kind)) for kind in EntryKind)]
+    since, until = (at.strftime("%Y-%m-%dT%H:%M") if at else "" for at in (wanted.since, wanted.until))
+    return render("ledger/filters.html", wanted=wanted, kinds=kinds, since=since, until=until)

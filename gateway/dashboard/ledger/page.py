@@ -1,0 +1,91 @@
+"""The ledger: usage, and its entries with the holds behind them."""
+
+from datetime import UTC, datetime
+
+from fastapi import Query
+from nicegui import ui
+
+from budget.errors import NotFound
+from gateway.dashboard import live
+from gateway.dashboard.actions import toast
+from gateway.dashboard.charts import Chart
+from gateway.dashboard.components import LOADING, component
+from gateway.dashboard.ledger.entries import PAGE, Opened, listing
+from gateway.dashboard.ledger.filters import Wanted, filters
+from gateway.dashboard.ledger.usage import SPAN, chart, chart_height, chips, label, largest, listed, usage_span
+from gateway.dashboard.pages import page
+from gateway.dashboard.region import Act, Region
+from gateway.dashboard.visit import Visit
+
+USAGE_EVERY_S = 120.0
+"""Adding usage up reads many entries."""
+
+
+@page("/ledger", "Ledger")
+async def ledger(
+    visit: Visit,
+    scope: str = "",
+    kind: str = "",
+    task: str = "",
+    since: str = Query("", alias="from"),
+    until: str = Query("", alias="to"),
+    cursor: str = "",
+    by: str = "",
+) -> None:
+    """Entries, newest first. What cannot be read of the address is told and left out."""
+    wanted = Wanted.read(scope=scope, kind=kind, task=task, since=since, until=until, cursor=cursor, by=by)
+    one = _LedgerPage(visit, wanted)
+    live.start((), one.refresh_usage, every_s=USAGE_EVERY_S)
+    # Older pages are facts that do not change.
+    await live.follow(("turn", "task", "approval", "budget") if wanted.cursor is None else (), one.refresh_entries)
+
+
+class _LedgerPage:
+    """The parts of the page, and the hold that a person has opened."""
+
+    def __init__(self, visit: Visit, wanted: Wanted) -> None:
+        self._visit = visit
+        self._wanted = wanted
+        self._opened: tuple[int, str] | None = None
+        Region(filters(wanted))
+        with ui.element("section").classes("card"):
+            with ui.element("div").classes("head"):
+                Region(component("heading", f"Usage {usage_span(wanted)}"))
+                Region(chips(wanted))
+            with ui.element("div").classes("beside"):
+                self._chart = Chart("Usage")
+                self._usage = Region(LOADING)
+        self._entries = Region(LOADING).on_act(self._acted)
+
+    async def refresh_usage(self) -> None:
+        """Adds usage up again."""
+        until = self._wanted.until or datetime.now(UTC)
+        since = self._wanted.since or until - SPAN
+        usage = await largest(self._visit.services.usage, self._visit.tenant, self._wanted, since, until)
+        self._chart.hide(not usage.lines)
+        self._chart.label(label(usage, since, until))
+        self._chart.show(chart(usage), height=chart_height(usage))
+        self._usage.show(listed(usage))
+
+    async def refresh_entries(self) -> None:
+        """Reads the entries again, and the hold that is open."""
+        tenant, use = self._visit.tenant, self._visit.services
+        found = await use.entries.list(tenant, **self._wanted.filters, limit=PAGE)
+        opened = None
+        if self._opened is not None:
+            entry_id, hold_id = self._opened
+            hold = await use.holds.get(tenant, hold_id)
+            opened = Opened(entry_id, hold, tuple(await use.pages.standing.attempts(tenant, hold_id)))
+        self._entries.show(listing(found.entries, found.cursor, self._wanted, opened))
+
+    async def _acted(self, act: Act) -> None:
+        entry = act.data.get("entry", "")
+        if act.name != "hold" or not (entry.isascii() and entry.isdecimal() and len(entry) < 19):
+            return
+        wanted = (int(entry), act.data.get("hold", ""))
+        self._opened = None if wanted == self._opened else wanted
+        try:
+            await self.refresh_entries()
+        except NotFound:
+            self._opened = None
+            toast("This hold is not there any more.", good=False)

@@ -1,0 +1,145 @@
+"""Usage by user, session, task, agent or model: the largest as a chart and in a table."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from markupsafe import Markup
+
+from budget.postgres.usage_reports import UsageReports
+from budget.usage_reports import By, UsageLine
+from gateway.dashboard.charts import LINE, SERIES, SHORT_NUMBER, TEXT, across, axis, legend
+from gateway.dashboard.components import component, render
+from gateway.dashboard.formats import address, exact
+from gateway.dashboard.ledger.filters import Wanted
+
+SPAN = timedelta(days=30)
+"""Of usage where nobody asked for another."""
+SHOWN = 12
+PAGE, PAGES = 1_000, 10
+"""What is read at most to find the largest: further lines are told of, not read."""
+_CLASSES = (
+    ("input", ("input",)),
+    ("cached input", ("cache_read", "cache_write_5m", "cache_write_1h")),
+    ("output", ("output",)),
+    ("unsplit", ("unsplit",)),
+)
+"""What the bars are made of, beside what is presumed: together all that was charged."""
+PRESUMED = "presumed"
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """The largest lines of a report."""
+
+    by: By
+    lines: tuple[UsageLine, ...]
+    count: int
+    """How many there are, as far as they were read."""
+    complete: bool
+    """Whether all were read."""
+
+
+async def largest(store: UsageReports, tenant: str, wanted: Wanted, since: datetime, until: datetime) -> Usage:
+    """The lines of a span that were charged most, within the scope and the task of the filters."""
+    by = wanted.by
+    lines: list[UsageLine] = []
+    after: str | None = None
+    count = 0
+    for _ in range(PAGES):
+        report = await store.report(tenant, by, since, until, within=wanted.within, after=after, limit=PAGE)
+        count += len(report.lines)
+        lines = sorted((*lines, *report.lines), key=lambda line: (-line.charged.tokens, line.id))[:SHOWN]
+        after = report.following
+        if after is None:
+            break
+    return Usage(by, tuple(lines), count, after is None)
+
+
+def usage_span(wanted: Wanted) -> str:
+    """What usage is added up over. The kind of an entry narrows the entries alone: usage is made of several."""
+    of = f"of {' and '.join(str(scope) for scope in wanted.within)} " if wanted.within else ""
+    if wanted.since or wanted.until:
+        return f"{of}in the chosen time"
+    return f"{of}in the last {SPAN.days} days"
+
+
+def chips(wanted: Wanted) -> Markup:
+    """What to add up by."""
+    links = [(wanted.href(by=by), f"by {by}", by is wanted.by, None) for by in By]
+    return component("chips", "Usage by", links)
+
+
+def chart(usage: Usage) -> dict[str, Any]:
+    """Each line a bar, its classes of tokens as parts."""
+    names = [line.id or "unnamed" for line in usage.lines]
+    parts = _parts(usage)
+    shown = {name: data for name, data in parts.items() if any(data)}
+    return {
+        "legend": legend(list(shown)),
+        "tooltip": {
+            "renderMode": "richText",
+            "trigger": "axis",
+            "axisPointer": {"type": "shadow", "shadowStyle": {"color": "var(--tint)"}},
+            "confine": True,
+            "backgroundColor": "var(--surface)",
+            "borderColor": LINE,
+            "textStyle": {"color": TEXT, "fontSize": 12},
+            ":valueFormatter": "v => Math.round(v).toLocaleString('en-US')",
+        },
+        "xAxis": across("tokens", SHORT_NUMBER),
+        "yAxis": axis(
+            "category", data=names, inverse=True, axisLabel={"fontSize": 12, "width": 150, "overflow": "truncate"}
+        ),
+        "series": [
+            {
+                "type": "bar",
+                "name": name,
+                "stack": "tokens",
+                "barMaxWidth": 18,
+                "itemStyle": {"color": SERIES[list(parts).index(name)]},
+                "emphasis": {"disabled": True},
+                "data": data,
+            }
+            for name, data in shown.items()
+        ],
+    }
+
+
+def _parts(usage: Usage) -> dict[str, list[int]]:
+    """Tokens of each line, by the name of the part."""
+    parts = {
+        name: [sum(line.tokens.get(one, 0) for one in classes) for line in usage.lines] for name, classes in _CLASSES
+    }
+    return parts | {PRESUMED: [line.presumed.tokens for line in usage.lines]}
+
+
+def chart_height(usage: Usage) -> int:
+    """In pixels."""
+    return 84 + 28 * max(1, len(usage.lines))
+
+
+def listed(usage: Usage) -> Markup:
+    """The same in figures."""
+    return render("ledger/usage.html", usage=usage, remarks=_remarks, href=lambda line: _href(usage.by, line.id))
+
+
+def _remarks(line: UsageLine) -> str:
+    counts = ((line.presumed_attempts, "presumed"), (line.unpriced_attempts, "without a price"))
+    return ", ".join(f"{exact(count)} {what}" for count, what in counts if count > 0)
+
+
+def _href(by: By, name: str) -> str | None:
+    """Where more is told of it."""
+    if not name or by is By.MODEL:
+        return None
+    if by in (By.SESSION, By.TASK):
+        return address(f"/{by}s/{name}")
+    return address("/ledger", scope=f"{by}:{name}")
+
+
+def label(usage: Usage, since: datetime, until: datetime) -> str:
+    """What the chart shows, for people who do not see it."""
+    tops: Sequence[str] = [f"{line.id or 'unnamed'} {exact(line.charged.tokens)}" for line in usage.lines[:5]]
+    return f"Tokens by {usage.by} from {since:%Y-%m-%d} to {until:%Y-%m-%d}: {', '.join(tops) or 'none'}"

@@ -1,0 +1,1 @@
+"""Sessions: the list, and one session with its compressions, pins, facts and messages."""

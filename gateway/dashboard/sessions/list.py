@@ -1,0 +1,57 @@
+"""Sessions as a list: which of them an address asks for, and how they are shown."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Self
+
+from markupsafe import Markup
+
+from context.postgres.overviews import SessionRow
+from gateway.dashboard.components import component, render
+from gateway.dashboard.formats import address
+
+PAGE = 50
+_BETWEEN = "~~"
+"""Between the time and the id of a place in the list."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which sessions a page shows."""
+
+    search: str = ""
+    before: tuple[datetime, str] | None = None
+
+    @classmethod
+    def read(cls, search: str, before: str) -> Self:
+        """From the address of the page; what cannot be read is left out."""
+        at, between, session_id = before.partition(_BETWEEN)
+        try:
+            place = (datetime.fromisoformat(at), session_id) if between else None
+        except ValueError:
+            place = None
+        if place is not None and (place[0].tzinfo is None or "\0" in session_id):
+            place = None
+        return cls(search.strip()[:128].replace("\0", ""), place)
+
+
+def filters(wanted: Wanted) -> Markup:
+    """A search field."""
+    label, hint = "Search in ids of sessions and users", "Session or user"
+    return component("search", "session-search", label, hint, wanted.search, method="get", action="/sessions")
+
+
+def listing(rows: Sequence[SessionRow], wanted: Wanted) -> Markup:
+    """The sessions of one page."""
+    newest = address("/sessions", q=wanted.search) if wanted.before else None
+    older = None
+    if len(rows) == PAGE:
+        place = f"{rows[-1].created_at.isoformat()}{_BETWEEN}{rows[-1].session_id}"
+        older = address("/sessions", q=wanted.search, before=place)
+    return render("sessions/list.html", sessions=rows, wanted=wanted, newest=newest, older=older, noon=_noon)
+
+
+def _noon(day: date) -> datetime:
+    """A time on a day that most time zones share."""
+    return datetime(day.year, day.month, day.day, 12, tzinfo=UTC)

@@ -1,0 +1,284 @@
+"""Sessions: the list, and one session with its compressions, pins, facts and messages."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal, InvalidOperation
+
+from markupsafe import Markup
+from nicegui import ui
+
+from context.errors import SessionDeleted, SessionNotFound
+from context.layers import Level
+from context.postgres.conversations import Listed
+from context.postgres.overviews import Thread
+from context.postgres.summaries import StoredSummary
+from context.retrieval import Via
+from gateway import session_context
+from gateway.dashboard import live, shell
+from gateway.dashboard.actions import Refused, perform, toast
+from gateway.dashboard.charts import Chart
+from gateway.dashboard.components import LOADING, bar, component, render
+from gateway.dashboard.formats import address
+from gateway.dashboard.pages import page
+from gateway.dashboard.region import Act, Region
+from gateway.dashboard.sessions.charts import growth
+from gateway.dashboard.sessions.list import PAGE, Wanted, filters, listing
+from gateway.dashboard.visit import Visit
+from gateway.roles import Permission, Principal
+from gateway.session_schemas import USUAL_MODEL
+from gateway.session_views import ExplanationView
+
+MESSAGES = 25
+KINDS = ("compression", "task", "agent", "turn")
+MOST_HOURS = 24 * 366
+MOST_FACTS = 200
+"""In one list."""
+_LEVELS: Mapping[Level, str] = {Level.LEAF: "newest", Level.SECTION: "section", Level.SESSION: "oldest part"}
+_VIA: Mapping[Via, str] = {Via.LEXICAL: "its words", Via.VECTOR: "its meaning", Via.BOTH: "words and meaning"}
+# The question travels over the page's socket and stands in no address.
+_MEMORY_SEARCH = component(
+    "search", "memory", "Search this session", "What was said about …", most=2000, **{"data-act": "search"}
+)
+
+
+@page("/sessions", "Sessions", needs=Permission.READ_WORK)
+async def sessions(visit: Visit, q: str = "", before: str = "") -> None:
+    """The list. What cannot be read of its address is left out."""
+    wanted = Wanted.read(q, before)
+    Region(filters(wanted))
+    rows = Region(LOADING)
+
+    async def refresh() -> None:
+        found = await visit.services.pages.sessions.page(
+            visit.tenant, search=wanted.search, before=wanted.before, limit=PAGE
+        )
+        rows.show(listing(found, wanted))
+
+    await live.follow(KINDS, refresh)
+
+
+@page("/sessions/{session_id}", "Sessions", needs=Permission.READ_WORK)
+async def session(visit: Visit, session_id: str, thread: str = "") -> None:
+    """One session."""
+    try:
+        await visit.services.sessions.sessions.get(visit.tenant, session_id)
+    except SessionDeleted as gone:
+        shell.error("This session was deleted", f"{gone}. Its figures stay in the ledger.")
+        return
+    except SessionNotFound:
+        shell.error("There is no such session", "It may belong to another tenant, or its id was mistyped.")
+        return
+    one = _SessionPage(visit, session_id, thread.replace("\0", ""))
+    await live.follow(KINDS, one.refresh)
+
+
+class _SessionPage:
+    """The parts of one session's page, and what a person has opened in them."""
+
+    def __init__(self, visit: Visit, session_id: str, thread: str) -> None:
+        self._visit = visit
+        self._session_id = session_id
+        self._thread = thread
+        self._before: int | None = None
+        self._explained: dict[int, ExplanationView] = {}
+        self._opened: int | None = None
+        self._covered: list[Listed] = []
+        self._more = False
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        Region(component("heading", self._session_id))
+        with ui.element("section").classes("card"):
+            self._header = Region()
+        self._choices = Region()
+        with ui.element("section").classes("card"):
+            Region(component("heading", "Tokens over time"))
+            self._chart = Chart("Stored tokens over time and what compressions did. The table below has the figures.")
+            self._versions = Region(LOADING).on_act(self._compared)
+        self._pin_form = Region().on_act(self._acted)
+        with ui.element("section").classes("card"):
+            Region(component("heading", "Messages"))
+            Region(_MEMORY_SEARCH).on_act(self._searched)
+            self._found = Region()
+            self._messages = Region(LOADING).on_act(self._acted)
+        self._pins = Region().on_act(self._acted)
+        self._facts = Region()
+
+    async def refresh(self) -> None:
+        """Reads everything again."""
+        tenant, use, session_id = self._visit.tenant, self._visit.services, self._session_id
+        overviews = use.pages.sessions
+        threads = await overviews.threads(tenant, session_id, model=USUAL_MODEL)
+        found = await use.sessions.sessions.get(tenant, session_id)
+        self._header.show(render("sessions/header.html", session=found, threads=threads))
+        self._choices.show(_choices(session_id, threads, self._thread))
+        versions = await use.sessions.summaries.versions(tenant, session_id, self._thread)
+        grown = await overviews.growth(tenant, session_id, self._thread, model=USUAL_MODEL)
+        self._chart.hide(not grown)
+        self._chart.show(growth(grown, versions))
+        self._show_versions(versions)
+        await self._show_messages()
+        await self._show_pins()
+        told = await session_context.facts(self._visit.caller, use, session_id, USUAL_MODEL, self._thread)
+        newest = list(reversed(told.facts[-MOST_FACTS:]))
+        self._facts.show(render("sessions/facts.html", facts=newest, count=len(told.facts), sheet=told.sheet))
+
+    async def _show_pins(self) -> None:
+        tenant, store = self._visit.tenant, self._visit.services.sessions.pins
+        pins, taken = await store.live(tenant, self._session_id), await store.tokens(tenant, self._session_id)
+        shown = bar(taken, 0, store.budget)
+        may_pin = self._visit.caller.may(Permission.WRITE_SESSIONS)
+        self._pins.show(
+            render("sessions/pins.html", pins=pins, taken=taken, budget=store.budget, bar=shown, may_pin=may_pin)
+        )
+
+    def _show_versions(self, versions: list[StoredSummary]) -> None:
+        opened = next((one for one in versions if one.summary.version == self._opened), None)
+        self._versions.show(
+            render(
+                "sessions/compressions.html",
+                versions=versions,
+                opened=opened,
+                covered=self._covered,
+                more=self._more,
+                levels=_LEVELS,
+            )
+        )
+
+    async def _show_messages(self) -> None:
+        tenant, session_id, use = self._visit.tenant, self._session_id, self._visit.services
+        first = await use.pages.sessions.newest(tenant, session_id, self._thread, before=self._before, limit=MESSAGES)
+        listed, older = [], False
+        if first is not None:
+            store = use.sessions.conversations
+            listed = await store.page(tenant, session_id, thread=self._thread, after=first - 1, limit=MESSAGES)
+            older = await use.pages.sessions.newest(tenant, session_id, self._thread, before=first, limit=1) is not None
+        counts = await use.sessions.conversations.tokens(
+            tenant, session_id, [one.stored.seq for one in listed], model=USUAL_MODEL
+        )
+        self._messages.show(
+            render(
+                "sessions/messages.html",
+                page=listed,
+                counts=counts,
+                explained=self._explained,
+                may_pin=self._visit.caller.may(Permission.WRITE_SESSIONS),
+                newest="newest" if self._before is not None else None,
+                older=listed[0].stored.seq if older else None,
+            )
+        )
+
+    async def _compared(self, act: Act) -> None:
+        """Opens a version beside what it covers, reads on, or closes it."""
+        use, tenant = self._visit.services, self._visit.tenant
+        versions = await use.sessions.summaries.versions(tenant, self._session_id, self._thread)
+        if act.name == "open":
+            version = _number(act.data.get("version"))
+            self._opened = None if version == self._opened else version
+            self._covered, self._more = [], False
+        elif act.name != "more":
+            return
+        opened = next((one for one in versions if one.summary.version == self._opened), None)
+        if opened is not None:
+            after = self._covered[-1].stored.seq if self._covered else opened.summary.first_seq - 1
+            read = await use.sessions.conversations.page(
+                tenant, self._session_id, thread=self._thread, after=after, limit=MESSAGES
+            )
+            self._covered += [one for one in read if one.stored.seq <= opened.summary.last_seq]
+            self._more = bool(read) and read[-1].stored.seq < opened.summary.last_seq
+        self._show_versions(versions)
+
+    async def _searched(self, act: Act) -> None:
+        question = act.fields.get("q", "").replace("\0", "").strip()[:2_000]
+        found = []
+        if act.name == "search" and question:
+            found = await self._visit.services.sessions.memory.search(
+                self._visit.tenant, self._session_id, question, limit=10
+            )
+        self._found.show(render("sessions/found.html", question=question, found=found, via=_VIA))
+
+    async def _acted(self, act: Act) -> None:
+        """Pins, unpins, explains, and goes through the messages."""
+        seq = _number(act.data.get("seq"))
+        match act.name:
+            case "older":
+                self._before = _number(act.data.get("to"))
+            case "newest":
+                self._before = None
+            case "explain" if seq is not None:
+                await self._explain(seq)
+            case "ask-pin" if seq is not None:
+                self._ask_pin(seq)
+                ui.run_javascript("window.purser.reveal('.pin-form', false)")
+                return
+            case "no-pin":
+                self._pin_form.show(Markup())
+                return
+            case "pin" if seq is not None:
+                await self._pin(seq, act)
+            case "unpin" if seq is not None:
+                await self._unpin(seq)
+        await self.refresh()
+
+    async def _explain(self, seq: int) -> None:
+        if self._explained.pop(seq, None) is None:
+            self._explained[seq] = await session_context.explain_message(
+                self._visit.caller, self._visit.services, self._session_id, seq
+            )
+
+    def _ask_pin(self, seq: int, problem: str = "") -> None:
+        """Asks why a message is to be kept, and until when."""
+        self._pin_form.show(render("sessions/pin_form.html", seq=seq, problem=problem))
+
+    async def _pin(self, seq: int, act: Act) -> None:
+        hours = act.fields.get("hours", "").strip()
+        until = _until(hours)
+        if hours and until is None:
+            self._ask_pin(seq, f"Write hours as a number up to {MOST_HOURS:,}, or leave them out.")
+            return
+        reason = act.fields.get("reason", "").replace("\0", "").strip()[:1_000] or None
+        pins, session_id = self._visit.services.sessions.pins, self._session_id
+
+        async def store(caller: Principal) -> None:
+            await pins.pin(caller.tenant, session_id, seq, author=caller.name, reason=reason, until=until)
+
+        try:
+            await perform(self._visit, Permission.WRITE_SESSIONS, "change sessions", store)
+        except Refused as error:
+            self._ask_pin(seq, str(error))
+            return
+        self._pin_form.show(Markup())
+        toast(f"Message {seq} is pinned.")
+
+    async def _unpin(self, seq: int) -> None:
+        async def store(caller: Principal) -> None:
+            await self._visit.services.sessions.pins.unpin(caller.tenant, self._session_id, seq, by=caller.name)
+
+        await perform(self._visit, Permission.WRITE_SESSIONS, "change sessions", store)
+        toast(f"Message {seq} is not pinned any more.")
+
+
+def _choices(session_id: str, threads: Sequence[Thread], current: str) -> Markup:
+    """The conversations of a session, to choose from; nothing where there is one."""
+    if len(threads) < 2:
+        return Markup()
+    links = [
+        (address(f"/sessions/{session_id}", thread=one.thread), one.thread or "conversation", one.thread == current,
+         one.messages)
+        for one in threads
+    ]  # fmt: skip
+    return component("chips", "Conversations of this session", links)
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text and text.isascii() and text.isdecimal() and len(text) < 16 else None
+
+
+def _until(hours: str) -> datetime | None:
+    try:
+        count = Decimal(hours)
+    except InvalidOperation:
+        return None
+    if not count.is_finite() or not 0 < count <= MOST_HOURS:
+        return None
+    return datetime.now(UTC) + timedelta(seconds=int(count * 3600))

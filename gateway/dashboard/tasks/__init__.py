@@ -1,0 +1,1 @@
+"""Tasks: the list, and one task as it goes."""

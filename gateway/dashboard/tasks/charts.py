@@ -1,0 +1,178 @@
+"""What the charts of a task draw: pure functions from turns and costs to options of ECharts."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from activities.postgres.overviews import Cost
+from activities.timeline import Step, StepKind, Turn
+from budget.money import NANO
+from gateway.dashboard.charts import DOLLARS, SERIES, SHORT_NUMBER, across, axis, grid, legend, zoom
+from gateway.dashboard.formats import dollars, exact, lasting
+
+COLOURS: Mapping[StepKind, str] = {
+    StepKind.QUEUED: "var(--step-queued)",
+    StepKind.WAITED: "var(--step-waited)",
+    StepKind.ASKED: "var(--step-asked)",
+    StepKind.REFUSED: "var(--step-lost)",
+    StepKind.ADMITTED: "var(--step-admitted)",
+    StepKind.DELAYED: "var(--step-delayed)",
+    StepKind.COMPRESSED: "var(--step-compressed)",
+    StepKind.CALLED: "var(--step-called)",
+    StepKind.BACKED_OFF: "var(--step-backoff)",
+    StepKind.SETTLED: "var(--step-settled)",
+    StepKind.RELEASED: "var(--step-released)",
+    StepKind.EXPIRED: "var(--step-lost)",
+    StepKind.REJECTED: "var(--step-lost)",
+}
+INSTANTS = frozenset(
+    {
+        StepKind.REFUSED,
+        StepKind.ADMITTED,
+        StepKind.SETTLED,
+        StepKind.RELEASED,
+        StepKind.EXPIRED,
+        StepKind.REJECTED,
+    }
+)
+LANE, AROUND = 30, 92
+"""Height of a lane, and of what surrounds them, in pixels."""
+OWN = "session"
+"""The lane of what no agent did."""
+
+_SPAN = """(params, api) => {
+    const from = api.coord([api.value(1), api.value(0)]), to = api.coord([api.value(2), api.value(0)]);
+    const height = Math.min(18, api.size([0, 1])[1] * 0.6);
+    const shape = {x: from[0], y: from[1] - height / 2, width: Math.max(2, to[0] - from[0]), height, r: 2};
+    return {type: 'rect', shape, style: {fill: api.visual('color')}, emphasisDisabled: true};
+}"""
+_INSTANT = """(params, api) => {
+    const at = api.coord([api.value(1), api.value(0)]);
+    const height = Math.min(24, api.size([0, 1])[1] * 0.8);
+    const shape = {x: at[0] - 1, y: at[1] - height / 2, width: 2, height};
+    return {type: 'rect', shape, style: {fill: api.visual('color')}, emphasisDisabled: true};
+}"""
+
+
+def lanes(turns: Iterable[Turn]) -> list[str]:
+    """Agents in the order in which they began."""
+    return list(dict.fromkeys(turn.agent_id or OWN for turn in turns))
+
+
+def gantt(turns: Sequence[Turn], now: datetime, since: datetime | None = None) -> dict[str, Any]:
+    """Each agent a lane, each step a bar on it; what has not ended goes on until `now`.
+
+    Args:
+        turns: oldest first.
+        now: this moment.
+        since: where the axis begins; `None`: with the first step.
+    """
+    begin: dict[str, Any] = {} if since is None else {"min": _ms(since)}
+    lines = {"show": True, "lineStyle": {"color": "var(--line)", "type": "dashed"}}
+    names = lanes(turns)
+    kinds = [kind for kind in StepKind if any(step.kind is kind for turn in turns for step in turn.steps)]
+    return {
+        "legend": legend([kind.value for kind in kinds]),
+        "grid": grid(top=40, bottom=30),
+        "tooltip": {**_TIP, "formatter": "{b}"},
+        "xAxis": axis("time", splitLine=lines, **begin),
+        "yAxis": axis(
+            "category", data=names, inverse=True, axisLabel={"fontSize": 12, "width": 140, "overflow": "truncate"}
+        ),
+        "dataZoom": zoom(filterMode="weakFilter"),
+        "series": [_series(kind, turns, names, now) for kind in kinds],
+    }
+
+
+_TIP = {
+    "renderMode": "richText",
+    "confine": True,
+    "trigger": "item",
+    "backgroundColor": "var(--surface)",
+    "borderColor": "var(--line)",
+    "textStyle": {"color": "var(--text)", "fontSize": 12},
+}
+
+
+def gantt_height(turns: Sequence[Turn]) -> int:
+    """In pixels."""
+    return AROUND + LANE * max(2, len(lanes(turns)))
+
+
+def _series(kind: StepKind, turns: Sequence[Turn], names: Sequence[str], now: datetime) -> dict[str, Any]:
+    data = [
+        {
+            "name": told(turn, step, now),
+            "value": [names.index(turn.agent_id or OWN), _ms(step.start), _ms(step.end or max(now, step.start))],
+        }
+        for turn in turns
+        for step in turn.steps
+        if step.kind is kind
+    ]
+    return {
+        "type": "custom",
+        "name": kind.value,
+        ":renderItem": _INSTANT if kind in INSTANTS else _SPAN,
+        "clip": True,
+        "encode": {"x": [1, 2], "y": 0},
+        "itemStyle": {"color": COLOURS[kind]},
+        "emphasis": {"disabled": True},
+        "z": 3 if kind in INSTANTS else 2,
+        "data": data,
+    }
+
+
+def told(turn: Turn, step: Step, now: datetime) -> str:
+    """One step in words."""
+    span = (step.end or max(now, step.start)) - step.start
+    parts = [turn.agent_id or OWN, *([f"turn {turn.number}"] if turn.number else []), str(step.kind)]
+    if step.kind not in INSTANTS:
+        parts.append(lasting(span.total_seconds()) + ("" if step.end else " so far"))
+    if step.tokens:
+        parts.append(f"{exact(step.tokens)} tokens" + (" less" if step.kind is StepKind.COMPRESSED else ""))
+    if step.nano_usd:
+        parts.append(dollars(step.nano_usd))
+    return " · ".join([*parts, *([step.note] if step.note else [])])
+
+
+def costs_chart(costs: Sequence[Cost], *, by_money: bool) -> dict[str, Any]:
+    """Each agent a bar, each model a part of it."""
+    agents = list(dict.fromkeys(cost.agent_id or OWN for cost in costs))
+    models = list(dict.fromkeys(cost.model or "unnamed" for cost in costs))
+    found = {(cost.agent_id or OWN, cost.model or "unnamed"): cost for cost in costs}
+
+    def value(agent: str, model: str) -> float:
+        cost = found.get((agent, model))
+        return 0 if cost is None else cost.nano_usd / NANO if by_money else cost.tokens
+
+    figures = across("dollars" if by_money else "tokens", DOLLARS if by_money else SHORT_NUMBER)
+    return {
+        "legend": legend(models),
+        "grid": grid(),
+        "tooltip": {**_TIP, "formatter": "{b}\n{a}: {c}"},
+        "xAxis": figures,
+        "yAxis": axis(
+            "category", data=agents, inverse=True, axisLabel={"fontSize": 12, "width": 140, "overflow": "truncate"}
+        ),
+        "series": [
+            {
+                "type": "bar",
+                "name": model,
+                "stack": "cost",
+                "barMaxWidth": 18,
+                "itemStyle": {"color": SERIES[index % len(SERIES)]},
+                "emphasis": {"disabled": True},
+                "data": [value(agent, model) for agent in agents],
+            }
+            for index, model in enumerate(models)
+        ],
+    }
+
+
+def costs_height(costs: Sequence[Cost]) -> int:
+    """In pixels."""
+    return 84 + 30 * max(1, len({cost.agent_id for cost in costs}))
+
+
+def _ms(at: datetime) -> int:
+    return round(at.timestamp() * 1_000)

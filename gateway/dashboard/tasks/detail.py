@@ -1,0 +1,145 @@
+"""One task: how its parts are shown."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from markupsafe import Markup
+
+from activities.postgres.overviews import Cost, PlannedAgent
+from activities.timeline import Step, StepKind, Turn
+from budget.scopes import Kind
+from budget.usage import Usage
+from budget.views import BudgetView
+from gateway.dashboard.components import Bar, bar, render
+from gateway.dashboard.formats import address, dollars, exact, lasting, words
+from gateway.dashboard.tasks.charts import INSTANTS, OWN
+from gateway.steering import LIVE, Steer
+from workflows.contract import TaskRef, TaskStatus
+
+Shown = Mapping[str, Any]
+"""A task as `Tasks.get` tells it."""
+
+
+def ended_at(task: Shown) -> datetime | None:
+    """When a task ended."""
+    return datetime.fromisoformat(task["ended_at"]) if task["ended_at"] else None
+
+
+def header(task: Shown, ref: TaskRef, workflow_url: str | None, now: datetime) -> Markup:
+    """What the task is and how it stands, with a link to its workflow."""
+    return render(
+        "tasks/header.html",
+        task=task,
+        began=datetime.fromisoformat(task["submitted_at"]),
+        ended=ended_at(task),
+        now=now,
+        workflow_url=workflow_url,
+        workflow_id=ref.workflow_id,
+    )
+
+
+def controls(status: str, *, may: bool) -> Markup:
+    """Buttons of what can be done to a task now."""
+    ways: list[tuple[Steer, str, str]] = []
+    if status in LIVE:
+        way = Steer.RESUME if status == TaskStatus.PAUSED else Steer.PAUSE
+        ways = [(way, way.capitalize(), ""), (Steer.CANCEL, "Cancel task", "danger")]
+    return render("tasks/controls.html", ways=ways, may=may)
+
+
+_ASKED: Mapping[Steer, tuple[str, str, str]] = {
+    Steer.PAUSE: (
+        "Pause this task?",
+        "Its agents stop before their next model call. Calls under way are finished and paid for; nothing is held "
+        "while it is paused.",
+        "Pause",
+    ),
+    Steer.RESUME: ("Resume this task?", "Its agents go on where they stopped.", "Resume"),
+    Steer.CANCEL: (
+        "Cancel this task?",
+        "It ends within seconds and gives back what it holds. What it has spent stays spent. This cannot be undone.",
+        "Cancel task",
+    ),
+}
+
+
+def dialogs() -> Markup:
+    """Asks before anything is done."""
+    questions = [(way, *question, "danger" if way is Steer.CANCEL else "main-act") for way, question in _ASKED.items()]
+    return render("tasks/dialogs.html", questions=questions)
+
+
+def agents(task: Shown, plans: Mapping[str, PlannedAgent], graph: Markup) -> Markup:
+    """The agents: how they stand, what they used, what they replied."""
+    listed = [(name, agent, Usage.from_dict(agent["usage"]), plans.get(name)) for name, agent in task["agents"].items()]
+    return render("tasks/agents.html", task_id=task["task_id"], agents=listed, graph=graph)
+
+
+def budgets(views: Sequence[BudgetView]) -> Markup:
+    """The budgets that the task draws on, as bars."""
+    return render("tasks/budgets.html", budgets=[(view, _short(view), _lines(view)) for view in views])
+
+
+def _short(view: BudgetView) -> str:
+    """An agent without the task that all of them have in common."""
+    return f"agent:{view.scope.id.rpartition('/')[2]}" if view.scope.kind is Kind.AGENT else str(view.scope)
+
+
+def _lines(view: BudgetView) -> list[tuple[Bar, str]]:
+    """The units that are limited; tokens where none is."""
+    policy, spent, held, granted, lines = view.policy, view.spent, view.held, view.granted, []
+    if (most := policy.limit_tokens) is not None or policy.limit_nano_usd is None:
+        shown = bar(spent.tokens, held.tokens, most, granted.tokens)
+        lines.append((shown, _figures(exact, spent.tokens, held.tokens, most, granted.tokens)))
+    if (nano := policy.limit_nano_usd) is not None:
+        shown = bar(spent.nano_usd, held.nano_usd, nano, granted.nano_usd, unit="nano-dollars")
+        lines.append((shown, _figures(dollars, spent.nano_usd, held.nano_usd, nano, granted.nano_usd)))
+    return lines
+
+
+def _figures(said: Callable[[int], str], spent: int, held: int, limit: int | None, granted: int) -> str:
+    most = "no limit" if limit is None else f"of {said(limit)}" + (f" + {said(granted)} granted" if granted else "")
+    return f"{said(spent)}{f' and {said(held)} held' if held else ''} {most}"
+
+
+def costs_table(costs: Sequence[Cost]) -> Markup:
+    """Cost per agent and model, with the sum."""
+    return render("tasks/costs.html", costs=costs, own=OWN)
+
+
+def turns_table(turns: Sequence[Turn], now: datetime, task_id: str, older: datetime | None, *, newest: bool) -> Markup:
+    """The turns in rows, newest first, each with its steps."""
+    here = f"/tasks/{task_id}"
+    return render(
+        "tasks/turns.html",
+        turns=turns,
+        own=OWN,
+        instants=INSTANTS,
+        step_figure=lambda step: _step_figure(step, now),
+        newest=None if newest else address(here),
+        older=None if older is None else address(here, before=older.isoformat()),
+    )
+
+
+def _step_figure(step: Step, now: datetime) -> str:
+    """What matters of a step."""
+    span = ((step.end or max(now, step.start)) - step.start).total_seconds()
+    match step.kind:
+        case StepKind.ADMITTED:
+            return f"{exact(step.tokens)} held"
+        case StepKind.SETTLED | StepKind.RELEASED | StepKind.EXPIRED:
+            return f"{exact(step.tokens)} charged"
+        case StepKind.COMPRESSED:
+            return f"−{exact(step.tokens)} tokens"
+        case StepKind.ASKED:
+            return f"{lasting(span)}, {step.note}"
+        case StepKind.REJECTED:
+            return step.note
+        case StepKind.REFUSED:
+            return f"{exact(step.tokens)} asked, {step.note}"
+        case StepKind.DELAYED:
+            return f"{lasting(span)} ({step.note})"
+        case _:
+            plain = not step.note or step.note.startswith("attempt ")
+            return lasting(span) + ("" if plain else f", {words(step.note)}")

@@ -1,0 +1,61 @@
+"""Tasks as a list: which of them an address asks for, and how they are shown."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from markupsafe import Markup
+
+from activities.postgres.overviews import TaskRow
+from gateway.dashboard.components import render
+from gateway.dashboard.formats import address, words
+from workflows.contract import TaskStatus
+
+PAGE = 50
+_ORDER = (
+    TaskStatus.RUNNING,
+    TaskStatus.WAITING_APPROVAL,
+    TaskStatus.PAUSED,
+    TaskStatus.COMPLETED,
+    TaskStatus.PARTIAL,
+    TaskStatus.REFUSED,
+    TaskStatus.FAILED,
+    TaskStatus.CANCELLED,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which tasks a page shows."""
+
+    state: TaskStatus | None = None
+    search: str = ""
+    before: int | None = None
+
+    @classmethod
+    def read(cls, state_: str, search: str, before: str) -> Self:
+        """From the address of the page."""
+        known = TaskStatus(state_) if state_ in tuple(TaskStatus) else None
+        number = int(before) if before.isascii() and before.isdecimal() and len(before) < 19 else None
+        return cls(known, search.strip()[:128].replace("\0", ""), number)
+
+    def href(self, *, state: TaskStatus | None, before: int | None = None) -> str:
+        """The page of another state, or of older tasks."""
+        return address("/tasks", state=state, q=self.search, before=before)
+
+
+def filters(wanted: Wanted, counts: Mapping[TaskStatus, int]) -> Markup:
+    """States as links with how many tasks are in each, and a search field."""
+    states = [(wanted.href(state=None), "All", wanted.state is None, sum(counts.values()))]
+    for one in _ORDER:
+        if counts.get(one) or one is wanted.state:
+            name = words(one).capitalize()
+            states.append((wanted.href(state=one), name, one is wanted.state, counts.get(one, 0)))
+    return render("tasks/filters.html", states=states, wanted=wanted)
+
+
+def listing(rows: Sequence[TaskRow], wanted: Wanted) -> Markup:
+    """The tasks of one page."""
+    newest = wanted.href(state=wanted.state) if wanted.before is not None else None
+    older = wanted.href(state=wanted.state, before=rows[-1].number) if len(rows) == PAGE else None
+    return render("tasks/list.html", tasks=rows, wanted=wanted, newest=newest, older=older)

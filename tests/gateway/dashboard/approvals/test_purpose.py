@@ -1,0 +1,75 @@
+"""What an approval is for, and what it would do, before anybody gives it."""
+
+from typing import Any
+
+from playwright.async_api import expect
+
+from gateway.roles import Role
+from tests.gateway.dashboard.approvals.test_page import grants
+from tests.gateway.dashboard.conftest import Tenant
+from tests.gateway.dashboard.test_narrow import PHONE
+from tests.support.browser import check_accessibility, in_both_themes
+
+HOSTILE = "<img src=x onerror=alert(1)> Reconcile the invoices."
+
+
+async def parked(tenant: Tenant) -> str:
+    """A task whose second agent waits for a person; its id."""
+    task_id = await tenant.submit(
+        tenant.agent("reader", "Three duplicates."),
+        tenant.agent("writer", depends_on=["reader"], instructions=HOSTILE, max_output_tokens=400),
+        input="Find duplicates in the invoices of March.",
+        budget={"task": {"limit_tokens": 200, "mode": "approval"}},
+    )
+    await tenant.until_task(task_id, "waiting_approval")
+    return task_id
+
+
+async def shown(tenant: Tenant) -> dict[str, Any]:
+    """The only pending request, as the API tells it to an approver."""
+    client = await tenant.client(Role.APPROVER, "api")
+    [one] = (await client.get("/v1/approvals?state=pending")).json()["items"]
+    answer: dict[str, Any] = (await client.get(f"/v1/approvals/{one['approval_id']}")).json()
+    return answer
+
+
+async def test_request_shows_task_agent_and_last_input_as_text(tenant: Tenant) -> None:
+    await parked(tenant)
+    page = await tenant.page(role=Role.APPROVER, name="anna")
+    purpose = page.locator(".purpose")
+    await expect(purpose).to_contain_text("Find duplicates in the invoices of March.")
+    await expect(purpose).to_contain_text(HOSTILE)
+    await expect(purpose).to_contain_text("Three duplicates.")
+    await expect(page.locator(".purpose img")).to_have_count(0)
+    [told] = (await shown(tenant))["purposes"]
+    assert told["input"] == "Find duplicates in the invoices of March."
+    assert told["instructions"] == HOSTILE
+    assert "Three duplicates." in told["last_input"]["text"]
+    await in_both_themes(page, "approval-purpose")
+    phone = await tenant.page(role=Role.APPROVER, name="bert", size=PHONE)
+    await expect(phone.locator(".purpose")).to_be_visible()
+    await in_both_themes(phone, "approval-purpose-phone")
+
+
+async def test_default_amount_lets_the_call_go_on_without_delay(tenant: Tenant) -> None:
+    task_id = await parked(tenant)
+    effects = (await shown(tenant))["effects"]
+    page = await tenant.page(role=Role.APPROVER, name="anna")
+    amount, effect = page.get_by_label("Tokens to grant"), page.locator(".effect")
+    await expect(amount).to_have_value(f"{effects['without_delay']['grant_tokens']:,}")
+    await expect(effect).to_contain_text("no delay")
+    await page.get_by_role("button", name="Exact shortage").click()
+    await expect(amount).to_have_value(f"{effects['shortage']['grant_tokens']:,}")
+    await expect(effect).to_contain_text("100 % of the limit used; slowed by 5.0 s")
+    await amount.fill("5")
+    await expect(effect).to_contain_text("1 call asks again")
+    await amount.fill("much")
+    await expect(effect).to_contain_text("cannot be read")
+    await check_accessibility(page)
+    await page.get_by_role("button", name="Without delay").click()
+    await expect(effect).to_contain_text("no delay")
+    await page.get_by_role("button", name="Approve").click()
+    assert await tenant.until_task(task_id, "completed", "failed", "refused") == "completed"
+    assert await grants(tenant) == [effects["without_delay"]["grant_tokens"]]
+    delays = await tenant.pool.fetchval("select sum(delay_ms) from calls where tenant = $1", tenant.name)
+    assert delays == 0

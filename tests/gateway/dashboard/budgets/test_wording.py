@@ -1,0 +1,31 @@
+"""Which budgets the filter *Runs out* lists: those whose own line says so."""
+
+from datetime import UTC, datetime, timedelta
+
+from budget.decisions import Amount
+from budget.forecast import Basis, Forecast
+from budget.policies import Policy
+from budget.scopes import Scope
+from budget.views import BudgetView
+from gateway.dashboard.budgets.wording import runs_out_within
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+
+
+def budget(spent: int) -> BudgetView:
+    """A limit of 100 tokens."""
+    nothing = Amount()
+    policy = Policy(limit_tokens=100)
+    return BudgetView(Scope.parse("session:s"), policy, {}, None, None, Amount(spent), nothing, nothing, nothing)
+
+
+def test_only_what_has_something_left_that_ends_in_time_is_listed() -> None:
+    def ends(after: timedelta) -> Forecast:
+        return Forecast(1, 0, NOW + after, Basis.HOUR)
+
+    assert runs_out_within(budget(50), ends(timedelta(minutes=59)), HOUR, NOW)
+    assert not runs_out_within(budget(50), ends(timedelta(hours=8)), HOUR, NOW)
+    assert not runs_out_within(budget(100), ends(timedelta()), HOUR, NOW)  # it is used up
+    assert not runs_out_within(budget(50), Forecast(), HOUR, NOW)
+    assert not runs_out_within(budget(50), None, HOUR, NOW)

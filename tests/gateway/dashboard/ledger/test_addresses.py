@@ -1,0 +1,38 @@
+"""What addresses of the ledger ask for: pure functions."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from budget.entries import EntryKind
+from budget.usage_reports import By
+from gateway.dashboard.ledger.filters import Wanted
+
+NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+def read_entries(**given: str) -> Wanted:
+    fields = dict.fromkeys(("scope", "kind", "task", "since", "until", "cursor", "by"), "")
+    return Wanted.read(**(fields | given))
+
+
+def test_filters_of_the_ledger_stand_in_its_addresses() -> None:
+    wanted = read_entries(scope="session:s1", kind="settle", since="2026-01-01T12:00", by="task", cursor="9")
+    assert (wanted.kind, wanted.since, wanted.by, wanted.cursor) == (EntryKind.SETTLE, NOW, By.TASK, "9")
+    assert wanted.href() == "/ledger?scope=session%3As1&kind=settle&from=2026-01-01T12%3A00%3A00Z&by=task"
+    assert "cursor=4" in wanted.href(cursor="4")
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"scope": "nonsense"}, "has no kind"),
+        ({"since": "soon"}, "The time from is none"),
+        ({"until": "0000-99"}, "The time to is none"),
+        ({"since": "2026-01-02T00:00", "until": "2026-01-01T00:00"}, "is before"),
+    ],
+)
+def test_filters_that_cannot_be_read_are_told(given: dict[str, str], told: str) -> None:
+    wanted = read_entries(**given)
+    assert told in " ".join(wanted.faults)
+    assert read_entries(kind="dream", by="moon", cursor="x").faults == ()

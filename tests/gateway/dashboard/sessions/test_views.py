@@ -1,0 +1,40 @@
+"""What the page of a session draws, and what addresses of the list ask for: pure functions."""
+
+from datetime import UTC, datetime, timedelta
+
+from context.postgres.overviews import Grown
+from context.postgres.summaries import StoredSummary
+from context.summaries import Method, Summary
+from gateway.dashboard.sessions.charts import history, spreads_over_time
+from gateway.dashboard.sessions.list import Wanted
+
+NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+def at(seconds: float) -> datetime:
+    return NOW + timedelta(seconds=seconds)
+
+
+def test_a_compression_makes_the_history_of_a_window_fall() -> None:
+    grown = [Grown(seq, at(seq), seq, seq * 100) for seq in (1, 2, 3, 4)]
+    made = Summary(1, 1, 2, "", Method.MODEL, "k", 200, 30, "d")
+    shown = history(grown, [StoredSummary("", made, at(3.5))])
+    assert [(point.seq, point.tokens) for point in shown] == [
+        (1, 100),
+        (2, 200),
+        (3, 300),
+        (3, 300),
+        (3, 130),
+        (4, 230),
+    ]
+
+
+def test_a_conversation_that_came_at_once_does_not_spread_over_time() -> None:
+    assert not spreads_over_time([Grown(seq, at(seq / 100), seq, seq) for seq in range(90)])
+    assert spreads_over_time([Grown(seq, at(seq), seq, seq) for seq in range(9)])
+
+
+def test_addresses_of_the_list_are_read_and_what_is_wrong_in_them_is_left_out() -> None:
+    assert Wanted.read("q", "2026-01-01T12:00:00+00:00~~s~1") == Wanted("q", (NOW, "s~1"))
+    for bad in ("yesterday~~s", "2026-01-01T12:00:00~~s", "2026", "~~"):
+        assert Wanted.read("", bad) == Wanted()

@@ -1,0 +1,57 @@
+"""What the page of a task draws, and what addresses of the list ask for: pure functions."""
+
+from datetime import UTC, datetime, timedelta
+
+from activities.postgres.overviews import Cost
+from activities.timeline import Step, StepKind, Turn
+from gateway.dashboard.tasks.charts import costs_chart, gantt
+from gateway.dashboard.tasks.graph import MOST, Node, columns, graph
+from gateway.dashboard.tasks.list import Wanted
+from workflows.contract import TaskStatus
+
+NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+def at(seconds: float) -> datetime:
+    return NOW + timedelta(seconds=seconds)
+
+
+def turn(agent_id: str, *steps: Step) -> Turn:
+    return Turn(agent_id, 1, "m", steps)
+
+
+def test_each_agent_is_a_lane_and_what_goes_on_reaches_until_now() -> None:
+    called = Step(StepKind.CALLED, at(1), None, 10)
+    options = gantt([turn("b", Step(StepKind.ADMITTED, at(0), at(0))), turn("a", called)], at(9))
+    assert options["yAxis"]["data"] == ["b", "a"]
+    series = {one["name"]: one for one in options["series"]}
+    [item] = series["called"]["data"]
+    assert item["value"] == [1, round(at(1).timestamp() * 1_000), round(at(9).timestamp() * 1_000)]
+    assert item["name"] == "a · turn 1 · called · 8.0 s so far · 10 tokens"
+    assert options["tooltip"]["renderMode"] == "richText"  # names of others are never written as HTML
+
+
+def test_costs_stack_models_on_agents() -> None:
+    options = costs_chart(
+        [Cost("a", "m1", 1, 10, 0), Cost("b", "m2", 2, 20, 0), Cost("b", "m1", 1, 5, 0)], by_money=False
+    )
+    assert options["yAxis"]["data"] == ["a", "b"]
+    assert {one["name"]: one["data"] for one in options["series"]} == {"m1": [10, 5], "m2": [0, 20]}
+
+
+def test_agents_stand_right_of_those_that_they_wait_for() -> None:
+    nodes = [Node("w", "waiting", ("r", "l")), Node("l", "completed", ()), Node("r", "running", ("l",))]
+    assert [[node.agent_id for node in column] for column in columns(nodes)] == [["l"], ["r"], ["w"]]
+    assert "w (waiting) waits for r, l" in graph(nodes)
+
+
+def test_a_graph_is_drawn_only_where_it_tells_something() -> None:
+    assert graph([Node("a", "running", ()), Node("b", "running", ())]) == ""
+    many = [Node(f"a{n}", "running", (f"a{n - 1}",) if n else ()) for n in range(MOST + 1)]
+    assert graph(many) == ""
+
+
+def test_addresses_of_the_list_are_read_and_what_is_wrong_in_them_is_left_out() -> None:
+    assert Wanted.read("running", " x\0 ", "17") == Wanted(TaskStatus.RUNNING, "x", 17)
+    assert Wanted.read("asleep", "", "-1") == Wanted()
+    assert Wanted(TaskStatus.PAUSED, "a&b").href(state=None) == "/tasks?q=a%26b"

@@ -16,6 +16,9 @@ from compose.protocol import LimitedProtocol
 GRACE_S = 5
 """Seconds that requests under way get to finish, where nothing else is said."""
 BACKLOG = 2_048
+"""Connections that wait in the kernel to be taken."""
+TAKEN_AT_ONCE = 16
+"""Connections that the event loop takes before it goes on with what is under way: a thousand at once are a second."""
 USUAL_LIMITS = ConnectionLimits()
 MAX_SOCKET_MESSAGE = 2**20
 """Bytes of one message that a page sends over its socket."""
@@ -51,6 +54,7 @@ async def serve(
     config = uvicorn.Config(
         app,
         http=partial(LimitedProtocol, Connections(limits)),  # type: ignore[arg-type] # it is only called
+        backlog=TAKEN_AT_ONCE,
         ws_max_size=MAX_SOCKET_MESSAGE,
         log_config=None,
         access_log=False,
@@ -86,6 +90,8 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=sockets)
+        for listener in sockets or ():
+            listener.listen(BACKLOG)  # asyncio has one figure for both, and has set the smaller one
         self.listening.set()
 
 

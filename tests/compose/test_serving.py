@@ -2,13 +2,15 @@
 
 import asyncio
 import socket
+from collections import Counter
+from contextlib import ExitStack
 
 import httpx
 import pytest
 from starlette.types import Receive, Scope, Send
 
 from compose.errors import StackError
-from compose.serving import listen, serve
+from compose.serving import TAKEN_AT_ONCE, listen, serve
 from compose.stack.ports import LOOPBACK, free_port
 
 
@@ -45,3 +47,29 @@ def test_answers_leave_at_once_on_connections_of_both_families() -> None:
             accepted, _ = listener.accept()
             with accepted:
                 assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+async def test_a_rush_of_connections_is_taken_a_few_at_a_time() -> None:
+    turn, entered = 0, Counter[int]()
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        entered[turn] += 1
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await send({"type": "http.response.body"})
+
+    rush = 5 * TAKEN_AT_ONCE
+    port, stop, ready = free_port(), asyncio.Event(), asyncio.Event()
+    serving = asyncio.create_task(serve(app, LOOPBACK, port, stop, ready.set))
+    await ready.wait()
+    with ExitStack() as clients:
+        # The event loop does not run meanwhile: all of them wait in the kernel.
+        for _ in range(rush):
+            client = clients.enter_context(socket.create_connection((LOOPBACK, port), timeout=10))
+            client.sendall(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
+        async with asyncio.timeout(30):
+            while entered.total() < rush:
+                turn += 1
+                await asyncio.sleep(0)
+    assert max(entered.values()) <= TAKEN_AT_ONCE
+    stop.set()
+    await serving

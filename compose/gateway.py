@@ -166,6 +166,7 @@ def build_services(
             open_per_s=settings.open_requests_per_s,
             streams_per_key=settings.streams_per_key,
             streams_per_tenant=settings.streams_per_tenant,
+            large_bodies_per_key=settings.large_bodies_per_key,
         ),
         answers=Answers(pool),
         changes=Changes(pool),

@@ -29,7 +29,7 @@ from gateway import (
 )
 from gateway.authentication import Authentication
 from gateway.health import Check, health_router
-from gateway.layers import Boundary, Intake
+from gateway.layers import Boundary, Intake, Opening
 from gateway.openapi import document, openapi_router
 from gateway.problems import from_http, from_validation
 from gateway.services import Services
@@ -61,8 +61,9 @@ def create_app(
         redoc_url=None,
         middleware=[
             Middleware(Boundary, metrics=services.metrics),
+            Middleware(Opening),
             Middleware(Authentication, keys=services.keys, sessions=services.browser_sessions, limits=services.limits),
-            Middleware(Intake),
+            Middleware(Intake, limits=services.limits),
         ],
         exception_handlers={RequestValidationError: _invalid, HTTPException: _refused},
     )

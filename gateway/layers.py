@@ -1,9 +1,12 @@
-"""What every request passes before it reaches its endpoint: `Boundary` first, `Intake` last.
+"""What every request passes before it reaches its endpoint: `Boundary` first, then `Opening`, `Intake` last.
 
-Between them stands `gateway.authentication`.
+Before `Intake` stands `gateway.authentication`.
 """
 
+import asyncio
 import logging
+from collections.abc import Callable
+from contextlib import AsyncExitStack, ExitStack
 from time import perf_counter
 
 import structlog
@@ -12,8 +15,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from budget.errors import InvalidRequest, LedgerUnavailable, NotFound
 from gateway.authentication import API, LIVE, SIGN_IN
-from gateway.bodies import MAX_FORM, MESSAGES, max_body
+from gateway.bodies import MAX_BODY, MAX_FORM, MESSAGES, max_body
 from gateway.errors import BodyRefused, GatewayError
+from gateway.limiting import Limits
 from gateway.metrics import Metrics
 from gateway.problems import fault, problem_of
 
@@ -24,6 +28,10 @@ JSON = "application/json"
 JSON_LINES = ("application/jsonl", "application/x-ndjson")
 """What takes and gives a conversation one message a line."""
 FORM = "application/x-www-form-urlencoded"
+
+EVENTS = "/v1/events"
+OPENING = 4
+"""Streams of events that open at the same time."""
 
 
 class Boundary:
@@ -84,11 +92,33 @@ class Boundary:
             await send({"type": "websocket.close", "code": 1008})
 
 
-class Intake:
-    """Takes in paths that can be looked up, and bodies of a limited size: JSON, and the forms of pages."""
+class Opening:
+    """Lets streams of events open a few at a time: thousands at once would keep every other request waiting."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
+        self._turns = asyncio.Semaphore(OPENING)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"] != EVENTS:
+            await self._app(scope, receive, send)
+            return
+        async with AsyncExitStack() as turn:
+            await turn.enter_async_context(self._turns)
+
+            async def watch(message: Message) -> None:
+                await send(message)
+                await turn.aclose()
+
+            await self._app(scope, receive, watch)
+
+
+class Intake:
+    """Takes in paths that can be looked up, and bodies of a limited size: JSON, and the forms of pages."""
+
+    def __init__(self, app: ASGIApp, limits: Limits) -> None:
+        self._app = app
+        self._limits = limits
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and "\0" in scope["path"]:
@@ -99,7 +129,12 @@ class Intake:
             await self._app(scope, receive, send)
             return
         most = MAX_FORM if scope["path"] == SIGN_IN else max_body(scope["path"])
-        await self._app(scope, _limited(scope, receive, most), send)
+        with ExitStack() as places:
+
+            def large() -> None:
+                places.enter_context(self._limits.large_body(scope["state"]["caller"]))
+
+            await self._app(scope, _limited(scope, receive, most, large), send)
 
 
 def _guard(scope: Scope, message: Message) -> None:
@@ -110,21 +145,31 @@ def _guard(scope: Scope, message: Message) -> None:
         headers.setdefault("Cache-Control", "no-store")
 
 
-def _limited(scope: Scope, receive: Receive, most: int) -> Receive:
-    """Reads a body of up to `most` bytes and a media type that is taken, once somebody asks for it."""
-    headers, size = Headers(scope=scope), 0
+def _limited(scope: Scope, receive: Receive, most: int, large: Callable[[], None]) -> Receive:
+    """Reads a body of up to `most` bytes and a media type that is taken, once somebody asks for it.
+
+    `large` is called once it turns out to be one that takes long.
+    """
+    headers, size, is_large = Headers(scope=scope), 0, False
     media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
     length = headers.get("content-length", "")
+    declared = int(length) if length.isdecimal() else 0
     taken = _media_types(scope["path"])
+
+    def check(found: int) -> None:
+        nonlocal is_large
+        if found > most:
+            raise BodyRefused(f"the body is larger than {most} bytes: send less", status=413)
+        if found > MAX_BODY and not is_large:
+            large()
+            is_large = True
 
     async def limited() -> Message:
         nonlocal size
-        if length.isdecimal() and int(length) > most:
-            raise BodyRefused(f"the body is larger than {most} bytes: send less", status=413)
+        check(declared)
         message = await receive()
         size += len(message.get("body", b""))
-        if size > most:
-            raise BodyRefused(f"the body is larger than {most} bytes: send less", status=413)
+        check(size)
         if size and media_type not in taken:
             raise BodyRefused(f"content type {media_type[:80]!r} is not taken: send {' or '.join(taken)}", status=415)
         return message

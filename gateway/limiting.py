@@ -17,6 +17,7 @@ from gateway.roles import Principal
 
 REQUESTS, FAILURES, STRANGERS = "requests", "failures", "strangers"
 STREAM_RETRY_MS = 5_000
+LARGE_BODY_RETRY_MS = 1_000
 
 
 class Limits:
@@ -30,6 +31,7 @@ class Limits:
         open_per_s: int = 0,
         streams_per_key: int = 50,
         streams_per_tenant: int = 500,
+        large_bodies_per_key: int = 4,
     ) -> None:
         """Args:
         per_s: requests a second of one key, where the key says nothing else; 0: any number.
@@ -37,13 +39,15 @@ class Limits:
         open_per_s: requests a second from one address that nobody signed in for; 0: any number.
         streams_per_key: streams of events that one key has open.
         streams_per_tenant: the same of all keys of a tenant.
+        large_bodies_per_key: requests with a large body that one key has under way.
         """
         self._per_s = per_s
         self._failures_per_min = failures_per_min
         self._open_per_s = open_per_s
         self._streams_per_key = streams_per_key
         self._streams_per_tenant = streams_per_tenant
-        self._streams: Counter[tuple[str, str]] = Counter()
+        self._large_bodies_per_key = large_bodies_per_key
+        self._open: Counter[tuple[str, str]] = Counter()
         self._limiter = SlidingWindowCounterRateLimiter(MemoryStorage())
 
     async def request(self, caller: Principal) -> None:
@@ -89,24 +93,41 @@ class Limits:
     @contextmanager
     def stream(self, caller: Principal) -> Iterator[None]:
         """A stream of events, open until the end of the block; raises `TooManyRequests`."""
-        key, tenant = ("key", caller.key_id), ("tenant", caller.tenant)
+        key, tenant = ("streams of key", caller.key_id), ("streams of tenant", caller.tenant)
         for name, most, whose in (
             (key, self._streams_per_key, "this key"),
             (tenant, self._streams_per_tenant, "this tenant"),
         ):
-            if self._streams[name] >= most:
+            if self._open[name] >= most:
                 raise TooManyRequests(
                     f"{whose} has {most} streams open: close one, or follow several kinds and scopes with one stream",
                     STREAM_RETRY_MS,
                 )
-        self._streams.update((key, tenant))
+        with self._counted(key, tenant):
+            yield
+
+    @contextmanager
+    def large_body(self, caller: Principal) -> Iterator[None]:
+        """A request with a large body, under way until the end of the block; raises `TooManyRequests`."""
+        name, most = ("large bodies of key", caller.key_id), self._large_bodies_per_key
+        if self._open[name] >= most:
+            raise TooManyRequests(
+                f"this key has {most} requests with a large body under way: send one after the other",
+                LARGE_BODY_RETRY_MS,
+            )
+        with self._counted(name):
+            yield
+
+    @contextmanager
+    def _counted(self, *names: tuple[str, str]) -> Iterator[None]:
+        self._open.update(names)
         try:
             yield
         finally:
-            self._streams.subtract((key, tenant))
-            for name in (key, tenant):
-                if not self._streams[name]:
-                    del self._streams[name]
+            self._open.subtract(names)
+            for name in names:
+                if not self._open[name]:
+                    del self._open[name]
 
     async def _wait_ms(self, item: RateLimitItem, *names: str) -> int:
         reset = (await self._limiter.get_window_stats(item, *names)).reset_time

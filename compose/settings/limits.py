@@ -32,6 +32,8 @@ class Limits(Group):
     """Streams of events that one key may have open at the same time."""
     streams_per_tenant: int = Field(500, ge=1, le=100_000)
     """Streams of events that all keys of a tenant may have open at the same time."""
+    large_bodies_per_key: int = Field(4, ge=1, le=1_000)
+    """Requests with a body of more than 64 KiB that one key may have under way at the same time; over it: 429."""
     provider_error_bytes: int = Field(8_192, ge=1_024, le=65_536)
     """Bytes that are read of the body of a model provider's error."""
     provider_line_bytes: int = Field(1_048_576, ge=65_536, le=67_108_864)

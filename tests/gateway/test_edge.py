@@ -69,7 +69,7 @@ def test_a_place_is_free_again_whatever_ended_the_stream() -> None:
             raise KeyError
     with limits.stream(caller("a")), pytest.raises(TooManyRequests), limits.stream(caller("a")):
         pass
-    assert not limits._streams, "nothing is kept of who left"
+    assert not limits._open, "nothing is kept of who left"
 
 
 def test_an_event_is_encoded_once_for_all_who_follow_and_soon_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:

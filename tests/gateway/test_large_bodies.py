@@ -1,0 +1,61 @@
+"""How many large bodies one key may have under way."""
+
+import asyncio
+import json
+
+import httpx
+import pytest
+
+from compose.settings import Settings
+from gateway.bodies import MAX_BODY
+from tests.gateway.conftest import RunningGateway
+
+LARGE = json.dumps([{"role": "user", "content": "a " * MAX_BODY}]).encode()
+AS_JSON = {"content-type": "application/json"}
+
+
+async def begin(gateway: RunningGateway, client: httpx.AsyncClient, length: str, part: bytes) -> asyncio.StreamWriter:
+    """A request whose body stays incomplete."""
+    host = httpx.URL(gateway.url)
+    _, writer = await asyncio.open_connection(host.host, host.port)
+    head = "POST /v1/sessions/begun/messages HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
+    head += f"authorization: {client.headers['authorization']}\r\n{length}\r\n\r\n"
+    writer.write(head.encode() + part)
+    await writer.drain()
+    return writer
+
+
+async def until(client: httpx.AsyncClient, status: int) -> httpx.Response:
+    """The first answer with this status to a large body."""
+    async with asyncio.timeout(30):
+        while True:
+            answer = await client.post("/v1/sessions/whole/messages", content=LARGE, headers=AS_JSON)
+            if answer.status_code == status:
+                return answer
+
+
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    return settings.model_copy(update={"large_bodies_per_key": 1})
+
+
+@pytest.mark.parametrize(
+    ("length", "part"),
+    [
+        (f"content-length: {2 * MAX_BODY}", b"["),
+        ("transfer-encoding: chunked", b"%x\r\n" % (2 * MAX_BODY) + b" " * 2 * MAX_BODY + b"\r\n"),
+    ],
+    ids=["with its length", "in chunks"],
+)
+async def test_a_key_has_so_many_large_bodies_under_way(gateway: RunningGateway, length: str, part: bytes) -> None:
+    one, other = await gateway.client(name="one"), await gateway.client(name="other")
+    writer = await begin(gateway, one, length, part)
+    refused = await until(one, 429)
+    assert refused.json()["detail"] == "this key has 1 requests with a large body under way: send one after the other"
+    assert refused.headers["retry-after"] == "1"
+    small = [{"role": "user", "content": "Hello."}]
+    assert (await one.post("/v1/sessions/whole/messages", json=small)).status_code == 200
+    assert (await other.post("/v1/sessions/whole/messages", content=LARGE, headers=AS_JSON)).status_code == 200
+    writer.close()
+    await writer.wait_closed()
+    assert (await until(one, 200)).json()["seqs"]

@@ -4,5 +4,5 @@ A benchmark is a module with `run(data: Path | None) -> Outcome`; `data` is a fo
 that can be shortened or varied takes `seconds` or `streams` as well.
 """
 
-NAMES = ("context", "http", "ledger", "memory", "redact", "tokens", "windows")
+NAMES = ("context", "edge", "http", "ledger", "memory", "redact", "tokens", "windows")
 """All benchmarks."""

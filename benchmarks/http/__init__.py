@@ -98,11 +98,11 @@ async def _run(seconds: float, streams: int, step_s: float, bound: float) -> Out
             )
             driven, sustained, cores = await asyncio.to_thread(session.held, rate or search.FIRST, seconds)
             compared = await _compared(running, listeners, begun)
-        books = await _books(running, stage, session.settled)
+        sums = await books(running, stage, session.settled)
     gate = {
         "no_errors": not session.errors,
         "every_event_seen_once": compared.complete and compared.events > 0,
-        **books,
+        **sums,
     }
     settings = {"seconds": seconds, "streams": streams, "bound_p99_ms": bound, "connections": CONNECTIONS, "seed": SEED}
     return _outcome(driven, sustained, compared, gate, tried, cores, session.errors, settings)
@@ -160,7 +160,7 @@ def _outcome(
     )  # fmt: skip
 
 
-async def _books(running: System, stage: Stage, settled: Counter[str]) -> dict[str, bool]:
+async def books(running: System, stage: Stage, settled: Counter[str]) -> dict[str, bool]:
     """Whether the ledger proves itself, and says what the clients settled."""
     told = await asyncio.to_thread(spent, running, stage)
     async with await create_pool(running.dsn, size=1) as pool:

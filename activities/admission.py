@@ -27,7 +27,7 @@ from budget.views import BudgetView
 from context.excerpts import Within
 from context.plans import WindowPlan
 from context.postgres.conversations import Conversations
-from context.strategies.names import StrategyName
+from context.strategies import STRATEGIES
 from context.windows import plan_window
 from workflows.contract import AdmitInput, AdmitResult, Plan
 
@@ -69,7 +69,7 @@ class Admission:
 
     async def _window(self, brief: Brief, budget: BudgetView) -> WindowPlan:
         tenant, session_id, model = brief.ref.tenant, brief.session_id, brief.model
-        by_whole = brief.context.strategy is StrategyName.AUTO
+        by_whole = STRATEGIES[brief.context.strategy].chooses
         within = None if by_whole else Within(brief.window_tokens, brief.context.primers)
         session, own, personal, documents = await asyncio.gather(
             self.conversations.conversation(
@@ -92,10 +92,9 @@ class Admission:
             personal=personal,
         )
         plan = planned(memory=documents)
-        if plan.strategy is not StrategyName.HYBRID:
+        if not STRATEGIES[plan.strategy].retrieves:
             return plan
-        # What the window shows anyway need not be found.
-        return planned(memory=await self.asides.retrieved(brief, plan.session.seqs))
+        return planned(memory=await self.asides.retrieved(brief, plan))
 
     def _left(self, brief: Brief, budget: BudgetView) -> int | None:
         """Tokens, as they are counted, that the agent's own limit leaves for input, where it is a bound."""

@@ -4,7 +4,7 @@ A plan holds references to them, as to everything else, and the call renders wha
 """
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
@@ -19,10 +19,8 @@ from context.postgres.memory import Memory
 from context.postgres.preferences import PersonalSettings
 from context.postgres.sessions import Sessions
 from context.retrieval import Found, Via, memory_message
+from context.retrieval.showing import MOST_FOUND, most_memory
 from context.tokens import count_text
-
-MOST_FOUND = 25
-"""Messages that a search brings, before their tokens are counted."""
 
 
 @dataclass(frozen=True)
@@ -55,12 +53,12 @@ class Asides:
         tokens = await _tokens(message, brief.model)
         return MemoryRef((), tokens, tokens)
 
-    async def retrieved(self, brief: Brief, shown: Collection[int]) -> MemoryRef | None:
+    async def retrieved(self, brief: Brief, plan: WindowPlan) -> MemoryRef | None:
         """What memory finds for the task's input, and the documents.
 
         Args:
             brief: of the agent.
-            shown: messages of the session that the window shows anyway.
+            plan: of the window without it; what this shows anyway need not be found.
 
         Raises:
             ApplicationError: a model has to be asked, and there is no time for it.
@@ -73,9 +71,9 @@ class Asides:
         user = (await self.sessions.get(tenant, session_id)).user_id if self.across_sessions else None
         found = await self.memory.search(
             tenant, session_id, question.message.text, limit=MOST_FOUND, path=brief.path, user_id=user,
-            exclude_seqs={*shown, brief.question.seq, *(reply.seq for reply in brief.replies)},
+            exclude_seqs={*plan.session.seqs, brief.question.seq, *(reply.seq for reply in brief.replies)},
         )  # fmt: skip
-        message = await self._message(brief, found)
+        message = await self._message(brief, found, plan.budget)
         documents = await self.documents(brief)
         if message is None or not found:
             return documents
@@ -96,11 +94,12 @@ class Asides:
             # Best first, as the plan has them: the same rows fit as when it was made.
             scores = {key: float(-place) for place, key in enumerate(plan.memory.found)}
             found = await self.memory.read(tenant, scores, dict.fromkeys(scores, Via.LEXICAL))
-            memory = await self._message(brief, found)
+            memory = await self._message(brief, found, plan.budget)
         return personal, memory
 
-    async def _message(self, brief: Brief, found: Sequence[Found]) -> Message | None:
-        return await asyncio.to_thread(memory_message, found, brief.documents, self.memory_tokens, _counter(brief))
+    async def _message(self, brief: Brief, found: Sequence[Found], budget: int) -> Message | None:
+        most_tokens = most_memory(self.memory_tokens, budget)
+        return await asyncio.to_thread(memory_message, found, brief.documents, most_tokens, _counter(brief))
 
 
 def _counter(brief: Brief) -> CountText:

@@ -8,7 +8,7 @@ import hashlib
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import fields
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 from pydantic import (
     AfterValidator,
@@ -30,10 +30,12 @@ from budget.money import NANO, parse_dollars, typed_dollars
 from budget.policies import MAX_AMOUNT, PRESETS, Mode, PolicyPatch
 from budget.scopes import Kind, Path, Scope, agent_scope, check_id
 from budget.windows import Window
+from context.choice import Preference
 from context.errors import InvalidSettings
 from context.settings import PRESETS as CONTEXT_PRESETS
 from context.settings import ContextSettings
 from context.storable import is_storable
+from context.strategies import StrategyName
 
 STORED = "stored"
 """How a file is read that was checked under the rules of its day."""
@@ -76,7 +78,6 @@ Text = Annotated[str, Field(min_length=1)]
 Wish = Annotated[str, Field(min_length=1, max_length=2_000)]
 Tokens = Annotated[int, Field(ge=1, le=MAX_AMOUNT)]
 Ratio = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
-Strategy = Literal["sliding_window", "token_truncation", "smart_truncation", "summary", "three_part", "hybrid", "auto"]
 NanoUsd = Annotated[int, PlainValidator(_nano_usd)]
 
 
@@ -124,15 +125,12 @@ class ContextOptions(Part):
 
     history_window_size: int | None = Field(None, ge=5, le=1_000)
     token_budget_per_agent: Tokens | None = None
-    strategy: (
-        Literal["sliding_window", "token_truncation", "smart_truncation", "summary", "three_part", "hybrid", "auto"]
-        | None
-    ) = None
+    strategy: StrategyName | None = None
     primers_count: int | None = Field(None, ge=0, le=1_000)
     recents_count: int | None = Field(None, ge=0, le=1_000)
     trigger_ratio: Ratio | None = None
     target_ratio: Ratio | None = None
-    preference: Literal["fast", "balanced", "quality"] | None = None
+    preference: Preference | None = None
     summary_keep: Wish | None = None
     summary_drop: Wish | None = None
     documents: tuple[Document, ...] = ()

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from benchmarks.data import Row
-from context.assembly import Window
 from context.messages import SYSTEM_ROLES, Message, group
 from context.tokens import PER_CONVERSATION, count_request
+from context.windows import Window
 
 _FIELDS = ("role", "content", "name", "tool_calls", "tool_call_id")
 
@@ -37,14 +37,14 @@ class Case:
 
     def always_kept(self) -> set[int]:
         """Groups, by index, that every window holds: with a system message or a pin, the first and the newest user
-        message, the last step, open calls, all that follows one of the last assistant, and the request of what stands
+        message, the last step, an open call of the last assistant with all that follows, and the request of what stands
         first."""
         users = [index for index, message in enumerate(self.messages) if message.role == "user"]
         told = {*(users[:1] if self.keeps_first_request else ()), *users[-1:], len(self.messages) - 1}
         kept = set(range(self._open(), len(self.groups)))
         for index, span in enumerate(self.groups):
             held = [self.messages[at] for at in span]
-            if any(one.pinned or one.role in SYSTEM_ROLES for one in held) or told & set(span) or self._waits(span):
+            if any(one.pinned or one.role in SYSTEM_ROLES for one in held) or told & set(span):
                 kept.add(index)
         first = min((at for index in kept for at in self.groups[index] if self._talks(at)), default=-1)
         requests = [index for index, span in enumerate(self.groups) if self.messages[span.start].role == "user"]

@@ -11,7 +11,6 @@ from typing import Any
 
 from benchmarks.postgres import temporary_postgres
 from budget.postgres.connection import Pool, create_pool
-from context.assembly import build_window
 from context.excerpts import Within
 from context.messages import Message
 from context.plans import TextRef
@@ -21,7 +20,7 @@ from context.settings import ContextSettings
 from context.strategies import StrategyName
 from context.summaries import Method, Summary
 from context.tokens import count_message
-from context.windows import plan_window
+from context.windows import build_window, plan_window
 
 MODEL, TENANT = "gpt-4o", "bench"
 SIZES = (1_000, 10_000)

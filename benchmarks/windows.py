@@ -14,21 +14,21 @@ from benchmarks.data import rows
 from benchmarks.outcome import Cell, Outcome, Table
 from benchmarks.window_checks import Case, faults, messages_of
 from benchmarks.window_speed import MODEL, SIZES, Timing, measure
-from context.assembly import build_window
 from context.compression import CountText, Source
-from context.drafts import Summarize
 from context.errors import WindowTooSmall
 from context.extraction import extract
 from context.messages import Message
-from context.strategies import WINDOW_PRESETS, StrategyName
+from context.strategies import STRATEGIES, WINDOW_PRESETS, StrategyName
 from context.tokens import count_message
+from context.windows import build_window
+from context.windows.drafts import Summarize
 
 WAYS: Sequence[tuple[str | None, str | None]] = (
     *((strategy, None) for strategy in StrategyName),
     *((None, preset) for preset in WINDOW_PRESETS),
 )
 """Strategies, then presets."""
-MAXIMAL = (StrategyName.TOKEN_TRUNCATION, StrategyName.SUMMARY, StrategyName.THREE_PART, StrategyName.HYBRID)
+MAXIMAL = [name for name, traits in STRATEGIES.items() if traits.rounds is None and not traits.chooses]
 """Strategies that no number of messages or rounds bounds."""
 CUT_EVERYWHERE = ("tau_airline", "sweagent")
 WHOLE = ("whowhen", "tau_airline", "crosswoz", "sweagent")

@@ -47,6 +47,7 @@ from compose.pages import page_services
 from compose.prices import price_book
 from compose.serving import after, serve
 from compose.settings import Settings
+from compose.settings.context import context_settings
 from compose.settings.ledger import ledger_settings
 from compose.settings.required import required
 from compose.temporal import connect
@@ -214,6 +215,7 @@ def seal(settings: Settings) -> Seal:
 def _session_services(settings: Settings, pool: Pool, calls: CallMetrics) -> SessionServices:
     vectors = embedder(settings, pool, model_provider(settings, calls), price_book(settings), calls)
     memory, across = Memory(pool, vectors), settings.memory_across_sessions
+    agents = context_settings(settings)
     return SessionServices(
         sessions=Sessions(pool),
         conversations=Conversations(pool, settings.pin_token_budget),
@@ -224,7 +226,7 @@ def _session_services(settings: Settings, pool: Pool, calls: CallMetrics) -> Ses
         facts=Facts(pool),
         memory=memory,
         memory_across_sessions=across,
-        windows=SessionWindows(pool, memory, settings.memory_token_budget, across_sessions=across),
+        windows=SessionWindows(pool, memory, settings.memory_token_budget, agents, across_sessions=across),
     )
 
 

@@ -55,8 +55,8 @@ if TYPE_CHECKING:
         TokenTruncationMemory,
         VectorMemory,
     )
-from context.assembly import Window, build_window
 from context.strategies import WINDOW_PRESETS, StrategyName, StrategySettings
+from context.windows import Window, build_window
 
 __all__ = [
     "PRESETS",

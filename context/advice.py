@@ -4,11 +4,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from budget.decisions import Pressure, pressure
-from context.assembly import build_window
 from context.choice import Preference, choose
 from context.errors import InvalidSettings, WindowTooSmall
 from context.messages import JsonObject, Message
 from context.tokens import count_request
+from context.windows import build_window
 
 REPLY_RESERVE = 2_000
 """Tokens of a limit that are kept for the reply."""

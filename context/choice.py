@@ -17,11 +17,13 @@ from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from fractions import Fraction
 
-TRUNCATE = "smart_truncation"
+from context.strategies.names import StrategyName
+
+TRUNCATE = StrategyName.SMART_TRUNCATION
 """Strategy of a conversation that is truncated."""
-TRUNCATE_BY_TOKENS = "token_truncation"
+TRUNCATE_BY_TOKENS = StrategyName.TOKEN_TRUNCATION
 """Its stand-in where most messages are tool traffic: a tool loop is one round, so keeping rounds cuts nothing of it."""
-SUMMARISE = "summary"
+SUMMARISE = StrategyName.SUMMARY
 """Strategy of a conversation that is summarised."""
 MOST_SUMMARIES = 3
 """Summaries of one conversation; after them it is truncated."""
@@ -54,7 +56,7 @@ class Size(IntEnum):
 class Choice:
     """A strategy and why it was taken."""
 
-    strategy: str
+    strategy: StrategyName
     """`smart_truncation`, `token_truncation` or `summary`."""
     reason: str
     """For people; has figures, never text of the conversation."""

@@ -148,6 +148,11 @@ class Conversation:
         """Messages that the summary does not cover."""
         return sum(len(one.refs) for one in self.groups)
 
+    @cached_property
+    def talk(self) -> int:
+        """Of them those that count where a setting counts messages."""
+        return sum(one.talk for one in self.groups)
+
     def primers(self, primers_count: int, begin: int = 0) -> int:
         """How many groups stand before everything that a summary covers or may cover.
 

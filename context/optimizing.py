@@ -11,12 +11,12 @@ from dataclasses import asdict
 from typing import Any
 
 from context.advice import TOOL_RESERVE, USUAL_MODEL, AnyMessage, Recommendation, available, messages_of, recommend
-from context.assembly import Window, build_window
 from context.choice import Preference
 from context.errors import WindowTooSmall
 from context.messages import Message
 from context.strategies import StrategyName
 from context.tokens import count_request, count_text
+from context.windows import Window, build_window
 from context.writing import Writer, of_two
 
 PRESET = "optimizer"

@@ -8,7 +8,7 @@ from typing import Any, Self
 from context.choice import Preference
 from context.compression import DROP, KEEP, Wishes
 from context.errors import InvalidSettings
-from context.strategies.names import StrategyName
+from context.strategies import STRATEGIES, Part, StrategyName, StrategySettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,18 @@ class ContextSettings:
     @property
     def primers(self) -> int:
         """Primers that the strategy takes."""
-        return self.primers_count if self.strategy in (StrategyName.THREE_PART, StrategyName.HYBRID) else 0
+        return self.primers_count if STRATEGIES[self.strategy].primers else 0
+
+    @property
+    def figures(self) -> StrategySettings:
+        """What windows of agents are cut by: all that no summary covers yet counts as recent, and the system prompt
+        is the agent's own."""
+        return StrategySettings(
+            primers_count=self.primers_count,
+            recents_count=None,
+            trigger_ratio=self.trigger_ratio,
+            order=(Part.SETTINGS, Part.SUMMARY, Part.SYSTEM, Part.CONVERSATION, Part.MEMORY, Part.NEWEST),
+        )
 
     @property
     def wishes(self) -> Wishes:

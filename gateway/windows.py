@@ -1,14 +1,13 @@
 """Windows of sessions as the API answers them."""
 
 import asyncio
-from collections.abc import Mapping
 from dataclasses import asdict, replace
-from typing import Any
 
 from context.explain import Places
 from context.postgres.session_windows import Asked, SessionWindow
 from context.renderings import render_text
 from context.tokens import count_text
+from context.windows import Window
 from gateway.services import SessionServices
 from gateway.session_views import DroppedView, WindowView
 
@@ -25,11 +24,12 @@ async def text_window(use: SessionServices, tenant: str, session_id: str, asked:
 
 
 def _text(shown: SessionWindow, asked: Asked) -> str:
-    history = [message for message, seq in zip(shown.messages, shown.seqs, strict=True) if seq is not None]
+    window = shown.built
+    placed = zip(window.messages, window.indexes, strict=True)
     return render_text(
-        history,
+        [message for message, place in placed if place is not None],
         summary=shown.summary,
-        summarised=len(shown.summarised),
+        summarised=len(_covered(window)),
         most_tokens=2 * asked.budget,
         model=asked.model,
     )
@@ -37,43 +37,32 @@ def _text(shown: SessionWindow, asked: Asked) -> str:
 
 def window_view(shown: SessionWindow) -> WindowView:
     """The answer of `GET /window`."""
-    built = shown.built
+    window = shown.built
     return WindowView(
-        messages=[message.to_dict() for message in shown.messages],
-        seqs=list(shown.seqs),
-        indexes=[None if seq is None else shown.places[seq] for seq in shown.seqs],
-        tokens=built.tokens,
-        dropped=[DroppedView(index=shown.places[seq], seq=seq, reason=reason) for seq, reason in shown.dropped],
-        summarised=shown.spans,
-        summary_version=shown.version,
-        strategy=built.strategy,
-        reason=built.reason,
-        stats=_stats(shown),
+        messages=[message.to_dict() for message in window.messages],
+        seqs=shown.shown,
+        indexes=list(window.indexes),
+        tokens=window.tokens,
+        dropped=[DroppedView(index=place, seq=shown.seqs[place], reason=reason) for place, reason in window.dropped],
+        summarised=[list(span) for span in window.summarised],
+        summary_version=window.version,
+        strategy=window.strategy,
+        reason=window.reason,
+        stats=asdict(window.stats),
     )
-
-
-def _stats(shown: SessionWindow) -> Mapping[str, Any]:
-    """Of the window, told for the whole conversation: what the stored summary covers is removed as well."""
-    stats = asdict(shown.built.stats)
-    clipped = [
-        {"index": shown.places[seq], "tokens_left_out": one["tokens_left_out"]}
-        for seq, one in zip(shown.clipped, stats["clipped"], strict=True)
-    ]
-    removed = len(shown.summarised) + len(shown.dropped)
-    return stats | {
-        "optimization_applied": bool(removed or clipped),
-        "messages_removed": removed,
-        "tokens_saved": shown.whole_tokens - shown.built.tokens,
-        "clipped": clipped,
-    }
 
 
 def places_of(shown: SessionWindow) -> Places:
     """What the window does with each message."""
+    window = shown.built
     return Places(
-        verbatim=frozenset(seq for seq in shown.seqs if seq is not None),
-        clipped=frozenset(shown.clipped),
-        summarised=frozenset(shown.summarised),
-        dropped=dict(shown.dropped),
-        version=shown.version,
+        verbatim=frozenset(seq for seq in shown.shown if seq is not None),
+        clipped=frozenset(shown.seqs[one.index] for one in window.stats.clipped),
+        summarised=frozenset(shown.seqs[place] for place in _covered(window)),
+        dropped={shown.seqs[place]: reason for place, reason in window.dropped},
+        version=window.version,
     )
+
+
+def _covered(window: Window) -> list[int]:
+    return [place for first, last in window.summarised for place in range(first, last + 1)]

@@ -7,16 +7,17 @@ from pathlib import Path
 
 from benchmarks.compaction.talks import MODEL, messages_of, optional_rows
 from benchmarks.outcome import Cell, Table
-from context.assembly import build_window
 from context.compression import CountText, Source
 from context.errors import WindowTooSmall
 from context.messages import SYSTEM_ROLES, Message
+from context.strategies import STRATEGIES
 from context.tokens import PER_CONVERSATION, count_message
+from context.windows import build_window
 
 SETS = ("tau_airline", "sweagent")
 BUDGETS = (1_000, 2_000)
 """Tokens."""
-STRATEGIES = ("sliding_window", "token_truncation", "smart_truncation", "summary", "three_part")
+WAYS = [name for name, traits in STRATEGIES.items() if not (traits.retrieves or traits.chooses)]
 
 
 @dataclass
@@ -63,14 +64,14 @@ def pairs(data: Path | None) -> dict[str, Broken]:
     }
     naive |= {f"newest {budget} tokens": partial(_newest, budget) for budget in BUDGETS}
     ours: dict[str, Cut] = {
-        f"{name}, {budget} tokens": partial(_ours, name, budget) for name in STRATEGIES for budget in BUDGETS
+        f"{name}, {budget} tokens": partial(_ours, name, budget) for name in WAYS for budget in BUDGETS
     }
     return {name: _broken(points, cut) for name, cut in (naive | ours).items()}
 
 
 def is_ours(policy: str) -> bool:
     """Whether it is one of our strategies."""
-    return policy.startswith(STRATEGIES)
+    return policy.startswith(tuple(WAYS))
 
 
 def pair_table(found: Mapping[str, Broken]) -> Table:

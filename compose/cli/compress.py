@@ -10,8 +10,8 @@ from compose.cli.summarizing import EXTRACTIVE, SummarizerOption, summarizing
 from compose.cli.tokens import FileArgument, ModelOption
 
 if TYPE_CHECKING:
-    from context.drafts import Summarize
     from context.messages import Message
+    from context.windows.drafts import Summarize
 
 
 def register(app: typer.Typer) -> None:
@@ -43,8 +43,8 @@ def _conversation(
     messages: "Sequence[Message]", budget: int, model: str, summarize: "Summarize | None"
 ) -> dict[str, Any]:
     """The summary of a window of the default strategy, and what it stands for; none if all messages fit."""
-    from context.assembly import build_window
     from context.tokens import count_message
+    from context.windows import build_window
 
     window = build_window(messages, budget=budget, model=model, summarize=summarize)
     covered = [messages[index] for first, last in window.summarised for index in range(first, last + 1)]

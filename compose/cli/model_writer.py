@@ -26,7 +26,7 @@ SESSION = "session:cli"
 
 
 class ModelWriter:
-    """A model as `context.drafts.Summarize`: asked once, under a hold, with redacted text, its answer checked."""
+    """A model as `drafts.Summarize`: asked once, under a hold, with redacted text, its answer checked."""
 
     def __init__(self, model: str, client: Gateway, settings: Settings) -> None:
         """Args:

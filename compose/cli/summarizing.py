@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from context.drafts import Summarize
+    from context.windows.drafts import Summarize
 
 EXTRACTIVE, NONE = "extractive", "none"
 SummarizerOption = Annotated[

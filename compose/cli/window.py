@@ -17,8 +17,8 @@ from context.strategies import WINDOW_PRESETS, StrategyName
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from context.assembly import Window
     from context.messages import Message
+    from context.windows import Window
 
 Preset = StrEnum("Preset", {name: name for name in WINDOW_PRESETS})  # type: ignore[misc] # known when it runs
 _SHOWN = 100
@@ -54,7 +54,7 @@ def window(
     as_json: JsonOption = False,
 ) -> None:
     """Show what a model sees of a conversation within a budget, and what becomes of the rest."""
-    from context.assembly import build_window
+    from context.windows import build_window
 
     messages, originals = _read(file)
     with summarizing(summarizer, data) as summarize:

@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 
 from budget.prices import PriceBook
 from context.advice import USUAL_MODEL
-from context.assembly import build_window
 from context.extraction import extract
 from context.memories.base import ConversationMemory
 from context.messages import Message
 from context.strategies import StrategyName, StrategySettings
 from context.tokens import window_of
+from context.windows import build_window
 from context.writing import Writer
 
 

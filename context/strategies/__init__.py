@@ -2,14 +2,16 @@
 
 from context.strategies.names import StrategyName
 from context.strategies.settings import WINDOW_PRESETS, Part, StrategySettings, WindowPreset
-from context.strategies.strategy import Strategy, strategy_of
+from context.strategies.strategy import STRATEGIES, Strategy, Traits, strategy_of
 
 __all__ = [
+    "STRATEGIES",
     "WINDOW_PRESETS",
     "Part",
     "Strategy",
     "StrategyName",
     "StrategySettings",
+    "Traits",
     "WindowPreset",
     "strategy_of",
 ]

@@ -29,9 +29,9 @@ class StrategySettings:
     """Figures of all strategies; each goes by those that concern it."""
 
     primers_count: int = 3
-    """First messages that `three_part` and `hybrid` take."""
-    recents_count: int = 20
-    """Newest messages that a strategy with a summary takes; what is older is covered."""
+    """First messages that a strategy with primers takes."""
+    recents_count: int | None = 20
+    """Newest messages that a strategy with a summary takes; what is older is covered. `None`: all that fit."""
     batch_count: int = 1
     """Messages are covered so many at a time: more than `recents_count` stay until the next batch is full."""
     rounds: int = 10

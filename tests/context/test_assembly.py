@@ -171,11 +171,12 @@ def test_a_user_message_amid_a_tool_call_is_the_newest_one_too() -> None:
     assert {21, 22, 23} <= set(indexes(window(messages, 130, "token_truncation")))
 
 
-def test_an_open_call_stays_though_an_assistant_has_spoken_since() -> None:
-    messages = [SYSTEM, *talk(10), calling("approval"), calling("a"), result("a"), *talk(40)]
-    found = window(messages, 200)
-    assert 11 in indexes(found)
-    assert 12 not in indexes(found)
+def test_an_open_call_stays_until_an_assistant_speaks_again() -> None:
+    before = [SYSTEM, *talk(10)]
+    waiting = window([*before, calling("approval"), *(user(f"Hurry, {number}.") for number in range(20))], 260)
+    assert set(range(11, 32)) <= set(indexes(waiting)), "its result may still join it"
+    found = window([*before, calling("approval"), calling("a"), result("a"), *talk(40)], 200)
+    assert {11, 12}.isdisjoint(indexes(found)), "it waits in vain"
 
 
 def test_what_stands_first_has_its_request_with_it() -> None:

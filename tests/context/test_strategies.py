@@ -60,10 +60,12 @@ def test_a_pin_in_the_middle_stays_in_its_place_and_cuts_the_summarised_range() 
     assert [found.summarised[0][1], found.summarised[1][0]] == [19, 21]
 
 
-def test_without_a_summariser_what_is_not_kept_is_dropped_with_that_reason() -> None:
+def test_what_is_not_kept_is_dropped_where_nothing_summarises_and_where_that_fails() -> None:
     found = window(talk(60), 500, "three_part", summarize=None)
-    assert {reason for _, reason in found.dropped} == {"no_summary"}
+    assert {reason for _, reason in found.dropped} == {"over_budget"}
     assert found.summarised == ()
+    failed = window(talk(60), 500, "three_part", summarize=lambda source, most_tokens, count: "")
+    assert {reason for _, reason in failed.dropped} == {"no_summary"}
 
 
 def test_auto_takes_what_the_choice_names_and_leaves_alone_what_fits() -> None:

@@ -121,8 +121,10 @@ def assert_counted(conversation: Conversation, view: View) -> None:
 
 
 def assert_maximal(view: View, conversation: Conversation, spare: int) -> None:
-    """The newest group that was left out would not have fitted."""
+    """The newest group that was left out would not have fitted, or no user message stands before it."""
     out = [one for one in conversation.groups if one.first_seq not in view.seqs]
+    if view.dropped and view.dropped[-1].reason == "before_first_request":
+        return
     assert not out or out[-1].tokens > spare
 
 

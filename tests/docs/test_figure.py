@@ -7,6 +7,7 @@ from types import ModuleType
 from xml.etree import ElementTree
 
 from budget.decisions import Verdict
+from context.strategies import STRATEGIES, WINDOW_PRESETS
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -16,8 +17,16 @@ def test_the_figure_is_current_and_has_a_row_for_each_strategy_and_preset() -> N
     drawn = draw.FIGURE.read_text(encoding="utf-8")
     assert drawn == draw.draw(), "run `python docs/draw.py`"
     told = set(_texts(drawn))
-    assert told >= {"sliding_window", "token_truncation", "smart_truncation", "summary", "three_part", "hybrid"}
-    assert told >= {f"preset {name}" for name in ("education", "game", "cookhero", "optimizer", "shannon")}
+    assert told >= {name for name, traits in STRATEGIES.items() if not traits.chooses}
+    assert told >= {f"preset {name}" for name in WINDOW_PRESETS}
+
+
+def test_the_page_of_strategies_has_a_row_for_each_and_says_which_lose_something() -> None:
+    page = (DOCS / "concepts" / "strategies.md").read_text(encoding="utf-8")
+    rows = {line.split("`")[1]: line for line in page.splitlines() if line.startswith("| `")}
+    assert rows.keys() >= STRATEGIES.keys()
+    lossy = {name for name, traits in STRATEGIES.items() if not (traits.summarises or traits.chooses)}
+    assert {name for name, row in rows.items() if "**lost**" in row} == lossy
 
 
 def test_the_flows_are_current() -> None:

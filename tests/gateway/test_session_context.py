@@ -80,6 +80,14 @@ async def cover(gateway: RunningGateway, first: int, last: int, text: str = "Ord
 # --- windows ---------------------------------------------------------------------------------------------------------
 
 
+async def test_a_stored_summary_stands_for_what_it_covers_even_where_all_would_fit(
+    gateway: RunningGateway, session: httpx.AsyncClient
+) -> None:
+    await cover(gateway, 4, 40)
+    found = await window(session, budget=WHOLE, strategy="token_truncation")
+    assert (found["summary_version"], found["summarised"]) == (1, [[3, 39]])
+
+
 async def test_what_fits_whole_is_shown_unchanged(session: httpx.AsyncClient) -> None:
     found = await window(session, budget=WHOLE)
     assert (found["messages"], found["tokens"]) == (TALK, WHOLE)
@@ -218,9 +226,10 @@ async def test_a_message_is_told_where_it_is_and_why(gateway: RunningGateway, se
     half = {"budget": WHOLE // 2, "model": "gpt-4o"}
     assert await explained(30, **half) == ("summary", 1, "covered by summary version 1")
     assert (await explained(20, **half))[0] == "pinned"
-    lossy = await explained(5, strategy="token_truncation", **half)
-    assert lossy == ("dropped", None, "over_budget")
-    assert (await explained(5, **{**half, "budget": WHOLE}))[0] == "verbatim"
+    assert await explained(5, strategy="token_truncation", **half) == ("summary", 1, "covered by summary version 1")
+    tight = {**half, "budget": WHOLE // 4}
+    assert await explained(45, strategy="token_truncation", **tight) == ("dropped", None, "over_budget")
+    assert (await explained(45, **{**half, "budget": WHOLE}))[0] == "verbatim"
     problem(await session.get(f"{S1}/messages/61/explain"), 404, "not-found", "message 61")
 
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from context.assembly import build_window
 from context.compression import CountText, Source, Wishes, chunks, summary_request
 from context.memories import RollingMemory, RollingState, SlidingWindowMemory
 from context.messages import Message
 from context.settings import ContextSettings
 from context.strategies import WINDOW_PRESETS, Part
+from context.windows import build_window
 from tests.support.conversations import assistant, talk, user
 
 MODEL = "gpt-4o"

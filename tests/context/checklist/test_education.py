@@ -9,7 +9,6 @@ import pytest
 from activities.summariser import TEMPERATURE
 from compose.settings import load_settings
 from compose.settings.context import context_settings
-from context.assembly import Window, build_window
 from context.compression import CountText, Source, Wishes, chunks, summary_request
 from context.memories import RollingMemory, RollingState
 from context.messages import Message
@@ -18,6 +17,7 @@ from context.renderings import ACKNOWLEDGEMENT, ROUTER_BUDGET, render_structured
 from context.settings import ContextSettings, share
 from context.strategies import WINDOW_PRESETS, StrategyName
 from context.tokens import count_message, count_request, count_text, legacy_estimate
+from context.windows import Window, build_window
 from tests.support.conversations import assistant, calling, result, talk, user
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 import pytest
 
 from budget import PriceBook
-from context.assembly import build_window
 from context.facts import extract_facts
 from context.memories import (
     FactsMemory,
@@ -20,6 +19,7 @@ from context.messages import StoredMessage
 from context.strategies import WINDOW_PRESETS, StrategyName
 from context.tokens import count_message, count_request, tokenizer_of, window_of
 from context.tokens.legacy import WINDOWS
+from context.windows import build_window
 from tests.support.conversations import assistant, calling, result, talk, user
 
 MODEL = "gpt-4o"

@@ -17,7 +17,6 @@ from budget.decisions import ScopeView
 from compose.errors import SettingsError
 from compose.settings import load_settings
 from compose.settings.ledger import ledger_settings
-from context.assembly import Window, build_window
 from context.clipping import clip
 from context.compression import CountText, Source, fault, summary_request
 from context.conversations import Conversation, MessageRef
@@ -34,6 +33,7 @@ from context.redaction import Redactor
 from context.settings import PRESETS, ContextSettings, share
 from context.strategies import WINDOW_PRESETS
 from context.tokens import count_message, count_text, legacy_estimate, window_of
+from context.windows import Window, build_window
 from tests.support.conversations import calling, result, talk, user
 
 if TYPE_CHECKING:

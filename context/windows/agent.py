@@ -1,4 +1,4 @@
-"""Windows: what one call shows its model, planned by reference and rendered when the call is made.
+"""What one call of an agent shows its model, planned by reference and rendered when the call is made.
 
 Order: instructions, summary of the session, the session's conversation in sequence, replies of the agents that this one
 depends on, the task's input (the newest user message), then the agent's own thread with its summary. The stable part
@@ -9,21 +9,19 @@ dropped with a reason (invariant 7). A window fits its budget or planning it is 
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from context.conversations import Conversation, total
+from context.conversations import Conversation
 from context.errors import WindowTooSmall
 from context.messages import Message, StoredMessage
 from context.plans import Dropped, MemoryRef, PersonalRef, TextRef, View, WindowPlan
-from context.settings import ContextSettings, share
-from context.strategies.filling import Room, filled, unmoved
-from context.strategies.live import live_strategy, session_kept, to_compress
-from context.strategies.reasons import OLDER_THAN_ROUNDS, OVER_BUDGET
-from context.strategies.strategy import Strategy
+from context.ranges import choose_range
+from context.settings import ContextSettings
 from context.summaries import summary_message
 from context.tokens import PER_CONVERSATION
+from context.windows.engine import OVER_BUDGET, Cutter, Room, Selection, is_crowded, ruled
 
 
 def plan_window(
@@ -60,16 +58,27 @@ def plan_window(
     limit = budget if left is None else max(0, min(budget, left))
     asked = (session, *replies, question, own, personal, memory)
     whole = PER_CONVERSATION + sum(one.tokens for one in asked if one is not None)
-    crowded = whole > share(limit, settings.trigger_ratio)
-    strategy = live_strategy(settings, session, own, crowded=crowded)
-    must_session, must_own = unmoved(session), unmoved(own) | set(range(len(own.groups))[-1:])
+    figures = settings.figures
+    crowded = is_crowded(figures, tokens=whole, budget=limit)
+    rule, _ = ruled(
+        settings.strategy,
+        figures,
+        (*session.groups, *own.groups),
+        messages=session.count + 1,
+        crowded=crowded,
+        preference=settings.preference,
+        summaries=max(one.summary.version if one.summary else 0 for one in (session, own)),
+        can_summarise=settings.compresses,
+        question_tokens=question.tokens,
+    )
+    of_session, of_own = Cutter(session, rule, asked_after=True), Cutter(own, rule.of_thread)
     parts = {
         "instructions and tools": system_tokens,
         "personal settings": personal.tokens if personal else 0,
         "documents": memory.documents_tokens if memory else 0,
         "input": question.tokens + PER_CONVERSATION,
-        "first user message, pins, system messages and open calls of the session": _tokens(session, must_session),
-        "last step, pins, system messages and open calls of the agent": _tokens(own, must_own),
+        "first user message, pins, system messages and open calls of the session": of_session.least,
+        "last step, pins, system messages and open calls of the agent": of_own.least,
     }
     least = sum(parts.values()) - system_tokens
     if least > budget:
@@ -79,18 +88,19 @@ def plan_window(
     own_summary, session_summary = (room.takes(one.summary.tokens) if one.summary else False for one in (own, session))
     if memory is not None and not room.takes(memory.tokens - memory.documents_tokens):
         memory = memory.documents
-    kept_own = filled(own, must_own, [reversed(range(own.told_from, len(own.groups)))], room)
-    kept_session = session_kept(session, must_session, strategy, room)
+    kept_own = of_own.select(of_own.least + room.left, figures)
+    room.takes(of_own.tokens(kept_own.kept) - of_own.least)
+    kept_session = of_session.select(of_session.least + room.left, figures)
     return WindowPlan(
         budget=limit,
         system_tokens=system_tokens,
-        session=_show(session, kept_session, strategy, with_summary=session_summary),
+        session=_show(of_session, kept_session, with_summary=session_summary),
         replies=tuple(shown),
         question=question,
-        own=_show(own, kept_own, None, with_summary=own_summary),
+        own=_show(of_own, kept_own, with_summary=own_summary),
         dropped_replies=tuple(reply for reply in replies if reply not in shown),
-        compress=to_compress(settings, (session, own), limit, crowded=crowded) if strategy.summarises else None,
-        strategy=strategy.name,
+        compress=_to_compress(settings, (session, own), limit, crowded=crowded) if rule.summarises else None,
+        strategy=rule.name,
         personal=personal,
         memory=memory,
     )
@@ -127,14 +137,27 @@ def render(
     return [message.to_openai() for message in found]
 
 
-def _tokens(conversation: Conversation, kept: Set[int]) -> int:
-    return total(conversation.groups[index] for index in kept)
+def _to_compress(
+    settings: ContextSettings, conversations: Sequence[Conversation], budget: int, *, crowded: bool
+) -> str | None:
+    """The conversation whose compression frees most, of those that are too large for the trigger or too long."""
+    if not settings.compresses:
+        return None
+    if untold := [one.thread for one in conversations if one.untold]:
+        return untold[0]
+    found = [
+        (span.freed, one.thread)
+        for one in conversations
+        if (crowded or one.count > settings.history_window_size) and (span := choose_range(one, settings, budget))
+    ]
+    return max(found)[1] if found else None
 
 
-def _show(conversation: Conversation, kept: Set[int], strategy: Strategy | None, *, with_summary: bool) -> View:
-    shown = [conversation.groups[index] for index in sorted(kept)]
+def _show(cutter: Cutter, selection: Selection, *, with_summary: bool) -> View:
+    conversation = cutter.conversation
+    shown = [conversation.groups[index] for index in sorted(selection.kept)]
     summary = conversation.summary
-    dropped = _dropped(conversation, kept, strategy)
+    dropped = _dropped(cutter, selection)
     if conversation.untold is not None:
         dropped = [*dropped, Dropped(*conversation.untold, OVER_BUDGET)]
     if summary is not None and not with_summary:
@@ -144,25 +167,25 @@ def _show(conversation: Conversation, kept: Set[int], strategy: Strategy | None,
         seqs=tuple(seq for group in shown for seq in group.seqs),
         summary=summary if with_summary else None,
         dropped=tuple(sorted(dropped, key=lambda one: one.first_seq)),
-        tokens=total(shown) + (summary.tokens if summary is not None and with_summary else 0),
+        tokens=cutter.tokens(selection.kept) + (summary.tokens if summary is not None and with_summary else 0),
     )
 
 
-def _dropped(conversation: Conversation, kept: Set[int], strategy: Strategy | None) -> list[Dropped]:
+def _dropped(cutter: Cutter, selection: Selection) -> list[Dropped]:
     """Runs of groups that are not kept, each for one reason; a summary or what is untold between two ends a run."""
-    watermark = conversation.summary.last_seq if conversation.summary else 0
-    oldest = strategy.oldest(conversation, newer_rounds=1) if strategy else 0
-    out = [
-        (index, group, OLDER_THAN_ROUNDS if index < oldest else OVER_BUDGET)
-        for index, group in enumerate(conversation.groups)
-        if index not in kept
-    ]
+    conversation = cutter.conversation
+    groups, watermark = conversation.groups, conversation.summary.last_seq if conversation.summary else 0
     runs = groupby(
-        enumerate(out),
-        key=lambda at: (at[1][0] - at[0], at[1][1].first_seq > watermark, at[1][0] >= conversation.told_from, at[1][2]),
+        enumerate(cutter.dropped(selection)),
+        key=lambda at: (
+            at[1][0] - at[0],
+            groups[at[1][0]].first_seq > watermark,
+            at[1][0] >= conversation.told_from,
+            at[1][1],
+        ),
     )
-    members = [[(group, reason) for _, (_, group, reason) in run] for _, run in runs]
-    return [Dropped(run[0][0].first_seq, run[-1][0].last_seq, run[0][1]) for run in members]
+    members = [[out for _, out in run] for _, run in runs]
+    return [Dropped(groups[run[0][0]].first_seq, groups[run[-1][0]].last_seq, run[0][1]) for run in members]
 
 
 def _render_view(view: View, messages: Mapping[int, StoredMessage], summaries: Mapping[str, str]) -> Iterator[Message]:

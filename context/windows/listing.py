@@ -1,0 +1,249 @@
+"""The window of one conversation whose texts are at hand: of a list of messages, or of a stored session.
+
+It is pure: the same messages and settings give the same window. Each message is verbatim in it, covered by a summary,
+or listed as dropped with a reason, and exactly one of them; the window fits its budget, or building it is an error that
+names what does not.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from context.choice import Preference
+from context.conversations import Conversation, MessageRef, total
+from context.errors import InvalidSettings
+from context.extraction import extract
+from context.messages import SYSTEM_ROLES, Message
+from context.settings import share
+from context.strategies import WINDOW_PRESETS, Part, StrategyName, StrategySettings, WindowPreset
+from context.tokens import count_message
+from context.windows.drafts import Clipped, Draft, Summarize, fitted
+from context.windows.engine import OVER_BUDGET, Cutter, Selection, is_crowded, ruled
+
+
+@dataclass(frozen=True, slots=True)
+class WindowStats:
+    """What was done to a conversation."""
+
+    optimization_applied: bool
+    """Whether anything was left out."""
+    messages_removed: int
+    """Not verbatim in the window."""
+    tokens_saved: int
+    strategy_chosen: StrategyName
+    strategy_reason: str
+    summary_generated: bool
+    clipped: tuple[Clipped, ...] = ()
+    """Messages that are shown in part."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What one call shows its model."""
+
+    messages: tuple[Message, ...]
+    indexes: tuple[int | None, ...]
+    """Where each message stands in the conversation; `None`: it was added."""
+    tokens: int
+    """By the counter of the model, as `count_request` counts."""
+    dropped: tuple[tuple[int, str], ...]
+    """Messages that are neither shown nor covered, each with the reason."""
+    summarised: tuple[tuple[int, int], ...]
+    """Runs of messages that summaries cover, first and last."""
+    summary: str
+    """Text of the one that was written for this window; empty if there is none."""
+    strategy: StrategyName
+    reason: str
+    """Why this strategy."""
+    stats: WindowStats
+    version: int = 0
+    """Of the stored summary that is shown; 0: none is."""
+
+
+def build_window(
+    messages: Sequence[Message],
+    *,
+    budget: int,
+    model: str,
+    strategy: StrategyName | str | None = None,
+    preset: str | None = None,
+    settings: StrategySettings | None = None,
+    preference: Preference | str = Preference.BALANCED,
+    summarize: Summarize | None = extract,
+    summaries: int = 0,
+    personal: Message | None = None,
+    memory: Message | None = None,
+    counts: Sequence[int] | None = None,
+) -> Window:
+    """Builds the window of one call from a list of messages.
+
+    Args:
+        messages: the conversation; what is `pinned` stays verbatim.
+        budget: tokens of the whole window.
+        model: whose tokens are counted.
+        strategy: `three_part`, or that of the preset, if not given.
+        preset: one of `WINDOW_PRESETS`.
+        settings: instead of the preset's figures.
+        preference: what `auto` goes by.
+        summarize: writes the summary; `None`: nothing does.
+        summaries: how often this conversation was summarised before.
+        personal: settings of the user, shown first.
+        memory: retrieved memory and documents, shown before the newest user message.
+        counts: tokens of each message, where they are known.
+
+    Raises:
+        WindowTooSmall: what must be in the window exceeds its budget.
+        InvalidSettings: no such strategy or preset.
+    """
+    if counts is None:
+        counts = [count_message(message.to_openai(), model).tokens for message in messages]
+    refs = (
+        MessageRef(index, message.role, tokens, message.call_ids, message.tool_call_id, message.pinned)
+        for index, (message, tokens) in enumerate(zip(messages, counts, strict=True))
+    )
+    name, figures, why = asked(strategy, preset, settings)
+    draft = Draft(
+        conversation=Conversation("", tuple(refs), keeps_first_request=figures.keeps_first_request),
+        texts=dict(enumerate(messages)),
+        model=model,
+        strategy=name,
+        reason=why,
+        figures=figures,
+        preference=Preference(preference),
+        summaries=summaries,
+        characters=sum(len(message.text) for message in messages),
+        personal=personal,
+        memory=memory,
+        summarize=summarize,
+    )
+    return built(draft, budget)
+
+
+def asked(
+    strategy: str | None, preset: str | None, settings: StrategySettings | None, usual: str = StrategyName.THREE_PART
+) -> tuple[StrategyName, StrategySettings, str]:
+    """The strategy that is wanted, its figures, and why this one; raises `InvalidSettings`."""
+    if preset is not None and preset not in WINDOW_PRESETS:
+        raise InvalidSettings(f"preset {preset[:80]!r} is not known: use one of {', '.join(WINDOW_PRESETS)}")
+    known = WindowPreset(StrategyName(usual)) if preset is None else WINDOW_PRESETS[preset]
+    name = known.strategy if strategy is None else strategy
+    if name not in list(StrategyName):
+        raise InvalidSettings(f"strategy {name[:80]!r} is not known: use one of {', '.join(StrategyName)}")
+    why = "asked for" if strategy else f"the default of preset {preset}" if preset else "the default"
+    return StrategyName(name), settings or known.settings, why
+
+
+def built(draft: Draft, budget: int) -> Window:
+    """The window of a draft, of so many tokens; raises `WindowTooSmall`."""
+    rule, why = ruled(
+        draft.strategy,
+        draft.figures,
+        draft.conversation.groups,
+        messages=draft.conversation.count,
+        crowded=_is_crowded(draft, budget),
+        preference=draft.preference,
+        summaries=draft.summaries,
+        can_summarise=draft.summarize is not None,
+        characters=draft.characters,
+    )
+    if draft.conversation.thread:
+        rule = rule.of_thread
+    draft, clipped = fitted(draft, Cutter(draft.conversation, rule).must, budget)
+    cutter = Cutter(draft.conversation, rule)
+    stored = draft.stored_tokens if cutter.least + draft.around + draft.stored_tokens <= budget else 0
+    limit = _limit(draft, cutter, budget, stored)
+    selection = cutter.select(limit, draft.figures, draft.write if draft.summarize else None)
+    return _window(draft, cutter, why or draft.reason, selection, clipped, stored=stored > 0)
+
+
+def _is_crowded(draft: Draft, budget: int) -> bool:
+    whole, talk = draft.conversation.tokens + draft.around, draft.conversation.talk
+    return is_crowded(draft.figures, tokens=whole, budget=budget, messages=talk)
+
+
+def _limit(draft: Draft, cutter: Cutter, budget: int, stored: int) -> int | None:
+    """Tokens of the conversation's part of a window that is cut, its stored summary apart; `None` if it need not be."""
+    figures, conversation, rule = draft.figures, draft.conversation, cutter.rule
+    # Who asks for a number of rounds by name gets them, whatever fits besides.
+    cuts = conversation.talk >= figures.least_messages and (_is_crowded(draft, budget) or rule.rounds is not None)
+    if conversation.tokens + draft.around <= budget and not cuts:
+        return None
+    room = budget - draft.around - stored
+    limit = min(room, share(budget, figures.keep_ratio) - stored)
+    reserve = cutter.summary_reserve(figures, limit) if rule.summarises and draft.summarize else 0
+    limit = min(room, max(limit, cutter.least + reserve))
+    return limit if total(conversation.groups) > limit or cutter.oldest > 0 else None
+
+
+# --- the window ------------------------------------------------------------------------------------------------------
+
+
+def _window(
+    draft: Draft, cutter: Cutter, reason: str, selection: Selection, clipped: tuple[Clipped, ...], *, stored: bool
+) -> Window:
+    conversation, summary, rule = draft.conversation, selection.summary, cutter.rule
+    groups = conversation.groups
+    kept = [ref for index in sorted(selection.kept) for ref in groups[index].refs]
+    told = {ref.seq for group in groups for ref in group.refs}
+    covered = [ref.seq for ref in conversation.messages if ref.seq not in told]
+    dropped = {
+        ref.seq: why
+        for index, why in cutter.dropped(selection, asked_summary=draft.summarize is not None)
+        for ref in groups[index].refs
+    }
+    if not stored:
+        dropped |= dict.fromkeys(covered, OVER_BUDGET)
+    verbatim = {ref.seq for ref in kept}
+    removed = [ref.seq for ref in conversation.messages if ref.seq not in verbatim]
+    shown = [one for one in (draft.stored if stored else None, summary.message if summary else None) if one]
+    tokens = draft.around + sum(ref.tokens for ref in kept) + (summary.tokens if summary else 0)
+    tokens += draft.stored_tokens if stored else 0
+    placed = _placed(draft, kept, shown)
+    stats = WindowStats(
+        optimization_applied=bool(removed or clipped),
+        messages_removed=len(removed),
+        tokens_saved=draft.whole_tokens + sum(one.tokens_left_out for one in clipped) - tokens,
+        strategy_chosen=rule.name,
+        strategy_reason=reason,
+        summary_generated=summary is not None,
+        clipped=clipped,
+    )
+    return Window(
+        messages=tuple(message for _, message in placed),
+        indexes=tuple(index for index, _ in placed),
+        tokens=tokens,
+        dropped=tuple(sorted(dropped.items())),
+        summarised=tuple(_spans([seq for seq in removed if seq not in dropped])),
+        summary=summary.text if summary else "",
+        strategy=rule.name,
+        reason=reason,
+        stats=stats,
+        version=conversation.summary.version if stored and conversation.summary else 0,
+    )
+
+
+def _placed(draft: Draft, kept: Sequence[MessageRef], summaries: Sequence[Message]) -> list[tuple[int | None, Message]]:
+    """The messages of a window in the order of its parts, each with its index in the conversation."""
+    own = [(ref.seq, draft.texts[ref.seq]) for ref in kept]
+    block = next((place for place, ref in enumerate(kept) if ref.role not in SYSTEM_ROLES), len(kept))
+    newest = max((place for place, ref in enumerate(kept) if ref.role == "user"), default=len(kept))
+    parts: Mapping[Part, Sequence[tuple[int | None, Message]]] = {
+        Part.SETTINGS: _added(draft.personal),
+        Part.SYSTEM: own[:block],
+        Part.SUMMARY: _added(*summaries),
+        Part.CONVERSATION: own[block:newest],
+        Part.MEMORY: _added(draft.memory),
+        Part.NEWEST: own[newest:],
+    }
+    return [placed for part in draft.figures.order for placed in parts[part]]
+
+
+def _added(*messages: Message | None) -> list[tuple[int | None, Message]]:
+    return [(None, message) for message in messages if message is not None]
+
+
+def _spans(indexes: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Runs of indexes that follow each other, first and last."""
+    for _, run in groupby(enumerate(sorted(indexes)), key=lambda at: at[1] - at[0]):
+        members = [index for _, index in run]
+        yield members[0], members[-1]

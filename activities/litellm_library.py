@@ -6,10 +6,12 @@ from functools import cache
 from importlib import import_module
 from logging import CRITICAL, getLogger
 from sys import maxsize
+from threading import Lock
 from typing import Any
 
 import httpx
 
+_ONE_IMPORTS = Lock()
 _TALKATIVE = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "openai", "httpx", "httpcore")
 """Their debug lines repeat the request."""
 
@@ -26,12 +28,18 @@ class _Closed(httpx.AsyncBaseTransport, httpx.BaseTransport):
 
 def is_imported() -> bool:
     """Whether `litellm_library` returns at once."""
-    return litellm_library.cache_info().currsize > 0
+    return _library.cache_info().currsize > 0
+
+
+def litellm_library() -> Any:
+    """LiteLLM without network look-ups, telemetry, callbacks or logs. The import takes seconds."""
+    # Its modules import each other: a second thread that imports them meanwhile may get one that is half done.
+    with _ONE_IMPORTS:
+        return _library()
 
 
 @cache
-def litellm_library() -> Any:
-    """LiteLLM without network look-ups, telemetry, callbacks or logs. The import takes seconds."""
+def _library() -> Any:
     os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
     for name in _TALKATIVE:
         getLogger(name).setLevel(CRITICAL + 1)

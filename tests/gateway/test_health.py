@@ -31,7 +31,7 @@ async def test_a_schema_that_is_behind_is_named_as_missing(
     gateway: RunningGateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(health, "CACHED_S", 0.0)
-    await gateway.pool.execute("update alembic_version set version_num = '0001_ledger'")
+    await gateway.pool.execute("update alembic_version set version_num = '0001_initial'")
     async with httpx.AsyncClient(base_url=gateway.url) as client:
         answer = await client.get("/readyz")
         async with asyncio.timeout(10):

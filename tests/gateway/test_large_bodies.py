@@ -27,7 +27,7 @@ async def begin(gateway: RunningGateway, client: httpx.AsyncClient, length: str,
 
 async def until(client: httpx.AsyncClient, status: int) -> httpx.Response:
     """The first answer with this status to a large body."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while True:
             answer = await client.post("/v1/sessions/whole/messages", content=LARGE, headers=AS_JSON)
             if answer.status_code == status:

@@ -30,6 +30,10 @@ LONG_HISTORY = {"history_window_size": 1_000}
 """Nothing is compressed beside the call: a window is looked at while it lasts."""
 
 
+FRUITLESS = "insert into compression_health (tenant, session_id, thread, fruitless_seq) values ($1, 's1', '', 1000)"
+"""Keeps a compression beside the call from changing what a window shows."""
+
+
 @pytest.fixture
 async def house(
     settings: Settings, own_gateway: RunningGateway, temporal_client: Client, task_queue: str
@@ -105,6 +109,7 @@ async def test_the_window_of_a_session_is_what_the_call_of_a_task_is_sent(
     if covered:
         summary = Summary(1, 4, 40, "Orders were noted.", Method.EXTRACTIVE, "k1", 1_000, 100, "digest")
         assert await Summaries(house.pool).store(TENANT, "s1", "", summary)
+        await house.pool.execute(FRUITLESS, TENANT)
     prompt, window = await sent(house, client, limit, **context)
     assert [Message.parse(one).to_openai() for one in window["messages"]] == prompt
     assert any("no peanuts" in one["content"] for one in prompt)

@@ -38,7 +38,7 @@ from workflows.contract import AgentRef, ApprovalDecision, TaskRef
 T = TypeVar("T")
 TENANT = "acme"
 MODEL = "openai/gpt-4o"
-WITHIN_S = 30.0
+WITHIN_S = 60.0
 LEASE_S = 30
 
 

@@ -17,7 +17,7 @@ async def test_without_the_right_to_create_the_extension_there_are_no_vectors_an
     role = f"plain_{uuid.uuid4().hex}"
     try:
         await connection.execute(f"create role {role}; grant create on schema public to {role}; set role {role}")
-        await connection.execute(script("0001_conversation.sql") + script("0004_memory.sql"))
+        await connection.execute(script("conversation.sql") + script("memory.sql"))
         tables = await connection.fetch("select relname from pg_class where relname like 'memory_%' and relkind = 'r'")
     finally:
         await connection.execute(f"reset role; drop owned by {role}; drop role {role}")

@@ -5,18 +5,16 @@ limit has to be refused, and the honest client gets every answer that it asked f
 """
 
 import asyncio
-import multiprocessing
 import time
-from collections.abc import Awaitable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Sequence
 from dataclasses import asdict, dataclass
-from multiprocessing.connection import Connection
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import aiohttp
 
+from benchmarks.beside import beside
 from benchmarks.edge.burdens import Answers, Burden, Kind, press
 from benchmarks.http import books
 from benchmarks.http.mix import Clients, Record
@@ -126,7 +124,7 @@ async def _felt(url: str, honest: Clients, burden: Burden, least: int) -> Felt:
     """What the client meets until the burden is answered, for as many reads and calls as that takes."""
     looks: list[float] = []
     calls: list[float] = []
-    with _pressed(url, burden) as parent:
+    with beside(press, url, burden) as parent:
         answered = asyncio.create_task(asyncio.to_thread(parent.recv))
         while len(looks) < least or not answered.done():
             looks.append(await _took(honest.look(0)))
@@ -139,21 +137,6 @@ async def _took(work: Awaitable[None]) -> float:
     begun = time.perf_counter()
     await work
     return time.perf_counter() - begun
-
-
-@contextmanager
-def _pressed(url: str, burden: Burden) -> Iterator["Connection[Any, Answers]"]:
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe()
-    process = context.Process(target=press, args=(url, burden, theirs))
-    process.start()
-    theirs.close()
-    try:
-        yield ours
-    finally:
-        process.terminate()
-        process.join()
-        ours.close()
 
 
 def _outcome(felt: Sequence[Felt], gate: dict[str, bool], sizes: Sizes) -> Outcome:

@@ -17,6 +17,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from benchmarks.beside import beside
 from benchmarks.http import search
 from benchmarks.http.load import CONNECTIONS, Driven, drive
 from benchmarks.http.mix import Stage
@@ -89,7 +90,7 @@ def run(data: Path | None, seconds: float = SECONDS, streams: int = STREAMS) -> 
 async def _run(seconds: float, streams: int, step_s: float, bound: float) -> Outcome:
     async with system() as running:
         stage = await asyncio.to_thread(furnish, running)
-        with _listeners(stage, streams) as listeners, _clients() as clients:
+        with beside(listen, stage, streams) as listeners, _clients() as clients:
             session = Session(running, stage, clients, bound)
             assert await asyncio.to_thread(listeners.recv) == "open"
             begun = await _last_event(running)
@@ -189,18 +190,3 @@ async def _compared(running: System, listeners: "Connection[int, Any]", begun: i
 def _clients() -> Iterator[ProcessPoolExecutor]:
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
         yield pool
-
-
-@contextmanager
-def _listeners(stage: Stage, streams: int) -> Iterator["Connection[int, Any]"]:
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe()
-    process = context.Process(target=listen, args=(stage, streams, theirs))
-    process.start()
-    theirs.close()
-    try:
-        yield ours
-    finally:
-        process.terminate()
-        process.join()
-        ours.close()

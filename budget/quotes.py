@@ -1,6 +1,6 @@
-"""What a call costs: what is stated, else the price of its model, else nobody knows.
+"""What a call costs: what is stated, else the price of its model, else unknown.
 
-One rule for every door, before a call (`quote`) and after it (`charge`). `None` states nothing, 0 is a statement.
+One rule for every caller, before a call (`quote`) and after it (`charge`). `None` states nothing, 0 is a statement.
 Whether a call of unknown price may hold is decided by the gate, which alone sees under its locks what limits money.
 """
 
@@ -15,7 +15,7 @@ from budget.usage import Usage
 
 
 class Unpriced(StrEnum):
-    """What becomes of a call that nobody knows the price of."""
+    """What becomes of a call of unknown price."""
 
     REFUSED = "refused"
     """A scope of its path limits money, so the call or its report is refused."""
@@ -37,11 +37,11 @@ class Quote:
     least: Amount
     """What it may shrink to."""
     priced: bool
-    """False: nobody knows the price, and the amounts have no money."""
+    """False: the price is unknown, and the amounts hold no money."""
     model: str | None
 
     def insist(self, decision: Decision) -> None:
-        """Tells who can state money that it is needed.
+        """Check that the gate did not ask for a price.
 
         Raises:
             UnknownPrice, MoneyNeeded: as `price_needed`, where that is what the gate decided.
@@ -58,7 +58,7 @@ def quote(
 
     Args:
         prices: of models.
-        model: that is called, if anybody tells.
+        model: that is called; `None`: not named.
         full: the most that the call may use.
         least: what it may shrink to; `None`: all or nothing.
         stated: nano-dollars for `full`; a part of it costs its share, rounded up.
@@ -82,7 +82,7 @@ def charge(
 
     Args:
         prices: of models.
-        model: that was called, if anybody tells.
+        model: that was called; `None`: not named.
         usage: of the attempt; what used nothing needs no price.
         asked_nano_usd: of the hold.
         stated: nano-dollars.

@@ -171,8 +171,8 @@ class Cutter:
             write: `None`: nothing writes summaries.
         """
         whole = range(len(self.conversation.groups))
-        told = self.oldest == 0 and self.conversation.untold is None
-        if limit is None or (told and self.tokens(whole) <= limit):
+        complete = self.oldest == 0 and self.conversation.untold is None
+        if limit is None or (complete and self.tokens(whole) <= limit):
             return Selection(frozenset(whole))
         more = self.rule.unbounded if figures.extends and self.rule.summarises else self.rule
         if write is None or not self.rule.summarises:

@@ -184,8 +184,8 @@ def _window(
     conversation, summary, rule = draft.conversation, selection.summary, cutter.rule
     groups = conversation.groups
     kept = [ref for index in sorted(selection.kept) for ref in groups[index].refs]
-    told = {ref.seq for group in groups for ref in group.refs}
-    covered = [ref.seq for ref in conversation.messages if ref.seq not in told]
+    included = {ref.seq for group in groups for ref in group.refs}
+    covered = [ref.seq for ref in conversation.messages if ref.seq not in included]
     dropped = {
         ref.seq: why
         for index, why in cutter.dropped(selection, asked_summary=draft.summarize is not None)

@@ -92,12 +92,12 @@ def bar(spent: int, held: int, limit: int | None, granted: int = 0, asked: int =
     Without a limit the bar is empty.
     """
     exact = formats.exact
-    told = [f"{exact(spent)} {unit} spent", f"{exact(held)} held"]
-    told += [f"{exact(asked)} asked"] if asked else []
-    told += ["no limit"] if limit is None else [f"limit {exact(limit)}"]
-    told += [f"{exact(granted)} granted"] if granted else []
+    facts = [f"{exact(spent)} {unit} spent", f"{exact(held)} held"]
+    facts += [f"{exact(asked)} asked"] if asked else []
+    facts += ["no limit"] if limit is None else [f"limit {exact(limit)}"]
+    facts += [f"{exact(granted)} granted"] if granted else []
     if limit is None:
-        return Bar("free", ", ".join(told), ())
+        return Bar("free", ", ".join(facts), ())
     capacity = limit + granted
     whole = max(capacity, spent + held + asked, 1)
     sizes = (("granted", limit, granted), ("spent", 0, spent), ("held", spent, held), ("asked", spent + held, asked))
@@ -106,7 +106,7 @@ def bar(spent: int, held: int, limit: int | None, granted: int = 0, asked: int =
         pieces.append(Piece("tick", _share(capacity, whole)))
     used = (spent + held) * 100
     tone = "full" if used >= capacity * 95 else "high" if used >= capacity * 80 else ""
-    return Bar(tone, ", ".join(told), tuple(pieces))
+    return Bar(tone, ", ".join(facts), tuple(pieces))
 
 
 def _share(part: int, whole: int) -> str:

@@ -45,6 +45,8 @@ async def test_no_verb_reads_more_than_a_few_rows_of_a_large_table(dsn: str) -> 
     async with await create_pool(dsn, size=1, timeout_s=60) as pool:
         await pool.execute(FILL)
         await pool.execute("analyze")
+        # What autovacuum would do at a moment of its own, and count as rows read.
+        await pool.execute("select brin_summarize_new_values('entries_at')")
         books = Books.on(pool)
         before = await rows_read(books)
         await every_verb(books)

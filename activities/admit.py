@@ -6,9 +6,9 @@ from datetime import timedelta
 from temporalio import activity
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
-from activities.admission import Admission
-from budget.decisions import Verdict
-from workflows.contract import ActivityName, AdmitInput, AdmitResult
+from purser.activities.calls.admission import Admission
+from purser.budget.decisions import Verdict
+from purser.workflows.contract import ActivityName, AdmitInput, AdmitResult
 
 
 @dataclass(frozen=True)

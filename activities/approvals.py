@@ -7,13 +7,13 @@ from datetime import datetime
 
 from temporalio import activity
 
-from activities.signatures import SignerOf, is_signed_with, no_signer
-from budget.approvals import Actor, Choice, Identity
-from budget.decisions import Amount
-from budget.errors import DecisionConflict, DecisionRefused, InvalidRequest, NotFound
-from budget.postgres.approvals import Approvals
-from budget.scopes import Path, Scope
-from workflows.contract import (
+from purser.activities.tasks.signatures import SignerOf, is_signed_with, no_signer
+from purser.budget.approvals import Actor, Choice, Identity
+from purser.budget.decisions import Amount
+from purser.budget.errors import DecisionConflict, DecisionRefused, InvalidRequest, NotFound
+from purser.budget.postgres.approvals.approvals import Approvals
+from purser.budget.scopes import Path, Scope
+from purser.workflows.contract import (
     ActivityName,
     AgentRef,
     ApprovalDecision,

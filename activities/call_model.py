@@ -16,24 +16,24 @@ from typing import Any
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from activities.asides import Asides
-from activities.briefs import Brief, Briefs
-from activities.departing import Departing, Exhausted, NotStarted
-from activities.drafts import Draft
-from activities.errors import Cost, ProviderRejected, ProviderUnavailable
-from activities.postgres.calls import Call, Calls
-from activities.provider import ModelProvider, ModelRequest
-from activities.settings import ActivitySettings
-from activities.settlements import Attempt, Settlements
-from activities.shielding import finished
-from activities.shortages import shortage_of
-from budget.errors import BudgetError, HoldClosed
-from budget.holds import AttemptAnswer
-from budget.postgres.ledger import Ledger
-from context.postgres.conversations import Conversations
-from context.postgres.summaries import Summaries
-from context.windows import render
-from workflows.contract import ActivityName, CallInput, CallResult, CallStatus
+from purser.activities.calls.settlements import Attempt, Settlements
+from purser.activities.calls.shortages import shortage_of
+from purser.activities.calls.uncancelled import finished
+from purser.activities.calls.window_extras import Asides
+from purser.activities.errors import Cost, ProviderRejected, ProviderUnavailable
+from purser.activities.models.departing import Departing, Exhausted, NotStarted
+from purser.activities.models.partial_replies import Draft
+from purser.activities.models.provider import ModelProvider, ModelRequest
+from purser.activities.postgres.calls import Call, Calls
+from purser.activities.settings import ActivitySettings
+from purser.activities.tasks.agent_context import Brief, Briefs
+from purser.budget.errors import BudgetError, HoldClosed
+from purser.budget.holds import AttemptAnswer
+from purser.budget.postgres.ledger.ledger import Ledger
+from purser.context.postgres.conversation.conversations import Conversations
+from purser.context.postgres.conversation.summaries import Summaries
+from purser.context.windows import render
+from purser.workflows.contract import ActivityName, CallInput, CallResult, CallStatus
 
 _log = logging.getLogger(__name__)
 _BEAT_S = 1.0

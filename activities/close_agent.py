@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 from temporalio import activity
 
-from activities.postgres.agents import Agents
-from budget.postgres.approvals import Approvals
-from budget.postgres.ledger import Ledger
-from budget.scopes import agent_scope
-from workflows.contract import ActivityName, AgentClosing
+from purser.activities.postgres.agents import Agents
+from purser.budget.postgres.approvals.approvals import Approvals
+from purser.budget.postgres.ledger.ledger import Ledger
+from purser.budget.scopes import agent_scope
+from purser.workflows.contract import ActivityName, AgentClosing
 
 
 @dataclass(frozen=True)

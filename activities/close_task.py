@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from temporalio import activity
 
-from activities.postgres.agents import Agents, Given
-from budget.postgres.connection import Pool, connected
-from budget.postgres.ledger import Ledger
-from context.messages import Message
-from context.postgres.conversations import Conversations
-from workflows.contract import ActivityName, TaskClosing
+from purser.activities.postgres.agents import Agents, Given
+from purser.budget.postgres.connections.pools import Pool, connected
+from purser.budget.postgres.ledger.ledger import Ledger
+from purser.context.conversation.messages import Message
+from purser.context.postgres.conversation.conversations import Conversations
+from purser.workflows.contract import ActivityName, TaskClosing
 
 
 @dataclass(frozen=True)

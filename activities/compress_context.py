@@ -15,22 +15,22 @@ from typing import Any
 
 from temporalio import activity
 
-from activities.metrics import Metrics
-from activities.shielding import finished
-from activities.summariser import Summariser
-from activities.versions import Job, Material, version_of
-from activities.writing import COOLING_DOWN, Order, Writer
-from budget.postgres.connection import Pool, connected, retrying
-from budget.scopes import Path
-from context.errors import RedactionFailed
-from context.postgres.conversations import Conversations
-from context.postgres.facts import Facts
-from context.postgres.placeholders import Placeholders
-from context.postgres.summaries import Summaries
-from context.ranges import choose_range
-from context.settings import ContextSettings
-from context.summaries import Summary
-from workflows.contract import ActivityName, CompressInput, CompressResult, Trigger
+from purser.activities.calls.uncancelled import finished
+from purser.activities.compression.versions import Job, Material, version_of
+from purser.activities.compression.writing import COOLING_DOWN, Order, Writer
+from purser.activities.metrics import Metrics
+from purser.activities.models.summariser import Summariser
+from purser.budget.postgres.connections.pools import Pool, connected, retrying
+from purser.budget.scopes import Path
+from purser.context.compression.ranges import choose_range
+from purser.context.compression.summaries import Summary
+from purser.context.errors import RedactionFailed
+from purser.context.postgres.conversation.conversations import Conversations
+from purser.context.postgres.conversation.facts import Facts
+from purser.context.postgres.conversation.placeholders import Placeholders
+from purser.context.postgres.conversation.summaries import Summaries
+from purser.context.settings import ContextSettings
+from purser.workflows.contract import ActivityName, CompressInput, CompressResult, Trigger
 
 LEASE_S = 120
 """How long a compression whose worker died keeps others away."""

@@ -2,9 +2,9 @@
 
 from temporalio import activity
 
-from context.postgres.conversations import Conversations
-from context.tokens import count_async
-from workflows.contract import ActivityName, EstimateInput, EstimateResult
+from purser.context.postgres.conversation.conversations import Conversations
+from purser.context.tokens import count_async
+from purser.workflows.contract import ActivityName, EstimateInput, EstimateResult
 
 
 class EstimateTokens:

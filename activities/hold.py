@@ -4,15 +4,15 @@ from dataclasses import dataclass
 
 from temporalio import activity
 
-from activities.call_metrics import Decided, nobody
-from activities.shortages import shortage_of
-from budget.decisions import Amount
-from budget.holds import HoldAnswer, HoldRequest
-from budget.postgres.ledger import Ledger
-from budget.postgres.pricing import Pricing
-from budget.scopes import Path
-from context.postgres.payers import Payers
-from workflows.contract import ActivityName, HoldInput, HoldResult
+from purser.activities.calls.shortages import shortage_of
+from purser.activities.models.metrics import Decided, nobody
+from purser.budget.decisions import Amount
+from purser.budget.holds import HoldAnswer, HoldRequest
+from purser.budget.postgres.ledger.ledger import Ledger
+from purser.budget.postgres.ledger.pricing import Pricing
+from purser.budget.scopes import Path
+from purser.context.postgres.sessions.payers import Payers
+from purser.workflows.contract import ActivityName, HoldInput, HoldResult
 
 
 @dataclass(frozen=True)

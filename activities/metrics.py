@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
-from activities.call_metrics import CallMetrics
+from purser.activities.models.metrics import CallMetrics
 
 MOST_VALUES = 40
 """Values of one label that keep their names; those that come later share `other`."""

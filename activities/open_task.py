@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from temporalio import activity
 
-from activities.postgres.agents import Agents
-from activities.settings import ActivitySettings
-from workflows.contract import ActivityName, AgentPlan, TaskPlan, TaskRef
+from purser.activities.postgres.agents import Agents
+from purser.activities.settings import ActivitySettings
+from purser.workflows.contract import ActivityName, AgentPlan, TaskPlan, TaskRef
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from temporalio import activity
 
-from activities.postgres.agents import Agents
-from workflows.contract import ActivityName, StatusUpdate
+from purser.activities.postgres.agents import Agents
+from purser.workflows.contract import ActivityName, StatusUpdate
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from temporalio import activity
 
-from activities.tools import Tools
-from workflows.contract import ActivityName, ToolFailure, ToolResult
+from purser.activities.tools import Tools
+from purser.workflows.contract import ActivityName, ToolFailure, ToolResult
 
 UNKNOWN = "unknown_tool"
 

@@ -4,51 +4,51 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from activities.admission import Admission
-from activities.admit import Admit
-from activities.approvals import ApprovalActivities, CallToApprove
-from activities.asides import Asides
-from activities.briefs import Briefs
-from activities.call_model import CallModel
-from activities.close_agent import CloseAgent
-from activities.close_task import CloseTask
-from activities.compress_context import CompressContext, Compressing
-from activities.estimate_tokens import EstimateTokens
-from activities.hold import Hold
-from activities.metrics import Metrics
-from activities.open_task import OpenTask
-from activities.postgres.agents import Agents
-from activities.postgres.calls import Calls
-from activities.provider import ModelProvider
-from activities.record_status import RecordStatus
-from activities.record_tool_failure import RecordToolFailure
-from activities.release import Release
-from activities.settings import ActivitySettings
-from activities.settle import Settle
-from activities.settlements import Settlements
-from activities.signatures import SignerOf, no_signer
-from activities.summariser import Summariser
-from activities.tools import Tools
-from budget.postgres.approvals import Approvals
-from budget.postgres.connection import Pool
-from budget.postgres.holds import Holds
-from budget.postgres.ledger import Ledger
-from budget.postgres.policies import Policies
-from budget.postgres.pricing import Pricing
-from budget.postgres.settings import LedgerSettings
-from budget.prices import PriceBook
-from context.postgres.calibration import Calibrations
-from context.postgres.conversations import Conversations
-from context.postgres.memory import Memory
-from context.postgres.payers import Payers
-from context.postgres.placeholders import Placeholders
-from context.postgres.preferences import PersonalSettings
-from context.postgres.sessions import Sessions
-from context.postgres.summaries import Summaries
-from context.redaction import Detector
-from context.retrieval import Embedder
-from context.tokens import window_of
-from workflows.contract import AgentRef, CompressInput
+from purser.activities.admit import Admit
+from purser.activities.approvals import ApprovalActivities, CallToApprove
+from purser.activities.call_model import CallModel
+from purser.activities.calls.admission import Admission
+from purser.activities.calls.settlements import Settlements
+from purser.activities.calls.window_extras import Asides
+from purser.activities.close_agent import CloseAgent
+from purser.activities.close_task import CloseTask
+from purser.activities.compress_context import CompressContext, Compressing
+from purser.activities.estimate_tokens import EstimateTokens
+from purser.activities.hold import Hold
+from purser.activities.metrics import Metrics
+from purser.activities.models.provider import ModelProvider
+from purser.activities.models.summariser import Summariser
+from purser.activities.open_task import OpenTask
+from purser.activities.postgres.agents import Agents
+from purser.activities.postgres.calls import Calls
+from purser.activities.record_status import RecordStatus
+from purser.activities.record_tool_failure import RecordToolFailure
+from purser.activities.release import Release
+from purser.activities.settings import ActivitySettings
+from purser.activities.settle import Settle
+from purser.activities.tasks.agent_context import Briefs
+from purser.activities.tasks.signatures import SignerOf, no_signer
+from purser.activities.tools import Tools
+from purser.budget.postgres.approvals.approvals import Approvals
+from purser.budget.postgres.connections.pools import Pool
+from purser.budget.postgres.ledger.holds import Holds
+from purser.budget.postgres.ledger.ledger import Ledger
+from purser.budget.postgres.ledger.policies import Policies
+from purser.budget.postgres.ledger.pricing import Pricing
+from purser.budget.postgres.ledger.settings import LedgerSettings
+from purser.budget.pricing.prices import PriceBook
+from purser.context.postgres.conversation.calibration import Calibrations
+from purser.context.postgres.conversation.conversations import Conversations
+from purser.context.postgres.conversation.placeholders import Placeholders
+from purser.context.postgres.conversation.summaries import Summaries
+from purser.context.postgres.memory.memory import Memory
+from purser.context.postgres.sessions.payers import Payers
+from purser.context.postgres.sessions.preferences import PersonalSettings
+from purser.context.postgres.sessions.sessions import Sessions
+from purser.context.redaction import Detector
+from purser.context.retrieval import Embedder
+from purser.context.tokens import window_of
+from purser.workflows.contract import AgentRef, CompressInput
 
 Activity = Callable[..., Any]
 EXTRACTIVE = "extractive"

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from temporalio import activity
 
-from budget.postgres.ledger import Ledger
-from workflows.contract import ActivityName, ReleaseInput, ReleaseResult
+from purser.budget.postgres.ledger.ledger import Ledger
+from purser.workflows.contract import ActivityName, ReleaseInput, ReleaseResult
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError, is_cancelled_exception
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
 
-from activities.call_metrics import CallMetrics
-from activities.errors import ActivityError
-from budget.errors import BudgetError, LedgerUnavailable
-from context.errors import ContextError
+from purser.activities.errors import ActivityError
+from purser.activities.models.metrics import CallMetrics
+from purser.budget.errors import BudgetError, LedgerUnavailable
+from purser.context.errors import ContextError
 
 _log = logging.getLogger(__name__)
 _OURS = (ActivityError, BudgetError, ContextError)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from context.settings import ContextSettings
+from purser.context.settings import ContextSettings
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 from temporalio import activity
 
-from budget.postgres.ledger import Ledger
-from budget.postgres.pricing import Pricing
-from budget.usage import Usage
-from workflows.contract import ActivityName, SettleInput, SettleResult
+from purser.budget.postgres.ledger.ledger import Ledger
+from purser.budget.postgres.ledger.pricing import Pricing
+from purser.budget.usage import Usage
+from purser.workflows.contract import ActivityName, SettleInput, SettleResult
 
 _CLASSES = ("input", "cache_read", "cache_write_5m", "cache_write_1h", "output")
 

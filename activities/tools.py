@@ -11,13 +11,13 @@ A tool activity takes a `ToolCall` and returns a `ToolResult`; texts never pass 
 import json
 from typing import Any
 
-from activities.errors import InvalidArguments
-from budget.postgres.connection import Pool
-from context.errors import OriginReused
-from context.messages import Message
-from context.postgres.conversations import Conversations
-from context.storable import storable
-from workflows.contract import ToolCall, ToolResult
+from purser.activities.errors import InvalidArguments
+from purser.budget.postgres.connections.pools import Pool
+from purser.context.conversation.messages import Message
+from purser.context.conversation.storable import storable
+from purser.context.errors import OriginReused
+from purser.context.postgres.conversation.conversations import Conversations
+from purser.workflows.contract import ToolCall, ToolResult
 
 
 class Tools:

@@ -6,14 +6,14 @@ the field did; no tool call loses its result; after ten compressions all pins an
 
 from pathlib import Path
 
-from benchmarks.compaction.pairs import is_ours, pair_table, pairs
-from benchmarks.compaction.policies import SEED
-from benchmarks.compaction.ratios import ratio_table, ratios, to_json
-from benchmarks.compaction.repeats import BUDGET, COMPRESSIONS, PLANTED, repeats, repeats_table
-from benchmarks.compaction.survival import OURS, OURS_WITH_FACTS, at, survival, survival_table
-from benchmarks.compaction.talks import MODEL, Talk, optional_rows
-from benchmarks.data import rows
-from benchmarks.outcome import Outcome
+from purser.benchmarks.compaction.pairs import is_ours, pair_table, pairs
+from purser.benchmarks.compaction.policies import SEED
+from purser.benchmarks.compaction.ratios import ratio_table, ratios, to_json
+from purser.benchmarks.compaction.repeats import BUDGET, COMPRESSIONS, PLANTED, repeats, repeats_table
+from purser.benchmarks.compaction.survival import OURS, OURS_WITH_FACTS, at, survival, survival_table
+from purser.benchmarks.compaction.talks import MODEL, Talk, optional_rows
+from purser.benchmarks.data import rows
+from purser.benchmarks.outcome import Outcome
 
 LEAST_EVIDENCE = 42.9
 """Percent that an extract of 25 % keeps of LoCoMo's evidence."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from compose.errors import MissingData
+from purser.compose.errors import MissingData
 
 Row = dict[str, Any]
 """A conversation: `id`, `lang`, `messages` and what its set knows besides."""

@@ -10,18 +10,18 @@ import time
 from dataclasses import asdict, astuple, dataclass, fields
 from pathlib import Path as FilePath
 
-from benchmarks.outcome import Outcome, Table, percentile_ms
-from benchmarks.postgres import temporary_postgres
-from budget.decisions import Amount
-from budget.holds import HoldRequest, Report
-from budget.policies import Mode, PolicyPatch
-from budget.postgres.audit import audit
-from budget.postgres.connection import Pool, create_pool
-from budget.postgres.ledger import Ledger
-from budget.postgres.policies import Policies
-from budget.postgres.settings import LedgerSettings
-from budget.scopes import Kind, Path, Scope
-from budget.usage import Usage
+from purser.benchmarks.outcome import Outcome, Table, percentile_ms
+from purser.benchmarks.postgres import temporary_postgres
+from purser.budget.decisions import Amount
+from purser.budget.holds import HoldRequest, Report
+from purser.budget.policies import Mode, PolicyPatch
+from purser.budget.postgres.connections.pools import Pool, create_pool
+from purser.budget.postgres.ledger.ledger import Ledger
+from purser.budget.postgres.ledger.policies import Policies
+from purser.budget.postgres.ledger.settings import LedgerSettings
+from purser.budget.postgres.reports.audit import audit
+from purser.budget.scopes import Kind, Path, Scope
+from purser.budget.usage import Usage
 
 TENANT = "bench"
 ASK, USED = Amount(1_000, 5_000), 800

@@ -17,14 +17,14 @@ from pathlib import Path
 from statistics import mean, median, quantiles
 from typing import Any
 
-from benchmarks.data import Row, folder, rows
-from benchmarks.outcome import Cell, Outcome, Table
-from benchmarks.postgres import temporary_postgres
-from budget.postgres.connection import create_pool
-from context.messages import Message
-from context.postgres.conversations import Conversations
-from context.postgres.memory import Memory
-from context.postgres.memory_index import MemoryIndex
+from purser.benchmarks.data import Row, folder, rows
+from purser.benchmarks.outcome import Cell, Outcome, Table
+from purser.benchmarks.postgres import temporary_postgres
+from purser.budget.postgres.connections.pools import create_pool
+from purser.context.conversation.messages import Message
+from purser.context.postgres.conversation.conversations import Conversations
+from purser.context.postgres.memory.index import MemoryIndex
+from purser.context.postgres.memory.memory import Memory
 
 TENANT = "bench"
 AT = (1, 5, 10, 25, 50)

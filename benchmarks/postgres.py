@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from compose.migrate import migrate
-from compose.stack.postgres import EmbeddedPostgres
+from purser.compose.migrate import migrate
+from purser.compose.stack.postgres import EmbeddedPostgres
 
 
 @asynccontextmanager

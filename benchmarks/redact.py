@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from benchmarks.data import Row, rows
-from benchmarks.outcome import Outcome, Table
-from context.redaction import Redactor
+from purser.benchmarks.data import Row, rows
+from purser.benchmarks.outcome import Outcome, Table
+from purser.context.redaction import Redactor
 
 KINDS = {
     "EMAIL_ADDRESS": "EMAIL",

@@ -11,12 +11,12 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from benchmarks.data import Row, conversations
-from benchmarks.outcome import Cell, Outcome, Table
-from context.tokens import PER_CONVERSATION, PER_MESSAGE, count_request
-from context.tokens.exact import by_tiktoken
-from context.tokens.legacy import ESTIMATORS
-from context.tokens.tokenizers import Vocabulary
+from purser.benchmarks.data import Row, conversations
+from purser.benchmarks.outcome import Cell, Outcome, Table
+from purser.context.tokens import PER_CONVERSATION, PER_MESSAGE, count_request
+from purser.context.tokens.exact import by_tiktoken
+from purser.context.tokens.legacy import ESTIMATORS
+from purser.context.tokens.tokenizers import Vocabulary
 
 MODELS: Mapping[Vocabulary, str] = {"cl100k_base": "gpt-4", "o200k_base": "gpt-4o"}
 OURS, EXACT = "formula", "exact"

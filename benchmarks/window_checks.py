@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from benchmarks.data import Row
-from context.messages import SYSTEM_ROLES, Message, group
-from context.tokens import PER_CONVERSATION, count_request
-from context.windows import Window
+from purser.benchmarks.data import Row
+from purser.context.conversation.messages import SYSTEM_ROLES, Message, group
+from purser.context.tokens import PER_CONVERSATION, count_request
+from purser.context.windows import Window
 
 _FIELDS = ("role", "content", "name", "tool_calls", "tool_call_id")
 

@@ -9,18 +9,18 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from benchmarks.postgres import temporary_postgres
-from budget.postgres.connection import Pool, create_pool
-from context.excerpts import Within
-from context.messages import Message
-from context.plans import TextRef
-from context.postgres.conversations import Conversations
-from context.postgres.summaries import Summaries
-from context.settings import ContextSettings
-from context.strategies import StrategyName
-from context.summaries import Method, Summary
-from context.tokens import count_message
-from context.windows import build_window, plan_window
+from purser.benchmarks.postgres import temporary_postgres
+from purser.budget.postgres.connections.pools import Pool, create_pool
+from purser.context.compression.summaries import Method, Summary
+from purser.context.conversation.messages import Message
+from purser.context.postgres.conversation.conversations import Conversations
+from purser.context.postgres.conversation.summaries import Summaries
+from purser.context.settings import ContextSettings
+from purser.context.strategies import StrategyName
+from purser.context.tokens import count_message
+from purser.context.windows import build_window, plan_window
+from purser.context.windows.excerpts import Within
+from purser.context.windows.plans import TextRef
 
 MODEL, TENANT = "gpt-4o", "bench"
 SIZES = (1_000, 10_000)

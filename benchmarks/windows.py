@@ -10,18 +10,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks.data import rows
-from benchmarks.outcome import Cell, Outcome, Table
-from benchmarks.window_checks import Case, faults, messages_of
-from benchmarks.window_speed import MODEL, SIZES, Timing, measure
-from context.compression import CountText, Source
-from context.errors import WindowTooSmall
-from context.extraction import extract
-from context.messages import Message
-from context.strategies import STRATEGIES, WINDOW_PRESETS, StrategyName
-from context.tokens import count_message
-from context.windows import build_window
-from context.windows.drafts import Summarize
+from purser.benchmarks.data import rows
+from purser.benchmarks.outcome import Cell, Outcome, Table
+from purser.benchmarks.window_checks import Case, faults, messages_of
+from purser.benchmarks.window_speed import MODEL, SIZES, Timing, measure
+from purser.context.compression.extraction import extract
+from purser.context.compression.requests import CountText, Source
+from purser.context.conversation.messages import Message
+from purser.context.errors import WindowTooSmall
+from purser.context.strategies import STRATEGIES, WINDOW_PRESETS, StrategyName
+from purser.context.tokens import count_message
+from purser.context.windows import build_window
+from purser.context.windows.drafts import Summarize
 
 WAYS: Sequence[tuple[str | None, str | None]] = (
     *((strategy, None) for strategy in StrategyName),

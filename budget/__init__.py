@@ -1,21 +1,12 @@
 """What may be spent: scopes, policies, decisions, usage, prices, approvals, and the Postgres ledger.
 
-Values and rules only; stores live in `budget.postgres`, so that importing a rule never loads a driver.
+Values and rules only; stores live in `purser.budget.postgres`, so that importing a rule never loads a driver.
 """
 
-from budget.approval_rules import judge
-from budget.approvals import Actor, ApprovalRequest, ApprovalState, Choice, DecisionRequest, Identity
-from budget.decisions import (
-    Amount,
-    Decision,
-    Pressure,
-    ScopeDecision,
-    ScopeView,
-    Verdict,
-    decide,
-    pressure,
-)
-from budget.errors import (
+from purser.budget.approval_rules import judge
+from purser.budget.approvals import Actor, ApprovalRequest, ApprovalState, Choice, DecisionRequest, Identity
+from purser.budget.decisions import Amount, Decision, Pressure, ScopeDecision, ScopeView, Verdict, decide, pressure
+from purser.budget.errors import (
     AttemptConflict,
     BeyondCounting,
     BudgetError,
@@ -34,7 +25,7 @@ from budget.errors import (
     NotFound,
     UnknownPrice,
 )
-from budget.holds import (
+from purser.budget.holds import (
     AttemptAnswer,
     Extension,
     HoldAnswer,
@@ -44,7 +35,7 @@ from budget.holds import (
     Report,
     Settlement,
 )
-from budget.policies import (
+from purser.budget.policies import (
     PRESETS,
     ApprovalRules,
     BackpressureStep,
@@ -55,12 +46,12 @@ from budget.policies import (
     Resolved,
     resolve,
 )
-from budget.prices import PriceBook
-from budget.rates import Price, Rates
-from budget.scopes import Kind, Path, Scope, agent_scope
-from budget.usage import Usage, normalise
-from budget.views import BudgetView
-from budget.windows import Window, window_bounds
+from purser.budget.pricing.prices import PriceBook
+from purser.budget.pricing.rates import Price, Rates
+from purser.budget.reports.views import BudgetView
+from purser.budget.scopes import Kind, Path, Scope, agent_scope
+from purser.budget.usage import Usage, normalise
+from purser.budget.windows import Window, window_bounds
 
 __all__ = [
     "PRESETS",

@@ -3,10 +3,18 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from budget.approvals import Actor, ApprovalRequest, ApprovalState, Choice, DecisionRequest, Identity, PastDecision
-from budget.decisions import Amount
-from budget.errors import DecisionRefused, InvalidRequest
-from budget.policies import OnExpiry
+from purser.budget.approvals import (
+    Actor,
+    ApprovalRequest,
+    ApprovalState,
+    Choice,
+    DecisionRequest,
+    Identity,
+    PastDecision,
+)
+from purser.budget.decisions import Amount
+from purser.budget.errors import DecisionRefused, InvalidRequest
+from purser.budget.policies import OnExpiry
 
 NOTHING = Amount()
 

@@ -1,7 +1,7 @@
 """Approvals: requests to let a short scope spend more, and the decisions about them.
 
 A request belongs to one scope in one window and is shared by everybody who is short there. An approval is a grant:
-whoever waited asks again. What a decision makes of a request stands in `budget.approval_rules`.
+whoever waited asks again. What a decision makes of a request stands in `purser.budget.approval_rules`.
 """
 
 import hashlib
@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from budget.decisions import Amount
-from budget.errors import InvalidRequest
-from budget.policies import ApprovalRules, check_amount
-from budget.scopes import Scope
+from purser.budget.decisions import Amount
+from purser.budget.errors import InvalidRequest
+from purser.budget.policies import ApprovalRules, check_amount
+from purser.budget.scopes import Scope
 
 MAX_DECISION_ID = 256
 MAX_NOTE = 2_000

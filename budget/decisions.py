@@ -10,8 +10,8 @@ from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 
-from budget.policies import DEFAULT_BACKPRESSURE, DEFAULT_WARN_AT, BackpressureStep, Mode
-from budget.scopes import Scope
+from purser.budget.policies import DEFAULT_BACKPRESSURE, DEFAULT_WARN_AT, BackpressureStep, Mode
+from purser.budget.scopes import Scope
 
 
 class Verdict(StrEnum):

@@ -8,11 +8,11 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from budget.decisions import Amount, Decision
-from budget.errors import InvalidRequest
-from budget.policies import MAX_AMOUNT
-from budget.scopes import Path
-from budget.usage import Usage
+from purser.budget.decisions import Amount, Decision
+from purser.budget.errors import InvalidRequest
+from purser.budget.policies import MAX_AMOUNT
+from purser.budget.scopes import Path
+from purser.budget.usage import Usage
 
 MAX_KEY = 256
 MAX_CALL_TOKENS = 10**9

@@ -3,8 +3,8 @@
 import re
 from decimal import Decimal
 
-from budget.errors import InvalidRequest
-from budget.policies import MAX_AMOUNT
+from purser.budget.errors import InvalidRequest
+from purser.budget.policies import MAX_AMOUNT
 
 NANO = 10**9
 """Nano-dollars in a dollar."""

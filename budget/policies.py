@@ -11,9 +11,9 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any, Self, TypeVar
 
-from budget.errors import InvalidPolicy
-from budget.scopes import Kind
-from budget.windows import Window, zone
+from purser.budget.errors import InvalidPolicy
+from purser.budget.scopes import Kind
+from purser.budget.windows import Window, zone
 
 E = TypeVar("E", bound=StrEnum)
 

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from budget.approvals import ApprovalRequest
-from budget.decisions import Amount, Decision, ScopeView, Verdict, decide
-from budget.policies import BackpressureStep, Policy
-from budget.scopes import Scope
-from budget.views import BudgetView
+from purser.budget.approvals import ApprovalRequest
+from purser.budget.decisions import Amount, Decision, ScopeView, Verdict, decide
+from purser.budget.policies import BackpressureStep, Policy
+from purser.budget.reports.views import BudgetView
+from purser.budget.scopes import Scope
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import Self
 
-from budget.errors import InvalidScope
+from purser.budget.errors import InvalidScope
 
 
 class Kind(StrEnum):

@@ -10,7 +10,7 @@ from functools import reduce
 from operator import add
 from typing import Literal, Self
 
-from budget.errors import InvalidUsage
+from purser.budget.errors import InvalidUsage
 
 Shape = Literal["purser", "openai", "anthropic", "gemini"]
 """Whose words a report uses. `purser` is the field names of `Usage`, or `{"total": n}`."""

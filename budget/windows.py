@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from budget.errors import InvalidPolicy
+from purser.budget.errors import InvalidPolicy
 
 
 class Window(StrEnum):

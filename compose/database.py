@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import asyncpg
 
-from budget.postgres.pooled import arguments
-from compose.errors import AlreadyRunning, SettingsError, Unreachable
-from compose.settings import Settings
-from compose.stack.lock import FileLock
-from compose.stack.postgres import EmbeddedPostgres
+from purser.budget.postgres.connections.pgbouncer import arguments
+from purser.compose.errors import AlreadyRunning, SettingsError, Unreachable
+from purser.compose.settings import Settings
+from purser.compose.stack.lock import FileLock
+from purser.compose.stack.postgres import EmbeddedPostgres
 
 if TYPE_CHECKING:
     Connection = asyncpg.Connection[asyncpg.Record]

@@ -12,20 +12,20 @@ import httpx
 from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest, GetSystemInfoRequest
 from temporalio.service import RPCError
 
-from budget.scopes import Kind
-from compose.connections import OTHER_FILES, connections_of, raise_file_limit
-from compose.database import connected
-from compose.errors import ComposeError, Unreachable
-from compose.migrate import current, head, require_schema
-from compose.running import Running
-from compose.settings import Settings
-from compose.settings.context import context_settings
-from compose.settings.ledger import ledger_settings
-from compose.stack.temporal import find_temporal
-from compose.temporal import connect
-from context.errors import InvalidSettings
-from context.lint import Practice, lint
-from context.postgres.practice import practice
+from purser.budget.scopes import Kind
+from purser.compose.database import connected
+from purser.compose.errors import ComposeError, Unreachable
+from purser.compose.http.connections import OTHER_FILES, connections_of, raise_file_limit
+from purser.compose.migrate import current, head, require_schema
+from purser.compose.processes.up_file import Running
+from purser.compose.settings import Settings
+from purser.compose.settings.context import context_settings
+from purser.compose.settings.ledger import ledger_settings
+from purser.compose.stack.temporal import find_temporal
+from purser.compose.temporal import connect
+from purser.context.errors import InvalidSettings
+from purser.context.postgres.sessions.usage_statistics import practice
+from purser.context.windows.lint import Practice, lint
 
 TIMEOUT_S = 10.0
 

@@ -13,8 +13,8 @@ from sqlalchemy import Connection, text
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import NullPool
 
-from compose.database import connect, connected
-from compose.errors import SchemaMismatch
+from purser.compose.database import connect, connected
+from purser.compose.errors import SchemaMismatch
 
 # Any constant will do, it only has to differ from those of other programs in the same database.
 MIGRATION_LOCK = 0x70757273
@@ -86,7 +86,7 @@ def _revision_of(connection: Connection) -> str | None:
 
 def _config() -> Config:
     config = Config()
-    config.set_main_option("script_location", "compose:migrations")
+    config.set_main_option("script_location", "purser.compose:migrations")
     return config
 
 

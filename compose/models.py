@@ -1,15 +1,15 @@
 """The ways to models that the settings describe."""
 
-from activities.call_metrics import CallMetrics
-from activities.egress import Bounds
-from activities.embedder import EmbeddingModel, LiteLLMEmbedder
-from activities.provider import ModelProvider, Timeouts
-from budget.postgres.connection import Pool
-from budget.postgres.ledger import Ledger
-from budget.prices import PriceBook
-from compose.settings import Settings
-from compose.settings.ledger import ledger_settings
-from context.redaction import Redactor, custom_detectors
+from purser.activities.models.egress import Bounds
+from purser.activities.models.embedder import EmbeddingModel, LiteLLMEmbedder
+from purser.activities.models.metrics import CallMetrics
+from purser.activities.models.provider import ModelProvider, Timeouts
+from purser.budget.postgres.connections.pools import Pool
+from purser.budget.postgres.ledger.ledger import Ledger
+from purser.budget.pricing.prices import PriceBook
+from purser.compose.settings import Settings
+from purser.compose.settings.ledger import ledger_settings
+from purser.context.redaction import Redactor, custom_detectors
 
 
 def model_provider(settings: Settings, metrics: CallMetrics | None = None) -> ModelProvider:

@@ -2,9 +2,9 @@
 
 from fractions import Fraction
 
-from budget.prices import PriceBook
-from budget.rates import Price, Rates
-from compose.settings import Settings
+from purser.budget.pricing.prices import PriceBook
+from purser.budget.pricing.rates import Price, Rates
+from purser.compose.settings import Settings
 
 
 def price_book(settings: Settings) -> PriceBook:

@@ -7,9 +7,9 @@ from pathlib import Path
 from temporalio.client import Client, TLSConfig
 from temporalio.runtime import LogForwardingConfig, LoggingConfig, Runtime, TelemetryConfig, TelemetryFilter
 
-from compose.errors import Unreachable
-from compose.settings import Settings
-from compose.settings.required import required
+from purser.compose.errors import Unreachable
+from purser.compose.settings import Settings
+from purser.compose.settings.required import required
 
 # Left alone, the core of the SDK logs to stdout, which belongs to the output of commands.
 CORE_LOGS = LoggingConfig(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from temporalio.client import Client, WorkflowHistory
 from temporalio.worker import Replayer
 
-from compose.worker import WORKFLOWS, sandbox
+from purser.compose.processes.worker import WORKFLOWS, sandbox
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,16 +1,22 @@
 """What the model sees: conversation, token counts, windows, compression.
 
-Values and rules only; stores live in `context.postgres`.
+Values and rules only; stores live in `purser.context.postgres`.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from context.advice import Recommendation, ToolSafety, check_tool_safety, recommend, tool_safety
-from context.choice import Choice, Preference, choose
-from context.compression import Source, Wishes, chunks, fault, summary_request
-from context.conversations import Conversation, Group, MessageRef, SummaryRef
-from context.errors import (
+from purser.context.compression.extraction import extract
+from purser.context.compression.layers import Layer, Level, plan_layers
+from purser.context.compression.lengths import Length, Style, length_header, summary_length
+from purser.context.compression.ranges import Range, choose_range
+from purser.context.compression.requests import Source, Wishes, chunks, fault, summary_request
+from purser.context.compression.summaries import Method, Summary, summary_message
+from purser.context.conversation.conversations import Conversation, Group, MessageRef, SummaryRef
+from purser.context.conversation.languages import conversation_language, is_other_language, language_of
+from purser.context.conversation.messages import Message, StoredMessage, group
+from purser.context.conversation.renderings import render_structured, render_text
+from purser.context.errors import (
     ContextError,
     InvalidMessage,
     InvalidPreferences,
@@ -25,24 +31,24 @@ from context.errors import (
     SessionNotFound,
     WindowTooSmall,
 )
-from context.extraction import extract
-from context.facts import Fact, FactSheet, Kind, extract_facts, render_facts
-from context.languages import conversation_language, is_other_language, language_of
-from context.layers import Layer, Level, plan_layers
-from context.lengths import Length, Style, length_header, summary_length
-from context.lint import Pitfall, Practice, lint
-from context.messages import Message, StoredMessage, group
-from context.optimizing import Optimizer, optimize, optimize_async, optimize_chat_context, prepare_optimized_messages
-from context.plans import Dropped, TextRef, View, WindowPlan
-from context.ranges import Range, choose_range
-from context.redaction import Redactor, custom_detectors
-from context.renderings import render_structured, render_text
-from context.settings import PRESETS, ContextSettings
-from context.summaries import Method, Summary, summary_message
-from context.windows import plan_window, render
+from purser.context.facts import Fact, FactSheet, Kind, extract_facts, render_facts
+from purser.context.redaction import Redactor, custom_detectors
+from purser.context.settings import PRESETS, ContextSettings
+from purser.context.strategies.choice import Choice, Preference, choose
+from purser.context.windows import plan_window, render
+from purser.context.windows.advice import Recommendation, ToolSafety, check_tool_safety, recommend, tool_safety
+from purser.context.windows.lint import Pitfall, Practice, lint
+from purser.context.windows.optimizing import (
+    Optimizer,
+    optimize,
+    optimize_async,
+    optimize_chat_context,
+    prepare_optimized_messages,
+)
+from purser.context.windows.plans import Dropped, TextRef, View, WindowPlan
 
 if TYPE_CHECKING:
-    from context.memories import (
+    from purser.context.memories import (
         ConversationMemory,
         FactsMemory,
         HybridMemory,
@@ -55,8 +61,8 @@ if TYPE_CHECKING:
         TokenTruncationMemory,
         VectorMemory,
     )
-from context.strategies import WINDOW_PRESETS, StrategyName, StrategySettings
-from context.windows import Window, build_window
+from purser.context.strategies import WINDOW_PRESETS, StrategyName, StrategySettings
+from purser.context.windows import Window, build_window
 
 __all__ = [
     "PRESETS",
@@ -156,4 +162,4 @@ def __getattr__(name: str) -> Any:
     """Memories are loaded when they are asked for: finding needs numpy, and nothing else here does."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module("context.memories"), name)
+    return getattr(import_module("purser.context.memories"), name)

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Self
 
-from context.choice import Preference
-from context.compression import DROP, KEEP, Wishes
-from context.errors import InvalidSettings
-from context.strategies import STRATEGIES, Part, StrategyName, StrategySettings
+from purser.context.compression.requests import DROP, KEEP, Wishes
+from purser.context.errors import InvalidSettings
+from purser.context.strategies import STRATEGIES, Part, StrategyName, StrategySettings
+from purser.context.strategies.choice import Preference
 
 
 @dataclass(frozen=True, slots=True)

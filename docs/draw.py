@@ -9,12 +9,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from context.memories import VectorMemory
-from context.messages import Message
-from context.retrieval import memory_message
-from context.strategies import WINDOW_PRESETS, StrategyName
-from context.tokens import count_message, count_request, count_text
-from context.windows import Window, build_window
+from purser.context.conversation.messages import Message
+from purser.context.memories import VectorMemory
+from purser.context.retrieval import memory_message
+from purser.context.strategies import WINDOW_PRESETS, StrategyName
+from purser.context.tokens import count_message, count_request, count_text
+from purser.context.windows import Window, build_window
 
 FIGURE = Path(__file__).parent / "images" / "strategies.svg"
 CHAT = Path(__file__).parent / "examples" / "chat.jsonl"

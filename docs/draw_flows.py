@@ -11,9 +11,9 @@ from xml.sax.saxutils import escape
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from budget.approvals import ApprovalState, Choice
-from budget.decisions import Verdict
-from budget.policies import ApprovalRules
+from purser.budget.approvals import ApprovalState, Choice
+from purser.budget.decisions import Verdict
+from purser.budget.policies import ApprovalRules
 
 IMAGES = Path(__file__).parent / "images"
 WIDTH, TOP, ROW, EDGE = 920, 92, 40, 14

@@ -6,10 +6,10 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from gateway import problems
-from gateway.app import ROUTERS
-from gateway.health import health_router
-from gateway.openapi import TAGS, document, operations
+from purser.gateway.app import ROUTERS
+from purser.gateway.health import health_router
+from purser.gateway.http import problems
+from purser.gateway.http.openapi import TAGS, document, operations
 
 HEAD = """# HTTP
 

@@ -3,22 +3,28 @@
 import inspect
 from collections.abc import Iterable
 
-from activities.task_file import MAX_AGENTS, MAX_TOOLS
-from budget.approvals import MAX_NOTE
-from budget.holds import MAX_CALL_NANO_USD, MAX_CALL_TOKENS, MAX_KEY, MAX_LEASE_MS
-from budget.policies import MAX_AMOUNT
-from budget.scopes import MAX_PATH
-from compose.connections import MAX_HEADER_BYTES, MAX_HEADERS, MIN_BODY_BYTES_PER_S, OTHER_FILES, TAKES_NOTHING_S
-from compose.serving import MAX_SOCKET_MESSAGE
-from compose.settings.limits import Limits
-from context.preferences import MOST_CHARACTERS, MOST_FIELDS, MOST_NAME
-from context.tokens.pieces import UNBROKEN
-from gateway.bodies import MAX_BODY, MAX_DEPTH, MAX_FORM, MAX_LARGE_BODY, MAX_VALUES
-from gateway.events import HEARTBEAT_S, SEND_TIMEOUT_S
-from gateway.feed import BUFFER
-from gateway.health import CACHED_S
-from gateway.session_schemas import MOST_ASKED, MOST_MESSAGES
-from gateway.webhook_targets import MAX_URL
+from purser.activities.tasks.file import MAX_AGENTS, MAX_TOOLS
+from purser.budget.approvals import MAX_NOTE
+from purser.budget.holds import MAX_CALL_NANO_USD, MAX_CALL_TOKENS, MAX_KEY, MAX_LEASE_MS
+from purser.budget.policies import MAX_AMOUNT
+from purser.budget.scopes import MAX_PATH
+from purser.compose.http.connections import (
+    MAX_HEADER_BYTES,
+    MAX_HEADERS,
+    MIN_BODY_BYTES_PER_S,
+    OTHER_FILES,
+    TAKES_NOTHING_S,
+)
+from purser.compose.http.serving import MAX_SOCKET_MESSAGE
+from purser.compose.settings.limits import Limits
+from purser.context.conversation.preferences import MOST_CHARACTERS, MOST_FIELDS, MOST_NAME
+from purser.context.tokens.pieces import UNBROKEN
+from purser.gateway.events.feed import BUFFER
+from purser.gateway.events.routes import HEARTBEAT_S, SEND_TIMEOUT_S
+from purser.gateway.health import CACHED_S
+from purser.gateway.http.bodies import MAX_BODY, MAX_DEPTH, MAX_FORM, MAX_LARGE_BODY, MAX_VALUES
+from purser.gateway.sessions.schemas import MOST_ASKED, MOST_MESSAGES
+from purser.gateway.webhooks.targets import MAX_URL
 
 HEAD = """# Limits
 

@@ -10,29 +10,24 @@ from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 
-from gateway import (
-    approvals,
-    budgets,
-    changes,
-    documentation,
-    events,
-    holds,
-    keys,
-    ledger,
-    session_context,
-    sessions,
-    sign_in,
-    tasks,
-    usage,
-    users,
-    webhooks,
-)
-from gateway.authentication import Authentication
-from gateway.health import Check, health_router
-from gateway.layers import Boundary, Intake, Opening
-from gateway.openapi import document, openapi_router
-from gateway.problems import from_http, from_validation
-from gateway.services import Services
+from purser.gateway.access import keys, sign_in
+from purser.gateway.access.authentication import Authentication
+from purser.gateway.approvals import routes as approvals
+from purser.gateway.budgets import routes as budgets
+from purser.gateway.events import routes as events
+from purser.gateway.health import Check, health_router
+from purser.gateway.holds import routes as holds
+from purser.gateway.http import documentation
+from purser.gateway.http.middleware import Boundary, Intake, Opening
+from purser.gateway.http.openapi import document, openapi_router
+from purser.gateway.http.problems import from_http, from_validation
+from purser.gateway.reports import changes, ledger, usage
+from purser.gateway.services import Services
+from purser.gateway.sessions import context_routes as session_context
+from purser.gateway.sessions import routes as sessions
+from purser.gateway.sessions import user_routes as users
+from purser.gateway.tasks import routes as tasks
+from purser.gateway.webhooks import routes as webhooks
 
 MODULES = (
     *(holds, budgets, tasks, sessions, session_context, users, approvals),

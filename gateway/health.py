@@ -8,8 +8,8 @@ from typing import Literal
 from fastapi import APIRouter, Response
 from fastapi.responses import JSONResponse
 
-from gateway.problems import leaving, not_ready
-from gateway.views import View
+from purser.gateway.http.problems import leaving, not_ready
+from purser.gateway.http.views import View
 
 CHECK_TIMEOUT_S = 2.0
 CACHED_S = 1.0

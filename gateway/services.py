@@ -8,47 +8,47 @@ from typing import Annotated
 from fastapi import Depends, Request
 from temporalio.client import Client
 
-from activities.allowed_tools import AllowedTools
-from activities.postgres.overviews import Overviews as TaskOverviews
-from activities.postgres.purposes import Purposes
-from activities.postgres.tasks import Tasks
-from activities.postgres.timeline import Timelines
-from activities.task_ceilings import Ceilings
-from activities.vanished import Vanished
-from budget.postgres.approval_queue import ApprovalQueue
-from budget.postgres.approvals import Approvals
-from budget.postgres.burn import Burn
-from budget.postgres.changes import Changes
-from budget.postgres.entries import Entries
-from budget.postgres.holds import Holds
-from budget.postgres.ledger import Ledger
-from budget.postgres.policies import Policies
-from budget.postgres.pricing import Pricing
-from budget.postgres.scope_tree import ScopeTree
-from budget.postgres.usage_reports import UsageReports
-from context.postgres.conversations import Conversations
-from context.postgres.facts import Facts
-from context.postgres.memory import Memory
-from context.postgres.overviews import Overviews as SessionOverviews
-from context.postgres.payers import Payers
-from context.postgres.pins import Pins
-from context.postgres.preferences import PersonalSettings
-from context.postgres.retention import Retention
-from context.postgres.session_windows import SessionWindows
-from context.postgres.sessions import Sessions
-from context.postgres.summaries import Summaries
-from gateway.audits import Audits
-from gateway.feed import Feed
-from gateway.limiting import Limits
-from gateway.metrics import Metrics
-from gateway.postgres.answers import Answers
-from gateway.postgres.browser_sessions import BrowserSessions
-from gateway.postgres.deliveries import Deliveries
-from gateway.postgres.keys import Keys
-from gateway.postgres.standing import Standing
-from gateway.postgres.webhooks import Webhooks
-from gateway.setup import Setup
-from gateway.webhook_targets import Targets
+from purser.activities.postgres.overviews import Overviews as TaskOverviews
+from purser.activities.postgres.purposes import Purposes
+from purser.activities.postgres.tasks import Tasks
+from purser.activities.postgres.timeline import Timelines
+from purser.activities.tasks.allowed_tools import AllowedTools
+from purser.activities.tasks.ceilings import Ceilings
+from purser.activities.tasks.vanished import Vanished
+from purser.budget.postgres.approvals.approvals import Approvals
+from purser.budget.postgres.approvals.queue import ApprovalQueue
+from purser.budget.postgres.ledger.holds import Holds
+from purser.budget.postgres.ledger.ledger import Ledger
+from purser.budget.postgres.ledger.policies import Policies
+from purser.budget.postgres.ledger.pricing import Pricing
+from purser.budget.postgres.reports.burn import Burn
+from purser.budget.postgres.reports.changes import Changes
+from purser.budget.postgres.reports.entries import Entries
+from purser.budget.postgres.reports.scope_tree import ScopeTree
+from purser.budget.postgres.reports.usage import UsageReports
+from purser.context.postgres.conversation.conversations import Conversations
+from purser.context.postgres.conversation.facts import Facts
+from purser.context.postgres.conversation.pins import Pins
+from purser.context.postgres.conversation.summaries import Summaries
+from purser.context.postgres.memory.memory import Memory
+from purser.context.postgres.sessions.overviews import Overviews as SessionOverviews
+from purser.context.postgres.sessions.payers import Payers
+from purser.context.postgres.sessions.preferences import PersonalSettings
+from purser.context.postgres.sessions.retention import Retention
+from purser.context.postgres.sessions.sessions import Sessions
+from purser.context.postgres.sessions.windows import SessionWindows
+from purser.gateway.deployment import Setup
+from purser.gateway.events.feed import Feed
+from purser.gateway.http.rate_limits import Limits
+from purser.gateway.metrics.requests import Metrics
+from purser.gateway.postgres.browser_sessions import BrowserSessions
+from purser.gateway.postgres.deliveries import Deliveries
+from purser.gateway.postgres.idempotency import Answers
+from purser.gateway.postgres.keys import Keys
+from purser.gateway.postgres.ledger_health import Standing
+from purser.gateway.postgres.webhooks import Webhooks
+from purser.gateway.reports.audits import Audits
+from purser.gateway.webhooks.targets import Targets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

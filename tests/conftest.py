@@ -22,12 +22,12 @@ import pytest
 from hypothesis import HealthCheck, settings
 from temporalio.client import Client
 
-from budget.postgres.connection import create_pool
-from compose.migrate import migrate
-from compose.stack.lock import FileLock
-from compose.stack.ports import free_port
-from compose.stack.postgres import EmbeddedPostgres
-from compose.stack.temporal import EmbeddedTemporal
+from purser.budget.postgres.connections.pools import create_pool
+from purser.compose.migrate import migrate
+from purser.compose.stack.lock import FileLock
+from purser.compose.stack.ports import free_port
+from purser.compose.stack.postgres import EmbeddedPostgres
+from purser.compose.stack.temporal import EmbeddedTemporal
 from tests.support.shared import Stop, shared
 
 # How fast a machine is proves nothing: a busy one would fail tests whose rules hold.

@@ -10,14 +10,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PACKAGES = ("budget", "context", "activities", "workflows", "gateway", "compose")
+PACKAGES = ("budget", "context", "activities", "workflows", "gateway", "compose", "benchmarks")
 
 
 @pytest.fixture
 def house(tmp_path: Path) -> Path:
     """A copy that may be broken."""
+    shutil.copytree(ROOT / "purser", tmp_path / "purser", symlinks=True)
     for package in PACKAGES:
-        shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__", "docs"))
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     return tmp_path
 
@@ -25,14 +26,18 @@ def house(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("module", "line", "contract"),
     [
-        ("budget/scopes.py", "import context", "Floors"),
-        ("context/__init__.py", "import gateway", "Floors"),
-        ("activities/__init__.py", "import workflows.agent_task", "Activities know of workflows only the contract"),
-        ("workflows/__init__.py", "import activities", "Workflows are deterministic"),
+        ("budget/scopes.py", "import purser.context", "Floors"),
+        ("context/__init__.py", "import purser.gateway", "Floors"),
+        (
+            "activities/__init__.py",
+            "import purser.workflows.agent_task",
+            "Activities know of workflows only the contract",
+        ),
+        ("workflows/__init__.py", "import purser.activities", "Workflows are deterministic"),
         ("workflows/__init__.py", "import asyncpg", "Workflows are deterministic"),
         ("workflows/contract.py", "import temporalio", "The contract of workflows and activities is light"),
         ("budget/scopes.py", "import temporalio", "Budget and context know neither Temporal nor HTTP"),
-        ("budget/scopes.py", "import budget.postgres.ledger", "Rules of the budget know no store"),
+        ("budget/scopes.py", "import purser.budget.postgres.ledger.ledger", "Rules of the budget know no store"),
         ("budget/scopes.py", "import asyncpg", "Only stores load a database driver"),
     ],
 )

@@ -6,8 +6,8 @@ from dataclasses import replace
 from temporalio import workflow
 from temporalio.exceptions import ActivityError
 
-from workflows import options
-from workflows.contract import (
+from purser.workflows import options
+from purser.workflows.contract import (
     ActivityName,
     AgentClosing,
     AgentOutcome,
@@ -17,10 +17,10 @@ from workflows.contract import (
     Message,
     WorkflowName,
 )
-from workflows.doors import Doors
-from workflows.steps import kind_of, perform, shielded
-from workflows.tools import run_tools
-from workflows.turn import AgentEnds, Turn
+from purser.workflows.doors import Doors
+from purser.workflows.steps import kind_of, perform, shielded
+from purser.workflows.tools import run_tools
+from purser.workflows.turn import AgentEnds, Turn
 
 
 @workflow.defn(name=WorkflowName.AGENT_RUN)

@@ -5,8 +5,8 @@ import asyncio
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError
 
-from workflows import options
-from workflows.contract import (
+from purser.workflows import options
+from purser.workflows.contract import (
     ActivityName,
     AgentReport,
     AgentState,
@@ -25,10 +25,10 @@ from workflows.contract import (
     TaskStatus,
     WorkflowName,
 )
-from workflows.decisions import malformed
-from workflows.graph import Graph
-from workflows.outcome import task_status
-from workflows.steps import perform, shielded, step
+from purser.workflows.decisions import malformed
+from purser.workflows.graph import Graph
+from purser.workflows.outcome import task_status
+from purser.workflows.steps import perform, shielded, step
 
 
 @workflow.defn(name=WorkflowName.AGENT_TASK)

@@ -7,9 +7,9 @@ import uuid
 
 from temporalio import workflow
 
-from workflows import options
-from workflows.contract import ActivityName, CompressInput, CompressResult, CompressSessionInput, WorkflowName
-from workflows.steps import noticing, step
+from purser.workflows import options
+from purser.workflows.contract import ActivityName, CompressInput, CompressResult, CompressSessionInput, WorkflowName
+from purser.workflows.steps import noticing, step
 
 _KEYS = uuid.UUID("b1f8f0a4-6a0f-5a4e-9c39-7d2f3a1f6c55")
 _TRIES = 5

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from workflows.contract import ApprovalDecision
+from purser.workflows.contract import ApprovalDecision
 
 _MAX_ID = 128
 _OPTIONAL = ("note_ref", "key_id", "signature")

@@ -5,8 +5,8 @@ import contextlib
 from temporalio import workflow
 from temporalio.exceptions import ApplicationError
 
-from workflows import options
-from workflows.contract import (
+from purser.workflows import options
+from purser.workflows.contract import (
     ActivityName,
     AgentRef,
     AgentReport,
@@ -16,7 +16,7 @@ from workflows.contract import (
     Message,
     StatusUpdate,
 )
-from workflows.steps import noticing, step
+from purser.workflows.steps import noticing, step
 
 
 class Doors:

@@ -7,8 +7,8 @@ from temporalio import workflow
 from temporalio.exceptions import ApplicationError, ChildWorkflowError, is_cancelled_exception
 from temporalio.workflow import ParentClosePolicy
 
-from workflows import options
-from workflows.contract import (
+from purser.workflows import options
+from purser.workflows.contract import (
     ENDED,
     ActivityName,
     AgentClosing,
@@ -24,7 +24,7 @@ from workflows.contract import (
     TaskRef,
     WorkflowName,
 )
-from workflows.steps import noticing, perform, shielded
+from purser.workflows.steps import noticing, perform, shielded
 
 Child = workflow.ChildWorkflowHandle[object, AgentOutcome]
 

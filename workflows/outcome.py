@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from workflows.contract import AgentOutcome, AgentStatus, TaskStatus
+from purser.workflows.contract import AgentOutcome, AgentStatus, TaskStatus
 
 
 def task_status(agents: Sequence[AgentOutcome], *, cancelled: bool) -> TaskStatus:

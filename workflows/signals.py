@@ -14,7 +14,7 @@ from temporalio.worker import (
     WorkflowInterceptorClassInput,
 )
 
-from workflows.contract import AgentReport, ApprovalDecided, ApprovalDecision, Message
+from purser.workflows.contract import AgentReport, ApprovalDecided, ApprovalDecision, Message
 
 _TAKES: dict[str, type] = {
     Message.APPROVAL: ApprovalDecision,

@@ -7,9 +7,9 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError
 from temporalio.workflow import ActivityConfig
 
-from workflows import options
-from workflows.contract import ActivityName, ToolCall, ToolFailure, ToolResult
-from workflows.steps import kind_of, noticing, step
+from purser.workflows import options
+from purser.workflows.contract import ActivityName, ToolCall, ToolFailure, ToolResult
+from purser.workflows.steps import kind_of, noticing, step
 
 
 async def run_tools(calls: Sequence[ToolCall]) -> None:

@@ -15,9 +15,9 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, FailureError, RetryState, WorkflowAlreadyStartedError
 from temporalio.workflow import ActivityConfig, ChildWorkflowCancellationType, ParentClosePolicy
 
-from budget.decisions import Verdict
-from workflows import options
-from workflows.contract import (
+from purser.budget.decisions import Verdict
+from purser.workflows import options
+from purser.workflows.contract import (
     ActivityName,
     AdmitInput,
     AdmitResult,
@@ -36,8 +36,8 @@ from workflows.contract import (
     Trigger,
     WorkflowName,
 )
-from workflows.doors import Doors
-from workflows.steps import noticing, step
+from purser.workflows.doors import Doors
+from purser.workflows.steps import noticing, step
 
 _KEYS = uuid.UUID("6d0c2b5e-0f3b-5d52-9b1e-7f0a4be1c9a4")
 _CHANCE = 0.2

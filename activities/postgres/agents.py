@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
-from activities.errors import TaskNotFound
-from activities.task_file import TaskFile
-from budget.postgres.connection import Connection, Pool, connected
-from budget.postgres.queries import load
-from workflows.contract import AgentOutcome, AgentRef, StatusUpdate, TaskRef, TaskStatus
+from purser.activities.errors import TaskNotFound
+from purser.activities.tasks.file import TaskFile
+from purser.budget.postgres.connections.pools import Connection, Pool, connected
+from purser.budget.postgres.connections.queries import load
+from purser.workflows.contract import AgentOutcome, AgentRef, StatusUpdate, TaskRef, TaskStatus
 
-_SQL = load("activities.postgres", "agents.sql")
+_SQL = load("purser.activities.postgres", "agents.sql")
 
 
 @dataclass(frozen=True)

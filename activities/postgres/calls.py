@@ -4,15 +4,15 @@ from dataclasses import dataclass
 
 import asyncpg
 
-from activities.errors import TaskNotFound
-from budget.decisions import Amount, Decision
-from budget.postgres.connection import Connection, Pool, connected
-from budget.postgres.queries import load
-from budget.usage import Usage
-from context.plans import WindowPlan
-from workflows.contract import AgentRef
+from purser.activities.errors import TaskNotFound
+from purser.budget.decisions import Amount, Decision
+from purser.budget.postgres.connections.pools import Connection, Pool, connected
+from purser.budget.postgres.connections.queries import load
+from purser.budget.usage import Usage
+from purser.context.windows.plans import WindowPlan
+from purser.workflows.contract import AgentRef
 
-_SQL = load("activities.postgres", "calls.sql")
+_SQL = load("purser.activities.postgres", "calls.sql")
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from budget.postgres.connection import Pool, connected
-from budget.postgres.queries import load
-from workflows.contract import TaskStatus
+from purser.budget.postgres.connections.pools import Pool, connected
+from purser.budget.postgres.connections.queries import load
+from purser.workflows.contract import TaskStatus
 
-_SQL = load("activities.postgres", "overviews.sql")
+_SQL = load("purser.activities.postgres", "overviews.sql")
 MOST_APPROVALS = 100
 
 

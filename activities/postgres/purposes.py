@@ -5,14 +5,14 @@ from dataclasses import dataclass
 
 import asyncpg
 
-from budget.decisions import Amount
-from budget.postgres.connection import Pool, connected
-from budget.postgres.queries import load
-from context.errors import MessageNotFound
-from context.plans import WindowPlan
-from context.postgres.conversations import Conversations
+from purser.budget.decisions import Amount
+from purser.budget.postgres.connections.pools import Pool, connected
+from purser.budget.postgres.connections.queries import load
+from purser.context.errors import MessageNotFound
+from purser.context.postgres.conversation.conversations import Conversations
+from purser.context.windows.plans import WindowPlan
 
-_SQL = load("activities.postgres", "purposes.sql")
+_SQL = load("purser.activities.postgres", "purposes.sql")
 MOST = 500
 """Characters of each text."""
 

@@ -1,10 +1,10 @@
 """What tasks hold of a session: their files, which repeat its input."""
 
-from budget.postgres.connection import Connection
-from budget.postgres.queries import load
-from context.errors import SessionBusy
+from purser.budget.postgres.connections.pools import Connection
+from purser.budget.postgres.connections.queries import load
+from purser.context.errors import SessionBusy
 
-_SQL = load("activities.postgres", "sessions.sql")
+_SQL = load("purser.activities.postgres", "sessions.sql")
 
 
 class SessionTasks:

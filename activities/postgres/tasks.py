@@ -6,20 +6,20 @@ from typing import Any
 
 import asyncpg
 
-from activities.errors import TaskConflict, TaskNotFound
-from activities.task_file import TaskFile
-from budget.postgres.changes import record
-from budget.postgres.connection import Connection, Pool, connected
-from budget.postgres.outbox import put
-from budget.postgres.policies import Policies
-from budget.postgres.queries import load
-from budget.usage import Usage
-from context.messages import Message
-from context.postgres.conversations import Conversations
-from context.postgres.sessions import lock
-from workflows.contract import START, TaskRef, TaskStatus
+from purser.activities.errors import TaskConflict, TaskNotFound
+from purser.activities.tasks.file import TaskFile
+from purser.budget.postgres.connections.pools import Connection, Pool, connected
+from purser.budget.postgres.connections.queries import load
+from purser.budget.postgres.events.outbox import put
+from purser.budget.postgres.ledger.policies import Policies
+from purser.budget.postgres.reports.changes import record
+from purser.budget.usage import Usage
+from purser.context.conversation.messages import Message
+from purser.context.postgres.conversation.conversations import Conversations
+from purser.context.postgres.sessions.sessions import lock
+from purser.workflows.contract import START, TaskRef, TaskStatus
 
-_SQL = load("activities.postgres", "tasks.sql")
+_SQL = load("purser.activities.postgres", "tasks.sql")
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,12 @@ from typing import Any
 
 import asyncpg
 
-from activities.timeline import Turn, timeline
-from activities.timeline_rows import Admission, Asking, Compression, Rows, Started, Try
-from budget.postgres.connection import Connection, Pool, connected
-from budget.postgres.queries import load
+from purser.activities.tasks.timeline import Turn, timeline
+from purser.activities.tasks.timeline_rows import Admission, Asking, Compression, Rows, Started, Try
+from purser.budget.postgres.connections.pools import Connection, Pool, connected
+from purser.budget.postgres.connections.queries import load
 
-_SQL = load("activities.postgres", "timeline.sql")
+_SQL = load("purser.activities.postgres", "timeline.sql")
 MOST_TURNS = 500
 
 

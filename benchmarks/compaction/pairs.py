@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from benchmarks.compaction.talks import MODEL, messages_of, optional_rows
-from benchmarks.outcome import Cell, Table
-from context.compression import CountText, Source
-from context.errors import WindowTooSmall
-from context.messages import SYSTEM_ROLES, Message
-from context.strategies import STRATEGIES
-from context.tokens import PER_CONVERSATION, count_message
-from context.windows import build_window
+from purser.benchmarks.compaction.talks import MODEL, messages_of, optional_rows
+from purser.benchmarks.outcome import Cell, Table
+from purser.context.compression.requests import CountText, Source
+from purser.context.conversation.messages import SYSTEM_ROLES, Message
+from purser.context.errors import WindowTooSmall
+from purser.context.strategies import STRATEGIES
+from purser.context.tokens import PER_CONVERSATION, count_message
+from purser.context.windows import build_window
 
 SETS = ("tau_airline", "sweagent")
 BUDGETS = (1_000, 2_000)

@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
-from benchmarks.compaction.talks import MODEL, Talk, count
-from context.compression import Source
-from context.extraction import extract
-from context.facts import extract_facts, render_facts, sheet_tokens, untold
-from context.summaries import summary_message
-from context.tokens import count_message
-from context.wording import names, numbers, stems, words
+from purser.benchmarks.compaction.talks import MODEL, Talk, count
+from purser.context.compression.extraction import extract
+from purser.context.compression.requests import Source
+from purser.context.compression.summaries import summary_message
+from purser.context.conversation.wording import names, numbers, stems, words
+from purser.context.facts import extract_facts, render_facts, sheet_tokens, untold
+from purser.context.tokens import count_message
 
 PRIMERS, RECENTS = 3, 20
 SEED = 7

@@ -7,11 +7,11 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from benchmarks.compaction.policies import PRIMERS, RECENTS, SEED
-from benchmarks.compaction.talks import MODEL
-from benchmarks.data import conversations
-from benchmarks.outcome import Cell, Table
-from context.tokens import count_request
+from purser.benchmarks.compaction.policies import PRIMERS, RECENTS, SEED
+from purser.benchmarks.compaction.talks import MODEL
+from purser.benchmarks.data import conversations
+from purser.benchmarks.outcome import Cell, Table
+from purser.context.tokens import count_request
 
 SUMMARY = 400
 """Tokens."""

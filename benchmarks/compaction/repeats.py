@@ -10,16 +10,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.compaction.talks import MODEL, count, messages_of, optional_rows
-from benchmarks.data import Row, rows
-from benchmarks.outcome import Table
-from context.conversations import Conversation, MessageRef, SummaryRef
-from context.facts import MOST_TOKENS, Fact, FactSheet, extract_facts, render_facts, supersede
-from context.messages import Message, StoredMessage
-from context.ranges import choose_range
-from context.settings import ContextSettings
-from context.summaries import summary_message
-from context.tokens import count_message
+from purser.benchmarks.compaction.talks import MODEL, count, messages_of, optional_rows
+from purser.benchmarks.data import Row, rows
+from purser.benchmarks.outcome import Table
+from purser.context.compression.ranges import choose_range
+from purser.context.compression.summaries import summary_message
+from purser.context.conversation.conversations import Conversation, MessageRef, SummaryRef
+from purser.context.conversation.messages import Message, StoredMessage
+from purser.context.facts import MOST_TOKENS, Fact, FactSheet, extract_facts, render_facts, supersede
+from purser.context.settings import ContextSettings
+from purser.context.tokens import count_message
 
 SENTENCE = "They talked about their plans and agreed to go on."
 """All that the model ever says."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from statistics import mean
 from typing import Any
 
-from benchmarks.compaction.policies import (
+from purser.benchmarks.compaction.policies import (
     Policy,
     Remains,
     at_random,
@@ -19,8 +19,8 @@ from benchmarks.compaction.policies import (
     newest,
     rarest,
 )
-from benchmarks.compaction.talks import Talk
-from benchmarks.outcome import Cell, Table
+from purser.benchmarks.compaction.talks import Talk
+from purser.benchmarks.outcome import Cell, Table
 
 OURS, OURS_WITH_FACTS = "3 + 20 + our extract", "3 + 20 + our extract and facts"
 SHARES = (10, 25)

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from benchmarks.data import Row, rows
-from compose.errors import MissingData
-from context.messages import Message, StoredMessage
-from context.tokens import PER_MESSAGE, count_text
+from purser.benchmarks.data import Row, rows
+from purser.compose.errors import MissingData
+from purser.context.conversation.messages import Message, StoredMessage
+from purser.context.tokens import PER_MESSAGE, count_text
 
 MODEL = "gpt-4"
 """Whose tokens are counted: `cl100k_base`."""

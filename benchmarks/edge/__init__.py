@@ -14,16 +14,16 @@ from typing import Any
 
 import aiohttp
 
-from benchmarks.beside import beside
-from benchmarks.edge.burdens import Answers, Burden, Kind, press
-from benchmarks.http import books
-from benchmarks.http.mix import Clients, Record
-from benchmarks.http.stage import furnish
-from benchmarks.http.system import System, system
-from benchmarks.outcome import Outcome, Table, percentile_ms
-from budget.postgres.connection import create_pool
-from gateway.postgres.keys import Keys
-from gateway.roles import Role
+from purser.benchmarks.beside import beside
+from purser.benchmarks.edge.burdens import Answers, Burden, Kind, press
+from purser.benchmarks.http import books
+from purser.benchmarks.http.mix import Clients, Record
+from purser.benchmarks.http.stage import furnish
+from purser.benchmarks.http.system import System, system
+from purser.benchmarks.outcome import Outcome, Table, percentile_ms
+from purser.budget.postgres.connections.pools import create_pool
+from purser.gateway.access.roles import Role
+from purser.gateway.postgres.keys import Keys
 
 BOUND_MS = 250.0
 """99 of 100 reads, and of calls, have to be done within this time."""

@@ -13,7 +13,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 from urllib.parse import urlsplit
 
-from compose.connections import raise_file_limit
+from purser.compose.http.connections import raise_file_limit
 
 BODY_BYTES = 15 * 2**20
 MESSAGES = 10_000

@@ -17,16 +17,16 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from benchmarks.beside import beside
-from benchmarks.http import search
-from benchmarks.http.load import CONNECTIONS, Driven, drive
-from benchmarks.http.mix import Stage
-from benchmarks.http.stage import furnish, spent
-from benchmarks.http.streams import Compared, compare, listen
-from benchmarks.http.system import System, system
-from benchmarks.outcome import Outcome, Table, percentile_ms
-from budget.postgres.audit import audit
-from budget.postgres.connection import create_pool
+from purser.benchmarks.beside import beside
+from purser.benchmarks.http import search
+from purser.benchmarks.http.load import CONNECTIONS, Driven, drive
+from purser.benchmarks.http.mix import Stage
+from purser.benchmarks.http.stage import furnish, spent
+from purser.benchmarks.http.streams import Compared, compare, listen
+from purser.benchmarks.http.system import System, system
+from purser.benchmarks.outcome import Outcome, Table, percentile_ms
+from purser.budget.postgres.connections.pools import create_pool
+from purser.budget.postgres.reports.audit import audit
 
 SECONDS, STREAMS = 60.0, 200
 STEP_S = 5.0

@@ -12,7 +12,7 @@ from random import Random
 
 import aiohttp
 
-from benchmarks.http.mix import REQUESTS_AN_OPERATION, Clients, Operation, Record, Stage, Wrong, draw
+from purser.benchmarks.http.mix import REQUESTS_AN_OPERATION, Clients, Operation, Record, Stage, Wrong, draw
 
 CONNECTIONS = 64
 MAX_OPEN = 1_000

@@ -4,8 +4,8 @@ from typing import Any
 
 import httpx
 
-from benchmarks.http.mix import Stage
-from benchmarks.http.system import System
+from purser.benchmarks.http.mix import Stage
+from purser.benchmarks.http.system import System
 
 SESSIONS, TASKS, APPROVALS = 20, 50, 20
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import aiohttp
 
-from benchmarks.http.mix import Stage
+from purser.benchmarks.http.mix import Stage
 
 PATIENCE_S = 30
 """For every stream to open, and at the end for the last event."""

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import psutil
 
-from benchmarks.postgres import temporary_postgres
-from compose.gateway import renew_admin_key
-from compose.stack.ports import free_port
-from compose.stack.temporal import EmbeddedTemporal
+from purser.benchmarks.postgres import temporary_postgres
+from purser.compose.processes.gateway import renew_admin_key
+from purser.compose.stack.ports import free_port
+from purser.compose.stack.temporal import EmbeddedTemporal
 
-COMMAND = [sys.executable, "-c", "from compose.cli import main; main()", "gateway", "--json"]
+COMMAND = [sys.executable, "-c", "from purser.compose.cli import main; main()", "gateway", "--json"]
 STOP_WITHIN_S = 30
 
 

@@ -9,13 +9,29 @@ from typing import Annotated
 
 import typer
 
-from compose.cli.output import BAD_USAGE, FAILURE, fail, problem_of, usage_problem
+from purser.compose.cli.output import BAD_USAGE, FAILURE, fail, problem_of, usage_problem
 
 GROUPS = (
-    *("up", "demo", "run", "tasks", "budget", "approvals", "keys", "sign_in"),
-    *("worker", "gateway", "migrate", "doctor", "audit"),
-    *("tokens", "redact", "window", "compress", "bench"),
+    "operations.up",
+    "operations.demo",
+    "api.run",
+    "api.tasks",
+    "api.budget",
+    "api.approvals",
+    "api.keys",
+    "api.sign_in",
+    "operations.worker",
+    "operations.gateway",
+    "operations.migrate",
+    "operations.doctor",
+    "operations.audit",
+    "context.tokens",
+    "context.redact",
+    "context.window",
+    "context.compress",
+    "operations.bench",
 )
+"""Modules, in the order in which `purser --help` lists their commands."""
 
 
 def main() -> None:
@@ -53,7 +69,7 @@ def build() -> typer.Typer:
         pass
 
     for group in GROUPS:
-        import_module(f"compose.cli.{group}").register(app)
+        import_module(f"purser.compose.cli.{group}").register(app)
     return app
 
 

@@ -4,9 +4,9 @@ import re
 
 import typer
 
-from budget.errors import InvalidRequest
-from budget.money import parse_dollars
-from gateway.roles import MAX_KEY_LIFE_S
+from purser.budget.errors import InvalidRequest
+from purser.budget.money import parse_dollars
+from purser.gateway.access.roles import MAX_KEY_LIFE_S
 
 _SPAN = re.compile(r"([1-9]\d{0,8})([smhdw])")
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}

@@ -12,8 +12,8 @@ import typer
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from budget.errors import BudgetError
-from compose.errors import ComposeError, RequestFailed
+from purser.budget.errors import BudgetError
+from purser.compose.errors import ComposeError, RequestFailed
 
 FAILURE = 1
 BAD_USAGE = 2
@@ -97,6 +97,10 @@ def _problem(name: str, detail: str, remedy: str) -> dict[str, Any]:
 
 def _expected() -> tuple[type[Exception], ...]:
     """The error trees of packages that are loaded: what was never imported cannot have been raised."""
-    roots = {"activities.errors": "ActivityError", "context.errors": "ContextError", "gateway.errors": "GatewayError"}
+    roots = {
+        "purser.activities.errors": "ActivityError",
+        "purser.context.errors": "ContextError",
+        "purser.gateway.errors": "GatewayError",
+    }
     found = [getattr(sys.modules[module], root, None) for module, root in roots.items() if module in sys.modules]
     return (ComposeError, BudgetError, *(root for root in found if root is not None))

@@ -6,8 +6,8 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
-from budget.money import dollars
-from compose.cli.output import SafeConsole, out
+from purser.budget.money import dollars
+from purser.compose.cli.output import SafeConsole, out
 
 WIDE = 240
 """Columns where there is no terminal."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 
-from compose.errors import RequestFailed
+from purser.compose.errors import RequestFailed
 
 
 class Api:

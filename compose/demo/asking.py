@@ -12,12 +12,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
 
-from compose.cli.tables import number
-from compose.demo.api import Api
-from compose.demo.command import purser
-from compose.demo.figures import short_name
-from compose.demo.keyboard import pressed_keys
-from compose.errors import RequestFailed
+from purser.compose.cli.tables import number
+from purser.compose.demo.api import Api
+from purser.compose.demo.command import purser
+from purser.compose.demo.figures import short_name
+from purser.compose.demo.keyboard import pressed_keys
+from purser.compose.errors import RequestFailed
 
 INDENT = 9
 """Columns left of a request, as wide as the time beside other lines."""

@@ -9,10 +9,10 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from compose.demo.provider.recorded import Recording
-from compose.demo.provider.script import Rule, Script
-from compose.demo.tools.records import definition
-from context.messages import Message
+from purser.compose.demo.provider.recorded import Recording
+from purser.compose.demo.provider.script import Rule, Script
+from purser.compose.demo.tools.records import definition
+from purser.context.conversation.messages import Message
 
 AGENT_TOOLS = {"timeline": ("look_up",), "impact": ("look_up", "add_up"), "cause": ("look_up", "add_up")}
 PACE = Script(rules=(Rule(chunk_delay_ms=40),))
@@ -52,4 +52,4 @@ def _read(name: str) -> Any:
 
 @cache
 def _text(name: str) -> str:
-    return resources.files("compose.demo").joinpath(name).read_text("utf-8")
+    return resources.files("purser.compose.demo").joinpath(name).read_text("utf-8")

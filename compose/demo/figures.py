@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from budget.errors import UnknownPrice
-from budget.postgres.audit import audit
-from budget.postgres.connection import Pool
-from budget.postgres.queries import load
-from budget.prices import PriceBook
-from budget.usage import Usage
+from purser.budget.errors import UnknownPrice
+from purser.budget.postgres.connections.pools import Pool
+from purser.budget.postgres.connections.queries import load
+from purser.budget.postgres.reports.audit import audit
+from purser.budget.pricing.prices import PriceBook
+from purser.budget.usage import Usage
 
-_SQL = load("compose.demo", "figures.sql")
+_SQL = load("purser.compose.demo", "figures.sql")
 
 
 @dataclass(frozen=True)

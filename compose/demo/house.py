@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
-from compose.running import Running
-from compose.settings import Settings, load_settings
-from compose.up import up
+from purser.compose.processes.up import up
+from purser.compose.processes.up_file import Running
+from purser.compose.settings import Settings, load_settings
 
 ROOTS_PLACE = Path("/var/tmp")
 """As root the embedded Postgres opens every parent directory, so never below a directory of root's."""

@@ -12,23 +12,23 @@ import httpx
 from rich.console import Console
 from temporalio.client import Client
 
-from budget.postgres.connection import Pool, create_pool
-from compose.demo.api import Api, api
-from compose.demo.asking import Desk
-from compose.demo.content import PACE, conversation, recording, task_file
-from compose.demo.figures import Figures, collect, compressions
-from compose.demo.house import house, house_settings, temporary_directory
-from compose.demo.progress import Teller, news, told
-from compose.demo.provider import Provider, charged_tokens, serve_provider
-from compose.demo.tools import tool_worker
-from compose.gateway import DEFAULT_TENANT
-from compose.logging import configure_logging
-from compose.prices import price_book
-from compose.running import Running
-from compose.settings import Settings
-from compose.temporal import connect
-from context.postgres.conversations import Conversations
-from gateway.roles import Role
+from purser.budget.postgres.connections.pools import Pool, create_pool
+from purser.compose.demo.api import Api, api
+from purser.compose.demo.asking import Desk
+from purser.compose.demo.content import PACE, conversation, recording, task_file
+from purser.compose.demo.figures import Figures, collect, compressions
+from purser.compose.demo.house import house, house_settings, temporary_directory
+from purser.compose.demo.progress import Teller, news, told
+from purser.compose.demo.provider import Provider, charged_tokens, serve_provider
+from purser.compose.demo.tools import tool_worker
+from purser.compose.prices import price_book
+from purser.compose.processes.gateway import DEFAULT_TENANT
+from purser.compose.processes.up_file import Running
+from purser.compose.settings import Settings
+from purser.compose.telemetry.logging import configure_logging
+from purser.compose.temporal import connect
+from purser.context.postgres.conversation.conversations import Conversations
+from purser.gateway.access.roles import Role
 
 POLL_S = 0.2
 LIVE = ("running", "paused", "waiting_approval")

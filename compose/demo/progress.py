@@ -8,8 +8,8 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
-from compose.cli.tables import percent, usd
-from compose.demo.figures import Compression, charged, short_name
+from purser.compose.cli.tables import percent, usd
+from purser.compose.demo.figures import Compression, charged, short_name
 
 NOT_BEGUN = ("waiting", "skipped", "cancelled")
 ENDINGS = {

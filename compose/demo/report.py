@@ -11,11 +11,11 @@ from rich.markup import escape
 from rich.panel import Panel
 from rich.table import Table
 
-from budget.money import dollars
-from compose.cli.output import SafeConsole
-from compose.cli.tables import COLOURS, number, percent, status, table
-from compose.demo.command import purser
-from compose.demo.figures import Compression, Figures, charged, short_name
+from purser.budget.money import dollars
+from purser.compose.cli.output import SafeConsole
+from purser.compose.cli.tables import COLOURS, number, percent, status, table
+from purser.compose.demo.command import purser
+from purser.compose.demo.figures import Compression, Figures, charged, short_name
 
 WIDTH = 100
 BEYOND = {

@@ -9,8 +9,17 @@ from importlib.resources import files
 from alembic import op
 
 SCHEMA = {
-    "budget.postgres": ("tables", "changes", "events", "warnings", "functions", "batches", "checkpoints", "reports"),
-    "context.postgres": (
+    "purser.budget.postgres": (
+        "tables",
+        "changes",
+        "events",
+        "warnings",
+        "functions",
+        "batches",
+        "checkpoints",
+        "reports",
+    ),
+    "purser.context.postgres": (
         "conversation",
         "pins",
         "summaries",
@@ -20,8 +29,8 @@ SCHEMA = {
         "redaction",
         "calibration",
     ),
-    "activities.postgres": ("tasks", "events"),
-    "gateway.postgres": ("access", "webhooks", "answers"),
+    "purser.activities.postgres": ("tasks", "events"),
+    "purser.gateway.postgres": ("access", "webhooks", "answers"),
 }
 """The files of each `schema/`, in an order in which each finds what it refers to."""
 

@@ -1,4 +1,4 @@
-"""Run by Alembic. `compose.migrate` hands over a connection with a transaction and the advisory lock in place."""
+"""Run by Alembic. `purser.compose.migrate` hands over a connection with a transaction and the advisory lock."""
 
 from alembic import context
 

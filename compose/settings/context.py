@@ -1,7 +1,7 @@
 """What the settings mean to contexts."""
 
-from compose.settings.model import Settings
-from context.settings import ContextSettings
+from purser.compose.settings.model import Settings
+from purser.context.settings import ContextSettings
 
 NEVER = "none"
 """The summarizer that never compresses."""

@@ -7,10 +7,10 @@ from typing import Literal
 from pydantic import AliasChoices, Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from budget.policies import DEFAULT_BACKPRESSURE, DEFAULT_WARN_AT, Mode, OnExpiry
-from compose.settings.places import default_data_dir
-from compose.settings.values import CommaList, Port, Ratio, Seconds, Tokens
-from context.compression import DROP, KEEP
+from purser.budget.policies import DEFAULT_BACKPRESSURE, DEFAULT_WARN_AT, Mode, OnExpiry
+from purser.compose.settings.places import default_data_dir
+from purser.compose.settings.values import CommaList, Port, Ratio, Seconds, Tokens
+from purser.context.compression.requests import DROP, KEEP
 
 
 class Group(BaseSettings):

@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from budget.policies import ApprovalRules, Policy, PolicyPatch
-from budget.postgres.settings import LedgerSettings
-from budget.scopes import Kind
-from compose.settings.model import Settings
+from purser.budget.policies import ApprovalRules, Policy, PolicyPatch
+from purser.budget.postgres.ledger.settings import LedgerSettings
+from purser.budget.scopes import Kind
+from purser.compose.settings.model import Settings
 
 POLICY_FIELDS = {
     "mode": "mode",

@@ -2,8 +2,8 @@
 
 from pydantic import Field
 
-from budget.policies import MAX_AMOUNT
-from compose.settings.groups import Group
+from purser.budget.policies import MAX_AMOUNT
+from purser.compose.settings.groups import Group
 
 
 class Limits(Group):

@@ -12,8 +12,8 @@ from pydantic import AliasChoices, ValidationError
 from pydantic_settings import EnvSettingsSource
 from pydantic_settings.exceptions import SettingsError as Unreadable
 
-from compose.errors import SettingsError
-from compose.settings.model import Settings
+from purser.compose.errors import SettingsError
+from purser.compose.settings.model import Settings
 
 PREFIX = "PURSER_"
 IN_FILE = "_FILE"

@@ -9,15 +9,15 @@ from urllib.parse import urlsplit
 from pydantic import PrivateAttr, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
-from activities.model_names import check_model_name
-from activities.routes import HOMES
-from budget.policies import PolicyPatch
-from budget.windows import zone
-from compose.settings.groups import Access, Context, Group, Ledger, Models, Notices, Places, Temporal
-from compose.settings.limits import Limits
-from context.errors import InvalidSettings
-from context.redaction import custom_detectors
-from gateway.webhook_targets import Targets
+from purser.activities.models.names import check_model_name
+from purser.activities.models.routes import HOMES
+from purser.budget.policies import PolicyPatch
+from purser.budget.windows import zone
+from purser.compose.settings.groups import Access, Context, Group, Ledger, Models, Notices, Places, Temporal
+from purser.compose.settings.limits import Limits
+from purser.context.errors import InvalidSettings
+from purser.context.redaction import custom_detectors
+from purser.gateway.webhooks.targets import Targets
 
 GROUPS: tuple[type[Group], ...] = (Places, Access, Limits, Notices, Temporal, Ledger, Models, Context)
 
@@ -56,7 +56,7 @@ class Settings(Places, Access, Limits, Notices, Temporal, Ledger, Models, Contex
     @field_validator("secrets_key")
     @classmethod
     def _encrypts(cls, value: SecretStr | None) -> SecretStr | None:
-        from gateway.sealing import fernet
+        from purser.gateway.access.sealing import fernet
 
         for key in value.get_secret_value().split(",") if value else ():
             try:

@@ -1,7 +1,7 @@
 """Settings that a command cannot do without."""
 
-from compose.errors import SettingsError
-from compose.settings.model import Settings
+from purser.compose.errors import SettingsError
+from purser.compose.settings.model import Settings
 
 
 def required(settings: Settings, name: str) -> str:

@@ -17,8 +17,8 @@ from typing import Any
 
 import psutil
 
-from compose.errors import StackError
-from compose.stack.lock import make_private
+from purser.compose.errors import StackError
+from purser.compose.stack.lock import make_private
 
 CONFIG_FILE = "purser.conf"
 # Statements and contexts of errors may quote what was written.

@@ -13,9 +13,9 @@ from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest
 from temporalio.client import Client
 from temporalio.service import RPCError
 
-from compose.errors import StackError
-from compose.stack.ports import LOOPBACK
-from compose.temporal import plain_runtime
+from purser.compose.errors import StackError
+from purser.compose.stack.ports import LOOPBACK
+from purser.compose.temporal import plain_runtime
 
 START_TIMEOUT_S = 30.0
 CONNECT_TIMEOUT_S = 2.0

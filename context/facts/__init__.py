@@ -1,12 +1,12 @@
 """The facts ledger: numbers, dates, ids, names, preferences and refusals of a conversation, word for word.
 
 It is the conversation's knowledge graph: subject, relation, value, and the message that told it. Rules only; the store
-is `context.postgres.facts`.
+is `purser.context.postgres.conversation.facts`.
 """
 
-from context.facts.finding import extract_facts
-from context.facts.sheet import MOST_TOKENS, FactSheet, render_facts, sheet_tokens, untold
-from context.facts.values import Fact, Kind, supersede
+from purser.context.facts.finding import extract_facts
+from purser.context.facts.sheet import MOST_TOKENS, FactSheet, render_facts, sheet_tokens, untold
+from purser.context.facts.values import Fact, Kind, supersede
 
 __all__ = [
     "MOST_TOKENS",

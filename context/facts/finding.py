@@ -4,13 +4,13 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 
-from context.compression import Redact, unchanged
-from context.facts.spans import values
-from context.facts.statements import about, owner, statements
-from context.facts.values import DECIDES, MENTIONS, RULES_OUT, Fact, Kind, supersede
-from context.messages import SYSTEM_ROLES, StoredMessage
-from context.storable import storable
-from context.wording import sentences
+from purser.context.compression.requests import Redact, unchanged
+from purser.context.conversation.messages import SYSTEM_ROLES, StoredMessage
+from purser.context.conversation.storable import storable
+from purser.context.conversation.wording import sentences
+from purser.context.facts.spans import values
+from purser.context.facts.statements import about, owner, statements
+from purser.context.facts.values import DECIDES, MENTIONS, RULES_OUT, Fact, Kind, supersede
 
 _LONGEST_VALUE = 80
 """Characters of a field; a longer one is a text, not a value."""

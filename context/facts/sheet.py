@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import log2
 
-from context.compression import CountText
-from context.facts.values import MENTIONS, Fact, Kind
+from purser.context.compression.requests import CountText
+from purser.context.facts.values import MENTIONS, Fact, Kind
 
 MOST_TOKENS = 600
 """Of a sheet."""

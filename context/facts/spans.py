@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from context.facts.values import Kind
+from purser.context.facts.values import Kind
 
 _DAY = r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"
 _MONTH = (

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from context.facts.values import Kind
+from purser.context.facts.values import Kind
 
 _OWNED = re.compile(
     r"(?:\b(?P<owner>my|our|your|the|his|her|their|[A-Z]\w+['’]s) (?P<noun>(?:[\w-]+ ){1,4}?)"

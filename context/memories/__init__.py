@@ -4,11 +4,11 @@ Each has `add_message`, `get_messages` and `retrieve`; they are thin over the st
 that stored sessions use.
 """
 
-from context.memories.base import ConversationMemory
-from context.memories.finding import HybridMemory, VectorMemory
-from context.memories.knowing import FactsMemory, KnowledgeGraphMemory
-from context.memories.rolling import RollingMemory, RollingState, SummaryMemory
-from context.memories.windowed import SlidingWindowMemory, ThreePartMemory, TokenTruncationMemory
+from purser.context.memories.base import ConversationMemory
+from purser.context.memories.finding import HybridMemory, VectorMemory
+from purser.context.memories.knowing import FactsMemory, KnowledgeGraphMemory
+from purser.context.memories.rolling import RollingMemory, RollingState, SummaryMemory
+from purser.context.memories.windowed import SlidingWindowMemory, ThreePartMemory, TokenTruncationMemory
 
 __all__ = [
     "ConversationMemory",

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from context.advice import USUAL_MODEL, AnyMessage
-from context.messages import Message
-from context.retrieval import Found, Via
-from context.retrieval.postings import POSTING, Turn, index
-from context.retrieval.ranking import Posted, Thread, rank, wanted
-from context.retrieval.words import terms
-from context.tokens import count_text
+from purser.context.conversation.messages import Message
+from purser.context.retrieval import Found, Via
+from purser.context.retrieval.postings import POSTING, Turn, index
+from purser.context.retrieval.ranking import Posted, Thread, rank, wanted
+from purser.context.retrieval.words import terms
+from purser.context.tokens import count_text
+from purser.context.windows.advice import USUAL_MODEL, AnyMessage
 
 
 class ConversationMemory(ABC):

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from context.advice import USUAL_MODEL, AnyMessage
-from context.memories.base import ConversationMemory
-from context.memories.windowed import SlidingWindowMemory
-from context.messages import Message
-from context.retrieval import Found, Via, memory_message
-from context.retrieval.fusion import fuse
+from purser.context.conversation.messages import Message
+from purser.context.memories.base import ConversationMemory
+from purser.context.memories.windowed import SlidingWindowMemory
+from purser.context.retrieval import Found, Via, memory_message
+from purser.context.retrieval.fusion import fuse
+from purser.context.windows.advice import USUAL_MODEL, AnyMessage
 
 Embed = Callable[[Sequence[str]], Sequence[Sequence[float]]]
 """One vector for each text, all of one length."""

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from context.advice import USUAL_MODEL
-from context.facts import MOST_TOKENS, Fact, extract_facts, render_facts
-from context.memories.windowed import SlidingWindowMemory
-from context.messages import Message, StoredMessage
-from context.quoting import quoted
-from context.retrieval.words import terms
+from purser.context.conversation.messages import Message, StoredMessage
+from purser.context.conversation.quoting import quoted
+from purser.context.facts import MOST_TOKENS, Fact, extract_facts, render_facts
+from purser.context.memories.windowed import SlidingWindowMemory
+from purser.context.retrieval.words import terms
+from purser.context.windows.advice import USUAL_MODEL
 
 HEADING = "Facts from the conversation, a record and no instruction:"
 

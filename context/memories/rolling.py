@@ -4,15 +4,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
-from context.advice import USUAL_MODEL, AnyMessage
-from context.compression import Source
-from context.conversations import Conversation, Group, MessageRef, SummaryRef
-from context.extraction import extract
-from context.memories.base import ConversationMemory
-from context.messages import SYSTEM_ROLES, Message
-from context.strategies import StrategyName, StrategySettings, strategy_of
-from context.summaries import summary_message
-from context.writing import Writer
+from purser.context.compression.extraction import extract
+from purser.context.compression.requests import Source
+from purser.context.compression.summaries import summary_message
+from purser.context.compression.writing import Writer
+from purser.context.conversation.conversations import Conversation, Group, MessageRef, SummaryRef
+from purser.context.conversation.messages import SYSTEM_ROLES, Message
+from purser.context.memories.base import ConversationMemory
+from purser.context.strategies import StrategyName, StrategySettings, strategy_of
+from purser.context.windows.advice import USUAL_MODEL, AnyMessage
 
 MOST_SUMMARY = 1_024
 """Tokens of a summary."""

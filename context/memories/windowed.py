@@ -2,15 +2,15 @@
 
 from collections.abc import Callable, Sequence
 
-from budget.prices import PriceBook
-from context.advice import USUAL_MODEL
-from context.extraction import extract
-from context.memories.base import ConversationMemory
-from context.messages import Message
-from context.strategies import StrategyName, StrategySettings
-from context.tokens import window_of
-from context.windows import build_window
-from context.writing import Writer
+from purser.budget.pricing.prices import PriceBook
+from purser.context.compression.extraction import extract
+from purser.context.compression.writing import Writer
+from purser.context.conversation.messages import Message
+from purser.context.memories.base import ConversationMemory
+from purser.context.strategies import StrategyName, StrategySettings
+from purser.context.tokens import window_of
+from purser.context.windows import build_window
+from purser.context.windows.advice import USUAL_MODEL
 
 
 class WindowedMemory(ConversationMemory):

@@ -1,8 +1,8 @@
 """Taking personal data and secrets out of text before it is sent, stored, embedded or logged."""
 
-from context.redaction.findings import LABELS, Detector, Found
-from context.redaction.patterns import custom_detectors
-from context.redaction.redactor import Placeholder, Redactor
-from context.redaction.values import redact_value
+from purser.context.redaction.findings import LABELS, Detector, Found
+from purser.context.redaction.patterns import custom_detectors
+from purser.context.redaction.redactor import Placeholder, Redactor
+from purser.context.redaction.values import redact_value
 
 __all__ = ["LABELS", "Detector", "Found", "Placeholder", "Redactor", "custom_detectors", "redact_value"]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 
-from context.redaction.findings import Found
+from purser.context.redaction.findings import Found
 
 # --- e-mail ----------------------------------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from context.redaction.findings import TAKEN, Found
+from purser.context.redaction.findings import TAKEN, Found
 
 _PRIVATE_KEY = r"""-----BEGIN[ ][A-Z ]{0,30}PRIVATE[ ]KEY[A-Z ]{0,10}-----
     (?:(?:[A-Za-z0-9+/=\s\\:,."]|-(?!----))*+-----END[ A-Z]{0,50}-----|(?:[\s\\"]*+[A-Za-z0-9+/=]{20,}+)*+)"""

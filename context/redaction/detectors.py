@@ -1,10 +1,10 @@
 """The detectors that are built in, the most specific first."""
 
-from context.redaction.addresses import find_emails, find_ips
-from context.redaction.credentials import find_keys, find_labelled_keys, find_secrets, find_url_passwords
-from context.redaction.findings import Detector
-from context.redaction.identifiers import find_cards, find_ibans, find_national_ids, find_ssns
-from context.redaction.phones import find_phones
+from purser.context.redaction.addresses import find_emails, find_ips
+from purser.context.redaction.credentials import find_keys, find_labelled_keys, find_secrets, find_url_passwords
+from purser.context.redaction.findings import Detector
+from purser.context.redaction.identifiers import find_cards, find_ibans, find_national_ids, find_ssns
+from purser.context.redaction.phones import find_phones
 
 SPECIFIC = (
     # In front of a host both would look like the name of a mailbox.

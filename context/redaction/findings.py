@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from context.errors import RedactionFailed
+from purser.context.errors import RedactionFailed
 
 LABELS = ("EMAIL", "CARD", "IBAN", "SSN", "NATIONAL_ID", "API_KEY", "SECRET", "IP", "PHONE")
 """What the detectors that are built in find."""

@@ -10,7 +10,7 @@ from datetime import date
 from stdnum import iban, luhn
 from stdnum.cn import ric
 
-from context.redaction.findings import TAKEN, Found
+from purser.context.redaction.findings import TAKEN, Found
 
 _SPACE = re.compile(r"[ .-]")
 

@@ -2,7 +2,7 @@
 
 import re
 
-from context.redaction.findings import TAKEN
+from purser.context.redaction.findings import TAKEN
 
 _YEAR, _MONTH, _DAY = r"(?:19|20)\d\d", r"(?:0?[1-9]|1[0-2])", r"(?:0?[1-9]|[12]\d|3[01])"
 _TIME = r"(?:[01]?\d|2[0-4]):[0-5]\d(?::[0-5]\d)?(?:\.\d{1,9})?"

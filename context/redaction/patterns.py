@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import regex
 
-from context.errors import InvalidSettings
-from context.redaction.findings import LABEL, Detector, Found
+from purser.context.errors import InvalidSettings
+from purser.context.redaction.findings import LABEL, Detector, Found
 
 TIMEOUT_S = 5.0
 """For one pattern on one text: a pattern may take exponential time, and the text is then withheld."""

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import phonenumbers
 
-from context.redaction.findings import TAKEN, Found
-from context.redaction.other_numbers import is_assigned, is_labelled_otherwise, without_other_numbers
+from purser.context.redaction.findings import TAKEN, Found
+from purser.context.redaction.other_numbers import is_assigned, is_labelled_otherwise, without_other_numbers
 
 _EXTENSION = r"(?P<extension>[ ,]{0,2}(?:x|ext\.?|extension|转|分机)[ ]?\d{1,6})?"
 _BEFORE = r"(?<![A-Za-z0-9_#@$&%])(?<![A-Za-z0-9_][/.-])(?<!\d\))"

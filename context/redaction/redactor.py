@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from context.redaction.detectors import LEAST_SPECIFIC, SPECIFIC
-from context.redaction.findings import Detector, Found, findings
-from context.redaction.view import plain_view
+from purser.context.redaction.detectors import LEAST_SPECIFIC, SPECIFIC
+from purser.context.redaction.findings import Detector, Found, findings
+from purser.context.redaction.view import plain_view
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Protocol
 
-from budget.scopes import Path
+from purser.budget.scopes import Path
 
 Vector = tuple[float, ...]
 

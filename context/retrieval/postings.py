@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from context.retrieval.words import terms
+from purser.context.retrieval.words import terms
 
 POSTING = np.dtype([("place", "<u4"), ("count", "<u2"), ("length", "<u2")])
 """One turn that holds a term: how often, and how many terms the turn has."""

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from context.retrieval.postings import POSTING, spoken_by
+from purser.context.retrieval.postings import POSTING, spoken_by
 
 K1 = 1.2
 """How soon more of one term stops to matter."""

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from context.errors import InvalidSettings
-from context.strategies.names import StrategyName
+from purser.context.errors import InvalidSettings
+from purser.context.strategies.names import StrategyName
 
 
 class Part(StrEnum):
@@ -64,7 +64,7 @@ class StrategySettings:
     summary_role: str = "user"
     """Role of the message that shows a summary; `system` only where a published format demands it."""
     summary_dynamic: bool = False
-    """Whether the length of a summary goes by that of its source, as `context.lengths` says."""
+    """Whether the length of a summary goes by that of its source, as `purser.context.compression.lengths` says."""
     order: tuple[Part, ...] = tuple(Part)
     """What stands where. The stable part goes first, so that prompt caches of providers stay warm."""
 
@@ -149,4 +149,4 @@ WINDOW_PRESETS: Mapping[str, WindowPreset] = {
         ),
     ),
 }
-"""Windows as known systems build them. The use-case presets of a task are in `context.settings`."""
+"""Windows as known systems build them. The use-case presets of a task are in `purser.context.settings`."""

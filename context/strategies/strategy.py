@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
-from context.conversations import Conversation, leading
-from context.errors import InvalidSettings
-from context.strategies.names import StrategyName
-from context.strategies.settings import StrategySettings
+from purser.context.conversation.conversations import Conversation, leading
+from purser.context.errors import InvalidSettings
+from purser.context.strategies.names import StrategyName
+from purser.context.strategies.settings import StrategySettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,9 @@ def strategy_of(name: StrategyName, settings: StrategySettings, messages: int) -
     """
     traits = STRATEGIES[name]
     if traits.chooses:
-        raise InvalidSettings(f"{name} is a choice between strategies: take what context.choice.choose names")
+        raise InvalidSettings(
+            f"{name} is a choice between strategies: take what purser.context.strategies.choice.choose names"
+        )
     rounds = _by_size if traits.recents and settings.summary_by_rounds else traits.rounds
     return Strategy(
         name,

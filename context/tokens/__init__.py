@@ -5,7 +5,7 @@ conversation, and the tool definitions of a request. The first that can counts: 
 formula by script. LiteLLM and tiktoken give the same figures, so a stored count does not depend on who it was.
 """
 
-from context.tokens.counting import (
+from purser.context.tokens.counting import (
     PER_CONVERSATION,
     PER_MESSAGE,
     Count,
@@ -15,11 +15,11 @@ from context.tokens.counting import (
     count_request,
     count_text,
 )
-from context.tokens.exact import warm_up
-from context.tokens.legacy import legacy_estimate
-from context.tokens.messages import message_digest
-from context.tokens.tokenizers import Tokenizer, tokenizer_of
-from context.tokens.windows import window_of
+from purser.context.tokens.exact import warm_up
+from purser.context.tokens.legacy import legacy_estimate
+from purser.context.tokens.messages import message_digest
+from purser.context.tokens.tokenizers import Tokenizer, tokenizer_of
+from purser.context.tokens.windows import window_of
 
 __all__ = [
     "PER_CONVERSATION",

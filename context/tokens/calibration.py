@@ -9,7 +9,7 @@ neither blows up every estimate nor lets a window overflow. Exact counts need no
 from dataclasses import dataclass
 from typing import Self
 
-from context.tokens.tokenizers import tokenizer_of
+from purser.context.tokens.tokenizers import tokenizer_of
 
 ONE = 1_000_000
 """A ratio of 1: ratios are whole parts per million."""

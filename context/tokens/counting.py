@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from context.tokens.exact import by_litellm, by_tiktoken, is_loaded
-from context.tokens.formula import estimate
-from context.tokens.messages import Part, as_json, parts_of
-from context.tokens.tokenizers import tokenizer_of
+from purser.context.tokens.exact import by_litellm, by_tiktoken, is_loaded
+from purser.context.tokens.formula import estimate
+from purser.context.tokens.messages import Part, as_json, parts_of
+from purser.context.tokens.tokenizers import tokenizer_of
 
 Method = Literal["litellm", "tiktoken", "formula"]
 """Who counted: `litellm` and `tiktoken` count exactly and alike, `formula` is about 4 % off."""

@@ -11,9 +11,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from context.tokens.cache import CountCache
-from context.tokens.pieces import pieces
-from context.tokens.tokenizers import Vocabulary, tokenizer_of
+from purser.context.tokens.cache import CountCache
+from purser.context.tokens.pieces import pieces
+from purser.context.tokens.tokenizers import Vocabulary, tokenizer_of
 
 if TYPE_CHECKING:
     from tiktoken import Encoding

@@ -6,7 +6,7 @@ Pure Python without files, so it answers at once, in any process, before a token
 import re
 from collections import Counter
 
-from context.tokens.weights import (
+from purser.context.tokens.weights import (
     CODE_POINTS,
     ENGLISH,
     ENGLISH_SHARE,

@@ -1,7 +1,7 @@
 """Estimators and model windows of other systems, by name: for presets that reproduce their figures, and to compare.
 
 All are far off on Chinese, Japanese and Korean, and most on English; `purser bench tokens` shows by how much. Use
-`context.tokens.count_request` for everything else.
+`purser.context.tokens.count_request` for everything else.
 """
 
 import math
@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from context.errors import InvalidSettings
+from purser.context.errors import InvalidSettings
 
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]")
 _ROLE = 7

@@ -7,8 +7,8 @@ import json
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 
-from context.errors import InvalidMessage
-from context.tokens.images import Image, size_of
+from purser.context.errors import InvalidMessage
+from purser.context.tokens.images import Image, size_of
 
 Part = str | Image
 """A text or an image: what a tokenizer or an image rule counts."""

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from context.tokens.images import ImageRule, Patches, Tiles
+from purser.context.tokens.images import ImageRule, Patches, Tiles
 
 Vocabulary = Literal["o200k_base", "cl100k_base"]
 

@@ -13,15 +13,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from context.conversations import Conversation
-from context.errors import WindowTooSmall
-from context.messages import Message, StoredMessage
-from context.plans import Dropped, MemoryRef, PersonalRef, TextRef, View, WindowPlan
-from context.ranges import choose_range
-from context.settings import ContextSettings
-from context.summaries import summary_message
-from context.tokens import PER_CONVERSATION
-from context.windows.engine import OVER_BUDGET, Cutter, Room, Selection, is_crowded, ruled
+from purser.context.compression.ranges import choose_range
+from purser.context.compression.summaries import summary_message
+from purser.context.conversation.conversations import Conversation
+from purser.context.conversation.messages import Message, StoredMessage
+from purser.context.errors import WindowTooSmall
+from purser.context.settings import ContextSettings
+from purser.context.tokens import PER_CONVERSATION
+from purser.context.windows.engine import OVER_BUDGET, Cutter, Room, Selection, is_crowded, ruled
+from purser.context.windows.plans import Dropped, MemoryRef, PersonalRef, TextRef, View, WindowPlan
 
 
 def plan_window(

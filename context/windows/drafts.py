@@ -5,18 +5,18 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from context.choice import Preference
-from context.clipping import beginning, clip_message
-from context.compression import CountText, Source
-from context.conversations import Conversation, Group, total
-from context.errors import WindowTooSmall
-from context.extraction import extract
-from context.lengths import summary_length
-from context.messages import Message
-from context.strategies import StrategyName, StrategySettings
-from context.summaries import summary_message
-from context.tokens import PER_CONVERSATION, count_message, count_text
-from context.windows.engine import Shown
+from purser.context.compression.extraction import extract
+from purser.context.compression.lengths import summary_length
+from purser.context.compression.requests import CountText, Source
+from purser.context.compression.summaries import summary_message
+from purser.context.conversation.conversations import Conversation, Group, total
+from purser.context.conversation.messages import Message
+from purser.context.errors import WindowTooSmall
+from purser.context.strategies import StrategyName, StrategySettings
+from purser.context.strategies.choice import Preference
+from purser.context.tokens import PER_CONVERSATION, count_message, count_text
+from purser.context.windows.clipping import beginning, clip_message
+from purser.context.windows.engine import Shown
 
 Summarize = Callable[[Source, int, CountText], str]
 """Writes a summary of a source in at most so many tokens, by the counter given; `extract` is one. Empty: there is none.

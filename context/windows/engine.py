@@ -1,18 +1,18 @@
 """The one engine of all windows: what of a conversation always stays, when it is cut, what then goes, and why.
 
 It sees conversations by reference. Whose window it is, and how the parts of a window share its tokens, is for the
-callers: `context.windows.agent` and `context.windows.listing`.
+callers: `purser.context.windows.agent` and `purser.context.windows.listing`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 
-from context.choice import Preference, choose
-from context.conversations import Conversation, Group, total
-from context.messages import Message
-from context.settings import share
-from context.strategies import STRATEGIES, Strategy, StrategyName, StrategySettings, strategy_of
+from purser.context.conversation.conversations import Conversation, Group, total
+from purser.context.conversation.messages import Message
+from purser.context.settings import share
+from purser.context.strategies import STRATEGIES, Strategy, StrategyName, StrategySettings, strategy_of
+from purser.context.strategies.choice import Preference, choose
 
 CHARACTERS_PER_TOKEN = 4
 """What `auto` takes a token for where there is no text."""

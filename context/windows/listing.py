@@ -9,16 +9,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from context.choice import Preference
-from context.conversations import Conversation, MessageRef, total
-from context.errors import InvalidSettings
-from context.extraction import extract
-from context.messages import SYSTEM_ROLES, Message
-from context.settings import share
-from context.strategies import WINDOW_PRESETS, Part, StrategyName, StrategySettings, WindowPreset
-from context.tokens import count_message
-from context.windows.drafts import Clipped, Draft, Summarize, fitted
-from context.windows.engine import OVER_BUDGET, Cutter, Selection, is_crowded, ruled
+from purser.context.compression.extraction import extract
+from purser.context.conversation.conversations import Conversation, MessageRef, total
+from purser.context.conversation.messages import SYSTEM_ROLES, Message
+from purser.context.errors import InvalidSettings
+from purser.context.settings import share
+from purser.context.strategies import WINDOW_PRESETS, Part, StrategyName, StrategySettings, WindowPreset
+from purser.context.strategies.choice import Preference
+from purser.context.tokens import count_message
+from purser.context.windows.drafts import Clipped, Draft, Summarize, fitted
+from purser.context.windows.engine import OVER_BUDGET, Cutter, Selection, is_crowded, ruled
 
 
 @dataclass(frozen=True, slots=True)

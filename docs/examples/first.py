@@ -10,7 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from compose.demo.provider import serve_provider
+from purser.compose.demo.provider import serve_provider
 
 TASK = Path(__file__).with_name("first.json")
 PORT = 4010

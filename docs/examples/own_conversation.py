@@ -7,7 +7,7 @@ import json
 import os
 from pathlib import Path
 
-import context
+from purser import context
 
 CHAT = Path(__file__).parent / "chat.jsonl"
 

@@ -4,15 +4,15 @@ import asyncio
 import os
 import uuid
 
-from budget.decisions import Amount
-from budget.holds import HoldRequest, Report
-from budget.policies import PolicyPatch
-from budget.postgres.connection import create_pool
-from budget.postgres.ledger import Ledger
-from budget.postgres.policies import Policies
-from budget.postgres.settings import LedgerSettings
-from budget.scopes import Path, Scope
-from budget.usage import normalise
+from purser.budget.decisions import Amount
+from purser.budget.holds import HoldRequest, Report
+from purser.budget.policies import PolicyPatch
+from purser.budget.postgres.connections.pools import create_pool
+from purser.budget.postgres.ledger.ledger import Ledger
+from purser.budget.postgres.ledger.policies import Policies
+from purser.budget.postgres.ledger.settings import LedgerSettings
+from purser.budget.scopes import Path, Scope
+from purser.budget.usage import normalise
 
 TENANT = "default"
 

@@ -7,9 +7,9 @@ from temporalio import activity
 from temporalio.client import Client
 from temporalio.worker import Worker
 
-from activities.tools import Tools
-from budget.postgres.connection import create_pool
-from workflows.contract import ToolCall, ToolResult
+from purser.activities.tools import Tools
+from purser.budget.postgres.connections.pools import create_pool
+from purser.workflows.contract import ToolCall, ToolResult
 
 
 class Weather:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from fastapi import FastAPI
 
 if TYPE_CHECKING:
-    from gateway.services import Services
+    from purser.gateway.services import Services
 
 
 def load() -> None:
@@ -23,6 +23,6 @@ def mount(app: FastAPI, services: "Services", temporal_ui: str | None) -> None:
         temporal_ui: address of Temporal's Web UI, for links to workflows; `None`: no links.
     """
     # NiceGUI takes a second to load, which a gateway without pages need not wait for.
-    from gateway.dashboard.mounting import mount_pages
+    from purser.gateway.dashboard.mounting import mount_pages
 
     mount_pages(app, services, temporal_ui)

@@ -7,12 +7,12 @@ import structlog
 from nicegui import ui
 from pydantic import ValidationError
 
-from budget.errors import LedgerUnavailable
-from budget.postgres.changes import acting_key
-from gateway.dashboard.formats import sentence
-from gateway.dashboard.visit import Visit
-from gateway.problems import problem_of
-from gateway.roles import PERMISSIONS, Permission, Principal
+from purser.budget.errors import LedgerUnavailable
+from purser.budget.postgres.reports.changes import acting_key
+from purser.gateway.access.roles import PERMISSIONS, Permission, Principal
+from purser.gateway.dashboard.formats import sentence
+from purser.gateway.dashboard.visit import Visit
+from purser.gateway.http.problems import problem_of
 
 T = TypeVar("T")
 

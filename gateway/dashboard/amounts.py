@@ -4,10 +4,10 @@ import re
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
-from budget.errors import InvalidRequest
-from budget.money import parse_dollars
-from budget.policies import MAX_AMOUNT
-from gateway.dashboard.actions import Refused
+from purser.budget.errors import InvalidRequest
+from purser.budget.money import parse_dollars
+from purser.budget.policies import MAX_AMOUNT
+from purser.gateway.dashboard.actions import Refused
 
 _COUNT = re.compile(r"(\d+(?:\.\d+)?)\s*([kKmM]?)")
 _LETTERS = {"": 1, "k": 10**3, "m": 10**6}

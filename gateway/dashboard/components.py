@@ -11,8 +11,8 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from budget.money import typed_dollars
-from gateway.dashboard import formats
+from purser.budget.money import typed_dollars
+from purser.gateway.dashboard import formats
 
 TEMPLATES = Path(__file__).parent / "templates"
 TONES: Mapping[str, str] = {

@@ -3,10 +3,10 @@
 from datetime import UTC, datetime
 from urllib.parse import quote, urlencode
 
-from budget.decisions import Amount
-from budget.money import NANO
-from budget.money import dollars as plain_dollars
-from budget.views import whole_percent
+from purser.budget.decisions import Amount
+from purser.budget.money import NANO
+from purser.budget.money import dollars as plain_dollars
+from purser.budget.reports.views import whole_percent
 
 _STEPS = ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**3, "k"))
 _PLAIN_TIMES = {"day": "%Y-%m-%d", "left": "%H:%M UTC", "ago": "%H:%M UTC"}

@@ -9,10 +9,10 @@ import structlog
 from markupsafe import Markup
 from nicegui import Client, background_tasks, ui
 
-from budget.errors import LedgerUnavailable
-from gateway.dashboard.components import component
-from gateway.dashboard.region import Region
-from gateway.dashboard.visit import Visit
+from purser.budget.errors import LedgerUnavailable
+from purser.gateway.dashboard.components import component
+from purser.gateway.dashboard.region import Region
+from purser.gateway.dashboard.visit import Visit
 
 EVERY_S = 15.0
 """A part is read again after so long even if nothing was heard."""

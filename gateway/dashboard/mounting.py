@@ -19,10 +19,10 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match, Mount
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from gateway.dashboard import shell, sockets
-from gateway.dashboard.pages import load_pages, missing_page, page_paths
-from gateway.dashboard.visit import STATE, Dashboard
-from gateway.services import Services
+from purser.gateway.dashboard import shell, sockets
+from purser.gateway.dashboard.pages import load_pages, missing_page, page_paths
+from purser.gateway.dashboard.visit import STATE, Dashboard
+from purser.gateway.services import Services
 
 ASSETS = Path(__file__).parent / "assets"
 ASSETS_AT = "/_purser"
@@ -52,7 +52,7 @@ HEADERS = {
 
 
 def mount_pages(app: FastAPI, services: Services, temporal_ui: str | None) -> None:
-    """As `gateway.dashboard.mount`."""
+    """As `purser.gateway.dashboard.mount`."""
     host = _host()
     app.router.routes.append(_Pages(_Carrying(host, Dashboard(services, temporal_ui))))
     outer = app.router.lifespan_context

@@ -10,11 +10,11 @@ import structlog
 from fastapi import Request, Response
 from nicegui import Client, ui
 
-from gateway.auth import page_caller
-from gateway.dashboard import shell
-from gateway.dashboard.visit import Visit, dashboard_of
-from gateway.errors import Unauthenticated
-from gateway.roles import Permission
+from purser.gateway.access.auth import page_caller
+from purser.gateway.access.roles import Permission
+from purser.gateway.dashboard import shell
+from purser.gateway.dashboard.visit import Visit, dashboard_of
+from purser.gateway.errors import Unauthenticated
 
 MODULES = ("approvals", "budgets", "tasks", "sessions", "ledger", "health")
 """Subjects, whose `page` registers pages when it is imported."""
@@ -60,7 +60,7 @@ def page(
 def load_pages() -> None:
     """Registers all pages."""
     for module in MODULES:
-        importlib.import_module(f"gateway.dashboard.{module}.page")
+        importlib.import_module(f"purser.gateway.dashboard.{module}.page")
 
 
 def page_paths() -> Sequence[str]:

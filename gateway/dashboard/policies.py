@@ -1,6 +1,6 @@
 """Policies and rates of spending in the words that approvals and budgets share."""
 
-from budget.forecast import Basis
+from purser.budget.reports.forecast import Basis
 
 SOURCES = {"stored": "a stored policy", "request": "the task", "default": "the default"}
 """Where a field of a policy comes from; others go by their own names."""

@@ -7,7 +7,7 @@ from typing import Any, Self
 from markupsafe import Markup
 from nicegui import events, ui
 
-from gateway.dashboard.actions import explain, toast
+from purser.gateway.dashboard.actions import explain, toast
 
 
 @dataclass(frozen=True, slots=True)

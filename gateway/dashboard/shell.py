@@ -9,11 +9,11 @@ from pathlib import Path
 from markupsafe import Markup
 from nicegui import ui
 
-from gateway.auth import page_csrf
-from gateway.dashboard import live
-from gateway.dashboard.components import component, render
-from gateway.dashboard.region import Region
-from gateway.dashboard.visit import Visit
+from purser.gateway.access.auth import page_csrf
+from purser.gateway.dashboard import live
+from purser.gateway.dashboard.components import component, render
+from purser.gateway.dashboard.region import Region
+from purser.gateway.dashboard.visit import Visit
 
 SIGN_OUT = "/sign-out"
 NAVIGATION = (

@@ -13,8 +13,8 @@ from urllib.parse import parse_qs
 from nicegui import Client, core
 from socketio.exceptions import ConnectionRefusedError as Refused  # type: ignore[import-untyped]
 
-from gateway.auth import browser_session
-from gateway.postgres.browser_sessions import BrowserSession
+from purser.gateway.access.auth import browser_session
+from purser.gateway.postgres.browser_sessions import BrowserSession
 
 NAMED = ("handshake", "event", "javascript_response", "ack", "log")
 """Messages that name a page."""

@@ -5,10 +5,10 @@ from urllib.parse import quote
 
 from fastapi import Request
 
-from gateway.auth import browser_session
-from gateway.roles import Principal
-from gateway.services import Services
-from workflows.contract import TaskRef
+from purser.gateway.access.auth import browser_session
+from purser.gateway.access.roles import Principal
+from purser.gateway.services import Services
+from purser.workflows.contract import TaskRef
 
 STATE = "purser.dashboard"
 """Where the ASGI scope of a page's request carries the `Dashboard`."""

@@ -5,14 +5,14 @@ import uuid
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from budget.postgres.changes import acting_key, record
-from budget.postgres.connection import Connection, Pool, connected, row
-from budget.postgres.queries import load
-from gateway.errors import KeyEnded
-from gateway.postgres.keys import digest, live
-from gateway.roles import Principal
+from purser.budget.postgres.connections.pools import Connection, Pool, connected, row
+from purser.budget.postgres.connections.queries import load
+from purser.budget.postgres.reports.changes import acting_key, record
+from purser.gateway.access.roles import Principal
+from purser.gateway.errors import KeyEnded
+from purser.gateway.postgres.keys import digest, live
 
-_SQL = load("gateway.postgres", "browser_sessions.sql")
+_SQL = load("purser.gateway.postgres", "browser_sessions.sql")
 LINK_LIFE = timedelta(minutes=10)
 
 
@@ -48,7 +48,7 @@ class BrowserSessions:
 
     def __init__(self, pool: Pool, life: timedelta) -> None:
         """Args:
-        pool: from `budget.postgres.connection.create_pool`.
+        pool: from `purser.budget.postgres.connections.pools.create_pool`.
         life: how long a session lasts.
         """
         self._pool = pool

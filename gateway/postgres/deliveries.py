@@ -8,18 +8,18 @@ from typing import Any, Self
 
 import asyncpg
 
-from budget.errors import NotFound
-from budget.postgres.changes import record
-from budget.postgres.connection import Connection, Pool, connected
-from budget.postgres.events import Event, EventKind, Events, read_event
-from budget.postgres.policies import Policies
-from budget.postgres.queries import load
-from budget.scopes import Scope
-from budget.views import BudgetView
-from gateway.notices import is_wanted, payload
-from gateway.postgres.webhooks import Webhook, shown
+from purser.budget.errors import NotFound
+from purser.budget.postgres.connections.pools import Connection, Pool, connected
+from purser.budget.postgres.connections.queries import load
+from purser.budget.postgres.events.events import Event, EventKind, Events, read_event
+from purser.budget.postgres.ledger.policies import Policies
+from purser.budget.postgres.reports.changes import record
+from purser.budget.reports.views import BudgetView
+from purser.budget.scopes import Scope
+from purser.gateway.postgres.webhooks import Webhook, shown
+from purser.gateway.webhooks.messages import is_wanted, payload
 
-_SQL = load("gateway.postgres", "deliveries.sql")
+_SQL = load("purser.gateway.postgres", "deliveries.sql")
 BATCH = 200
 """Events that become deliveries together."""
 LEASE = timedelta(seconds=60)

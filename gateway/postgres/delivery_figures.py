@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from budget.postgres.connection import Pool, connected, row
-from budget.postgres.queries import load
+from purser.budget.postgres.connections.pools import Pool, connected, row
+from purser.budget.postgres.connections.queries import load
 
-_SQL = load("gateway.postgres", "delivery_figures.sql")
+_SQL = load("purser.gateway.postgres", "delivery_figures.sql")
 
 
 @dataclass(frozen=True, slots=True)

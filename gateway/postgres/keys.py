@@ -10,16 +10,16 @@ from typing import Any, Self
 
 import asyncpg
 
-from activities.signatures import Signer
-from budget.errors import InvalidRequest
-from budget.postgres.changes import record
-from budget.postgres.connection import Connection, Pool, connected, reaching_ledger, row
-from budget.postgres.queries import load
-from budget.scopes import check_id
-from gateway.errors import KeyEnded, KeyNameTaken, UnknownKey
-from gateway.roles import PERMISSIONS, Permission, Principal, Role
+from purser.activities.tasks.signatures import Signer
+from purser.budget.errors import InvalidRequest
+from purser.budget.postgres.connections.pools import Connection, Pool, connected, reaching_ledger, row
+from purser.budget.postgres.connections.queries import load
+from purser.budget.postgres.reports.changes import record
+from purser.budget.scopes import check_id
+from purser.gateway.access.roles import PERMISSIONS, Permission, Principal, Role
+from purser.gateway.errors import KeyEnded, KeyNameTaken, UnknownKey
 
-_SQL = load("gateway.postgres", "keys.sql")
+_SQL = load("purser.gateway.postgres", "keys.sql")
 _NAME = re.compile(r"[A-Za-z0-9._~@+-]{1,128}")
 PREFIX = "purser_"
 """Begins every secret, so that scanners of leaked secrets can know it."""

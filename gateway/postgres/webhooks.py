@@ -11,15 +11,15 @@ from typing import Any, Self
 
 import asyncpg
 
-from budget.errors import Conflict, NotFound
-from budget.postgres.changes import record
-from budget.postgres.connection import Connection, Pool, connected, row
-from budget.postgres.queries import load
-from gateway.errors import SecretUnreadable
-from gateway.sealing import Seal
-from gateway.webhook_targets import origin
+from purser.budget.errors import Conflict, NotFound
+from purser.budget.postgres.connections.pools import Connection, Pool, connected, row
+from purser.budget.postgres.connections.queries import load
+from purser.budget.postgres.reports.changes import record
+from purser.gateway.access.sealing import Seal
+from purser.gateway.errors import SecretUnreadable
+from purser.gateway.webhooks.targets import origin
 
-_SQL = load("gateway.postgres", "webhooks.sql")
+_SQL = load("purser.gateway.postgres", "webhooks.sql")
 MOST = 100
 """Webhooks of one tenant."""
 BOTH_SIGN = timedelta(hours=24)

@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from budget.postgres.connection import Pool
-from compose.demo.provider import Provider, serve_provider
+from purser.budget.postgres.connections.pools import Pool
+from purser.compose.demo.provider import Provider, serve_provider
 from tests.support.compressing import Room
 from tests.support.conversations import talk
 

@@ -9,18 +9,18 @@ from temporalio import workflow
 from temporalio.client import Client
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
-from activities.approvals import ApprovalActivities, CallToApprove
-from budget.approvals import ApprovalState, Identity
-from budget.decisions import Amount, Verdict
-from budget.holds import HoldRequest
-from budget.policies import PolicyPatch
-from budget.postgres.approvals import Approvals
-from budget.postgres.connection import Pool
-from budget.postgres.ledger import Ledger
-from budget.postgres.policies import Policies
-from budget.postgres.settings import LedgerSettings
-from budget.scopes import Path, Scope
-from workflows.contract import (
+from purser.activities.approvals import ApprovalActivities, CallToApprove
+from purser.budget.approvals import ApprovalState, Identity
+from purser.budget.decisions import Amount, Verdict
+from purser.budget.holds import HoldRequest
+from purser.budget.policies import PolicyPatch
+from purser.budget.postgres.approvals.approvals import Approvals
+from purser.budget.postgres.connections.pools import Pool
+from purser.budget.postgres.ledger.ledger import Ledger
+from purser.budget.postgres.ledger.policies import Policies
+from purser.budget.postgres.ledger.settings import LedgerSettings
+from purser.budget.scopes import Path, Scope
+from purser.workflows.contract import (
     ActivityName,
     AgentRef,
     ApprovalDecision,

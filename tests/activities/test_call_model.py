@@ -7,10 +7,10 @@ import pytest
 from temporalio.client import Client
 from temporalio.testing import ActivityEnvironment
 
-from activities.registry import all_activities
-from compose.demo.provider import Match, Reply, Rule
+from purser.activities.registry import all_activities
+from purser.compose.demo.provider import Match, Reply, Rule
+from purser.workflows.contract import ActivityName, AdmitInput, AgentRef, CallInput, CallStatus
 from tests.support.world import TENANT, World, named, world
-from workflows.contract import ActivityName, AdmitInput, AgentRef, CallInput, CallStatus
 
 # LiteLLM and its types warn of themselves at import and at first use.
 pytestmark = pytest.mark.filterwarnings("ignore")

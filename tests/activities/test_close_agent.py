@@ -2,13 +2,13 @@
 
 import pytest
 
-from activities.close_agent import CloseAgent
-from activities.postgres.agents import Agents
-from budget.errors import HoldClosed
-from budget.postgres.approvals import Approvals
-from budget.postgres.connection import Pool
+from purser.activities.close_agent import CloseAgent
+from purser.activities.postgres.agents import Agents
+from purser.budget.errors import HoldClosed
+from purser.budget.postgres.approvals.approvals import Approvals
+from purser.budget.postgres.connections.pools import Pool
+from purser.workflows.contract import AgentClosing, AgentOutcome, AgentRef, AgentStatus
 from tests.support.ledger import TENANT, Books
-from workflows.contract import AgentClosing, AgentOutcome, AgentRef, AgentStatus
 
 KEYS = pytest.mark.parametrize("key", ["call", "compression"])
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from activities.estimate_tokens import EstimateTokens
-from budget.postgres.connection import Pool
-from context.postgres.conversations import Conversations
-from context.tokens import count_request
+from purser.activities.estimate_tokens import EstimateTokens
+from purser.budget.postgres.connections.pools import Pool
+from purser.context.postgres.conversation.conversations import Conversations
+from purser.context.tokens import count_request
+from purser.workflows.contract import EstimateInput
 from tests.support.conversations import talk
-from workflows.contract import EstimateInput
 
 
 @pytest.mark.parametrize("model", ["gpt-4o", "claude-sonnet-5"])

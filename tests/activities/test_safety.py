@@ -9,11 +9,11 @@ from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 from temporalio.testing import ActivityEnvironment
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
 
-from activities.call_metrics import CallMetrics
-from activities.errors import TaskNotFound
-from activities.safety import SafeErrors, without_text
-from budget.errors import KeyReused, LedgerUnavailable
-from context.errors import WindowTooSmall
+from purser.activities.errors import TaskNotFound
+from purser.activities.models.metrics import CallMetrics
+from purser.activities.safety import SafeErrors, without_text
+from purser.budget.errors import KeyReused, LedgerUnavailable
+from purser.context.errors import WindowTooSmall
 
 CANARY = "canary-55"
 

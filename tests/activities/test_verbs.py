@@ -6,24 +6,24 @@ from typing import Any
 
 import pytest
 
-from activities.hold import Hold
-from activities.release import Release
-from activities.settle import Settle
-from budget.errors import HoldClosed, MoneyNeeded, UnknownPrice
-from budget.policies import PolicyPatch
-from budget.postgres.connection import Pool
-from budget.postgres.holds import Holds
-from budget.postgres.ledger import Ledger
-from budget.postgres.policies import Policies
-from budget.postgres.pricing import Pricing
-from budget.postgres.settings import LedgerSettings
-from budget.postgres.usage_reports import UsageReports
-from budget.prices import PriceBook
-from budget.quotes import Unpriced
-from budget.scopes import Scope
-from budget.usage_reports import By
-from context.postgres.payers import Payers
-from workflows.contract import HoldInput, ReleaseInput, SettleInput
+from purser.activities.hold import Hold
+from purser.activities.release import Release
+from purser.activities.settle import Settle
+from purser.budget.errors import HoldClosed, MoneyNeeded, UnknownPrice
+from purser.budget.policies import PolicyPatch
+from purser.budget.postgres.connections.pools import Pool
+from purser.budget.postgres.ledger.holds import Holds
+from purser.budget.postgres.ledger.ledger import Ledger
+from purser.budget.postgres.ledger.policies import Policies
+from purser.budget.postgres.ledger.pricing import Pricing
+from purser.budget.postgres.ledger.settings import LedgerSettings
+from purser.budget.postgres.reports.usage import UsageReports
+from purser.budget.pricing.prices import PriceBook
+from purser.budget.pricing.quotes import Unpriced
+from purser.budget.reports.usage import By
+from purser.budget.scopes import Scope
+from purser.context.postgres.sessions.payers import Payers
+from purser.workflows.contract import HoldInput, ReleaseInput, SettleInput
 
 TENANT = "acme"
 PATH = ("session:s1", "task:t1")

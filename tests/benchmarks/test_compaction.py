@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from benchmarks.compaction.pairs import is_ours, pairs
-from benchmarks.compaction.policies import Remains, extracted, extracted_with_facts
-from benchmarks.compaction.ratios import ratios
-from benchmarks.compaction.repeats import repeats
-from benchmarks.compaction.survival import OURS, OURS_WITH_FACTS, at, survival
-from benchmarks.compaction.talks import Talk
-from benchmarks.context import LEAST_EVIDENCE, run
-from benchmarks.data import rows
-from compose.errors import MissingData
-from context.facts import MOST_TOKENS
+from purser.benchmarks.compaction.pairs import is_ours, pairs
+from purser.benchmarks.compaction.policies import Remains, extracted, extracted_with_facts
+from purser.benchmarks.compaction.ratios import ratios
+from purser.benchmarks.compaction.repeats import repeats
+from purser.benchmarks.compaction.survival import OURS, OURS_WITH_FACTS, at, survival
+from purser.benchmarks.compaction.talks import Talk
+from purser.benchmarks.context import LEAST_EVIDENCE, run
+from purser.benchmarks.data import rows
+from purser.compose.errors import MissingData
+from purser.context.facts import MOST_TOKENS
 from tests.support.conversations import call, talk
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.data import conversations, rows
-from compose.errors import MissingData
+from purser.benchmarks.data import conversations, rows
+from purser.compose.errors import MissingData
 
 TALK = {"id": "t", "messages": [{"role": "user", "content": "hi"}]}
 

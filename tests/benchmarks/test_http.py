@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import http
-from benchmarks.http.search import highest
-from benchmarks.http.streams import Seen, compare
+from purser.benchmarks import http
+from purser.benchmarks.http.search import highest
+from purser.benchmarks.http.streams import Seen, compare
 from tests.support.purser import Purser
 
 EXPECTED = [(10, 1.0), (12, 2.0)]

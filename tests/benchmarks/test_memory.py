@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from benchmarks import memory
-from benchmarks.data import rows
-from benchmarks.memory import Bench, Figures, together
-from budget.postgres.connection import Pool
-from context.postgres.conversations import Conversations
-from context.postgres.memory import Memory
-from context.postgres.memory_index import MemoryIndex
+from purser.benchmarks import memory
+from purser.benchmarks.data import rows
+from purser.benchmarks.memory import Bench, Figures, together
+from purser.budget.postgres.connections.pools import Pool
+from purser.context.postgres.conversation.conversations import Conversations
+from purser.context.postgres.memory.index import MemoryIndex
+from purser.context.postgres.memory.memory import Memory
 
 
 def test_recall_is_the_share_of_evidence_among_the_first_k() -> None:

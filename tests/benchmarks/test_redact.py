@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.redact import Figures, Recall, run, shannon
+from purser.benchmarks.redact import Figures, Recall, run, shannon
 
 ALL = Recall(10, 10, 10)
 PERFECT = Figures(dict.fromkeys(("EMAIL", "CARD", "IBAN", "SSN", "IP", "PHONE"), ALL), 575, 8, 100, 0, ALL, {})

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import tokens
-from benchmarks.tokens import EXACT, OURS, run
+from purser.benchmarks import tokens
+from purser.benchmarks.tokens import EXACT, OURS, run
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "find_flight", "arguments": '{"to": "Haven 7"}'}}
 ENGLISH = [

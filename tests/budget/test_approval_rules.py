@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from budget.approval_rules import expire, judge
-from budget.approvals import (
+from purser.budget.approval_rules import expire, judge
+from purser.budget.approvals import (
     Actor,
     ApprovalRequest,
     ApprovalState,
@@ -17,10 +17,10 @@ from budget.approvals import (
     PastDecision,
     Waiter,
 )
-from budget.decisions import Amount
-from budget.errors import DecisionRefused, InvalidRequest
-from budget.policies import ApprovalRules, OnExpiry
-from budget.scopes import Scope
+from purser.budget.decisions import Amount
+from purser.budget.errors import DecisionRefused, InvalidRequest
+from purser.budget.policies import ApprovalRules, OnExpiry
+from purser.budget.scopes import Scope
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 TWO_ABOVE_1000 = ApprovalRules(two_people_above_tokens=1_000)

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from budget.decisions import Amount, Pressure, ScopeView, Verdict, decide, pressure, price_of, shortage
-from budget.policies import DEFAULT_BACKPRESSURE, MAX_AMOUNT, BackpressureStep, Mode
-from budget.scopes import Scope
+from purser.budget.decisions import Amount, Pressure, ScopeView, Verdict, decide, pressure, price_of, shortage
+from purser.budget.policies import DEFAULT_BACKPRESSURE, MAX_AMOUNT, BackpressureStep, Mode
+from purser.budget.scopes import Scope
 from tests.support.views import SCALES, Case, Wanted, asks, cases, views
 
 SESSION = Scope.parse("session:s1")

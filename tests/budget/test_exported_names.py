@@ -1,9 +1,9 @@
-"""What `from budget import …` offers is public: it is listed, and it loads no driver."""
+"""What `from purser.budget import …` offers is public: it is listed, and it loads no driver."""
 
 import subprocess
 import sys
 
-import budget
+from purser import budget
 
 
 def test_the_listed_names_are_those_that_the_package_imports() -> None:
@@ -21,7 +21,5 @@ def test_every_error_of_the_tree_is_exported() -> None:
 
 
 def test_importing_rules_loads_no_driver() -> None:
-    script = (
-        "import sys, budget; sys.exit(any(name in sys.modules for name in ('asyncpg', 'sqlalchemy', 'temporalio')))"
-    )
+    script = "import sys, purser.budget; sys.exit(bool({'asyncpg', 'sqlalchemy', 'temporalio'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from budget.decisions import Amount
-from budget.errors import InvalidRequest
-from budget.holds import MAX_CALL_NANO_USD, MAX_CALL_TOKENS, MAX_KEY, MAX_LEASE_MS, HoldRequest, Report
-from budget.scopes import Path, payers
-from budget.usage import Usage
+from purser.budget.decisions import Amount
+from purser.budget.errors import InvalidRequest
+from purser.budget.holds import MAX_CALL_NANO_USD, MAX_CALL_TOKENS, MAX_KEY, MAX_LEASE_MS, HoldRequest, Report
+from purser.budget.scopes import Path, payers
+from purser.budget.usage import Usage
 
 PATH = Path.parse(["session:s1", "task:t1"])
 

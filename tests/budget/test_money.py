@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from budget.errors import InvalidRequest
-from budget.money import NANO, dollars, parse_dollars, typed_dollars
-from budget.policies import MAX_AMOUNT
+from purser.budget.errors import InvalidRequest
+from purser.budget.money import NANO, dollars, parse_dollars, typed_dollars
+from purser.budget.policies import MAX_AMOUNT
 
 LARGEST = MAX_AMOUNT // NANO
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from budget.approvals import Choice, DecisionRequest
-from budget.errors import InvalidRequest
+from purser.budget.approvals import Choice, DecisionRequest
+from purser.budget.errors import InvalidRequest
 
 
 @pytest.mark.parametrize("note", ["\x1b[2J", "a\tb", "a\rb", "\u202eevil", "\x9b", "\u2028"])

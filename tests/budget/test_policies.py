@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from budget.errors import InvalidPolicy
-from budget.policies import (
+from purser.budget.errors import InvalidPolicy
+from purser.budget.policies import (
     MAX_AMOUNT,
     PRESETS,
     ApprovalRules,
@@ -21,8 +21,8 @@ from budget.policies import (
     resolve,
     stricter,
 )
-from budget.scopes import Kind
-from budget.windows import Window
+from purser.budget.scopes import Kind
+from purser.budget.windows import Window
 from tests.support.policies import patches
 
 DEFAULT = Policy(limit_tokens=200_000)

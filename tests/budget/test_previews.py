@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from budget.approvals import ApprovalRequest, ApprovalState, Waiter
-from budget.decisions import Amount, ScopeView, decide
-from budget.policies import DEFAULT_BACKPRESSURE, ApprovalRules, Mode
-from budget.previews import PendingAsk, preview, suggested, without_delay
-from budget.scopes import Scope
+from purser.budget.approvals import ApprovalRequest, ApprovalState, Waiter
+from purser.budget.decisions import Amount, ScopeView, decide
+from purser.budget.policies import DEFAULT_BACKPRESSURE, ApprovalRules, Mode
+from purser.budget.previews import PendingAsk, preview, suggested, without_delay
+from purser.budget.scopes import Scope
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 SESSION, TASK = Scope.parse("session:s"), Scope.parse("task:t")

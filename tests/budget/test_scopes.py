@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from budget.errors import InvalidScope
-from budget.scopes import MAX_PATH, Kind, Path, Scope, agent_scope
+from purser.budget.errors import InvalidScope
+from purser.budget.scopes import MAX_PATH, Kind, Path, Scope, agent_scope
 
 IDS = st.from_regex(r"[A-Za-z0-9._~-]{1,128}", fullmatch=True).filter(lambda text: text not in (".", ".."))
 

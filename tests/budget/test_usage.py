@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from budget.errors import InvalidUsage
-from budget.usage import MAX_TOKENS, Shape, Usage, normalise
+from purser.budget.errors import InvalidUsage
+from purser.budget.usage import MAX_TOKENS, Shape, Usage, normalise
 
 tokens = st.integers(0, 10**7)
 

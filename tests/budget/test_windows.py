@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from budget.errors import InvalidPolicy
-from budget.windows import Window, window_bounds, zone
+from purser.budget.errors import InvalidPolicy
+from purser.budget.windows import Window, window_bounds, zone
 
 ZONES = (
     "UTC", "Europe/Berlin", "America/New_York", "America/Havana", "Africa/Cairo", "Asia/Beirut", "Australia/Lord_Howe",

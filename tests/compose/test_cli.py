@@ -21,7 +21,7 @@ def test_the_version_is_that_of_the_package(purser: Purser) -> None:
 
 
 def test_every_command_takes_json(purser: Purser) -> None:
-    from compose.cli import build
+    from purser.compose.cli import build
 
     without = []
     for command in build().registered_commands:
@@ -54,11 +54,13 @@ def test_without_json_a_failure_goes_to_stderr(purser: Purser) -> None:
 
 
 def test_a_bug_says_nothing_of_its_message_on_stdout(purser: Purser, tmp_path: Path) -> None:
-    script = "import compose.cli, sys; sys.argv[1:] = ['doctor', '--json']; compose.cli.GROUPS = ('broken',)"
+    script = (
+        "import purser.compose.cli, sys; sys.argv[1:] = ['doctor', '--json']; purser.compose.cli.GROUPS = ('broken',)"
+    )
     (tmp_path / "broken.py").write_text("def register(app): raise KeyError('private words')")
-    alias = "import broken; sys.modules['compose.cli.broken'] = broken"
+    alias = "import broken; sys.modules['purser.compose.cli.broken'] = broken"
     done = subprocess.run(
-        [sys.executable, "-c", f"{script}; {alias}; compose.cli.main()"],
+        [sys.executable, "-c", f"{script}; {alias}; purser.compose.cli.main()"],
         cwd=tmp_path,
         env=dict(purser.env),
         capture_output=True,
@@ -72,7 +74,7 @@ def test_a_bug_says_nothing_of_its_message_on_stdout(purser: Purser, tmp_path: P
 
 
 def test_help_loads_nothing_heavy() -> None:
-    script = "import sys; from compose.cli import build; build(); print(*sys.modules)"
+    script = "import sys; from purser.compose.cli import build; build(); print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
     heavy = {"litellm", "fastapi", "temporalio", "asyncpg", "alembic", "tiktoken", "httpx", "pydantic"}
     assert heavy & set(loaded) == set()

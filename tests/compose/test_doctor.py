@@ -5,11 +5,11 @@ import resource
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from compose.doctor import diagnose
-from compose.settings import Settings
-from compose.stack.ports import LOOPBACK, free_port
-from context.messages import Message
-from context.postgres.conversations import Conversations
+from purser.compose.doctor import diagnose
+from purser.compose.settings import Settings
+from purser.compose.stack.ports import LOOPBACK, free_port
+from purser.context.conversation.messages import Message
+from purser.context.postgres.conversation.conversations import Conversations
 from tests.support.purser import Purser
 
 if TYPE_CHECKING:

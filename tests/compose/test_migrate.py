@@ -7,9 +7,9 @@ from importlib.resources import files
 import asyncpg
 import pytest
 
-from compose.errors import SchemaMismatch, Unreachable
-from compose.migrate import current, head, migrate, require_schema, revisions
-from compose.migrations import SCHEMA
+from purser.compose.errors import SchemaMismatch, Unreachable
+from purser.compose.migrate import current, head, migrate, require_schema, revisions
+from purser.compose.migrations import SCHEMA
 
 
 async def test_an_empty_database_is_brought_to_the_head(empty_dsn: str) -> None:

@@ -5,8 +5,8 @@ import json
 import asyncpg
 import pytest
 
-from compose.migrate import migrate
-from context.storable import storable
+from purser.compose.migrate import migrate
+from purser.context.conversation.storable import storable
 
 _TEXTS = [
     "plain",

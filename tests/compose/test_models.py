@@ -3,13 +3,13 @@
 import pytest
 from prometheus_client import CollectorRegistry
 
-from activities.call_metrics import CallMetrics
-from budget.postgres.connection import Pool
-from budget.prices import PriceBook
-from budget.scopes import Path
-from compose.demo.provider import serve_provider
-from compose.models import embedder, model_provider
-from compose.settings import Settings
+from purser.activities.models.metrics import CallMetrics
+from purser.budget.postgres.connections.pools import Pool
+from purser.budget.pricing.prices import PriceBook
+from purser.budget.scopes import Path
+from purser.compose.demo.provider import serve_provider
+from purser.compose.models import embedder, model_provider
+from purser.compose.settings import Settings
 
 # LiteLLM and its types warn of themselves at import and at first use.
 pytestmark = pytest.mark.filterwarnings("ignore")

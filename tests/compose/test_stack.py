@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from compose.database import connected, database
-from compose.errors import AlreadyRunning, SettingsError, StackError
-from compose.settings import Settings
-from compose.stack.lock import FileLock
-from compose.stack.ports import LOOPBACK, choose_port, free_port, is_free
-from compose.stack.postgres import EmbeddedPostgres
-from compose.stack.temporal import EmbeddedTemporal
+from purser.compose.database import connected, database
+from purser.compose.errors import AlreadyRunning, SettingsError, StackError
+from purser.compose.settings import Settings
+from purser.compose.stack.lock import FileLock
+from purser.compose.stack.ports import LOOPBACK, choose_port, free_port, is_free
+from purser.compose.stack.postgres import EmbeddedPostgres
+from purser.compose.stack.temporal import EmbeddedTemporal
 from tests.support.purser import processes_naming
 
 
@@ -33,7 +33,7 @@ def test_a_lock_belongs_to_one_process_until_that_dies(tmp_path: Path) -> None:
         [
             sys.executable,
             "-c",
-            "import sys; from pathlib import Path; from compose.stack.lock import FileLock;"
+            "import sys; from pathlib import Path; from purser.compose.stack.lock import FileLock;"
             "lock = FileLock(Path(sys.argv[1])); lock.acquire(); print('held', flush=True); sys.stdin.read()",
             str(tmp_path / "lock"),
         ],

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 import trustme
 
-from compose.errors import SettingsError, Unreachable
-from compose.settings import Settings
-from compose.stack.ports import LOOPBACK, free_port
-from compose.temporal import connect
+from purser.compose.errors import SettingsError, Unreachable
+from purser.compose.settings import Settings
+from purser.compose.stack.ports import LOOPBACK, free_port
+from purser.compose.temporal import connect
 
 
 @dataclass(frozen=True)

@@ -11,15 +11,15 @@ import pytest
 from temporalio.client import Client
 from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
 
-from activities.registry import all_activities
-from compose.demo.provider import Match
-from compose.settings import Settings
-from compose.stack.temporal import find_temporal
-from compose.versions import Replayed, replay_running
-from compose.worker import make_worker, worker_version
+from purser.activities.registry import all_activities
+from purser.compose.demo.provider import Match
+from purser.compose.processes.worker import make_worker, worker_version
+from purser.compose.settings import Settings
+from purser.compose.stack.temporal import find_temporal
+from purser.compose.versions import Replayed, replay_running
+from purser.workflows.turn import Turn
 from tests.support.purser import Purser
 from tests.support.world import World, eventually, world
-from workflows.turn import Turn
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """What is shipped: the wheel, away from this checkout."""
 
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -19,9 +20,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     for name in filter(None, listed.split("\0")):
-        if (ROOT / name).is_file():
-            (source / name).parent.mkdir(parents=True, exist_ok=True)
-            (source / name).write_bytes((ROOT / name).read_bytes())
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        if (ROOT / name).exists():  # a link stays one
+            shutil.copy(ROOT / name, source / name, follow_symlinks=False)
     build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(target), str(source)]
     done = subprocess.run(build, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -30,15 +31,20 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_sql_templates_and_type_marks_are_inside_and_tests_are_not(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
+    assert "purser/py.typed" in names
     for package in PACKAGES:
-        assert f"{package}/py.typed" in names
         missing = {
-            str(file.relative_to(ROOT))
+            f"purser/{file.relative_to(ROOT)}"
             for pattern in ("*.py", "*.sql", "*.json", "*.html", "*.css", "*.js")
             for file in (ROOT / package).rglob(pattern)
         } - set(names)
-        assert {name for name in missing if _is_tracked(name)} == set()
-    assert not [name for name in names if name.startswith(("tests/", "docs/"))]
+        assert {name for name in missing if _is_tracked(name.removeprefix("purser/"))} == set()
+    assert "purser/gateway/docs/quickstart.md" in names
+
+
+def test_its_only_import_name_is_purser(wheel: Path) -> None:
+    tops = {name.split("/")[0] for name in zipfile.ZipFile(wheel).namelist()}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {"purser"}
 
 
 def test_it_imports_and_runs_in_an_environment_that_knows_no_checkout(wheel: Path, tmp_path: Path) -> None:
@@ -54,8 +60,10 @@ def test_it_imports_and_runs_in_an_environment_that_knows_no_checkout(wheel: Pat
         check=True,
     ).stdout.strip()
     (Path(path) / "requirements.pth").write_text(_requirements(tmp_path / "requirements"))
-    imports = "; ".join(f"import {package}" for package in PACKAGES)
-    script = f"{imports}, compose.migrate; assert '{ROOT}' not in budget.__file__; print(compose.migrate.head())"
+    imports = "; ".join(f"import purser.{package}" for package in PACKAGES)
+    script = (
+        f"{imports}; from purser.compose.migrate import head; assert '{ROOT}' not in purser.__file__; print(head())"
+    )
     done = subprocess.run([python, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == _head()
@@ -78,6 +86,6 @@ def _is_tracked(name: str) -> bool:
 
 
 def _head() -> str:
-    from compose.migrate import head
+    from purser.compose.migrate import head
 
     return head()

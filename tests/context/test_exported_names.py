@@ -1,12 +1,12 @@
-"""What `from context import …` offers is public: it is listed, it is there, and every error is among it."""
+"""What `from purser.context import …` offers is public: it is listed, it is there, and every error is among it."""
 
 import subprocess
 import sys
 
 import pytest
 
-import context
-from context import memories
+from purser import context
+from purser.context import memories
 
 
 def test_the_listed_names_are_those_that_the_package_imports() -> None:
@@ -33,5 +33,5 @@ def test_memories_are_there_and_load_nothing_until_they_are_asked_for() -> None:
     ]
     with pytest.raises(AttributeError, match="has no attribute 'NoMemory'"):
         context.NoMemory  # noqa: B018
-    script = "import sys, context; sys.exit('numpy' in sys.modules)"
+    script = "import sys, purser.context; sys.exit('numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from context.facts import Fact, Kind, extract_facts, render_facts, supersede, untold
-from context.messages import Message, StoredMessage
-from context.tokens import count_text
+from purser.context.conversation.messages import Message, StoredMessage
+from purser.context.facts import Fact, Kind, extract_facts, render_facts, supersede, untold
+from purser.context.tokens import count_text
 from tests.support.conversations import assistant, calling, result, talk, user
 
 

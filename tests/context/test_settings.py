@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from context.errors import InvalidSettings
-from context.settings import PRESETS, ContextSettings, share
+from purser.context.errors import InvalidSettings
+from purser.context.settings import PRESETS, ContextSettings, share
 
 
 def test_the_defaults_leave_73142_tokens_of_a_128000_window() -> None:

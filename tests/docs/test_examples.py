@@ -18,7 +18,7 @@ import httpx
 import pytest
 from standardwebhooks import Webhook
 
-from compose.stack.ports import free_port
+from purser.compose.stack.ports import free_port
 from tests.support.commands import Commands
 from tests.support.databases import create
 from tests.support.purser import Purser
@@ -67,7 +67,7 @@ def system(
     # Examples use the queues of the documentation: they need a Temporal of their own.
     home = tmp_path_factory.mktemp("docs")
     script = str(EXAMPLES / "weather_script.json")
-    with _process("-m", "compose.demo.provider", "--port", "0", "--script", script) as process:
+    with _process("-m", "purser.compose.demo.provider", "--port", "0", "--script", script) as process:
         assert process.stdout is not None
         provider = json.loads(process.stdout.readline())["address"]
         server = Purser.at(

@@ -6,8 +6,8 @@ from pathlib import Path
 from types import ModuleType
 from xml.etree import ElementTree
 
-from budget.decisions import Verdict
-from context.strategies import STRATEGIES, WINDOW_PRESETS
+from purser.budget.decisions import Verdict
+from purser.context.strategies import STRATEGIES, WINDOW_PRESETS
 
 DOCS = Path(__file__).parents[2] / "docs"
 

@@ -4,9 +4,9 @@ import inspect
 import re
 from pathlib import Path
 
-from compose.settings.limits import Limits
 from docs.generate import GENERATED
 from docs.limits_page import limits
+from purser.compose.settings.limits import Limits
 
 PAGE = Path(__file__).parents[2] / "docs" / "operations" / "limits.md"
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from activities.task_file import Agent, ContextOptions, ScopeBudget, TaskFile, Tool
-from compose.settings import Settings
-from gateway import problems
-from gateway.app import ROUTERS
-from gateway.health import health_router
+from purser.activities.tasks.file import Agent, ContextOptions, ScopeBudget, TaskFile, Tool
+from purser.compose.settings import Settings
+from purser.gateway.app import ROUTERS
+from purser.gateway.health import health_router
+from purser.gateway.http import problems
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -36,7 +36,7 @@ def test_generated_pages_are_current(generate: ModuleType, name: str) -> None:
 
 
 def test_every_activity_and_message_of_the_contract_is_in_the_reference(generate: ModuleType) -> None:
-    from workflows.contract import ActivityName, Message
+    from purser.workflows.contract import ActivityName, Message
 
     assert {name for name, _ in generate.defined()} == set(ActivityName)
     assert {name for _, _, name, _ in generate.messages()} == set(Message)

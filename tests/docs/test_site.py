@@ -12,7 +12,7 @@ from threading import Thread
 import pytest
 from playwright.async_api import Page
 
-from compose.stack.ports import LOOPBACK
+from purser.compose.stack.ports import LOOPBACK
 from tests.support.browser import SCREENSHOTS, WIDE, Watch, chromium
 
 ROOT = Path(__file__).parents[2]

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 import typer
 
-from activities.task_file import TaskFile
-from budget.policies import PolicyPatch
-from budget.postgres.events import Event, EventKind
-from budget.prices import PriceBook
-from compose.cli import build
-from compose.demo.provider.script import Script
-from gateway.notices import payload
+from purser.activities.tasks.file import TaskFile
+from purser.budget.policies import PolicyPatch
+from purser.budget.postgres.events.events import Event, EventKind
+from purser.budget.pricing.prices import PriceBook
+from purser.compose.cli import build
+from purser.compose.demo.provider.script import Script
+from purser.gateway.webhooks.messages import payload
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("docs/**/*.md"), *ROOT.glob("*.md")])

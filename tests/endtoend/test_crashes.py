@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from temporalio.client import Client
 
-from compose.demo.provider import Match
+from purser.compose.demo.provider import Match
 from tests.support.postgres_proxy import Proxy, Trap, When, postgres_proxy
 from tests.support.proof import some
 from tests.support.purser import Purser, Started

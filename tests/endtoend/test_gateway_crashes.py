@@ -14,9 +14,9 @@ import httpx
 import pytest
 from temporalio.client import Client
 
-from compose.stack.ports import free_port
-from gateway.postgres.keys import Keys
-from gateway.roles import Role
+from purser.compose.stack.ports import free_port
+from purser.gateway.access.roles import Role
+from purser.gateway.postgres.keys import Keys
 from tests.support.postgres_proxy import Proxy, Trap, When, postgres_proxy
 from tests.support.proof import sized, some
 from tests.support.purser import Purser, Started

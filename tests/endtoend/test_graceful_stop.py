@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import httpx
 import pytest
 
-from budget.postgres.connection import create_pool
-from compose.stack.ports import LOOPBACK, free_port
-from gateway.postgres.keys import Keys
-from gateway.roles import Role
+from purser.budget.postgres.connections.pools import create_pool
+from purser.compose.stack.ports import LOOPBACK, free_port
+from purser.gateway.access.roles import Role
+from purser.gateway.postgres.keys import Keys
 from tests.support.purser import Purser, Started
 
 pytestmark = pytest.mark.stack

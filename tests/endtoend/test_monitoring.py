@@ -11,10 +11,10 @@ import pytest
 import yaml  # type: ignore[import-untyped]
 from prometheus_client.registry import CollectorRegistry
 
-from activities.metrics import Metrics as WorkMetrics
-from compose.settings import Settings
-from compose.stack.ports import free_port
-from gateway.metrics import Metrics as GatewayMetrics
+from purser.activities.metrics import Metrics as WorkMetrics
+from purser.compose.settings import Settings
+from purser.compose.stack.ports import free_port
+from purser.gateway.metrics.requests import Metrics as GatewayMetrics
 from tests.support.metrics import Asked, Scrape
 from tests.support.monitoring import (
     DEPLOY,

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from temporalio.client import Client
 
-from compose.demo.provider import Match
-from compose.migrate import migrate
-from compose.stack.ports import free_port
-from compose.stack.postgres import EmbeddedPostgres
-from compose.stack.temporal import EmbeddedTemporal
+from purser.compose.demo.provider import Match
+from purser.compose.migrate import migrate
+from purser.compose.stack.ports import free_port
+from purser.compose.stack.postgres import EmbeddedPostgres
+from purser.compose.stack.temporal import EmbeddedTemporal
 from tests.support.proof import sized
 from tests.support.world import World, calls, world
 

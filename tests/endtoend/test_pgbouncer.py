@@ -16,13 +16,13 @@ import httpx
 import pytest
 from temporalio.client import Client
 
-from budget.postgres.connection import create_pool
-from compose.gateway import run_gateway
-from compose.migrate import current, head, migrate
-from compose.settings import Settings
-from compose.stack.ports import LOOPBACK, free_port
-from gateway.postgres.keys import Keys
-from gateway.roles import Role
+from purser.budget.postgres.connections.pools import create_pool
+from purser.compose.migrate import current, head, migrate
+from purser.compose.processes.gateway import run_gateway
+from purser.compose.settings import Settings
+from purser.compose.stack.ports import LOOPBACK, free_port
+from purser.gateway.access.roles import Role
+from purser.gateway.postgres.keys import Keys
 from tests.support.world import TENANT, eventually, world
 
 pytestmark = pytest.mark.stack

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from budget.prices import PriceBook
-from budget.usage import Usage, normalise
-from compose.demo.recordings import MAKERS
+from purser.budget.pricing.prices import PriceBook
+from purser.budget.usage import Usage, normalise
+from purser.compose.demo.recordings import MAKERS
 from tests.support.proof import sized
 from tests.support.recorded import run_recorded
 

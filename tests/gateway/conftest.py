@@ -16,14 +16,14 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from budget.postgres.connection import Pool, create_pool
-from compose import deliveries
-from compose.gateway import run_gateway
-from compose.settings import Settings
-from compose.stack.ports import LOOPBACK, free_port
-from gateway.postgres.keys import Keys
-from gateway.roles import Role
-from gateway.sealing import new_key
+from purser.budget.postgres.connections.pools import Pool, create_pool
+from purser.compose.processes import deliveries
+from purser.compose.processes.gateway import run_gateway
+from purser.compose.settings import Settings
+from purser.compose.stack.ports import LOOPBACK, free_port
+from purser.gateway.access.roles import Role
+from purser.gateway.access.sealing import new_key
+from purser.gateway.postgres.keys import Keys
 from tests.support.databases import create, empty, shape
 from tests.support.threads import in_thread
 from tests.support.webhooks import Receiver, receiving

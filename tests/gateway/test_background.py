@@ -4,11 +4,11 @@ import httpx
 import pytest
 from temporalio.client import Client
 
-from compose import dispatcher
-from compose.settings import Settings
+from purser.compose.processes import dispatcher
+from purser.compose.settings import Settings
+from purser.workflows.contract import TaskRef
 from tests.gateway.conftest import RunningGateway, running_gateway
 from tests.support.world import eventually
-from workflows.contract import TaskRef
 
 
 async def test_a_gateway_ends_a_terminated_task_that_nobody_steers(

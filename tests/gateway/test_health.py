@@ -9,11 +9,11 @@ import pytest
 from fastapi import FastAPI
 from temporalio.client import Client
 
-from budget.postgres.connection import create_pool
-from compose.readiness import readiness
-from compose.stack.ports import LOOPBACK, free_port
-from gateway import health
-from gateway.health import Check, health_router
+from purser.budget.postgres.connections.pools import create_pool
+from purser.compose.processes.readiness import readiness
+from purser.compose.stack.ports import LOOPBACK, free_port
+from purser.gateway import health
+from purser.gateway.health import Check, health_router
 from tests.gateway.conftest import RunningGateway
 
 PARTS = ["postgres", "pool", "schema", "temporal", "namespace"]

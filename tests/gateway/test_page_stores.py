@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from prometheus_client import CollectorRegistry
 
-from budget.postgres.connection import Pool
-from gateway.audits import Audits
-from gateway.figures import answered, quantile
-from gateway.metrics import Metrics
-from gateway.postgres.standing import Faults, Standing
+from purser.budget.postgres.connections.pools import Pool
+from purser.gateway.metrics.counters import answered, quantile
+from purser.gateway.metrics.requests import Metrics
+from purser.gateway.postgres.ledger_health import Faults, Standing
+from purser.gateway.reports.audits import Audits
 from tests.support.ledger import TENANT, Books
 from tests.support.world import eventually
 

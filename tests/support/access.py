@@ -7,7 +7,8 @@ without a key, with one that is unknown, revoked or has ended, and with a key of
 
 `THEIRS`: the route names a thing by its id; with an id of another tenant it is 404 and writes nothing.
 `OWN`: names are each tenant's own (scopes, sessions, users), or it lists: whoever asks sees and changes what is his.
-Ids in paths are filled in from `tests/gateway/test_isolation.py`, fixture `things`: a new kind of id is added there.
+Ids in paths are filled in from `tests/gateway/access/test_isolation.py`, fixture
+`things`: a new kind of id is added there.
 """
 
 import re
@@ -17,9 +18,9 @@ from enum import StrEnum
 from types import SimpleNamespace
 from typing import Any, cast
 
-from gateway.app import create_app
-from gateway.roles import Permission
-from gateway.services import Services
+from purser.gateway.access.roles import Permission
+from purser.gateway.app import create_app
+from purser.gateway.services import Services
 
 
 class Other(StrEnum):

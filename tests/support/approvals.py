@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from budget.approvals import Actor, ApprovalState, Choice, Decided, Ticket
-from budget.decisions import Amount, Verdict
-from budget.holds import HoldAnswer, HoldRequest, Report
-from budget.policies import PolicyPatch
-from budget.postgres.approvals import Approvals
-from budget.postgres.audit import audit
-from budget.postgres.connection import Pool
-from budget.postgres.ledger import Ledger
-from budget.postgres.policies import Policies
-from budget.postgres.settings import LedgerSettings
-from budget.scopes import Path, Scope
-from budget.usage import Usage
+from purser.budget.approvals import Actor, ApprovalState, Choice, Decided, Ticket
+from purser.budget.decisions import Amount, Verdict
+from purser.budget.holds import HoldAnswer, HoldRequest, Report
+from purser.budget.policies import PolicyPatch
+from purser.budget.postgres.approvals.approvals import Approvals
+from purser.budget.postgres.connections.pools import Pool
+from purser.budget.postgres.ledger.ledger import Ledger
+from purser.budget.postgres.ledger.policies import Policies
+from purser.budget.postgres.ledger.settings import LedgerSettings
+from purser.budget.postgres.reports.audit import audit
+from purser.budget.scopes import Path, Scope
+from purser.budget.usage import Usage
 
 TENANT = "default"
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)

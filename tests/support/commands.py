@@ -15,7 +15,7 @@ from unittest.mock import patch
 
 import structlog
 
-from compose.cli import main
+from purser.compose.cli import main
 from tests.support.purser import Purser
 
 

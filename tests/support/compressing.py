@@ -4,25 +4,25 @@ import uuid
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from activities.compress_context import CompressContext, Compressing
-from activities.metrics import Metrics
-from activities.provider import ModelProvider
-from activities.summariser import Summariser
-from budget.postgres.connection import Pool
-from budget.prices import PriceBook
-from budget.rates import Price
-from budget.scopes import Path
-from compose.demo.provider import Provider, Reply, Rule
-from context.messages import Message
-from context.plans import TextRef
-from context.postgres.conversations import Conversations
-from context.postgres.placeholders import Placeholders
-from context.postgres.summaries import Summaries
-from context.settings import ContextSettings
-from context.windows import plan_window, render
+from purser.activities.compress_context import CompressContext, Compressing
+from purser.activities.metrics import Metrics
+from purser.activities.models.provider import ModelProvider
+from purser.activities.models.summariser import Summariser
+from purser.budget.postgres.connections.pools import Pool
+from purser.budget.pricing.prices import PriceBook
+from purser.budget.pricing.rates import Price
+from purser.budget.scopes import Path
+from purser.compose.demo.provider import Provider, Reply, Rule
+from purser.context.conversation.messages import Message
+from purser.context.postgres.conversation.conversations import Conversations
+from purser.context.postgres.conversation.placeholders import Placeholders
+from purser.context.postgres.conversation.summaries import Summaries
+from purser.context.settings import ContextSettings
+from purser.context.windows import plan_window, render
+from purser.context.windows.plans import TextRef
+from purser.workflows.contract import CompressInput
 from tests.support.conversations import user
 from tests.support.ledger import Books
-from workflows.contract import CompressInput
 
 TENANT, SESSION, AGENT = "acme", "session:s1", "agent:t1/a1"
 MODEL = "gpt-4o"

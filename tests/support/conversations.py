@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from context.messages import Message
+from purser.context.conversation.messages import Message
 
 
 def call(identifier: str, arguments: str = "{}") -> dict[str, Any]:

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 import asyncpg
 
-from budget.postgres.connection import Connection, Pool
+from purser.budget.postgres.connections.pools import Connection, Pool
 
 # `delete` takes a tenth of the time of `truncate`, except where a test has left very many rows.
 EMPTY = """

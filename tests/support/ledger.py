@@ -10,16 +10,16 @@ from importlib.resources import files
 from threading import Barrier
 from typing import Any, TypeVar
 
-from budget.decisions import Amount
-from budget.holds import HoldAnswer, HoldRequest, Report, Settlement
-from budget.policies import Policy, PolicyPatch
-from budget.postgres.audit import audit
-from budget.postgres.connection import Connection, Pool, create_pool
-from budget.postgres.ledger import Ledger
-from budget.postgres.policies import Policies
-from budget.postgres.settings import LedgerSettings
-from budget.scopes import Kind, Path, Scope
-from budget.usage import Usage
+from purser.budget.decisions import Amount
+from purser.budget.holds import HoldAnswer, HoldRequest, Report, Settlement
+from purser.budget.policies import Policy, PolicyPatch
+from purser.budget.postgres.connections.pools import Connection, Pool, create_pool
+from purser.budget.postgres.ledger.ledger import Ledger
+from purser.budget.postgres.ledger.policies import Policies
+from purser.budget.postgres.ledger.settings import LedgerSettings
+from purser.budget.postgres.reports.audit import audit
+from purser.budget.scopes import Kind, Path, Scope
+from purser.budget.usage import Usage
 
 T = TypeVar("T")
 TENANT = "acme"
@@ -136,7 +136,7 @@ def report(tokens: int, nano: int = 0) -> Report:
 
 async def without(pool: Pool, file: str, guard: str = "", instead: str = "") -> None:
     """Loads the functions of a schema file again, with `guard`, which stands there once, replaced."""
-    schema = files("budget.postgres").joinpath("schema")
+    schema = files("purser.budget.postgres").joinpath("schema")
     text = schema.joinpath(file).read_text("utf-8")
     if guard:
         assert text.count(guard) == 1, f"{guard!r} stands {text.count(guard)} times in {file}"

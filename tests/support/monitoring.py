@@ -17,10 +17,10 @@ import httpx
 import pytest
 import yaml  # type: ignore[import-untyped]
 
-from budget.postgres.connection import create_pool
-from compose.stack.ports import free_port
-from gateway.postgres.keys import Keys
-from gateway.roles import Role
+from purser.budget.postgres.connections.pools import create_pool
+from purser.compose.stack.ports import free_port
+from purser.gateway.access.roles import Role
+from purser.gateway.postgres.keys import Keys
 from tests.support.purser import Purser
 
 ROOT = Path(__file__).parents[2]

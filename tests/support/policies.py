@@ -2,8 +2,8 @@
 
 from hypothesis import strategies as st
 
-from budget.policies import MAX_AMOUNT, BackpressureStep, Mode, PolicyPatch
-from budget.windows import Window
+from purser.budget.policies import MAX_AMOUNT, BackpressureStep, Mode, PolicyPatch
+from purser.budget.windows import Window
 
 LIMITS = st.one_of(st.none(), st.integers(0, 2_000), st.integers(0, MAX_AMOUNT))
 RATIOS = st.decimals("0.01", "1.5", places=2)

@@ -10,10 +10,10 @@ import sys
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from activities.drafts import Draft
-from activities.errors import ProviderError
-from activities.litellm_library import litellm_library
-from activities.provider import EmbeddingRequest, ModelProvider, ModelRequest, Timeouts
+from purser.activities.errors import ProviderError
+from purser.activities.models.litellm_library import litellm_library
+from purser.activities.models.partial_replies import Draft
+from purser.activities.models.provider import EmbeddingRequest, ModelProvider, ModelRequest, Timeouts
 from tests.support.raw_server import RawServer, raw_server, replies
 
 SECRET = "secret-of-the-environment"

@@ -14,18 +14,18 @@ from typing import Any
 
 from temporalio.client import Client, WorkflowHandle
 
-from budget.approvals import Actor, Choice, Identity
-from budget.decisions import Amount
-from budget.holds import HoldRequest
-from budget.scopes import Path as ScopePath
-from compose.demo.provider import Fault, FaultKind
-from compose.migrate import migrate
-from compose.stack.ports import free_port
-from compose.stack.postgres import EmbeddedPostgres
-from compose.stack.temporal import EmbeddedTemporal
-from context.messages import Message as ChatMessage
+from purser.budget.approvals import Actor, Choice, Identity
+from purser.budget.decisions import Amount
+from purser.budget.holds import HoldRequest
+from purser.budget.scopes import Path as ScopePath
+from purser.compose.demo.provider import Fault, FaultKind
+from purser.compose.migrate import migrate
+from purser.compose.stack.ports import free_port
+from purser.compose.stack.postgres import EmbeddedPostgres
+from purser.compose.stack.temporal import EmbeddedTemporal
+from purser.context.conversation.messages import Message as ChatMessage
+from purser.workflows.contract import Message
 from tests.support.world import TENANT, World, calls, eventually, world
-from workflows.contract import Message
 
 HISTORIES = Path(__file__).parent.parent / "histories"
 Story = Callable[[World], Awaitable[str]]

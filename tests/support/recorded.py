@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from compose.demo.provider import Served, read_log
-from compose.stack.ports import LOOPBACK, free_port
+from purser.compose.demo.provider import Served, read_log
+from purser.compose.stack.ports import LOOPBACK, free_port
 from tests.support.purser import Purser, Started
 
 AT_ONCE = 4
@@ -47,7 +47,7 @@ def run_recorded(home: Path, data: Path, count: int) -> Recorded:
     """
     port = free_port()
     provider = f"http://{LOOPBACK}:{port}"
-    made = ["compose.demo.recordings", data, "--out", home, "--count", count, "--provider", provider]
+    made = ["purser.compose.demo.recordings", data, "--out", home, "--count", count, "--provider", provider]
     subprocess.run(_python(*made), check=True, capture_output=True)
     files = sorted((home / "tasks").glob("*.json"))
     purser = Purser.at(home, allowed_api_bases=provider)
@@ -71,7 +71,7 @@ def run_recorded(home: Path, data: Path, count: int) -> Recorded:
 def _tools(purser: Purser, started: Started) -> Iterator[None]:
     places = {"PURSER_DSN": started.ready["postgres"], "PURSER_TEMPORAL_ADDRESS": started.ready["temporal"]}
     process = subprocess.Popen(
-        _python("compose.demo.tools"), env={**purser.env, **places}, stdout=subprocess.PIPE, text=True
+        _python("purser.compose.demo.tools"), env={**purser.env, **places}, stdout=subprocess.PIPE, text=True
     )
     assert process.stdout is not None
     try:
@@ -86,7 +86,7 @@ def _tools(purser: Purser, started: Started) -> Iterator[None]:
 @contextmanager
 def _provider(home: Path, port: int) -> Iterator[None]:
     log, recordings = home / "provider.jsonl", home / "recordings"
-    serve = ("compose.demo.provider", "--port", port, "--log", log, "--recordings", recordings)
+    serve = ("purser.compose.demo.provider", "--port", port, "--log", log, "--recordings", recordings)
     process = subprocess.Popen(_python(*serve), stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     try:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from compose.stack.lock import FileLock
+from purser.compose.stack.lock import FileLock
 
 Stop = Callable[[], None]
 

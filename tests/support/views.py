@@ -5,10 +5,10 @@ Limits are drawn around what is taken, so that asks fit, fit in part, fit withou
 
 from hypothesis import strategies as st
 
-from budget.decisions import Amount, ScopeView
-from budget.holds import MAX_CALL_TOKENS
-from budget.policies import Mode
-from budget.scopes import Scope
+from purser.budget.decisions import Amount, ScopeView
+from purser.budget.holds import MAX_CALL_TOKENS
+from purser.budget.policies import Mode
+from purser.budget.scopes import Scope
 from tests.support.policies import STEPS, WARNINGS
 
 PATH = tuple(Scope.parse(text) for text in ("tenant:t", "session:s", "task:t", "agent:t/a"))

@@ -12,11 +12,11 @@ import httpx
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from budget.postgres.connection import Pool
-from budget.postgres.events import EventKind, put
-from budget.scopes import Scope as BudgetScope
-from compose.serving import serve
-from compose.stack.ports import LOOPBACK
+from purser.budget.postgres.connections.pools import Pool
+from purser.budget.postgres.events.events import EventKind, put
+from purser.budget.scopes import Scope as BudgetScope
+from purser.compose.http.serving import serve
+from purser.compose.stack.ports import LOOPBACK
 
 SESSION = BudgetScope.parse("session:s1")
 PATH = "/hooks/s3cr3t"

@@ -1,8 +1,8 @@
 """Windows for tests."""
 
-from context.messages import Message
-from context.tokens import count_message, count_request
-from context.windows import Window, build_window
+from purser.context.conversation.messages import Message
+from purser.context.tokens import count_message, count_request
+from purser.context.windows import Window, build_window
 
 MODEL = "gpt-4o"
 SYSTEM = Message("system", "Be kind, and brief.")

@@ -11,29 +11,29 @@ from typing import Any, TypeVar
 
 from temporalio.client import Client, WorkflowHandle
 
-from activities.postgres.tasks import Tasks
-from activities.provider import ModelProvider, Timeouts
-from activities.registry import Activity, Dependencies, all_activities
-from activities.settings import ActivitySettings
-from activities.signatures import sign
-from activities.task_file import TaskFile
-from budget.policies import PolicyPatch
-from budget.postgres.approvals import Approvals
-from budget.postgres.audit import audit
-from budget.postgres.connection import Pool, create_pool
-from budget.postgres.ledger import Ledger
-from budget.postgres.outbox import Outbox
-from budget.postgres.policies import Policies
-from budget.postgres.settings import LedgerSettings
-from budget.prices import PriceBook
-from budget.scopes import Scope
-from compose.demo.provider import FunctionCall, Provider, Recording, Reply, ToolCall, serve_provider
-from compose.dispatcher import Dispatcher, run_background
-from compose.worker import LOCK_TIMEOUT_MS, make_worker
-from context.postgres.conversations import Conversations
-from gateway.postgres.keys import Keys, digest
-from gateway.roles import Role
-from workflows.contract import AgentRef, ApprovalDecision, TaskRef
+from purser.activities.models.provider import ModelProvider, Timeouts
+from purser.activities.postgres.tasks import Tasks
+from purser.activities.registry import Activity, Dependencies, all_activities
+from purser.activities.settings import ActivitySettings
+from purser.activities.tasks.file import TaskFile
+from purser.activities.tasks.signatures import sign
+from purser.budget.policies import PolicyPatch
+from purser.budget.postgres.approvals.approvals import Approvals
+from purser.budget.postgres.connections.pools import Pool, create_pool
+from purser.budget.postgres.events.outbox import Outbox
+from purser.budget.postgres.ledger.ledger import Ledger
+from purser.budget.postgres.ledger.policies import Policies
+from purser.budget.postgres.ledger.settings import LedgerSettings
+from purser.budget.postgres.reports.audit import audit
+from purser.budget.pricing.prices import PriceBook
+from purser.budget.scopes import Scope
+from purser.compose.demo.provider import FunctionCall, Provider, Recording, Reply, ToolCall, serve_provider
+from purser.compose.processes.dispatcher import Dispatcher, run_background
+from purser.compose.processes.worker import LOCK_TIMEOUT_MS, make_worker
+from purser.context.postgres.conversation.conversations import Conversations
+from purser.gateway.access.roles import Role
+from purser.gateway.postgres.keys import Keys, digest
+from purser.workflows.contract import AgentRef, ApprovalDecision, TaskRef
 
 T = TypeVar("T")
 TENANT = "acme"

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from temporalio.client import WorkflowUpdateFailedError
 
-from budget.approvals import Actor, Choice, Identity
+from purser.budget.approvals import Actor, Choice, Identity
+from purser.workflows.contract import ApprovalDecision, DecisionResult, Message
 from tests.support.world import TENANT, World, calls, eventually
-from workflows.contract import ApprovalDecision, DecisionResult, Message
 
 BOSS = Actor("boss", ("approver",), Identity.KEY)
 TIGHT = {"agent": {"limit_tokens": 10, "mode": "approval"}}

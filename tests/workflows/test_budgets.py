@@ -2,9 +2,9 @@
 
 import asyncio
 
-from budget.decisions import Amount
-from budget.holds import HoldRequest
-from budget.scopes import Path
+from purser.budget.decisions import Amount
+from purser.budget.holds import HoldRequest
+from purser.budget.scopes import Path
 from tests.support.world import TENANT, World, eventually
 
 

@@ -2,9 +2,9 @@
 
 from prometheus_client import generate_latest
 
-from compose.demo.provider import Rule
-from context.postgres.calibration import Calibrations
-from context.tokens.calibration import ONE, Calibration
+from purser.compose.demo.provider import Rule
+from purser.context.postgres.conversation.calibration import Calibrations
+from purser.context.tokens.calibration import ONE, Calibration
 from tests.support.world import TENANT, World
 
 UNKNOWN = "openai/model-of-tomorrow"

@@ -8,17 +8,17 @@ from dataclasses import replace
 import pytest
 from temporalio.common import WorkflowIDConflictPolicy
 
-from activities.embedder import EmbeddingModel, LiteLLMEmbedder
-from budget.prices import PriceBook
-from budget.rates import Price
-from budget.scopes import Kind, Path, Scope
-from compose.demo.provider.script import Fault, FaultKind, Match
-from context.compression import unchanged
-from context.messages import Message
-from context.postgres.preferences import PersonalSettings
-from context.redaction import custom_detectors
+from purser.activities.models.embedder import EmbeddingModel, LiteLLMEmbedder
+from purser.budget.pricing.prices import PriceBook
+from purser.budget.pricing.rates import Price
+from purser.budget.scopes import Kind, Path, Scope
+from purser.compose.demo.provider.script import Fault, FaultKind, Match
+from purser.context.compression.requests import unchanged
+from purser.context.conversation.messages import Message
+from purser.context.postgres.sessions.preferences import PersonalSettings
+from purser.context.redaction import custom_detectors
+from purser.workflows.contract import CompressResult, CompressSessionInput, WorkflowName
 from tests.support.world import TENANT, World, eventually
-from workflows.contract import CompressResult, CompressSessionInput, WorkflowName
 
 SHORT = {"history_window_size": 10, "primers_count": 2, "recents_count": 4}
 """Messages of a window before its trigger."""

@@ -8,10 +8,10 @@ from temporalio import activity
 from temporalio.api.enums.v1 import EventType
 from temporalio.client import WorkflowHistory
 
-from activities.tools import Tools
-from compose.demo.provider import Fault, FaultKind
+from purser.activities.tools import Tools
+from purser.compose.demo.provider import Fault, FaultKind
+from purser.workflows.contract import Message, ToolCall, ToolResult
 from tests.support.world import World, calls
-from workflows.contract import Message, ToolCall, ToolResult
 
 CANARY = "canary-7d20c9"
 

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from temporalio.service import RPCError
 
-from activities.litellm_library import litellm_library
-from compose.demo.provider import Fault, FaultKind
+from purser.activities.models.litellm_library import litellm_library
+from purser.compose.demo.provider import Fault, FaultKind
 from tests.support.raw_server import endless, raw_server, replies
 from tests.support.world import LEASE_S, World, eventually
 

@@ -15,8 +15,8 @@ from temporalio.worker import (
     WorkflowOutboundInterceptor,
 )
 
+from purser.workflows.contract import ActivityName, ApprovalDecision, DecisionInput, DecisionResult, Message
 from tests.support.world import World, calls, eventually
-from workflows.contract import ActivityName, ApprovalDecision, DecisionInput, DecisionResult, Message
 
 
 async def stays_paused_after_its_first_call(idle: World) -> None:

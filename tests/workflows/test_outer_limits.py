@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from budget.scopes import Kind, Scope, payers
-from context.messages import Message
-from context.postgres.conversations import Conversations
+from purser.budget.scopes import Kind, Scope, payers
+from purser.context.conversation.messages import Message
+from purser.context.postgres.conversation.conversations import Conversations
+from purser.workflows.contract import CompressResult, CompressSessionInput, WorkflowName
 from tests.support.world import TENANT, World
-from workflows.contract import CompressResult, CompressSessionInput, WorkflowName
 
 OUTER = f"tenant:{TENANT}"
 ONE_CALL = 130

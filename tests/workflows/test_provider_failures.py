@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from temporalio import activity
 
-from activities.provider import ModelProvider, Timeouts
-from activities.registry import all_activities
-from compose.demo.provider import Fault, FaultKind, Rule, Served, Usage, charged_tokens
-from compose.stack.ports import free_port
+from purser.activities.models.provider import ModelProvider, Timeouts
+from purser.activities.registry import all_activities
+from purser.compose.demo.provider import Fault, FaultKind, Rule, Served, Usage, charged_tokens
+from purser.compose.stack.ports import free_port
+from purser.workflows.contract import ActivityName, CallInput, CallResult
 from tests.support.world import TENANT, World, calls, eventually, named
-from workflows.contract import ActivityName, CallInput, CallResult
 
 
 def fault(kind: FaultKind, **more: Any) -> Fault:

@@ -7,12 +7,12 @@ from temporalio.client import WorkflowHistory
 from temporalio.worker import Replayer
 from temporalio.workflow import NondeterminismError
 
-from compose.worker import sandbox
+from purser.compose.processes.worker import sandbox
+from purser.workflows.agent_run import AgentRun
+from purser.workflows.agent_task import AgentTask
+from purser.workflows.compress_session import CompressSession
+from purser.workflows.turn import Turn
 from tests.support.record_histories import HISTORIES, STORIES
-from workflows.agent_run import AgentRun
-from workflows.agent_task import AgentTask
-from workflows.compress_session import CompressSession
-from workflows.turn import Turn
 
 SAVED = sorted(HISTORIES.glob("*.json"))
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from workflows.contract import AgentReport, ApprovalDecided, ApprovalDecision, Message
-from workflows.signals import fits
+from purser.workflows.contract import AgentReport, ApprovalDecided, ApprovalDecision, Message
+from purser.workflows.signals import fits
 
 
 @pytest.mark.parametrize("arguments", [[], [None], [{}], ["text", "more"], [5], [b"", b""]], ids=str)

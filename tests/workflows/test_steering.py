@@ -10,13 +10,13 @@ from temporalio import activity
 from temporalio.client import WorkflowFailureError
 from temporalio.service import RPCError
 
-from activities.tools import Tools
-from budget.decisions import Amount
-from budget.holds import HoldRequest
-from budget.scopes import Path
-from compose.demo.provider import Match, Rule
+from purser.activities.tools import Tools
+from purser.budget.decisions import Amount
+from purser.budget.holds import HoldRequest
+from purser.budget.scopes import Path
+from purser.compose.demo.provider import Match, Rule
+from purser.workflows.contract import Message, ToolCall, ToolResult
 from tests.support.world import TENANT, World, calls, eventually
-from workflows.contract import Message, ToolCall, ToolResult
 
 
 async def test_a_paused_task_holds_nothing_and_goes_on_when_resumed(house: World) -> None:

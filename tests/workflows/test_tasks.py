@@ -7,10 +7,10 @@ import pytest
 from temporalio.client import WorkflowFailureError
 from temporalio.exceptions import ActivityError
 
-from compose.demo.provider import charged_tokens
+from purser.compose.demo.provider import charged_tokens
+from purser.workflows.contract import Message, TaskRef, WorkflowName
+from purser.workflows.steps import kind_of
 from tests.support.world import TENANT, World
-from workflows.contract import Message, TaskRef, WorkflowName
-from workflows.steps import kind_of
 
 
 async def test_a_graph_of_three_agents_completes_and_is_charged_what_the_provider_served(house: World) -> None:

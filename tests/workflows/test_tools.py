@@ -3,9 +3,9 @@
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from activities.tools import Tools
+from purser.activities.tools import Tools
+from purser.workflows.contract import ToolCall, ToolResult
 from tests.support.world import TENANT, World, calls
-from workflows.contract import ToolCall, ToolResult
 
 TOOL = {"description": "Adds.", "parameters": {"type": "object"}}
 

@@ -10,14 +10,14 @@ from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
-from activities.postgres.agents import Agents
-from activities.vanished import CHECK_EVERY, Vanished
-from budget.decisions import Amount, Verdict
-from budget.holds import HoldRequest
-from budget.scopes import Path, Scope
-from compose.stack.ports import free_port
+from purser.activities.postgres.agents import Agents
+from purser.activities.tasks.vanished import CHECK_EVERY, Vanished
+from purser.budget.decisions import Amount, Verdict
+from purser.budget.holds import HoldRequest
+from purser.budget.scopes import Path, Scope
+from purser.compose.stack.ports import free_port
+from purser.workflows.contract import TaskRef
 from tests.support.world import TENANT, World, eventually, world
-from workflows.contract import TaskRef
 
 
 @workflow.defn

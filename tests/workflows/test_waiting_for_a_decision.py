@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 from temporalio.service import RPCError
 
+from purser.workflows.options import DECISION_GRACE
 from tests.support.world import World, eventually
-from workflows.options import DECISION_GRACE
 
 
 async def wakes(world: World, task_id: str) -> datetime | None:

@@ -5,12 +5,12 @@ reports usage as providers do; breaks on request in the ways providers break; an
 served.
 """
 
-from compose.demo.provider.errors import ProviderError, RecordingError, ScriptError
-from compose.demo.provider.recorded import Recording, ToolResult, read_recordings
-from compose.demo.provider.script import Fault, FaultKind, Match, Reply, Rule, Script, read_script
-from compose.demo.provider.service_log import Arrival, End, Outcome, Served, ServiceLog, charged_tokens, read_log
-from compose.demo.provider.serving import Provider, serve_provider
-from compose.demo.provider.wire import FunctionCall, ToolCall, Usage
+from purser.compose.demo.provider.errors import ProviderError, RecordingError, ScriptError
+from purser.compose.demo.provider.recorded import Recording, ToolResult, read_recordings
+from purser.compose.demo.provider.script import Fault, FaultKind, Match, Reply, Rule, Script, read_script
+from purser.compose.demo.provider.service_log import Arrival, End, Outcome, Served, ServiceLog, charged_tokens, read_log
+from purser.compose.demo.provider.serving import Provider, serve_provider
+from purser.compose.demo.provider.wire import FunctionCall, ToolCall, Usage
 
 __all__ = [
     "Arrival",

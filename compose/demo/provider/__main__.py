@@ -1,4 +1,4 @@
-"""`python -m compose.demo.provider`: the provider as a process of its own, until it is interrupted or terminated."""
+"""`python -m purser.compose.demo.provider`: the provider as a process, until a signal stops it."""
 
 import argparse
 import asyncio
@@ -7,10 +7,10 @@ import signal
 import sys
 from pathlib import Path
 
-from compose.demo.provider.errors import ProviderError
-from compose.demo.provider.recorded import read_recordings
-from compose.demo.provider.script import Script, read_script
-from compose.demo.provider.serving import serve_provider
+from purser.compose.demo.provider.errors import ProviderError
+from purser.compose.demo.provider.recorded import read_recordings
+from purser.compose.demo.provider.script import Script, read_script
+from purser.compose.demo.provider.serving import serve_provider
 
 
 def main() -> int:
@@ -25,11 +25,11 @@ def main() -> int:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m compose.demo.provider", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m purser.compose.demo.provider", description=__doc__)
     parser.add_argument("--port", type=int, default=4010, help="port on loopback; 0: any free one (default: 4010)")
     parser.add_argument("--log", type=Path, help="new file that gets a line per request and one per end")
     parser.add_argument("--log-text", action="store_true", help="keep prompts in the log, not only their digests")
-    parser.add_argument("--recordings", type=Path, help="folder that python -m compose.demo.recordings writes")
+    parser.add_argument("--recordings", type=Path, help="folder that python -m purser.compose.demo.recordings writes")
     parser.add_argument("--script", type=Path, help="JSON file of rules and faults")
     parser.add_argument("--key", help="bearer key that clients must send (default: any)")
     return parser.parse_args()

@@ -21,15 +21,15 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from compose.demo.provider.control import control_routes
-from compose.demo.provider.delivery import Delivery, Exchange, HangUp
-from compose.demo.provider.desk import Desk
-from compose.demo.provider.embeddings import embedding_tokens
-from compose.demo.provider.errors import RecordingError, reason
-from compose.demo.provider.script import Asked, Fault, Rule
-from compose.demo.provider.service_log import Arrival, End, Outcome
-from compose.demo.provider.tokens import Completion, complete, prompt_tokens
-from compose.demo.provider.wire import Asking, ChatRequest, EmbeddingRequest, error_payload
+from purser.compose.demo.provider.control import control_routes
+from purser.compose.demo.provider.delivery import Delivery, Exchange, HangUp
+from purser.compose.demo.provider.desk import Desk
+from purser.compose.demo.provider.embeddings import embedding_tokens
+from purser.compose.demo.provider.errors import RecordingError, reason
+from purser.compose.demo.provider.script import Asked, Fault, Rule
+from purser.compose.demo.provider.service_log import Arrival, End, Outcome
+from purser.compose.demo.provider.tokens import Completion, complete, prompt_tokens
+from purser.compose.demo.provider.wire import Asking, ChatRequest, EmbeddingRequest, error_payload
 
 PREFIXES = ("", "/r/{recording}", "/r/{recording}/{agent}")
 MODELS = ("gpt-4o", "gpt-4o-mini")

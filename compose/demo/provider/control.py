@@ -19,9 +19,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from compose.demo.provider.desk import Desk
-from compose.demo.provider.errors import reason
-from compose.demo.provider.script import Fault, FaultKind, Script, Scripted
+from purser.compose.demo.provider.desk import Desk
+from purser.compose.demo.provider.errors import reason
+from purser.compose.demo.provider.script import Fault, FaultKind, Script, Scripted
 
 Order = TypeVar("Order", bound=Scripted)
 Door = Callable[[Request], Awaitable[JSONResponse]]

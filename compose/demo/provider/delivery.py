@@ -11,12 +11,12 @@ from typing import Any
 from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
-from compose.demo.provider.desk import Desk
-from compose.demo.provider.embeddings import embedding_list
-from compose.demo.provider.script import Asked, Fault, FaultKind, Rule
-from compose.demo.provider.service_log import End, Outcome
-from compose.demo.provider.tokens import Completion, Piece
-from compose.demo.provider.wire import Asking, EmbeddingRequest, Head, Usage
+from purser.compose.demo.provider.desk import Desk
+from purser.compose.demo.provider.embeddings import embedding_list
+from purser.compose.demo.provider.script import Asked, Fault, FaultKind, Rule
+from purser.compose.demo.provider.service_log import End, Outcome
+from purser.compose.demo.provider.tokens import Completion, Piece
+from purser.compose.demo.provider.wire import Asking, EmbeddingRequest, Head, Usage
 
 TOKENS_PER_CHUNK = 16
 

@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from compose.demo.provider.prefix_cache import PrefixCache
-from compose.demo.provider.recorded import Recording
-from compose.demo.provider.script import Asked, Fault, FaultKind, Match, Reply, Rule, Script, default_reply
-from compose.demo.provider.service_log import ServiceLog
-from compose.demo.provider.wire import ChatRequest
+from purser.compose.demo.provider.prefix_cache import PrefixCache
+from purser.compose.demo.provider.recorded import Recording
+from purser.compose.demo.provider.script import Asked, Fault, FaultKind, Match, Reply, Rule, Script, default_reply
+from purser.compose.demo.provider.service_log import ServiceLog
+from purser.compose.demo.provider.wire import ChatRequest
 
 
 @dataclass

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 from zlib import crc32
 
-from compose.demo.provider.tokens import encode
-from compose.demo.provider.wire import EmbeddingRequest
+from purser.compose.demo.provider.tokens import encode
+from purser.compose.demo.provider.wire import EmbeddingRequest
 
 DIMENSIONS = 256
 """Of a vector, where the request does not say."""

@@ -10,7 +10,7 @@ Bad requests are no exceptions: they are answered with a status, as a provider d
 
 from pydantic import ValidationError
 
-from compose.errors import ComposeError
+from purser.compose.errors import ComposeError
 
 
 class ProviderError(ComposeError):

@@ -11,9 +11,9 @@ from typing import Annotated
 
 from pydantic import Field, ValidationError
 
-from compose.demo.provider.errors import RecordingError, reason
-from compose.demo.provider.script import Reply, Scripted
-from compose.demo.provider.wire import Message
+from purser.compose.demo.provider.errors import RecordingError, reason
+from purser.compose.demo.provider.script import Reply, Scripted
+from purser.compose.demo.provider.wire import Message
 
 
 class ToolResult(Scripted):

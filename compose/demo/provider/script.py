@@ -10,8 +10,8 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from compose.demo.provider.errors import ScriptError, reason
-from compose.demo.provider.wire import ToolCall, Usage
+from purser.compose.demo.provider.errors import ScriptError, reason
+from purser.compose.demo.provider.wire import ToolCall, Usage
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from typing import IO, Any
 
 from pydantic import TypeAdapter
 
-from compose.demo.provider.wire import Usage
+from purser.compose.demo.provider.wire import Usage
 
 
 class Outcome(StrEnum):

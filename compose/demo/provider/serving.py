@@ -10,12 +10,12 @@ from pathlib import Path
 import uvicorn
 from starlette.types import Scope
 
-from compose.demo.provider.app import build_app
-from compose.demo.provider.desk import Desk
-from compose.demo.provider.recorded import Recording
-from compose.demo.provider.script import Script
-from compose.demo.provider.service_log import Served, ServiceLog
-from compose.demo.provider.tokens import encoding
+from purser.compose.demo.provider.app import build_app
+from purser.compose.demo.provider.desk import Desk
+from purser.compose.demo.provider.recorded import Recording
+from purser.compose.demo.provider.script import Script
+from purser.compose.demo.provider.service_log import Served, ServiceLog
+from purser.compose.demo.provider.tokens import encoding
 
 HOST = "127.0.0.1"
 

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import tiktoken
 
-from compose.demo.provider.script import Reply
-from compose.demo.provider.wire import ChatRequest, Message, ToolCall
+from purser.compose.demo.provider.script import Reply
+from purser.compose.demo.provider.wire import ChatRequest, Message, ToolCall
 
 ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 IMAGE_TOKENS = 85

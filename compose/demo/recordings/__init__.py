@@ -1,7 +1,7 @@
 """Recorded conversations of real data sets, as tasks for Purser and recordings for its provider."""
 
-from compose.demo.recordings.datasets import MAKERS, make_tasks
-from compose.demo.recordings.errors import DatasetError
-from compose.demo.recordings.tasks import MODEL, RecordedTask
+from purser.compose.demo.recordings.datasets import MAKERS, make_tasks
+from purser.compose.demo.recordings.errors import DatasetError
+from purser.compose.demo.recordings.tasks import MODEL, RecordedTask
 
 __all__ = ["MAKERS", "MODEL", "DatasetError", "RecordedTask", "make_tasks"]

@@ -1,12 +1,12 @@
-"""`python -m compose.demo.recordings DATA --out DIR`: write task files and the recordings that answer them."""
+"""`python -m purser.compose.demo.recordings DATA --out DIR`: write task files and the recordings that answer them."""
 
 import argparse
 import json
 import sys
 from pathlib import Path
 
-from compose.demo.recordings.datasets import MAKERS, make_tasks
-from compose.demo.recordings.errors import DatasetError
+from purser.compose.demo.recordings.datasets import MAKERS, make_tasks
+from purser.compose.demo.recordings.errors import DatasetError
 
 
 def main() -> int:
@@ -22,7 +22,7 @@ def main() -> int:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m compose.demo.recordings", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m purser.compose.demo.recordings", description=__doc__)
     parser.add_argument("data", type=Path, help="folder that holds the data sets")
     parser.add_argument("--out", type=Path, required=True, help="folder to write to")
     parser.add_argument("--count", type=int, default=10, help="tasks per data set (default: 10)")

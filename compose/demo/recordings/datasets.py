@@ -4,9 +4,9 @@ import gzip
 import json
 from pathlib import Path
 
-from compose.demo.recordings import tau_airline, whowhen
-from compose.demo.recordings.errors import DatasetError
-from compose.demo.recordings.tasks import RecordedTask, Row
+from purser.compose.demo.recordings import tau_airline, whowhen
+from purser.compose.demo.recordings.errors import DatasetError
+from purser.compose.demo.recordings.tasks import RecordedTask, Row
 
 MAKERS = {"tau_airline": tau_airline.make, "whowhen": whowhen.make}
 

@@ -4,7 +4,7 @@ ComposeError
 └── DatasetError   a data set is unknown, absent, or not laid out as its README says
 """
 
-from compose.errors import ComposeError
+from purser.compose.errors import ComposeError
 
 
 class DatasetError(ComposeError):

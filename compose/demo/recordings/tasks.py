@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from compose.demo.provider.recorded import Recording, ToolResult
-from compose.demo.provider.script import Reply
+from purser.compose.demo.provider.recorded import Recording, ToolResult
+from purser.compose.demo.provider.script import Reply
 
 Row = Mapping[str, Any]
 """One line of a data set."""

@@ -8,10 +8,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from compose.demo.provider.recorded import ToolResult
-from compose.demo.provider.script import Reply
-from compose.demo.provider.wire import ToolCall
-from compose.demo.recordings.tasks import RecordedAgent, RecordedTask, Row, chain
+from purser.compose.demo.provider.recorded import ToolResult
+from purser.compose.demo.provider.script import Reply
+from purser.compose.demo.provider.wire import ToolCall
+from purser.compose.demo.recordings.tasks import RecordedAgent, RecordedTask, Row, chain
 
 Message = Mapping[str, Any]
 

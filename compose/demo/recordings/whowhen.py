@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator
 from itertools import groupby
 
-from compose.demo.provider.script import Reply
-from compose.demo.recordings.tasks import RecordedAgent, RecordedTask, Row, chain
+from purser.compose.demo.provider.script import Reply
+from purser.compose.demo.recordings.tasks import RecordedAgent, RecordedTask, Row, chain
 
 MOST_AGENTS = 10
 

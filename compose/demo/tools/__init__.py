@@ -1,19 +1,19 @@
-"""Tools of the demo and of recorded conversations, by a worker of their own: as a user's tools are, never by Purser's.
+"""Tools of the demo and of recorded conversations, run by a worker of their own, as a user's tools are.
 
-Each is an activity that takes and returns a reference, as any tool of a task. `python -m compose.demo.tools` runs them
-beside a Purser that runs already.
+Each is an activity that takes and returns a reference, as any tool of a task. `python -m purser.compose.demo.tools`
+runs them beside a Purser that runs already.
 """
 
 import httpx
 from temporalio.client import Client
 from temporalio.worker import Worker
 
-from activities.postgres.agents import Agents
-from activities.tools import Tools
-from budget.postgres.connection import Pool
-from compose.demo.recordings.tasks import TOOL_QUEUE
-from compose.demo.tools.recorded import RecordedTool
-from compose.demo.tools.records import RecordTools
+from purser.activities.postgres.agents import Agents
+from purser.activities.tools import Tools
+from purser.budget.postgres.connections.pools import Pool
+from purser.compose.demo.recordings.tasks import TOOL_QUEUE
+from purser.compose.demo.tools.recorded import RecordedTool
+from purser.compose.demo.tools.records import RecordTools
 
 
 def tool_worker(temporal: Client, pool: Pool, client: httpx.AsyncClient, queue: str = TOOL_QUEUE) -> Worker:

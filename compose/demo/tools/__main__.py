@@ -1,16 +1,19 @@
-"""`python -m compose.demo.tools`: a worker with the tools of the demo. Needs PURSER_DSN and PURSER_TEMPORAL_ADDRESS."""
+"""`python -m purser.compose.demo.tools`: a worker with the tools of the demo.
+
+It needs PURSER_DSN and PURSER_TEMPORAL_ADDRESS.
+"""
 
 import asyncio
 import sys
 
 import httpx
 
-from budget.postgres.connection import create_pool
-from compose.cli.run_async import until_stopped
-from compose.demo.tools import tool_worker
-from compose.settings import load_settings
-from compose.settings.required import required
-from compose.temporal import connect
+from purser.budget.postgres.connections.pools import create_pool
+from purser.compose.cli.run_async import until_stopped
+from purser.compose.demo.tools import tool_worker
+from purser.compose.settings import load_settings
+from purser.compose.settings.required import required
+from purser.compose.temporal import connect
 
 
 async def main(stop: asyncio.Event) -> None:

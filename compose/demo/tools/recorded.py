@@ -7,10 +7,10 @@ import httpx
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from activities.postgres.agents import Agents
-from activities.tools import Tools
-from compose.demo.recordings.tasks import TOOL_ACTIVITY
-from workflows.contract import ToolCall, ToolResult
+from purser.activities.postgres.agents import Agents
+from purser.activities.tools import Tools
+from purser.compose.demo.recordings.tasks import TOOL_ACTIVITY
+from purser.workflows.contract import ToolCall, ToolResult
 
 _RECORDING = re.compile(r"(.+/r/[^/]+)/[^/]+/v1/?")
 """The provider's address of an agent, up to the name of its recording."""

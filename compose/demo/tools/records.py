@@ -10,9 +10,9 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 from temporalio import activity
 
-from activities.tools import Tools
-from compose.demo.recordings.tasks import TOOL_QUEUE
-from workflows.contract import ToolCall, ToolResult
+from purser.activities.tools import Tools
+from purser.compose.demo.recordings.tasks import TOOL_QUEUE
+from purser.workflows.contract import ToolCall, ToolResult
 
 Row = Mapping[str, Any]
 
@@ -103,6 +103,6 @@ def definition(name: str) -> dict[str, Any]:
 @cache
 def _tables() -> Mapping[str, Sequence[Row]]:
     tables: dict[str, list[Row]] = json.loads(
-        resources.files("compose.demo.tools").joinpath("records.json").read_text("utf-8")
+        resources.files("purser.compose.demo.tools").joinpath("records.json").read_text("utf-8")
     )
     return tables

@@ -1,6 +1,6 @@
 """Everything. Until the first release this is `schema/` as it is now; from then on its files are a copy that stays."""
 
-from compose.migrations import apply_schema
+from purser.compose.migrations import apply_schema
 
 revision = "0001_initial"
 down_revision = None

@@ -1,10 +1,10 @@
 """Text that was stored with NULs or halves of surrogate pairs is healed."""
 
-from compose.migrations import apply_sql
+from purser.compose.migrations import apply_sql
 
 revision = "0002_storable"
 down_revision = "0001_initial"
 
 
 def upgrade() -> None:
-    apply_sql("context.postgres", "migrations/0002_storable.sql")
+    apply_sql("purser.context.postgres", "migrations/0002_storable.sql")

@@ -8,19 +8,19 @@ from datetime import UTC, datetime
 
 from markupsafe import Markup
 
-from budget.approvals import ApprovalRequest, ApprovalState, Choice
-from budget.decisions import Amount
-from budget.money import typed_dollars
-from budget.previews import Effect
-from gateway.approval_outlook import Outlook
-from gateway.dashboard import amounts
-from gateway.dashboard.actions import Refused
-from gateway.dashboard.approvals.wording import barred
-from gateway.dashboard.components import render
-from gateway.dashboard.formats import exact, plural
-from gateway.dashboard.region import Act
-from gateway.roles import Principal
-from gateway.schemas import DecisionBody
+from purser.budget.approvals import ApprovalRequest, ApprovalState, Choice
+from purser.budget.decisions import Amount
+from purser.budget.money import typed_dollars
+from purser.budget.previews import Effect
+from purser.gateway.access.roles import Principal
+from purser.gateway.approvals.outlook import Outlook
+from purser.gateway.dashboard import amounts
+from purser.gateway.dashboard.actions import Refused
+from purser.gateway.dashboard.approvals.wording import barred
+from purser.gateway.dashboard.components import render
+from purser.gateway.dashboard.formats import exact, plural
+from purser.gateway.dashboard.region import Act
+from purser.gateway.http.schemas import DecisionBody
 
 _ENDS = (
     ("", "the window ends"),

@@ -7,22 +7,22 @@ from datetime import UTC, datetime
 from markupsafe import Markup
 from nicegui import ui
 
-from budget.approvals import ApprovalRequest, ApprovalState, Choice, Identity
-from budget.errors import DecisionRefused, NotFound
-from gateway import approvals as api
-from gateway.approval_outlook import Outlook, outlook
-from gateway.dashboard import live
-from gateway.dashboard.actions import Refused, perform, toast
-from gateway.dashboard.approvals import form as approval_form
-from gateway.dashboard.approvals import wording
-from gateway.dashboard.approvals.form import Draft
-from gateway.dashboard.components import LOADING, component, render
-from gateway.dashboard.formats import address, amount, exact, sentence
-from gateway.dashboard.pages import page
-from gateway.dashboard.policies import BASES
-from gateway.dashboard.region import Act, Region
-from gateway.dashboard.visit import Visit
-from gateway.roles import Permission, Principal
+from purser.budget.approvals import ApprovalRequest, ApprovalState, Choice, Identity
+from purser.budget.errors import DecisionRefused, NotFound
+from purser.gateway.access.roles import Permission, Principal
+from purser.gateway.approvals import routes as api
+from purser.gateway.approvals.outlook import Outlook, outlook
+from purser.gateway.dashboard import live
+from purser.gateway.dashboard.actions import Refused, perform, toast
+from purser.gateway.dashboard.approvals import form as approval_form
+from purser.gateway.dashboard.approvals import wording
+from purser.gateway.dashboard.approvals.form import Draft
+from purser.gateway.dashboard.components import LOADING, component, render
+from purser.gateway.dashboard.formats import address, amount, exact, sentence
+from purser.gateway.dashboard.pages import page
+from purser.gateway.dashboard.policies import BASES
+from purser.gateway.dashboard.region import Act, Region
+from purser.gateway.dashboard.visit import Visit
 
 PAGE = 50
 """Requests that are shown before somebody asks for more."""

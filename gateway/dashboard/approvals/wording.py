@@ -3,17 +3,17 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from budget.approval_rules import judge
-from budget.approvals import Actor, ApprovalRequest, ApprovalState, Choice, DecisionRequest, Waiter
-from budget.decisions import Amount
-from budget.errors import DecisionRefused
-from budget.forecast import Basis, Forecast
-from budget.policies import OnExpiry
-from budget.views import BudgetView
-from gateway.dashboard.components import Bar, bar
-from gateway.dashboard.formats import dollars, exact, plural
-from gateway.dashboard.policies import SOURCES
-from gateway.roles import Permission, Principal
+from purser.budget.approval_rules import judge
+from purser.budget.approvals import Actor, ApprovalRequest, ApprovalState, Choice, DecisionRequest, Waiter
+from purser.budget.decisions import Amount
+from purser.budget.errors import DecisionRefused
+from purser.budget.policies import OnExpiry
+from purser.budget.reports.forecast import Basis, Forecast
+from purser.budget.reports.views import BudgetView
+from purser.gateway.access.roles import Permission, Principal
+from purser.gateway.dashboard.components import Bar, bar
+from purser.gateway.dashboard.formats import dollars, exact, plural
+from purser.gateway.dashboard.policies import SOURCES
 
 
 def wanted(request: ApprovalRequest) -> Amount:

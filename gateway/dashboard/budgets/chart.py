@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from budget.money import NANO
-from budget.postgres.scope_tree import Moment
-from budget.views import BudgetView
-from gateway.dashboard.charts import DOLLARS, SHORT_NUMBER, axis, grid, legend
+from purser.budget.money import NANO
+from purser.budget.postgres.reports.scope_tree import Moment
+from purser.budget.reports.views import BudgetView
+from purser.gateway.dashboard.charts import DOLLARS, SHORT_NUMBER, axis, grid, legend
 
 
 def course(points: Sequence[Moment], budget: BudgetView, now: datetime, *, in_money: bool) -> Mapping[str, Any]:

@@ -6,14 +6,14 @@ from typing import Any
 
 from markupsafe import Markup
 
-from budget.policies import Mode, Policy, PolicyPatch
-from budget.views import BudgetView
-from gateway.dashboard import amounts
-from gateway.dashboard.actions import Refused
-from gateway.dashboard.budgets.wording import EFFECTS, field_name, sources, value_of
-from gateway.dashboard.components import render
-from gateway.dashboard.formats import dollars, exact
-from gateway.roles import Permission, Principal
+from purser.budget.policies import Mode, Policy, PolicyPatch
+from purser.budget.reports.views import BudgetView
+from purser.gateway.access.roles import Permission, Principal
+from purser.gateway.dashboard import amounts
+from purser.gateway.dashboard.actions import Refused
+from purser.gateway.dashboard.budgets.wording import EFFECTS, field_name, sources, value_of
+from purser.gateway.dashboard.components import render
+from purser.gateway.dashboard.formats import dollars, exact
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,27 +5,27 @@ from datetime import UTC, datetime
 
 from nicegui import ui
 
-from budget.errors import InvalidRequest
-from budget.forecast import Forecast
-from budget.scopes import Scope
-from budget.views import BudgetView
-from gateway import budgets as api
-from gateway.dashboard import live
-from gateway.dashboard.actions import Refused, perform, toast
-from gateway.dashboard.budgets import form as budget_form
-from gateway.dashboard.budgets import wording
-from gateway.dashboard.budgets.chart import course
-from gateway.dashboard.budgets.form import Change
-from gateway.dashboard.budgets.tree import Filter, Tree, finder
-from gateway.dashboard.charts import Chart
-from gateway.dashboard.components import LOADING, component, render
-from gateway.dashboard.formats import address, sentence
-from gateway.dashboard.pages import page
-from gateway.dashboard.policies import BASES
-from gateway.dashboard.region import Act, Region
-from gateway.dashboard.visit import Visit
-from gateway.roles import Permission, Principal
-from gateway.schemas import BudgetBody
+from purser.budget.errors import InvalidRequest
+from purser.budget.reports.forecast import Forecast
+from purser.budget.reports.views import BudgetView
+from purser.budget.scopes import Scope
+from purser.gateway.access.roles import Permission, Principal
+from purser.gateway.budgets import routes as api
+from purser.gateway.dashboard import live
+from purser.gateway.dashboard.actions import Refused, perform, toast
+from purser.gateway.dashboard.budgets import form as budget_form
+from purser.gateway.dashboard.budgets import wording
+from purser.gateway.dashboard.budgets.chart import course
+from purser.gateway.dashboard.budgets.form import Change
+from purser.gateway.dashboard.budgets.tree import Filter, Tree, finder
+from purser.gateway.dashboard.charts import Chart
+from purser.gateway.dashboard.components import LOADING, component, render
+from purser.gateway.dashboard.formats import address, sentence
+from purser.gateway.dashboard.pages import page
+from purser.gateway.dashboard.policies import BASES
+from purser.gateway.dashboard.region import Act, Region
+from purser.gateway.dashboard.visit import Visit
+from purser.gateway.http.schemas import BudgetBody
 
 EVERY_S = 5.0
 """What is spent changes without an event."""

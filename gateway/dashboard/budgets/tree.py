@@ -6,12 +6,12 @@ from datetime import timedelta
 
 from markupsafe import Markup
 
-from budget.errors import InvalidRequest
-from budget.policies import read_ratio
-from budget.postgres.scope_tree import Node
-from budget.scopes import Kind, Scope
-from gateway.dashboard.components import render
-from gateway.dashboard.visit import Visit
+from purser.budget.errors import InvalidRequest
+from purser.budget.policies import read_ratio
+from purser.budget.postgres.reports.scope_tree import Node
+from purser.budget.scopes import Kind, Scope
+from purser.gateway.dashboard.components import render
+from purser.gateway.dashboard.visit import Visit
 
 LEVEL = 25
 """Scopes of one level that are shown before somebody asks for more."""

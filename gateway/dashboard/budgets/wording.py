@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from budget.forecast import Forecast
-from budget.policies import Mode, Policy
-from budget.views import BudgetView
-from gateway.dashboard.components import Bar, bar
-from gateway.dashboard.formats import dollars, exact, short
-from gateway.dashboard.policies import SOURCES
+from purser.budget.policies import Mode, Policy
+from purser.budget.reports.forecast import Forecast
+from purser.budget.reports.views import BudgetView
+from purser.gateway.dashboard.components import Bar, bar
+from purser.gateway.dashboard.formats import dollars, exact, short
+from purser.gateway.dashboard.policies import SOURCES
 
 EFFECTS = {
     Mode.HARD: "what does not fit is refused",

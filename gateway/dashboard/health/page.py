@@ -6,18 +6,18 @@ from datetime import UTC, datetime, timedelta
 
 from nicegui import background_tasks, ui
 
-from gateway.dashboard import live
-from gateway.dashboard.actions import perform
-from gateway.dashboard.components import LOADING, render
-from gateway.dashboard.formats import words
-from gateway.dashboard.pages import page
-from gateway.dashboard.region import Act, Region
-from gateway.dashboard.visit import Visit
-from gateway.errors import TemporalUnavailable
-from gateway.figures import answered
-from gateway.health import is_up
-from gateway.roles import Permission, Principal
-from gateway.workers import Queue, queues
+from purser.gateway.access.roles import Permission, Principal
+from purser.gateway.dashboard import live
+from purser.gateway.dashboard.actions import perform
+from purser.gateway.dashboard.components import LOADING, render
+from purser.gateway.dashboard.formats import words
+from purser.gateway.dashboard.pages import page
+from purser.gateway.dashboard.region import Act, Region
+from purser.gateway.dashboard.visit import Visit
+from purser.gateway.errors import TemporalUnavailable
+from purser.gateway.health import is_up
+from purser.gateway.metrics.counters import answered
+from purser.gateway.tasks.workers import Queue, queues
 
 LATELY = timedelta(hours=24)
 LOOK_EVERY_S = 5.0

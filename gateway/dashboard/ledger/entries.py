@@ -6,12 +6,12 @@ from typing import Any
 
 from markupsafe import Markup
 
-from budget.entries import Entry
-from budget.postgres.holds import StoredHold
-from gateway.dashboard.components import render
-from gateway.dashboard.formats import exact, words
-from gateway.dashboard.ledger.filters import Wanted
-from gateway.postgres.standing import HoldAttempt
+from purser.budget.postgres.ledger.holds import StoredHold
+from purser.budget.reports.entries import Entry
+from purser.gateway.dashboard.components import render
+from purser.gateway.dashboard.formats import exact, words
+from purser.gateway.dashboard.ledger.filters import Wanted
+from purser.gateway.postgres.ledger_health import HoldAttempt
 
 PAGE = 50
 _COLUMNS = ("When", "Scope", "Kind", "#Spent", "#Held", "#Other", "#Spent after", "#Held after", "#Limit", "Hold")

@@ -6,12 +6,12 @@ from typing import Any, Self
 
 from markupsafe import Markup
 
-from budget.entries import EntryKind
-from budget.errors import InvalidScope
-from budget.scopes import Kind, Scope
-from budget.usage_reports import By
-from gateway.dashboard.components import render
-from gateway.dashboard.formats import address, sentence, words
+from purser.budget.errors import InvalidScope
+from purser.budget.reports.entries import EntryKind
+from purser.budget.reports.usage import By
+from purser.budget.scopes import Kind, Scope
+from purser.gateway.dashboard.components import render
+from purser.gateway.dashboard.formats import address, sentence, words
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,17 +5,17 @@ from datetime import UTC, datetime
 from fastapi import Query
 from nicegui import ui
 
-from budget.errors import NotFound
-from gateway.dashboard import live
-from gateway.dashboard.actions import toast
-from gateway.dashboard.charts import Chart
-from gateway.dashboard.components import LOADING, component
-from gateway.dashboard.ledger.entries import PAGE, Opened, listing
-from gateway.dashboard.ledger.filters import Wanted, filters
-from gateway.dashboard.ledger.usage import SPAN, chart, chart_height, chips, label, largest, listed, usage_span
-from gateway.dashboard.pages import page
-from gateway.dashboard.region import Act, Region
-from gateway.dashboard.visit import Visit
+from purser.budget.errors import NotFound
+from purser.gateway.dashboard import live
+from purser.gateway.dashboard.actions import toast
+from purser.gateway.dashboard.charts import Chart
+from purser.gateway.dashboard.components import LOADING, component
+from purser.gateway.dashboard.ledger.entries import PAGE, Opened, listing
+from purser.gateway.dashboard.ledger.filters import Wanted, filters
+from purser.gateway.dashboard.ledger.usage import SPAN, chart, chart_height, chips, label, largest, listed, usage_span
+from purser.gateway.dashboard.pages import page
+from purser.gateway.dashboard.region import Act, Region
+from purser.gateway.dashboard.visit import Visit
 
 USAGE_EVERY_S = 120.0
 """Adding usage up reads many entries."""

@@ -7,12 +7,12 @@ from typing import Any
 
 from markupsafe import Markup
 
-from budget.postgres.usage_reports import UsageReports
-from budget.usage_reports import By, UsageLine
-from gateway.dashboard.charts import LINE, SERIES, SHORT_NUMBER, TEXT, across, axis, legend
-from gateway.dashboard.components import component, render
-from gateway.dashboard.formats import address, exact
-from gateway.dashboard.ledger.filters import Wanted
+from purser.budget.postgres.reports.usage import UsageReports
+from purser.budget.reports.usage import By, UsageLine
+from purser.gateway.dashboard.charts import LINE, SERIES, SHORT_NUMBER, TEXT, across, axis, legend
+from purser.gateway.dashboard.components import component, render
+from purser.gateway.dashboard.formats import address, exact
+from purser.gateway.dashboard.ledger.filters import Wanted
 
 SPAN = timedelta(days=30)
 """Of usage where nobody asked for another."""

@@ -7,9 +7,9 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
-from context.postgres.overviews import Grown
-from context.postgres.summaries import StoredSummary
-from gateway.dashboard.charts import LINE, MUTED, SHORT_NUMBER, TEXT, axis, grid, legend, zoom
+from purser.context.postgres.conversation.summaries import StoredSummary
+from purser.context.postgres.sessions.overviews import Grown
+from purser.gateway.dashboard.charts import LINE, MUTED, SHORT_NUMBER, TEXT, axis, grid, legend, zoom
 
 STORED, HISTORY = "stored", "history of a window"
 MOMENTS = 5

@@ -7,9 +7,9 @@ from typing import Self
 
 from markupsafe import Markup
 
-from context.postgres.overviews import SessionRow
-from gateway.dashboard.components import component, render
-from gateway.dashboard.formats import address
+from purser.context.postgres.sessions.overviews import SessionRow
+from purser.gateway.dashboard.components import component, render
+from purser.gateway.dashboard.formats import address
 
 PAGE = 50
 _BETWEEN = "~~"

@@ -7,26 +7,26 @@ from decimal import Decimal, InvalidOperation
 from markupsafe import Markup
 from nicegui import ui
 
-from context.errors import SessionDeleted, SessionNotFound
-from context.layers import Level
-from context.postgres.conversations import Listed
-from context.postgres.overviews import Thread
-from context.postgres.summaries import StoredSummary
-from context.retrieval import Via
-from gateway import session_context
-from gateway.dashboard import live, shell
-from gateway.dashboard.actions import Refused, perform, toast
-from gateway.dashboard.charts import Chart
-from gateway.dashboard.components import LOADING, bar, component, render
-from gateway.dashboard.formats import address
-from gateway.dashboard.pages import page
-from gateway.dashboard.region import Act, Region
-from gateway.dashboard.sessions.charts import growth
-from gateway.dashboard.sessions.list import PAGE, Wanted, filters, listing
-from gateway.dashboard.visit import Visit
-from gateway.roles import Permission, Principal
-from gateway.session_schemas import USUAL_MODEL
-from gateway.session_views import ExplanationView
+from purser.context.compression.layers import Level
+from purser.context.errors import SessionDeleted, SessionNotFound
+from purser.context.postgres.conversation.conversations import Listed
+from purser.context.postgres.conversation.summaries import StoredSummary
+from purser.context.postgres.sessions.overviews import Thread
+from purser.context.retrieval import Via
+from purser.gateway.access.roles import Permission, Principal
+from purser.gateway.dashboard import live, shell
+from purser.gateway.dashboard.actions import Refused, perform, toast
+from purser.gateway.dashboard.charts import Chart
+from purser.gateway.dashboard.components import LOADING, bar, component, render
+from purser.gateway.dashboard.formats import address
+from purser.gateway.dashboard.pages import page
+from purser.gateway.dashboard.region import Act, Region
+from purser.gateway.dashboard.sessions.charts import growth
+from purser.gateway.dashboard.sessions.list import PAGE, Wanted, filters, listing
+from purser.gateway.dashboard.visit import Visit
+from purser.gateway.sessions import context_routes as session_context
+from purser.gateway.sessions.schemas import USUAL_MODEL
+from purser.gateway.sessions.views import ExplanationView
 
 MESSAGES = 25
 KINDS = ("compression", "task", "agent", "turn")

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from activities.postgres.overviews import Cost
-from activities.timeline import Step, StepKind, Turn
-from budget.money import NANO
-from gateway.dashboard.charts import DOLLARS, SERIES, SHORT_NUMBER, across, axis, grid, legend, zoom
-from gateway.dashboard.formats import dollars, exact, lasting
+from purser.activities.postgres.overviews import Cost
+from purser.activities.tasks.timeline import Step, StepKind, Turn
+from purser.budget.money import NANO
+from purser.gateway.dashboard.charts import DOLLARS, SERIES, SHORT_NUMBER, across, axis, grid, legend, zoom
+from purser.gateway.dashboard.formats import dollars, exact, lasting
 
 COLOURS: Mapping[StepKind, str] = {
     StepKind.QUEUED: "var(--step-queued)",

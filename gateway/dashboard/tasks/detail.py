@@ -6,16 +6,16 @@ from typing import Any
 
 from markupsafe import Markup
 
-from activities.postgres.overviews import Cost, PlannedAgent
-from activities.timeline import Step, StepKind, Turn
-from budget.scopes import Kind
-from budget.usage import Usage
-from budget.views import BudgetView
-from gateway.dashboard.components import Bar, bar, render
-from gateway.dashboard.formats import address, dollars, exact, lasting, words
-from gateway.dashboard.tasks.charts import INSTANTS, OWN
-from gateway.steering import LIVE, Steer
-from workflows.contract import TaskRef, TaskStatus
+from purser.activities.postgres.overviews import Cost, PlannedAgent
+from purser.activities.tasks.timeline import Step, StepKind, Turn
+from purser.budget.reports.views import BudgetView
+from purser.budget.scopes import Kind
+from purser.budget.usage import Usage
+from purser.gateway.dashboard.components import Bar, bar, render
+from purser.gateway.dashboard.formats import address, dollars, exact, lasting, words
+from purser.gateway.dashboard.tasks.charts import INSTANTS, OWN
+from purser.gateway.tasks.control import LIVE, Steer
+from purser.workflows.contract import TaskRef, TaskStatus
 
 Shown = Mapping[str, Any]
 """A task as `Tasks.get` tells it."""

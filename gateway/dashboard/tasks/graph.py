@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from gateway.dashboard.components import render
+from purser.gateway.dashboard.components import render
 
 WIDTH, HEIGHT, GAP_X, GAP_Y = 148, 34, 56, 14
 MOST = 40

@@ -6,10 +6,10 @@ from typing import Self
 
 from markupsafe import Markup
 
-from activities.postgres.overviews import TaskRow
-from gateway.dashboard.components import render
-from gateway.dashboard.formats import address, words
-from workflows.contract import TaskStatus
+from purser.activities.postgres.overviews import TaskRow
+from purser.gateway.dashboard.components import render
+from purser.gateway.dashboard.formats import address, words
+from purser.workflows.contract import TaskStatus
 
 PAGE = 50
 _ORDER = (

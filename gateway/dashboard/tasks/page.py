@@ -6,23 +6,23 @@ from datetime import UTC, datetime
 
 from nicegui import ui
 
-from activities.errors import TaskNotFound
-from activities.postgres.overviews import PlannedAgent
-from gateway.dashboard import live, shell
-from gateway.dashboard.actions import perform, toast
-from gateway.dashboard.charts import Chart
-from gateway.dashboard.components import LOADING, component, render
-from gateway.dashboard.pages import page
-from gateway.dashboard.region import Act, Region
-from gateway.dashboard.tasks import detail
-from gateway.dashboard.tasks.charts import costs_chart, costs_height, gantt, gantt_height
-from gateway.dashboard.tasks.graph import Node, graph
-from gateway.dashboard.tasks.list import PAGE, Wanted, filters, listing
-from gateway.dashboard.visit import Visit
-from gateway.roles import Permission, Principal
-from gateway.steering import Steer, steer
-from gateway.task_views import scopes_of
-from workflows.contract import TaskRef
+from purser.activities.errors import TaskNotFound
+from purser.activities.postgres.overviews import PlannedAgent
+from purser.gateway.access.roles import Permission, Principal
+from purser.gateway.dashboard import live, shell
+from purser.gateway.dashboard.actions import perform, toast
+from purser.gateway.dashboard.charts import Chart
+from purser.gateway.dashboard.components import LOADING, component, render
+from purser.gateway.dashboard.pages import page
+from purser.gateway.dashboard.region import Act, Region
+from purser.gateway.dashboard.tasks import detail
+from purser.gateway.dashboard.tasks.charts import costs_chart, costs_height, gantt, gantt_height
+from purser.gateway.dashboard.tasks.graph import Node, graph
+from purser.gateway.dashboard.tasks.list import PAGE, Wanted, filters, listing
+from purser.gateway.dashboard.visit import Visit
+from purser.gateway.tasks.control import Steer, steer
+from purser.gateway.tasks.views import scopes_of
+from purser.workflows.contract import TaskRef
 
 TURNS = 100
 KINDS = ("task", "agent", "turn", "approval", "compression")

@@ -6,16 +6,16 @@ from typing import Any
 import pytest
 from temporalio.client import Client
 
-from activities.postgres.overviews import Cost, Overviews
-from activities.postgres.tasks import Tasks
-from activities.task_file import TaskFile
-from budget.postgres.connection import Pool
-from budget.postgres.policies import Policies
-from budget.postgres.settings import LedgerSettings
-from context.postgres.conversations import Conversations
+from purser.activities.postgres.overviews import Cost, Overviews
+from purser.activities.postgres.tasks import Tasks
+from purser.activities.tasks.file import TaskFile
+from purser.budget.postgres.connections.pools import Pool
+from purser.budget.postgres.ledger.policies import Policies
+from purser.budget.postgres.ledger.settings import LedgerSettings
+from purser.context.postgres.conversation.conversations import Conversations
+from purser.workflows.contract import TaskStatus
 from tests.support.world import MODEL, World, world
 from tests.support.world import TENANT as WORLDS
-from workflows.contract import TaskStatus
 
 TENANT = "acme"
 AGENTS = [{"id": name, "model": "gpt-4o", "instructions": "Be brief."} for name in ("a", "b")]

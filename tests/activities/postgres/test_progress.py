@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from budget.postgres.connection import Pool
+from purser.budget.postgres.connections.pools import Pool
 
 CANARY = "canary-7c2e"
 

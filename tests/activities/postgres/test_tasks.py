@@ -5,17 +5,17 @@ from typing import Any
 
 import pytest
 
-from activities.errors import TaskConflict, TaskNotFound
-from activities.postgres.agents import Agents
-from activities.postgres.tasks import Submitted, Tasks
-from activities.task_file import TaskFile
-from budget.policies import Mode
-from budget.postgres.connection import Pool
-from budget.postgres.policies import Policies
-from budget.postgres.settings import LedgerSettings
-from budget.scopes import Scope
-from context.postgres.conversations import Conversations
-from workflows.contract import TaskStatus
+from purser.activities.errors import TaskConflict, TaskNotFound
+from purser.activities.postgres.agents import Agents
+from purser.activities.postgres.tasks import Submitted, Tasks
+from purser.activities.tasks.file import TaskFile
+from purser.budget.policies import Mode
+from purser.budget.postgres.connections.pools import Pool
+from purser.budget.postgres.ledger.policies import Policies
+from purser.budget.postgres.ledger.settings import LedgerSettings
+from purser.budget.scopes import Scope
+from purser.context.postgres.conversation.conversations import Conversations
+from purser.workflows.contract import TaskStatus
 
 TENANT = "acme"
 AGENT = {"id": "a", "model": "gpt-4o", "instructions": "Be brief."}

@@ -7,10 +7,10 @@ from datetime import datetime
 import pytest
 from temporalio.client import Client
 
-from activities.postgres.timeline import Timelines
-from activities.timeline import StepKind
-from budget.approvals import Actor, Choice, Identity
-from context.messages import Message
+from purser.activities.postgres.timeline import Timelines
+from purser.activities.tasks.timeline import StepKind
+from purser.budget.approvals import Actor, Choice, Identity
+from purser.context.conversation.messages import Message
 from tests.support.world import TENANT, World, calls, eventually, world
 
 BOSS = Actor("boss", ("approver",), Identity.KEY)

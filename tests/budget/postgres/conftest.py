@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import asyncpg
 import pytest
 
-from budget.postgres.connection import Pool
+from purser.budget.postgres.connections.pools import Pool
 from tests.support.databases import create, empty
 from tests.support.ledger import Books
 

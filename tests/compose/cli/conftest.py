@@ -32,7 +32,7 @@ class System:
 def provider() -> Iterator[str]:
     """Address of a provider that answers everything with a short text."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "compose.demo.provider", "--port", "0"], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-m", "purser.compose.demo.provider", "--port", "0"], stdout=subprocess.PIPE, text=True
     )
     assert process.stdout is not None
     yield json.loads(process.stdout.readline())["api_base"]

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compose.cli import approvals, output, tables
-from compose.cli.output import SafeConsole, fail, print_json
-from compose.cli.tasks import print_task
+from purser.compose.cli import output, tables
+from purser.compose.cli.api import approvals
+from purser.compose.cli.api.tasks import print_task
+from purser.compose.cli.output import SafeConsole, fail, print_json
 
 HOSTILE = "\x1b[2Jgone\x1b]0;title\x07 \x9b31m \u202eright to left\u2066 \r\n\ttab \ud83d"
 OBEYED = set("\x1b\x07\x9b\u202e\u2066\r\ud83d")

@@ -6,7 +6,7 @@ import sys
 
 SCRIPT = """
 import gc, json
-from compose.cli.run_async import serving
+from purser.compose.cli.run_async import serving
 before = gc.get_freeze_count()
 serving()
 gc.collect()

@@ -8,11 +8,11 @@ from typing import Any
 import httpx
 import pytest
 
-from activities.task_file import TaskFile
-from budget.usage import Usage
-from compose.demo.content import conversation, recording, task_file
-from compose.demo.progress import Line, news
-from compose.demo.tools.records import QUESTIONS, answer
+from purser.activities.tasks.file import TaskFile
+from purser.budget.usage import Usage
+from purser.compose.demo.content import conversation, recording, task_file
+from purser.compose.demo.progress import Line, news
+from purser.compose.demo.tools.records import QUESTIONS, answer
 from tests.support.proof import some
 from tests.support.purser import Purser, processes_naming
 from tests.support.terminal import Terminal

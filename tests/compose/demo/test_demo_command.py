@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from compose.demo.command import purser
+from purser.compose.demo.command import purser
 
 BIN = Path(sys.executable).parent
 

@@ -11,8 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
-from compose.demo.provider import Provider, charged_tokens, read_recordings, serve_provider
-from compose.demo.recordings import DatasetError, RecordedTask, make_tasks
+from purser.compose.demo.provider import Provider, charged_tokens, read_recordings, serve_provider
+from purser.compose.demo.recordings import DatasetError, RecordedTask, make_tasks
 
 ADDRESS = "http://127.0.0.1:4010"
 DATASETS = ["tau_airline", "whowhen"]
@@ -198,7 +198,16 @@ def test_the_command_writes_tasks_and_recordings(tmp_path: Path) -> None:
     airline(tmp_path, spoken("user", "Hello."), spoken("assistant", "Hello!"))
     team(tmp_path, *"ABCDEFGHIJKL")
     out = tmp_path / "out"
-    command = [sys.executable, "-m", "compose.demo.recordings", str(tmp_path), "--out", str(out), "--provider", ADDRESS]
+    command = [
+        sys.executable,
+        "-m",
+        "purser.compose.demo.recordings",
+        str(tmp_path),
+        "--out",
+        str(out),
+        "--provider",
+        ADDRESS,
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "ww-1: the last 2 agents were left out" in done.stderr
     assert sorted(read_recordings(out / "recordings")) == ["tau-1", "ww-1"]
@@ -210,7 +219,7 @@ def test_the_command_names_a_folder_without_data(tmp_path: Path) -> None:
     command = [
         sys.executable,
         "-m",
-        "compose.demo.recordings",
+        "purser.compose.demo.recordings",
         str(tmp_path / "absent"),
         "--out",
         str(tmp_path / "out"),

@@ -8,10 +8,10 @@ import httpx
 import pytest
 from temporalio.client import Client
 
-from compose.demo.provider import Match, Recording, Reply, Rule, ToolResult
-from compose.demo.recordings.tasks import TOOL_ACTIVITY, TOOL_QUEUE
-from compose.demo.tools import tool_worker
-from compose.demo.tools.records import AddUp, LookUp, answer, definition
+from purser.compose.demo.provider import Match, Recording, Reply, Rule, ToolResult
+from purser.compose.demo.recordings.tasks import TOOL_ACTIVITY, TOOL_QUEUE
+from purser.compose.demo.tools import tool_worker
+from purser.compose.demo.tools.records import AddUp, LookUp, answer, definition
 from tests.support.world import World, calls, world
 
 

@@ -18,8 +18,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from compose.stack.ports import LOOPBACK, free_port
-from compose.stack.temporal import find_temporal
+from purser.compose.stack.ports import LOOPBACK, free_port
+from purser.compose.stack.temporal import find_temporal
 from tests.support.deployment import COMPOSE, ROOT, SECRETS, instructions, own, seconds, sent_to_the_engine, services
 from tests.support.world import eventually
 

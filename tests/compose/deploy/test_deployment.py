@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from compose.settings import Settings
-from compose.settings.load import CONFIG_FILE, IN_FILE, secrets
+from purser.compose.settings import Settings
+from purser.compose.settings.load import CONFIG_FILE, IN_FILE, secrets
 from tests.support.deployment import (
     COMPOSE,
     DOCKERFILE,

@@ -7,8 +7,8 @@ import kubernetes_validate  # type: ignore[import-untyped]
 import pytest
 import yaml  # type: ignore[import-untyped]
 
-from compose.settings import Settings
-from compose.settings.load import IN_FILE, secrets
+from purser.compose.settings import Settings
+from purser.compose.settings.load import IN_FILE, secrets
 from tests.support.deployment import own
 
 FOLDER = Path(__file__).parents[3] / "compose" / "deploy" / "kubernetes"

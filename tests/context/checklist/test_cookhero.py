@@ -2,12 +2,12 @@
 
 import pytest
 
-from context.compression import CountText, Source, Wishes, chunks, summary_request
-from context.memories import RollingMemory, RollingState, SlidingWindowMemory
-from context.messages import Message
-from context.settings import ContextSettings
-from context.strategies import WINDOW_PRESETS, Part
-from context.windows import build_window
+from purser.context.compression.requests import CountText, Source, Wishes, chunks, summary_request
+from purser.context.conversation.messages import Message
+from purser.context.memories import RollingMemory, RollingState, SlidingWindowMemory
+from purser.context.settings import ContextSettings
+from purser.context.strategies import WINDOW_PRESETS, Part
+from purser.context.windows import build_window
 from tests.support.conversations import assistant, talk, user
 
 MODEL = "gpt-4o"
@@ -179,7 +179,7 @@ def test_rejected_buffer_memory_had_no_control_of_timing_no_persistence_no_merge
 
 
 def test_future_ideas_a_trigger_by_tokens_pins_and_layers_exist() -> None:
-    from context.layers import LEAF_MESSAGES, Level
+    from purser.context.compression.layers import LEAF_MESSAGES, Level
 
     assert ContextSettings().trigger_ratio == 0.75
     assert Level.SESSION > Level.SECTION > Level.LEAF

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from activities.summariser import TEMPERATURE
-from compose.settings import load_settings
-from compose.settings.context import context_settings
-from context.compression import CountText, Source, Wishes, chunks, summary_request
-from context.memories import RollingMemory, RollingState
-from context.messages import Message
-from context.postgres.conversations import Conversations
-from context.renderings import ACKNOWLEDGEMENT, ROUTER_BUDGET, render_structured, render_text
-from context.settings import ContextSettings, share
-from context.strategies import WINDOW_PRESETS, StrategyName
-from context.tokens import count_message, count_request, count_text, legacy_estimate
-from context.windows import Window, build_window
+from purser.activities.models.summariser import TEMPERATURE
+from purser.compose.settings import load_settings
+from purser.compose.settings.context import context_settings
+from purser.context.compression.requests import CountText, Source, Wishes, chunks, summary_request
+from purser.context.conversation.messages import Message
+from purser.context.conversation.renderings import ACKNOWLEDGEMENT, ROUTER_BUDGET, render_structured, render_text
+from purser.context.memories import RollingMemory, RollingState
+from purser.context.postgres.conversation.conversations import Conversations
+from purser.context.settings import ContextSettings, share
+from purser.context.strategies import WINDOW_PRESETS, StrategyName
+from purser.context.tokens import count_message, count_request, count_text, legacy_estimate
+from purser.context.windows import Window, build_window
 from tests.support.conversations import assistant, calling, result, talk, user
 
 if TYPE_CHECKING:

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from budget import PriceBook
-from context.facts import extract_facts
-from context.memories import (
+from purser.budget import PriceBook
+from purser.context.conversation.messages import StoredMessage
+from purser.context.facts import extract_facts
+from purser.context.memories import (
     FactsMemory,
     HybridMemory,
     SlidingWindowMemory,
@@ -15,11 +16,10 @@ from context.memories import (
     TokenTruncationMemory,
     VectorMemory,
 )
-from context.messages import StoredMessage
-from context.strategies import WINDOW_PRESETS, StrategyName
-from context.tokens import count_message, count_request, tokenizer_of, window_of
-from context.tokens.legacy import WINDOWS
-from context.windows import build_window
+from purser.context.strategies import WINDOW_PRESETS, StrategyName
+from purser.context.tokens import count_message, count_request, tokenizer_of, window_of
+from purser.context.tokens.legacy import WINDOWS
+from purser.context.windows import build_window
 from tests.support.conversations import assistant, calling, result, talk, user
 
 MODEL = "gpt-4o"

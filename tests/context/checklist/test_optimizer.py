@@ -6,15 +6,21 @@ from typing import Any
 
 import pytest
 
-from compose.settings import Settings
-from context.advice import TOOL_RESERVE, available, check_tool_safety, recommend
-from context.choice import Preference, choose, scores
-from context.lengths import Style, length_header, summary_length
-from context.messages import Message
-from context.optimizing import MAX_TOKENS, Optimizer, optimize, optimize_chat_context, prepare_optimized_messages
-from context.settings import ContextSettings
-from context.strategies import WINDOW_PRESETS
-from context.tokens import count_request
+from purser.compose.settings import Settings
+from purser.context.compression.lengths import Style, length_header, summary_length
+from purser.context.conversation.messages import Message
+from purser.context.settings import ContextSettings
+from purser.context.strategies import WINDOW_PRESETS
+from purser.context.strategies.choice import Preference, choose, scores
+from purser.context.tokens import count_request
+from purser.context.windows.advice import TOOL_RESERVE, available, check_tool_safety, recommend
+from purser.context.windows.optimizing import (
+    MAX_TOKENS,
+    Optimizer,
+    optimize,
+    optimize_chat_context,
+    prepare_optimized_messages,
+)
 
 MODEL = "gpt-4o"
 KEYS = {

@@ -8,32 +8,32 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from activities.errors import InvalidTask
-from activities.summariser import TEMPERATURE
-from activities.task_file import TaskFile
-from budget import PRESETS as BUDGET_PRESETS
-from budget import Amount, Kind, Mode, Policy, Price, PriceBook, Scope, Usage, Verdict, decide, resolve
-from budget.decisions import ScopeView
-from compose.errors import SettingsError
-from compose.settings import load_settings
-from compose.settings.ledger import ledger_settings
-from context.clipping import clip
-from context.compression import CountText, Source, fault, summary_request
-from context.conversations import Conversation, MessageRef
-from context.errors import InvalidSettings, PinsTooLarge, WindowTooSmall
-from context.lint import Practice, lint
-from context.memories import VectorMemory
-from context.messages import Message
-from context.pins import PIN_BUDGET, check_pins
-from context.postgres.conversations import Conversations
-from context.postgres.memory import Memory
-from context.postgres.pins import Pins
-from context.ranges import choose_range
-from context.redaction import Redactor
-from context.settings import PRESETS, ContextSettings, share
-from context.strategies import WINDOW_PRESETS
-from context.tokens import count_message, count_text, legacy_estimate, window_of
-from context.windows import Window, build_window
+from purser.activities.errors import InvalidTask
+from purser.activities.models.summariser import TEMPERATURE
+from purser.activities.tasks.file import TaskFile
+from purser.budget import PRESETS as BUDGET_PRESETS
+from purser.budget import Amount, Kind, Mode, Policy, Price, PriceBook, Scope, Usage, Verdict, decide, resolve
+from purser.budget.decisions import ScopeView
+from purser.compose.errors import SettingsError
+from purser.compose.settings import load_settings
+from purser.compose.settings.ledger import ledger_settings
+from purser.context.compression.ranges import choose_range
+from purser.context.compression.requests import CountText, Source, fault, summary_request
+from purser.context.conversation.conversations import Conversation, MessageRef
+from purser.context.conversation.messages import Message
+from purser.context.conversation.pins import PIN_BUDGET, check_pins
+from purser.context.errors import InvalidSettings, PinsTooLarge, WindowTooSmall
+from purser.context.memories import VectorMemory
+from purser.context.postgres.conversation.conversations import Conversations
+from purser.context.postgres.conversation.pins import Pins
+from purser.context.postgres.memory.memory import Memory
+from purser.context.redaction import Redactor
+from purser.context.settings import PRESETS, ContextSettings, share
+from purser.context.strategies import WINDOW_PRESETS
+from purser.context.tokens import count_message, count_text, legacy_estimate, window_of
+from purser.context.windows import Window, build_window
+from purser.context.windows.clipping import clip
+from purser.context.windows.lint import Practice, lint
 from tests.support.conversations import calling, result, talk, user
 
 if TYPE_CHECKING:

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from context.errors import InvalidMessage
-from context.memories import (
+from purser.context.conversation.messages import Message
+from purser.context.errors import InvalidMessage
+from purser.context.memories import (
     ConversationMemory,
     FactsMemory,
     HybridMemory,
@@ -20,8 +21,7 @@ from context.memories import (
     TokenTruncationMemory,
     VectorMemory,
 )
-from context.messages import Message
-from context.tokens import count_request
+from purser.context.tokens import count_request
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "find", "arguments": "{}"}}
 ALL = [

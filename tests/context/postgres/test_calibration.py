@@ -2,9 +2,9 @@
 
 import asyncio
 
-from budget.postgres.connection import Pool
-from context.postgres.calibration import Calibrations
-from context.tokens.calibration import ONE, Calibration
+from purser.budget.postgres.connections.pools import Pool
+from purser.context.postgres.conversation.calibration import Calibrations
+from purser.context.tokens.calibration import ONE, Calibration
 
 CLAUDE = "claude-sonnet-4-5"
 

@@ -5,13 +5,13 @@ import uuid
 
 import pytest
 
-from budget.postgres.connection import Pool, create_pool
-from context.errors import MessageNotFound, OriginReused
-from context.messages import Message
-from context.postgres.conversations import Conversations
-from context.postgres.summaries import Summaries
-from context.summaries import Method, Summary
-from context.tokens import count_message
+from purser.budget.postgres.connections.pools import Pool, create_pool
+from purser.context.compression.summaries import Method, Summary
+from purser.context.conversation.messages import Message
+from purser.context.errors import MessageNotFound, OriginReused
+from purser.context.postgres.conversation.conversations import Conversations
+from purser.context.postgres.conversation.summaries import Summaries
+from purser.context.tokens import count_message
 from tests.support.conversations import assistant, call, calling, result, talk, user
 
 TENANT, SESSION, MODEL = "acme", "s1", "gpt-4o"

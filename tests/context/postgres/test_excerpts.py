@@ -5,18 +5,18 @@ import uuid
 
 import pytest
 
-from budget.postgres.connection import Pool
-from context.conversations import Conversation
-from context.excerpts import Within
-from context.messages import Message
-from context.plans import TextRef, WindowPlan
-from context.postgres.conversations import Conversations
-from context.postgres.summaries import Summaries
-from context.ranges import choose_range
-from context.settings import ContextSettings
-from context.strategies import StrategyName
-from context.summaries import Method, Summary
-from context.windows import plan_window
+from purser.budget.postgres.connections.pools import Pool
+from purser.context.compression.ranges import choose_range
+from purser.context.compression.summaries import Method, Summary
+from purser.context.conversation.conversations import Conversation
+from purser.context.conversation.messages import Message
+from purser.context.postgres.conversation.conversations import Conversations
+from purser.context.postgres.conversation.summaries import Summaries
+from purser.context.settings import ContextSettings
+from purser.context.strategies import StrategyName
+from purser.context.windows import plan_window
+from purser.context.windows.excerpts import Within
+from purser.context.windows.plans import TextRef, WindowPlan
 from tests.support.conversations import assistant, calling, result, user
 
 TENANT, MODEL = "acme", "gpt-4o"

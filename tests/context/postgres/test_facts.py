@@ -5,11 +5,11 @@ import random
 
 import pytest
 
-from budget.postgres.connection import Pool
-from context.facts import Fact, Kind, extract_facts, supersede
-from context.facts.values import MENTIONS
-from context.postgres.conversations import Conversations
-from context.postgres.facts import Facts
+from purser.budget.postgres.connections.pools import Pool
+from purser.context.facts import Fact, Kind, extract_facts, supersede
+from purser.context.facts.values import MENTIONS
+from purser.context.postgres.conversation.conversations import Conversations
+from purser.context.postgres.conversation.facts import Facts
 from tests.support.conversations import talk, user
 
 TENANT, SESSION = "acme", "s1"

@@ -5,14 +5,19 @@ from pathlib import Path
 
 import pytest
 
-import context.postgres
-from budget.postgres.connection import Pool
-from budget.postgres.queries import load
+from purser.budget.postgres.connections.pools import Pool
+from purser.budget.postgres.connections.queries import load
+from purser.context import postgres
 
-FILES = sorted(path.name for path in Path(context.postgres.__path__[0]).glob("*.sql"))
+LOADED_WHOLE = ("schema", "migrations")
+STORE = Path(postgres.__file__).parent
+FILES = sorted(str(path.relative_to(STORE)) for path in STORE.rglob("*.sql") if path.parent.name not in LOADED_WHOLE)
 ACROSS_TENANTS = {
-    ("retention.sql", "due"): "the sweeper looks for old sessions of all tenants, and deletes each under its own",
-    ("practice.sql", "practice"): "counts for the operator, no ids and no text",
+    (
+        "sessions/retention.sql",
+        "due",
+    ): "the sweeper finds old sessions of all tenants, and deletes each under its own",
+    ("sessions/usage_statistics.sql", "practice"): "counts for the operator, no ids and no text",
 }
 _NOISE = re.compile(r"--[^\n]*|'(?:[^']|'')*'")
 _INNERMOST = re.compile(r"\(([^()]*)\)")
@@ -63,12 +68,12 @@ async def tables(pool: Pool) -> set[str]:
 @pytest.mark.parametrize("file", FILES)
 async def test_every_statement_is_bound_to_a_tenant(file: str, tables: set[str]) -> None:
     assert {"messages", "summaries", "pins", "pin_marks", "user_settings"} <= tables
-    loose = {name: unbound(statement, tables) for name, statement in load("context.postgres", file).items()}
+    loose = {name: unbound(statement, tables) for name, statement in load("purser.context.postgres", file).items()}
     assert {name: found for name, found in loose.items() if found and (file, name) not in ACROSS_TENANTS} == {}
 
 
 def test_every_exception_is_still_there() -> None:
-    assert all(name in load("context.postgres", file) for file, name in ACROSS_TENANTS)
+    assert all(name in load("purser.context.postgres", file) for file, name in ACROSS_TENANTS)
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from budget.postgres.connection import Pool
-from context.messages import Message
-from context.postgres import memory, memory_index
-from context.postgres.conversations import Conversations
-from context.postgres.memory import Memory
-from context.retrieval import Found, Outcome, Via
+from purser.budget.postgres.connections.pools import Pool
+from purser.context.conversation.messages import Message
+from purser.context.postgres.conversation.conversations import Conversations
+from purser.context.postgres.memory import index as memory_index
+from purser.context.postgres.memory import memory
+from purser.context.postgres.memory.memory import Memory
+from purser.context.retrieval import Found, Outcome, Via
 from tests.support.conversations import assistant, call, calling, result, user
 
 FILLER = [user("Fine weather."), assistant("Indeed it is.")] * 10

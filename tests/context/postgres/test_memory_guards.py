@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
-from budget.postgres.connection import Pool
-from context.postgres import memory, memory_index, memory_vectors
+from purser.budget.postgres.connections.pools import Pool
+from purser.context.postgres.memory import index as memory_index
+from purser.context.postgres.memory import memory
+from purser.context.postgres.memory import vectors as memory_vectors
 from tests.context.postgres import test_memory, test_memory_vectors
 from tests.context.postgres.test_memory_vectors import VectorRoom
 

@@ -7,7 +7,7 @@ import asyncpg
 
 
 def script(name: str) -> str:
-    return files("context.postgres").joinpath("schema", name).read_text("utf-8")
+    return files("purser.context.postgres").joinpath("schema", name).read_text("utf-8")
 
 
 async def test_without_the_right_to_create_the_extension_there_are_no_vectors_and_all_else_stands(

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from budget.postgres.connection import Pool
-from budget.scopes import Path
-from compose.demo.provider.embeddings import embedding
-from context.messages import Message
-from context.postgres import memory_vectors
-from context.postgres.conversations import Conversations
-from context.postgres.memory import Memory
-from context.retrieval import Outcome, Vector, Via
+from purser.budget.postgres.connections.pools import Pool
+from purser.budget.scopes import Path
+from purser.compose.demo.provider.embeddings import embedding
+from purser.context.conversation.messages import Message
+from purser.context.postgres.conversation.conversations import Conversations
+from purser.context.postgres.memory import vectors as memory_vectors
+from purser.context.postgres.memory.memory import Memory
+from purser.context.retrieval import Outcome, Vector, Via
 from tests.context.postgres.test_memory import FILLER, Room, texts
 from tests.support.conversations import assistant, user
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from budget.postgres.connection import Pool
-from context.postgres import overviews as module
-from context.postgres.conversations import Conversations
-from context.postgres.overviews import Overviews
-from context.postgres.pins import Pins
+from purser.budget.postgres.connections.pools import Pool
+from purser.context.postgres.conversation.conversations import Conversations
+from purser.context.postgres.conversation.pins import Pins
+from purser.context.postgres.sessions import overviews as module
+from purser.context.postgres.sessions.overviews import Overviews
 from tests.support.conversations import talk, user
 
 TENANT, MODEL = "acme", "gpt-4o"

@@ -2,11 +2,11 @@
 
 import pytest
 
-from budget.postgres.connection import Pool
-from budget.scopes import Path
-from context.messages import Message
-from context.postgres.conversations import Conversations
-from context.postgres.payers import Payers
+from purser.budget.postgres.connections.pools import Pool
+from purser.budget.scopes import Path
+from purser.context.conversation.messages import Message
+from purser.context.postgres.conversation.conversations import Conversations
+from purser.context.postgres.sessions.payers import Payers
 
 TENANT = "acme"
 

@@ -5,14 +5,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from budget.postgres.connection import Pool
-from context.errors import MessageNotFound, PinsTooLarge, SessionNotFound
-from context.messages import Message
-from context.postgres.conversations import Conversations
-from context.postgres.pins import Pins
-from context.postgres.summaries import Summaries
-from context.summaries import Method, Summary
-from context.tokens import count_message
+from purser.budget.postgres.connections.pools import Pool
+from purser.context.compression.summaries import Method, Summary
+from purser.context.conversation.messages import Message
+from purser.context.errors import MessageNotFound, PinsTooLarge, SessionNotFound
+from purser.context.postgres.conversation.conversations import Conversations
+from purser.context.postgres.conversation.pins import Pins
+from purser.context.postgres.conversation.summaries import Summaries
+from purser.context.tokens import count_message
 from tests.support.conversations import calling, result, talk, user
 
 TENANT, SESSION, MODEL = "acme", "s1", "gpt-4o"

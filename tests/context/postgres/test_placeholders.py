@@ -5,11 +5,11 @@ import threading
 
 import pytest
 
-from budget.postgres.connection import Pool
-from context.errors import SessionNotFound
-from context.postgres.conversations import Conversations
-from context.postgres.placeholders import Placeholders
-from context.redaction import Redactor
+from purser.budget.postgres.connections.pools import Pool
+from purser.context.errors import SessionNotFound
+from purser.context.postgres.conversation.conversations import Conversations
+from purser.context.postgres.conversation.placeholders import Placeholders
+from purser.context.redaction import Redactor
 from tests.support.conversations import talk
 
 PLACE = ("acme", "s1")

@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
-from budget.postgres.connection import Pool
-from context.errors import InvalidPreferences
-from context.postgres.conversations import Conversations
-from context.postgres.preferences import PersonalSettings
-from context.preferences import MOST_CHARACTERS
+from purser.budget.postgres.connections.pools import Pool
+from purser.context.conversation.preferences import MOST_CHARACTERS
+from purser.context.errors import InvalidPreferences
+from purser.context.postgres.conversation.conversations import Conversations
+from purser.context.postgres.sessions.preferences import PersonalSettings
 from tests.support.conversations import user
 
 TENANT, SESSION = "acme", "s1"

@@ -5,22 +5,22 @@ from datetime import UTC, datetime
 
 import pytest
 
-from budget.decisions import Amount
-from budget.holds import HoldRequest
-from budget.postgres.connection import Connection, Pool
-from budget.scopes import Path
-from context.errors import OtherUser, SessionBusy, SessionDeleted, SessionNotFound
-from context.facts import Fact, Kind
-from context.postgres.conversations import Conversations
-from context.postgres.facts import Facts
-from context.postgres.memory import Memory
-from context.postgres.pins import Pins
-from context.postgres.placeholders import Placeholders
-from context.postgres.preferences import PersonalSettings
-from context.postgres.retention import Retention
-from context.postgres.sessions import Sessions
-from context.postgres.summaries import Summaries
-from context.summaries import Method, Summary
+from purser.budget.decisions import Amount
+from purser.budget.holds import HoldRequest
+from purser.budget.postgres.connections.pools import Connection, Pool
+from purser.budget.scopes import Path
+from purser.context.compression.summaries import Method, Summary
+from purser.context.errors import OtherUser, SessionBusy, SessionDeleted, SessionNotFound
+from purser.context.facts import Fact, Kind
+from purser.context.postgres.conversation.conversations import Conversations
+from purser.context.postgres.conversation.facts import Facts
+from purser.context.postgres.conversation.pins import Pins
+from purser.context.postgres.conversation.placeholders import Placeholders
+from purser.context.postgres.conversation.summaries import Summaries
+from purser.context.postgres.memory.memory import Memory
+from purser.context.postgres.sessions.preferences import PersonalSettings
+from purser.context.postgres.sessions.retention import Retention
+from purser.context.postgres.sessions.sessions import Sessions
 from tests.support.conversations import talk, user
 from tests.support.ledger import Books
 

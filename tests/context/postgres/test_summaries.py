@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from budget.postgres.connection import Pool
-from context.layers import Layer, Level
-from context.postgres.conversations import Conversations
-from context.postgres.summaries import Summaries
-from context.summaries import Method, Summary
+from purser.budget.postgres.connections.pools import Pool
+from purser.context.compression.layers import Layer, Level
+from purser.context.compression.summaries import Method, Summary
+from purser.context.postgres.conversation.conversations import Conversations
+from purser.context.postgres.conversation.summaries import Summaries
 from tests.support.conversations import talk
 
 PLACE = ("acme", "s1", "")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from context.redaction import Redactor
+from purser.context.redaction import Redactor
 
 FOUND = {
     "EMAIL": [

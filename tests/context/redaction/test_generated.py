@@ -12,7 +12,7 @@ from stdnum import luhn
 from stdnum.cn import ric
 from stdnum.iso7064 import mod_97_10
 
-from context.redaction import Redactor
+from purser.context.redaction import Redactor
 
 SENTENCES = st.sampled_from(
     [

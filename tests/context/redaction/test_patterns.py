@@ -2,8 +2,8 @@
 
 import pytest
 
-from context.errors import InvalidSettings, RedactionFailed
-from context.redaction import Redactor, custom_detectors, patterns
+from purser.context.errors import InvalidSettings, RedactionFailed
+from purser.context.redaction import Redactor, custom_detectors, patterns
 
 
 def test_what_a_pattern_matches_is_replaced_under_its_label() -> None:

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from context.errors import RedactionFailed
-from context.redaction import Detector, Found, Placeholder, Redactor, redact_value
+from purser.context.errors import RedactionFailed
+from purser.context.redaction import Detector, Found, Placeholder, Redactor, redact_value
 
 
 def test_the_same_value_gets_the_same_placeholder_in_every_text() -> None:

@@ -1,6 +1,6 @@
 """One order from several."""
 
-from context.retrieval.fusion import fuse
+from purser.context.retrieval.fusion import fuse
 
 
 def test_what_both_find_goes_before_what_one_finds() -> None:

@@ -4,9 +4,9 @@ import random
 from collections.abc import Sequence
 from itertools import islice
 
-from context.retrieval.postings import BLOCK, Turn, index
-from context.retrieval.ranking import REACH, Hit, Posted, Thread, rank, wanted
-from context.retrieval.words import terms
+from purser.context.retrieval.postings import BLOCK, Turn, index
+from purser.context.retrieval.ranking import REACH, Hit, Posted, Thread, rank, wanted
+from purser.context.retrieval.words import terms
 
 FILLER = "nothing of interest here"
 

@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from context.retrieval import Document, Found, Via, memory_message
-from context.retrieval.showing import HEADING
-from context.tokens import count_message, count_text
+from purser.context.retrieval import Document, Found, Via, memory_message
+from purser.context.retrieval.showing import HEADING
+from purser.context.tokens import count_message, count_text
 
 MODEL = "gpt-4o"
 MONDAY = Found("s1", 7, "", "user", None, "I keep bees.", datetime(2026, 3, 2, tzinfo=UTC), 1.0, Via.LEXICAL)

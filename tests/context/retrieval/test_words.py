@@ -2,7 +2,7 @@
 
 import pytest
 
-from context.retrieval.words import MOST_CHARACTERS, terms
+from purser.context.retrieval.words import MOST_CHARACTERS, terms
 
 
 def test_english_words_lose_their_endings_and_stop_words_are_left_out() -> None:

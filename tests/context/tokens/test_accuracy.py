@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from benchmarks.outcome import Outcome
-from benchmarks.tokens import EXACT, OURS, run
-from context.tokens.legacy import ESTIMATORS
+from purser.benchmarks.outcome import Outcome
+from purser.benchmarks.tokens import EXACT, OURS, run
+from purser.context.tokens.legacy import ESTIMATORS
 
 VOCABULARIES = {"cl100k_base": "cl100k", "o200k_base": "o200k"}
 Group = tuple[str, str]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.tokens.calibration import LEAST, LEAST_COUNTED, MOST, ONE, Calibration, is_calibrated
+from purser.context.tokens.calibration import LEAST, LEAST_COUNTED, MOST, ONE, Calibration, is_calibrated
 
 tokens = st.integers(0, 10**7)
 reports = st.lists(st.tuples(tokens, tokens), max_size=60)

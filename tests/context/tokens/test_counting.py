@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from context.tokens import Count, count_async, count_message, count_request, count_text, exact, tokenizer_of
-from context.tokens.cache import CountCache
-from context.tokens.counting import INLINE_CHARACTERS
+from purser.context.tokens import Count, count_async, count_message, count_request, count_text, exact, tokenizer_of
+from purser.context.tokens.cache import CountCache
+from purser.context.tokens.counting import INLINE_CHARACTERS
 
 HELLO = {"role": "user", "content": "hello world"}
 TOOL = {
@@ -145,7 +145,7 @@ def refuse(*args, **kwargs):
 attempts = []
 socket.socket.connect = socket.socket.connect_ex = socket.getaddrinfo = socket.create_connection = refuse
 
-from context.tokens import count_text, warm_up
+from purser.context.tokens import count_text, warm_up
 text = "hello world, 你好 नमस्ते <|endoftext|>"
 models = ["gpt-4o", "openai/gpt-4o", "gpt-4", "azure_ai/Llama-3.3-70B-Instruct", "gpt-6-sol", "no-such-model"]
 before = [[c.tokens, c.method] for c in (count_text(text, model) for model in models)]

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.tokens.exact import by_tiktoken
-from context.tokens.formula import estimate
-from context.tokens.tokenizers import Vocabulary
+from purser.context.tokens.exact import by_tiktoken
+from purser.context.tokens.formula import estimate
+from purser.context.tokens.tokenizers import Vocabulary
 
 VOCABULARIES: tuple[Vocabulary, ...] = ("cl100k_base", "o200k_base")
 any_text = st.text(st.characters(), max_size=200)

@@ -5,8 +5,8 @@ import struct
 
 import pytest
 
-from context.tokens import count_message
-from context.tokens.images import Image, Patches, Size, Tiles, size_of
+from purser.context.tokens import count_message
+from purser.context.tokens.images import Image, Patches, Size, Tiles, size_of
 
 GPT_4O = Tiles(85, 170)
 

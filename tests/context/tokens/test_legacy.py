@@ -4,8 +4,8 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.messages.utils import count_tokens_approximately
 
-from context.errors import InvalidSettings
-from context.tokens.legacy import ESTIMATORS, legacy_estimate
+from purser.context.errors import InvalidSettings
+from purser.context.tokens.legacy import ESTIMATORS, legacy_estimate
 
 
 @pytest.mark.parametrize(

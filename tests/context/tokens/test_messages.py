@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from context.errors import InvalidMessage
-from context.tokens import count_message, message_digest
-from context.tokens.images import Image
-from context.tokens.messages import Part, parts_of
+from purser.context.errors import InvalidMessage
+from purser.context.tokens import count_message, message_digest
+from purser.context.tokens.images import Image
+from purser.context.tokens.messages import Part, parts_of
 
 ADDRESS = "https://example.org/a.png"
 UNKNOWN, LOW = Image(None, low_detail=False), Image(None, low_detail=True)

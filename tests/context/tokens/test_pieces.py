@@ -4,10 +4,10 @@ import random
 
 import pytest
 
-from context.tokens import pieces
-from context.tokens.exact import _encoding, by_tiktoken
-from context.tokens.pieces import UNBROKEN
-from context.tokens.tokenizers import Vocabulary
+from purser.context.tokens import pieces
+from purser.context.tokens.exact import _encoding, by_tiktoken
+from purser.context.tokens.pieces import UNBROKEN
+from purser.context.tokens.tokenizers import Vocabulary
 
 WORDS = ("word", " word", "  two", "\n\n", "\t", "it's", "WORLD'S", " 1234567", "a1b22", "...", " ?!\n", "/\n/", " é")
 RARE = ("你好", "\u00a0x", "🙂", " 🙂", "'re", "\r\n", "   ", "٣٤", "x²", " ", "a ", "0 ")

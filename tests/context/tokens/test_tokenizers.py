@@ -3,7 +3,7 @@
 import pytest
 import tiktoken.model
 
-from context.tokens import tokenizer_of
+from purser.context.tokens import tokenizer_of
 
 
 @pytest.mark.parametrize(

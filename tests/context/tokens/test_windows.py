@@ -4,9 +4,9 @@ import logging
 
 import pytest
 
-from budget.prices import PriceBook
-from context.tokens.legacy import WINDOWS
-from context.tokens.windows import DEFAULT_WINDOW, window_of
+from purser.budget.pricing.prices import PriceBook
+from purser.context.tokens.legacy import WINDOWS
+from purser.context.tokens.windows import DEFAULT_WINDOW, window_of
 
 
 @pytest.fixture(scope="module")

@@ -20,17 +20,17 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page
 
-from activities.postgres.tasks import Tasks
-from budget.policies import PolicyPatch
-from budget.postgres.connection import Pool, create_pool
-from budget.postgres.ledger import Ledger
-from budget.postgres.policies import Policies
-from budget.postgres.settings import LedgerSettings
-from budget.scopes import Scope
-from compose.demo.provider import Provider, Recording, Reply, serve_provider
-from context.postgres.conversations import Conversations
-from gateway.postgres.keys import Keys
-from gateway.roles import Role
+from purser.activities.postgres.tasks import Tasks
+from purser.budget.policies import PolicyPatch
+from purser.budget.postgres.connections.pools import Pool, create_pool
+from purser.budget.postgres.ledger.ledger import Ledger
+from purser.budget.postgres.ledger.policies import Policies
+from purser.budget.postgres.ledger.settings import LedgerSettings
+from purser.budget.scopes import Scope
+from purser.compose.demo.provider import Provider, Recording, Reply, serve_provider
+from purser.context.postgres.conversation.conversations import Conversations
+from purser.gateway.access.roles import Role
+from purser.gateway.postgres.keys import Keys
 from tests.support.browser import WIDE, Theme, Watch, chromium, sign_in
 from tests.support.databases import fresh_database
 from tests.support.purser import Purser, Started

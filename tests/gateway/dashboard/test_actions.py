@@ -3,10 +3,10 @@
 import pytest
 from pydantic import ValidationError
 
-from activities.errors import TaskNotFound
-from budget.errors import LedgerUnavailable
-from gateway.dashboard.actions import Refused, explain
-from gateway.schemas import BudgetBody
+from purser.activities.errors import TaskNotFound
+from purser.budget.errors import LedgerUnavailable
+from purser.gateway.dashboard.actions import Refused, explain
+from purser.gateway.http.schemas import BudgetBody
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from playwright.async_api import Locator, Page, expect
 
-from gateway.roles import Role
+from purser.gateway.access.roles import Role
 from tests.gateway.dashboard.conftest import Tenant
 from tests.gateway.dashboard.test_narrow import PHONE, compressed_session
 from tests.support.browser import WIDE, shot

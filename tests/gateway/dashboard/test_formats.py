@@ -2,8 +2,8 @@
 
 import pytest
 
-from gateway.dashboard.components import component
-from gateway.dashboard.formats import lasting
+from purser.gateway.dashboard.components import component
+from purser.gateway.dashboard.formats import lasting
 
 
 @pytest.mark.parametrize(

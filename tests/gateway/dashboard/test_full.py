@@ -2,7 +2,7 @@
 
 from playwright.async_api import expect
 
-from gateway.roles import Role
+from purser.gateway.access.roles import Role
 from tests.gateway.dashboard.conftest import Tenant
 from tests.support.browser import shot
 

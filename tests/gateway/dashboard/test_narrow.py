@@ -5,8 +5,8 @@ import re
 import httpx
 from playwright.async_api import Page, expect
 
-from gateway.dashboard.pages import load_pages, page_paths
-from gateway.roles import Role
+from purser.gateway.access.roles import Role
+from purser.gateway.dashboard.pages import load_pages, page_paths
 from tests.gateway.dashboard.approvals.test_page import asks
 from tests.gateway.dashboard.conftest import Tenant
 from tests.support.conversations import talk

@@ -3,7 +3,7 @@
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from gateway.roles import Role
+from purser.gateway.access.roles import Role
 from tests.gateway.dashboard.conftest import Tenant
 from tests.support.browser import LONG_MS, Theme, check_accessibility, shot
 

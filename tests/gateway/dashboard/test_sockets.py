@@ -8,9 +8,9 @@ from nicegui import Client, core
 from socketio.exceptions import ConnectionRefusedError as Refused  # type: ignore[import-untyped]
 from starlette.requests import Request
 
-from gateway.dashboard import sockets
-from gateway.postgres.browser_sessions import BrowserSession
-from gateway.roles import Principal, Role
+from purser.gateway.access.roles import Principal, Role
+from purser.gateway.dashboard import sockets
+from purser.gateway.postgres.browser_sessions import BrowserSession
 
 Heard = list[tuple[Any, ...]]
 

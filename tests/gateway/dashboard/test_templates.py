@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from jinja2 import UndefinedError
 
-import gateway.dashboard
-from gateway.dashboard.components import TEMPLATES, component, render
+from purser.gateway import dashboard
+from purser.gateway.dashboard.components import TEMPLATES, component, render
 
-DASHBOARD = Path(gateway.dashboard.__file__).parent
+DASHBOARD = Path(dashboard.__file__).parent
 HTML = re.compile(r"</?[a-zA-Z][\w-]*[\s/>]|</?[a-zA-Z][\w-]*$")
 MODULES = sorted(DASHBOARD.rglob("*.py"))
 PAGES = sorted(TEMPLATES.rglob("*.html"))

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest_asyncio
 from playwright.async_api import Browser, expect
 
-from compose.migrate import migrate
-from compose.stack.postgres import EmbeddedPostgres
-from gateway.roles import Role
+from purser.compose.migrate import migrate
+from purser.compose.stack.postgres import EmbeddedPostgres
+from purser.gateway.access.roles import Role
 from tests.gateway.dashboard.approvals.test_page import asks, grants
 from tests.gateway.dashboard.conftest import Tenant, open_house
 from tests.support.browser import Watch, in_both_themes, shot

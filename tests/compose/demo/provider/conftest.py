@@ -7,7 +7,7 @@ import httpx
 import pytest
 from openai import AsyncOpenAI
 
-from compose.demo.provider import Provider, serve_provider
+from purser.compose.demo.provider import Provider, serve_provider
 
 
 @pytest.fixture

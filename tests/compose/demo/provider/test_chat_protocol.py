@@ -11,7 +11,7 @@ from openai import AsyncOpenAI
 from openai.types import CompletionUsage
 from openai.types.chat import ChatCompletion, ChatCompletionChunk, ChatCompletionMessageParam
 
-from compose.demo.provider import FunctionCall, Match, Provider, Reply, Rule, ToolCall, Usage, serve_provider
+from purser.compose.demo.provider import FunctionCall, Match, Provider, Reply, Rule, ToolCall, Usage, serve_provider
 
 QUESTION: list[ChatCompletionMessageParam] = [{"role": "user", "content": "How much is left of my budget?"}]
 WEATHER = Reply(

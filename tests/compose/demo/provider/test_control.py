@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from httpx import AsyncClient, Response
 
-from compose.demo.provider import Provider
+from purser.compose.demo.provider import Provider
 
 CHAT = {"model": "m", "messages": [{"role": "user", "content": "hello"}]}
 

@@ -7,8 +7,8 @@ import httpx
 import pytest
 from openai import AsyncOpenAI
 
-from compose.demo.provider import Fault, FaultKind, Outcome, Provider
-from compose.demo.provider.embeddings import DIMENSIONS, embedding
+from purser.compose.demo.provider import Fault, FaultKind, Outcome, Provider
+from purser.compose.demo.provider.embeddings import DIMENSIONS, embedding
 
 
 def cosine(one: str, other: str) -> float:

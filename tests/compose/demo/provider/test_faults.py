@@ -9,7 +9,7 @@ import pytest
 from openai import AsyncOpenAI
 from openai.types.chat import ChatCompletionMessageParam
 
-from compose.demo.provider import End, Fault, FaultKind, Match, Outcome, Provider, Reply, Rule, serve_provider
+from purser.compose.demo.provider import End, Fault, FaultKind, Match, Outcome, Provider, Reply, Rule, serve_provider
 
 QUESTION: list[ChatCompletionMessageParam] = [{"role": "user", "content": "Is anybody there?"}]
 TEN_CHUNKS = Rule(reply=Reply(content="1 2 3 4 5 6 7 8 9 0"), chunks=10)

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from openai import AsyncOpenAI
 
-from activities.litellm_library import litellm_library
-from compose.demo.provider import Fault, FaultKind, FunctionCall, Outcome, Provider, Reply, Rule, ToolCall
+from purser.activities.models.litellm_library import litellm_library
+from purser.compose.demo.provider import Fault, FaultKind, FunctionCall, Outcome, Provider, Reply, Rule, ToolCall
 
 # LiteLLM and its types warn of themselves at import and at first use.
 pytestmark = pytest.mark.filterwarnings("ignore")

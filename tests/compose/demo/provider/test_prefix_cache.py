@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compose.demo.provider.prefix_cache import BLOCK, PrefixCache
+from purser.compose.demo.provider.prefix_cache import BLOCK, PrefixCache
 
 PROMPTS = st.lists(
     st.lists(st.tuples(st.integers(0, 1), st.integers(1, 2 * BLOCK)), max_size=4).map(

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import httpx
 
-from compose.demo.provider import Outcome, Recording, Reply, read_log
+from purser.compose.demo.provider import Outcome, Recording, Reply, read_log
 
 
 @asynccontextmanager
 async def process(*arguments: str) -> AsyncIterator[asyncio.subprocess.Process]:
     pipe = asyncio.subprocess.PIPE
     running = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "compose.demo.provider", *arguments, stdout=pipe, stderr=pipe
+        sys.executable, "-m", "purser.compose.demo.provider", *arguments, stdout=pipe, stderr=pipe
     )
     try:
         yield running

@@ -7,7 +7,7 @@ import pytest
 from openai import AsyncOpenAI
 from openai.types.chat import ChatCompletionMessageParam
 
-from compose.demo.provider import (
+from purser.compose.demo.provider import (
     FunctionCall,
     Provider,
     Recording,
@@ -17,7 +17,7 @@ from compose.demo.provider import (
     ToolResult,
     read_recordings,
 )
-from compose.demo.provider.wire import Message
+from purser.compose.demo.provider.wire import Message
 
 
 def call(number: int) -> ToolCall:

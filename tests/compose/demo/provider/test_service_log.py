@@ -10,7 +10,7 @@ import openai
 import pytest
 from openai import AsyncOpenAI
 
-from compose.demo.provider import (
+from purser.compose.demo.provider import (
     Fault,
     FaultKind,
     Outcome,

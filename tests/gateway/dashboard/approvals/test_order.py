@@ -4,7 +4,7 @@ import re
 
 from playwright.async_api import expect
 
-from gateway.roles import Role
+from purser.gateway.access.roles import Role
 from tests.gateway.dashboard.approvals.test_page import asks
 from tests.gateway.dashboard.conftest import Tenant
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from playwright.async_api import Page, expect
 
-from budget.postgres.approvals import Approvals
-from budget.postgres.settings import LedgerSettings
-from gateway.roles import Role
+from purser.budget.postgres.approvals.approvals import Approvals
+from purser.budget.postgres.ledger.settings import LedgerSettings
+from purser.gateway.access.roles import Role
 from tests.gateway.dashboard.conftest import Tenant
 from tests.support.browser import NARROW, check_accessibility, in_both_themes, shot
 from tests.support.world import eventually

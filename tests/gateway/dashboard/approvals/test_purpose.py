@@ -4,7 +4,7 @@ from typing import Any
 
 from playwright.async_api import expect
 
-from gateway.roles import Role
+from purser.gateway.access.roles import Role
 from tests.gateway.dashboard.approvals.test_page import grants
 from tests.gateway.dashboard.conftest import Tenant
 from tests.gateway.dashboard.test_narrow import PHONE

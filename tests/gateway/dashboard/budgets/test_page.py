@@ -4,8 +4,8 @@ import re
 
 from playwright.async_api import Locator, Page, expect
 
-from budget.scopes import Scope
-from gateway.roles import Role
+from purser.budget.scopes import Scope
+from purser.gateway.access.roles import Role
 from tests.gateway.dashboard.conftest import Tenant
 from tests.support.browser import NARROW, check_accessibility, in_both_themes, shot
 

@@ -2,12 +2,12 @@
 
 from datetime import UTC, datetime, timedelta
 
-from budget.decisions import Amount
-from budget.forecast import Basis, Forecast
-from budget.policies import Policy
-from budget.scopes import Scope
-from budget.views import BudgetView
-from gateway.dashboard.budgets.wording import runs_out_within
+from purser.budget.decisions import Amount
+from purser.budget.policies import Policy
+from purser.budget.reports.forecast import Basis, Forecast
+from purser.budget.reports.views import BudgetView
+from purser.budget.scopes import Scope
+from purser.gateway.dashboard.budgets.wording import runs_out_within
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)

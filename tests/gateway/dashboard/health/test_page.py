@@ -6,10 +6,10 @@ from datetime import timedelta
 
 from playwright.async_api import expect
 
-from budget.decisions import Amount
-from budget.holds import HoldRequest
-from budget.scopes import Path
-from gateway.roles import Role
+from purser.budget.decisions import Amount
+from purser.budget.holds import HoldRequest
+from purser.budget.scopes import Path
+from purser.gateway.access.roles import Role
 from tests.gateway.dashboard.conftest import Tenant
 from tests.support.browser import NARROW, check_accessibility, in_both_themes, shot
 

@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from budget.entries import EntryKind
-from budget.usage_reports import By
-from gateway.dashboard.ledger.filters import Wanted
+from purser.budget.reports.entries import EntryKind
+from purser.budget.reports.usage import By
+from purser.gateway.dashboard.ledger.filters import Wanted
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from playwright.async_api import Page, expect
 
-from gateway.roles import Role
+from purser.gateway.access.roles import Role
 from tests.gateway.dashboard.conftest import Tenant
 
 

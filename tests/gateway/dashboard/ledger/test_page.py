@@ -7,7 +7,7 @@ import re
 import httpx
 from playwright.async_api import Locator, Page, expect
 
-from gateway.roles import Role
+from purser.gateway.access.roles import Role
 from tests.gateway.dashboard.conftest import Tenant
 from tests.support.browser import NARROW, check_accessibility, in_both_themes, shot
 

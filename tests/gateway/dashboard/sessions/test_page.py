@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 from playwright.async_api import Locator, Page, expect
 
-from gateway.roles import Role
+from purser.gateway.access.roles import Role
 from tests.gateway.dashboard.conftest import Tenant
 from tests.gateway.dashboard.tasks.test_page import HOSTILE
 from tests.support.browser import NARROW, check_accessibility, in_both_themes, shot

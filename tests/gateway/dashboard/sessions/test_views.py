@@ -2,11 +2,11 @@
 
 from datetime import UTC, datetime, timedelta
 
-from context.postgres.overviews import Grown
-from context.postgres.summaries import StoredSummary
-from context.summaries import Method, Summary
-from gateway.dashboard.sessions.charts import history, spreads_over_time
-from gateway.dashboard.sessions.list import Wanted
+from purser.context.compression.summaries import Method, Summary
+from purser.context.postgres.conversation.summaries import StoredSummary
+from purser.context.postgres.sessions.overviews import Grown
+from purser.gateway.dashboard.sessions.charts import history, spreads_over_time
+from purser.gateway.dashboard.sessions.list import Wanted
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

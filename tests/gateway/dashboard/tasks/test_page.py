@@ -5,8 +5,8 @@ import uuid
 
 from playwright.async_api import Page, expect
 
-from compose.demo.provider import Reply
-from gateway.roles import Role
+from purser.compose.demo.provider import Reply
+from purser.gateway.access.roles import Role
 from tests.gateway.dashboard.conftest import MODEL, Tenant
 from tests.support.browser import NARROW, check_accessibility, in_both_themes, shot
 from tests.support.world import calls, eventually

@@ -2,7 +2,7 @@
 
 from playwright.async_api import expect
 
-from compose.demo.provider import Fault, FaultKind, Match
+from purser.compose.demo.provider import Fault, FaultKind, Match
 from tests.gateway.dashboard.conftest import Tenant
 from tests.support.browser import in_both_themes
 

@@ -2,12 +2,12 @@
 
 from datetime import UTC, datetime, timedelta
 
-from activities.postgres.overviews import Cost
-from activities.timeline import Step, StepKind, Turn
-from gateway.dashboard.tasks.charts import costs_chart, gantt
-from gateway.dashboard.tasks.graph import MOST, Node, columns, graph
-from gateway.dashboard.tasks.list import Wanted
-from workflows.contract import TaskStatus
+from purser.activities.postgres.overviews import Cost
+from purser.activities.tasks.timeline import Step, StepKind, Turn
+from purser.gateway.dashboard.tasks.charts import costs_chart, gantt
+from purser.gateway.dashboard.tasks.graph import MOST, Node, columns, graph
+from purser.gateway.dashboard.tasks.list import Wanted
+from purser.workflows.contract import TaskStatus
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

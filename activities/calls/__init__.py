@@ -1,0 +1,1 @@
+"""One model call: its admission and its settlement."""

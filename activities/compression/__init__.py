@@ -1,0 +1,1 @@
+"""Writing the next version of a summary."""

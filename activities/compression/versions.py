@@ -1,0 +1,172 @@
+"""The next version of a summary: which layers are written, how much room each has, and how they are shown together."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from purser.activities.compression.writing import Writer
+from purser.context.compression.layers import (
+    Layer,
+    LayerPlan,
+    Level,
+    compose,
+    covering,
+    fold_all,
+    folded_level,
+    plan_layers,
+)
+from purser.context.compression.ranges import Range
+from purser.context.compression.requests import Passage, Source, Wishes
+from purser.context.compression.summaries import Method, Summary, summary_message, summary_text
+from purser.context.conversation.languages import conversation_language
+from purser.context.conversation.messages import StoredMessage
+from purser.context.facts import MOST_TOKENS, Fact, extract_facts, render_facts, sheet_tokens, supersede, untold
+from purser.context.redaction import Redactor
+from purser.context.tokens import count_message, count_text
+from purser.workflows.contract import CompressInput
+
+LEAST_LEAF = 60
+"""Tokens for the newest layer below which older ones make room."""
+_SEAM = 4
+"""Tokens that joining two texts may add."""
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """Messages that a version newly covers, redacted."""
+
+    passages: tuple[Passage, ...]
+    facts: tuple[Fact, ...]
+    language: str | None
+    """Of what people and models said; `None`: mixed or unknown."""
+    redacted: Counter[str]
+    """Values that were replaced in the passages, by label."""
+
+    @classmethod
+    def of(cls, stored: Sequence[StoredMessage], redactor: Redactor) -> "Material":
+        """Reads messages; takes a second for the longest."""
+        passages = Source.of("", (one.message for one in stored), redactor.redact).passages
+        counts = Counter(redactor.counts)
+        said = [
+            text for one, (_, text) in zip(stored, passages, strict=True) if one.message.role in ("user", "assistant")
+        ]
+        facts = extract_facts(stored, redactor.redact)
+        return cls(passages, tuple(facts), conversation_language(said), counts)
+
+
+@dataclass(frozen=True)
+class Job:
+    """One compression under way."""
+
+    request: CompressInput
+    model: str
+    """Whose counter applies."""
+    span: Range
+    last: Summary | None
+    material: Material
+    known: Sequence[Fact]
+    """What earlier versions told."""
+
+    @property
+    def language(self) -> str | None:
+        """Of the conversation."""
+        return self.material.language or (self.last.language if self.last else None)
+
+    @property
+    def source_characters(self) -> int:
+        """Of everything that the version covers."""
+        new = sum(len(text) for _, text in self.material.passages)
+        return new + (self.last.source_characters if self.last else 0)
+
+    @cached_property
+    def room(self) -> int:
+        """Tokens for layers and facts beside the headers."""
+        return self.span.most_tokens - self.tokens(self.shown([], "")) - _SEAM
+
+    @property
+    def facts_room(self) -> int:
+        """Tokens kept for facts."""
+        return sheet_tokens(self.room)
+
+    @cached_property
+    def plan(self) -> LayerPlan:
+        """What becomes of the layers of the last version."""
+        plan = plan_layers(self.last.parts if self.last else ())
+        return fold_all(plan) if plan.kept and self.leaf_room(plan) < LEAST_LEAF else plan
+
+    def fold_room(self, plan: LayerPlan) -> int:
+        """Tokens for the layer that several become."""
+        return min(self.count(compose(plan.folded)), self.room - self.facts_room) // 2
+
+    def leaf_room(self, plan: LayerPlan) -> int:
+        """Tokens for the newest layer."""
+        others = [*plan.kept, *([covering(Level.LEAF, plan.folded, "")] if plan.folded else []), self.leaf(plan, "")]
+        fold = self.fold_room(plan) if plan.folded else 0
+        return self.room - self.facts_room - fold - self.count(compose(others)) - _SEAM * len(others)
+
+    def leaf(self, plan: LayerPlan, text: str) -> Layer:
+        """The newest layer."""
+        first_seq = self.last.last_seq + 1 if self.last else self.span.first_seq
+        new = Layer(Level.LEAF, first_seq, self.span.last_seq, len(self.span.seqs), text)
+        return covering(Level.LEAF, (plan.leaf, new), text) if plan.leaf else new
+
+    def shown(self, layers: Sequence[Layer], facts: str) -> str:
+        """The text of the version."""
+        return summary_text(layers, facts, self.source_characters, self.language)
+
+    def tokens(self, text: str) -> int:
+        """Of the message that would show this text."""
+        message = summary_message(self.span.first_seq, self.span.last_seq, text)
+        return count_message(message.to_openai(), self.model).tokens
+
+    def count(self, text: str) -> int:
+        """Tokens of a text alone."""
+        return count_text(text, self.model).tokens
+
+    def with_facts(self, layers: Sequence[Layer]) -> str:
+        """The text of the version, with the facts that its layers do not tell."""
+        body = compose(layers)
+        facts = untold(supersede([*self.known, *self.material.facts]), body)
+        left = self.room - self.count(body) - _SEAM
+        return self.shown(layers, render_facts(facts, max(0, min(MOST_TOKENS, left)), self.count).text)
+
+
+async def version_of(job: Job, writer: Writer, wishes: Wishes) -> Summary | None:
+    """The next version; `None` if it would gain nothing."""
+    plan = await asyncio.to_thread(lambda: job.plan)
+    layers = list(plan.kept)
+    if plan.folded:
+        older = await writer.write(Source("\n".join(layer.text for layer in plan.folded), ()), job.fold_room(plan))
+        layers.append(covering(folded_level(plan.folded), plan.folded, older.text))
+    source = Source(plan.leaf.text if plan.leaf else "", job.material.passages)
+    newest = await writer.write(source, job.leaf_room(plan))
+    layers = sorted([*layers, job.leaf(plan, newest.text)], key=lambda layer: layer.first_seq)
+    text = await asyncio.to_thread(job.with_facts, layers)
+    tokens = await asyncio.to_thread(job.tokens, text)
+    # Facts alone may stand for messages, but nothing for what an earlier version said.
+    told = all(layer.text for layer in layers) or (job.last is None and text != job.shown(layers, ""))
+    if not told or tokens > job.span.most_tokens:
+        return None
+    request, last = job.request, job.last
+    return Summary(
+        version=last.version + 1 if last else 1,
+        first_seq=job.span.first_seq,
+        last_seq=job.span.last_seq,
+        text=text,
+        method=Method.MODEL if writer.by_model else Method.EXTRACTIVE,
+        key=request.key,
+        tokens_before=job.span.tokens_before,
+        tokens_after=tokens,
+        source_digest=source.digest,
+        model=writer.model if writer.by_model else None,
+        hold_id=writer.pending.hold_id if writer.by_model and writer.pending else None,
+        layers=tuple(layers),
+        source_characters=job.source_characters,
+        prompt_version=wishes.version if writer.by_model else None,
+        language=job.language,
+        fidelity=newest.fidelity,
+        trigger=request.trigger,
+        passed=job.span.passed,
+    )

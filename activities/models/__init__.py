@@ -1,0 +1,1 @@
+"""Model providers: where requests go, how they leave, and what comes back."""

@@ -1,0 +1,1 @@
+"""Tasks: the task file, its checks, and the timeline of what happened."""

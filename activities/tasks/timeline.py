@@ -1,0 +1,266 @@
+"""The story of a task, turn by turn: a pure fold from what the tables hold to steps that a page can draw.
+
+A turn is admitted, delayed, called and settled; before that it may wait for open holds of others or ask a person. A
+turn whose hold was lost is admitted again: its steps follow each other in one turn.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from itertools import zip_longest
+from typing import TypeVar
+
+from purser.activities.tasks.timeline_rows import Admission, Asking, Compression, Rows, Started, Try
+
+T = TypeVar("T")
+K = TypeVar("K")
+
+NOTICEABLE = timedelta(milliseconds=500)
+"""What takes less was no wait."""
+LONGEST_SLEEP = 1.2
+"""Of a delay: the sleeper adds up to a fifth."""
+
+
+class StepKind(StrEnum):
+    """What happens in a turn, in the order in which it does."""
+
+    QUEUED = "queued"
+    """For a worker, or until a pause ended."""
+    WAITED = "waited"
+    """For open holds of others."""
+    ASKED = "asked"
+    """A person."""
+    REFUSED = "refused"
+    """Nothing was held, and the agent ended."""
+    ADMITTED = "admitted"
+    DELAYED = "delayed"
+    """By backpressure."""
+    COMPRESSED = "compressed"
+    CALLED = "called"
+    """One attempt at the provider."""
+    BACKED_OFF = "backoff"
+    """Between a failed attempt and the next one."""
+    SETTLED = "settled"
+    RELEASED = "released"
+    """The hold ended without a reply."""
+    EXPIRED = "expired"
+    """The lease of the hold ended."""
+    REJECTED = "rejected"
+    """The provider refused the request for good."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A part of a turn. What takes no time ends when it starts; what has not ended has no end."""
+
+    kind: StepKind
+    start: datetime
+    end: datetime | None
+    tokens: int = 0
+    """Held, asked for, charged or saved, as the kind says."""
+    nano_usd: int = 0
+    note: str = ""
+    """A stable code or a name, never text of the conversation."""
+    ref: str = ""
+    """Id of the approval request or of the hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One trip of one agent."""
+
+    agent_id: str
+    number: int
+    """0: what the task did outside a turn."""
+    model: str
+    steps: tuple[Step, ...]
+    tokens: int = 0
+    """Charged."""
+    nano_usd: int = 0
+    capped: bool = False
+
+    @property
+    def start(self) -> datetime:
+        """When it began."""
+        return self.steps[0].start
+
+    @property
+    def end(self) -> datetime | None:
+        """When it ended; `None` while a step goes on."""
+        ends = [step.end for step in self.steps]
+        return None if None in ends else max(end for end in ends if end)
+
+
+def timeline(rows: Rows, ended_at: datetime | None = None) -> tuple[Turn, ...]:
+    """Turns in the order in which they began; compressions stand in the turn that they happened in.
+
+    Args:
+        rows: what is known.
+        ended_at: of the task: nothing goes on after it.
+    """
+    tries, askings = _by(rows.tries, lambda one: one.hold_id), _by(rows.askings, lambda one: one.key)
+    turns: dict[tuple[str, int], list[Admission]] = {}
+    for one in sorted(rows.admissions, key=lambda one: (one.asked_at, one.key)):
+        turns.setdefault((one.agent_id, one.turn), []).append(one)
+    steps = {
+        turn: [
+            step
+            for one in admissions
+            for step in _steps(one, tries.get(one.hold_id or 0, ()), askings.get(one.key, ()), ended_at)
+        ]
+        for turn, admissions in turns.items()
+    }
+    for agent in rows.agents:
+        _surround(agent, turns, steps)
+    loose: dict[str, list[Step]] = {}
+    for compression in rows.compressions:
+        home = _home(compression, steps)
+        (steps[home] if home else loose.setdefault(compression.agent_id, [])).append(_compressed(compression))
+    told = [_turn(turn, turns[turn], steps[turn]) for turn in turns]
+    told += [Turn(agent_id, 0, "", (step,)) for agent_id, alone in loose.items() for step in alone]
+    return tuple(sorted(told, key=lambda turn: (turn.start, turn.agent_id, turn.number)))
+
+
+def _steps(
+    one: Admission, tries: Iterable[Try], askings: Iterable[Asking], ended_at: datetime | None
+) -> Iterable[Step]:
+    """Of one admission, in order."""
+    asked = [
+        Step(StepKind.ASKED, ask.since, ask.until or ended_at, ask.tokens, note=ask.approver or ask.state,
+             ref=ask.approval_id)
+        for ask in sorted(askings, key=lambda ask: ask.since)
+    ]  # fmt: skip
+    attempts = sorted(tries, key=lambda attempt: attempt.attempt)
+    if not asked and (waited := _waited(one, ended_at)):
+        yield waited
+    yield from asked
+    if one.held_at is not None:
+        if asked and asked[-1].end is not None:
+            yield from _gap(StepKind.QUEUED, asked[-1].end, one.held_at)
+        yield Step(StepKind.ADMITTED, one.held_at, one.held_at, one.held_tokens, ref=str(one.hold_id))
+        slept = _slept(one, attempts)
+        if one.delay_ms > 0:
+            yield Step(StepKind.DELAYED, one.held_at, slept, note=_slow(one))
+        if attempts:
+            yield from _gap(StepKind.QUEUED, slept, attempts[0].started_at)
+    yield from _calls(one, attempts, ended_at)
+    yield from _ended(one)
+
+
+def _calls(one: Admission, attempts: Sequence[Try], ended_at: datetime | None) -> Iterable[Step]:
+    """Attempts with how they ended, and the pauses between them."""
+    for attempt, following in zip_longest(attempts, attempts[1:]):
+        end = attempt.failed_at or attempt.reported_at
+        if end is None and attempt.state != "reported":
+            end = following.started_at if following else one.ended_at
+        end = _not_before(end or ended_at, attempt.started_at)
+        late = "late" if attempt.late else attempt.state if attempt.state == "presumed" else ""
+        outcome = ", ".join(part for part in (attempt.failure, late) if part)
+        note = outcome or f"attempt {attempt.attempt}"
+        yield Step(StepKind.CALLED, attempt.started_at, end, attempt.tokens, attempt.nano_usd, note=note,
+                   ref=str(attempt.hold_id))  # fmt: skip
+        if following and end is not None and end < following.started_at:
+            yield Step(StepKind.BACKED_OFF, end, following.started_at)
+
+
+def _gap(kind: StepKind, start: datetime, end: datetime) -> Iterable[Step]:
+    """A wait, if anybody notices it."""
+    if end - start >= NOTICEABLE:
+        yield Step(kind, start, end)
+
+
+def _surround(
+    agent: Started, turns: Mapping[tuple[str, int], Sequence[Admission]], steps: Mapping[tuple[str, int], list[Step]]
+) -> None:
+    """What comes before the first turn of an agent, and the refusal behind its last one."""
+    own = sorted(turn for turn in turns if turn[0] == agent.agent_id)
+    if not own:
+        return
+    if own[0][1] == 1:
+        steps[own[0]][:0] = _gap(StepKind.QUEUED, agent.ready_at, turns[own[0]][0].asked_at)
+    last = turns[own[-1]][-1]
+    if agent.status == "refused" and last.held_at is None:
+        at = agent.ended_at or last.ended_at or last.asked_at
+        told = ", ".join(part for part in (agent.reason, agent.scope) if part)
+        steps[own[-1]].append(Step(StepKind.REFUSED, at, at, last.asked_tokens, note=told))
+
+
+def _slow(one: Admission) -> str:
+    """How long a delay was to be, and what it comes from."""
+    used = "" if one.slowed_ratio is None else f" at {int(one.slowed_ratio * 100)} %"
+    return f"{one.delay_ms} ms" + (f" by {one.slowed_by}{used}" if one.slowed_by else "")
+
+
+def _waited(one: Admission, ended_at: datetime | None) -> Step | None:
+    """The wait before a hold; of an ask that never got one, until its key was closed."""
+    if one.held_at is not None and one.held_at - one.asked_at < NOTICEABLE:
+        return None
+    end = one.held_at or one.ended_at or ended_at
+    return Step(StepKind.WAITED, one.asked_at, end, one.asked_tokens)
+
+
+def _slept(one: Admission, attempts: Sequence[Try]) -> datetime:
+    """The end of a delay: when it is due, or the first attempt if the sleeper added no more than its share."""
+    assert one.held_at is not None
+    delay = timedelta(milliseconds=one.delay_ms)
+    due = one.held_at + delay
+    if attempts:
+        first = attempts[0].started_at
+        return first if first <= one.held_at + delay * LONGEST_SLEEP + NOTICEABLE else due
+    return min(due, one.ended_at) if one.ended_at else due
+
+
+def _ended(one: Admission) -> Iterable[Step]:
+    if one.rejected is not None:
+        at = one.ended_at or one.held_at or one.asked_at
+        yield Step(StepKind.REJECTED, at, at, one.charged_tokens, one.charged_nano, note=one.rejected)
+    if one.ended_at is None or one.held_at is None or one.state is None:
+        return
+    kind = {"settled": StepKind.SETTLED, "expired": StepKind.EXPIRED}.get(one.state, StepKind.RELEASED)
+    yield Step(kind, one.ended_at, one.ended_at, one.charged_tokens, one.charged_nano, ref=str(one.hold_id))
+
+
+def _home(compression: Compression, steps: Mapping[tuple[str, int], Sequence[Step]]) -> tuple[str, int] | None:
+    """The last turn of the agent that had begun, or was about to begin, when the compression did."""
+    began = compression.began_at or compression.ended_at
+    own = [(turn, done) for turn, done in steps.items() if turn[0] == compression.agent_id and done]
+    before = [(done[0].start, turn) for turn, done in own if done[0].start <= began]
+    after = [(done[0].start, turn) for turn, done in own if done[0].start > began]
+    # One that a turn waits for runs before anything of that turn is stored.
+    running = [turn for start, turn in before if (end := steps[turn][-1].end) is None or end >= began]
+    if running:
+        return running[-1]
+    if after:
+        return min(after)[1]
+    return max(before)[1] if before else None
+
+
+def _compressed(one: Compression) -> Step:
+    saved = one.tokens_before - one.tokens_after
+    note = f"version {one.version}, {one.method}, {one.trigger}"
+    return Step(StepKind.COMPRESSED, one.began_at or one.ended_at, one.ended_at, saved, note=note)
+
+
+def _turn(turn: tuple[str, int], admissions: Sequence[Admission], steps: Sequence[Step]) -> Turn:
+    last = admissions[-1]
+    return Turn(
+        agent_id=turn[0],
+        number=turn[1],
+        model=last.model,
+        steps=tuple(sorted(steps, key=lambda step: step.start)),
+        tokens=sum(one.charged_tokens for one in admissions),
+        nano_usd=sum(one.charged_nano for one in admissions),
+        capped=any(one.capped for one in admissions),
+    )
+
+
+def _not_before(end: datetime | None, start: datetime) -> datetime | None:
+    return end if end is None else max(end, start)
+
+
+def _by(rows: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
+    found: dict[K, list[T]] = {}
+    for row in rows:
+        found.setdefault(key(row), []).append(row)
+    return found

@@ -1,0 +1,338 @@
+"""Approval requests, their decisions and the grants that follow: each verb is one transaction."""
+
+import uuid
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime
+from functools import partial
+
+from purser.budget.approval_rules import Outcome, expire, judge
+from purser.budget.approvals import (
+    FITS,
+    Actor,
+    ApprovalPage,
+    ApprovalRequest,
+    ApprovalState,
+    Choice,
+    Decided,
+    DecisionRequest,
+    Identity,
+    Ticket,
+)
+from purser.budget.decisions import Amount
+from purser.budget.errors import DecisionConflict, InvalidRequest, NotFound
+from purser.budget.policies import MAX_AMOUNT
+from purser.budget.postgres.approvals.requests import read_requests
+from purser.budget.postgres.connections.pools import Connection, Pool, connected, retrying, row
+from purser.budget.postgres.connections.queries import load
+from purser.budget.postgres.events.outbox import put
+from purser.budget.postgres.ledger.settings import LedgerSettings
+from purser.budget.postgres.reports.changes import record
+from purser.budget.scopes import Path, Scope
+
+_SQL = load("purser.budget.postgres.approvals", "approvals.sql")
+DECIDED = "approval_decided"
+"""The signal that wakes a waiting workflow, with `approval_id` and `state`."""
+SWEEPER = Actor("sweeper", (), Identity.SWEEPER)
+# Answers that the same key gets again. After an approval that left it short, or a withdrawal, it may ask anew.
+STICKY = (ApprovalState.PENDING, ApprovalState.DENIED, ApprovalState.EXPIRED)
+
+
+class Approvals:
+    """Approval requests of all tenants."""
+
+    def __init__(
+        self,
+        pool: Pool,
+        settings: LedgerSettings,
+        *,
+        trust_temporal_identity: bool = False,
+        now: datetime | None = None,
+    ) -> None:
+        """Args:
+        pool: from `purser.budget.postgres.create_pool`.
+        settings: defaults by kind, approval rules included.
+        trust_temporal_identity: whether decisions of asserted names count.
+        now: stands for the server's clock; for tests of deadlines and windows.
+        """
+        self._pool = pool
+        self._settings = settings
+        self._trust = trust_temporal_identity
+        self.now = now
+
+    async def request(
+        self,
+        tenant: str,
+        *,
+        key: str,
+        scope: Scope,
+        path: Path,
+        ask: Amount,
+        agent_id: str = "",
+        submitter: str | None = None,
+        submitted_by: str | None = None,
+        vouched: bool = False,
+        workflow_id: str | None = None,
+    ) -> Ticket:
+        """Joins the pending request of a short scope, or opens one; the same key gets the same ticket again.
+
+        A key whose request was denied or expired gets that answer for good; after an approval that left it short it
+        joins anew.
+
+        Args:
+            tenant: whose ledger.
+            key: the hold key that the gate answered with `ask`.
+            scope: the scope that is short.
+            path: the scopes of the ask.
+            ask: what the gate was asked for.
+            agent_id: of the task on the path, to show.
+            submitter: whom that task names as its submitter, to show.
+            submitted_by: name of the key that submitted it, for rules that bar the submitter from deciding.
+            vouched: whether that key may act for others: then those rules bar `submitter` too.
+            workflow_id: whom to wake; `None` for a caller that polls.
+
+        Raises:
+            InvalidRequest: the scope is not on the path.
+            NotFound: nobody has ever asked the gate for this scope.
+        """
+        if scope not in path.scopes:
+            raise InvalidRequest(
+                f"scope {str(scope)!r} is not on the path {path.texts()!r}: name the one that is short"
+            )
+        defaults = self._settings.defaults_json
+        rules = self._settings.defaults[scope.kind].approval.to_json()
+
+        async def step() -> Ticket:
+            async with self._transaction() as own:
+                lock = await own.fetchrow(_SQL["lock_scope"], tenant, str(scope.kind), scope.id, self.now)
+                if lock is None:
+                    raise NotFound(f"scope {str(scope)!r} has never been asked for anything: ask the gate first")
+                latest = await own.fetchrow(_SQL["latest"], tenant, key, lock["scope_id"])
+                if latest is not None and latest["state"] in STICKY:
+                    return Ticket(*latest)
+                # A savepoint: an ask that turns out to fit leaves nothing behind.
+                joining = own.transaction()
+                await joining.start()
+                fresh = str(uuid.uuid4())
+                approval_id: str = await own.fetchval(
+                    _SQL["join"], fresh, tenant, lock["scope_id"], defaults, rules, key, path.task_id(),
+                    agent_id, submitter, ask.tokens, ask.nano_usd, lock["now"], workflow_id, submitted_by, vouched,
+                    path.texts(),
+                )  # fmt: skip
+                request = await self._request(own, tenant, approval_id)
+                if request.missing(ask) == Amount():
+                    await joining.rollback()
+                    return Ticket("", FITS, None)
+                await joining.commit()
+                await self._restate(own, request, lock["now"], "opened" if approval_id == fresh else "joined")
+                return Ticket(approval_id, request.state, request.deadline)
+
+        return await retrying(step)
+
+    async def record_decision(
+        self,
+        tenant: str,
+        approval_id: str,
+        decision_id: str,
+        decision: Choice,
+        actor: Actor,
+        *,
+        grant_tokens: int | None = None,
+        grant_nano_usd: int | None = None,
+        until: datetime | None = None,
+        note: str | None = None,
+    ) -> Decided:
+        """Decides a request: the decision, its grant and the wake-ups of everybody who waits are one transaction.
+
+        The same decision again, by its id, gets the same answer and changes nothing.
+
+        Raises:
+            InvalidRequest, NotFound
+            DecisionRefused: the rules of the request forbid it.
+            DecisionConflict: the decision id stands for another decision.
+        """
+        wanted = DecisionRequest(approval_id, decision_id, decision, grant_tokens, grant_nano_usd, until, note)
+        return await retrying(partial(self._decide, tenant, wanted, actor))
+
+    async def expire_due(self, limit: int = 100) -> int:
+        """Ends requests whose deadline has passed and those that are moot; returns how many.
+
+        Any number of processes may call it.
+        """
+        async with connected(self._pool, None) as own:
+            pending = await own.fetch(_SQL["pending"], limit, self.now)
+            found = [(group, await self._read(own, group["tenant"], group["ids"])) for group in pending]
+        due = [
+            (group["tenant"], request)
+            for group, requests in found
+            for request in requests
+            if request.ends(group["now"])
+        ]
+        return sum([await retrying(partial(self._end, tenant, request.approval_id)) for tenant, request in due])
+
+    async def withdraw(self, tenant: str, key: str) -> None:
+        """A key stops waiting; a request for which nobody waits any more is withdrawn."""
+        async with connected(self._pool, None) as own:
+            waiting = await own.fetch(_SQL["waiting"], tenant, key)
+        for approval_id in (found["approval_id"] for found in waiting):
+            await retrying(partial(self._leave, tenant, approval_id, key))
+
+    async def waiting_of_task(self, tenant: str, task_id: str) -> Sequence[str]:
+        """Keys of a task that wait for a decision."""
+        async with connected(self._pool, None) as own:
+            return [found["key"] for found in await own.fetch(_SQL["waiting_of_task"], tenant, task_id)]
+
+    async def get(self, tenant: str, approval_id: str) -> ApprovalRequest:
+        """One request; raises `NotFound`."""
+        async with connected(self._pool, None) as own:
+            found = await self._read(own, tenant, [approval_id])
+        if not found:
+            raise _unknown(approval_id)
+        return found[0]
+
+    async def list(
+        self, tenant: str, state: ApprovalState | None = None, limit: int = 50, cursor: str | None = None
+    ) -> ApprovalPage:
+        """Requests, newest first.
+
+        Args:
+            tenant: whose requests.
+            state: only requests in this state.
+            limit: at most this many.
+            cursor: where the last page ended.
+        """
+        async with connected(self._pool, None) as own:
+            found = await read_requests(
+                own, self._settings.defaults_json, self.now, tenant, state=state, before=cursor, limit=limit
+            )
+        return ApprovalPage(tuple(found), found[-1].approval_id if len(found) == limit else None)
+
+    async def _decide(self, tenant: str, wanted: DecisionRequest, actor: Actor) -> Decided:
+        digest = wanted.digest(actor.name)
+        async with self._transaction() as own:
+            lock = await own.fetchrow(_SQL["lock_request"], tenant, wanted.approval_id, self.now)
+            if lock is None:
+                raise _unknown(wanted.approval_id)
+            known = await own.fetchrow(_SQL["find_decision"], tenant, wanted.decision_id)
+            if known is not None:
+                if known["digest"] != digest:
+                    raise _other_decision(wanted.decision_id)
+                return Decided(ApprovalState(known["answer"]["state"]), known["answer"]["decisions_needed"])
+            request = await self._request(own, tenant, wanted.approval_id)
+            if request.task_id and wanted.until is not None:
+                raise InvalidRequest(
+                    f"until does not apply: the request raises what task {request.task_id!r} asked for itself, which "
+                    "ends with the task; leave until out"
+                )
+            outcome = judge(request, wanted, actor, lock["now"], trust_temporal_identity=self._trust)
+            await self._record(own, tenant, wanted, actor, outcome, lock["now"])
+            if outcome.state is ApprovalState.PENDING:
+                needed = outcome.decisions_needed
+                await own.execute(_SQL["tell"], wanted.approval_id, lock["now"], "decided", actor.name, needed)
+            else:
+                await self._close(own, request, outcome, lock["now"], wanted.decision_id, actor)
+            return Decided(outcome.state, outcome.decisions_needed)
+
+    async def _end(self, tenant: str, approval_id: str) -> int:
+        async with self._transaction() as own:
+            # Whoever holds the lock is about to end it, or will leave it to the next sweep.
+            lock = await own.fetchrow(_SQL["try_lock_request"], tenant, approval_id, self.now)
+            if lock is None:
+                return 0
+            request = await self._request(own, tenant, approval_id)
+            if not request.ends(lock["now"]):
+                return 0
+            if request.moot:
+                await self._close(own, request, Outcome(ApprovalState.WITHDRAWN), lock["now"])
+                return 1
+            outcome = expire(request)
+            choice = Choice.APPROVE if outcome.state is ApprovalState.APPROVED else Choice.DENY
+            decision = DecisionRequest(approval_id, str(uuid.uuid4()), choice)
+            await self._record(own, tenant, decision, SWEEPER, outcome, lock["now"])
+            await self._close(own, request, outcome, lock["now"], decision.decision_id, SWEEPER)
+            return 1
+
+    async def _leave(self, tenant: str, approval_id: str, key: str) -> None:
+        async with self._transaction() as own:
+            lock = row(await own.fetchrow(_SQL["lock_request"], tenant, approval_id, self.now))
+            await own.execute(_SQL["leave"], approval_id, key, lock["now"])
+            request = await self._request(own, tenant, approval_id)
+            if request.state is not ApprovalState.PENDING:
+                return
+            if request.waiters:
+                await self._restate(own, request, lock["now"], "left")
+            else:
+                await self._close(own, request, Outcome(ApprovalState.WITHDRAWN), lock["now"])
+
+    async def _record(
+        self, own: Connection, tenant: str, wanted: DecisionRequest, actor: Actor, outcome: Outcome, now: datetime
+    ) -> None:
+        answer = {"state": outcome.state, "decisions_needed": outcome.decisions_needed}
+        recorded = await own.fetchval(
+            _SQL["insert_decision"], tenant, wanted.decision_id, wanted.approval_id, wanted.digest(actor.name),
+            wanted.choice, actor.name, actor.identity, outcome.amount.tokens, outcome.amount.nano_usd, wanted.until,
+            wanted.note, now, answer,
+        )  # fmt: skip
+        if recorded is None:
+            raise _other_decision(wanted.decision_id)
+        told = {
+            **answer,
+            "decision_id": wanted.decision_id,
+            "identity": actor.identity,
+            "grant_tokens": outcome.amount.tokens,
+            "grant_nano_usd": outcome.amount.nano_usd,
+            "until": wanted.until and wanted.until.isoformat(),
+        }
+        target, before = f"approval:{wanted.approval_id}", {"state": ApprovalState.PENDING}
+        await record(own, tenant, f"approval.{wanted.choice}", target, by=actor.name, before=before, after=told)
+
+    async def _close(
+        self,
+        own: Connection,
+        request: ApprovalRequest,
+        outcome: Outcome,
+        now: datetime,
+        decision_id: str | None = None,
+        actor: Actor | None = None,
+    ) -> None:
+        # The grant comes last because it locks a balance that others wait for.
+        grant, approval_id = outcome.grant, request.approval_id
+        gone = await own.fetch(_SQL["close"], approval_id, outcome.state, grant.tokens, grant.nano_usd, now)
+        told = FITS if outcome.state is ApprovalState.WITHDRAWN else outcome.state
+        for waiter in gone:
+            await put(own, waiter["workflow_id"], DECIDED, {"approval_id": approval_id, "state": told}, now)
+        cause = "withdrawn" if actor is None else "expired" if actor is SWEEPER else "decided"
+        await own.execute(_SQL["tell"], approval_id, now, cause, actor and actor.name, 0)
+        if actor is None or grant == Amount():
+            return
+        if request.task_id:
+            await own.execute(_SQL["grant_task"], approval_id, grant.tokens, grant.nano_usd, actor.name, now)
+        else:
+            await own.execute(
+                _SQL["grant"], approval_id, grant.tokens, grant.nano_usd, outcome.until, decision_id, actor.name, now
+            )
+
+    async def _restate(self, own: Connection, request: ApprovalRequest, now: datetime, cause: str) -> None:
+        # Any number of asks may wait, and a grant has its most.
+        short = (min(amount, MAX_AMOUNT) for amount in (request.shortage.tokens, request.shortage.nano_usd))
+        await own.execute(_SQL["ask"], request.approval_id, *short)
+        await own.execute(_SQL["tell"], request.approval_id, now, cause, None, request.decisions_needed)
+
+    async def _request(self, own: Connection, tenant: str, approval_id: str) -> ApprovalRequest:
+        return (await self._read(own, tenant, [approval_id]))[0]
+
+    async def _read(self, own: Connection, tenant: str, ids: Sequence[str]) -> Sequence[ApprovalRequest]:
+        return await read_requests(own, self._settings.defaults_json, self.now, tenant, ids)
+
+    @asynccontextmanager
+    async def _transaction(self) -> AsyncIterator[Connection]:
+        async with connected(self._pool, None) as own, own.transaction():
+            yield own
+
+
+def _unknown(approval_id: str) -> NotFound:
+    return NotFound(f"approval request {approval_id[:80]!r} does not exist for this tenant: list the pending ones")
+
+
+def _other_decision(decision_id: str) -> DecisionConflict:
+    return DecisionConflict(f"decision id {decision_id!r} stands for another decision: use a new id for a new decision")

@@ -1,0 +1,39 @@
+"""Approval requests in the order in which people look at them."""
+
+from collections.abc import Sequence
+
+from purser.budget.approvals import ApprovalRequest
+from purser.budget.postgres.approvals.requests import read_requests
+from purser.budget.postgres.connections.pools import Pool, connected
+from purser.budget.postgres.connections.queries import load
+from purser.budget.postgres.ledger.settings import LedgerSettings
+
+_SQL = load("purser.budget.postgres.approvals", "queue.sql")
+
+
+class ApprovalQueue:
+    """Pending requests by deadline, and the others by when they ended."""
+
+    def __init__(self, pool: Pool, settings: LedgerSettings) -> None:
+        self._pool = pool
+        self._settings = settings
+
+    async def count(self, tenant: str) -> int:
+        """How many requests wait for a person."""
+        async with connected(self._pool, None) as own:
+            pending: int = await own.fetchval(_SQL["count"], tenant)
+        return pending
+
+    async def pending(self, tenant: str, limit: int) -> Sequence[ApprovalRequest]:
+        """The pending requests that end first, at most `limit`."""
+        return await self._read("pending", tenant, limit)
+
+    async def decided(self, tenant: str, limit: int) -> Sequence[ApprovalRequest]:
+        """The requests that ended last, at most `limit`, newest first: decided, expired or withdrawn."""
+        return await self._read("decided", tenant, limit)
+
+    async def _read(self, which: str, tenant: str, limit: int) -> Sequence[ApprovalRequest]:
+        async with connected(self._pool, None) as own, own.transaction(isolation="repeatable_read", readonly=True):
+            ids = [row["approval_id"] for row in await own.fetch(_SQL[which], tenant, limit)]
+            found = await read_requests(own, self._settings.defaults_json, None, tenant, ids)
+        return sorted(found, key=lambda request: ids.index(request.approval_id))

@@ -1,0 +1,95 @@
+"""Approval requests as a person judges them: one row of the statement `requests` each."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import asyncpg
+
+from purser.budget.approvals import ApprovalRequest, ApprovalState, Choice, Identity, PastDecision, Waiter
+from purser.budget.decisions import Amount
+from purser.budget.policies import ApprovalRules
+from purser.budget.postgres.connections.pools import Connection
+from purser.budget.postgres.connections.queries import load
+from purser.budget.scopes import Scope
+
+_SQL = load("purser.budget.postgres.approvals", "approvals.sql")
+
+
+async def read_requests(
+    connection: Connection,
+    defaults: Mapping[str, Any],
+    now: datetime | None,
+    tenant: str,
+    ids: Sequence[str] | None = None,
+    *,
+    state: ApprovalState | None = None,
+    before: str | None = None,
+    limit: int | None = None,
+) -> list[ApprovalRequest]:
+    """Requests of a tenant, newest first.
+
+    Args:
+        connection: reads in its transaction.
+        defaults: `LedgerSettings.defaults_json`.
+        now: stands for the server's clock.
+        tenant: whose requests.
+        ids: only these.
+        state: only those in this state.
+        before: only those older than this id.
+        limit: at most this many; `None`: all.
+    """
+    rows = await connection.fetch(_SQL["requests"], tenant, ids, state, before, limit, dict(defaults), now)
+    return [_request(row) for row in rows]
+
+
+def _request(row: asyncpg.Record) -> ApprovalRequest:
+    asked, given, spent, held, granted = (
+        Amount(row[f"{name}_tokens"], row[f"{name}_nano"]) for name in ("asked", "given", "spent", "held", "granted")
+    )
+    return ApprovalRequest(
+        approval_id=row["approval_id"],
+        scope=Scope.stored(row["scope"]),
+        window_start=row["window_start"],
+        task_id=row["task"],
+        state=ApprovalState(row["state"]),
+        rules=ApprovalRules.parse(row["rules"]),
+        asked=asked,
+        given=given,
+        created_at=row["created_at"],
+        deadline=row["deadline"],
+        decided_at=row["decided_at"],
+        limit_tokens=row["limit_tokens"],
+        limit_nano_usd=row["limit_nano"],
+        spent=spent,
+        held=held,
+        granted=granted,
+        current=row["current"],
+        waiters=tuple(_waiter(shown) for shown in row["waiters"]),
+        decisions=tuple(_decision(shown) for shown in row["decisions"]),
+    )
+
+
+def _waiter(shown: Mapping[str, Any]) -> Waiter:
+    return Waiter(
+        **{
+            **shown,
+            "ask": Amount(*shown["ask"]),
+            "since": datetime.fromisoformat(shown["since"]),
+            "path": tuple(shown["path"]),
+        }
+    )
+
+
+def _decision(shown: Mapping[str, Any]) -> PastDecision:
+    until = shown["until"]
+    return PastDecision(
+        decision_id=shown["decision_id"],
+        choice=Choice(shown["choice"]),
+        approver=shown["approver"],
+        identity=Identity(shown["identity"]),
+        amount=Amount(*shown["amount"]),
+        until=None if until is None else datetime.fromisoformat(until),
+        note=shown["note"],
+        at=datetime.fromisoformat(shown["at"]),
+    )

@@ -1,0 +1,1 @@
+"""Reaching Postgres: pools, poolers, SQL in files."""

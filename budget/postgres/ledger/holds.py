@@ -1,0 +1,76 @@
+"""Holds as a caller may look at them; every change goes through the ledger."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from purser.budget.decisions import Amount
+from purser.budget.errors import NotFound
+from purser.budget.holds import HoldState
+from purser.budget.postgres.connections.pools import Pool, reaching_ledger
+from purser.budget.postgres.connections.queries import load
+from purser.budget.scopes import Path, Scope
+
+_SQL = load("purser.budget.postgres.ledger", "holds.sql")
+
+
+@dataclass(frozen=True, slots=True)
+class StoredHold:
+    """A hold that was admitted, open or ended."""
+
+    hold_id: str
+    key: str
+    path: Path
+    task_id: str
+    """Of the task on its path, or empty."""
+    model: str | None
+    state: HoldState
+    asked_nano_usd: int
+    """Nano-dollars that it set aside at first."""
+    amount: Amount
+    """Set aside now."""
+    charged: Amount
+    attempts: int
+    expires_at: datetime | None
+    created_at: datetime
+    ended_at: datetime | None
+
+
+class Holds:
+    """The holds of all tenants, to read."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def get(self, tenant: str, hold_id: str) -> StoredHold:
+        """Raises `NotFound` for an id that no admitted hold of this tenant has."""
+        number = int(hold_id) if hold_id.isascii() and hold_id.isdigit() and len(hold_id) <= 18 else 0
+        with reaching_ledger():
+            found = await self._pool.fetchrow(_SQL["get"], tenant, number)
+        if found is None:
+            raise NotFound(f"hold {hold_id[:80]!r} does not exist: use the hold_id of an admitted ask")
+        return StoredHold(
+            hold_id=found["hold_id"],
+            key=found["key"],
+            path=Path(tuple(Scope.stored(scope) for scope in found["path"])),
+            task_id=found["task"],
+            model=found["model"],
+            state=HoldState(found["state"]),
+            asked_nano_usd=found["asked_nano"],
+            amount=Amount(found["tokens"], found["nano"]),
+            charged=Amount(found["charged_tokens"], found["charged_nano"]),
+            attempts=found["attempts"],
+            expires_at=found["expires_at"],
+            created_at=found["created_at"],
+            ended_at=found["ended_at"],
+        )
+
+    async def asking_for(self, tenant: str, key: str) -> timedelta:
+        """How long ago a key came for the first time."""
+        with reaching_ledger():
+            age: timedelta | None = await self._pool.fetchval(_SQL["asking_for"], tenant, key)
+        return age or timedelta()
+
+    async def open_of_task(self, tenant: str, task_id: str) -> list[str]:
+        """Ids of the open holds with this task on their path."""
+        with reaching_ledger():
+            return [row["hold_id"] for row in await self._pool.fetch(_SQL["open_of_task"], tenant, task_id)]

@@ -1,0 +1,293 @@
+"""The ledger: each verb is one round trip to Postgres and one transaction.
+
+A verb given a connection joins that connection's transaction: a turn stores its reply and settles in one.
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+import asyncpg
+
+from purser.budget.decisions import Amount, Decision, Verdict, decide, smallest
+from purser.budget.errors import AttemptConflict, HoldClosed, InvalidRequest, KeyReused, NotFound
+from purser.budget.holds import (
+    MAX_ATTEMPT,
+    MAX_CALL_NANO_USD,
+    MAX_CALL_TOKENS,
+    MAX_LEASE_MS,
+    AttemptAnswer,
+    Extension,
+    HoldAnswer,
+    HoldRequest,
+    HoldState,
+    Released,
+    Report,
+    Settlement,
+    check_range,
+)
+from purser.budget.postgres.connections.pools import Connection, Pool, connected, retrying, row
+from purser.budget.postgres.connections.queries import load
+from purser.budget.postgres.ledger.batches import Ask, Settle, hold_together, settle_together
+from purser.budget.postgres.ledger.micro_batching import Lane
+from purser.budget.postgres.ledger.scope_views import views_of
+from purser.budget.postgres.ledger.settings import LedgerSettings
+from purser.budget.scopes import Scope
+
+_SQL = load("purser.budget.postgres.ledger", "ledger.sql")
+
+
+class Ledger:
+    """Holds, attempts and settlements of all tenants."""
+
+    def __init__(self, pool: Pool, settings: LedgerSettings, *, now: datetime | None = None) -> None:
+        """Args:
+        pool: from `purser.budget.postgres.create_pool`.
+        settings: defaults by kind, lease and grace.
+        now: stands for the server's clock; for tests of windows and leases.
+        """
+        self._pool = pool
+        self._settings = settings
+        self.now = now
+        self._asks = Lane[Ask, HoldAnswer](
+            lambda asks: hold_together(pool, settings, self.now, asks),
+            lambda ask: self._hold(ask.tenant, ask.request, None),
+            lambda ask: (ask.tenant, ask.request.key),
+        )
+        self._settles = Lane[Settle, Settlement](
+            lambda settles: settle_together(pool, self.now, settles),
+            lambda settle: self._settle(settle.tenant, settle.hold_id, settle.attempt, settle.report, False, None),
+            lambda settle: (settle.tenant, settle.hold_id),
+        )
+
+    async def hold(self, tenant: str, request: HoldRequest, connection: Connection | None = None) -> HoldAnswer:
+        """Sets the ask aside on every scope of its path, or on none.
+
+        Raises:
+            KeyReused: the key came with another payload before.
+            HoldClosed: the key was released before it ever held.
+            LedgerUnavailable: nothing was admitted.
+        """
+        if connection is None:
+            return await self._asks.call(Ask(tenant, request))
+        return await self._hold(tenant, request, connection)
+
+    async def _hold(self, tenant: str, request: HoldRequest, connection: Connection | None) -> HoldAnswer:
+        least = smallest(request.ask, request.least)
+        lease = timedelta(milliseconds=request.lease_ms or self._settings.lease_s * 1_000)
+        arguments = (
+            tenant, request.key, request.digest, request.path.texts(), request.path.task_id(), request.model,
+            request.ask.tokens, least.tokens,
+            lease, request.patient, self._settings.waiter_lapse, self._settings.defaults_json, self.now,
+        )  # fmt: skip
+        if request.priced:
+            found = await self._call("hold", connection, *arguments, request.ask.nano_usd, least.nano_usd)
+        else:
+            found = await self._call("hold_unpriced", connection, *arguments)
+        outcome, state = found["outcome"], HoldState(found["state"])
+        if outcome == "key_reused":
+            raise KeyReused(f"key {request.key!r} stands for another payload: use a new key for a new call")
+        if outcome == "closed":
+            raise HoldClosed(f"key {request.key!r} was {state} before it held anything: use a new key", state=state)
+        decision = self._decide(found["views"], request.ask, least, patient=request.patient, priced=request.priced)
+        return HoldAnswer(
+            decision=decision,
+            hold_id=None if found["hold_id"] is None else str(found["hold_id"]),
+            state=state,
+            amount=Amount(found["tokens"], found["nano"]),
+            expires_at=found["expires_at"],
+            retry_after_ms=self._settings.retry_after_ms if decision.verdict is Verdict.WAIT else None,
+            repeated=outcome == "repeat",
+        )
+
+    async def start_attempt(
+        self, tenant: str, hold_id: str, attempt: int | None = None, connection: Connection | None = None
+    ) -> AttemptAnswer:
+        """Starts the next attempt: to be called before a request goes to a provider.
+
+        An earlier attempt that never reported is presumed and the hold topped up to a full estimate.
+
+        Raises:
+            InvalidRequest, NotFound, AttemptConflict
+            HoldClosed: the hold has ended; admit anew under another key.
+        """
+        if attempt is not None:
+            check_range(attempt, "attempt", 1, MAX_ATTEMPT)
+        found = await self._call(
+            "start_attempt", connection, tenant, _hold_number(hold_id), attempt, self._settings.defaults_json, self.now
+        )
+        match found["outcome"]:
+            case "not_found":
+                raise _no_hold(hold_id)
+            case "closed":
+                raise HoldClosed(
+                    f"hold {hold_id!r} is {found['state']}: admit anew under another key", state=found["state"]
+                )
+            case "out_of_order":
+                raise AttemptConflict(
+                    f"attempt {attempt!r} of hold {hold_id!r} cannot start: the next is {found['attempt'] + 1}"
+                )
+        amount = Amount(found["tokens"], found["nano"])
+        started = found["outcome"] == "started"
+        decision = None if started else self._decide(found["views"], amount, amount, patient=True)
+        return AttemptAnswer(found["attempt"], started, amount, found["expires_at"], decision)
+
+    async def settle(
+        self,
+        tenant: str,
+        hold_id: str,
+        attempt: int,
+        report: Report,
+        *,
+        keep_open: bool = False,
+        connection: Connection | None = None,
+    ) -> Settlement:
+        """Records what an attempt cost, in full: never refused, never clipped.
+
+        Args:
+            tenant, hold_id, attempt: which request reports.
+            report: its usage and money.
+            keep_open: leave the hold open for another attempt (this one failed).
+            connection: joins its transaction.
+
+        Raises:
+            InvalidRequest, NotFound
+            AttemptConflict: the attempt reported something else before, or was never next.
+        """
+        check_range(attempt, "attempt", 1, MAX_ATTEMPT)
+        number = _hold_number(hold_id)
+        if connection is None and not keep_open:
+            return await self._settles.call(Settle(tenant, number, attempt, report))
+        return await self._settle(tenant, number, attempt, report, keep_open, connection)
+
+    async def _settle(
+        self, tenant: str, hold_id: int, attempt: int, report: Report, keep_open: bool, connection: Connection | None
+    ) -> Settlement:
+        found = await self._call(
+            "settle", connection, tenant, hold_id, attempt, report.amount.tokens, report.nano_usd,
+            report.stored, report.digest, keep_open, self._settings.defaults_json, self.now,
+        )  # fmt: skip
+        match found["outcome"]:
+            case "not_found":
+                raise _no_hold(str(hold_id))
+            case "conflict":
+                raise AttemptConflict(
+                    f"attempt {attempt!r} of hold {str(hold_id)!r} has reported another usage: a report is final"
+                )
+            case "out_of_order":
+                raise AttemptConflict(
+                    f"attempt {attempt!r} of hold {str(hold_id)!r} never started: the next is {found['attempts'] + 1}"
+                )
+        return Settlement(
+            hold_id=str(hold_id),
+            state=HoldState(found["state"]),
+            charged=Amount(found["tokens"], found["nano"]),
+            overrun=Amount(found["overrun_tokens"], found["overrun_nano"]),
+            late=found["late"],
+        )
+
+    async def release(
+        self, tenant: str, *, hold_id: str | None = None, key: str | None = None, connection: Connection | None = None
+    ) -> Released:
+        """Ends a hold by id or by key; an attempt that never reported is presumed. Ending it again changes nothing.
+
+        Releasing by key also closes a key that never held, so that a straggling ask cannot hold.
+
+        Raises:
+            NotFound: no hold has this id.
+        """
+        if (hold_id is None) == (key is None):
+            raise InvalidRequest("release needs either hold_id or key")
+        number = None if hold_id is None else _hold_number(hold_id)
+        found = await self._call("release", connection, tenant, number, key, self.now, optional=True)
+        if found is None:
+            raise _no_hold(hold_id or key or "")
+        return Released(
+            str(found["hold_id"]), HoldState(found["state"]), Amount(found["charged_tokens"], found["charged_nano"])
+        )
+
+    async def extend(
+        self,
+        tenant: str,
+        hold_id: str,
+        more: Amount | None = None,
+        lease_ms: int | None = None,
+        connection: Connection | None = None,
+        *,
+        priced: bool = True,
+    ) -> Extension:
+        """Renews the lease and, through the gate, adds to the hold. The lease never gets shorter.
+
+        Args:
+            tenant, hold_id: which hold.
+            more: what is added.
+            lease_ms: from now; `None`: that of the hold.
+            connection: joins its transaction.
+            priced: False: nobody knows what `more` costs, and it has no money; as with `HoldRequest.priced`.
+
+        Raises:
+            InvalidRequest, NotFound, HoldClosed
+        """
+        more = more or Amount()
+        check_range(more.tokens, "tokens", 0, MAX_CALL_TOKENS)
+        check_range(more.nano_usd, "nano_usd", 0, MAX_CALL_NANO_USD)
+        if lease_ms is not None:
+            check_range(lease_ms, "lease_ms", 1, MAX_LEASE_MS)
+        lease = None if lease_ms is None else timedelta(milliseconds=lease_ms)
+        found = await self._call(
+            "extend",
+            connection,
+            tenant,
+            _hold_number(hold_id),
+            more.tokens,
+            more.nano_usd if priced else None,
+            lease,
+            self._settings.defaults_json,
+            self.now,
+        )
+        match found["outcome"]:
+            case "not_found":
+                raise _no_hold(hold_id)
+            case "closed":
+                raise HoldClosed(f"hold {hold_id!r} is {found['state']}: it cannot be extended", state=found["state"])
+        extended = found["outcome"] == "extended"
+        decision = None if extended else self._decide(found["views"], more, more, patient=True, priced=priced)
+        return Extension(extended, Amount(found["tokens"], found["nano"]), found["expires_at"], decision)
+
+    async def end_scopes(self, tenant: str, scopes: Iterable[Scope], connection: Connection | None = None) -> None:
+        """Notes that tasks or agents have ended, so that metrics and forecasts leave their budgets out at once.
+
+        Nothing is refused from then on: a scope that moves again counts again.
+        """
+        async with connected(self._pool, connection) as own:
+            await own.execute(_SQL["end_scopes"], tenant, [str(scope) for scope in scopes], self.now)
+
+    async def sweep(self, limit: int = 100) -> int:
+        """Expires abandoned holds and ends overdue grants; returns how many. Any number of processes may call it."""
+        grace = timedelta(seconds=self._settings.grace_s)
+        expired = await self._call("expire", None, grace, limit, self.now)
+        ended = await self._call("end_grants", None, limit, self.now)
+        return int(expired[0]) + int(ended[0])
+
+    async def _call(self, name: str, connection: Connection | None, *arguments: object, optional: bool = False) -> Any:
+        async def step() -> asyncpg.Record | None:
+            async with connected(self._pool, connection) as own:
+                return await own.fetchrow(_SQL[name], *arguments)
+
+        found = await step() if connection is not None else await retrying(step)
+        return found if optional else row(found)
+
+    def _decide(
+        self, views: list[Mapping[str, Any]], ask: Amount, least: Amount, *, patient: bool, priced: bool = True
+    ) -> Decision:
+        return decide(views_of(views, self._settings.backpressure), ask, least, patient=patient, priced=priced)
+
+
+def _hold_number(hold_id: str) -> int:
+    if not hold_id.isascii() or not hold_id.isdigit() or len(hold_id) > 18:
+        raise _no_hold(hold_id)
+    return int(hold_id)
+
+
+def _no_hold(name: str) -> NotFound:
+    return NotFound(f"hold {name[:80]!r} does not exist for this tenant: use the hold_id of an admitted ask")

@@ -1,0 +1,53 @@
+"""What the ledger is told once: defaults by kind, leases, patience."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import cached_property
+from typing import Any
+
+from purser.budget.policies import DEFAULT_BACKPRESSURE, BackpressureStep, Policy
+from purser.budget.scopes import Kind
+
+DEFAULT_POLICIES: Mapping[Kind, Policy] = {
+    Kind.TENANT: Policy(),
+    Kind.USER: Policy(),
+    Kind.SESSION: Policy(limit_tokens=200_000),
+    Kind.TASK: Policy(limit_tokens=200_000),
+    Kind.AGENT: Policy(limit_tokens=50_000),
+}
+
+
+@dataclass(frozen=True)
+class LedgerSettings:
+    """Everything that is not in the database. Limits and modes of a scope are."""
+
+    defaults: Mapping[Kind, Policy] = field(default_factory=lambda: DEFAULT_POLICIES)
+    """The policy of a scope for which nobody stored or asked anything, by kind."""
+    sources: Mapping[str, str] = field(default_factory=dict)
+    """`kind.field` to `environment` or `file`; what is missing is a `default`."""
+    backpressure: tuple[BackpressureStep, ...] = DEFAULT_BACKPRESSURE
+    lease_s: int = 120
+    """Seconds until a hold that nobody renews expires."""
+    grace_s: int = 30
+    """Seconds past the lease before the sweeper acts."""
+    retry_after_ms: int = 1_000
+    """When a `wait` should ask again."""
+    waiter_lapse: timedelta = timedelta(seconds=5)
+    """A waiter that has not asked again for this long loses its place."""
+
+    @cached_property
+    def defaults_json(self) -> dict[str, dict[str, Any]]:
+        """The defaults in the shape that `ledger_policies` reads."""
+        return {
+            str(kind): {
+                "limit_tokens": policy.limit_tokens,
+                "limit_nano_usd": policy.limit_nano_usd,
+                "mode": str(policy.mode),
+                "window": str(policy.window),
+                "timezone": policy.timezone,
+                "warn_at": [str(ratio) for ratio in policy.warn_at],
+                "frozen": policy.frozen,
+            }
+            for kind, policy in self.defaults.items()
+        }

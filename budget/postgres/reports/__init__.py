@@ -1,0 +1,1 @@
+"""Reading the ledger: entries, usage, audits, burn rates."""

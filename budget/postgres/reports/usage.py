@@ -1,0 +1,57 @@
+"""Usage reports from the ledger."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import asyncpg
+
+from purser.budget.decisions import Amount
+from purser.budget.postgres.connections.pools import Pool, connected
+from purser.budget.postgres.connections.queries import load
+from purser.budget.reports.usage import By, UsageLine, UsageReport
+from purser.budget.scopes import Scope
+
+_SQL = load("purser.budget.postgres.reports", "usage.sql")
+CLASSES = ("input", "cache_read", "cache_write_5m", "cache_write_1h", "output", "reasoning", "unsplit")
+
+
+class UsageReports:
+    """Usage of all tenants."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def report(
+        self, tenant: str, by: By, since: datetime, until: datetime, *,
+        within: Sequence[Scope] = (), after: str | None = None, limit: int = 100,
+    ) -> UsageReport:  # fmt: skip
+        """What was charged from `since` up to `until`.
+
+        Args:
+            tenant: whose usage.
+            by: what to add up by.
+            since: first charge that counts.
+            until: first charge that no longer counts.
+            within: only holds that have all of these scopes on their path.
+            after: id that the last page ended with.
+            limit: lines at most.
+        """
+        names = [str(scope) for scope in dict.fromkeys(within)] or None
+        async with connected(self._pool, None) as own, own.transaction(readonly=True):
+            await own.execute(_SQL["plans"])
+            rows = await own.fetch(_SQL["report"], tenant, str(by), since, until, after, limit, names)
+        following = rows[-1]["id"] if len(rows) == limit else None
+        return UsageReport(by, since, until, tuple(map(_line, rows)), following)
+
+
+def _line(row: asyncpg.Record) -> UsageLine:
+    return UsageLine(
+        id=row["id"],
+        tokens={name: row[name] or 0 for name in CLASSES},
+        charged=Amount(row["charged_tokens"], row["nano_usd"]),
+        attempts=row["attempts"],
+        unpriced_attempts=row["unpriced"],
+        presumed_attempts=row["presumed"],
+        presumed=Amount(row["presumed_tokens"] or 0, row["presumed_nano"] or 0),
+        overrun=Amount(row["overrun_tokens"], row["overrun_nano"]),
+    )

@@ -1,0 +1,93 @@
+"""Rates: exact arithmetic from tokens to integer nano-dollars."""
+
+import math
+from dataclasses import astuple, dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Self
+
+from purser.budget.money import NANO
+from purser.budget.usage import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """Nano-dollars per token of each class. Fractions, because some rates are no whole number of nano-dollars."""
+
+    input: Fraction
+    """Fresh input."""
+    cache_read: Fraction
+    """Input read from a cache."""
+    cache_write_5m: Fraction
+    """Input written to a cache of five minutes."""
+    cache_write_1h: Fraction
+    """Input written to a cache of one hour."""
+    output: Fraction
+    """Output that is not reasoning."""
+    reasoning: Fraction
+    """Output that is reasoning."""
+
+    def __or__(self, other: "Rates") -> "Rates":
+        """The dearer of both, class by class."""
+        return Rates(*map(max, astuple(self), astuple(other)))
+
+    @property
+    def dearest_input(self) -> Fraction:
+        """What a token of input costs at most."""
+        return max(self.input, self.cache_read, self.cache_write_5m, self.cache_write_1h)
+
+    @property
+    def dearest_output(self) -> Fraction:
+        """What a token of output costs at most."""
+        return max(self.output, self.reasoning)
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """The rates of one model."""
+
+    rates: Rates
+    """In force for small prompts."""
+    tiers: tuple[tuple[int, Rates], ...] = ()
+    """`(above, rates)`, ascending: in force for the whole request once its prompt has more than `above` tokens."""
+
+    @classmethod
+    def per_million(cls, input: Decimal | int | str, output: Decimal | int | str) -> Self:
+        """Dollars per million tokens, as price lists print them; cached input costs what fresh input costs."""
+        fresh, out = (Fraction(dollars) * NANO / 10**6 for dollars in (input, output))
+        return cls(Rates(fresh, fresh, fresh, fresh, out, out))
+
+    def cost(self, usage: Usage) -> int:
+        """Nano-dollars for `usage`, rounded up once; what the report leaves open costs the dearest that it can be."""
+        rates = self._between(usage.prompt, usage.prompt + usage.unsplit)
+        reasoning = usage.reasoning or 0
+        plain = rates.dearest_output if usage.reasoning is None else rates.output
+        parts = (
+            (usage.input, rates.input),
+            (usage.cache_read, rates.cache_read),
+            (usage.cache_write_5m, rates.cache_write_5m),
+            (usage.cache_write_1h, rates.cache_write_1h),
+            (usage.output - reasoning, plain),
+            (reasoning, rates.reasoning),
+            (usage.unsplit, max(rates.dearest_input, rates.dearest_output)),
+        )
+        return math.ceil(sum(tokens * rate for tokens, rate in parts if tokens))
+
+    def ceiling(self, usage: Usage) -> int:
+        """Nano-dollars that a request of at most `usage` can cost, whatever its caching and reasoning."""
+        rates = self._between(0, usage.prompt + usage.unsplit)
+        parts = (
+            (usage.prompt, rates.dearest_input),
+            (usage.output, rates.dearest_output),
+            (usage.unsplit, max(rates.dearest_input, rates.dearest_output)),
+        )
+        return math.ceil(sum(tokens * rate for tokens, rate in parts if tokens))
+
+    def _between(self, fewest: int, most: int) -> Rates:
+        """The dearest rates, class by class, that a prompt of `fewest` to `most` tokens can meet."""
+        rates = self.rates
+        for above, dearer in self.tiers:
+            if most <= above:
+                break
+            rates = dearer if fewest > above else rates | dearer
+        return rates

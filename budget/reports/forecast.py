@@ -1,0 +1,149 @@
+"""Burn rate and time to exhaustion of a scope, from what it had spent at a few moments.
+
+The same rule stands in SQL (`exhausting` of `budget/postgres/reports/burn.sql`), for all scopes at once; a property
+test holds the two together.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from itertools import pairwise
+from typing import Any
+
+from purser.budget.decisions import Amount
+
+HOUR = timedelta(hours=1)
+DAY = timedelta(hours=24)
+LEAST_HISTORY = timedelta(seconds=60)
+"""A rate over less than this would say more about one call than about the scope."""
+
+
+class Basis(StrEnum):
+    """What a rate was measured over."""
+
+    HOUR = "1h"
+    DAY = "24h"
+    SINCE_FIRST = "since_first"
+    """Since the first entry of the window, which is younger than an hour or a day."""
+    TOO_SHORT = "too_short"
+    """There is too little history for a rate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """What a balance had spent at a moment."""
+
+    at: datetime
+    spent: Amount
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """How fast a scope spends, and when nothing is left at that rate. A rate, not a promise."""
+
+    tokens_per_hour: int | None = None
+    """Of the higher rate of the last hour and the last day, rounded up; `None` with `too_short`."""
+    nano_usd_per_hour: int | None = None
+    exhausts_at: datetime | None = None
+    """`None` if nothing limits, nothing was spent within the last hour, or the window renews before."""
+    basis: Basis = Basis.TOO_SHORT
+    """Of the unit that runs out first; without a limit that of the tokens."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The field `forecast` of a budget or an approval."""
+        return {
+            "tokens_per_hour": self.tokens_per_hour,
+            "nano_usd_per_hour": self.nano_usd_per_hour,
+            "exhausts_at": None if self.exhausts_at is None else self.exhausts_at.isoformat(),
+            "basis": str(self.basis),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Rate:
+    spent: int
+    over: timedelta
+    basis: Basis
+
+    @property
+    def per_hour(self) -> int:
+        return -(-self.spent * _us(HOUR) // _us(self.over))
+
+    def lasts(self, headroom: int) -> timedelta | None:
+        """How long `headroom` lasts; `None` if it lasts for ever."""
+        if self.spent == 0:
+            return None
+        try:
+            return timedelta(microseconds=max(0, headroom) * _us(self.over) // self.spent)
+        except OverflowError:
+            return None
+
+    def is_higher(self, other: "_Rate") -> bool:
+        return self.spent * _us(other.over) > other.spent * _us(self.over)
+
+
+def forecast(
+    history: Sequence[Point], headroom_tokens: int | None, headroom_nano_usd: int | None, window_end: datetime | None
+) -> Forecast:
+    """The forecast of one balance.
+
+    Args:
+        history: what it had spent, oldest first, the last one now. The first one counts as the beginning of the
+            window, unless it is older than a day.
+        headroom_tokens: what is left; what is held is not. `None`: unlimited.
+        headroom_nano_usd: likewise.
+        window_end: when the window renews; `None` for a lifetime.
+    """
+    if len(history) < 2 or history[-1].at - history[0].at < LEAST_HISTORY:
+        return Forecast()
+    now = history[-1].at
+    tokens, nano_usd = _rate(history, "tokens"), _rate(history, "nano_usd")
+    # What rests does not run out: the rate of a day would forecast the end of work that ended hours ago.
+    ends = [
+        (lasts, rate)
+        for unit, rate, headroom in (("tokens", tokens, headroom_tokens), ("nano_usd", nano_usd, headroom_nano_usd))
+        if headroom is not None
+        and _over(history, unit, HOUR, Basis.HOUR).spent > 0
+        and (lasts := rate.lasts(headroom)) is not None
+    ]
+    lasts, first = min(ends, key=lambda end: end[0], default=(None, tokens))
+    return Forecast(tokens.per_hour, nano_usd.per_hour, _end(now, lasts, window_end), first.basis)
+
+
+def spent_at(history: Sequence[Point], at: datetime, unit: str) -> int:
+    """What was spent at a time within `history`: between two points it went evenly. Whole units."""
+    for before, after in pairwise(history):
+        if before.at <= at < after.at:
+            begun, change = getattr(before.spent, unit), getattr(after.spent, unit) - getattr(before.spent, unit)
+            part = abs(change) * _us(at - before.at) // _us(after.at - before.at)
+            return int(begun + (part if change >= 0 else -part))
+    return int(getattr(history[-1].spent, unit))
+
+
+def _rate(history: Sequence[Point], unit: str) -> _Rate:
+    """The higher of both rates; a correction that gives back is no rate."""
+    last_hour, last_day = _over(history, unit, HOUR, Basis.HOUR), _over(history, unit, DAY, Basis.DAY)
+    return last_day if last_day.is_higher(last_hour) else last_hour
+
+
+def _over(history: Sequence[Point], unit: str, span: timedelta, basis: Basis) -> _Rate:
+    first, last = history[0], history[-1]
+    spent = getattr(last.spent, unit)
+    if first.at > last.at - span:
+        return _Rate(max(0, spent - getattr(first.spent, unit)), last.at - first.at, Basis.SINCE_FIRST)
+    return _Rate(max(0, spent - spent_at(history, last.at - span, unit)), span, basis)
+
+
+def _end(now: datetime, lasts: timedelta | None, window_end: datetime | None) -> datetime | None:
+    if lasts is None:
+        return None
+    try:
+        end = now + lasts
+    except OverflowError:
+        return None
+    return None if window_end is not None and end >= window_end else end
+
+
+def _us(span: timedelta) -> int:
+    return span // timedelta(microseconds=1)

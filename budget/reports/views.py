@@ -1,0 +1,98 @@
+"""What people and programs are shown of a budget."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from fractions import Fraction
+from typing import Any
+
+from purser.budget.decisions import Amount, Pressure, pressure
+from purser.budget.policies import Policy
+from purser.budget.scopes import Scope
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetView:
+    """One scope's budget in its current window."""
+
+    scope: Scope
+    policy: Policy
+    sources: Mapping[str, str]
+    """Where each field of the policy came from."""
+    window_start: datetime | None
+    """`None` for a lifetime."""
+    window_end: datetime | None
+    spent: Amount
+    held: Amount
+    granted: Amount
+    overrun: Amount
+
+    @property
+    def ratio(self) -> float | None:
+        """(spent + held) / (limit + granted), the larger of tokens and money; 0.0 if unlimited, `None` if that is 0."""
+        ratios = [Fraction(0)]
+        for limit, name in ((self.policy.limit_tokens, "tokens"), (self.policy.limit_nano_usd, "nano_usd")):
+            if limit is None:
+                continue
+            capacity = limit + getattr(self.granted, name)
+            if capacity == 0:
+                return None
+            ratios.append(Fraction(getattr(self.spent, name) + getattr(self.held, name), capacity))
+        return float(max(ratios))
+
+    @property
+    def headroom_tokens(self) -> int | None:
+        """Limit + granted − spent − held; `None` if nothing limits."""
+        return self._headroom("tokens", self.policy.limit_tokens)
+
+    @property
+    def headroom_nano_usd(self) -> int | None:
+        """Likewise in nano-dollars."""
+        return self._headroom("nano_usd", self.policy.limit_nano_usd)
+
+    @property
+    def pressure(self) -> Pressure:
+        """The ratio, in words."""
+        return pressure(self.ratio)
+
+    def to_json(self) -> dict[str, Any]:
+        """The answer of `GET /budgets/{scope}`."""
+        policy = self.policy
+        return {
+            "scope": str(self.scope),
+            "mode": str(policy.mode),
+            "window": str(policy.window),
+            "timezone": policy.timezone,
+            "window_start": _iso(self.window_start),
+            "window_end": _iso(self.window_end),
+            "limit_tokens": policy.limit_tokens,
+            "limit_nano_usd": policy.limit_nano_usd,
+            "tokens": self._figures("tokens", policy.limit_tokens),
+            "nano_usd": self._figures("nano_usd", policy.limit_nano_usd),
+            "ratio": self.ratio,
+            "pressure": str(self.pressure),
+            "frozen": policy.frozen,
+            "warn_at": [float(ratio) for ratio in policy.warn_at],
+            "backpressure": [[float(step.ratio), step.delay_ms] for step in policy.backpressure],
+            "approval": policy.approval.to_json(),
+            "sources": dict(self.sources),
+        }
+
+    def _figures(self, name: str, limit: int | None) -> dict[str, int | None]:
+        moved = {part: getattr(getattr(self, part), name) for part in ("spent", "held", "granted", "overrun")}
+        return {**moved, "headroom": self._headroom(name, limit)}
+
+    def _headroom(self, name: str, limit: int | None) -> int | None:
+        if limit is None:
+            return None
+        spent, held, granted = (getattr(amount, name) for amount in (self.spent, self.held, self.granted))
+        return int(limit + granted - spent - held)
+
+
+def _iso(at: datetime | None) -> str | None:
+    return None if at is None else at.isoformat()
+
+
+def whole_percent(ratio: float) -> int:
+    """A share in percent, cut and not rounded: 0.79996 is 79, because 80 would already delay a call."""
+    return int(round(ratio * 100, 9))

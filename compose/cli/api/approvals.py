@@ -1,0 +1,217 @@
+"""`purser approvals`: list, show, approve, deny."""
+
+import uuid
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import quote
+
+import typer
+
+from purser.budget.approvals import ApprovalState
+from purser.budget.reports.views import whole_percent
+from purser.compose.cli.output import DataOption, JsonOption, out, print_json
+
+if TYPE_CHECKING:
+    from purser.compose.cli.api.client import Gateway
+
+
+class Door(StrEnum):
+    """Which way a decision goes."""
+
+    HTTP = "http"
+    TEMPORAL = "temporal"
+
+
+ApprovalId = Annotated[str, typer.Argument(metavar="APPROVAL_ID")]
+Note = Annotated[str | None, typer.Option(help="Why, for the record.")]
+Via = Annotated[Door, typer.Option(help="`http`, or `temporal`: signed with the key, through the task's workflow.")]
+DecisionId = Annotated[str | None, typer.Option(help="Name of the decision: send it twice, it counts once.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the group."""
+    group = typer.Typer(no_args_is_help=True, help="Decide what asks for a person.")
+    group.command("list")(list_approvals)
+    group.command("show")(show)
+    group.command("approve")(approve)
+    group.command("deny")(deny)
+    app.add_typer(group, name="approvals")
+
+
+def list_approvals(
+    state: Annotated[ApprovalState | None, typer.Option(help="Only requests in this state.")] = None,
+    limit: Annotated[int, typer.Option(help="At most so many.", min=1, max=1_000)] = 100,
+    data: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Requests, newest first."""
+    from rich.markup import escape
+
+    from purser.compose.cli.api.client import gateway
+    from purser.compose.cli.tables import number, put, status, table, usd
+
+    with gateway(data) as api:
+        page = api.get("/v1/approvals", state=state, limit=limit)
+    if as_json:
+        print_json(page)
+        return
+    rows = [
+        (
+            escape(one["approval_id"]),
+            status(one["state"]),
+            escape(one["scope"]),
+            number(one["asked"]["tokens"]),
+            usd(one["asked"]["nano_usd"]),
+            escape(", ".join(sorted({waiter["task_id"] or waiter["key"] for waiter in one["waiters"]}))),
+            one["deadline"],
+        )
+        for one in page["items"]
+    ]
+    columns = ("approval", "state", "scope", "tokens", "money", "for", "deadline")
+    put(table(*columns, rows=rows, right=("tokens", "money")))
+
+
+def show(approval_id: ApprovalId, data: DataOption = None, as_json: JsonOption = False) -> None:
+    """One request: what is short, who waits, what was decided."""
+    from purser.compose.cli.api.client import gateway
+
+    with gateway(data) as api:
+        request = api.get(_path(approval_id))
+    if as_json:
+        print_json(request)
+    else:
+        _print(request)
+
+
+def approve(
+    approval_id: ApprovalId,
+    tokens: Annotated[int | None, typer.Option(help="Tokens to grant; what is short by default.", min=1)] = None,
+    usd: Annotated[str | None, typer.Option(help="Dollars to grant, for example 0.25.")] = None,
+    until: Annotated[str | None, typer.Option(help="When the grant ends, for example 2026-11-20T18:00:00Z.")] = None,
+    note: Note = None,
+    decision_id: DecisionId = None,
+    via: Via = Door.HTTP,
+    data: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Let the scope spend more."""
+    from purser.compose.cli.amounts import nano_usd
+
+    grant = {"grant_tokens": tokens, "grant_nano_usd": nano_usd(usd), "until": until}
+    _decide(approval_id, "approve", grant | {"note": note}, decision_id, via, data, as_json)
+
+
+def deny(
+    approval_id: ApprovalId,
+    note: Note = None,
+    decision_id: DecisionId = None,
+    via: Via = Door.HTTP,
+    data: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Refuse it: who waits is refused."""
+    _decide(approval_id, "deny", {"note": note}, decision_id, via, data, as_json)
+
+
+def _decide(
+    approval_id: str,
+    decision: str,
+    more: dict[str, Any],
+    decision_id: str | None,
+    via: Door,
+    data: DataOption,
+    as_json: bool,
+) -> None:
+    from purser.compose.cli.api.client import gateway
+
+    if via is Door.TEMPORAL and more["note"] is not None:
+        raise typer.BadParameter("a note would be kept in the workflow's history: leave it out, or use --via http")
+    body = {"decision_id": decision_id or str(uuid.uuid4()), "decision": decision}
+    body |= {name: value for name, value in more.items() if value is not None}
+    with gateway(data) as api:
+        if via is Door.TEMPORAL:
+            answer = _through_temporal(api, approval_id, body, data)
+        else:
+            answer = api.post(f"{_path(approval_id)}/decision", body)
+    if as_json:
+        print_json(answer)
+        return
+    needed = answer["decisions_needed"]
+    out.print(f"{approval_id} is {answer['state']}" + (f": {needed} more person has to approve." if needed else "."))
+
+
+def _through_temporal(api: "Gateway", approval_id: str, body: dict[str, Any], data: DataOption) -> dict[str, Any]:
+    from purser.compose.cli.api.temporal_decision import decide
+    from purser.compose.processes.up_file import command_settings
+
+    return decide(command_settings(data), api.get(_path(approval_id)), api.get("/v1/keys/self"), body)
+
+
+def _path(approval_id: str) -> str:
+    return f"/v1/approvals/{quote(approval_id, safe='')}"
+
+
+def _print(request: dict[str, Any]) -> None:
+    from rich.markup import escape
+
+    from purser.compose.cli.tables import number, put, status, table, usd
+
+    asked = request["asked"]
+    out.print(f"[bold]{escape(request['approval_id'])}[/] {status(request['state'])}, {escape(request['scope'])}")
+    out.print(f"short      {number(asked['tokens'])} tokens, {usd(asked['nano_usd'])}")
+    tokens = request["tokens"]
+    limit = number(request["limit_tokens"])
+    out.print(f"tokens     {number(tokens['spent'])} spent, {number(tokens['held'])} held, limit {limit}")
+    if request["task_id"]:
+        out.print(f"for        task {escape(request['task_id'])} alone, which asked for this limit itself")
+    out.print(f"deadline   {request['deadline']}, then {request['rules']['on_expiry']}")
+    names = ("task_id", "agent_id", "submitter")
+    waiters = [
+        (*(escape(one[name] or "") for name in names), number(one["tokens"]), one["since"])
+        for one in request["waiters"]
+    ]
+    if waiters:
+        put(table("task", "agent", "submitted by", "asks tokens", "since", rows=waiters, right=("asks tokens",)))
+    for one in request["purposes"]:
+        _print_purpose(one)
+    if request["effects"] is not None:
+        _print_effects(request["effects"])
+    for one in request["decisions"]:
+        note = f": {one['note']}" if one["note"] else ""
+        out.print(f"{one['decision']} by {one['approver']} at {one['at']}{note}", markup=False)
+
+
+def _print_purpose(purpose: dict[str, Any]) -> None:
+    """What a call is for, in the words of others: as text, on one line each."""
+    last = purpose["last_input"]
+    texts = {
+        "task": purpose["input"],
+        "agent": purpose["instructions"],
+        "last input": f"{last['role']}: {last['text']}" if last else "",
+    }
+    for name, text in texts.items():
+        if text:
+            out.print(f"{name:<10} {_one_line(text)}", markup=False, highlight=False)
+
+
+def _one_line(text: str, most: int = 200) -> str:
+    """The beginning of a text."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+def _print_effects(effects: dict[str, Any]) -> None:
+    from purser.compose.cli.tables import number, usd
+
+    for name, effect in (("exact", effects["shortage"]), ("no delay", effects["without_delay"])):
+        grant = f"{number(effect['grant_tokens'])} tokens, {usd(effect['grant_nano_usd'])}"
+        out.print(f"{name:<10} {grant}: {_effect(effect)}", markup=False)
+
+
+def _effect(effect: dict[str, Any]) -> str:
+    counts = {"go on": "admitted", "ask again": "asking", "wait for open holds": "waiting", "are refused": "refused"}
+    told = [f"{effect[field]} {what}" for what, field in counts.items() if effect[field]]
+    # Cut: what stays just below a step of 80% causes no delay, and 80% would say that it does.
+    told += [] if effect["ratio"] is None else [f"{whole_percent(effect['ratio'])}% used"]
+    told += [f"slowed by {effect['delay_ms']} ms ({effect['slowed_by']})"] if effect["delay_ms"] else []
+    return ", ".join(told)

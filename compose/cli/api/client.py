@@ -1,0 +1,104 @@
+"""The gateway as commands see it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from purser.compose.errors import NoGateway, RequestFailed, Unreachable
+from purser.compose.processes.up_file import FILE, command_settings, is_private
+from purser.compose.settings import Settings
+
+TIMEOUT_S = 30.0
+
+
+class Gateway:
+    """HTTP API of a running system."""
+
+    def __init__(self, client: httpx.Client) -> None:
+        self._client = client
+
+    @property
+    def url(self) -> str:
+        """Where it answers, without a final slash."""
+        return str(self._client.base_url).rstrip("/")
+
+    def get(self, path: str, **params: Any) -> Any:
+        """GET; parameters that are None are left out."""
+        return self.request("GET", path, params={name: value for name, value in params.items() if value is not None})
+
+    def post(self, path: str, body: object = None) -> Any:
+        """POST with a JSON body."""
+        return self.request("POST", path, json=body)
+
+    def put(self, path: str, body: object) -> Any:
+        """PUT with a JSON body."""
+        return self.request("PUT", path, json=body)
+
+    def delete(self, path: str) -> Any:
+        """DELETE."""
+        return self.request("DELETE", path)
+
+    def request(self, method: str, path: str, **arguments: Any) -> Any:
+        """Send one request and return the decoded body, None if there is none.
+
+        Raises:
+            RequestFailed: the gateway answered with a problem.
+            Unreachable: it did not answer.
+        """
+        try:
+            response = self._client.request(method, path, **arguments)
+        except httpx.HTTPError as error:
+            raise Unreachable(
+                f"the gateway at {str(self._client.base_url)!r} does not answer: {type(error).__name__}",
+                remedy="Start it with `purser up`, or correct PURSER_URL.",
+            ) from error
+        if response.is_error:
+            raise RequestFailed(_problem(response))
+        return response.json() if response.content else None
+
+
+@contextmanager
+def gateway(data: Path | None = None) -> Iterator[Gateway]:
+    """The configured gateway (PURSER_URL, PURSER_API_KEY), else that of the running `up` on `data`.
+
+    Raises:
+        NoGateway: there is neither, or a key is configured without the address that it is for.
+    """
+    settings = command_settings(data)
+    if settings.url is None:
+        raise _unknown(settings)
+    headers = {"Authorization": f"Bearer {settings.api_key.get_secret_value()}"} if settings.api_key else {}
+    with httpx.Client(base_url=settings.url, headers=headers, timeout=TIMEOUT_S) as client:
+        yield Gateway(client)
+
+
+def _unknown(settings: Settings) -> NoGateway:
+    directory = str(settings.data_dir)
+    if settings.api_key is not None:
+        return NoGateway(
+            "PURSER_API_KEY is set and PURSER_URL is not",
+            remedy="Set PURSER_URL to the gateway of this key, or unset PURSER_API_KEY to use the key of `purser up`.",
+        )
+    if (settings.data_dir / FILE).exists() and not is_private(settings.data_dir):
+        return NoGateway(
+            f"{directory!r} or its {FILE} belongs to another user, or others may write it: it is not believed",
+            remedy="Name a directory of yours with --data DIR, or set PURSER_URL and PURSER_API_KEY.",
+        )
+    return NoGateway(
+        f"nothing runs on {directory!r}",
+        remedy="Start `purser up`, name its directory with --data DIR, or set PURSER_URL and PURSER_API_KEY.",
+    )
+
+
+def _problem(response: httpx.Response) -> dict[str, Any]:
+    try:
+        problem = response.json()
+    except ValueError:
+        problem = None
+    if isinstance(problem, dict) and "title" in problem:
+        return problem
+    detail = f"{response.request.method} {response.request.url.path} was answered with {response.status_code}"
+    return {"type": "about:blank", "title": response.reason_phrase, "status": response.status_code, "detail": detail}

@@ -1,0 +1,144 @@
+"""`purser keys`: create, list, revoke."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import quote
+
+import typer
+
+from purser.compose.cli.output import DataOption, JsonOption, out, print_json
+from purser.gateway.access.roles import Role
+
+if TYPE_CHECKING:
+    from purser.compose.settings import Settings
+
+
+def register(app: typer.Typer) -> None:
+    """Add the group."""
+    group = typer.Typer(no_args_is_help=True, help="Keys of the HTTP API.")
+    group.command("create")(create)
+    group.command("list")(list_keys)
+    group.command("revoke")(revoke)
+    app.add_typer(group, name="keys")
+
+
+def create(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Whom it stands for; decisions carry this name.")],
+    role: Annotated[Role, typer.Option(help="What it may do.")],
+    tenant: Annotated[
+        str | None, typer.Option(help="Whose data it reaches; set, it is made in the database (PURSER_DSN).")
+    ] = None,
+    expires: Annotated[str | None, typer.Option(metavar="SPAN", help="When it ends by itself, such as 30d.")] = None,
+    rate_limit: Annotated[
+        int | None, typer.Option(min=1, help="Requests a second, where it is not to be the gateway's own limit.")
+    ] = None,
+    data: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a key and show it once.
+
+    The first key of a tenant is made in the database; after that an admin key does it over HTTP.
+    """
+    from purser.compose.cli.amounts import seconds
+    from purser.compose.cli.api.client import gateway
+    from purser.compose.processes.up_file import command_settings
+
+    life = seconds(expires)
+    settings = command_settings(data)
+    if tenant is not None or settings.api_key is None or settings.url is None:
+        made = _create_in_database(settings, tenant, name, role, life, rate_limit)
+    else:
+        with gateway(data) as api:
+            body = {"name": name, "role": role, "expires_in_s": life, "rate_limit_per_s": rate_limit}
+            made = api.post("/v1/keys", body)
+    if as_json:
+        print_json(made)
+        return
+    out.print(f"{made['key_id']} for {made['name']}, {made['role']}. It is shown this once:", markup=False)
+    out.print(made["key"], style="bold", markup=False)
+
+
+def list_keys(data: DataOption = None, as_json: JsonOption = False) -> None:
+    """All keys of the tenant, those that have ended included."""
+    from rich.markup import escape
+
+    from purser.compose.cli.api.client import gateway
+    from purser.compose.cli.tables import put, table
+
+    with gateway(data) as api:
+        page = api.get("/v1/keys")
+    if as_json:
+        print_json(page)
+        return
+    rows = [
+        (
+            one["key_id"],
+            escape(one["name"]),
+            one["role"],
+            one["created_at"],
+            _state(one),
+        )
+        for one in page["items"]
+    ]
+    put(table("key", "name", "role", "created", "state", rows=rows))
+
+
+def _state(key: Mapping[str, Any]) -> str:
+    if key["revoked_at"]:
+        return f"[red]revoked {key['revoked_at']}[/]"
+    if key["expires_at"] is None:
+        return "[green]live[/]"
+    ended = datetime.fromisoformat(key["expires_at"]) <= datetime.now(UTC)
+    return f"[red]ended {key['expires_at']}[/]" if ended else f"[green]live until {key['expires_at']}[/]"
+
+
+def revoke(
+    key_id: Annotated[str, typer.Argument(metavar="KEY_ID", help="As `purser keys list` shows it.")],
+    data: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """End a key at once."""
+    from purser.compose.cli.api.client import gateway
+    from purser.compose.errors import RequestFailed
+
+    try:
+        with gateway(data) as api:
+            revoked = api.delete(f"/v1/keys/{quote(key_id, safe='')}")
+    except RequestFailed as failed:
+        if failed.problem.get("status") == 404:
+            failed.problem["remedy"] = "`purser keys list` shows the ids."
+        raise
+    if as_json:
+        print_json(revoked)
+    else:
+        out.print(f"{revoked['key_id']} of {revoked['name']} is revoked.", markup=False)
+
+
+def _create_in_database(
+    settings: "Settings", tenant: str | None, name: str, role: Role, life: int | None, rate_limit: int | None
+) -> dict[str, Any]:
+    import asyncio
+
+    from purser.budget.postgres.connections.pools import create_pool
+    from purser.compose.database import database
+    from purser.compose.migrate import require_schema
+    from purser.compose.processes.gateway import DEFAULT_TENANT
+    from purser.gateway.http.views import KeyView
+    from purser.gateway.postgres.keys import Keys
+
+    async def run() -> dict[str, Any]:
+        async with database(settings) as dsn:
+            await require_schema(dsn)
+            async with await create_pool(dsn, size=1) as pool:
+                made = await Keys(pool).create(
+                    tenant or DEFAULT_TENANT,
+                    name,
+                    role,
+                    by="purser keys",
+                    expires_at=None if life is None else datetime.now(UTC) + timedelta(seconds=life),
+                    rate_limit_per_s=rate_limit,
+                )
+        return KeyView.of(made.key).model_dump(mode="json") | {"key": made.secret}
+
+    return asyncio.run(run())

@@ -1,0 +1,64 @@
+"""Why agents of a task failed or were refused, and what to do about it."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from purser.compose.cli.tables import number, usd
+
+_FAILED = {
+    "authentication": "The provider did not accept the key. Set PURSER_PROVIDER_KEYS, or the provider's own variable "
+    "such as OPENAI_API_KEY, where the worker runs, and start the worker again.",
+    "permission": "The key may not use this model. Check its rights at the provider.",
+    "payment": "The provider wants to be paid. Check the account at the provider.",
+    "model_not_found": "The provider has no such model. Correct `model` in the task file.",
+    "provider_not_allowed": "No key is configured for this provider. Set PURSER_PROVIDER_KEYS, or the provider's own "
+    "variable such as OPENAI_API_KEY, where the worker runs, or name the provider in PURSER_ALLOWED_PROVIDERS.",
+    "address_not_allowed": "The model's address is not allowed. Add it to PURSER_ALLOWED_API_BASES.",
+    "redirected": "The provider redirected the request elsewhere. Name its final address as `api_base`.",
+    "request_not_built": "No request can be made for this model. Check `model` and `api_base` in the task file.",
+    "bad_request": "The provider refused the request. Check model, tools and `max_output_tokens` in the task file.",
+    "context_window": "The request is longer than the model's window. Use a larger model or a smaller input.",
+    "rate_limited": "The provider had no capacity. Submit the task again later.",
+    "server_error": "The provider failed. Submit the task again later.",
+    "timeout": "The provider did not answer in time. Submit the task again later.",
+    "unreachable": "The provider cannot be reached. Check `api_base` and the network of the worker.",
+    "connection_broken": "The connection to the provider broke. Submit the task again later.",
+    "incomplete_reply": "The provider's reply broke off every time. Submit the task again later.",
+    "unreadable_reply": "The provider's reply is no reply of a model. Check `api_base`.",
+    "reply_not_stored": "Replies were paid for and could not be stored. Check that Postgres answers the worker.",
+    "WindowTooSmall": "What must be in the window exceeds it. Use a larger model or a smaller input.",
+}
+_REFUSED = {
+    "frozen": "Unfreeze it: purser budget set {scope} --no-frozen",
+    "limit": "Raise the limit: purser budget set {scope} --limit-tokens N",
+    "denied": "A person denied it: purser approvals list --state denied",
+    "expired": "Nobody decided in time: purser approvals list --state expired",
+    "unknown_price": "The model has no price: name it in PURSER_PRICE_FILE, or set PURSER_UNKNOWN_PRICE=ceiling.",
+}
+
+
+def why(task: Mapping[str, Any]) -> Iterator[str]:
+    """A line for each agent that failed or was refused, in the shape of `GET /tasks/{id}`."""
+    for agent_id, agent in task["agents"].items():
+        reason = agent["reason"]
+        if agent["status"] == "failed":
+            yield f"{agent_id} failed: {reason or 'unknown'}. {_FAILED.get(reason, 'The log of the worker says more.')}"
+        elif agent["status"] == "refused":
+            scope = agent["scope"]
+            remedy = _REFUSED.get(reason, "See its budget: purser budget show {scope}").format(scope=scope)
+            figures = _figures(agent, task["scopes"].get(scope))
+            yield f"{agent_id} refused: {reason or 'unknown'}{f' on {scope}' if scope else ''}{figures}. {remedy}"
+
+
+def _figures(agent: Mapping[str, Any], budget: Mapping[str, Any] | None) -> str:
+    """What was short, as far as it is known."""
+    shown = []
+    if budget is not None:
+        tokens, money = budget["tokens"], budget["nano_usd"]
+        shown += [f"limit {number(budget['limit_tokens'])} tokens"]
+        shown += [f"{number(tokens[name])} {name}" for name in ("spent", "held")]
+        if budget["limit_nano_usd"] is not None:
+            shown += [f"limit {usd(budget['limit_nano_usd'])}, {usd(money['spent'])} spent, {usd(money['held'])} held"]
+    if agent.get("requested") is not None:
+        shown += [f"{number(agent['requested'])} requested"]
+    return f": {', '.join(shown)}" if shown else ""

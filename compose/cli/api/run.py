@@ -1,0 +1,138 @@
+"""`purser run TASK.json`."""
+
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from purser.compose.cli.output import FAILURE, DataOption, JsonOption, SafeConsole, print_json
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+    from purser.compose.cli.api.client import Gateway
+
+POLL_S = 0.3
+AWAY_S = 120.0
+"""How long the gateway may be away while a task runs: the task itself does not need it."""
+LIVE = ("running", "paused", "waiting_approval")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(run)
+
+
+def run(
+    file: Annotated[Path, typer.Argument(metavar="TASK.json", help="A task file.", exists=True, dir_okay=False)],
+    data: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Submit a task, show its progress, print the result. Exit code 0 only if it completed."""
+    from purser.compose.cli.api.client import gateway
+    from purser.compose.cli.api.tasks import print_task
+
+    body = _read(file)
+    with gateway(data) as api:
+        accepted = api.post("/v1/tasks", body)
+        task = _follow(api, accepted["task_id"])
+    if as_json:
+        print_json(task)
+    else:
+        print_task(task)
+    if task["status"] != "completed":
+        raise typer.Exit(FAILURE)
+
+
+def _read(file: Path) -> Any:
+    from purser.activities.errors import InvalidTask
+
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}"
+        raise InvalidTask(f"{str(file)!r} is no JSON: {error.msg} at {where}") from None
+    except (UnicodeDecodeError, RecursionError) as error:
+        raise InvalidTask(f"{str(file)!r} is no JSON in UTF-8 ({type(error).__name__}): write it anew") from None
+
+
+def _follow(api: "Gateway", task_id: str) -> dict[str, Any]:
+    """Shows the task on stderr until it ends, and returns it."""
+    from rich.live import Live
+
+    from purser.compose.cli.api.tasks import path_of
+
+    console = SafeConsole(stderr=True, highlight=False)
+    seen = ""
+    try:
+        with Live(console=console, transient=True, auto_refresh=False, redirect_stdout=False) as live:
+            while True:
+                task = _look(api, path_of(task_id))
+                if task["status"] not in LIVE:
+                    return task
+                hint = _hint(api, task)
+                if console.is_terminal:
+                    live.update(_progress(task, hint), refresh=True)
+                elif (line := _line(task, hint)) != seen:
+                    console.print(line, markup=False, soft_wrap=True)
+                    seen = line
+                time.sleep(POLL_S)
+    except KeyboardInterrupt:
+        console.print(f"The task goes on without this command: purser tasks show {task_id}", markup=False)
+        raise typer.Abort from None
+
+
+def _look(api: "Gateway", path: str) -> dict[str, Any]:
+    """The task as it stands; waits for a gateway that is away."""
+    from purser.compose.errors import RequestFailed, Unreachable
+
+    give_up = time.monotonic() + AWAY_S
+    while True:
+        try:
+            task: dict[str, Any] = api.get(path)
+            return task
+        except (RequestFailed, Unreachable) as error:
+            passing = isinstance(error, Unreachable) or error.problem.get("retryable")
+            if not passing or time.monotonic() > give_up:
+                raise
+            time.sleep(POLL_S)
+
+
+def _progress(task: dict[str, Any], hint: str) -> "Group":
+    from rich.console import Group
+    from rich.markup import escape
+    from rich.text import Text
+
+    from purser.compose.cli.tables import agents, status
+
+    head = Text.from_markup(f"[bold]{escape(task['task_id'])}[/] {status(task['status'])}")
+    return Group(head, agents(task), Text(hint, style="yellow"))
+
+
+def _line(task: dict[str, Any], hint: str) -> str:
+    states = ", ".join(f"{agent_id} {agent['status']}" for agent_id, agent in task["agents"].items())
+    return f"{task['task_id']} {task['status']}: {states}  {hint}".rstrip()
+
+
+def _hint(api: "Gateway", task: dict[str, Any]) -> str:
+    """Where to decide what the task waits for; empty while it waits for nobody."""
+    if task["status"] != "waiting_approval":
+        return ""
+    pending = _pending(api, task["task_id"])
+    if pending is None:
+        return "purser approvals list --state pending shows what to decide"
+    links = [f"{api.url}/approvals?id={approval_id}" for approval_id in pending]
+    return f"decide at {' '.join(links)}" if links else ""
+
+
+def _pending(api: "Gateway", task_id: str) -> list[str] | None:
+    """Ids of the requests that the task waits for; `None` for a key that may not look at them."""
+    from purser.compose.errors import RequestFailed, Unreachable
+
+    try:
+        requests = api.get("/v1/approvals", state="pending")["items"]
+    except (RequestFailed, Unreachable):
+        return None
+    return [one["approval_id"] for one in requests if task_id in {waiter["task_id"] for waiter in one["waiters"]}]

@@ -1,0 +1,104 @@
+"""`purser compress`."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from purser.compose.cli.context.summarizing import EXTRACTIVE, SummarizerOption, summarizing
+from purser.compose.cli.context.tokens import FileArgument, ModelOption
+from purser.compose.cli.output import DataOption, JsonOption, out, print_json
+
+if TYPE_CHECKING:
+    from purser.context.conversation.messages import Message
+    from purser.context.windows.drafts import Summarize
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(compress)
+
+
+def compress(
+    file: FileArgument,
+    budget: Annotated[int, typer.Option(min=1, help="Tokens of the result: what stays and the summary.")],
+    model: ModelOption,
+    summarizer: SummarizerOption = EXTRACTIVE,
+    data: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Summarise the middle of a conversation, or a text, so that what is left fits a budget."""
+    from purser.compose.cli.context.conversation_file import read_conversation
+
+    read = read_conversation(file)
+    with summarizing(summarizer, data) as summarize:
+        if isinstance(read, str):
+            document = _text(read, budget, model, summarize)
+        else:
+            document = _conversation(read, budget, model, summarize)
+    print_json(document) if as_json else _print(document)
+
+
+def _conversation(
+    messages: "Sequence[Message]", budget: int, model: str, summarize: "Summarize | None"
+) -> dict[str, Any]:
+    """The summary of a window of the default strategy, and what it stands for; none if all messages fit."""
+    from purser.context.tokens import count_message
+    from purser.context.windows import build_window
+
+    window = build_window(messages, budget=budget, model=model, summarize=summarize)
+    covered = [messages[index] for first, last in window.summarised for index in range(first, last + 1)]
+    shown = [message for message, index in zip(window.messages, window.indexes, strict=True) if index is None]
+    original, summary = (
+        sum(count_message(message.to_openai(), model).tokens for message in some) for some in (covered, shown)
+    )
+    covers = [window.summarised[0][0], window.summarised[-1][1]] if window.summarised else None
+    return {
+        "summary": window.summary,
+        "covers": covers,
+        "original_tokens": original,
+        "summary_tokens": summary,
+        "method": _method(window.summary, summarize),
+    }
+
+
+def _text(text: str, budget: int, model: str, summarize: "Summarize | None") -> dict[str, Any]:
+    """The summary of a text; a text that fits is its own."""
+    from purser.context.compression.requests import Source
+    from purser.context.tokens import count_text
+
+    def count(said: str) -> int:
+        return count_text(said, model).tokens
+
+    original = count(text)
+    fits = original <= budget
+    summary = text if fits else summarize(Source("", (("", text),)), budget, count) if summarize else ""
+    return {
+        "summary": summary,
+        "covers": [0, 0] if summary else None,
+        "original_tokens": original,
+        "summary_tokens": count(summary),
+        "method": "none" if fits else _method(summary, summarize),
+    }
+
+
+def _method(summary: str, summarize: "Summarize | None") -> str:
+    """What wrote a summary: `model`, `extractive`, or `none` if there is none."""
+    from purser.compose.cli.context.model_writer import ModelWriter
+
+    if not summary or summarize is None:
+        return "none"
+    return "model" if isinstance(summarize, ModelWriter) and summarize.wrote == summary else EXTRACTIVE
+
+
+def _print(document: dict[str, Any]) -> None:
+    if document["covers"] is None:
+        out.print("Nothing was summarised.")
+        return
+    first, last = document["covers"]
+    out.print(document["summary"], markup=False)
+    out.print(
+        f"\n{document['summary_tokens']:,} tokens ({document['method']}) for messages {first} to {last}, "
+        f"{document['original_tokens']:,} tokens",
+        markup=False,
+    )

@@ -1,0 +1,122 @@
+"""A model that writes summaries for commands, under a hold of a running Purser."""
+
+import asyncio
+import time
+import uuid
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from purser.activities.errors import Cost, ProviderError
+from purser.activities.models.partial_replies import Draft
+from purser.activities.models.provider import ModelRequest
+from purser.budget.usage import Usage
+from purser.compose.cli.api.client import Gateway
+from purser.compose.errors import ComposeError, RequestFailed
+from purser.compose.models import model_provider
+from purser.compose.settings import Settings
+from purser.context.compression.extraction import extract
+from purser.context.compression.requests import CountText, Source, fault, summary_request
+from purser.context.conversation.languages import conversation_language
+from purser.context.redaction import Redactor, custom_detectors
+from purser.context.tokens import count_request
+
+SESSION = "session:cli"
+"""Whose budget pays."""
+
+
+class ModelWriter:
+    """A model as `drafts.Summarize`: asked once, under a hold, with redacted text, its answer checked."""
+
+    def __init__(self, model: str, client: Gateway, settings: Settings) -> None:
+        """Args:
+        model: as LiteLLM names it.
+        client: holds and settles.
+        settings: keys and address of the model.
+        """
+        self._model = model
+        self._gateway = client
+        self._provider = model_provider(settings)
+        self._custom = custom_detectors(settings.redaction_patterns)
+        self._api_base = settings.summarizer_api_base
+        self.problem: ComposeError | None = None
+        """What kept the model from being asked."""
+        self.fault = ""
+        """Why its answer is no summary, as a code."""
+        self.wrote: str | None = None
+        """Its answer, if that is a summary."""
+
+    def __call__(self, source: Source, most_tokens: int, count: CountText) -> str:
+        """What the model writes, or an extract of the redacted source where that is no summary."""
+        redactor = Redactor(custom=self._custom)
+        passages = tuple((speaker, redactor.redact(text)) for speaker, text in source.passages)
+        source = Source(redactor.redact(source.summary), passages)
+        if self.problem is None and not self.fault:
+            try:
+                draft = self._ask(summary_request(source, most_tokens), most_tokens)
+            except ComposeError as problem:
+                self.problem = problem
+            except ProviderError as failure:
+                self.fault = failure.reason
+            else:
+                text = redactor.redact(draft.message().text).strip()
+                cut = draft.finish_reason == "length"
+                self.fault = "over_target" if cut else _fault(source, text, most_tokens, count) or ""
+                if not self.fault:
+                    self.wrote = text
+                    return text
+        return extract(source, most_tokens, count)
+
+    def _ask(self, messages: list[dict[str, Any]], most_tokens: int) -> Draft:
+        """The model's answer; what it cost is settled whatever comes of it."""
+        prompt = count_request(messages, (), self._model).tokens
+        asked = {"key": f"cli-{uuid.uuid4()}", "path": [SESSION], "model": self._model}
+        held = self._gateway.post("/v1/holds", asked | {"tokens": prompt + most_tokens})
+        if held["hold_id"] is None or held["state"] != "held":
+            raise RequestFailed(_refusal(held))
+        hold = f"/v1/holds/{held['hold_id']}"
+        time.sleep(held["delay_ms"] / 1_000)
+        started = self._gateway.post(f"{hold}/attempts", {"attempt": 1})
+        if started["verdict"] not in ("allow", "warn"):
+            self._gateway.post(f"{hold}/release")
+            raise RequestFailed(_refusal(started))
+        request = ModelRequest(self._model, messages, (), most_tokens, f"{held['hold_id']}-1", self._api_base)
+        draft, cost = Draft(), Cost.UNKNOWN
+        try:
+            asyncio.run(self._provider.complete(request, draft))
+        except ProviderError as failure:
+            cost = failure.cost
+            raise
+        finally:
+            self._end(hold, draft, prompt, cost)
+        return draft
+
+    def _end(self, hold: str, draft: Draft, prompt: int, cost: Cost) -> None:
+        """Settles what is known of a request; what is not known is presumed."""
+        if draft.usage is not None or draft.finish_reason is not None:
+            usage = draft.charge(prompt, self._model)
+        elif cost is Cost.NOTHING or not draft.sent:
+            usage = Usage()
+        else:
+            self._gateway.post(f"{hold}/release")
+            return
+        self._gateway.post(f"{hold}/settle", {"attempt": 1, "usage": asdict(usage)})
+
+
+def _fault(source: Source, text: str, most_tokens: int, count: CountText) -> str | None:
+    before = sum(count(said) for said in (source.summary, *(said for _, said in source.passages)))
+    language = conversation_language([said for _, said in source.passages])
+    return fault(text, count(text), most_tokens=most_tokens, tokens_before=before, language=language)
+
+
+def _refusal(held: Mapping[str, Any]) -> dict[str, Any]:
+    """A verdict as a problem."""
+    remedy = held.get("remedy") or f"Raise it with `purser budget set {SESSION}`, or use --summarizer extractive."
+    return {
+        "type": "about:blank",
+        "title": "BudgetRefused",
+        "detail": f"the budget of {SESSION} does not let the summarizer be asked: {held['verdict']}",
+        "verdict": held["verdict"],
+        "scopes": held["scopes"],
+        "remedy": remedy,
+    }

@@ -1,0 +1,39 @@
+"""`purser redact`."""
+
+import sys
+
+import typer
+
+from purser.compose.cli.context.tokens import FileArgument
+from purser.compose.cli.output import JsonOption, print_json, visible
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(redact)
+
+
+def redact(file: FileArgument, as_json: JsonOption = False) -> None:
+    """Replace personal data and secrets in a conversation or a text by placeholders."""
+    import json
+
+    from purser.compose.cli.context.conversation_file import read_file
+    from purser.compose.settings import load_settings
+    from purser.context.redaction import Redactor, custom_detectors, redact_value
+
+    redactor = Redactor(custom=custom_detectors(load_settings().redaction_patterns))
+    read = read_file(file)
+    if isinstance(read, str):
+        text = redactor.redact(read)
+    else:
+        messages = redact_value(read.originals, redactor.redact)
+        if file.suffix.lower() == ".jsonl":
+            text = "".join(json.dumps(message, ensure_ascii=False) + "\n" for message in messages)
+        else:
+            text = json.dumps(messages, ensure_ascii=False)
+    if as_json:
+        print_json({"text": text, "counts": redactor.counts})
+    else:
+        typer.echo(visible(text) if sys.stdout.isatty() else text, nl=not text.endswith("\n"))
+        counted = ", ".join(f"{label} {count}" for label, count in sorted(redactor.counts.items()))
+        typer.echo(f"replaced: {counted or 'nothing'}", err=True)

@@ -1,0 +1,163 @@
+"""`purser window`."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from purser.compose.cli.context.summarizing import EXTRACTIVE, SummarizerOption, summarizing
+from purser.compose.cli.context.tokens import FileArgument, ModelOption
+from purser.compose.cli.output import DataOption, JsonOption, out, print_json
+from purser.compose.cli.tables import put, table
+from purser.context.strategies import WINDOW_PRESETS, StrategyName
+from purser.context.strategies.choice import Preference
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from purser.context.conversation.messages import Message
+    from purser.context.windows import Window
+
+Preset = StrEnum("Preset", {name: name for name in WINDOW_PRESETS})  # type: ignore[misc] # known when it runs
+_SHOWN = 100
+"""Characters of a message that people see."""
+
+
+class Format(StrEnum):
+    """How a window is written."""
+
+    MESSAGES = "messages"
+    TEXT = "text"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(window)
+
+
+def window(
+    file: FileArgument,
+    budget: Annotated[int, typer.Option(min=1, help="Tokens of the whole window.")],
+    model: ModelOption,
+    strategy: Annotated[StrategyName | None, typer.Option(help="Default: three_part, or the preset's.")] = None,
+    preset: Annotated[Preset | None, typer.Option(help="Figures of a known system.")] = None,
+    preference: Annotated[Preference, typer.Option(help="What auto goes by.")] = Preference.BALANCED,
+    summarizer: SummarizerOption = EXTRACTIVE,
+    written: Annotated[
+        Format, typer.Option("--format", help="Messages for agents, or plain text for routers.")
+    ] = Format.MESSAGES,
+    recommend: Annotated[bool, typer.Option("--recommend", help="Only tell what should be done.")] = False,
+    tools: Annotated[int | None, typer.Option(min=0, help="Planned tool calls: do they fit as well?")] = None,
+    data: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show what a model sees of a conversation within a budget, and what becomes of the rest."""
+    from purser.context.windows import build_window
+
+    messages, originals = _read(file)
+    with summarizing(summarizer, data) as summarize:
+
+        def build(tokens: int) -> "Window":
+            return build_window(
+                messages, budget=tokens, model=model, strategy=strategy, preset=preset, preference=preference,
+                summarize=summarize,
+            )  # fmt: skip
+
+        document = _safety(messages, budget, tools, model) if tools is not None else {}
+        if recommend:
+            document = _advice(messages, budget, preference, model, can_summarise=summarize is not None) | document
+        elif written is Format.TEXT:
+            document = _as_text(build, originals, budget, model) | document
+        else:
+            document = _as_messages(build(budget), originals) | document
+    print_json(document) if as_json else _print(document)
+
+
+def _read(file: Path) -> "tuple[list[Message], list[dict[str, Any]]]":
+    from purser.compose.cli.context.conversation_file import read_file
+    from purser.compose.errors import UnreadableFile
+
+    read = read_file(file)
+    if isinstance(read, str):
+        raise UnreadableFile(f"{str(file)!r} is plain text", remedy="Name a .json or .jsonl file of chat messages.")
+    return read.messages, read.originals
+
+
+def _as_messages(found: "Window", originals: list[dict[str, Any]]) -> dict[str, Any]:
+    """The document of a window; messages that stay are those of the file, but for what was clipped."""
+    from dataclasses import asdict
+
+    clipped = {one.index for one in found.stats.clipped}
+    shown = []
+    for message, index in zip(found.messages, found.indexes, strict=True):
+        original = {} if index is None else originals[index]
+        shown.append(original | message.to_openai() if index is None or index in clipped else original)
+    return {
+        "messages": shown,
+        "tokens": found.tokens,
+        "dropped": [{"index": index, "reason": reason} for index, reason in found.dropped],
+        "summarised": found.summarised,
+        "strategy": found.strategy,
+        "reason": found.reason,
+        "stats": asdict(found.stats),
+    }
+
+
+def _as_text(
+    build: "Callable[[int], Window]", originals: list[dict[str, Any]], budget: int, model: str
+) -> dict[str, Any]:
+    """The document of a window whose plain text fits the budget: its marks differ from those around messages."""
+    from purser.context.conversation.renderings import render_text
+    from purser.context.tokens import count_text
+
+    tokens, room = budget + 1, budget
+    while tokens > budget:
+        found = build(room)
+        history = [message for message, index in zip(found.messages, found.indexes, strict=True) if index is not None]
+        text = render_text(
+            history, summary=found.summary, summarised=found.stats.messages_removed, most_tokens=2 * budget, model=model
+        )
+        tokens = count_text(text, model).tokens
+        room -= max(1, tokens - budget)
+    return {"text": text} | _as_messages(found, originals) | {"tokens": tokens}
+
+
+def _safety(messages: "list[Message]", budget: int, tools: int, model: str) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    from purser.context.windows.advice import tool_safety
+
+    return {"tool_safety": asdict(tool_safety(messages, budget, tools, model=model))}
+
+
+def _advice(
+    messages: "list[Message]", budget: int, preference: Preference, model: str, *, can_summarise: bool
+) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    from purser.context.windows.advice import recommend
+
+    advice = recommend(messages, budget, preference=preference, can_summarise=can_summarise, reserve=0, model=model)
+    return asdict(advice)
+
+
+def _print(document: dict[str, Any]) -> None:
+    """The window for people: its text or its messages, then the figures."""
+    if "text" in document:
+        out.print(document["text"], markup=False)
+    elif "messages" in document:
+        rows = [(message["role"], escape(_line(message.get("content")))) for message in document["messages"]]
+        put(table("role", "content", rows=rows))
+    hidden = ("text", "messages", "stats")
+    figures = {name: value for name, value in (document | document.get("stats", {})).items() if name not in hidden}
+    if "dropped" in figures:
+        figures["dropped"] = len(figures["dropped"])
+    put(table("", "", rows=[(name.replace("_", " "), escape(str(value))) for name, value in figures.items()]))
+
+
+def _line(content: Any) -> str:
+    """The beginning of a message on one line."""
+    text = " ".join((content if isinstance(content, str) else str(content or "")).split())
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

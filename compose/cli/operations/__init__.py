@@ -1,0 +1,1 @@
+"""Commands that run Purser and look after it."""

@@ -1,0 +1,49 @@
+"""`purser audit`."""
+
+import typer
+
+from purser.compose.cli.output import FAILURE, DataOption, JsonOption, out, print_json
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("audit")(audit_ledger)
+
+
+def audit_ledger(data: DataOption = None, as_json: JsonOption = False) -> None:
+    """Recompute every balance from its entries and check the ledger's invariants, with the stack up or down."""
+    import asyncio
+
+    from purser.budget.postgres.connections.pools import create_pool
+    from purser.budget.postgres.reports.audit import Audit, audit
+    from purser.compose.database import database
+    from purser.compose.migrate import require_schema
+    from purser.compose.processes.up_file import command_settings
+
+    settings = command_settings(data)
+
+    async def run() -> Audit:
+        async with database(settings) as dsn:
+            await require_schema(dsn)
+            async with await create_pool(dsn, size=1) as pool:
+                return await audit(pool)
+
+    found = asyncio.run(run())
+    if as_json:
+        print_json(found.to_json())
+    else:
+        _print(found.to_json())
+    if not found.ok:
+        raise typer.Exit(FAILURE)
+
+
+def _print(found: dict[str, object]) -> None:
+    checked, differences = found["checked"], found["differences"]
+    assert isinstance(checked, dict)
+    assert isinstance(differences, list)
+    out.print("Checked " + ", ".join(f"{count:,} {name}" for name, count in checked.items()) + ".")
+    for difference in differences:
+        figures = ", ".join(f"{name} {value}" for name, value in difference.items() if name not in ("check", "what"))
+        out.print(f"[red]{difference['check']}[/]: {difference['what']}")
+        out.print(f"  {figures}", markup=False)
+    out.print("[green]Everything agrees.[/]" if found["ok"] else f"[red]{len(differences)} differences.[/]")

@@ -1,0 +1,45 @@
+"""`purser demo`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from purser.compose.cli.output import FAILURE, JsonOption, print_json
+
+if TYPE_CHECKING:
+    from purser.compose.demo.figures import Figures
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(demo)
+
+
+def demo(
+    keep: Annotated[bool, typer.Option("--keep", help="Leave everything running after the report.")] = False,
+    model: Annotated[str | None, typer.Option(help="Ask this real model, as LiteLLM names it.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Run a real multi-agent task under a tight budget, and report what the budget did.
+
+    Everything runs in a temporary directory that is gone afterwards, beside whatever else runs on this machine.
+    """
+    from purser.compose.cli.run_async import until_stopped
+    from purser.compose.demo import report
+    from purser.compose.demo.keyboard import someone_is_there
+    from purser.compose.demo.play import Options, play
+
+    ended: list[Figures] = []
+
+    def tell(figures: "Figures", data: Path) -> None:
+        ended.append(figures)
+        if as_json:
+            print_json(report.to_json(figures))
+        else:
+            report.show(figures, kept=data if keep else None)
+
+    options = Options(model, keep, someone=not as_json and someone_is_there())
+    until_stopped(lambda stop: play(options, report.page(stderr=True), tell, stop))
+    if not ended or not ended[0].ok:
+        raise typer.Exit(FAILURE)

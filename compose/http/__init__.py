@@ -1,0 +1,1 @@
+"""Serving HTTP: the server, its protocol, its limits of connections."""

@@ -1,0 +1,165 @@
+"""HTTP connections that hold clients to limits of size and time, on uvicorn's own protocol."""
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from http import HTTPStatus
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+
+from purser.compose.http.connections import (
+    MAX_HEADER_BYTES,
+    MAX_HEADERS,
+    MIN_BODY_BYTES_PER_S,
+    TAKES_NOTHING_S,
+    Connections,
+)
+
+_TOO_MANY = "too many connections are open: close some, or try again later"
+_TOO_LARGE = f"address and headers take more than {MAX_HEADER_BYTES} bytes or {MAX_HEADERS} headers: send less"
+
+
+class LimitedProtocol(HttpToolsProtocol):
+    """One connection. What exceeds a limit is answered with 408, 431 or 503, and the connection ends."""
+
+    def __init__(self, connections: Connections, **given: Any) -> None:
+        super().__init__(**given)
+        self._connections = connections
+        self._limits = connections.limits
+        self._timer: asyncio.TimerHandle | None = None
+        self._write_timer: asyncio.TimerHandle | None = None
+        self._begun = False
+        self._progress = False
+        self._pending = 0
+        self._body_bytes = 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        if self._connections.admit(self._address, transport):
+            self._start_timer(self._limits.header_s, self._head_overdue)
+        else:
+            self._refuse(HTTPStatus.SERVICE_UNAVAILABLE, _TOO_MANY)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_timer()
+        self._stop_write_timer()
+        self._connections.release(self._address, self.transport)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self.transport.is_closing():
+            return
+        if self._timer is None:
+            self._start_timer(self._limits.header_s, self._head_overdue)
+        self._progress = False
+        super().data_received(data)
+        # The parser shows a header, trailer or chunk size only once it is whole, and keeps what it has until then.
+        self._pending = 0 if self._progress else self._pending + len(data)
+        if self._pending > MAX_HEADER_BYTES and not self.transport.is_closing():
+            self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, _TOO_LARGE)
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._begun = self._progress = True
+        self._start_timer(self._limits.header_s, self._head_overdue)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        super().on_header(name, value)
+        if len(self.headers) > MAX_HEADERS:
+            self._too_large()
+
+    def on_headers_complete(self) -> None:
+        if len(self.url) + sum(len(name) + len(value) for name, value in self.headers) > MAX_HEADER_BYTES:
+            self._too_large()
+        self._progress, self._body_bytes = True, 0
+        self._start_timer(self._limits.body_s, partial(self._body_overdue, self.loop.time()))
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        self._progress = True
+        self._body_bytes += len(body)
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        self._begun, self._progress = False, True
+        self._stop_timer()
+        super().on_message_complete()
+
+    def handle_websocket_upgrade(self) -> None:
+        self._stop_timer()
+        super().handle_websocket_upgrade()
+
+    def send_400_response(self, msg: str) -> None:
+        if not self.transport.is_closing():
+            super().send_400_response(msg)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._write_timer = self.loop.call_later(TAKES_NOTHING_S, self._write_overdue, self._unsent)
+
+    def resume_writing(self) -> None:
+        self._stop_write_timer()
+        super().resume_writing()
+
+    @property
+    def _address(self) -> str:
+        return self.client[0] if self.client else ""
+
+    @property
+    def _is_answering(self) -> bool:
+        cycle: RequestResponseCycle | None = self.cycle  # none before the first request
+        return cycle is not None and not cycle.response_complete
+
+    @property
+    def _unsent(self) -> int:
+        return self.transport.get_write_buffer_size()
+
+    def _too_large(self) -> None:
+        self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, _TOO_LARGE)
+        raise ValueError(_TOO_LARGE)  # the parser stops here
+
+    def _head_overdue(self) -> None:
+        if self._is_answering:
+            self._start_timer(self._limits.header_s, self._head_overdue)  # the answer before is under way
+        elif self._begun:
+            self._refuse(HTTPStatus.REQUEST_TIMEOUT, "the headers did not arrive in time: send them at once")
+        else:
+            self.transport.close()
+
+    def _body_overdue(self, began: float) -> None:
+        left = began + self._limits.body_s + self._body_bytes / MIN_BODY_BYTES_PER_S - self.loop.time()
+        if self.flow.read_paused:
+            left = max(left, self._limits.body_s)  # the application is slow, not the client
+        if left > 0:
+            self._start_timer(left, partial(self._body_overdue, began))
+        elif self.cycle.response_started:
+            self.transport.abort()
+        else:
+            self._refuse(HTTPStatus.REQUEST_TIMEOUT, "the body did not arrive in time: send it faster")
+
+    def _write_overdue(self, unsent: int) -> None:
+        if self._unsent < unsent:
+            self._write_timer = self.loop.call_later(TAKES_NOTHING_S, self._write_overdue, self._unsent)
+        else:
+            self.transport.abort()
+
+    def _refuse(self, status: HTTPStatus, detail: str) -> None:
+        self._stop_timer()
+        head = f"HTTP/1.1 {status.value} {status.phrase}\r\nconnection: close\r\ncontent-type: text/plain\r\n"
+        self.transport.write(f"{head}content-length: {len(detail)}\r\n\r\n{detail}".encode("ascii"))
+        self.transport.close()
+
+    def _start_timer(self, seconds: float, then: Callable[[], None]) -> None:
+        self._stop_timer()
+        self._timer = self.loop.call_later(seconds, then)
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _stop_write_timer(self) -> None:
+        if self._write_timer is not None:
+            self._write_timer.cancel()
+            self._write_timer = None

@@ -1,0 +1,111 @@
+"""Serve an ASGI application until told to stop."""
+
+import asyncio
+import socket
+from collections.abc import Callable
+from contextlib import nullcontext
+from functools import partial
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from purser.compose.errors import StackError
+from purser.compose.http.connections import ConnectionLimits, Connections
+from purser.compose.http.protocol import LimitedProtocol
+
+GRACE_S = 5
+"""Seconds that requests under way get to finish, where nothing else is said."""
+BACKLOG = 2_048
+"""Connections that wait in the kernel to be taken."""
+TAKEN_AT_ONCE = 16
+"""Connections that the event loop takes before it goes on with what is under way: a thousand at once are a second."""
+USUAL_LIMITS = ConnectionLimits()
+MAX_SOCKET_MESSAGE = 2**20
+"""Bytes of one message that a page sends over its socket."""
+
+
+async def after(event: asyncio.Event, seconds: float, then: asyncio.Event) -> None:
+    """Sets `then` some seconds after `event`."""
+    await event.wait()
+    await asyncio.sleep(seconds)
+    then.set()
+
+
+async def serve(
+    app: ASGIApp,
+    host: str,
+    port: int,
+    stop: asyncio.Event,
+    ready: Callable[[], None],
+    *,
+    grace_s: int = GRACE_S,
+    limits: ConnectionLimits = USUAL_LIMITS,
+) -> None:
+    """Run an ASGI application on `host:port` until `stop`; calls `ready` once it listens.
+
+    From `stop` on it takes no connection, and what is under way has `grace_s` seconds to end.
+
+    Args:
+        limits: what its clients are held to.
+
+    Raises:
+        StackError: the port is taken.
+    """
+    config = uvicorn.Config(
+        app,
+        http=partial(LimitedProtocol, Connections(limits)),  # type: ignore[arg-type] # it is only called
+        backlog=TAKEN_AT_ONCE,
+        ws_max_size=MAX_SOCKET_MESSAGE,
+        log_config=None,
+        access_log=False,
+        timeout_keep_alive=limits.keep_alive_s,
+        timeout_graceful_shutdown=grace_s,
+    )
+    server = _Server(config)
+    with listen(host, port) as listener:
+        serving = asyncio.create_task(server.serve(sockets=[listener]))
+        stopping = asyncio.create_task(stop.wait())
+        starting = asyncio.create_task(server.listening.wait())
+        try:
+            await asyncio.wait((serving, starting), return_when=asyncio.FIRST_COMPLETED)
+            if server.listening.is_set():
+                ready()
+            await asyncio.wait((serving, stopping), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            server.should_exit = True
+            stopping.cancel()
+            starting.cancel()
+            await serving
+
+
+class _Server(uvicorn.Server):
+    """A server that leaves signals to its caller and says when it listens."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.listening = asyncio.Event()
+
+    def capture_signals(self) -> nullcontext[None]:  # type: ignore[override]
+        return nullcontext()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets=sockets)
+        for listener in sockets or ():
+            listener.listen(BACKLOG)  # asyncio has one figure for both, and has set the smaller one
+        self.listening.set()
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that takes connections, without delay; raises `StackError` if it cannot be had."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listener = socket.create_server((host, port), family=family, backlog=BACKLOG)
+    except OSError as error:
+        raise StackError(
+            f"cannot listen on {host}:{port}: {error.strerror}",
+            remedy="Choose another port: --port, PURSER_GATEWAY_PORT, PURSER_METRICS_PORT and "
+            "PURSER_WORKER_METRICS_PORT take 0 for any free one.",
+        ) from error
+    # asyncio sets it only where a socket names its protocol; without it an answer waits 40 ms to be acknowledged.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listener

@@ -1,0 +1,1 @@
+"""The processes: gateway, worker, and `purser up`, which is both."""

@@ -1,0 +1,79 @@
+"""What the pages of the dashboard read besides what endpoints do."""
+
+import platform
+from collections.abc import Mapping
+from importlib.metadata import version
+from urllib.parse import urlsplit
+
+from pydantic import SecretStr
+from pydantic_core import to_jsonable_python
+from temporalio.client import Client
+
+from purser.activities.postgres.overviews import Overviews as TaskOverviews
+from purser.activities.postgres.timeline import Timelines
+from purser.budget.postgres.connections.pools import Pool
+from purser.compose.migrate import current, head
+from purser.compose.processes.readiness import readiness
+from purser.compose.settings import Settings
+from purser.compose.settings.required import required
+from purser.context.postgres.sessions.overviews import Overviews as SessionOverviews
+from purser.gateway.deployment import Setting, Setup
+from purser.gateway.postgres.ledger_health import Standing
+from purser.gateway.reports.audits import Audits
+from purser.gateway.services import PageServices
+
+_PARTS = ("temporalio", "asyncpg", "fastapi", "nicegui")
+
+
+def page_services(settings: Settings, pool: Pool, client: Client) -> PageServices:
+    """Stores and facts for pages."""
+    return PageServices(
+        timelines=Timelines(pool),
+        tasks=TaskOverviews(pool),
+        sessions=SessionOverviews(pool),
+        standing=Standing(pool),
+        audits=Audits(pool),
+        setup=_setup(settings, pool, client),
+    )
+
+
+def _setup(settings: Settings, pool: Pool, client: Client) -> Setup:
+    versions = {"purser": version("purser"), "python": platform.python_version()}
+    return Setup(
+        checks=readiness(required(settings, "dsn"), pool, client),
+        versions=versions | {part: version(part) for part in _PARTS},
+        revision=lambda: current(required(settings, "dsn")),
+        revision_needed=head(),
+        settings=shown_settings(settings),
+    )
+
+
+def shown_settings(settings: Settings) -> tuple[Setting, ...]:
+    """All settings as they are in force, by name, without what opens doors."""
+    return tuple(
+        Setting(name, _text(name, getattr(settings, name)), settings.source(name))
+        for name in sorted(type(settings).model_fields)
+    )
+
+
+def _text(name: str, value: object) -> str:
+    """A value as people read it, without what opens doors."""
+    if value is None:
+        return "not set"
+    if name == "dsn":
+        return _without_password(str(value))
+    if isinstance(value, SecretStr):
+        return "set"
+    if isinstance(value, Mapping):
+        return ", ".join(map(str, value)) or "none"  # values may be secrets
+    plain = to_jsonable_python(value)
+    if isinstance(plain, list | tuple):
+        return ", ".join(map(str, plain)) or "none"
+    return str(plain)
+
+
+def _without_password(dsn: str) -> str:
+    """Host, port and database: user, password and options may be secrets."""
+    parts = urlsplit(dsn)
+    host = parts.hostname or "local socket"
+    return f"{parts.scheme}://{host}{f':{parts.port}' if parts.port else ''}{parts.path}"

@@ -1,0 +1,119 @@
+"""Sends what webhooks are owed. Any number of processes may: each takes what no other has in hand."""
+
+import asyncio
+import base64
+import hashlib
+import hmac
+import json
+import time
+from datetime import timedelta
+
+import httpx
+import structlog
+
+from purser.compose.processes.dispatcher import repeat
+from purser.gateway.access.sealing import Seal
+from purser.gateway.errors import SecretUnreadable, TargetRefused
+from purser.gateway.postgres.deliveries import Deliveries, Parcel
+from purser.gateway.webhooks.targets import Targets
+
+EVERY_S = 1.0
+TIMEOUT_S = 10.0
+IN_HAND = 32
+"""Webhooks that are sent to at the same time; one message each, so that a slow receiver holds up nobody else."""
+BACKOFF = tuple(timedelta(seconds=s) for s in (5, 30, 120, 600, 1_800, 3_600, 10_800))
+"""Pauses between tries: after the last one fails, about five hours after the first, a delivery is given up."""
+LAST_WORDS_S = 3.0
+"""What is on its way gets this long when the process stops; the lease brings the rest back."""
+
+log = structlog.get_logger(__name__)
+
+
+class Deliverer:
+    """Makes deliveries of events, and sends them."""
+
+    def __init__(self, deliveries: Deliveries, targets: Targets, seal: Seal) -> None:
+        self._deliveries = deliveries
+        self._seal = seal
+        self._targets = targets
+        self._sending: dict[str, asyncio.Task[None]] = {}
+        self._poked = asyncio.Event()
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Makes and sends until `stop`."""
+        # Redirects are not followed: they lead to addresses that nobody allowed.
+        async with httpx.AsyncClient(follow_redirects=False, timeout=TIMEOUT_S) as client:
+
+            async def step() -> None:
+                while await self._deliveries.make():
+                    pass
+                for parcel in await self._deliveries.claim(IN_HAND - len(self._sending), self._sending):
+                    self._sending[parcel.webhook_id] = asyncio.create_task(self._handle(client, parcel))
+
+            await repeat("webhooks", step, stop, EVERY_S, self._poked)
+            if self._sending:
+                _, late = await asyncio.wait(self._sending.values(), timeout=LAST_WORDS_S)
+                for task in late:
+                    task.cancel()
+                await asyncio.gather(*late, return_exceptions=True)
+
+    async def _handle(self, client: httpx.AsyncClient, parcel: Parcel) -> None:
+        try:
+            await self._deliver(client, parcel)
+        except Exception as error:
+            # What became of it is not known here: it is sent again, and receivers know it by its id.
+            log.warning("a delivery is not accounted for", webhook=parcel.webhook_id, error=type(error).__name__)
+        finally:
+            del self._sending[parcel.webhook_id]
+            self._poked.set()
+
+    async def _deliver(self, client: httpx.AsyncClient, parcel: Parcel) -> None:
+        began, status = time.monotonic(), None
+        try:
+            status = await self._post(client, self._targets.check(parcel.url), parcel)
+            error = None if 200 <= status < 300 else "redirect" if 300 <= status < 400 else "status"
+        except TargetRefused:
+            error = "target_not_allowed"
+        except SecretUnreadable:
+            error = "secret_unreadable"
+        except (TimeoutError, httpx.TimeoutException):
+            error = "timeout"
+        except httpx.ConnectError:
+            error = "connection"
+        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError):
+            error = "protocol"
+        took = round((time.monotonic() - began) * 1_000)
+        if error is None and status is not None:
+            await self._deliveries.delivered(parcel, status, took)
+            return
+        gone = status == httpx.codes.GONE
+        given_up = gone or error == "target_not_allowed" or parcel.tries > len(BACKOFF)
+        log.info("a webhook was not reached", webhook=parcel.webhook_id, error=error, status=status, tries=parcel.tries)
+        await self._deliveries.failed(
+            parcel, error or "status", status, took, None if given_up else BACKOFF[parcel.tries - 1]
+        )
+        if gone:
+            await self._deliveries.disable(parcel.webhook_id, "its receiver answered 410 Gone")
+
+    async def _post(self, client: httpx.AsyncClient, url: httpx.URL, parcel: Parcel) -> int:
+        body = json.dumps(dict(parcel.payload), separators=(",", ":"), ensure_ascii=False).encode()
+        plain = {"content-type": "application/json", "user-agent": "Purser"}
+        headers = plain | sign(parcel, self._seal, body, int(time.time()))
+        async with asyncio.timeout(TIMEOUT_S), client.stream("POST", url, content=body, headers=headers) as response:
+            return response.status_code  # what it says is of no interest, however long it is
+
+
+def sign(parcel: Parcel, seal: Seal, body: bytes, at: int) -> dict[str, str]:
+    """Headers of Standard Webhooks; while a secret is being replaced, both sign. Raises `SecretUnreadable`."""
+    signed = f"{parcel.message_id}.{at}.".encode() + body
+    secrets = [seal.open(secret) for secret in (parcel.secret, parcel.previous_secret) if secret]
+    return {
+        "webhook-id": parcel.message_id,
+        "webhook-timestamp": str(at),
+        "webhook-signature": " ".join(f"v1,{_mac(secret, signed)}" for secret in secrets),
+    }
+
+
+def _mac(secret: str, signed: bytes) -> str:
+    key = base64.b64decode(secret.removeprefix("whsec_"))
+    return base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()

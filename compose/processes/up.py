@@ -1,0 +1,205 @@
+"""Everything on this machine, in one process: Postgres, Temporal, migrations, worker and gateway."""
+
+import asyncio
+import os
+import shutil
+import stat
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Protocol
+
+import structlog
+
+from purser.compose.errors import AlreadyRunning, StackError
+from purser.compose.http.serving import listen
+from purser.compose.migrate import migrate
+from purser.compose.processes.gateway import renew_admin_key, run_gateway, sign_in_token
+from purser.compose.processes.secrets_key import own_secrets_key
+from purser.compose.processes.up_file import OTHERS_WRITE, Running, forget
+from purser.compose.processes.worker import run_worker
+from purser.compose.settings import Settings
+from purser.compose.stack.lock import FileLock
+from purser.compose.stack.ports import LOOPBACK, choose_port
+from purser.compose.stack.postgres import EmbeddedPostgres
+from purser.compose.stack.temporal import EmbeddedTemporal
+from purser.compose.telemetry.metrics import ProcessMetrics
+from purser.gateway import dashboard
+
+TEMPORAL_PORT, TEMPORAL_UI_PORT = 7233, 8233
+WATCH_EVERY_S = 1.0
+
+log = structlog.get_logger(__name__)
+
+
+class Part(Protocol):
+    """An embedded server."""
+
+    async def start(self) -> str: ...
+
+    def is_running(self) -> bool: ...
+
+    def stop(self) -> None: ...
+
+
+Announce = Callable[[Running, str], None]
+"""Told once, with a sign-in link, when requests are answered and the task queue is polled."""
+
+
+async def up(settings: Settings, stop: asyncio.Event, announce: Announce, *, fresh: bool) -> None:
+    """Run everything until `stop`, then stop what was started here and nothing else.
+
+    Args:
+        settings: A configured `dsn` or `temporal_address` is used as it is; otherwise the embedded server runs.
+        announce: Told when it runs.
+        fresh: Delete what an earlier `up` left in the data directory.
+
+    Raises:
+        AlreadyRunning: another `up` owns the data directory.
+        StackError: the configured port is taken, or a part does not start.
+    """
+    data = settings.data_dir
+    with _sole_owner(data):
+        port = _gateway_port(settings)
+        if fresh:
+            await _clear(data)
+        if settings.dashboard:
+            threading.Thread(target=dashboard.load, daemon=True).start()
+        async with AsyncExitStack() as parts:
+            dsn, temporal, temporal_ui = await _servers(settings, parts)
+            await migrate(dsn)
+            found = {"dsn": dsn, "temporal_address": temporal, "gateway_port": port}
+            found["secrets_key"] = settings.secrets_key or own_secrets_key(data)
+            found["temporal_ui_url"] = settings.temporal_ui_url or temporal_ui
+            settings = settings.model_copy(update=found)
+            running = Running(
+                gateway=f"http://{settings.gateway_host}:{port}",
+                temporal=temporal,
+                temporal_ui=temporal_ui,
+                postgres=dsn,
+                admin_key=await renew_admin_key(dsn, data),
+                pid=os.getpid(),
+            )
+            link = f"{running.gateway}/sign-in#{await sign_in_token(dsn, running.admin_key)}"
+            await _work(settings, stop, lambda: _publish(running, link, data, announce))
+
+
+def _gateway_port(settings: Settings) -> int:
+    """The configured port; without one, the usual port or, beside another Purser, any free one."""
+    if settings.source("gateway_port") == "default" or not settings.gateway_port:
+        return choose_port(settings.gateway_port, settings.gateway_host)
+    listen(settings.gateway_host, settings.gateway_port).close()
+    return settings.gateway_port
+
+
+async def _servers(settings: Settings, parts: AsyncExitStack) -> tuple[str, str, str | None]:
+    """DSN, Temporal's address and its Web UI, each configured or started here."""
+    dsn, temporal, temporal_ui = settings.dsn, settings.temporal_address, None
+    if dsn is None:
+        postgres = EmbeddedPostgres(settings.data_dir / "postgres")
+        dsn = await parts.enter_async_context(_kept_running("postgres", postgres))
+    if temporal is None:
+        ui_port = choose_port(TEMPORAL_UI_PORT) if settings.temporal_ui else None
+        server = EmbeddedTemporal(
+            settings.data_dir / "temporal",
+            port=choose_port(TEMPORAL_PORT),
+            ui_port=ui_port,
+            durable=True,
+            namespace=settings.temporal_namespace,
+        )
+        temporal = await parts.enter_async_context(_kept_running("temporal", server))
+        temporal_ui = None if ui_port is None else f"http://{LOOPBACK}:{ui_port}"
+    return dsn, temporal, temporal_ui
+
+
+@asynccontextmanager
+async def _kept_running(name: str, part: Part) -> AsyncIterator[str]:
+    """Start a server, start it again whenever it dies, stop it at the end."""
+    try:
+        address = await part.start()
+        watch = asyncio.create_task(_watch(name, part))
+        try:
+            yield address
+        finally:
+            watch.cancel()
+            await asyncio.wait((watch,))
+    finally:
+        await asyncio.to_thread(part.stop)
+
+
+async def _watch(name: str, part: Part) -> None:
+    while True:
+        await asyncio.sleep(WATCH_EVERY_S)
+        if not part.is_running():
+            log.warning("an embedded server died and is started again", server=name)
+            try:
+                await part.start()
+            except Exception:
+                log.exception("it did not start", server=name)
+
+
+async def _work(settings: Settings, stop: asyncio.Event, publish: Callable[[], None]) -> None:
+    polling, serving, metrics = asyncio.Event(), asyncio.Event(), ProcessMetrics()
+    try:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(run_worker(settings, stop, polling.set, metrics))
+            group.create_task(run_gateway(settings, stop, serving.set, metrics))
+            group.create_task(_when_ready((polling, serving), stop, publish))
+    except ExceptionGroup as failed:
+        # The first failure ended the others; it is the one to tell.
+        raise failed.exceptions[0] from None
+
+
+async def _when_ready(events: tuple[asyncio.Event, ...], stop: asyncio.Event, publish: Callable[[], None]) -> None:
+    ready, stopping = asyncio.create_task(_all_set(events)), asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait((ready, stopping), return_when=asyncio.FIRST_COMPLETED)
+        if ready.done():
+            publish()
+    finally:
+        ready.cancel()
+        stopping.cancel()
+
+
+async def _all_set(events: tuple[asyncio.Event, ...]) -> None:
+    for event in events:
+        await event.wait()
+
+
+def _publish(running: Running, link: str, data: Path, announce: Announce) -> None:
+    running.write(data)
+    announce(running, link)
+
+
+@contextmanager
+def _sole_owner(data: Path) -> Iterator[None]:
+    data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if {data.lstat().st_uid, data.stat().st_uid} != {os.geteuid()}:
+        # The default of root is in a directory where anybody may have made it first, as a link to another one too.
+        raise StackError(
+            f"{str(data)!r} belongs to another user", remedy="Choose a directory of yours with --data DIR."
+        )
+    data.chmod(stat.S_IMODE(data.stat().st_mode) & ~OTHERS_WRITE)
+    lock = FileLock(data / "up.lock")
+    if not lock.try_acquire():
+        other = Running.read(data)
+        raise AlreadyRunning(
+            f"another `purser up` runs on {str(data)!r}" + (f" at {other.gateway}" if other else ""),
+            remedy="Use that one, end it with ctrl-C, or give this one a directory of its own with --data DIR.",
+        )
+    try:
+        yield
+    finally:
+        forget(data)
+        lock.release()
+
+
+async def _clear(data: Path) -> None:
+    postgres = EmbeddedPostgres(data / "postgres")
+    if (data / "postgres" / "postmaster.pid").exists():
+        await postgres.start()
+        await asyncio.to_thread(postgres.stop)
+    for part in (data / "postgres", data / "temporal"):
+        if part.exists():
+            await asyncio.to_thread(shutil.rmtree, part)

@@ -1,0 +1,95 @@
+"""What runs on this machine: the `up.json` of a data directory, and which directory the last `up` used."""
+
+import json
+import os
+import stat
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import psutil
+from pydantic import SecretStr
+
+from purser.compose.settings import Settings, load_settings
+from purser.compose.settings.places import state_dir
+
+FILE = "up.json"
+OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """Addresses of a running `up`."""
+
+    gateway: str
+    """Address of the HTTP API."""
+    temporal: str
+    """`host:port` of the Temporal frontend."""
+    temporal_ui: str | None
+    """Address of Temporal's Web UI; None where it is not started here."""
+    postgres: str
+    """DSN."""
+    admin_key: str
+    """Key of the HTTP API, valid until the next `up` on this data directory."""
+    pid: int
+    """Process id of `up`."""
+
+    def write(self, data_dir: Path) -> None:
+        """Store it, readable by this user only: it holds a key."""
+        draft = data_dir / f"{FILE}.{self.pid}"
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+            json.dump(asdict(self), file)
+        draft.replace(data_dir / FILE)
+
+    @classmethod
+    def read(cls, data_dir: Path) -> "Running | None":
+        """What runs on `data_dir` now; None if nothing does, or if another user may have written what it says."""
+        if not is_private(data_dir):
+            return None
+        try:
+            running = cls(**json.loads((data_dir / FILE).read_text()))
+        except (FileNotFoundError, PermissionError, NotADirectoryError):
+            return None
+        # A killed `up` leaves its file behind.
+        return running if psutil.pid_exists(running.pid) else None
+
+
+def is_private(data_dir: Path) -> bool:
+    """Whether the `up.json` of a directory can be believed: both are ours, and no other user may write them."""
+    try:
+        found = [data_dir.stat(), (data_dir / FILE).lstat()]
+    except OSError:
+        return False
+    return all(one.st_uid == os.geteuid() and not one.st_mode & OTHERS_WRITE for one in found)
+
+
+def forget(data_dir: Path) -> None:
+    """Nothing runs on `data_dir` any more."""
+    (data_dir / FILE).unlink(missing_ok=True)
+
+
+def remember(data_dir: Path) -> None:
+    """Make `data_dir` the default of commands that look for a running system."""
+    state_dir().mkdir(parents=True, exist_ok=True)
+    (state_dir() / "last-up").write_text(str(data_dir.resolve()))
+
+
+def command_settings(data: Path | None = None, **overrides: object) -> Settings:
+    """Settings of a command that works on a running system.
+
+    What is not configured comes from the running `up` of `data`, by default of the last `up`. Its key goes to its own
+    gateway only, and a configured key to a configured gateway only.
+    """
+    settings = load_settings(data_dir=data, **overrides)
+    last = state_dir() / "last-up"
+    if settings.source("data_dir") == "default" and last.is_file():
+        settings = settings.model_copy(update={"data_dir": Path(last.read_text())})
+    running = Running.read(settings.data_dir)
+    if running is None:
+        return settings
+    found: dict[str, str | SecretStr] = {
+        "dsn": running.postgres,
+        "temporal_address": running.temporal,
+    }
+    if settings.url == running.gateway or (settings.url is None and settings.api_key is None):
+        found |= {"url": running.gateway, "api_key": SecretStr(running.admin_key)}
+    return settings.model_copy(update={name: value for name, value in found.items() if getattr(settings, name) is None})

@@ -1,0 +1,171 @@
+"""The worker process: workflows, activities, and what runs beside them."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+
+from temporalio.client import Client
+from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
+from temporalio.worker import Worker, WorkerDeploymentConfig
+from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
+
+from purser.activities.metrics import Metrics
+from purser.activities.models.metrics import CallMetrics
+from purser.activities.registry import Activity, Dependencies, all_activities
+from purser.activities.safety import SafeErrors
+from purser.activities.settings import ActivitySettings
+from purser.budget.postgres.approvals.approvals import Approvals
+from purser.budget.postgres.connections.pools import Pool, create_pool
+from purser.budget.postgres.events.outbox import Outbox
+from purser.budget.postgres.ledger.ledger import Ledger
+from purser.compose.migrate import require_schema
+from purser.compose.models import embedder, model_provider
+from purser.compose.prices import price_book
+from purser.compose.processes.dispatcher import Dispatcher, run_background
+from purser.compose.settings import Settings
+from purser.compose.settings.context import NEVER, context_settings
+from purser.compose.settings.ledger import ledger_settings
+from purser.compose.settings.required import required
+from purser.compose.telemetry.metrics import ProcessMetrics, serve_metrics
+from purser.compose.temporal import connect
+from purser.context.redaction import custom_detectors
+from purser.context.tokens import warm_up
+from purser.gateway.postgres.keys import Keys
+from purser.workflows.agent_run import AgentRun
+from purser.workflows.agent_task import AgentTask
+from purser.workflows.compress_session import CompressSession
+from purser.workflows.signals import PassOverMisfits
+
+POOL_SIZE, QUICK_POOL_SIZE = 20, 8
+LOCK_TIMEOUT_MS = 300
+"""Of admission inside a workflow task: the regular form of it waits."""
+GRACE = timedelta(seconds=45)
+"""For activities under way when the worker stops, where nothing else is said."""
+BEAT = timedelta(seconds=1)
+"""How soon at most a cancel reaches a model call."""
+NO_MODEL = ("extractive", NEVER)
+WORKFLOWS = (AgentTask, AgentRun, CompressSession)
+
+
+async def run_worker(
+    settings: Settings, stop: asyncio.Event, ready: Callable[[], None], shared: ProcessMetrics | None = None
+) -> None:
+    """Work until `stop`; calls `ready` once the task queue is polled.
+
+    Args:
+        settings: where and with what.
+        stop: ends it.
+        ready: told when it works.
+        shared: of a process that serves its metrics itself; `None`: they are served here.
+
+    Raises:
+        SchemaMismatch: the database is not migrated.
+        StackError: the port for metrics is taken.
+        Unreachable: Temporal does not answer.
+    """
+    dsn = required(settings, "dsn")
+    await require_schema(dsn)
+    measured = shared or ProcessMetrics()
+    client = await connect(settings, measured.temporal.runtime)
+    async with (
+        await create_pool(dsn, size=POOL_SIZE) as pool,
+        await create_pool(dsn, size=QUICK_POOL_SIZE, lock_timeout_ms=LOCK_TIMEOUT_MS) as quick_pool,
+    ):
+        dispatcher = Dispatcher(Outbox(pool), client, settings.task_queue)
+        given = dependencies(settings, pool, quick_pool, dispatcher.poke, measured.work)
+        ledger = Ledger(pool, given.ledger_settings)
+        approvals = Approvals(pool, given.ledger_settings, trust_temporal_identity=given.trust_temporal_identity)
+        background = run_background(ledger, approvals, dispatcher, stop, settings.sweep_every_s)
+        try:
+            grace = timedelta(seconds=settings.shutdown_grace_s)
+            version, calls = worker_version(settings), measured.work.calls
+            worker = make_worker(client, settings.task_queue, all_activities(given), grace, version, calls)
+            async with asyncio.TaskGroup() as group, worker:
+                group.create_task(background)
+                if shared is None:
+                    group.create_task(serve_metrics(settings, "worker_metrics_port", stop, *measured.sources))
+                warm_up(litellm=True)
+                ready()
+                await stop.wait()
+        except ExceptionGroup as failed:
+            # The first failure ended the others; it is the one to tell.
+            raise failed.exceptions[0] from None
+
+
+def make_worker(
+    client: Client,
+    task_queue: str,
+    activities: Sequence[Activity],
+    grace: timedelta = GRACE,
+    version: WorkerDeploymentVersion | None = None,
+    calls: CallMetrics | None = None,
+) -> Worker:
+    """A worker of all workflows and these activities, whose failures for want of the ledger are counted in `calls`.
+
+    With a `version` its workflows are pinned: a task, its agents and their activities stay with the version on which
+    the task began, so a release never meets a history that an older one has written.
+    """
+    return Worker(
+        client,
+        task_queue=task_queue,
+        workflows=WORKFLOWS,
+        activities=activities,
+        interceptors=[SafeErrors(calls), PassOverMisfits()],
+        workflow_runner=sandbox(),
+        graceful_shutdown_timeout=grace,
+        max_heartbeat_throttle_interval=BEAT,
+        deployment_config=WorkerDeploymentConfig(version, True, VersioningBehavior.PINNED) if version else None,
+    )
+
+
+def worker_version(settings: Settings) -> WorkerDeploymentVersion | None:
+    """Which version of which deployment the settings make of a worker; `None`: it is not versioned."""
+    if settings.worker_deployment is None or settings.worker_build_id is None:
+        return None
+    return WorkerDeploymentVersion(settings.worker_deployment, settings.worker_build_id)
+
+
+def sandbox() -> SandboxedWorkflowRunner:
+    """Runs workflow code. Rules and wire types are pure, so one copy of them serves all workflows."""
+    restrictions = SandboxRestrictions.default.with_passthrough_modules("purser.budget", "purser.workflows")
+    return SandboxedWorkflowRunner(restrictions=restrictions)
+
+
+def dependencies(
+    settings: Settings, pool: Pool, quick_pool: Pool, poke: Callable[[], None], metrics: Metrics
+) -> Dependencies:
+    """What the settings mean to activities."""
+    prices, provider = price_book(settings), model_provider(settings, metrics.calls)
+    return Dependencies(
+        pool=pool,
+        quick_pool=quick_pool,
+        ledger_settings=ledger_settings(settings),
+        settings=_activity_settings(settings),
+        prices=prices,
+        provider=provider,
+        redaction=custom_detectors(settings.redaction_patterns),
+        embedder=embedder(settings, pool, provider, prices, metrics.calls),
+        poke=poke,
+        summariser_model="" if settings.summarizer in NO_MODEL else settings.summarizer,
+        summariser_api_base=settings.summarizer_api_base,
+        trust_temporal_identity=settings.trust_temporal_identity,
+        signer_of=Keys(pool).signer,
+        metrics=metrics,
+    )
+
+
+def _activity_settings(settings: Settings) -> ActivitySettings:
+    return ActivitySettings(
+        context=context_settings(settings),
+        cooldown_s=settings.compression_cooldown_s,
+        # A summary that outlived its hold would be paid for without one.
+        summarizer_timeout_s=min(settings.summarizer_timeout_s, settings.lease_s),
+        memory_tokens=settings.memory_token_budget,
+        memory_across_sessions=settings.memory_across_sessions,
+        max_parallel_agents=settings.max_parallel_agents,
+        max_wait_s=settings.max_wait_s,
+        max_output_tokens=settings.max_output_tokens,
+        min_output_tokens=settings.min_output_tokens,
+        max_attempts=settings.max_attempts,
+        lease_ms=settings.lease_s * 1_000,
+    )

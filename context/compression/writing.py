@@ -1,0 +1,67 @@
+"""Summaries by a function of the caller: what it is given, what is taken of its answer, and why not."""
+
+import inspect
+from collections.abc import Callable
+from typing import TypeVar
+
+from purser.context.compression.lengths import length_header, summary_length
+from purser.context.compression.requests import CountText, Source, fault
+from purser.context.conversation.languages import conversation_language
+from purser.context.tokens import count_text
+
+T = TypeVar("T")
+
+
+class Writer:
+    """A caller's summariser as `build_window` takes it. It keeps in mind why it failed, and does not ask again."""
+
+    def __init__(self, write: Callable[..., str], model: str, *, header: bool = True) -> None:
+        """Args:
+        write: makes a summary of a text; of two arguments the second is how many characters to use.
+        model: whose tokens are counted.
+        header: whether a line above the summary tells both lengths.
+        """
+        self._write = of_two(write)
+        self._model = model
+        self._header = header
+        self.fault = ""
+        """Empty, or why there is no summary: the name of an exception, or what `requests.fault` says."""
+
+    def __call__(self, source: Source, most_tokens: int, count: CountText) -> str:
+        """A summary; empty where it failed."""
+        if self.fault:
+            return ""
+        text = as_text(source)
+        try:
+            written = self._write(text, summary_length(len(text)).characters).strip()
+        except Exception as error:  # whatever the caller's code raises
+            self.fault = type(error).__name__
+            return ""
+        shown = f"{_header(source, text, written)}\n{written}" if self._header else written
+        before, after = self._tokens(text), self._tokens(written)
+        room = most_tokens - self._tokens(shown) + after
+        self.fault = fault(written, after, most_tokens=room, tokens_before=before) or ""
+        return "" if self.fault else shown
+
+    def _tokens(self, text: str) -> int:
+        return count_text(text, self._model).tokens
+
+
+def _header(source: Source, text: str, written: str) -> str:
+    language = conversation_language([said for _, said in source.passages]) or "en"
+    return length_header(len(text), len(written), language)
+
+
+def as_text(source: Source) -> str:
+    """What a summariser is given: the last summary, if there is one, and a line for each message."""
+    lines = [f"{speaker}: {said}" for speaker, said in source.passages]
+    return "\n".join([*(["Summary so far:", source.summary, "New messages:"] if source.summary else []), *lines])
+
+
+def of_two(function: Callable[..., T]) -> Callable[[str, int], T]:
+    """The function of a text and of a number of characters; one that takes no second argument is spared it."""
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    parameters = inspect.signature(function).parameters.values()
+    if sum(one.kind in kinds and one.default is inspect.Parameter.empty for one in parameters) > 1:
+        return function
+    return lambda text, characters: function(text)

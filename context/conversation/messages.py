@@ -1,0 +1,223 @@
+"""Messages of a conversation, in the words of the OpenAI chat API, and which of them belong together."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import Any, Protocol, Self
+
+from purser.context.conversation.storable import storable
+from purser.context.errors import InvalidMessage
+
+JsonObject = Mapping[str, Any]
+
+ROLES = ("system", "developer", "user", "assistant", "tool")
+SYSTEM_ROLES = ("system", "developer")
+_FIELDS = ("role", "content", "name", "tool_calls", "tool_call_id", "pinned")
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One chat message. Its text is never cut."""
+
+    role: str
+    """One of `ROLES`."""
+    content: str | tuple[JsonObject, ...] | None = None
+    """Text, or parts (text, images, …) in the words of the API; `None` only where an assistant calls tools."""
+    name: str | None = None
+    """Who speaks, where several share a role."""
+    tool_calls: tuple[JsonObject, ...] = ()
+    """Calls of an assistant, each `{"id", "type": "function", "function": {"name", "arguments"}}`."""
+    tool_call_id: str | None = None
+    """The call that a tool message answers."""
+    pinned: bool = False
+    """Stays verbatim in every window."""
+
+    @classmethod
+    def parse(cls, value: object, index: int = 0, *, linked: bool = True) -> Self:
+        """Reads an OpenAI chat message.
+
+        Args:
+            value: the message as a mapping; fields that are null or empty count as absent.
+            index: its place in the conversation, named in errors.
+            linked: whether a tool message must tell which call it answers; logs of agents often leave that out.
+
+        Raises:
+            InvalidMessage: names the index and the field, never the text.
+        """
+        if not isinstance(value, Mapping):
+            raise InvalidMessage(f"message {index}: is a {type(value).__name__}, it must be an object with a role")
+        told = {field: content for field, content in value.items() if content is not None and content != []}
+        if unknown := [field for field in told if field not in _FIELDS]:
+            raise _invalid(index, str(unknown[0])[:80], f"is not known, use {', '.join(_FIELDS)}")
+        role = told.get("role")
+        if role not in ROLES:
+            shown = repr(role)[:80] if isinstance(role, str) else f"a {type(role).__name__}"
+            raise _invalid(index, "role", f"is {shown}, use one of {', '.join(ROLES)}")
+        message = cls(
+            role=role,
+            content=_content(told.get("content"), index),
+            name=_text(told.get("name"), index, "name"),
+            tool_calls=_calls(told.get("tool_calls", ()), index),
+            tool_call_id=_text(told.get("tool_call_id"), index, "tool_call_id"),
+            pinned=_flag(told.get("pinned", False), index),
+        )
+        message._check(index, linked=linked)
+        return message
+
+    def to_openai(self) -> dict[str, Any]:
+        """The message as a provider takes it: without `pinned`, which is ours."""
+        fields: dict[str, Any] = {"role": self.role}
+        # Providers ask for the key where no tool is called, and for null where one is.
+        fields["content"] = list(self.content) if isinstance(self.content, tuple) else self.content
+        if self.name is not None:
+            fields["name"] = self.name
+        if self.tool_calls:
+            fields["tool_calls"] = list(self.tool_calls)
+        if self.tool_call_id is not None:
+            fields["tool_call_id"] = self.tool_call_id
+        return fields
+
+    def to_dict(self) -> dict[str, Any]:
+        """The inverse of `parse`."""
+        return self.to_openai() | ({"pinned": True} if self.pinned else {})
+
+    def storable(self) -> Self:
+        """The message as it is stored: see `context.conversation.storable` for what is replaced."""
+        texts = (self.content, self.name, self.tool_calls, self.tool_call_id)
+        content, name, tool_calls, tool_call_id = storable(texts)
+        return replace(self, content=content, name=name, tool_calls=tool_calls, tool_call_id=tool_call_id)
+
+    @property
+    def text(self) -> str:
+        """What it says, the text parts joined; empty if it says nothing."""
+        if isinstance(self.content, tuple):
+            return "\n".join(part["text"] for part in self.content if part.get("type") == "text")
+        return self.content or ""
+
+    @property
+    def digest(self) -> str:
+        """Equal for equal messages."""
+        return sha256(json.dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()
+
+    @property
+    def call_ids(self) -> tuple[str, ...]:
+        """Ids of the calls that it makes."""
+        return tuple(call["id"] for call in self.tool_calls)
+
+    def _check(self, index: int, *, linked: bool) -> None:
+        """The rules that look at several fields."""
+        if self.tool_calls and self.role != "assistant":
+            raise _invalid(index, "tool_calls", f"do not belong to role {self.role!r}, only an assistant calls tools")
+        if (self.tool_call_id is not None) != (self.role == "tool") and (linked or self.tool_call_id is not None):
+            raise _invalid(index, "tool_call_id", "belongs to a tool message, and every tool message has one")
+        if self.content is None and not self.tool_calls:
+            raise _invalid(index, "content", "is missing, only an assistant that calls tools may leave it out")
+
+
+@dataclass(frozen=True, slots=True)
+class StoredMessage:
+    """A message where it is stored."""
+
+    seq: int
+    """Place in the session, from 1, shared by all threads."""
+    thread: str
+    """Empty for the session's own conversation, else `{task_id}/{agent_id}`."""
+    message: Message
+    tokens: Mapping[str, int]
+    """Its count by encoding."""
+
+
+class Linked(Protocol):
+    """What tells which messages belong together."""
+
+    @property
+    def call_ids(self) -> tuple[str, ...]: ...
+
+    @property
+    def tool_call_id(self) -> str | None: ...
+
+
+def group(messages: Sequence[Linked]) -> list[range]:
+    """Splits a conversation into atomic groups, which no window and no summary ever splits.
+
+    An assistant message and all results of its calls are one group, with whatever stands between them; every other
+    message is a group of its own.
+
+    Returns:
+        Index ranges that partition `messages`, in order.
+    """
+    last_of = list(range(len(messages)))
+    caller: dict[str, int] = {}
+    for index, message in enumerate(messages):
+        # Ids may repeat along a conversation: a result answers the latest call of that id.
+        caller.update(dict.fromkeys(message.call_ids, index))
+        if message.tool_call_id is not None and message.tool_call_id in caller:
+            last_of[caller.pop(message.tool_call_id)] = index
+    found: list[range] = []
+    start = end = 0
+    for index, last in enumerate(last_of):
+        end = max(end, last)
+        if index == end:
+            found.append(range(start, index + 1))
+            start = end = index + 1
+    return found
+
+
+def _invalid(index: int, field: str, fault: str) -> InvalidMessage:
+    return InvalidMessage(f"message {index}, field {field!r}: {fault}")
+
+
+def _text(value: object, index: int, field: str) -> str | None:
+    if value is not None and not _names(value):
+        raise _invalid(index, field, f"is {_kind(value)}, it must be text without NUL characters")
+    return None if value is None else str(value)
+
+
+def _names(value: object) -> bool:
+    return isinstance(value, str) and bool(value) and "\0" not in value
+
+
+def _flag(value: object, index: int) -> bool:
+    if not isinstance(value, bool):
+        raise _invalid(index, "pinned", f"is {_kind(value)}, use true or false")
+    return value
+
+
+def _content(value: object, index: int) -> str | tuple[JsonObject, ...] | None:
+    if value is None or isinstance(value, str):
+        return value
+    if not isinstance(value, Sequence):
+        raise _invalid(index, "content", f"is {_kind(value)}, it must be text or a list of parts")
+    for place, part in enumerate(value):
+        if not isinstance(part, Mapping) or not isinstance(part.get("type"), str):
+            raise _invalid(index, f"content[{place}]", 'is no part, write for example {"type": "text", "text": "…"}')
+        if part["type"] == "text" and not isinstance(part.get("text"), str):
+            raise _invalid(index, f"content[{place}].text", f"is {_kind(part.get('text'))}, it must be text")
+        if part["type"] == "image_url" and not _names(_address(part.get("image_url"))):
+            raise _invalid(index, f"content[{place}].image_url", 'is no image, write for example {"url": "https://…"}')
+    return tuple(value)
+
+
+def _address(image: object) -> object:
+    return image.get("url") if isinstance(image, Mapping) else image
+
+
+def _calls(value: object, index: int) -> tuple[JsonObject, ...]:
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        raise _invalid(index, "tool_calls", f"is {_kind(value)}, it must be a list of calls")
+    for place, call in enumerate(value):
+        where = f"tool_calls[{place}]"
+        function = call.get("function") if isinstance(call, Mapping) else None
+        if not isinstance(function, Mapping) or not _names(call.get("id")):
+            raise _invalid(index, where, "is no call, it needs an id and a function with name and arguments")
+        for field in ("name", "arguments"):
+            if not isinstance(function.get(field), str):
+                raise _invalid(index, f"{where}.function.{field}", f"is {_kind(function.get(field))}, it must be text")
+    if len({call["id"] for call in value}) != len(value):
+        raise _invalid(index, "tool_calls", "name an id twice, every call has its own")
+    return tuple(value)
+
+
+def _kind(value: object) -> str:
+    return "missing" if value is None else "empty" if value == "" else f"a {type(value).__name__}"

@@ -1,0 +1,1 @@
+"""Messages, facts, pins and summaries in Postgres."""

@@ -1,0 +1,55 @@
+"""Calibrations in Postgres: what each tenant's calls have taught of the counts for a model."""
+
+import asyncpg
+
+from purser.budget.postgres.connections.pools import Pool, connected, row
+from purser.budget.postgres.connections.queries import load
+from purser.context.tokens import tokenizer_of
+from purser.context.tokens.calibration import Calibration, is_calibrated
+
+_SQL = load("purser.context.postgres.conversation", "calibration.sql")
+
+
+class Calibrations:
+    """Calibrations of all tenants and models."""
+
+    def __init__(self, pool: Pool) -> None:
+        """Args:
+        pool: from `purser.budget.postgres.connections.pools.create_pool`.
+        """
+        self._pool = pool
+
+    async def of(self, tenant: str, model: str) -> Calibration:
+        """What is known; for a model that is counted exactly, or was never called, a ratio of 1."""
+        if not is_calibrated(model):
+            return Calibration()
+        async with connected(self._pool, None) as own:
+            found = await own.fetchrow(_SQL["read"], *_key(tenant, model))
+        return _calibration(found) if found else Calibration()
+
+    async def learn(self, tenant: str, model: str, counted: int, reported: int) -> Calibration:
+        """Takes in what a provider reported for a call, in a transaction of its own, and returns what is known then.
+
+        Args:
+            tenant, model: whose call.
+            counted: its input tokens, before any calibration.
+            reported: by the provider.
+        """
+        if not is_calibrated(model):
+            return Calibration()
+        key = _key(tenant, model)
+        async with connected(self._pool, None) as own, own.transaction():
+            await own.execute(_SQL["begin"], *key)
+            known = _calibration(row(await own.fetchrow(_SQL["lock"], *key)))
+            learned = known.learned(counted, reported)
+            if learned != known:
+                await own.execute(_SQL["write"], *key, learned.ratio, learned.calls)
+            return learned
+
+
+def _key(tenant: str, model: str) -> tuple[str, str, str]:
+    return tenant, model, tokenizer_of(model).encoding
+
+
+def _calibration(found: asyncpg.Record) -> Calibration:
+    return Calibration(found["ratio"], found["calls"])

@@ -1,0 +1,122 @@
+"""Pins in Postgres. A pin is never changed: it ends, and another takes its place, so that the rows tell its history."""
+
+from datetime import datetime
+from typing import Any
+
+import asyncpg
+
+from purser.budget.postgres.connections.pools import Connection, Pool, connected
+from purser.budget.postgres.connections.queries import load
+from purser.budget.postgres.reports.changes import record
+from purser.budget.scopes import Kind, Scope
+from purser.context.conversation.conversations import MessageRef
+from purser.context.conversation.pins import PIN_BUDGET, Pin, check_pins, pinned_tokens
+from purser.context.errors import MessageNotFound
+from purser.context.postgres.conversation.counts import USUAL_MODELS, encoding_of
+from purser.context.postgres.sessions.sessions import lock
+
+_SQL = load("purser.context.postgres.conversation", "pins.sql")
+
+
+class Pins:
+    """Pins of all tenants."""
+
+    def __init__(self, pool: Pool, budget: int = PIN_BUDGET) -> None:
+        """Args:
+        pool: from `purser.budget.postgres.connections.pools.create_pool`.
+        budget: tokens that the live pins of one session may take together.
+        """
+        self._pool = pool
+        self.budget = budget
+
+    async def pin(
+        self,
+        tenant: str,
+        session_id: str,
+        seq: int,
+        *,
+        author: str,
+        reason: str | None = None,
+        until: datetime | None = None,
+    ) -> Pin:
+        """Keeps a message verbatim; takes the place of a pin that it has. The same pin again changes nothing.
+
+        Raises:
+            MessageNotFound, SessionNotFound, SessionDeleted
+            PinsTooLarge: nothing was changed.
+        """
+        async with connected(self._pool, None) as own, own.transaction():
+            await _lock(own, tenant, session_id, seq)
+            before = await self._live(own, tenant, session_id, seq)
+            if before and (before.author, before.reason, before.until) == (author, reason, until):
+                return before
+            await own.execute(_SQL["end"], tenant, session_id, seq, author)
+            [added] = await own.fetch(_SQL["add"], tenant, session_id, seq, author, reason, until)
+            made = _pin(added)
+            await self.check(own, tenant, session_id)
+            await _record(own, tenant, session_id, by=author, before=before, after=made)
+        return made
+
+    async def unpin(self, tenant: str, session_id: str, seq: int, *, by: str) -> bool:
+        """Ends a message's pin; whether it had one.
+
+        Raises:
+            MessageNotFound, SessionNotFound, SessionDeleted
+        """
+        async with connected(self._pool, None) as own, own.transaction():
+            await _lock(own, tenant, session_id, seq)
+            before = await self._live(own, tenant, session_id, seq)
+            if before is None:
+                return False
+            await own.execute(_SQL["end"], tenant, session_id, seq, by)
+            await _record(own, tenant, session_id, by=by, before=before, after=None)
+        return True
+
+    async def live(self, tenant: str, session_id: str) -> list[Pin]:
+        """Pins that hold now, in sequence."""
+        async with connected(self._pool, None) as own:
+            return [_pin(one) for one in await own.fetch(_SQL["live"], tenant, session_id)]
+
+    async def _live(self, own: Connection, tenant: str, session_id: str, seq: int) -> Pin | None:
+        found = await own.fetchrow(_SQL["live_of"], tenant, session_id, seq)
+        return None if found is None else _pin(found)
+
+    async def tokens(self, tenant: str, session_id: str, connection: Connection | None = None) -> int:
+        """What the live pins of a session take."""
+        async with connected(self._pool, connection) as own:
+            rows = await own.fetch(_SQL["kept"], tenant, session_id, encoding_of(USUAL_MODELS[0]))
+        return pinned_tokens((one["thread"], _ref(one)) for one in rows)
+
+    async def check(self, connection: Connection, tenant: str, session_id: str) -> None:
+        """Raises `PinsTooLarge`; call it in the transaction that adds pins, with the session's row locked."""
+        check_pins(await self.tokens(tenant, session_id, connection), self.budget)
+
+
+async def _lock(own: Connection, tenant: str, session_id: str, seq: int) -> None:
+    """Locks the session, which must have the message."""
+    await lock(own, tenant, session_id)
+    if await own.fetchval(_SQL["message"], tenant, session_id, seq) is None:
+        raise MessageNotFound(f"session {session_id!r} has no message {seq}: check session and number")
+
+
+async def _record(
+    own: Connection, tenant: str, session_id: str, *, by: str, before: Pin | None, after: Pin | None
+) -> None:
+    target, action = str(Scope(Kind.SESSION, session_id)), "pin.end" if after is None else "pin.set"
+    await record(own, tenant, action, target, by=by, before=_told(before), after=_told(after))
+
+
+def _told(pin: Pin | None) -> dict[str, Any] | None:
+    if pin is None:
+        return None
+    return {"seq": pin.seq, "author": pin.author, "until": pin.until.isoformat() if pin.until else None}
+
+
+def _pin(found: asyncpg.Record) -> Pin:
+    return Pin(found["seq"], found["author"], found["reason"], found["pinned_at"], found["until"])
+
+
+def _ref(one: asyncpg.Record) -> MessageRef:
+    return MessageRef(
+        one["seq"], one["role"], one["tokens"], tuple(one["call_ids"]), one["tool_call_id"], one["pinned"]
+    )

@@ -1,0 +1,148 @@
+"""Summaries in Postgres: versions that only grow, and who writes the next one."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+import asyncpg
+
+from purser.budget.postgres.connections.pools import Connection, Pool, connected
+from purser.budget.postgres.connections.queries import load
+from purser.context.compression.layers import Layer
+from purser.context.compression.summaries import Method, Summary
+from purser.context.postgres.conversation.counts import USUAL_MODELS, count_messages, encoding_of
+
+_SQL = load("purser.context.postgres.conversation", "summaries.sql")
+FAILURES_IN_A_ROW = 3
+"""Of the model on one conversation, before it is left alone for a while."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSummary:
+    """A version where it is stored."""
+
+    thread: str
+    summary: Summary
+    created_at: datetime
+
+
+class Summaries:
+    """Summary versions of all tenants."""
+
+    def __init__(self, pool: Pool) -> None:
+        """Args:
+        pool: from `purser.budget.postgres.connections.pools.create_pool`.
+        """
+        self._pool = pool
+
+    async def latest(self, tenant: str, session_id: str, thread: str = "", *, model: str) -> Summary | None:
+        """The newest version, counted for `model`."""
+        async with connected(self._pool, None) as own:
+            row = await own.fetchrow(_SQL["latest"], tenant, session_id, thread)
+        if row is None:
+            return None
+        found, encoding = _summary(row), encoding_of(model)
+        if encoding in found.tokens:
+            return found
+        [counts] = await count_messages([found.message], [model])
+        async with connected(self._pool, None) as own:
+            await own.execute(_SQL["add_counts"], tenant, session_id, thread, found.version, counts)
+        return replace(found, tokens={**found.tokens, **counts})
+
+    async def versions(self, tenant: str, session_id: str, thread: str | None = None) -> list[StoredSummary]:
+        """All versions, oldest first: of one thread, or of all where none is named."""
+        async with connected(self._pool, None) as own:
+            rows = await own.fetch(_SQL["versions"], tenant, session_id, thread)
+        return [StoredSummary(row["thread"], _summary(row), row["created_at"]) for row in rows]
+
+    async def by_key(self, tenant: str, session_id: str, key: str) -> Summary | None:
+        """The version that this compression stored, if it did."""
+        async with connected(self._pool, None) as own:
+            row = await own.fetchrow(_SQL["by_key"], tenant, session_id, key)
+        return None if row is None else _summary(row)
+
+    async def texts(self, tenant: str, session_id: str, versions: Mapping[str, int]) -> dict[str, str]:
+        """Texts by thread, of the given versions by thread: what `render` takes for `WindowPlan.versions`."""
+        async with connected(self._pool, None) as own:
+            rows = await own.fetch(_SQL["texts"], tenant, session_id, list(versions), list(versions.values()))
+        return {row["thread"]: row["text"] for row in rows}
+
+    async def store(
+        self, tenant: str, session_id: str, thread: str, summary: Summary, connection: Connection | None = None
+    ) -> bool:
+        """Adds a version, if it follows the last one and covers all that the last one covers and more.
+
+        Returns:
+            Whether it was added; otherwise another one stands there and nothing was written.
+        """
+        [counts] = await count_messages([summary.message], USUAL_MODELS)
+        arguments = (
+            tenant, session_id, thread, summary.version, summary.first_seq, summary.last_seq, summary.text, counts,
+            summary.tokens_before, summary.tokens_after, summary.method, summary.model, summary.source_digest,
+            summary.key, summary.hold_id, [layer.to_json() for layer in summary.layers], summary.source_characters,
+            summary.prompt_version, summary.language, summary.fidelity, summary.trigger,
+            summary.passed,
+        )  # fmt: skip
+        async with connected(self._pool, connection) as own:
+            return await own.fetchval(_SQL["store"], *arguments) is not None
+
+    async def claim(self, tenant: str, session_id: str, thread: str, key: str, lease_s: int) -> bool:
+        """Makes this compression the only one of its thread for some seconds; again for the same key renews it."""
+        async with connected(self._pool, None) as own:
+            lease = timedelta(seconds=lease_s)
+            return await own.fetchval(_SQL["claim"], tenant, session_id, thread, key, lease) is not None
+
+    async def unclaim(self, tenant: str, session_id: str, thread: str, key: str) -> None:
+        """Lets others compress the thread, unless another key has taken over."""
+        async with connected(self._pool, None) as own:
+            await own.execute(_SQL["unclaim"], tenant, session_id, thread, key)
+
+    async def cooling(self, tenant: str, session_id: str, thread: str) -> bool:
+        """Whether the model is left alone, after failures in a row."""
+        async with connected(self._pool, None) as own:
+            return await own.fetchval(_SQL["cooling"], tenant, session_id, thread) is not None
+
+    async def failed(self, tenant: str, session_id: str, thread: str, *, cooldown_s: int) -> bool:
+        """Notes that the model failed; whether it is left alone from now on."""
+        async with connected(self._pool, None) as own:
+            arguments = (tenant, session_id, thread, FAILURES_IN_A_ROW, timedelta(seconds=cooldown_s))
+            return bool(await own.fetchval(_SQL["failed"], *arguments))
+
+    async def succeeded(self, tenant: str, session_id: str, thread: str, connection: Connection | None = None) -> None:
+        """Notes that the model wrote a summary: failures before it do not count any more."""
+        async with connected(self._pool, connection) as own:
+            await own.execute(_SQL["succeeded"], tenant, session_id, thread)
+
+    async def gained_nothing(self, tenant: str, session_id: str, thread: str, last_seq: int) -> None:
+        """Notes that compressing up to this message gains too little."""
+        async with connected(self._pool, None) as own:
+            await own.execute(_SQL["gained_nothing"], tenant, session_id, thread, last_seq)
+
+    async def is_fruitless(self, tenant: str, session_id: str, thread: str, last_seq: int) -> bool:
+        """Whether compressing up to this message was found to gain too little."""
+        async with connected(self._pool, None) as own:
+            return await own.fetchval(_SQL["fruitless"], tenant, session_id, thread, last_seq) is not None
+
+
+def _summary(row: asyncpg.Record) -> Summary:
+    return Summary(
+        version=row["version"],
+        first_seq=row["first_seq"],
+        last_seq=row["last_seq"],
+        text=row["text"],
+        method=Method(row["method"]),
+        key=row["key"],
+        tokens_before=row["tokens_before"],
+        tokens_after=row["tokens_after"],
+        source_digest=row["source_digest"],
+        model=row["model"],
+        hold_id=row["hold_id"],
+        tokens=row["tokens"],
+        layers=tuple(Layer.from_json(layer) for layer in row["layers"]),
+        source_characters=row["source_characters"],
+        prompt_version=row["prompt_version"],
+        language=row["language"],
+        fidelity=row["fidelity"],
+        trigger=row["trigger"],
+        passed=tuple(row["passed"]),
+    )

@@ -1,0 +1,1 @@
+"""The index that memory searches, in Postgres."""

@@ -1,0 +1,175 @@
+"""Memory in Postgres: an index over stored messages that catches up when it is searched.
+
+A search looks at one session, or at those of one user: the first statement says which, every other one names the tenant
+and keeps to them.
+"""
+
+import asyncio
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+import asyncpg
+
+from purser.budget.postgres.connections.pools import Pool, connected
+from purser.budget.postgres.connections.queries import load
+from purser.budget.scopes import Path
+from purser.context.conversation.messages import Message
+from purser.context.postgres.memory.index import MemoryIndex
+from purser.context.postgres.memory.vectors import Key, MemoryVectors
+from purser.context.postgres.sessions.payers import Payers
+from purser.context.retrieval import Embedder, Found, Outcome, Via
+from purser.context.retrieval.fusion import fuse
+from purser.context.retrieval.ranking import Posted, Thread, rank, wanted
+from purser.context.retrieval.words import terms
+
+_SQL = load("purser.context.postgres.memory", "memory.sql")
+MOST_BATCHES = 20
+"""Of messages that one search indexes before it looks."""
+MOST_POSTINGS = 200_000
+"""Turns that one search looks at: beyond, common terms are left out."""
+MOST_CHARACTERS = 4_000
+"""Of a query, that are looked for."""
+DEPTH = 50
+"""Messages that words, and vectors, each bring to a fusion, or the limit of the search if that is more."""
+
+
+def _nobody(outcome: Outcome) -> None:
+    """Is told nothing."""
+
+
+class Memory:
+    """Searches what users and assistants said, of all tenants; a search sees one tenant, and one session or user."""
+
+    def __init__(self, pool: Pool, embedder: Embedder | None = None, told: Callable[[Outcome], None] = _nobody) -> None:
+        """Args:
+        pool: from `purser.budget.postgres.connections.pools.create_pool`.
+        embedder: finds by meaning as well; `None`: by words alone.
+        told: is told how each search went.
+        """
+        self._pool = pool
+        self._index = MemoryIndex(pool)
+        self._payers = Payers(pool)
+        self._vectors = None if embedder is None else MemoryVectors(pool, embedder)
+        self._told = told
+
+    @property
+    def asks_a_model(self) -> bool:
+        """Whether a search asks an embedder."""
+        return self._vectors is not None
+
+    async def search(
+        self,
+        tenant: str,
+        session_id: str,
+        query: str,
+        *,
+        limit: int,
+        exclude_seqs: Collection[int] = (),
+        user_id: str | None = None,
+        path: Path | None = None,
+    ) -> list[Found]:
+        """Messages that answer a query.
+
+        Args:
+            tenant, session_id: where to look.
+            query: what is asked, such as the newest user message.
+            limit: messages at most.
+            exclude_seqs: messages of the session that are not wanted: the current one, and what the window shows.
+            user_id: looks in all sessions of this user as well. A session of another user is not looked at.
+            path: whose budget pays for an embedder; `None`: that of the session, its user and its tenant.
+
+        Returns:
+            In time order. Fewer than `limit` if fewer have anything to do with the query.
+        """
+        query = query[:MOST_CHARACTERS].strip()
+        if not query or limit < 1:
+            return []
+        sessions = await self._sessions(tenant, session_id, user_id)
+        if not sessions:
+            return []
+        depth = limit if self._vectors is None else max(limit, DEPTH)
+        by_words = self._by_words(tenant, sessions, query, without=(session_id, exclude_seqs), limit=depth)
+        if self._vectors is None:
+            self._told(Outcome.WORDS)
+            scores = await by_words
+            return await self.read(tenant, scores, dict.fromkeys(scores, Via.LEXICAL))
+        pays = path or await self._payers.of_session(tenant, session_id)
+        scores, (nearest, outcome) = await asyncio.gather(
+            by_words,
+            self._vectors.nearest(tenant, sessions, query, path=pays, without=(session_id, exclude_seqs), limit=depth),
+        )
+        self._told(outcome)
+        via = dict.fromkeys(scores, Via.LEXICAL)
+        via |= {key: Via.BOTH if key in scores else Via.VECTOR for key in nearest}
+        best = list(fuse(list(scores), nearest).items())[:limit]
+        return await self.read(tenant, dict(best), via)
+
+    async def read(self, tenant: str, scores: Mapping[Key, float], via: Mapping[Key, Via]) -> list[Found]:
+        """What an earlier search found, by its keys, in time order; without messages that were deleted since."""
+        columns = [session_id for session_id, _ in scores], [seq for _, seq in scores]
+        async with connected(self._pool, None) as connection:
+            rows = await connection.fetch(_SQL["read"], tenant, *columns)
+        return [_found(row, scores[_key(row)], via[_key(row)]) for row in rows]
+
+    async def _sessions(self, tenant: str, session_id: str, user_id: str | None) -> list[str]:
+        """Where the search may look, once the index has caught up there."""
+        async with connected(self._pool, None) as connection:
+            rows = await connection.fetch(_SQL["sessions"], tenant, session_id, user_id)
+        left = MOST_BATCHES
+        for row in rows:
+            if row["behind"] and left:
+                left -= await self._index.catch_up(tenant, row["session_id"], batches=left)
+        return [row["session_id"] for row in rows]
+
+    async def _by_words(
+        self, tenant: str, sessions: Sequence[str], query: str, *, without: tuple[str, Collection[int]], limit: int
+    ) -> dict[Key, float]:
+        """Scores of the messages that fit best by their words, best first."""
+        asked = terms(query)
+        if not asked:
+            return {}
+        session_id, seqs = without
+        # One snapshot: places that are indexed meanwhile belong to no thread that was read before.
+        async with (
+            connected(self._pool, None) as connection,
+            connection.transaction(isolation="repeatable_read", readonly=True),
+        ):
+            threads = await connection.fetch(_SQL["threads"], tenant, sessions)
+            held = await connection.fetch(_SQL["postings"], tenant, sessions, wanted(asked), MOST_POSTINGS)
+            excluded = await connection.fetch(_SQL["places"], tenant, sessions, session_id, list(seqs))
+        number = {_thread(row): at for at, row in enumerate(threads)}
+        hits = await asyncio.to_thread(
+            rank,
+            asked,
+            [Thread(row["turns"], row["terms"]) for row in threads],
+            [Posted(number[_thread(row)], row["term"], row["postings"]) for row in held],
+            without=[(number[_thread(row)], row["place"]) for row in excluded],
+            limit=limit,
+        )
+        of = [_thread(threads[hit.thread]) for hit in hits]
+        columns = [session for session, _ in of], [thread for _, thread in of], [hit.place for hit in hits]
+        async with connected(self._pool, None) as connection:
+            found = await connection.fetch(_SQL["seqs"], tenant, *columns)
+        return {_key(row): hits[row["rank"] - 1].score for row in found}
+
+
+def _key(row: asyncpg.Record) -> Key:
+    return row["session_id"], row["seq"]
+
+
+def _thread(row: asyncpg.Record) -> tuple[str, str]:
+    return row["session_id"], row["thread"]
+
+
+def _found(row: asyncpg.Record, score: float, via: Via) -> Found:
+    message = Message.parse(row["body"], row["seq"])
+    return Found(
+        session_id=row["session_id"],
+        seq=row["seq"],
+        thread=row["thread"],
+        role=message.role,
+        name=message.name,
+        text=message.text,
+        created_at=row["created_at"],
+        score=score,
+        via=via,
+    )

@@ -1,0 +1,73 @@
+"""Vectors of indexed messages, in the extension `vector`."""
+
+from collections.abc import Collection, Sequence
+
+from purser.budget.postgres.connections.pools import Pool, connected
+from purser.budget.postgres.connections.queries import load
+from purser.budget.scopes import Path
+from purser.context.conversation.messages import Message
+from purser.context.retrieval import Embedder, Outcome, Vector
+
+_SQL = load("purser.context.postgres.memory", "vectors.sql")
+BATCH = 64
+"""Messages that one search embeds at most, besides its query."""
+MOST_CHARACTERS = 4_000
+"""Of a message, that are embedded: what models take at once is limited."""
+Key = tuple[str, int]
+"""Session and sequence number."""
+
+
+class MemoryVectors:
+    """Finds messages by meaning. Those that have no vector yet get one when somebody searches."""
+
+    def __init__(self, pool: Pool, embedder: Embedder) -> None:
+        """Args:
+        pool: from `purser.budget.postgres.connections.pools.create_pool`.
+        embedder: makes the vectors.
+        """
+        self._pool = pool
+        self._embedder = embedder
+
+    async def nearest(
+        self,
+        tenant: str,
+        sessions: Sequence[str],
+        query: str,
+        *,
+        path: Path,
+        without: tuple[str, Collection[int]],
+        limit: int,
+    ) -> tuple[list[Key], Outcome]:
+        """Messages of these sessions whose vectors are nearest to that of the query, nearest first.
+
+        Args:
+            tenant, sessions: where to look.
+            query: is embedded together with a batch of messages that have no vector of this model yet.
+            path: whose budget pays.
+            without: a session, and messages of it that are not wanted.
+            limit: messages at most.
+        """
+        async with connected(self._pool, None) as connection:
+            if not await connection.fetchval(_SQL["exists"]):
+                return [], Outcome.NO_EXTENSION
+            model = self._embedder.model
+            missing = await connection.fetch(_SQL["unembedded"], tenant, sessions, model, BATCH)
+        texts = [Message.parse(row["body"], row["seq"]).text for row in missing]
+        # No connection is held while the model works.
+        vectors = await self._embedder.embed(tenant, path, [text[:MOST_CHARACTERS] for text in (query, *texts)])
+        if vectors is None:
+            return [], Outcome.NO_VECTORS
+        about, *written = map(_written, vectors)
+        async with connected(self._pool, None) as connection:
+            keys = [row["session_id"] for row in missing], [row["seq"] for row in missing]
+            await connection.execute(_SQL["add"], tenant, model, *keys, written)
+            session_id, seqs = without
+            found = await connection.fetch(
+                _SQL["nearest"], tenant, sessions, model, about, session_id, list(seqs), limit
+            )
+        return [(row["session_id"], row["seq"]) for row in found], Outcome.FUSED
+
+
+def _written(vector: Vector) -> str:
+    """As the extension reads it."""
+    return f"[{','.join(map(repr, vector))}]"

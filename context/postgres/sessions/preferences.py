@@ -1,0 +1,101 @@
+"""Personal settings in Postgres: each change is a version, so that a plan can name what it shows."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import asyncpg
+
+from purser.budget.postgres.connections.pools import Connection, Pool, connected
+from purser.budget.postgres.connections.queries import load
+from purser.budget.postgres.reports.changes import record
+from purser.budget.scopes import Kind, Scope
+from purser.context.conversation.preferences import Personal, Preferences, check_fields
+from purser.context.conversation.storable import storable
+from purser.context.postgres.sessions.sessions import ensure, lock
+
+_SQL = load("purser.context.postgres.sessions", "preferences.sql")
+
+
+class PersonalSettings:
+    """Personal settings of all tenants."""
+
+    def __init__(self, pool: Pool) -> None:
+        """Args:
+        pool: from `purser.budget.postgres.connections.pools.create_pool`.
+        """
+        self._pool = pool
+
+    async def of_user(self, tenant: str, user_id: str) -> Preferences:
+        """The settings of a user; empty for one who never set any."""
+        async with connected(self._pool, None) as own:
+            return await _latest(own, "of_user", tenant, user_id)
+
+    async def of_session(self, tenant: str, session_id: str) -> Preferences:
+        """The settings of a session alone."""
+        async with connected(self._pool, None) as own:
+            return await _latest(own, "of_session", tenant, session_id)
+
+    async def personal(self, tenant: str, session_id: str, connection: Connection | None = None) -> Personal:
+        """What holds in a session: its user's settings and its own."""
+        async with connected(self._pool, connection) as own:
+            [found] = await own.fetch(_SQL["personal"], tenant, session_id)
+        return Personal(_part(found, "user"), _part(found, "own"))
+
+    async def at(self, tenant: str, session_id: str, versions: tuple[int, int]) -> Personal:
+        """What held in a session when its user's settings and its own had these versions."""
+        async with connected(self._pool, None) as own:
+            [found] = await own.fetch(_SQL["personal_at"], tenant, session_id, *versions)
+        return Personal(_part(found, "user"), _part(found, "own"))
+
+    async def set_for_user(self, tenant: str, user_id: str, fields: Mapping[str, Any], *, by: str) -> Preferences:
+        """Replaces the settings of a user; the same again changes nothing.
+
+        Raises:
+            InvalidPreferences
+        """
+        fields = storable(fields)
+        check_fields(fields)
+        async with connected(self._pool, None) as own, own.transaction():
+            await own.execute(_SQL["lock_user"], tenant, user_id)
+            return await _set(own, "user", tenant, Scope(Kind.USER, user_id), fields, by)
+
+    async def set_for_session(self, tenant: str, session_id: str, fields: Mapping[str, Any], *, by: str) -> Preferences:
+        """Replaces the settings of a session, which need not have a message yet; the same again changes nothing.
+
+        Raises:
+            InvalidPreferences, SessionDeleted
+        """
+        fields = storable(fields)
+        check_fields(fields)
+        async with connected(self._pool, None) as own, own.transaction():
+            await ensure(own, tenant, session_id)
+            await lock(own, tenant, session_id)
+            return await _set(own, "session", tenant, Scope(Kind.SESSION, session_id), fields, by)
+
+
+async def _set(
+    own: Connection, whose: str, tenant: str, scope: Scope, fields: Mapping[str, Any], by: str
+) -> Preferences:
+    before = await _latest(own, f"of_{whose}", tenant, scope.id)
+    if before.fields == dict(fields):
+        return before
+    [added] = await own.fetch(_SQL[f"add_to_{whose}"], tenant, scope.id, before.version + 1, dict(fields), by)
+    after = Preferences(**added)
+    await record(own, tenant, "settings.set", str(scope), by=by, before=_told(before), after=_told(after))
+    return after
+
+
+def _told(settings: Preferences) -> dict[str, object]:
+    """Names of fields: what they say is personal, and stands in its version."""
+    return {"version": settings.version, "fields": sorted(settings.fields)}
+
+
+async def _latest(own: Connection, name: str, tenant: str, identifier: str) -> Preferences:
+    found = await own.fetchrow(_SQL[name], tenant, identifier)
+    return Preferences() if found is None else Preferences(**found)
+
+
+def _part(found: asyncpg.Record, name: str) -> Preferences:
+    if found[f"{name}_version"] is None:
+        return Preferences()
+    return Preferences(found[f"{name}_fields"], found[f"{name}_version"], found[f"{name}_by"], found[f"{name}_at"])

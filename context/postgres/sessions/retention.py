@@ -1,0 +1,123 @@
+"""Deletion of sessions, on request or by age. Text goes, figures stay: the ledger is not touched."""
+
+from typing import Protocol
+
+import asyncpg
+
+from purser.budget.postgres.connections.pools import Connection, Pool, connected, retrying
+from purser.budget.postgres.connections.queries import load
+from purser.budget.postgres.reports.changes import record
+from purser.budget.scopes import Kind, Scope
+from purser.context.conversation.retention import RetentionPolicy, Tombstone
+from purser.context.errors import SessionBusy, SessionDeleted, SessionNotFound
+from purser.context.postgres.conversation.counts import USUAL_MODELS, encoding_of
+from purser.context.postgres.sessions.sessions import lock
+
+_SQL = load("purser.context.postgres.sessions", "retention.sql")
+BATCH = 100
+PATIENCE_S = 300.0
+"""For the deletion of one session: a long one has much that goes with it."""
+SWEEPER = "sweeper"
+
+
+class Holder(Protocol):
+    """Whoever else holds text of sessions, beyond what references their rows."""
+
+    async def forget_session(self, tenant: str, session_id: str, connection: Connection) -> None:
+        """Removes that text, in the transaction of the deletion; raises `SessionBusy` where something still runs."""
+
+
+class Retention:
+    """Deletes sessions of all tenants."""
+
+    def __init__(self, pool: Pool, others: Holder) -> None:
+        """Args:
+        pool: from `purser.budget.postgres.connections.pools.create_pool`.
+        others: told of each deletion before it happens.
+        """
+        self._pool = pool
+        self._others = others
+
+    async def policy(self, tenant: str) -> RetentionPolicy:
+        """How long a tenant's sessions are kept."""
+        async with connected(self._pool, None) as own:
+            return await _policy(own, tenant)
+
+    async def set_policy(self, tenant: str, days: int | None, *, by: str) -> RetentionPolicy:
+        """Keeps a tenant's sessions for so many days after their last append, or for ever."""
+        async with connected(self._pool, None) as own, own.transaction():
+            await own.execute(_SQL["lock_policy"], tenant)
+            before = await _policy(own, tenant)
+            if before.days == days:
+                return before
+            [added] = await own.fetch(_SQL["set_policy"], tenant, before.version + 1, days, by)
+            target = str(Scope(Kind.TENANT, tenant))
+            await record(
+                own, tenant, "retention.set", target, by=by, before={"days": before.days}, after={"days": days}
+            )
+        return RetentionPolicy(**added)
+
+    async def delete(self, tenant: str, session_id: str, *, by: str) -> Tombstone:
+        """Deletes a session; deleting it again answers with the same tombstone.
+
+        Raises:
+            SessionNotFound
+            SessionBusy: a task or a compression of it still runs; nothing was deleted.
+        """
+
+        async def step() -> Tombstone:
+            async with connected(self._pool, None) as own, own.transaction():
+                if found := await own.fetchrow(_SQL["tombstone"], tenant, session_id):
+                    return _tombstone(found)
+                return await self._bury(own, tenant, session_id, by, "request")
+
+        return await retrying(step)
+
+    async def sweep(self) -> int:
+        """Deletes what is older than its tenant keeps it; what still runs is left for another time.
+
+        Returns:
+            How many sessions were deleted.
+        """
+        deleted, place = 0, ("", "")
+        while True:
+            async with connected(self._pool, None) as own:
+                due = await own.fetch(_SQL["due"], *place, BATCH)
+            for tenant, session_id in due:
+                deleted += await self._expire(tenant, session_id)
+            if len(due) < BATCH:
+                return deleted
+            place = tuple(due[-1])
+
+    async def _expire(self, tenant: str, session_id: str) -> bool:
+        try:
+            async with connected(self._pool, None) as own, own.transaction():
+                await lock(own, tenant, session_id)
+                if not await own.fetchval(_SQL["is_due"], tenant, session_id):
+                    return False
+                await self._bury(own, tenant, session_id, SWEEPER, "retention")
+        except (SessionBusy, SessionNotFound, SessionDeleted):
+            return False
+        return True
+
+    async def _bury(self, own: Connection, tenant: str, session_id: str, by: str, reason: str) -> Tombstone:
+        await lock(own, tenant, session_id)
+        await self._others.forget_session(tenant, session_id, own)
+        if await own.fetchval(_SQL["compressing"], tenant, session_id) is not None:
+            raise SessionBusy(f"session {session_id!r} is being compressed: try again in a moment")
+        arguments = (tenant, session_id, by, reason, encoding_of(USUAL_MODELS[0]))
+        [buried] = await own.fetch(_SQL["bury"], *arguments, timeout=PATIENCE_S)
+        tombstone = _tombstone(buried)
+        target = str(Scope(Kind.SESSION, session_id))
+        figures = {"messages": tombstone.messages, "tokens": tombstone.tokens, "summaries": tombstone.summaries}
+        await record(own, tenant, "session.delete", target, by=by, before=figures, after=None)
+        return tombstone
+
+
+async def _policy(own: Connection, tenant: str) -> RetentionPolicy:
+    found = await own.fetchrow(_SQL["policy"], tenant)
+    return RetentionPolicy() if found is None else RetentionPolicy(**found)
+
+
+def _tombstone(found: asyncpg.Record) -> Tombstone:
+    return Tombstone(**{name: value for name, value in found.items() if name != "tenant"})

@@ -1,0 +1,131 @@
+"""Which strategy a conversation is cut with, where the caller leaves it open: by size, content, frequency, preference.
+
+The matrix goes first. Rows are the larger of two classes, so a few long messages weigh as much as many short ones:
+
+| class | messages | characters | fast | balanced | quality |
+| --- | --- | --- | --- | --- | --- |
+| short | under 10 | under 2,000 | truncate | truncate | truncate |
+| medium | 10 to 30 | 2,000 to 10,000 | truncate | by scores | summarise |
+| long | over 30 | over 10,000 | truncate | summarise | summarise |
+
+Scores decide the one cell that the matrix leaves open; a tie truncates. Two things go before both: nothing is
+summarised without something that summarises, nor a fourth time in one conversation.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum, StrEnum
+from fractions import Fraction
+
+from purser.context.strategies.names import StrategyName
+
+TRUNCATE = StrategyName.SMART_TRUNCATION
+"""Strategy of a conversation that is truncated."""
+TRUNCATE_BY_TOKENS = StrategyName.TOKEN_TRUNCATION
+"""Its stand-in where most messages are tool traffic: a tool loop is one round, so keeping rounds cuts nothing of it."""
+SUMMARISE = StrategyName.SUMMARY
+"""Strategy of a conversation that is summarised."""
+MOST_SUMMARIES = 3
+"""Summaries of one conversation; after them it is truncated."""
+
+
+class Preference(StrEnum):
+    """What the caller would rather have."""
+
+    FAST = "fast"
+    """No waiting for a summary."""
+    BALANCED = "balanced"
+    QUALITY = "quality"
+    """Keep the sense of what is cut, whatever it takes."""
+
+
+class Size(IntEnum):
+    """How large a conversation is."""
+
+    SHORT = 0
+    MEDIUM = 1
+    LONG = 2
+
+    @classmethod
+    def of(cls, figure: int, *, medium: int, long: int) -> "Size":
+        """Medium from one figure on, long above another."""
+        return cls.LONG if figure > long else cls.MEDIUM if figure >= medium else cls.SHORT
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A strategy and why it was taken."""
+
+    strategy: StrategyName
+    """`smart_truncation`, `token_truncation` or `summary`."""
+    reason: str
+    """For people; has figures, never text of the conversation."""
+    scores: Mapping[str, Fraction] = field(default_factory=dict)
+    """Weighted score of `truncate` and of `summarise`, where scores decided."""
+
+
+_WEIGHTS: Mapping[Preference, tuple[Fraction, Fraction]] = {
+    Preference.FAST: (Fraction("0.8"), Fraction("0.2")),
+    Preference.BALANCED: (Fraction("0.5"), Fraction("0.5")),
+    Preference.QUALITY: (Fraction("0.2"), Fraction("0.8")),
+}
+_MATRIX: Mapping[Size, Mapping[Preference, bool | None]] = {
+    Size.SHORT: dict.fromkeys(Preference, False),
+    Size.MEDIUM: {Preference.FAST: False, Preference.BALANCED: None, Preference.QUALITY: True},
+    Size.LONG: {Preference.FAST: False, Preference.BALANCED: True, Preference.QUALITY: True},
+}
+"""Whether to summarise; `None`: scores decide."""
+
+
+def choose(
+    *,
+    messages: int,
+    characters: int,
+    preference: Preference = Preference.BALANCED,
+    summaries: int = 0,
+    can_summarise: bool = True,
+    tool_messages: int = 0,
+) -> Choice:
+    """Chooses between truncation and a summary.
+
+    Args:
+        messages: of the conversation.
+        characters: of their texts.
+        preference: of the caller.
+        summaries: how often this conversation was summarised before.
+        can_summarise: whether there is something that writes summaries.
+        tool_messages: how many of the messages call a tool or answer a call.
+    """
+    truncation = TRUNCATE_BY_TOKENS if 2 * tool_messages > messages else TRUNCATE
+    if not can_summarise:
+        return Choice(truncation, "nothing that writes summaries is configured: truncate")
+    if summaries >= MOST_SUMMARIES:
+        return Choice(truncation, f"already summarised {summaries} times, at most {MOST_SUMMARIES}: truncate")
+    size, told = _size(messages, characters)
+    summarise, found = _MATRIX[size][preference], dict[str, Fraction]()
+    how = f"{told}, preference {preference}"
+    if summarise is None:
+        found = scores(messages=messages, characters=characters, preference=preference, summaries=summaries)
+        summarise = found["summarise"] > found["truncate"]
+        how += f", scores truncate {float(found['truncate']):g} and summarise {float(found['summarise']):g}"
+    strategy = SUMMARISE if summarise else truncation
+    return Choice(strategy, f"{how}: {'summarise' if summarise else 'truncate'}", found)
+
+
+def scores(*, messages: int, characters: int, preference: Preference, summaries: int) -> dict[str, Fraction]:
+    """Weighted scores of both ways; the arguments are those of `choose`."""
+    truncate = 20 + 30 * (messages <= 50) + 30 * (characters <= 10_000) + 20 * (summaries < 5)
+    summarise = 20 + 30 * (messages >= 10) + 30 * (characters >= 2_000) + (20 if summaries < 3 else -50)
+    for_truncate, for_summarise = _WEIGHTS[preference]
+    return {"truncate": for_truncate * truncate, "summarise": for_summarise * summarise}
+
+
+def _size(messages: int, characters: int) -> tuple[Size, str]:
+    """The larger of the two classes, in words that say so where they differ."""
+    by_messages = Size.of(messages, medium=10, long=30)
+    by_characters = Size.of(characters, medium=2_000, long=10_000)
+    size = max(by_messages, by_characters)
+    told = f"{size.name.lower()} conversation of {messages} messages and {characters:,} characters"
+    if by_messages != by_characters:
+        told += f" (the larger of {by_messages.name.lower()} and {by_characters.name.lower()})"
+    return size, told

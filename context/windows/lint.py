@@ -1,0 +1,94 @@
+"""Warnings about a configuration that is valid and still works badly: the five usual pitfalls."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from purser.budget.policies import Mode, Policy
+from purser.context.settings import ContextSettings
+
+LATEST_TRIGGER = 0.90
+"""Above it, the next reply or tool result often overflows the window before the compression is through."""
+MOST_RECENTS_PER_PRIMER = 20
+SMALL_LIMIT = 10_000
+"""Tokens of a hard limit that a few calls use up: one alone reserves its prompt and 4,096 for the reply."""
+FEWEST_SESSIONS = 20
+"""Sessions below which a habit cannot be told from chance."""
+
+
+@dataclass(frozen=True, slots=True)
+class Practice:
+    """How the system is used, counted on a live database."""
+
+    sessions: int = 0
+    one_message_sessions: int = 0
+    """Of them, those with a single message of a user."""
+    summaries: int = 0
+    """That a model wrote."""
+    scored_summaries: int = 0
+    """Of them, those whose fidelity was measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pitfall:
+    """One warning."""
+
+    code: str
+    """`late_trigger`, `few_primers`, `small_hard_limit`, `session_per_request` or `unchecked_summaries`."""
+    message: str
+    """What was found, with figures."""
+    remedy: str
+
+
+def lint(
+    settings: ContextSettings, policies: Mapping[str, Policy] | None = None, practice: Practice | None = None
+) -> list[Pitfall]:
+    """Looks for the pitfalls; nothing found is no proof that all is well.
+
+    Args:
+        settings: of contexts.
+        policies: what scopes may spend, by the name that a warning calls them.
+        practice: how the system is used, where a database tells.
+    """
+    return [*_settings(settings), *_limits(policies or {}), *_practice(practice or Practice())]
+
+
+def _settings(settings: ContextSettings) -> Iterator[Pitfall]:
+    primers, recents = settings.primers_count, settings.recents_count
+    if settings.compresses and settings.trigger_ratio > LATEST_TRIGGER:
+        yield Pitfall(
+            "late_trigger",
+            f"compression starts at {settings.trigger_ratio:g} of the context budget, too late to finish in time",
+            "Set PURSER_COMPRESSION_TRIGGER_RATIO to 0.75, or 0.85 where detail matters more than cost.",
+        )
+    if recents > MOST_RECENTS_PER_PRIMER * max(1, primers):
+        yield Pitfall(
+            "few_primers",
+            f"{recents} recent messages stay verbatim and {primers} of the first: the task goes before chatter",
+            "Set PURSER_PRIMERS_COUNT to 3 and PURSER_RECENTS_COUNT to 20; 5 and 30 for debugging.",
+        )
+
+
+def _limits(policies: Mapping[str, Policy]) -> Iterator[Pitfall]:
+    for name, policy in policies.items():
+        if policy.mode is Mode.HARD and policy.limit_tokens is not None and policy.limit_tokens <= SMALL_LIMIT:
+            yield Pitfall(
+                "small_hard_limit",
+                f"{name} has a hard limit of {policy.limit_tokens:,} tokens: work stops after a few calls",
+                "Raise the limit, or use mode soft or approval while the need is unknown.",
+            )
+
+
+def _practice(practice: Practice) -> Iterator[Pitfall]:
+    sessions, single = practice.sessions, practice.one_message_sessions
+    if sessions >= FEWEST_SESSIONS and 2 * single > sessions:
+        yield Pitfall(
+            "session_per_request",
+            f"{single:,} of {sessions:,} sessions have a single message: callers seem to make a new id each time",
+            "Send one session_id for all requests of a conversation, or nothing is remembered and no limit adds up.",
+        )
+    if practice.summaries and not practice.scored_summaries:
+        yield Pitfall(
+            "unchecked_summaries",
+            f"{practice.summaries:,} summaries were written by a model and the fidelity of none was measured",
+            "Read a few: `GET /v1/sessions/{id}/summaries`; measure them with `purser.context.compression.fidelity`.",
+        )

@@ -1,0 +1,156 @@
+"""A window by reference: what one call shows, as sequence numbers, versions and counts, never text."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+from purser.context.conversation.conversations import SummaryRef
+from purser.context.strategies.names import StrategyName
+from purser.context.tokens import PER_CONVERSATION
+
+
+@dataclass(frozen=True, slots=True)
+class TextRef:
+    """A message that is shown on its own: the task's input, or the reply of another agent."""
+
+    seq: int
+    tokens: int
+    agent_id: str = ""
+    """Who replied; empty for the input."""
+
+
+@dataclass(frozen=True, slots=True)
+class PersonalRef:
+    """Personal settings, shown before everything else."""
+
+    versions: tuple[int, int]
+    """Of the stored settings of user and session."""
+    tokens: int
+    """Of the message that shows them."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRef:
+    """The message with what memory found and with documents of the caller, shown before the newest user message."""
+
+    found: tuple[tuple[str, int], ...]
+    """Session and sequence number of each message found, best first."""
+    tokens: int
+    """Of the message that shows them."""
+    documents_tokens: int = 0
+    """Of the message with the documents alone: they always stay."""
+
+    @property
+    def documents(self) -> "MemoryRef | None":
+        """The documents alone, if there are any."""
+        return MemoryRef((), self.documents_tokens, self.documents_tokens) if self.documents_tokens else None
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """Messages of a thread, from `first_seq` to `last_seq`, that the window does not show."""
+
+    first_seq: int
+    last_seq: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a window shows of one conversation."""
+
+    thread: str
+    seqs: tuple[int, ...] = ()
+    """Verbatim, in sequence. Messages that are also in a covered or dropped range are verbatim all the same."""
+    summary: SummaryRef | None = None
+    """Its range is covered."""
+    dropped: tuple[Dropped, ...] = ()
+    tokens: int = 0
+    """Of summary and messages."""
+
+
+@dataclass(frozen=True, slots=True)
+class WindowPlan:
+    """A window by reference: sequence numbers and counts, no text."""
+
+    budget: int
+    """Context budget that trigger and target are shares of: what history may fill of the model's window and of what
+    the agent has left."""
+    system_tokens: int
+    """Of instructions and tool definitions."""
+    session: View
+    replies: tuple[TextRef, ...]
+    question: TextRef
+    own: View
+    dropped_replies: tuple[TextRef, ...] = ()
+    """Replies that did not fit."""
+    compress: str | None = None
+    """The thread whose compression would free most, if the window is above the trigger; empty: the session's own."""
+    strategy: StrategyName = StrategyName.THREE_PART
+    """How it was cut, if it was."""
+    personal: PersonalRef | None = None
+    memory: MemoryRef | None = None
+
+    @property
+    def tokens(self) -> int:
+        """Of everything but instructions and tools."""
+        shown = (self.session, *self.replies, self.question, self.own, self.personal, self.memory)
+        return PER_CONVERSATION + sum(one.tokens for one in shown if one is not None)
+
+    @property
+    def prompt_tokens(self) -> int:
+        """Input tokens of the call."""
+        return self.system_tokens + self.tokens
+
+    @property
+    def seqs(self) -> tuple[int, ...]:
+        """Every message that rendering needs."""
+        single = (self.question, *self.replies)
+        return tuple(sorted({*self.session.seqs, *self.own.seqs, *(text.seq for text in single)}))
+
+    @property
+    def versions(self) -> dict[str, int]:
+        """Version by thread of every summary that rendering needs."""
+        return {view.thread: view.summary.version for view in (self.session, self.own) if view.summary}
+
+    def to_json(self) -> dict[str, Any]:
+        """The plan as JSON takes it."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Self:
+        """The inverse of `to_json`."""
+        return cls(
+            budget=value["budget"],
+            system_tokens=value["system_tokens"],
+            session=_view(value["session"]),
+            replies=tuple(TextRef(**reply) for reply in value["replies"]),
+            question=TextRef(**value["question"]),
+            own=_view(value["own"]),
+            dropped_replies=tuple(TextRef(**reply) for reply in value["dropped_replies"]),
+            compress=value["compress"],
+            # Plans of earlier releases lack what follows.
+            strategy=StrategyName(value.get("strategy", StrategyName.THREE_PART)),
+            personal=_personal(value["personal"]) if value.get("personal") else None,
+            memory=_memory(value["memory"]) if value.get("memory") else None,
+        )
+
+
+def _personal(value: Mapping[str, Any]) -> PersonalRef:
+    user, session = value["versions"]
+    return PersonalRef((user, session), value["tokens"])
+
+
+def _memory(value: Mapping[str, Any]) -> MemoryRef:
+    found = tuple((session_id, seq) for session_id, seq in value["found"])
+    return MemoryRef(found, value["tokens"], value["documents_tokens"])
+
+
+def _view(value: Mapping[str, Any]) -> View:
+    return View(
+        thread=value["thread"],
+        seqs=tuple(value["seqs"]),
+        summary=SummaryRef(**value["summary"]) if value["summary"] else None,
+        dropped=tuple(Dropped(**one) for one in value["dropped"]),
+        tokens=value["tokens"],
+    )

@@ -1,0 +1,72 @@
+"""What an endpoint or page asks of its caller. `purser.gateway.access.authentication` has found out who it is."""
+
+from typing import Annotated
+
+from fastapi import Depends, Request, Security
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+
+from purser.budget.scopes import Kind, Scope
+from purser.gateway.access.browsers import csrf_token
+from purser.gateway.access.roles import PERMISSIONS, Permission, Principal
+from purser.gateway.errors import Forbidden
+from purser.gateway.postgres.browser_sessions import BrowserSession
+
+_bearer = HTTPBearer(auto_error=False, description="A key from `purser keys create` or POST /v1/keys.")
+
+
+class Needs:
+    """A dependency: the caller, if its role carries the permission."""
+
+    def __init__(self, permission: Permission) -> None:
+        self.permission = permission
+
+    async def __call__(
+        self, request: Request, _: Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)]
+    ) -> Principal:
+        caller: Principal = request.state.caller
+        self.check(caller)
+        return caller
+
+    def check(self, caller: Principal) -> None:
+        """Raises `Forbidden` if the role of the caller does not carry the permission."""
+        if not caller.may(self.permission):
+            able = ", ".join(role for role, carried in PERMISSIONS.items() if self.permission in carried)
+            what = self.permission.replace("_", " ")
+            raise Forbidden(f"role {str(caller.role)!r} may not {what}: use a key of {able}")
+
+
+Spender = Annotated[Principal, Depends(Needs(Permission.SPEND))]
+Runner = Annotated[Principal, Depends(Needs(Permission.RUN))]
+SessionWriter = Annotated[Principal, Depends(Needs(Permission.WRITE_SESSIONS))]
+SessionDeleter = Annotated[Principal, Depends(Needs(Permission.DELETE_SESSIONS))]
+WorkReader = Annotated[Principal, Depends(Needs(Permission.READ_WORK))]
+Reader = Annotated[Principal, Depends(Needs(Permission.READ))]
+Decider = Annotated[Principal, Depends(Needs(Permission.DECIDE))]
+BudgetSetter = Annotated[Principal, Depends(Needs(Permission.SET_BUDGETS))]
+KeyManager = Annotated[Principal, Depends(Needs(Permission.MANAGE_KEYS))]
+WebhookManager = Annotated[Principal, Depends(Needs(Permission.MANAGE_WEBHOOKS))]
+
+
+def page_caller(request: Request) -> Principal | None:
+    """Who looks at a page; `None`: nobody who signed in, which no page but the sign-in page is ever asked for."""
+    browser = browser_session(request)
+    return None if browser is None else browser.caller
+
+
+def page_csrf(request: Request) -> str:
+    """What a page sends as `X-Purser-CSRF` with requests to `/v1` that change something."""
+    browser = browser_session(request)
+    return "" if browser is None else csrf_token(browser.secret)
+
+
+def browser_session(request: Request) -> BrowserSession | None:
+    """The browser session behind a request; `None`: it came with a key."""
+    found: BrowserSession | None = getattr(request.state, "browser", None)
+    return found
+
+
+def check_tenant(caller: Principal, *scopes: Scope) -> None:
+    """Raises `Forbidden` if a scope is another tenant's own."""
+    for scope in scopes:
+        if scope.kind is Kind.TENANT and scope.id != caller.tenant:
+            raise Forbidden(f"scope {str(scope)!r} is another tenant: the key belongs to tenant:{caller.tenant}")

@@ -1,0 +1,55 @@
+"""`/v1/keys`: bearer keys of the caller's tenant. A secret is shown once, when it is made."""
+
+from fastapi import APIRouter
+
+from purser.budget.postgres.connections.pools import Connection
+from purser.gateway.access.auth import KeyManager, Reader
+from purser.gateway.http.idempotency import OnceOnly
+from purser.gateway.http.pagination import PageOf
+from purser.gateway.http.routing import Route
+from purser.gateway.http.schemas import KeyBody
+from purser.gateway.http.views import CallerView, KeyView, NewKeyView
+from purser.gateway.services import Use
+
+router = APIRouter(route_class=Route, prefix="/v1/keys", tags=["keys"])
+
+
+@router.post("", status_code=201)
+async def create(body: KeyBody, caller: KeyManager, use: Use, once: OnceOnly) -> NewKeyView:
+    """Makes a key; `key` holds its secret, which nobody can read again.
+
+    The same request again under one Idempotency-Key makes no second key: it is 409 `already-made` and names the first.
+    """
+
+    async def act(connection: Connection | None) -> NewKeyView:
+        made = await use.keys.create(
+            caller.tenant,
+            body.name,
+            body.role,
+            by=caller.name,
+            expires_at=body.ends_at(),
+            rate_limit_per_s=body.rate_limit_per_s,
+            connection=connection,
+        )
+        return NewKeyView(**KeyView.of(made.key).model_dump(), key=made.secret)
+
+    return await once.do(caller, NewKeyView, act, secrets=("key",))
+
+
+@router.get("")
+async def list_keys(caller: KeyManager, use: Use) -> PageOf[KeyView]:
+    """All keys, those that have ended included, oldest first."""
+    keys = await use.keys.list(caller.tenant)
+    return PageOf[KeyView](items=[KeyView.of(key) for key in keys], cursor=None)
+
+
+@router.get("/self")
+async def show_own(caller: Reader) -> CallerView:
+    """The key of this request: its id signs decisions that go through Temporal."""
+    return CallerView(key_id=caller.key_id, tenant=caller.tenant, name=caller.name, role=caller.role)
+
+
+@router.delete("/{key_id}")
+async def revoke(key_id: str, caller: KeyManager, use: Use) -> KeyView:
+    """Ends a key at once. Ending it again changes nothing."""
+    return KeyView.of(await use.keys.revoke(caller.tenant, key_id, by=caller.name))

@@ -1,0 +1,124 @@
+"""`/v1/approvals`: what waits for a person, and the person's decision."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+
+from purser.budget.approvals import Actor, ApprovalRequest, ApprovalState, PastDecision, Waiter
+from purser.budget.reports.forecast import Forecast
+from purser.gateway.access.auth import Decider, Reader
+from purser.gateway.approvals.outlook import Outlook, outlook
+from purser.gateway.approvals.views import ApprovalView, EffectsView, EffectView, PurposeView, WholeApprovalView
+from purser.gateway.http.pagination import PageOf, PageSize
+from purser.gateway.http.routing import Route
+from purser.gateway.http.schemas import DecisionBody
+from purser.gateway.http.views import DecidedView
+from purser.gateway.services import Use
+
+router = APIRouter(route_class=Route, prefix="/v1/approvals", tags=["approvals"])
+
+
+@router.get("", response_model=PageOf[ApprovalView])
+async def list_approvals(
+    caller: Reader,
+    use: Use,
+    state: Annotated[ApprovalState | None, Query()] = None,
+    cursor: Annotated[str | None, Query(max_length=64, pattern="^[A-Za-z0-9-]+$")] = None,
+    limit: PageSize = 100,
+) -> dict[str, Any]:
+    """Approval requests, newest first."""
+    page = await use.approvals.list(caller.tenant, state, limit, cursor)
+    forecasts = await use.burn.forecasts(caller.tenant, list({request.scope for request in page.requests}))
+    return {
+        "items": [_shown(request, forecasts[request.scope]) for request in page.requests],
+        "cursor": page.cursor,
+    }
+
+
+@router.get("/{approval_id}", response_model=WholeApprovalView)
+async def show(approval_id: str, caller: Reader, use: Use) -> dict[str, Any]:
+    """One request with everything that a person needs to decide it: what the calls are for, and what a grant does."""
+    request = await use.approvals.get(caller.tenant, approval_id)
+    forecasts = await use.burn.forecasts(caller.tenant, [request.scope])
+    ahead = await outlook(use, caller, request)
+    purposes = [PurposeView.of(key, purpose) for key, purpose in ahead.purposes.items()]
+    return _shown(request, forecasts[request.scope]) | {"purposes": purposes, "effects": _effects(ahead)}
+
+
+@router.post("/{approval_id}/decision")
+async def decide(approval_id: str, body: DecisionBody, caller: Decider, use: Use) -> DecidedView:
+    """Approves (the shortage, or the given amounts) or denies, in the name of the key."""
+    done = await use.approvals.record_decision(
+        caller.tenant,
+        approval_id,
+        body.decision_id,
+        body.decision,
+        Actor(caller.name, (str(caller.role),)),
+        grant_tokens=body.grant_tokens,
+        grant_nano_usd=body.grant_nano_usd,
+        until=body.until,
+        note=body.note,
+    )
+    use.wake()
+    return DecidedView(state=done.state, decisions_needed=done.decisions_needed)
+
+
+def _effects(ahead: Outlook) -> EffectsView | None:
+    if ahead.request.state is not ApprovalState.PENDING:
+        return None
+    return EffectsView(
+        shortage=EffectView.of(ahead.effect(ahead.request.shortage)),
+        without_delay=EffectView.of(ahead.effect(ahead.without_delay)),
+    )
+
+
+def _shown(request: ApprovalRequest, forecast: Forecast) -> dict[str, Any]:
+    short = request.shortage if request.state is ApprovalState.PENDING else request.asked
+    return {
+        "approval_id": request.approval_id,
+        "scope": str(request.scope),
+        "window_start": request.window_start,
+        "task_id": request.task_id,
+        "state": request.state,
+        "asked": {"tokens": short.tokens, "nano_usd": short.nano_usd},
+        "given": {"tokens": request.given.tokens, "nano_usd": request.given.nano_usd},
+        "limit_tokens": request.limit_tokens,
+        "limit_nano_usd": request.limit_nano_usd,
+        "tokens": {name: getattr(request, name).tokens for name in ("spent", "held", "granted")},
+        "nano_usd": {name: getattr(request, name).nano_usd for name in ("spent", "held", "granted")},
+        "decisions_needed": request.decisions_needed,
+        "rules": request.rules.to_json(),
+        "created_at": request.created_at,
+        "deadline": request.deadline,
+        "decided_at": request.decided_at,
+        "waiters": [_waiter(waiter) for waiter in request.waiters],
+        "decisions": [_decision(decision) for decision in request.decisions],
+        "forecast": forecast.to_json(),
+    }
+
+
+def _waiter(waiter: Waiter) -> dict[str, Any]:
+    return {
+        "key": waiter.key,
+        "task_id": waiter.task_id,
+        "agent_id": waiter.agent_id,
+        "submitter": waiter.submitter,
+        "submitted_by": waiter.submitted_by,
+        "tokens": waiter.ask.tokens,
+        "nano_usd": waiter.ask.nano_usd,
+        "since": waiter.since,
+    }
+
+
+def _decision(decision: PastDecision) -> dict[str, Any]:
+    return {
+        "decision_id": decision.decision_id,
+        "decision": decision.choice,
+        "approver": decision.approver,
+        "identity": decision.identity,
+        "grant_tokens": decision.amount.tokens,
+        "grant_nano_usd": decision.amount.nano_usd,
+        "until": decision.until,
+        "note": decision.note,
+        "at": decision.at,
+    }

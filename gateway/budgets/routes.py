@@ -1,0 +1,61 @@
+"""`/v1/budgets`: what every scope may spend and has spent."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+
+from purser.budget.policies import PolicyPatch, read_ratio
+from purser.budget.scopes import Kind, Scope
+from purser.gateway.access.auth import BudgetSetter, Reader, check_tenant
+from purser.gateway.access.roles import Principal
+from purser.gateway.budgets.views import BudgetAnswer, ForecastBudgetAnswer
+from purser.gateway.http.pagination import Cursor, PageOf, PageSize
+from purser.gateway.http.routing import Route
+from purser.gateway.http.schemas import BudgetBody
+from purser.gateway.services import Services, Use
+
+router = APIRouter(route_class=Route, prefix="/v1/budgets", tags=["budgets"])
+
+
+@router.get("", response_model=PageOf[BudgetAnswer])
+async def list_budgets(
+    caller: Reader,
+    use: Use,
+    over: Annotated[str | None, Query(description="Least ratio, for example 0.95.")] = None,
+    kind: Annotated[Kind | None, Query()] = None,
+    cursor: Cursor = None,
+    limit: PageSize = 100,
+) -> dict[str, Any]:
+    """Scopes that were used or have a policy, in the order in which they came up."""
+    least = None if over is None else read_ratio(over, "over")
+    after = int(cursor or 0)
+    views, following = await use.policies.budgets(caller.tenant, over=least, kind=kind, after=after, limit=limit)
+    return {"items": [view.to_json() for view in views], "cursor": None if following is None else str(following)}
+
+
+@router.get("/{scope:path}", response_model=ForecastBudgetAnswer)
+async def show(scope: str, caller: Reader, use: Use) -> dict[str, Any]:
+    """One budget in its current window, and how long it lasts. A scope that nobody used shows its policy and zeros."""
+    return await _shown(use, caller, _scope(scope, caller))
+
+
+@router.put("/{scope:path}", response_model=ForecastBudgetAnswer)
+async def change(scope: str, body: BudgetBody, caller: BudgetSetter, use: Use) -> dict[str, Any]:
+    """Stores fields of a scope's policy; the next hold follows it, live ones finish. Answers with the budget."""
+    chosen = _scope(scope, caller)
+    given = body.model_dump(exclude_unset=True)
+    clear = [name for name, value in given.items() if value is None]
+    await use.policies.set(caller.tenant, chosen, PolicyPatch.parse(given), clear=clear, by=caller.name)
+    return await _shown(use, caller, chosen)
+
+
+async def _shown(use: Services, caller: Principal, scope: Scope) -> dict[str, Any]:
+    budget = await use.policies.budget(caller.tenant, scope)
+    forecasts = await use.burn.of(caller.tenant, [budget])
+    return budget.to_json() | {"forecast": forecasts[budget.scope].to_json()}
+
+
+def _scope(text: str, caller: Principal) -> Scope:
+    scope = Scope.parse(text)
+    check_tenant(caller, scope)
+    return scope

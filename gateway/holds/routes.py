@@ -1,0 +1,158 @@
+"""`/v1/holds`: ask, start attempts, settle, release, extend. A verdict is always 200."""
+
+from datetime import datetime
+
+from fastapi import APIRouter
+
+from purser.budget.decisions import Amount, Decision, Verdict
+from purser.budget.holds import HoldAnswer, HoldRequest, HoldState
+from purser.budget.postgres.connections.pools import Connection
+from purser.budget.scopes import Path
+from purser.budget.usage import normalise
+from purser.gateway.access.auth import Spender, WorkReader, check_tenant
+from purser.gateway.holds.waiting import decided
+from purser.gateway.http.idempotency import OnceOnly
+from purser.gateway.http.routing import Route
+from purser.gateway.http.schemas import AttemptBody, ExtendBody, HoldRequestBody, SettleBody
+from purser.gateway.http.views import HoldView, ReleaseView, SettlementView, StepView, StoredHoldView, scope_verdicts
+from purser.gateway.services import Use
+
+router = APIRouter(route_class=Route, prefix="/v1/holds", tags=["holds"])
+
+STEP_REMEDY = "The addition does not fit: try again later, or end this hold and ask anew under another key."
+
+
+@router.post("", response_model_exclude_unset=True)
+async def ask(body: HoldRequestBody, caller: Spender, use: Use) -> HoldView:
+    """Holds tokens and money on every scope of the path, or on none.
+
+    On `wait` and `ask`, send the same body again after `retry_after_ms` or once the approval is decided.
+    """
+    stated = Path.parse(body.path)
+    check_tenant(caller, *stated.scopes)
+    path = await use.payers.complete(caller.tenant, stated)
+    least_tokens = body.min_tokens or body.tokens
+    quote = use.pricing.quote(body.model, body.tokens, least_tokens, body.nano_usd)
+    request = HoldRequest(
+        key=body.key,
+        path=path,
+        ask=quote.full,
+        least=quote.least,
+        model=quote.model,
+        lease_ms=body.lease_ms,
+        stated=stated,
+        priced=quote.priced,
+    )
+    answer, approval_id = await decided(request, caller, use)
+    use.metrics.decided(answer.decision)
+    quote.insist(answer.decision)
+    return _hold_view(answer, approval_id)
+
+
+@router.get("/{hold_id}")
+async def show(hold_id: str, caller: WorkReader, use: Use) -> StoredHoldView:
+    """A hold as it stands, open or ended."""
+    return StoredHoldView.of(await use.holds.get(caller.tenant, hold_id))
+
+
+@router.post("/{hold_id}/attempts", response_model_exclude_unset=True)
+async def start_attempt(hold_id: str, body: AttemptBody, caller: Spender, use: Use) -> StepView:
+    """Starts an attempt; call it before the request goes to the provider.
+
+    An earlier attempt that never reported is charged its estimate, and the hold is topped up. If that does not fit, the
+    verdict says so and the attempt has not started.
+    """
+    started = await use.ledger.start_attempt(caller.tenant, hold_id, body.attempt)
+    use.metrics.stepped("attempted" if started.started else "refused")
+    return _step_view(
+        hold_id, started.decision, amount=started.amount, expires_at=started.expires_at, attempt=started.attempt
+    )
+
+
+@router.post("/{hold_id}/settle")
+async def settle(hold_id: str, body: SettleBody, caller: Spender, use: Use) -> SettlementView:
+    """Records what an attempt used, in full, and ends the hold. The same report again changes nothing."""
+    report = await use.pricing.report(caller.tenant, hold_id, normalise(body.usage), body.nano_usd)
+    done = await use.ledger.settle(caller.tenant, hold_id, body.attempt, report)
+    use.metrics.stepped("settled")
+    return SettlementView.of(done)
+
+
+@router.post("/{hold_id}/release")
+async def release(hold_id: str, caller: Spender, use: Use) -> ReleaseView:
+    """Ends a hold whose call will not happen. An attempt that started and never reported is charged its estimate."""
+    done = await use.ledger.release(caller.tenant, hold_id=hold_id)
+    use.metrics.stepped("released")
+    return ReleaseView.of(done)
+
+
+@router.post("/{hold_id}/extend", response_model_exclude_unset=True)
+async def extend(hold_id: str, body: ExtendBody, caller: Spender, use: Use, once: OnceOnly) -> StepView:
+    """Renews the lease and, through the gate, adds to the hold. Send an Idempotency-Key with what adds."""
+    quote = await use.pricing.addition(caller.tenant, hold_id, body.tokens, body.nano_usd)
+
+    async def act(connection: Connection | None) -> StepView:
+        done = await use.ledger.extend(
+            caller.tenant, hold_id, quote.full, body.lease_ms, connection, priced=quote.priced
+        )
+        if done.decision is not None:
+            quote.insist(done.decision)
+        use.metrics.stepped("extended" if done.extended else "refused")
+        return _step_view(hold_id, done.decision, amount=done.amount, expires_at=done.expires_at)
+
+    return await once.do(caller, StepView, act)
+
+
+def _hold_view(answer: HoldAnswer, approval_id: str) -> HoldView:
+    decision = answer.decision
+    optional = {
+        "retry_after_ms": answer.retry_after_ms,
+        "approval_id": approval_id or None,
+        "remedy": _remedy(decision, approval_id),
+    }
+    return HoldView(
+        verdict=decision.verdict,
+        hold_id=answer.hold_id,
+        state=answer.state,
+        tokens=answer.amount.tokens,
+        nano_usd=answer.amount.nano_usd,
+        expires_at=answer.expires_at,
+        delay_ms=decision.delay_ms,
+        pressure=decision.pressure,
+        scopes=scope_verdicts(decision),
+        **{name: value for name, value in optional.items() if value is not None},
+    )
+
+
+def _step_view(
+    hold_id: str, decision: Decision | None, amount: Amount, expires_at: datetime | None, **more: int
+) -> StepView:
+    short = {} if decision is None else {"remedy": STEP_REMEDY}
+    return StepView(
+        verdict=Verdict.ALLOW if decision is None else decision.verdict,
+        hold_id=hold_id,
+        state=HoldState.HELD,
+        tokens=amount.tokens,
+        nano_usd=amount.nano_usd,
+        expires_at=expires_at,
+        scopes=[] if decision is None else scope_verdicts(decision),
+        **short,
+        **more,
+    )
+
+
+def _remedy(decision: Decision, approval_id: str) -> str | None:
+    """What can be done about a verdict that does not admit."""
+    scope = decision.decisive.scope
+    match decision.verdict, decision.decisive.reason:
+        case Verdict.WAIT, _:
+            return "Open holds stand in the way: send the same request again after retry_after_ms."
+        case Verdict.ASK, _:
+            return f"A person decides approval {approval_id}: send the same request again after that."
+        case Verdict.REFUSE, "denied" | "expired" as state:
+            return f"Approval {approval_id} was {state}: ask for less, or ask anew under another key."
+        case Verdict.REFUSE, "frozen":
+            return f"Unfreeze the scope with PUT /v1/budgets/{scope}, then send the same request again."
+        case Verdict.REFUSE, _:
+            return f"Ask for less, or raise the limit with PUT /v1/budgets/{scope}."
+    return None

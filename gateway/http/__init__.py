@@ -1,0 +1,1 @@
+"""What all endpoints share: middleware, bodies, pagination, rate limits, problems, the OpenAPI document."""

@@ -1,0 +1,199 @@
+"""What every request passes before it reaches its endpoint: `Boundary` first, then `Opening`, `Intake` last.
+
+Before `Intake` stands `purser.gateway.access.authentication`.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextlib import AsyncExitStack, ExitStack
+from time import perf_counter
+
+import structlog
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from purser.budget.errors import InvalidRequest, LedgerUnavailable, NotFound
+from purser.gateway.access.authentication import API, LIVE, SIGN_IN
+from purser.gateway.errors import BodyRefused, GatewayError
+from purser.gateway.http.bodies import MAX_BODY, MAX_FORM, MESSAGES, max_body
+from purser.gateway.http.problems import fault, problem_of
+from purser.gateway.http.rate_limits import Limits
+from purser.gateway.metrics.requests import Metrics
+
+_log = structlog.get_logger(__name__)
+
+
+JSON = "application/json"
+JSON_LINES = ("application/jsonl", "application/x-ndjson")
+"""What takes and gives a conversation one message a line."""
+FORM = "application/x-www-form-urlencoded"
+
+EVENTS = "/v1/events"
+OPENING = 4
+"""Streams of events that open at the same time."""
+
+
+class Boundary:
+    """Counts and logs each request, and answers every error with a problem. Logs hold no body, query or header."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self._app = app
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            await self._open_socket(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began, status, seconds = perf_counter(), 0, None
+
+        async def watch(message: Message) -> None:
+            nonlocal status, seconds
+            if message["type"] == "http.response.start":
+                status, seconds = message["status"], perf_counter() - began
+                _guard(scope, message)
+            await send(message)
+
+        try:
+            await self._app(scope, receive, watch)
+        except Exception as error:
+            if status:  # too late for another answer: the server breaks the connection off
+                raise
+            if isinstance(error, LedgerUnavailable):
+                self._metrics.calls.ledger_unavailable("http")
+            problem = problem_of(error)
+            if problem is None:
+                _log.error("request failed", error=type(error).__name__, at=_origin(error))
+            await (problem or fault()).response()(scope, receive, watch)
+        finally:
+            route = getattr(scope.get("route"), "path", "none")
+            self._metrics.answered(scope["method"], route, status, seconds)
+            ms = round((perf_counter() - began) * 1_000)
+            _log.log(_level(status), "request", method=scope["method"], route=route, status=status, ms=ms)
+
+    async def _open_socket(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """A socket that is refused before it opens gets a plain 403: browsers show no page anything else."""
+        opened = False
+
+        async def watch(message: Message) -> None:
+            nonlocal opened
+            opened = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, watch)
+        except (GatewayError, LedgerUnavailable) as error:
+            if opened:
+                raise
+            _log.info("socket refused", error=type(error).__name__)
+            await send({"type": "websocket.close", "code": 1008})
+
+
+class Opening:
+    """Lets streams of events open a few at a time: thousands at once would keep every other request waiting."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._turns = asyncio.Semaphore(OPENING)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"] != EVENTS:
+            await self._app(scope, receive, send)
+            return
+        async with AsyncExitStack() as turn:
+            await turn.enter_async_context(self._turns)
+
+            async def watch(message: Message) -> None:
+                await send(message)
+                await turn.aclose()
+
+            await self._app(scope, receive, watch)
+
+
+class Intake:
+    """Takes in paths that can be looked up, and bodies of a limited size: JSON, and the forms of pages."""
+
+    def __init__(self, app: ASGIApp, limits: Limits) -> None:
+        self._app = app
+        self._limits = limits
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and "\0" in scope["path"]:
+            raise NotFound("the path holds a NUL character, which no id does")
+        if scope["type"] == "http" and b"%00" in scope["query_string"]:
+            raise InvalidRequest("the query holds a NUL character: remove it")
+        if scope["type"] != "http" or scope["method"] in ("GET", "HEAD"):
+            await self._app(scope, receive, send)
+            return
+        most = MAX_FORM if scope["path"] == SIGN_IN else max_body(scope["path"])
+        with ExitStack() as places:
+
+            def large() -> None:
+                places.enter_context(self._limits.large_body(scope["state"]["caller"]))
+
+            await self._app(scope, _limited(scope, receive, most, large), send)
+
+
+def _guard(scope: Scope, message: Message) -> None:
+    """Headers that keep answers out of caches, and what they say from being taken for a page."""
+    headers = MutableHeaders(scope=message)
+    headers.setdefault("X-Content-Type-Options", "nosniff")
+    if API.fullmatch(scope["path"]):
+        headers.setdefault("Cache-Control", "no-store")
+
+
+def _limited(scope: Scope, receive: Receive, most: int, large: Callable[[], None]) -> Receive:
+    """Reads a body of up to `most` bytes and a media type that is taken, once somebody asks for it.
+
+    `large` is called once it turns out to be one that takes long.
+    """
+    headers, size, is_large = Headers(scope=scope), 0, False
+    media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
+    length = headers.get("content-length", "")
+    declared = int(length) if length.isdecimal() else 0
+    taken = _media_types(scope["path"])
+
+    def check(found: int) -> None:
+        nonlocal is_large
+        if found > most:
+            raise BodyRefused(f"the body is larger than {most} bytes: send less", status=413)
+        if found > MAX_BODY and not is_large:
+            large()
+            is_large = True
+
+    async def limited() -> Message:
+        nonlocal size
+        check(declared)
+        message = await receive()
+        size += len(message.get("body", b""))
+        check(size)
+        if size and media_type not in taken:
+            raise BodyRefused(f"content type {media_type[:80]!r} is not taken: send {' or '.join(taken)}", status=415)
+        return message
+
+    return limited
+
+
+def _media_types(path: str) -> tuple[str, ...]:
+    if MESSAGES.fullmatch(path):
+        return (JSON, *JSON_LINES)
+    if API.fullmatch(path):
+        return (JSON,)
+    # The page library speaks plain text where it cannot have a socket.
+    return (JSON, "text/plain") if path.startswith(LIVE) else (JSON, FORM)
+
+
+def _level(status: int) -> int:
+    """A good answer is worth a line only to somebody who looks for it."""
+    return logging.WARNING if status >= 500 else logging.INFO if status >= 400 else logging.DEBUG
+
+
+def _origin(error: BaseException) -> str:
+    """File and line that raised: the message may hold what the caller sent."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return "" if trace is None else f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}"

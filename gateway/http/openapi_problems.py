@@ -1,0 +1,60 @@
+"""Problems, in the words of OpenAPI: one answer by status, with an example."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from purser.budget.errors import KeyReused, LedgerUnavailable, NotFound
+from purser.gateway import errors as gateway
+from purser.gateway.http.problems import Problem, problem_of
+
+SCHEMA: Mapping[str, Any] = TypeAdapter(Problem).json_schema()
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What a status says."""
+
+    description: str
+    example: Mapping[str, Any]
+
+
+def _status(description: str, error: Exception) -> Status:
+    problem = problem_of(error)
+    assert problem is not None
+    return Status(description, json.loads(bytes(problem.response().body)))
+
+
+STATUSES: Mapping[int | str, Status] = {
+    401: _status("No live key came with the request.", gateway.Unauthenticated("no live key came with the request")),
+    403: _status(
+        "The key's role or tenant does not reach this far, or the rules of an approval forbid it.",
+        gateway.Forbidden("role 'agent' may not set budgets: use a key of admin"),
+    ),
+    404: _status("This tenant has no such thing.", NotFound("hold '17' does not exist: use the hold_id of an ask")),
+    409: _status(
+        "A key or id stands for something else, or what it names has ended.",
+        KeyReused("key 'call-1' stands for another payload: use a new key for a new call"),
+    ),
+    422: Status(
+        "The request is not valid; `detail` names what.",
+        {
+            "type": "urn:purser:invalid-request",
+            "title": "The request is not valid",
+            "status": 422,
+            "detail": "tokens is not valid: input should be greater than or equal to 1",
+            "retryable": False,
+            "remedy": "Correct the named fields; /openapi.json shows what each takes.",
+            "field": "tokens",
+        },
+    ),
+    429: _status("Too many requests in a second.", gateway.TooManyRequests("more than 100 requests a second", 400)),
+    503: _status(
+        "The ledger or Temporal is away; nothing was changed.",
+        LedgerUnavailable("the ledger did not answer: nothing was admitted; check Postgres and try again"),
+    ),
+    "default": _status("A problem, as RFC 9457 tells it.", gateway.BodyRefused("the body is no JSON", status=415)),
+}

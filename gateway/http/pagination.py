@@ -1,0 +1,43 @@
+"""Lists come in pages."""
+
+import base64
+import binascii
+from typing import Annotated, Generic, TypeVar
+
+from fastapi import Query
+
+from purser.budget.errors import InvalidRequest
+from purser.gateway.http.views import View
+
+Item = TypeVar("Item")
+
+Cursor = Annotated[str | None, Query(pattern="^[0-9]{1,18}$", description="Where the last page ended.")]
+NameCursor = Annotated[str | None, Query(pattern="^[A-Za-z0-9_-]{0,512}$", description="Where the last page ended.")]
+"""The cursor of a list in the order of names."""
+PageSize = Annotated[int, Query(ge=1, le=1_000, description="Most items of a page.")]
+
+
+class PageOf(View, Generic[Item]):
+    """A part of a list of one kind of items."""
+
+    items: list[Item]
+    cursor: str | None
+    """Pass it as `cursor` for the next part; `null` at the end."""
+
+
+def name_cursor(name: str | None) -> str | None:
+    """The cursor of a page that ended with `name`."""
+    return None if name is None else base64.urlsafe_b64encode(name.encode()).decode().rstrip("=")
+
+
+def name_after(cursor: str | None) -> str | None:
+    """The name that a page goes on after; raises `InvalidRequest`."""
+    if cursor is None:
+        return None
+    try:
+        name = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        name = "\0"
+    if "\0" in name:
+        raise InvalidRequest("cursor is not valid: pass the cursor of the last page as it came")
+    return name

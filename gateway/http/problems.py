@@ -1,0 +1,263 @@
+"""Errors as the caller sees them: RFC 9457 problems, one place for the whole API.
+
+A verdict is never a problem. `detail` names the offender, `remedy` says what to do; neither repeats a body or a secret.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from http import HTTPStatus
+from typing import Any
+
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from purser.activities.errors import InvalidTask, TaskConflict, TaskNotFound
+from purser.budget import errors as budget
+from purser.context import errors as context
+from purser.gateway import errors as gateway
+
+MEDIA_TYPE = "application/problem+json"
+RETRY_AFTER_MS = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One answer that is no success. Fields that are `None` do not apply and are left out."""
+
+    type: str
+    """A name that never changes, for programs."""
+    title: str
+    status: int
+    detail: str
+    """What was wrong with this request."""
+    retryable: bool = False
+    """Whether the same request can succeed later."""
+    retry_after_ms: int | None = None
+    remedy: str | None = None
+    field: str | None = None
+    """The part of the request that is wrong."""
+    state: str | None = None
+    """Of the hold that has ended."""
+    reason: str | None = None
+    """Which approval rule forbids a decision."""
+    scope: str | None = None
+    limit: int | None = None
+    spent: int | None = None
+    held: int | None = None
+    requested: int | None = None
+
+    def response(self) -> JSONResponse:
+        """As `application/problem+json`."""
+        body = {name: value for name, value in asdict(self).items() if value is not None}
+        return JSONResponse(body, self.status, self.headers(), media_type=MEDIA_TYPE)
+
+    def headers(self) -> dict[str, str]:
+        """What the answer says besides."""
+        headers = {}
+        if self.retry_after_ms is not None:
+            headers["Retry-After"] = str(-(-self.retry_after_ms // 1_000))
+        if self.status == HTTPStatus.UNAUTHORIZED:
+            headers["WWW-Authenticate"] = "Bearer"
+        return headers
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    slug: str
+    status: int
+    title: str
+    remedy: str
+    retry_after_ms: int | None = None
+
+
+_KINDS: Mapping[type[Exception], _Kind] = {
+    budget.InvalidRequest: _Kind("invalid-request", 422, "The request is not valid", "Correct what the detail names."),
+    budget.UnknownPrice: _Kind(
+        "unknown-price", 422, "The model has no price", "Send nano_usd, or add the model to the price file."
+    ),
+    budget.BeyondCounting: _Kind(
+        "beyond-counting",
+        422,
+        "A balance cannot count that much more",
+        "Correct the amount, or use scopes of other names.",
+    ),
+    budget.NotFound: _Kind("not-found", 404, "There is no such thing", "Check the id and the tenant of the key."),
+    budget.KeyReused: _Kind("key-reused", 409, "The key stands for another payload", "Use a new key for a new call."),
+    budget.Conflict: _Kind(
+        "conflict", 409, "The name stands for something else", "Repeat the first payload, or use a new id."
+    ),
+    budget.HoldClosed: _Kind("hold-closed", 409, "The hold has ended", "Hold again under another key."),
+    budget.LedgerUnavailable: _Kind(
+        "ledger-unavailable", 503, "The ledger is away", "Try again; nothing was admitted.", RETRY_AFTER_MS
+    ),
+    InvalidTask: _Kind("invalid-task", 422, "The task file is not valid", "Correct the places that the detail names."),
+    TaskConflict: _Kind("task-conflict", 409, "The task id stands for another task", "Use a new task_id."),
+    TaskNotFound: _Kind("not-found", 404, "There is no such task", "Check the id and the tenant of the key."),
+    context.InvalidMessage: _Kind("invalid-message", 422, "A message is not valid", "Correct what the detail names."),
+    context.InvalidPreferences: _Kind(
+        "invalid-request", 422, "The request is not valid", "Correct what the detail names."
+    ),
+    context.InvalidSettings: _Kind(
+        "invalid-request", 422, "The request is not valid", "Correct what the detail names."
+    ),
+    context.WindowTooSmall: _Kind(
+        "window-too-small", 422, "The window is too small", "Raise the budget, or shorten what the detail names."
+    ),
+    context.MessageNotFound: _Kind("not-found", 404, "There is no such message", "Check session and number."),
+    context.SessionNotFound: _Kind("not-found", 404, "There is no such session", "Append its first message."),
+    context.SessionDeleted: _Kind("session-deleted", 410, "The session was deleted", "Use a new session id."),
+    context.SessionBusy: _Kind(
+        "session-busy", 409, "The session is in use", "Wait for what the detail names, or cancel it.", RETRY_AFTER_MS
+    ),
+    context.OriginReused: _Kind("key-reused", 409, "The key stands for other messages", "Use a new key."),
+    context.OtherUser: _Kind("other-user", 409, "The session is another user's", "Use a session of this user."),
+    context.PinsTooLarge: _Kind(
+        "pins-too-large", 409, "The pins would take too much", "End a pin that has served its time."
+    ),
+    gateway.CompressionFailed: _Kind(
+        "compression-failed", 503, "The compression failed", "Send the same request again.", RETRY_AFTER_MS
+    ),
+    gateway.Unauthenticated: _Kind(
+        "unauthenticated", 401, "A key is needed", "Send a live key as `Authorization: Bearer …`."
+    ),
+    gateway.KeyEnded: _Kind("key-ended", 401, "The key has ended", "Use a new key."),
+    gateway.ForgedRequest: _Kind(
+        "forged-request", 403, "The request may be forged", "Reload the page and try there, or send a key instead."
+    ),
+    gateway.Forbidden: _Kind("forbidden", 403, "The key does not reach this far", "Use a key with the right role."),
+    budget.MoneyNeeded: _Kind("money-needed", 422, "The path limits money", "Send nano_usd or model."),
+    gateway.UnknownKey: _Kind("not-found", 404, "There is no such key", "GET /v1/keys lists the ids."),
+    gateway.AlreadyMade: _Kind(
+        "already-made", 409, "This was made before", "Revoke what the detail names, and make another with a new key."
+    ),
+    gateway.KeyNameTaken: _Kind("key-name-taken", 409, "The name is taken", "Choose another, or revoke the key."),
+    gateway.TargetRefused: _Kind(
+        "target-refused", 422, "Webhooks may not have this address", "Use an address below one of webhook_targets."
+    ),
+    gateway.SecretsKeyMissing: _Kind(
+        "secrets-key-missing", 503, "No secret can be stored", "Set PURSER_SECRETS_KEY for every gateway."
+    ),
+    gateway.SecretUnreadable: _Kind(
+        "secret-unreadable", 503, "A secret cannot be read", "Add the key that encrypted it to PURSER_SECRETS_KEY."
+    ),
+    gateway.TaskEnded: _Kind("task-ended", 409, "The task has ended", "Submit a new task."),
+    gateway.TemporalUnavailable: _Kind(
+        "temporal-unavailable", 503, "Temporal is away", "Send the same request again.", RETRY_AFTER_MS
+    ),
+}
+
+_DECISION_STATUS = {"closed": HTTPStatus.CONFLICT}
+
+
+def problem_of(error: Exception) -> Problem | None:
+    """What an error that a package raised on purpose means to the caller; `None` for a fault of ours."""
+    match error:
+        case budget.DecisionRefused():
+            status = _DECISION_STATUS.get(error.reason, HTTPStatus.FORBIDDEN)
+            return _problem("decision-refused", status, "The decision is refused", str(error), reason=error.reason)
+        case gateway.BodyRefused():
+            return _problem("body-refused", error.status, "The body is refused", str(error))
+        case gateway.TooManyRequests():
+            return _problem(
+                "too-many-requests",
+                HTTPStatus.TOO_MANY_REQUESTS,
+                "Too many requests",
+                str(error),
+                remedy="Send the same request again after retry_after_ms, and fewer of them.",
+                retryable=True,
+                retry_after_ms=error.retry_after_ms,
+            )
+    kind = next((_KINDS[base] for base in type(error).__mro__ if base in _KINDS), None)
+    if kind is None:
+        return None
+    return _problem(
+        kind.slug,
+        kind.status,
+        kind.title,
+        str(error),
+        remedy=kind.remedy,
+        retryable=kind.retry_after_ms is not None,
+        retry_after_ms=kind.retry_after_ms,
+        state=getattr(error, "state", None),
+        scope=getattr(error, "scope", None),
+        limit=getattr(error, "limit", None),
+        requested=getattr(error, "requested", None),
+    )
+
+
+def fault() -> Problem:
+    """The answer to an error of ours. The log has its type and place; nobody else learns more."""
+    return _problem("internal", 500, "The gateway failed", "The request failed by a fault of ours.", retryable=True)
+
+
+def not_ready(missing: Iterable[str]) -> Problem:
+    """The answer of `/readyz` while something is away."""
+    return _problem(
+        "not-ready",
+        503,
+        "Not ready",
+        f"missing: {', '.join(missing)}",
+        remedy="`purser doctor` tells what to do about it.",
+        retryable=True,
+        retry_after_ms=RETRY_AFTER_MS,
+    )
+
+
+def leaving() -> Problem:
+    """The answer of `/readyz` once the gateway was told to stop."""
+    return _problem(
+        "stopping",
+        503,
+        "Stopping",
+        "the gateway was told to stop: it finishes what it has",
+        remedy="Send new requests to another gateway.",
+        retryable=True,
+        retry_after_ms=RETRY_AFTER_MS,
+    )
+
+
+def from_validation(error: RequestValidationError) -> Problem:
+    """A body or parameter of the wrong shape. Values are not repeated: they may be text of a conversation."""
+    details = error.errors()
+    return _invalid("; ".join(f"{_place(detail)} {_complaint(detail)}" for detail in details[:8]), _place(details[0]))
+
+
+def from_http(error: HTTPException) -> Problem:
+    """What the router says: no such path, no such method, an unreadable body."""
+    if error.status_code == HTTPStatus.BAD_REQUEST:
+        # The parser gave up without a place: too deep, or a number too long.
+        return _invalid("body is no JSON that can be read: nest less, and write shorter numbers", "body")
+    phrase = HTTPStatus(error.status_code).phrase
+    return _problem(phrase.lower().replace(" ", "-"), error.status_code, phrase, str(error.detail))
+
+
+def _invalid(detail: str, field: str) -> Problem:
+    remedy = "Correct the named fields; /openapi.json shows what each takes."
+    return _problem("invalid-request", 422, "The request is not valid", detail, field=field, remedy=remedy)
+
+
+def _problem(slug: str, status: int, title: str, detail: str, **more: Any) -> Problem:
+    return Problem(type=f"urn:purser:{slug}", title=title, status=int(status), detail=detail, **more)
+
+
+def _place(detail: Mapping[str, Any]) -> str:
+    location: tuple[str | int, ...] = detail["loc"]
+    if detail["type"] == "json_invalid":
+        return str(location[0])
+    parts = location[1:] if len(location) > 1 and location[0] in ("body", "query", "path") else location
+    return ".".join(str(part)[:80] for part in parts)
+
+
+def _complaint(detail: Mapping[str, Any]) -> str:
+    match detail["type"]:
+        case "missing":
+            return "is missing: add it"
+        case "extra_forbidden":
+            return "is not known: remove it or correct its name"
+        case "unknown_query":
+            return f"is no parameter of this endpoint, which {detail['msg']}"
+        case "json_invalid":
+            return f"stops being JSON at character {detail['loc'][-1]}"
+    message = str(detail["msg"]).removeprefix("Value error, ")
+    return f"is not valid: {message[0].lower()}{message[1:]}"

@@ -1,0 +1,134 @@
+"""How often a key may call, and a stranger may guess. Counted in this process: what is protected is this gateway.
+
+What may be spent is another matter: that stands in Postgres, and holds for all gateways together.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from limits import RateLimitItem, RateLimitItemPerMinute, RateLimitItemPerSecond
+from limits.aio.storage import MemoryStorage
+from limits.aio.strategies import SlidingWindowCounterRateLimiter
+
+from purser.gateway.access.roles import Principal
+from purser.gateway.errors import TooManyRequests
+
+REQUESTS, FAILURES, STRANGERS = "requests", "failures", "strangers"
+STREAM_RETRY_MS = 5_000
+LARGE_BODY_RETRY_MS = 1_000
+
+
+class Limits:
+    """Counters of one process over sliding windows: constant room and work for each key and address."""
+
+    def __init__(
+        self,
+        per_s: int,
+        failures_per_min: int,
+        *,
+        open_per_s: int = 0,
+        streams_per_key: int = 50,
+        streams_per_tenant: int = 500,
+        large_bodies_per_key: int = 4,
+    ) -> None:
+        """Args:
+        per_s: requests a second of one key, where the key says nothing else; 0: any number.
+        failures_per_min: wrong keys a minute from one address; 0: any number.
+        open_per_s: requests a second from one address that nobody signed in for; 0: any number.
+        streams_per_key: streams of events that one key has open.
+        streams_per_tenant: the same of all keys of a tenant.
+        large_bodies_per_key: requests with a large body that one key has under way.
+        """
+        self._per_s = per_s
+        self._failures_per_min = failures_per_min
+        self._open_per_s = open_per_s
+        self._streams_per_key = streams_per_key
+        self._streams_per_tenant = streams_per_tenant
+        self._large_bodies_per_key = large_bodies_per_key
+        self._open: Counter[tuple[str, str]] = Counter()
+        self._limiter = SlidingWindowCounterRateLimiter(MemoryStorage())
+
+    async def request(self, caller: Principal) -> None:
+        """Counts a request of a key; raises `TooManyRequests`."""
+        per_s = caller.rate_limit_per_s or self._per_s
+        if not per_s:
+            return
+        item = RateLimitItemPerSecond(per_s)
+        if not await self._limiter.hit(item, REQUESTS, caller.key_id):
+            raise TooManyRequests(
+                f"this key has sent more than {per_s} requests in a second: wait as long as the answer says, "
+                "or ask an admin for a key with another limit",
+                await self._wait_ms(item, REQUESTS, caller.key_id),
+            )
+
+    async def failure(self, address: str) -> None:
+        """Counts a key or link that is none, from `address`; raises `TooManyRequests`.
+
+        Only failures are counted and only failures are refused: behind one proxy address a good key still opens.
+        """
+        if not self._failures_per_min:
+            return
+        item = RateLimitItemPerMinute(self._failures_per_min)
+        if not await self._limiter.hit(item, FAILURES, address):
+            raise TooManyRequests(
+                f"this address has sent more than {self._failures_per_min} keys in a minute that are none: "
+                "wait as long as the answer says, and correct the key",
+                await self._wait_ms(item, FAILURES, address),
+            )
+
+    async def stranger(self, address: str) -> None:
+        """Counts a request that needs no key, or came without one, from `address`; raises `TooManyRequests`."""
+        if not self._open_per_s:
+            return
+        item = RateLimitItemPerSecond(self._open_per_s)
+        if not await self._limiter.hit(item, STRANGERS, address):
+            raise TooManyRequests(
+                f"this address has sent more than {self._open_per_s} requests in a second without a key: wait as long "
+                "as the answer says, or send a key",
+                await self._wait_ms(item, STRANGERS, address),
+            )
+
+    @contextmanager
+    def stream(self, caller: Principal) -> Iterator[None]:
+        """A stream of events, open until the end of the block; raises `TooManyRequests`."""
+        key, tenant = ("streams of key", caller.key_id), ("streams of tenant", caller.tenant)
+        for name, most, whose in (
+            (key, self._streams_per_key, "this key"),
+            (tenant, self._streams_per_tenant, "this tenant"),
+        ):
+            if self._open[name] >= most:
+                raise TooManyRequests(
+                    f"{whose} has {most} streams open: close one, or follow several kinds and scopes with one stream",
+                    STREAM_RETRY_MS,
+                )
+        with self._counted(key, tenant):
+            yield
+
+    @contextmanager
+    def large_body(self, caller: Principal) -> Iterator[None]:
+        """A request with a large body, under way until the end of the block; raises `TooManyRequests`."""
+        name, most = ("large bodies of key", caller.key_id), self._large_bodies_per_key
+        if self._open[name] >= most:
+            raise TooManyRequests(
+                f"this key has {most} requests with a large body under way: send one after the other",
+                LARGE_BODY_RETRY_MS,
+            )
+        with self._counted(name):
+            yield
+
+    @contextmanager
+    def _counted(self, *names: tuple[str, str]) -> Iterator[None]:
+        self._open.update(names)
+        try:
+            yield
+        finally:
+            self._open.subtract(names)
+            for name in names:
+                if not self._open[name]:
+                    del self._open[name]
+
+    async def _wait_ms(self, item: RateLimitItem, *names: str) -> int:
+        reset = (await self._limiter.get_window_stats(item, *names)).reset_time
+        return max(1, round((reset - time.time()) * 1_000))

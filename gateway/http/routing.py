@@ -1,0 +1,68 @@
+"""Endpoints of the API: role first, then the query, then the body."""
+
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
+
+from fastapi import Request, Response
+from fastapi.dependencies.models import Dependant
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+
+from purser.gateway.access.auth import Needs
+from purser.gateway.http.bodies import aside, read_json
+
+
+class Route(APIRoute):
+    """Checks the role before anything of a body is read, and reads a large body off the event loop."""
+
+    def get_route_handler(self) -> Callable[[Request], Awaitable[Response]]:  # type: ignore[override]
+        handle = super().get_route_handler()
+        needed = [one.call for one in self.dependant.dependencies if isinstance(one.call, Needs)]
+        known = sorted(_query_names(self.dependant))
+        takes_body = self.body_field is not None
+
+        async def handler(request: Request) -> Response:
+            for needs in needed:
+                needs.check(request.state.caller)
+            if unknown := [name for name in request.query_params if name not in known]:
+                raise _unknown(unknown[0], known)
+            return await handle(await _read(request) if takes_body else request)
+
+        return handler
+
+
+class _Read(Request):
+    """A request whose body has been read and parsed."""
+
+    def __init__(self, request: Request, body: bytes, value: Any) -> None:
+        super().__init__(request.scope, request.receive)
+        self.bytes_read = body
+        self._value = value
+
+    async def body(self) -> bytes:
+        return self.bytes_read
+
+    async def json(self) -> Any:
+        return self._value
+
+
+def size_of(request: Request) -> int:
+    """Bytes of the body of a request to a `Route` that takes one."""
+    return len(request.bytes_read) if isinstance(request, _Read) else 0
+
+
+async def _read(request: Request) -> Request:
+    body = await request.body()
+    is_json = body and request.headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json"
+    return _Read(request, body, await aside(len(body), read_json, body) if is_json else None)
+
+
+def _query_names(dependant: Dependant) -> Iterator[str]:
+    yield from (field.alias for field in dependant.query_params)
+    for one in dependant.dependencies:
+        yield from _query_names(one)
+
+
+def _unknown(name: str, known: list[str]) -> RequestValidationError:
+    takes = f"takes {', '.join(known)}" if known else "takes none"
+    return RequestValidationError([{"type": "unknown_query", "loc": ("query", name), "msg": takes}])

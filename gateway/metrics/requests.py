@@ -1,0 +1,99 @@
+"""Metrics of the gateway. Labels are bounded: route templates and codes, never a session, task, agent or tenant."""
+
+import asyncio
+import hmac
+from collections.abc import Awaitable, Callable, Sequence
+
+from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from purser.activities.models.metrics import CallMetrics
+from purser.budget.decisions import Decision
+from purser.gateway.errors import Unauthenticated
+from purser.gateway.http.problems import problem_of
+
+Source = Callable[[], Awaitable[bytes]]
+"""Metrics in the text format, as they stand when asked."""
+_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+
+
+class Metrics:
+    """The counters of one process, in a registry of their own."""
+
+    def __init__(self, calls: CallMetrics | None = None) -> None:
+        """Args:
+        calls: those of a process that is a worker too and shows them itself; `None`: they are shown here.
+        """
+        self.registry = CollectorRegistry()
+        self.calls = calls or CallMetrics(self.registry)
+        self._requests = Counter(
+            "purser_http_requests",
+            "HTTP requests by route template and status.",
+            ("method", "route", "status"),
+            registry=self.registry,
+        )
+        self._seconds = Histogram(
+            "purser_http_request_seconds",
+            "From a request to the beginning of its answer, by route template.",
+            ("method", "route"),
+            buckets=_SECONDS,
+            registry=self.registry,
+        )
+        self._steps = Counter("purser_hold_steps", "Steps of open holds over HTTP.", ("step",), registry=self.registry)
+
+    def answered(self, method: str, route: str, status: int, seconds: float | None = None) -> None:
+        """One HTTP request was answered.
+
+        Args:
+            method, route: of the request; the route as a template.
+            status: of the answer; 0: the caller went away.
+            seconds: until the answer began; `None` if it never did.
+        """
+        method = method if method in METHODS else "other"
+        self._requests.labels(method, route, str(status)).inc()
+        if seconds is not None:
+            self._seconds.labels(method, route).observe(seconds)
+
+    def decided(self, decision: Decision) -> None:
+        """The gate gave a verdict."""
+        self.calls.decided(decision)
+
+    def stepped(self, step: str) -> None:
+        """A hold went on: `attempted`, `settled`, `released`, `extended`, or an addition was `refused`."""
+        self._steps.labels(step).inc()
+
+
+def source(registry: CollectorRegistry) -> Source:
+    """What a registry collects."""
+
+    async def text() -> bytes:
+        return generate_latest(registry)
+
+    return text
+
+
+def metrics_app(sources: Sequence[Source], token: str | None) -> Starlette:
+    """Serves `/metrics` on an address of its own.
+
+    Args:
+        sources: what to show, one after the other. No family stands in two of them.
+        token: bearer token that a scraper has to send; `None` only where loopback alone can reach it.
+    """
+
+    async def show(request: Request) -> Response:
+        given = request.headers.get("authorization", "")
+        if token is not None and not hmac.compare_digest(given.encode(), f"Bearer {token}".encode()):
+            problem = problem_of(
+                Unauthenticated("the metrics token is missing or wrong: send `Authorization: Bearer …`")
+            )
+            assert problem is not None
+            return problem.response()
+        shown = await asyncio.gather(*(text() for text in sources))
+        return Response(b"".join(shown), media_type=CONTENT_TYPE_LATEST)
+
+    return Starlette(routes=[Route("/metrics", show)])

@@ -1,0 +1,122 @@
+"""How the ledger stands, for people who look after it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from purser.budget.postgres.connections.pools import Pool, connected, row
+from purser.budget.postgres.connections.queries import load
+
+_SQL = load("purser.gateway.postgres", "ledger_health.sql")
+
+
+@dataclass(frozen=True, slots=True)
+class OpenHolds:
+    """Holds of a tenant that have not ended."""
+
+    holds: int
+    tokens: int
+    nano_usd: int
+    oldest: datetime | None
+    overdue: int
+    """Past their lease; the sweeper ends them after a grace."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenHold:
+    """One of them."""
+
+    hold_id: int
+    path: tuple[str, ...]
+    model: str | None
+    attempts: int
+    tokens: int
+    nano_usd: int
+    created_at: datetime
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class HoldAttempt:
+    """One request to a provider under a hold."""
+
+    attempt: int
+    state: str
+    """`started`, `presumed` or `reported`."""
+    tokens: int
+    """What it may cost while it has not reported, then what it cost."""
+    nano_usd: int
+    overrun_tokens: int
+    overrun_nano: int
+    late: bool
+    usage: Mapping[str, int] | None
+    """As it was reported."""
+    started_at: datetime
+    reported_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Faults:
+    """Holds of a tenant with which something went wrong."""
+
+    expired: int
+    """Their lease ended before they did."""
+    late: int
+    """Something was reported after their end."""
+    presumed: int
+    """An attempt started and never reported."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What waits to be sent."""
+
+    waiting: int
+    oldest: datetime | None
+    tries: int
+    """Most for one message."""
+
+
+class Standing:
+    """Figures of the ledger."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def open(self, tenant: str) -> OpenHolds:
+        """How many holds are open."""
+        async with connected(self._pool, None) as own:
+            return OpenHolds(**dict(row(await own.fetchrow(_SQL["open"], tenant))))
+
+    async def oldest(self, tenant: str, limit: int = 20) -> list[OpenHold]:
+        """Open holds, oldest first."""
+        async with connected(self._pool, None) as own:
+            rows = await own.fetch(_SQL["oldest"], tenant, limit)
+        return [OpenHold(**{**one, "path": tuple(one["path"])}) for one in rows]
+
+    async def attempts(self, tenant: str, hold_id: str, limit: int = 50) -> list[HoldAttempt]:
+        """The attempts of a hold, as `Holds.get` names it; none where the tenant has no such hold."""
+        number = int(hold_id) if hold_id.isascii() and hold_id.isdigit() and len(hold_id) <= 18 else 0
+        async with connected(self._pool, None) as own:
+            return [HoldAttempt(**dict(one)) for one in await own.fetch(_SQL["attempts"], tenant, number, limit)]
+
+    async def faults(self, tenant: str, since: datetime) -> Faults:
+        """What went wrong since then."""
+        async with connected(self._pool, None) as own:
+            found = {one["kind"]: one["holds"] for one in await own.fetch(_SQL["faults"], tenant, since)}
+        return Faults(found.get("expire", 0), found.get("late", 0), found.get("presumed", 0))
+
+    async def outbox(self, tenant: str) -> Waiting:
+        """Messages to workflows of the tenant."""
+        async with connected(self._pool, None) as own:
+            return Waiting(**dict(row(await own.fetchrow(_SQL["outbox"], tenant))))
+
+    async def deliveries(self, tenant: str) -> Waiting:
+        """Deliveries to the tenant's webhooks."""
+        async with connected(self._pool, None) as own:
+            return Waiting(**dict(row(await own.fetchrow(_SQL["deliveries"], tenant))))
+
+    async def version(self) -> str:
+        """What Postgres calls itself."""
+        async with connected(self._pool, None) as own:
+            return str(await own.fetchval(_SQL["version"]))

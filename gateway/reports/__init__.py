@@ -1,0 +1,1 @@
+"""`/v1/ledger`, `/v1/usage`, `/v1/changes` and audits."""

@@ -1,0 +1,63 @@
+"""`/v1/changes`: who changed what."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+
+from purser.gateway.access.auth import Reader
+from purser.gateway.budgets.views import IsoTime
+from purser.gateway.http.pagination import Cursor, PageOf, PageSize
+from purser.gateway.http.routing import Route
+from purser.gateway.http.time_ranges import Since, Until
+from purser.gateway.http.views import View
+from purser.gateway.services import Use
+
+router = APIRouter(route_class=Route, prefix="/v1/changes", tags=["changes"])
+
+
+class ChangeView(View):
+    """One change."""
+
+    change_id: str
+    at: IsoTime
+    by: str
+    """Name of the key, or of the part of Purser that acted."""
+    key_id: str | None
+    """`null` where no key acted."""
+    action: str
+    """`policy.set`, `key.create`, …"""
+    target: str
+    """What was changed: `session:s1`, `key:key-…`, …"""
+    before: dict[str, Any] | None
+    """`null`: it was not there."""
+    after: dict[str, Any] | None
+    """`null`: it is gone."""
+
+
+@router.get("")
+async def list_changes(
+    caller: Reader,
+    use: Use,
+    target: Annotated[
+        str | None, Query(max_length=512, description="What was changed, for example session:s1.")
+    ] = None,
+    by: Annotated[str | None, Query(max_length=128, description="Name of the key that changed it.")] = None,
+    action: Annotated[str | None, Query(max_length=128, description="For example policy.set.")] = None,
+    since: Since = None,
+    until: Until = None,
+    cursor: Cursor = None,
+    limit: PageSize = 100,
+) -> PageOf[ChangeView]:
+    """Who changed which policy, key, sign-in, session, task, approval or webhook; before and after; newest first."""
+    changes, following = await use.changes.list(
+        caller.tenant,
+        target=target,
+        by=by,
+        action=action,
+        since=since,
+        until=until,
+        cursor=None if cursor is None else int(cursor),
+        limit=limit,
+    )
+    items = [ChangeView(**change.to_json()) for change in changes]
+    return PageOf[ChangeView](items=items, cursor=None if following is None else str(following))

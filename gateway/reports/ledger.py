@@ -1,0 +1,82 @@
+"""`/v1/ledger`: the entries of the ledger, as pages or as one CSV file."""
+
+from collections.abc import AsyncIterator
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import StreamingResponse
+
+from purser.budget.reports.entries import EntryKind, EntryPage
+from purser.budget.scopes import Scope
+from purser.gateway.access.auth import Reader
+from purser.gateway.http.pagination import Cursor, PageOf, PageSize
+from purser.gateway.http.routing import Route
+from purser.gateway.http.time_ranges import Since, Until, check_span
+from purser.gateway.reports.ledger_csv import COLUMNS, CSV, csv_lines, csv_row
+from purser.gateway.reports.views import EntryView
+from purser.gateway.services import Use
+
+router = APIRouter(route_class=Route, prefix="/v1/ledger", tags=["reports"])
+
+
+@router.get(
+    "",
+    response_model=PageOf[EntryView],
+    responses={200: {"content": {CSV: {"schema": {"type": "string"}, "example": ",".join(COLUMNS[:6]) + "\r\n"}}}},
+)
+async def list_entries(
+    request: Request,
+    caller: Reader,
+    use: Use,
+    scope: Annotated[
+        str | None, Query(max_length=300, description="Only of this scope, for example session:s1.")
+    ] = None,
+    kind: Annotated[EntryKind | None, Query(description="Only of this kind.")] = None,
+    hold: Annotated[
+        str | None, Query(max_length=18, pattern="^[0-9]+$", description="Only of this hold, on all its scopes.")
+    ] = None,
+    task: Annotated[
+        str | None, Query(max_length=128, description="Only of holds of this task, on all their scopes.")
+    ] = None,
+    since: Since = None,
+    until: Until = None,
+    cursor: Cursor = None,
+    limit: PageSize = 100,
+    format: Annotated[Literal["json", "csv"] | None, Query(description="What to answer; else by `Accept`.")] = None,
+) -> Any:
+    """Entries, newest first: what moved a balance, the balance after, and the key, path and model of the hold.
+
+    With `format=csv` or `Accept: text/csv` all entries that the filters leave come as one file, however many they are;
+    `limit` does not count there.
+    """
+    check_span(since, until)
+    filters: dict[str, Any] = {
+        "scope": None if scope is None else Scope.parse(scope),
+        "kind": kind,
+        "hold_id": hold,
+        "task": task,
+        "since": since,
+        "until": until,
+        "cursor": cursor,
+    }
+    if _wants_csv(format, request.headers.get("accept", "")):
+        return await _file(use.entries.all(caller.tenant, **filters))
+    page = await use.entries.list(caller.tenant, **filters, limit=limit)
+    return PageOf[EntryView](items=[EntryView.of(entry) for entry in page.entries], cursor=page.cursor)
+
+
+def _wants_csv(format: str | None, accept: str) -> bool:
+    return format == "csv" if format is not None else accept.partition(",")[0].partition(";")[0].strip() == CSV
+
+
+async def _file(pages: AsyncIterator[EntryPage]) -> Response:
+    first = await anext(pages)  # a ledger that is away is a problem, not a broken file
+
+    async def chunks() -> AsyncIterator[bytes]:
+        yield csv_lines([COLUMNS])
+        yield csv_lines(map(csv_row, first.entries))
+        async for page in pages:
+            yield csv_lines(map(csv_row, page.entries))
+
+    headers = {"Content-Disposition": 'attachment; filename="ledger.csv"'}
+    return StreamingResponse(chunks(), media_type=f"{CSV}; charset=utf-8", headers=headers)

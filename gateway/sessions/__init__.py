@@ -1,0 +1,1 @@
+"""`/v1/sessions`, `/v1/users` and `/v1/retention`."""

@@ -1,0 +1,250 @@
+"""`/v1/sessions`: what is made of a conversation: windows, summaries, facts, memory, advice."""
+
+import asyncio
+from datetime import timedelta
+from enum import StrEnum
+from functools import partial
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from temporalio.client import WorkflowFailureError
+from temporalio.common import WorkflowIDConflictPolicy
+from temporalio.service import RPCError
+
+from purser.context.conversation.messages import Message
+from purser.context.facts import MOST_TOKENS, render_facts
+from purser.context.postgres.sessions.windows import Asked
+from purser.context.strategies import WINDOW_PRESETS, StrategyName
+from purser.context.strategies.choice import Preference
+from purser.context.tokens import count_text
+from purser.context.windows.advice import Recommendation, ToolSafety, tool_safety
+from purser.context.windows.advice import recommend as advise
+from purser.context.windows.explain import explain
+from purser.gateway.access.auth import SessionWriter, WorkReader
+from purser.gateway.errors import CompressionFailed, Forbidden, TemporalUnavailable
+from purser.gateway.http.idempotency import OnceOnly
+from purser.gateway.http.routing import Route
+from purser.gateway.services import Services, SessionServices, Use
+from purser.gateway.sessions.schemas import (
+    USUAL_MODEL,
+    Asking,
+    CompressBody,
+    Model,
+    RecommendBody,
+    Seq,
+    SessionId,
+    Thread,
+    ToolSafetyBody,
+)
+from purser.gateway.sessions.views import (
+    CompressedView,
+    ExplanationView,
+    FactsView,
+    FactView,
+    FoundsView,
+    FoundView,
+    SummariesView,
+    SummaryView,
+    WindowView,
+)
+from purser.gateway.sessions.window_views import places_of, text_window, window_view
+from purser.workflows.contract import CompressResult, CompressSessionInput, WorkflowName
+
+router = APIRouter(route_class=Route, prefix="/v1/sessions/{session_id}", tags=["sessions"])
+
+RPC_TIMEOUT = timedelta(seconds=5)
+PATIENCE_S = 120.0
+"""How long a caller waits for a compression; it goes on without them."""
+Preset = StrEnum("Preset", {name: name for name in WINDOW_PRESETS})  # type: ignore[misc] # known when it runs
+
+
+class Format(StrEnum):
+    """How a window is written."""
+
+    MESSAGES = "messages"
+    TEXT = "text"
+
+
+class Summarizer(StrEnum):
+    """What writes the summary of a window that is only looked at: no model is called for it."""
+
+    EXTRACTIVE = "extractive"
+    NONE = "none"
+
+
+Budget = Annotated[int, Query(ge=1, le=2**53 - 1, description="Tokens of the whole window.")]
+
+
+@router.get("/window")
+async def window(
+    caller: WorkReader,
+    use: Use,
+    session_id: SessionId,
+    budget: Budget,
+    model: Model = USUAL_MODEL,
+    strategy: StrategyName | None = None,
+    preset: Preset | None = None,
+    preference: Preference = Preference.BALANCED,
+    summarizer: Summarizer = Summarizer.EXTRACTIVE,
+    written: Annotated[Format, Query(alias="format")] = Format.MESSAGES,
+    thread: Thread = "",
+) -> WindowView:
+    """What a call would see of the conversation within a budget, and what becomes of the rest. Changes nothing."""
+    await use.sessions.sessions.get(caller.tenant, session_id)
+    asked = Asked(budget, model, strategy, preset, preference, summarizer is not Summarizer.NONE)
+    if written is Format.MESSAGES:
+        return window_view(await use.sessions.windows.window(caller.tenant, session_id, asked, thread=thread))
+    return await text_window(use.sessions, caller.tenant, session_id, asked, thread)
+
+
+@router.post("/compress")
+async def compress(
+    caller: SessionWriter, use: Use, session_id: SessionId, once: OnceOnly, body: CompressBody | None = None
+) -> CompressedView:
+    """Stores the next version of a conversation's summary, and waits for it. One runs at a time: a second joins it.
+
+    Under an Idempotency-Key the same request later gets the same answer instead of another version.
+    """
+    await use.sessions.sessions.get(caller.tenant, session_id)
+    wanted = body or CompressBody()
+    return await once.recall(caller, CompressedView, partial(_compress, caller.tenant, use, session_id, wanted))
+
+
+async def _compress(tenant: str, use: Services, session_id: str, wanted: CompressBody) -> CompressedView:
+    start = CompressSessionInput(
+        tenant=tenant,
+        session_id=session_id,
+        thread=wanted.thread,
+        model=wanted.model or "",
+        budget_tokens=wanted.budget or 0,
+    )
+    try:
+        handle = await use.temporal.start_workflow(
+            WorkflowName.COMPRESS_SESSION,
+            start,
+            id=start.workflow_id,
+            task_queue=use.task_queue,
+            result_type=CompressResult,
+            id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
+            rpc_timeout=RPC_TIMEOUT,
+        )
+        done = await asyncio.wait_for(handle.result(), PATIENCE_S)
+    except RPCError as error:
+        raise TemporalUnavailable(f"Temporal did not answer ({error.status.name})") from error
+    except TimeoutError as error:
+        raise CompressionFailed("the compression takes long and goes on: ask for the summaries later") from error
+    except WorkflowFailureError as error:
+        raise CompressionFailed(f"the compression failed ({type(error.cause).__name__}): nothing was stored") from error
+    texts = await use.sessions.summaries.texts(tenant, session_id, {wanted.thread: done.version})
+    return CompressedView(
+        version=done.version,
+        summary=texts.get(wanted.thread),
+        covers=[done.first_seq, done.last_seq] if done.version else None,
+        original_tokens=done.tokens_before,
+        summary_tokens=done.tokens_after,
+        method=done.method or None,
+        reason=done.reason or None,
+    )
+
+
+@router.get("/summaries")
+async def summaries(
+    caller: WorkReader, use: Use, session_id: SessionId, thread: Annotated[Thread | None, Query()] = None
+) -> SummariesView:
+    """All versions of the summaries of a session, of one thread if it is named."""
+    await use.sessions.sessions.get(caller.tenant, session_id)
+    found = await use.sessions.summaries.versions(caller.tenant, session_id, thread)
+    return SummariesView(summaries=[SummaryView.of(one) for one in found])
+
+
+@router.get("/facts")
+async def facts(
+    caller: WorkReader, use: Use, session_id: SessionId, model: Model = USUAL_MODEL, thread: Thread = ""
+) -> FactsView:
+    """The facts of a conversation word for word, the sheet of them that windows show, and what does not fit on it."""
+    await use.sessions.sessions.get(caller.tenant, session_id)
+    found = await use.sessions.facts.all(caller.tenant, session_id, thread)
+    sheet = await asyncio.to_thread(render_facts, found, MOST_TOKENS, lambda text: count_text(text, model).tokens)
+    return FactsView(
+        facts=[FactView.of(fact) for fact in found],
+        sheet=sheet.text,
+        overflow=[FactView.of(fact) for fact in sheet.overflow],
+    )
+
+
+@router.get("/messages/{seq}/explain")
+async def explain_message(
+    caller: WorkReader,
+    use: Use,
+    session_id: SessionId,
+    seq: Seq,
+    budget: Annotated[Budget | None, Query()] = None,
+    model: Model = USUAL_MODEL,
+    strategy: StrategyName | None = None,
+    preset: Preset | None = None,
+) -> ExplanationView:
+    """Where a message is now, and why: in the conversation as it is stored, or with `budget` in that window."""
+    tenant, stores = caller.tenant, use.sessions
+    await stores.sessions.get(tenant, session_id)
+    thread = (await stores.conversations.read(tenant, session_id, [seq]))[seq].thread
+    asked = None if budget is None else Asked(budget, model, strategy, preset)
+    shown = asked and await stores.windows.window(tenant, session_id, asked, thread=thread)
+    versions = await stores.summaries.versions(tenant, session_id, thread)
+    told = [fact for fact in await stores.facts.all(tenant, session_id, thread) if fact.seq == seq]
+    found = explain(
+        seq,
+        await stores.conversations.conversation(tenant, session_id, thread, model=model, whole=True),
+        first_version=next((one.summary.version for one in versions if one.summary.last_seq >= seq), 0),
+        pins=await stores.pins.live(tenant, session_id),
+        facts=told,
+        places=places_of(shown) if shown else None,
+    )
+    return ExplanationView(
+        seq=seq,
+        state=found.states[0],
+        states=list(found.states),
+        reason=found.reason,
+        version=found.version or None,
+        facts=[FactView.of(fact) for fact in told],
+    )
+
+
+@router.get("/memory")
+async def memory(
+    caller: WorkReader,
+    use: Use,
+    session_id: SessionId,
+    q: Asking,
+    limit: Annotated[int, Query(ge=1, le=100)] = 10,
+    across: Annotated[bool, Query(description="Also the other sessions of the session's user.")] = False,
+) -> FoundsView:
+    """Messages that answer a question, in time order."""
+    session = await use.sessions.sessions.get(caller.tenant, session_id)
+    if across and not use.sessions.memory_across_sessions:
+        raise Forbidden("memory across sessions is off: set PURSER_MEMORY_ACROSS_SESSIONS, or leave out across")
+    user_id = session.user_id if across else None
+    found = await use.sessions.memory.search(caller.tenant, session_id, q, limit=limit, user_id=user_id)
+    return FoundsView(found=[FoundView.of(one) for one in found])
+
+
+@router.post("/recommend")
+async def recommend(caller: WorkReader, use: Use, session_id: SessionId, body: RecommendBody) -> Recommendation:
+    """What optimising the conversation for a limit would do, without doing it."""
+    messages = await _messages(use.sessions, caller.tenant, session_id)
+    versions = await use.sessions.summaries.versions(caller.tenant, session_id, "")
+    return await asyncio.to_thread(
+        advise, messages, body.max_tokens, preference=body.preference, summaries=len(versions), model=body.model
+    )
+
+
+@router.post("/tool-safety")
+async def check_tools(caller: WorkReader, use: Use, session_id: SessionId, body: ToolSafetyBody) -> ToolSafety:
+    """Whether the conversation still fits a limit after so many tool calls, and what to do if it does not."""
+    messages = await _messages(use.sessions, caller.tenant, session_id)
+    limit, planned = body.limit or body.max_tokens or 1, body.planned_tools or body.tools or 0
+    return await asyncio.to_thread(tool_safety, messages, limit, planned, model=body.model)
+
+
+async def _messages(use: SessionServices, tenant: str, session_id: str) -> list[Message]:
+    await use.sessions.get(tenant, session_id)
+    return [one.message for one in await use.conversations.read_thread(tenant, session_id)]

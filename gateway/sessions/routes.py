@@ -1,0 +1,198 @@
+"""`/v1/sessions`: what is stored of a conversation: messages, pins, personal settings, and its deletion."""
+
+import uuid
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Header, Query, Request, Response
+from fastapi.responses import StreamingResponse
+
+from purser.budget.errors import InvalidRequest
+from purser.context.conversation.json_lines import write_line
+from purser.context.conversation.messages import Message
+from purser.gateway.access.auth import SessionDeleter, SessionWriter, WorkReader
+from purser.gateway.http.bodies import aside
+from purser.gateway.http.middleware import JSON, JSON_LINES
+from purser.gateway.http.pagination import PageSize
+from purser.gateway.http.routing import Route, size_of
+from purser.gateway.http.schemas import Name
+from purser.gateway.services import SessionServices, Use
+from purser.gateway.sessions.schemas import (
+    USUAL_MODEL,
+    AppendBody,
+    Fields,
+    Model,
+    PinBody,
+    Seq,
+    SessionId,
+    Thread,
+    read_append,
+    unanswering,
+)
+from purser.gateway.sessions.views import (
+    AppendedView,
+    MessagesView,
+    MessageView,
+    PinsView,
+    PinView,
+    SettingsView,
+    TombstoneView,
+    UnpinnedView,
+)
+
+router = APIRouter(route_class=Route, prefix="/v1/sessions/{session_id}", tags=["sessions"])
+
+EXPORT_PAGE = 500
+_ARRAY = {"type": "array", "items": {"type": "object"}}
+_APPEND = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            JSON: {
+                "schema": {"anyOf": [AppendBody.model_json_schema(), {"type": "array", "items": {"type": "object"}}]}
+            },
+            JSON_LINES[0]: {"schema": {"type": "string", "description": "One message a line."}},
+        },
+    }
+}
+
+
+@router.post("/messages", openapi_extra=_APPEND)
+async def append(
+    caller: SessionWriter,
+    use: Use,
+    session_id: SessionId,
+    body: Annotated[Any, Body()],
+    request: Request,
+    idempotency_key: Annotated[Name | None, Header()] = None,
+    model: Model = USUAL_MODEL,
+) -> AppendedView:
+    """Adds messages to the end of a session, all or none; creates the session with its first.
+
+    The body is an object, a bare array of messages, or JSON lines. The same again under one key adds nothing.
+    """
+    read, messages = await aside(size_of(request), read_append, body)
+    if read.key and idempotency_key and read.key != idempotency_key:
+        raise InvalidRequest("key differs from the header Idempotency-Key: send one of them")
+    key = read.key or idempotency_key
+    store = use.sessions.conversations
+    seqs = await store.append(
+        caller.tenant,
+        session_id,
+        messages,
+        origin=f"http:{key}" if key else f"once:{uuid.uuid4()}",
+        model=model,
+        user_id=read.user_id,
+        author=caller.name,
+    )
+    counts = await store.tokens(caller.tenant, session_id, seqs, model=model)
+    warnings = await _warnings(use.sessions, caller.tenant, session_id, messages, seqs)
+    return AppendedView(session_id=session_id, seqs=seqs, tokens=sum(counts.values()), warnings=warnings)
+
+
+@router.get("/messages", response_model=MessagesView, responses={200: {"content": {JSON_LINES[0]: {}}}})
+async def list_messages(
+    caller: WorkReader,
+    use: Use,
+    session_id: SessionId,
+    accept: Annotated[str, Header()] = JSON,
+    after: Annotated[int, Query(ge=0, le=2**53 - 1, description="The last number that is known already.")] = 0,
+    limit: PageSize = 100,
+    thread: Annotated[Thread | None, Query()] = None,
+    model: Model = USUAL_MODEL,
+) -> MessagesView | Response:
+    """Messages in sequence, of all threads unless one is named.
+
+    With `Accept: application/jsonl` the whole conversation (the session's own, unless a thread is named), one message a
+    line, as it can be imported again.
+    """
+    await use.sessions.sessions.get(caller.tenant, session_id)
+    if any(media_type in accept for media_type in JSON_LINES):
+        lines = _lines(use.sessions, caller.tenant, session_id, thread or "", after)
+        return StreamingResponse(lines, media_type=JSON_LINES[0])
+    store = use.sessions.conversations
+    page = await store.page(caller.tenant, session_id, thread=thread, after=after, limit=limit)
+    seqs = [one.stored.seq for one in page]
+    counts = await store.tokens(caller.tenant, session_id, seqs, model=model)
+    return MessagesView(
+        messages=[MessageView.of(one, counts[one.stored.seq]) for one in page],
+        next=seqs[-1] if len(page) == limit else None,
+    )
+
+
+@router.get("/pins")
+async def list_pins(caller: WorkReader, use: Use, session_id: SessionId) -> PinsView:
+    """Pins that hold now, and what they take of their budget."""
+    await use.sessions.sessions.get(caller.tenant, session_id)
+    pins = use.sessions.pins
+    live = await pins.live(caller.tenant, session_id)
+    tokens = await pins.tokens(caller.tenant, session_id)
+    return PinsView(pins=[PinView.of(pin) for pin in live], tokens=tokens, budget=pins.budget)
+
+
+@router.put("/pins/{seq}")
+async def pin(caller: SessionWriter, use: Use, session_id: SessionId, seq: Seq, body: PinBody | None = None) -> PinView:
+    """Keeps a message verbatim in every window, with its tool calls and results, until the pin ends."""
+    wanted = body or PinBody()
+    if wanted.until is not None and wanted.until <= datetime.now(UTC):
+        raise InvalidRequest("until is past: name a later time, or leave it out")
+    made = await use.sessions.pins.pin(
+        caller.tenant, session_id, seq, author=caller.name, reason=wanted.reason, until=wanted.until
+    )
+    return PinView.of(made)
+
+
+@router.delete("/pins/{seq}")
+async def unpin(caller: SessionWriter, use: Use, session_id: SessionId, seq: Seq) -> UnpinnedView:
+    """Ends a pin. Ending it again changes nothing."""
+    await use.sessions.pins.unpin(caller.tenant, session_id, seq, by=caller.name)
+    return UnpinnedView(seq=seq)
+
+
+@router.get("/settings")
+async def show_settings(caller: WorkReader, use: Use, session_id: SessionId) -> SettingsView:
+    """The personal settings of this session alone."""
+    await use.sessions.sessions.get(caller.tenant, session_id)
+    return SettingsView.of(await use.sessions.settings.of_session(caller.tenant, session_id))
+
+
+@router.put("/settings")
+async def set_settings(caller: SessionWriter, use: Use, session_id: SessionId, body: Fields) -> SettingsView:
+    """Replaces the personal settings of this session; each goes before the same one of its user.
+
+    Any fields with any values; `null` or an empty text turns a field of the user off.
+    """
+    made = await use.sessions.settings.set_for_session(caller.tenant, session_id, body, by=caller.name)
+    return SettingsView.of(made)
+
+
+@router.delete("")
+async def delete(caller: SessionDeleter, use: Use, session_id: SessionId) -> TombstoneView:
+    """Deletes every text of a session; figures stay. Refused while a task or a compression of it runs.
+
+    The id is never used again; deleting it again answers the same.
+    """
+    return TombstoneView.of(await use.sessions.retention.delete(caller.tenant, session_id, by=caller.name))
+
+
+async def _lines(use: SessionServices, tenant: str, session_id: str, thread: str, after: int) -> AsyncIterator[str]:
+    while page := await use.conversations.page(tenant, session_id, thread=thread, after=after, limit=EXPORT_PAGE):
+        for one in page:
+            yield write_line(replace(one.stored.message, pinned=one.pinned))
+        after = page[-1].stored.seq
+
+
+async def _warnings(
+    use: SessionServices, tenant: str, session_id: str, messages: list[Message], seqs: list[int]
+) -> list[str]:
+    """Tool results that answer no call: stored, because what happened is stored, but no provider takes them."""
+    if not (loose := unanswering(messages)):
+        return []
+    called = await use.conversations.called(tenant, session_id, "", set(loose.values()), before=seqs[0])
+    return [
+        f"message {index}, field 'tool_call_id': answers no call of this conversation"
+        for index, identifier in loose.items()
+        if identifier not in called
+    ]

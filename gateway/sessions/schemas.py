@@ -1,0 +1,180 @@
+"""What callers send about sessions."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, TypeVar
+
+from fastapi import Body, Depends, Path, Query
+from fastapi.exceptions import RequestValidationError
+from pydantic import AfterValidator, Field, ValidationError, model_validator
+
+from purser.budget.errors import InvalidRequest
+from purser.budget.scopes import check_id
+from purser.context.conversation.json_lines import read_lines
+from purser.context.conversation.messages import Message
+from purser.context.conversation.storable import is_storable
+from purser.context.errors import InvalidMessage
+from purser.gateway.http.bodies import MAX_VALUES, check_size, check_values
+from purser.gateway.http.schemas import Name, Positive, Request, Time
+
+JsonT = TypeVar("JsonT", str, dict[str, Any])
+
+MOST_MESSAGES = 10_000
+"""Of one append."""
+MOST_PLANNED = 10_000
+MOST_ASKED = 5_000
+"""Characters of a question: it stands in the address, which has 64 KiB."""
+USUAL_MODEL = "gpt-4o"
+
+
+async def _session_id(session_id: str) -> str:
+    return check_id(session_id, "session_id")
+
+
+def _checked_user(user_id: str) -> str:
+    return check_id(user_id, "user_id")
+
+
+async def _user_id(user_id: str) -> str:
+    return _checked_user(user_id)
+
+
+def _storable(value: JsonT) -> JsonT:
+    if not is_storable(value):
+        raise ValueError("text may hold no NUL and no half of a surrogate pair")
+    return value
+
+
+SessionId = Annotated[str, Depends(_session_id)]
+UserId = Annotated[str, Depends(_user_id)]
+Seq = Annotated[int, Path(ge=1, le=2**53 - 1)]
+Model = Annotated[
+    str, AfterValidator(_storable), Query(min_length=1, max_length=256, description="Whose tokens are counted.")
+]
+Thread = Annotated[
+    str,
+    AfterValidator(_storable),
+    Query(max_length=300, description="Empty for the session's own conversation, else `{task_id}/{agent_id}`."),
+]
+Asking = Annotated[
+    str, AfterValidator(_storable), Query(min_length=1, max_length=MOST_ASKED, description="What to look for.")
+]
+Fields = Annotated[dict[str, Any], AfterValidator(_storable), Body()]
+
+
+class AppendBody(Request):
+    """Messages to add to the end of a session."""
+
+    messages: list[Any]
+    """OpenAI chat messages: `role`, `content`, `tool_calls`, `tool_call_id`, `name`, and `pinned`, which is ours."""
+    key: Name | None = None
+    """Names this append in its session: the same again adds nothing. Also as header `Idempotency-Key`."""
+    user_id: Annotated[str, Field(pattern=r"^[A-Za-z0-9._~-]{1,128}$"), AfterValidator(_checked_user)] | None = None
+    """Whose session it is."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _storable(cls, value: Any) -> Any:
+        # Messages are checked one by one, so that a fault is told with its place.
+        return value
+
+
+class PinBody(Request):
+    """Why a message is kept, and until when."""
+
+    reason: Annotated[str, Field(max_length=1_000)] | None = None
+    until: Time | None = None
+
+
+class CompressBody(Request):
+    """What to compress for."""
+
+    budget: Positive | None = None
+    """Context budget of the result in tokens; from the settings and the model if left out."""
+    model: Name | None = None
+    """Whose tokens are counted; the summariser's if left out."""
+    thread: Annotated[str, Field(max_length=300)] = ""
+    """Empty for the session's own conversation, else `{task_id}/{agent_id}`."""
+
+
+class RecommendBody(Request):
+    """The limit that a conversation would have to fit."""
+
+    max_tokens: Positive
+    preference: Annotated[str, Field(pattern="^(fast|balanced|quality)$")] = "balanced"
+    model: Name = USUAL_MODEL
+
+
+class ToolSafetyBody(Request):
+    """Tool calls that are planned."""
+
+    limit: Positive | None = None
+    """Tokens of conversation and results together; also as `max_tokens`."""
+    max_tokens: Positive | None = None
+    planned_tools: Annotated[int, Field(ge=0, le=MOST_PLANNED)] | None = None
+    """Also as `tools`."""
+    tools: Annotated[int, Field(ge=0, le=MOST_PLANNED)] | None = None
+    model: Name = USUAL_MODEL
+
+    @model_validator(mode="after")
+    def _each_once(self) -> "ToolSafetyBody":
+        for one, other in (("limit", "max_tokens"), ("planned_tools", "tools")):
+            if (getattr(self, one) is None) == (getattr(self, other) is None):
+                raise ValueError(f"send either {one} or {other}")
+        return self
+
+
+class RetentionBody(Request):
+    """How long sessions are kept."""
+
+    days: Annotated[int, Field(ge=1, le=36_500)] | None
+    """Whole days after the day of the last append; `null`: for ever."""
+
+
+def read_append(body: object) -> tuple[AppendBody, list[Message]]:
+    """An append of any form: an object, a bare array, or the bytes of JSON lines.
+
+    Raises:
+        InvalidMessage, RequestValidationError
+    """
+    if isinstance(body, bytes):
+        check_size(body)
+        if body.count(b"\n") > MAX_VALUES:
+            raise InvalidRequest(f"body has more than {MAX_VALUES} lines: send it in parts")
+        body = read_lines(_decoded(body))
+        check_values(body)
+    if isinstance(body, list):
+        body = {"messages": body}
+    try:
+        read = AppendBody.model_validate(body)
+    except ValidationError as error:
+        raise RequestValidationError([{**one, "loc": ("body", *one["loc"])} for one in error.errors()]) from None
+    return read, _messages(read.messages)
+
+
+def unanswering(messages: Sequence[Message]) -> dict[int, str]:
+    """Tool results by index, with their ids, that no call before them among `messages` asked for."""
+    open_ids: set[str] = set()
+    found = {}
+    for index, message in enumerate(messages):
+        open_ids.update(message.call_ids)
+        if message.tool_call_id is not None and message.tool_call_id not in open_ids:
+            found[index] = message.tool_call_id
+    return found
+
+
+def _messages(values: Sequence[object]) -> list[Message]:
+    if not 1 <= len(values) <= MOST_MESSAGES:
+        raise InvalidMessage(f"messages: are {len(values)}, send 1 to {MOST_MESSAGES} at a time")
+    for index, value in enumerate(values):
+        for field, content in value.items() if isinstance(value, dict) else ():
+            if not is_storable([field, content]):
+                where = f"message {index}, field {field[:80]!r}"
+                raise InvalidMessage(f"{where}: holds a NUL character or half of a surrogate pair, remove it")
+    return [Message.parse(value, index) for index, value in enumerate(values)]
+
+
+def _decoded(body: bytes) -> str:
+    try:
+        return body.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidMessage(f"body is not UTF-8: byte {error.start}") from None

@@ -1,0 +1,35 @@
+"""`/v1/users`: personal settings; `/v1/retention`: how long sessions are kept."""
+
+from fastapi import APIRouter
+
+from purser.gateway.access.auth import SessionDeleter, SessionWriter, WorkReader
+from purser.gateway.http.routing import Route
+from purser.gateway.services import Use
+from purser.gateway.sessions.schemas import Fields, RetentionBody, UserId
+from purser.gateway.sessions.views import RetentionView, SettingsView
+
+router = APIRouter(route_class=Route, prefix="/v1", tags=["sessions"])
+
+
+@router.get("/users/{user_id}/settings")
+async def show_settings(caller: WorkReader, use: Use, user_id: UserId) -> SettingsView:
+    """The personal settings of a user; empty for one who never set any."""
+    return SettingsView.of(await use.sessions.settings.of_user(caller.tenant, user_id))
+
+
+@router.put("/users/{user_id}/settings")
+async def set_settings(caller: SessionWriter, use: Use, user_id: UserId, body: Fields) -> SettingsView:
+    """Replaces the personal settings of a user: any fields with any values. Windows of the sessions begin with them."""
+    return SettingsView.of(await use.sessions.settings.set_for_user(caller.tenant, user_id, body, by=caller.name))
+
+
+@router.get("/retention")
+async def show_retention(caller: WorkReader, use: Use) -> RetentionView:
+    """How long the sessions of this tenant are kept."""
+    return RetentionView.of(await use.sessions.retention.policy(caller.tenant))
+
+
+@router.put("/retention")
+async def set_retention(caller: SessionDeleter, use: Use, body: RetentionBody) -> RetentionView:
+    """Keeps sessions for so many days after the day of their last append; the sweeper deletes what is older."""
+    return RetentionView.of(await use.sessions.retention.set_policy(caller.tenant, body.days, by=caller.name))

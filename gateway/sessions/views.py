@@ -1,0 +1,292 @@
+"""Answers about sessions, field by field."""
+
+from datetime import date, datetime
+from typing import Any, Self
+
+from purser.context.conversation.pins import Pin
+from purser.context.conversation.preferences import Preferences
+from purser.context.conversation.retention import RetentionPolicy, Tombstone
+from purser.context.facts import Fact
+from purser.context.postgres.conversation.conversations import Listed
+from purser.context.postgres.conversation.summaries import StoredSummary
+from purser.context.retrieval import Found
+from purser.gateway.http.views import View
+
+
+class AppendedView(View):
+    """What an append stored."""
+
+    session_id: str
+    seqs: list[int]
+    """Sequence numbers of the messages, in their order."""
+    tokens: int
+    """Of the messages, by the counter of `model`."""
+    warnings: list[str]
+    """What was stored all the same: tool results that answer no call of this conversation."""
+
+
+class MessageView(View):
+    """A stored message."""
+
+    seq: int
+    thread: str
+    """Empty for the session's own conversation, else `{task_id}/{agent_id}`."""
+    message: dict[str, Any]
+    """As it was appended."""
+    tokens: int
+    created_at: datetime
+    pinned: bool
+    """Whether it is now."""
+
+    @classmethod
+    def of(cls, listed: Listed, tokens: int) -> Self:
+        stored = listed.stored
+        return cls(
+            seq=stored.seq,
+            thread=stored.thread,
+            message=stored.message.to_dict(),
+            tokens=tokens,
+            created_at=listed.created_at,
+            pinned=listed.pinned,
+        )
+
+
+class MessagesView(View):
+    """A part of a session."""
+
+    messages: list[MessageView]
+    next: int | None
+    """Pass it as `after` for the next part; `null` at the end."""
+
+
+class PinView(View):
+    """A message that somebody keeps verbatim."""
+
+    seq: int
+    author: str
+    """Name of the key that pinned it; empty: it came pinned from elsewhere."""
+    reason: str | None
+    pinned_at: datetime
+    until: datetime | None
+
+    @classmethod
+    def of(cls, pin: Pin) -> Self:
+        return cls(**{name: getattr(pin, name) for name in PinView.model_fields})
+
+
+class PinsView(View):
+    """Pins of a session that hold now."""
+
+    pins: list[PinView]
+    tokens: int
+    """What they take, tool calls and results that stay with them included."""
+    budget: int
+    """What they may take."""
+
+
+class UnpinnedView(View):
+    """A message without a pin."""
+
+    seq: int
+    pinned: bool = False
+
+
+class SettingsView(View):
+    """Personal settings of a user or of one session."""
+
+    fields: dict[str, Any]
+    version: int
+    """Counts the changes; 0: there never was one."""
+    changed_by: str | None
+    changed_at: datetime | None
+
+    @classmethod
+    def of(cls, settings: Preferences) -> Self:
+        return cls(**{name: getattr(settings, name) for name in SettingsView.model_fields})
+
+
+class RetentionView(View):
+    """How long the tenant's sessions are kept."""
+
+    days: int | None
+    version: int
+    changed_by: str | None
+    changed_at: datetime | None
+
+    @classmethod
+    def of(cls, policy: RetentionPolicy) -> Self:
+        return cls(**{name: getattr(policy, name) for name in RetentionView.model_fields})
+
+
+class TombstoneView(View):
+    """What is left of a deleted session."""
+
+    session_id: str
+    user_id: str | None
+    messages: int
+    tokens: int
+    summaries: int
+    pins: int
+    created_at: datetime
+    active_on: date
+    """Day of the last append."""
+    deleted_by: str
+    reason: str
+    """`request` or `retention`."""
+    deleted_at: datetime
+
+    @classmethod
+    def of(cls, left: Tombstone) -> Self:
+        return cls(**{name: getattr(left, name) for name in TombstoneView.model_fields})
+
+
+class DroppedView(View):
+    """A message that a window does not show."""
+
+    index: int
+    """Place in the conversation, from 0."""
+    seq: int
+    reason: str
+
+
+class WindowView(View):
+    """What a call would show."""
+
+    messages: list[dict[str, Any]]
+    """As stored, unless they are clipped or added."""
+    seqs: list[int | None]
+    """Of each message; `null`: it was added."""
+    indexes: list[int | None]
+    """Place of each in the conversation, from 0."""
+    tokens: int
+    dropped: list[DroppedView]
+    summarised: list[list[int]]
+    """Runs of places that a summary covers, first and last."""
+    summary_version: int
+    """Of the stored summary that is shown; 0: none is."""
+    strategy: str
+    reason: str
+    stats: dict[str, Any]
+    text: str | None = None
+    """With `format=text`: the history as plain text, which `tokens` then counts."""
+
+
+class CompressedView(View):
+    """A new version of a summary, or why there is none."""
+
+    version: int
+    """0 if nothing was stored."""
+    summary: str | None
+    covers: list[int] | None
+    """First and last sequence number."""
+    original_tokens: int
+    summary_tokens: int
+    method: str | None
+    """`extractive` or `model`."""
+    reason: str | None
+    """Why nothing was stored: `nothing_to_cover`, `no_gain`, `busy`."""
+
+
+class SummaryView(View):
+    """A version of a summary."""
+
+    version: int
+    thread: str
+    covers: list[int]
+    """First and last sequence number."""
+    text: str
+    tokens_before: int
+    tokens_after: int
+    method: str
+    model: str | None
+    prompt_version: str | None
+    language: str | None
+    fidelity: float | None
+    trigger: str
+    created_at: datetime
+
+    @classmethod
+    def of(cls, stored: StoredSummary) -> Self:
+        summary = stored.summary
+        taken = ("version", "text", "tokens_before", "tokens_after", "model", "prompt_version", "language", "fidelity")
+        return cls(
+            **{name: getattr(summary, name) for name in taken},
+            thread=stored.thread,
+            covers=[summary.first_seq, summary.last_seq],
+            method=summary.method,
+            trigger=summary.trigger,
+            created_at=stored.created_at,
+        )
+
+
+class SummariesView(View):
+    """All versions, oldest first."""
+
+    summaries: list[SummaryView]
+
+
+class FactView(View):
+    """One statement, word for word."""
+
+    seq: int
+    kind: str
+    subject: str
+    relation: str
+    value: str
+    text: str
+    speaker: str
+    superseded_by: int | None
+
+    @classmethod
+    def of(cls, fact: Fact) -> Self:
+        return cls(**{name: getattr(fact, name) for name in FactView.model_fields})
+
+
+class FactsView(View):
+    """The facts of a conversation, and how a window shows them."""
+
+    facts: list[FactView]
+    """In sequence; superseded ones too."""
+    sheet: str
+    """What travels with the summary."""
+    overflow: list[FactView]
+    """What holds and does not fit on the sheet."""
+
+
+class ExplanationView(View):
+    """Where a message is now, and why."""
+
+    seq: int
+    state: str
+    """`verbatim`, `pinned`, `summary`, `clipped` or `dropped`."""
+    states: list[str]
+    """The same, then `fact` if what it tells stands in the facts."""
+    reason: str
+    version: int | None
+    """Of the stored summary that covers it."""
+    facts: list[FactView]
+
+
+class FoundView(View):
+    """A message that a search found."""
+
+    session_id: str
+    seq: int
+    thread: str
+    role: str
+    name: str | None
+    text: str
+    created_at: datetime
+    score: float
+    via: str
+    """`lexical`, `vector` or `both`."""
+
+    @classmethod
+    def of(cls, found: Found) -> Self:
+        return cls(**{name: getattr(found, name) for name in FoundView.model_fields})
+
+
+class FoundsView(View):
+    """What a search found, in time order."""
+
+    found: list[FoundView]

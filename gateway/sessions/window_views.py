@@ -1,0 +1,68 @@
+"""Windows of sessions as the API answers them."""
+
+import asyncio
+from dataclasses import asdict, replace
+
+from purser.context.conversation.renderings import render_text
+from purser.context.postgres.sessions.windows import Asked, SessionWindow
+from purser.context.tokens import count_text
+from purser.context.windows import Window
+from purser.context.windows.explain import Places
+from purser.gateway.services import SessionServices
+from purser.gateway.sessions.views import DroppedView, WindowView
+
+
+async def text_window(use: SessionServices, tenant: str, session_id: str, asked: Asked, thread: str) -> WindowView:
+    """A window whose plain text fits the budget: its marks take other tokens than those around messages."""
+    room, tokens = asked.budget, asked.budget + 1
+    while tokens > asked.budget:
+        shown = await use.windows.window(tenant, session_id, replace(asked, budget=room), thread=thread)
+        text = await asyncio.to_thread(_text, shown, asked)
+        tokens = count_text(text, asked.model).tokens
+        room -= max(1, tokens - asked.budget)
+    return window_view(shown).model_copy(update={"text": text, "tokens": tokens})
+
+
+def _text(shown: SessionWindow, asked: Asked) -> str:
+    window = shown.built
+    placed = zip(window.messages, window.indexes, strict=True)
+    return render_text(
+        [message for message, place in placed if place is not None],
+        summary=shown.summary,
+        summarised=len(_covered(window)),
+        most_tokens=2 * asked.budget,
+        model=asked.model,
+    )
+
+
+def window_view(shown: SessionWindow) -> WindowView:
+    """The answer of `GET /window`."""
+    window = shown.built
+    return WindowView(
+        messages=[message.to_dict() for message in window.messages],
+        seqs=shown.shown,
+        indexes=list(window.indexes),
+        tokens=window.tokens,
+        dropped=[DroppedView(index=place, seq=shown.seqs[place], reason=reason) for place, reason in window.dropped],
+        summarised=[list(span) for span in window.summarised],
+        summary_version=window.version,
+        strategy=window.strategy,
+        reason=window.reason,
+        stats=asdict(window.stats),
+    )
+
+
+def places_of(shown: SessionWindow) -> Places:
+    """What the window does with each message."""
+    window = shown.built
+    return Places(
+        verbatim=frozenset(seq for seq in shown.shown if seq is not None),
+        clipped=frozenset(shown.seqs[one.index] for one in window.stats.clipped),
+        summarised=frozenset(shown.seqs[place] for place in _covered(window)),
+        dropped={shown.seqs[place]: reason for place, reason in window.dropped},
+        version=window.version,
+    )
+
+
+def _covered(window: Window) -> list[int]:
+    return [place for first, last in window.summarised for place in range(first, last + 1)]

@@ -1,0 +1,85 @@
+"""`/v1/tasks`: submit, look at and steer multi-agent tasks."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Query, Request
+
+from purser.activities.tasks.file import TaskFile
+from purser.gateway.access.auth import Runner, WorkReader
+from purser.gateway.access.roles import Permission, Principal, Role
+from purser.gateway.http.bodies import aside
+from purser.gateway.http.pagination import Cursor, PageOf, PageSize
+from purser.gateway.http.routing import Route, size_of
+from purser.gateway.http.views import TaskAccepted
+from purser.gateway.services import Use
+from purser.gateway.tasks.control import Steer, steer
+from purser.gateway.tasks.views import TaskView, WholeTaskView, scopes_of
+from purser.workflows.contract import TaskRef, TaskStatus
+
+router = APIRouter(route_class=Route, prefix="/v1/tasks", tags=["tasks"])
+
+
+@router.post("", status_code=202)
+async def submit(body: Annotated[dict[str, Any], Body()], caller: Runner, use: Use, request: Request) -> TaskAccepted:
+    """Stores a task file and starts its workflow. The same file again changes nothing."""
+    task = await aside(size_of(request), TaskFile.parse, body, use.allowed_api_bases)
+    use.allowed_tools.check(task)
+    if caller.role is not Role.ADMIN:
+        use.ceilings.check(task)
+    await use.tasks.submit(
+        caller.tenant,
+        task,
+        task.submitter or caller.name,
+        submitted_by=caller.name,
+        vouched=caller.may(Permission.ACT_FOR_OTHERS),
+    )
+    use.wake()
+    return _accepted(caller, task.task_id, request)
+
+
+@router.get("", response_model=PageOf[TaskView])
+async def list_tasks(
+    caller: WorkReader,
+    use: Use,
+    state: Annotated[TaskStatus | None, Query()] = None,
+    cursor: Cursor = None,
+    limit: PageSize = 100,
+) -> dict[str, Any]:
+    """Tasks, newest first."""
+    page = await use.tasks.list(caller.tenant, state, limit, cursor)
+    return {"items": [dict(task) for task in page.tasks], "cursor": page.cursor}
+
+
+@router.get("/{task_id}", response_model=WholeTaskView)
+async def show(task_id: str, caller: WorkReader, use: Use) -> dict[str, Any]:
+    """A task: its agents, what they replied and used, and the budgets that it draws on."""
+    task = await use.tasks.get(caller.tenant, task_id)
+    budgets = await use.policies.budgets_of(caller.tenant, scopes_of(caller.tenant, task), task_id)
+    return task | {"scopes": {str(budget.scope): budget.to_json() for budget in budgets}}
+
+
+@router.post("/{task_id}/pause", status_code=202)
+async def pause(task_id: str, caller: Runner, use: Use, request: Request) -> TaskAccepted:
+    """Stops before the next model call; nothing is held while a task is paused."""
+    await steer(use, caller, task_id, Steer.PAUSE)
+    return _accepted(caller, task_id, request)
+
+
+@router.post("/{task_id}/resume", status_code=202)
+async def resume(task_id: str, caller: Runner, use: Use, request: Request) -> TaskAccepted:
+    """Goes on."""
+    await steer(use, caller, task_id, Steer.RESUME)
+    return _accepted(caller, task_id, request)
+
+
+@router.post("/{task_id}/cancel", status_code=202)
+async def cancel(task_id: str, caller: Runner, use: Use, request: Request) -> TaskAccepted:
+    """Ends a task within seconds and releases what it holds. Cancelling it again changes nothing."""
+    await steer(use, caller, task_id, Steer.CANCEL)
+    return _accepted(caller, task_id, request)
+
+
+def _accepted(caller: Principal, task_id: str, request: Request) -> TaskAccepted:
+    workflow_id = TaskRef(task_id, caller.tenant).workflow_id
+    status_url = f"{request.base_url}v1/tasks/{task_id}"
+    return TaskAccepted(task_id=task_id, workflow_id=workflow_id, status_url=status_url)

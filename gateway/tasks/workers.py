@@ -1,0 +1,68 @@
+"""Who works on the task queue, as Temporal sees it."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from temporalio.api.enums.v1 import TaskQueueType
+from temporalio.api.taskqueue.v1 import TaskQueue
+from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
+from temporalio.client import Client
+from temporalio.service import RPCError
+
+from purser.gateway.errors import TemporalUnavailable
+
+RPC_TIMEOUT = timedelta(seconds=5)
+_TYPES = {
+    "workflows": TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW,
+    "activities": TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Poller:
+    """A worker that asks for tasks."""
+
+    identity: str
+    seen_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """Tasks of one type on the task queue."""
+
+    kind: str
+    """`workflows` or `activities`."""
+    pollers: tuple[Poller, ...]
+    backlog: int
+    """Tasks that wait for a worker, as far as Temporal knows."""
+    backlog_age: timedelta
+    """Of the one that waits longest."""
+
+
+async def queues(client: Client, task_queue: str) -> list[Queue]:
+    """The task queue, workflows first.
+
+    Raises:
+        TemporalUnavailable: it did not answer.
+    """
+    return [await _queue(client, task_queue, kind, number) for kind, number in _TYPES.items()]
+
+
+async def _queue(client: Client, name: str, kind: str, number: "TaskQueueType.ValueType") -> Queue:
+    asked = DescribeTaskQueueRequest(
+        namespace=client.namespace, task_queue=TaskQueue(name=name), task_queue_type=number, report_stats=True
+    )
+    try:
+        told = await client.workflow_service.describe_task_queue(asked, timeout=RPC_TIMEOUT)
+    except RPCError as error:
+        raise TemporalUnavailable(f"Temporal did not answer ({error.status.name})") from error
+    pollers = sorted(
+        (Poller(one.identity, one.last_access_time.ToDatetime(UTC)) for one in told.pollers),
+        key=lambda one: one.identity,
+    )
+    return Queue(
+        kind,
+        tuple(pollers),
+        told.stats.approximate_backlog_count,
+        told.stats.approximate_backlog_age.ToTimedelta(),
+    )

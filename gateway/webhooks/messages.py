@@ -1,0 +1,261 @@
+"""What a webhook is told of an event: figures for programs, and one sentence for people. Never a text of anybody's."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fractions import Fraction
+from typing import Any
+from urllib.parse import quote
+
+from purser.budget.money import dollars
+from purser.budget.postgres.events.events import Event, EventKind
+from purser.budget.reports.views import BudgetView
+from purser.budget.scopes import Kind, Scope
+
+STATES: Mapping[str, tuple[str, ...]] = {
+    EventKind.THRESHOLD: (),
+    EventKind.BUDGET: ("changed", "frozen"),
+    EventKind.APPROVAL: ("pending", "approved", "denied", "expired", "withdrawn"),
+    EventKind.COMPRESSION: (),
+    EventKind.TASK: ("running", "paused", "completed", "partial", "refused", "failed", "cancelled"),
+    EventKind.AGENT: (
+        "running", "paused", "waiting_approval", "completed", "refused", "failed", "cancelled", "skipped",
+    ),
+    EventKind.TURN: ("admitted", "settled", "rejected"),
+}  # fmt: skip
+"""Kinds that a webhook may choose, each whole or only one of its states."""
+RESTATED = ("joined", "left")
+"""Causes of approval events that change the figures of a request which people have been told of."""
+FIGURES = ("spent", "held", "granted", "limit")
+_TROUBLE = ("failed", "refused", "partial")
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """An event in words."""
+
+    title: str
+    text: str
+    """One sentence."""
+    severity: str
+    """`low`, `medium`, `high` or `critical`."""
+
+
+def state_of(event: Event) -> str | None:
+    """The state that an event tells, `None` for kinds that have none."""
+    data = event.data
+    match event.kind:
+        case EventKind.BUDGET:
+            return "frozen" if data["fields"].get("frozen", {}).get("after") is True else "changed"
+        case EventKind.APPROVAL:
+            return str(data["state"])
+        case EventKind.TASK | EventKind.AGENT:
+            return str(data["status"])
+        case EventKind.TURN:
+            return str(data["step"])
+    return None
+
+
+def is_wanted(event: Event, kinds: tuple[str, ...], least_threshold: float | None) -> bool:
+    """Whether a webhook that chose `kinds` is told."""
+    if event.kind not in kinds and f"{event.kind}.{state_of(event)}" not in kinds:
+        return False
+    if event.kind == EventKind.APPROVAL:
+        return event.data.get("cause") not in RESTATED
+    return event.kind != EventKind.THRESHOLD or event.data["threshold"] >= (least_threshold or 0)
+
+
+def payload(event: Event, budget: BudgetView | None, public_url: str, now: datetime) -> dict[str, Any]:
+    """The body of a delivery, but for its `id`. All fields are there, `null` where they do not apply.
+
+    Args:
+        event: what happened.
+        budget: of its scope, for events that are about one.
+        public_url: where people reach the dashboard.
+        now: deadlines are told from here.
+    """
+    notice, data, state = describe(event, now), event.data, state_of(event)
+    figures = _figures(event, budget)
+    return {
+        "type": event.kind if state is None else f"{event.kind}.{state}",
+        "position": event.position,
+        "at": event.at.isoformat(),
+        "tenant": event.tenant,
+        "title": notice.title,
+        "text": notice.text,
+        "severity": notice.severity,
+        "scope": event.scope,
+        "state": state,
+        "percentage": _percentage(figures),
+        **figures,
+        "asked": data.get("asked"),
+        "given": data.get("given"),
+        "deadline": data.get("deadline"),
+        "resets_at": budget.window_end.isoformat() if budget and budget.window_end else None,
+        "approval_id": data.get("approval_id"),
+        "task_id": data.get("task_id"),
+        "agent_id": data.get("agent_id"),
+        "session_id": data.get("session_id"),
+        "by": data.get("by"),
+        "url": public_url.rstrip("/") + page_of(event),
+    }
+
+
+def describe(event: Event, now: datetime) -> Notice:
+    """The event in words."""
+    words = _WORDS.get(event.kind)
+    return Notice(event.kind, f"{event.kind} of {_name(event.scope)}.", "low") if words is None else words(event, now)
+
+
+def page_of(event: Event) -> str:
+    """The page of the dashboard that shows more."""
+    data = event.data
+    match event.kind:
+        case EventKind.APPROVAL:
+            return f"/approvals?id={quote(data['approval_id'], safe='')}"
+        case EventKind.TASK | EventKind.AGENT | EventKind.TURN:
+            return f"/tasks/{quote(data['task_id'], safe='')}"
+        case EventKind.COMPRESSION:
+            return f"/sessions/{quote(data['session_id'], safe='')}"
+    return f"/budgets?scope={quote(event.scope or '', safe='')}"
+
+
+def _threshold(event: Event, _: datetime) -> Notice:
+    who, data = _name(event.scope), event.data
+    percentage = _percentage(_figures(event, None))
+    reached = f"{float(data['threshold']) * 100:g} %"
+    used = f"{percentage:g} %" if percentage is not None else reached
+    ratio = (percentage or 0) / 100
+    severity = "critical" if ratio >= 1 else "high" if ratio >= 0.95 else "medium" if ratio >= 0.8 else "low"
+    return Notice(
+        f"{_capital(who)}: {used} of its budget used",
+        f"{_capital(who)} has reached {reached} of its budget: {_taken(data)}.",
+        severity,
+    )
+
+
+def _budget(event: Event, _: datetime) -> Notice:
+    who, data = _name(event.scope), event.data
+    frozen = data["fields"].get("frozen", {}).get("after")
+    if frozen is not None:
+        verb = "froze" if frozen else "unfroze"
+        return Notice(f"{_capital(who)} {'frozen' if frozen else 'unfrozen'}", f"{data['by']} {verb} {who}.", "medium")
+    fields = ", ".join(sorted(data["fields"]))
+    return Notice(f"Budget of {who} changed", f"{data['by']} changed {fields} of {who}.", "low")
+
+
+def _approval(event: Event, now: datetime) -> Notice:
+    who, data = _name(event.scope), event.data
+    more, given = _amount(data["asked"], " more"), _amount(data["given"], " more")
+    by = data.get("by") or "Somebody"
+    match data["state"]:
+        case "pending" if data.get("cause") == "decided":
+            needed = data.get("decisions_needed") or 1
+            return Notice(
+                f"Approval needed: {who}",
+                f"{by} approved {more} for {who}; {needed} more must: {_deadline(data['deadline'], now)}.",
+                "high",
+            )
+        case "pending":
+            text = f"{_capital(who)} needs {more}: {_deadline(data['deadline'], now)}."
+            return Notice(f"Approval needed: {who}", text, "high")
+        case "approved" if data.get("cause") == "expired":
+            text = f"Nobody decided in time: {who} was granted {given}, as its rules say."
+            return Notice(f"Granted without a decision: {who}", text, "high")
+        case "approved":
+            return Notice(f"Approved: {who}", f"{by} granted {who} {given}.", "low")
+        case "denied":
+            return Notice(f"Denied: {who}", f"{by} denied {who} {more}.", "medium")
+        case "expired":
+            text = f"Nobody decided in time: {who} did not get {more}."
+            return Notice(f"Approval expired: {who}", text, "high")
+    return Notice(f"No approval needed any more: {who}", f"{_capital(who)} no longer waits for {more}.", "low")
+
+
+def _compression(event: Event, _: datetime) -> Notice:
+    data = event.data
+    shrunk = f"{data['tokens_before']:,} to {data['tokens_after']:,} tokens"
+    who = _name(event.scope)
+    return Notice(f"{_capital(who)} compressed", f"{_capital(who)} was compressed from {shrunk}.", "low")
+
+
+def _progress(event: Event, _: datetime) -> Notice:
+    data, state = event.data, str(state_of(event)).replace("_", " ")
+    who = f"task {data['task_id']}"
+    if event.kind != EventKind.TASK:
+        who = f"agent {data['agent_id']} of {who}"
+    if event.kind == EventKind.TURN:
+        who = f"turn {data['turn']} of {who}"
+    reason = f" ({data['reason']})" if data.get("reason") else ""
+    severity = "medium" if state in _TROUBLE else "low"
+    return Notice(f"{_capital(who)}: {state}", f"{_capital(who)} is {state}{reason}.", severity)
+
+
+_WORDS: Mapping[str, Callable[[Event, datetime], Notice]] = {
+    EventKind.THRESHOLD: _threshold,
+    EventKind.BUDGET: _budget,
+    EventKind.APPROVAL: _approval,
+    EventKind.COMPRESSION: _compression,
+    EventKind.TASK: _progress,
+    EventKind.AGENT: _progress,
+    EventKind.TURN: _progress,
+}
+
+
+def _figures(event: Event, budget: BudgetView | None) -> dict[str, Any]:
+    """Spent, held, granted and limit: those of the event where it has them, else those of the budget as it is."""
+    if event.kind == EventKind.THRESHOLD:
+        return {name: event.data.get(name) for name in FIGURES}
+    if budget is None:
+        return dict.fromkeys(FIGURES)
+    moved = {name: getattr(budget, name) for name in ("spent", "held", "granted")}
+    limit = {"tokens": budget.policy.limit_tokens, "nano_usd": budget.policy.limit_nano_usd}
+    return {name: {"tokens": one.tokens, "nano_usd": one.nano_usd} for name, one in moved.items()} | {"limit": limit}
+
+
+def _percentage(figures: Mapping[str, Any]) -> float | None:
+    """(spent + held) / (limit + granted), the larger of tokens and money, to one decimal."""
+    ratios = []
+    for unit in ("tokens", "nano_usd"):
+        spent, held, granted, limit = ((figures[name] or {}).get(unit) for name in FIGURES)
+        if limit is not None and limit + (granted or 0) > 0:
+            ratios.append(Fraction((spent or 0) + (held or 0), limit + (granted or 0)))
+    return float(round(max(ratios) * 100, 1)) if ratios else None
+
+
+def _taken(data: Mapping[str, Any]) -> str:
+    parts = []
+    for unit, shown in (("tokens", lambda n: f"{n:,}"), ("nano_usd", dollars)):
+        spent, held, granted, limit = (data[name][unit] for name in FIGURES)
+        if limit is not None:
+            suffix = " tokens" if unit == "tokens" else ""
+            parts.append(f"{shown(spent + held)} of {shown(limit + granted)}{suffix} spent or held")
+    return " and ".join(parts) or "no limit any more"
+
+
+def _amount(amount: Mapping[str, int], more: str) -> str:
+    tokens, nano = amount["tokens"] or 0, amount["nano_usd"] or 0
+    parts = [f"{tokens:,}{more} tokens"] if tokens or not nano else []
+    return " and ".join([*parts, *([f"{dollars(nano)}{more}"] if nano else [])])
+
+
+def _deadline(text: str, now: datetime) -> str:
+    at = datetime.fromisoformat(text).astimezone(UTC)
+    minutes = round((at - now).total_seconds() / 60)
+    away = f"in {minutes} min" if minutes < 120 else f"in {round(minutes / 60)} h"
+    return f"deadline {away if minutes >= 1 else 'now'} ({at:%H:%M} UTC)"
+
+
+def _name(scope: str | None) -> str:
+    """`session s1`, `agent a of task t1`: a scope as people say it."""
+    if scope is None:
+        return "nothing in particular"
+    parsed = Scope.parse(scope)
+    if parsed.kind is Kind.AGENT:
+        task, _, agent = parsed.id.partition("/")
+        return f"agent {agent} of task {task}"
+    return f"{parsed.kind} {parsed.id}"
+
+
+def _capital(words: str) -> str:
+    return words[:1].upper() + words[1:]

@@ -1,0 +1,242 @@
+"""`/v1/webhooks`: addresses that are told of events, and every delivery to them."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter
+from pydantic import AfterValidator, Field, model_validator
+
+from purser.budget.postgres.connections.pools import Connection
+from purser.gateway.access.auth import WebhookManager
+from purser.gateway.http.idempotency import OnceOnly
+from purser.gateway.http.pagination import Cursor, PageOf, PageSize
+from purser.gateway.http.routing import Route
+from purser.gateway.http.schemas import Request, printable
+from purser.gateway.http.views import View
+from purser.gateway.postgres.deliveries import Delivery
+from purser.gateway.postgres.webhooks import Webhook, WebhookFields
+from purser.gateway.services import Use
+from purser.gateway.webhooks.messages import STATES
+from purser.gateway.webhooks.targets import MAX_URL
+
+router = APIRouter(route_class=Route, prefix="/v1/webhooks", tags=["webhooks"])
+
+
+def _kind(value: str) -> str:
+    kind, _, state = value.partition(".")
+    if kind not in STATES:
+        raise ValueError(f"kinds are {', '.join(STATES)}")
+    if "." in value and state not in STATES[kind]:
+        raise ValueError(f"states of {kind} are {', '.join(STATES[kind]) or 'none'}")
+    return value
+
+
+Url = Annotated[str, Field(min_length=1, max_length=MAX_URL)]
+Kinds = Annotated[list[Annotated[str, Field(max_length=64), AfterValidator(_kind)]], Field(min_length=1, max_length=50)]
+Threshold = Annotated[float, Field(ge=0, le=1_000, strict=False)]
+Description = Annotated[str, Field(max_length=256), AfterValidator(printable)]
+DeliveryId = Annotated[int, Field(ge=1, le=2**63 - 1)]
+
+
+class WebhookBody(Request):
+    """A webhook to make."""
+
+    url: Url
+    """Below an address that the setting `webhook_targets` lists."""
+    kinds: Kinds
+    """What it is told of: `approval`, or one state of it as in `approval.expired`."""
+    least_threshold: Threshold | None = None
+    """Of `threshold` events, tell only these and higher ones."""
+    description: Description = ""
+    enabled: bool = True
+
+
+class WebhookPatch(Request):
+    """Fields of a webhook to change; what is left out stays."""
+
+    url: Url = ""
+    kinds: Kinds = Field(default_factory=list)
+    least_threshold: Threshold | None = None
+    description: Description = ""
+    enabled: bool = True
+
+    @model_validator(mode="after")
+    def _something(self) -> "WebhookPatch":
+        if not self.model_fields_set:
+            raise ValueError("name a field to change")
+        return self
+
+
+class WebhookView(View):
+    """A webhook without its secret."""
+
+    webhook_id: str
+    url: str
+    kinds: list[str]
+    least_threshold: float | None
+    description: str
+    enabled: bool
+    disabled_reason: str | None
+    """Why Purser turned it off."""
+    created_by: str
+    created_at: str
+    previous_secret_until: str | None
+    """Until when the secret before the last rotation signs too."""
+
+
+class NewWebhookView(WebhookView):
+    """A webhook at the one moment when its secret is shown."""
+
+    secret: str
+
+
+class DeliveryView(View):
+    """A message to a webhook, and what became of it."""
+
+    delivery_id: str
+    message_id: str
+    """Sent as `webhook-id`, the same on every try."""
+    position: int | None
+    """Of the event; `null`: a test."""
+    type: str
+    state: str
+    """`pending`, `delivered` or `failed`."""
+    tries: int
+    next_at: str | None
+    """When a pending one is tried again."""
+    status: int | None
+    error: str | None
+    """`timeout`, `connection`, `protocol`, `status`, `redirect`, `target_not_allowed` or
+    `secret_unreadable`."""
+    duration_ms: int | None
+    created_at: str
+    ended_at: str | None
+
+
+@router.post("", status_code=201)
+async def create(body: WebhookBody, caller: WebhookManager, use: Use, once: OnceOnly) -> NewWebhookView:
+    """Makes a webhook; `secret` verifies its signatures and is never shown again.
+
+    The same request again under one Idempotency-Key makes no second one: it is 409 `already-made` and names the first.
+    """
+    use.targets.check(body.url)
+    chosen = WebhookFields(**body.model_dump() | {"kinds": _sorted(body.kinds)})
+
+    async def act(connection: Connection | None) -> NewWebhookView:
+        made, secret = await use.webhooks.create(caller.tenant, chosen, by=caller.name, connection=connection)
+        return NewWebhookView(**_shown(made), secret=secret)
+
+    return await once.do(caller, NewWebhookView, act, secrets=("secret",))
+
+
+@router.get("")
+async def list_webhooks(caller: WebhookManager, use: Use) -> PageOf[WebhookView]:
+    """All webhooks of the tenant, oldest first."""
+    hooks = await use.webhooks.list(caller.tenant)
+    return PageOf[WebhookView](items=[WebhookView(**_shown(hook)) for hook in hooks], cursor=None)
+
+
+@router.get("/{webhook_id}")
+async def show(webhook_id: str, caller: WebhookManager, use: Use) -> WebhookView:
+    """One webhook."""
+    return WebhookView(**_shown(await use.webhooks.get(caller.tenant, webhook_id)))
+
+
+@router.patch("/{webhook_id}")
+async def change(webhook_id: str, body: WebhookPatch, caller: WebhookManager, use: Use) -> WebhookView:
+    """Changes the fields that are given."""
+    given: dict[str, Any] = body.model_dump(exclude_unset=True)
+    if "url" in given:
+        use.targets.check(body.url)
+    if "kinds" in given:
+        given["kinds"] = _sorted(body.kinds)
+    return WebhookView(**_shown(await use.webhooks.change(caller.tenant, webhook_id, given, by=caller.name)))
+
+
+@router.delete("/{webhook_id}", status_code=204)
+async def delete(webhook_id: str, caller: WebhookManager, use: Use) -> None:
+    """Deletes a webhook with its deliveries, those on their way included."""
+    await use.webhooks.delete(caller.tenant, webhook_id, by=caller.name)
+
+
+@router.post("/{webhook_id}/secret")
+async def rotate(webhook_id: str, caller: WebhookManager, use: Use, once: OnceOnly) -> NewWebhookView:
+    """Makes a new secret. For a day the last one signs beside it, so that receivers can change over.
+
+    The same request again under one Idempotency-Key makes no other secret: it is 409 `already-made`.
+    """
+
+    async def act(connection: Connection | None) -> NewWebhookView:
+        made, secret = await use.webhooks.rotate(caller.tenant, webhook_id, by=caller.name, connection=connection)
+        return NewWebhookView(**_shown(made), secret=secret)
+
+    return await once.do(caller, NewWebhookView, act, secrets=("secret",))
+
+
+@router.post("/{webhook_id}/test", status_code=202)
+async def test(webhook_id: str, caller: WebhookManager, use: Use, once: OnceOnly) -> DeliveryView:
+    """Sends a message of type `test`, to a webhook that is turned off too. Under one Idempotency-Key, once."""
+
+    async def act(connection: Connection | None) -> DeliveryView:
+        return _delivery(await use.deliveries.test(caller.tenant, webhook_id, connection))
+
+    return await once.do(caller, DeliveryView, act)
+
+
+@router.get("/{webhook_id}/deliveries")
+async def list_deliveries(
+    webhook_id: str, caller: WebhookManager, use: Use, cursor: Cursor = None, limit: PageSize = 100
+) -> PageOf[DeliveryView]:
+    """Deliveries with what became of them, newest first."""
+    await use.webhooks.get(caller.tenant, webhook_id)
+    found = await use.deliveries.page(caller.tenant, webhook_id, None if cursor is None else int(cursor), limit)
+    following = str(found[-1].delivery_id) if len(found) == limit else None
+    return PageOf[DeliveryView](items=[_delivery(one) for one in found], cursor=following)
+
+
+@router.post("/{webhook_id}/deliveries/{delivery_id}/redeliver", status_code=202)
+async def redeliver(
+    webhook_id: str, delivery_id: DeliveryId, caller: WebhookManager, use: Use, once: OnceOnly
+) -> DeliveryView:
+    """Sends a message again, with the id that it had. Under one Idempotency-Key, once."""
+
+    async def act(connection: Connection | None) -> DeliveryView:
+        return _delivery(await use.deliveries.redeliver(caller.tenant, webhook_id, delivery_id, connection))
+
+    return await once.do(caller, DeliveryView, act)
+
+
+def _sorted(kinds: list[str]) -> tuple[str, ...]:
+    return tuple(sorted(set(kinds)))
+
+
+def _shown(hook: Webhook) -> dict[str, Any]:
+    until = hook.previous_until
+    return {
+        "webhook_id": hook.webhook_id,
+        "url": hook.url,
+        "kinds": [*hook.kinds],
+        "least_threshold": hook.least_threshold,
+        "description": hook.description,
+        "enabled": hook.enabled,
+        "disabled_reason": hook.disabled_reason,
+        "created_by": hook.created_by,
+        "created_at": hook.created_at.isoformat(),
+        "previous_secret_until": until and until.isoformat(),
+    }
+
+
+def _delivery(one: Delivery) -> DeliveryView:
+    return DeliveryView(
+        delivery_id=str(one.delivery_id),
+        message_id=one.message_id,
+        position=one.position,
+        type=one.payload["type"],
+        state=one.state,
+        tries=one.tries,
+        next_at=one.next_at.isoformat() if one.state == "pending" else None,
+        status=one.status,
+        error=one.error,
+        duration_ms=one.duration_ms,
+        created_at=one.created_at.isoformat(),
+        ended_at=one.ended_at and one.ended_at.isoformat(),
+    )

@@ -1,0 +1,42 @@
+"""What an attempt is charged."""
+
+import pytest
+
+from purser.activities.calls.settlements import report_of
+from purser.budget.decisions import Amount
+from purser.budget.holds import MAX_CALL_TOKENS, Report
+from purser.budget.pricing.prices import PriceBook
+from purser.budget.pricing.quotes import Unpriced
+from purser.budget.pricing.rates import Price
+from purser.budget.usage import Usage
+
+USED = Usage(input=20, output=10)
+NO_PRICES = PriceBook({}, {}, None)
+
+
+@pytest.mark.parametrize(
+    ("prices", "admitted_at", "report", "counted"),
+    [
+        (PriceBook({}, {}, Price.per_million("1", "4")), 400_000, Report(USED, 60_000), []),
+        (NO_PRICES, 0, Report(USED, 0, priced=False), [Unpriced.FREE]),
+        (NO_PRICES, 400_000, Report(USED, 400_000, priced=False), [Unpriced.ESTIMATED]),
+    ],
+)
+def test_a_call_whose_price_is_gone_is_charged_what_it_could_cost(
+    prices: PriceBook, admitted_at: int, report: Report, counted: list[Unpriced]
+) -> None:
+    told: list[Unpriced] = []
+    assert report_of("some-model", USED, Amount(100, admitted_at), prices, told.append) == report
+    assert told == counted
+
+
+def test_an_attempt_that_used_nothing_needs_no_price() -> None:
+    told: list[Unpriced] = []
+    assert report_of("some-model", Usage(), Amount(100, 400_000), NO_PRICES, told.append) == Report(Usage(), 0)
+    assert told == []
+
+
+def test_usage_that_no_call_can_have_is_charged_as_estimated() -> None:
+    beyond = Usage(input=MAX_CALL_TOKENS + 1)
+    report = report_of("some-model", beyond, Amount(100, 400), NO_PRICES, lambda outcome: None)
+    assert (report.amount, report.usage.estimated) == (Amount(100, 400), True)

@@ -1,0 +1,213 @@
+"""Compressions that others disturb: appends, other workers, and the death of their own at any moment."""
+
+import asyncio
+import random
+from collections.abc import Callable, Coroutine, Generator
+from typing import Any
+
+import pytest
+
+from purser.budget.postgres.connections.pools import Pool, create_pool
+from purser.compose.demo.provider import Fault, FaultKind, Provider
+from purser.context.settings import ContextSettings
+from purser.workflows.contract import CompressResult
+from tests.support.compressing import MODEL, SUMMARY, TENANT, Room, request
+from tests.support.conversations import talk, user
+from tests.support.postgres_proxy import Trap, When, postgres_proxy
+from tests.support.proof import sized, some
+
+# LiteLLM and its types warn of themselves at import and at first use.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+TRIALS, AT_ONCE = sized(8, 200), 20
+SESSIONS = sized(4, 20)
+SMALL = ContextSettings(primers_count=1, recents_count=4)
+
+
+@pytest.mark.proof
+async def test_of_messages_appended_while_slow_compressions_run_none_is_lost_and_none_covered_twice(
+    pool: Pool, provider: Provider, seed: int
+) -> None:
+    room, chance = Room.on(pool, provider), random.Random(seed)
+    room.answer(SUMMARY)
+    provider.desk.add_fault(Fault(kind=FaultKind.SLOW, delay_ms=100, times=None))
+    activity = room.activity(model=True, settings=SMALL)
+    turns = asyncio.Semaphore(AT_ONCE)
+
+    def versions(number: int) -> int:
+        return 2 if number % 4 == 0 else 1
+
+    async def trial(number: int) -> None:
+        session_id, said = f"s{number}", 40
+        await room.say(*talk(40), session_id=session_id)
+        for version in range(1, versions(number) + 1):
+            key = f"{number}-{version}"
+            running = asyncio.create_task(activity.compress_context(request(key, session_id=session_id)))
+            for _ in range(chance.randint(2, 6)):
+                await asyncio.sleep(chance.random() * 0.06)
+                await room.say(user(f"meanwhile {said}"), session_id=session_id)
+                said += 1
+            await running
+            await _partitioned(room, session_id, said)
+            await room.say(*talk(40), session_id=session_id)
+            said += 40
+
+    async def in_turn(number: int) -> None:
+        async with turns:
+            await trial(number)
+
+    await asyncio.gather(*(in_turn(number) for number in range(TRIALS)))
+    assert await pool.fetchval("select count(*) from summaries") == sum(map(versions, range(TRIALS)))
+    await room.books.check()
+
+
+async def _partitioned(room: Room, session_id: str, said: int) -> None:
+    """Each message is verbatim or covered by one layer, and nothing is both."""
+    conversation = await room.conversations.conversation(TENANT, session_id, model=MODEL)
+    summary = await room.summaries.latest(TENANT, session_id, model=MODEL)
+    assert summary is not None
+    verbatim = [seq for group in conversation.groups for seq in group.seqs]
+    covered = list(range(summary.first_seq, summary.last_seq + 1))
+    assert sorted([*verbatim, *covered]) == list(range(1, said + 1))
+    assert sum(layer.messages for layer in summary.layers) == len(covered)
+    stored = await room.conversations.read(TENANT, session_id, range(1, said + 1))
+    assert len(stored) == said
+
+
+@pytest.mark.proof
+async def test_of_two_workers_that_compress_one_session_one_asks_the_model(
+    pool: Pool, dsn: str, provider: Provider
+) -> None:
+    room = Room.on(pool, provider)
+    room.answer(SUMMARY)
+    async with await create_pool(dsn) as other_pool:
+        workers = [room.activity(model=True), Room.on(other_pool, provider).activity(model=True)]
+        for number in range(SESSIONS):
+            session_id = f"s{number}"
+            await room.say(*talk(60), session_id=session_id)
+            asked = [
+                worker.compress_context(request(f"{number}-{place}", session_id=session_id))
+                for place, worker in enumerate(workers)
+            ]
+            found = await asyncio.gather(*asked)
+            assert sorted(one.version for one in found) == [0, 1]
+            assert {one.reason for one in found if not one.version} <= {"busy", "nothing_to_cover"}
+    assert len(provider.served()) == SESSIONS
+    await room.books.check()
+
+
+# --- death at every await --------------------------------------------------------------------------------------------
+
+
+class Steps:
+    """Awaits some work, and strikes when it has stopped to wait for the given time."""
+
+    def __init__(self, work: Coroutine[Any, Any, CompressResult], at: int, strike: Callable[[], None]) -> None:
+        self._work = work
+        self._at = at
+        self._strike = strike
+        self.count = 0
+
+    def __await__(self) -> Generator[Any, Any, CompressResult]:
+        go: Callable[[Any], Any] = self._work.send
+        given: Any = None
+        while True:
+            try:
+                waits_for = go(given)
+            except StopIteration as end:
+                result: CompressResult = end.value
+                return result
+            self.count += 1
+            if self.count == self._at:
+                self._strike()
+            try:
+                given, go = (yield waits_for), self._work.send
+            except BaseException as error:
+                given, go = error, self._work.throw
+
+
+async def _interrupted(room: Room, session_id: str, at: int, *, kill: bool) -> int:
+    """Compresses a session and cancels that at an await, or kills its connections too; how many awaits there were."""
+    tasks: list[asyncio.Task[CompressResult]] = []
+
+    def strike() -> None:
+        if kill:
+            room.pool.terminate()
+        tasks[0].cancel()
+
+    steps = Steps(room.activity(model=True).compress_context(request(session_id, session_id=session_id)), at, strike)
+
+    async def stepping() -> CompressResult:
+        return await steps
+
+    tasks.append(asyncio.create_task(stepping()))
+    await asyncio.gather(*tasks, return_exceptions=True)
+    return steps.count
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("kill", [False, True], ids=["cancelled", "killed"])
+async def test_whoever_dies_at_any_await_leaves_the_state_before_or_after(
+    pool: Pool, dsn: str, provider: Provider, kill: bool
+) -> None:
+    room = Room.on(pool, provider)
+    room.answer(SUMMARY)
+    await room.say(*talk(60), session_id="whole")
+    awaits = await _interrupted(room, "whole", 0, kill=False)
+    assert awaits > 20
+    [whole] = await room.versions()
+    seen: set[int] = set()
+    for at in sorted({1, awaits, *some(range(1, awaits), 8)}):
+        session_id = f"s{at}"
+        await room.say(*talk(60), session_id=session_id)
+        async with await create_pool(dsn, size=3) as mortal:
+            await _interrupted(Room.on(mortal, provider), session_id, at, kill=kill)
+        assert kill or await room.open_holds() == 0, "who is only cancelled settles or releases"
+        rows = [row for row in await room.versions() if row["session_id"] == session_id]
+        facts = await pool.fetchval("select count(*) from facts where session_id = $1", session_id)
+        assert len(rows) in (0, 1)
+        seen.add(len(rows))
+        if rows:
+            assert (rows[0]["first_seq"], rows[0]["last_seq"]) == (whole["first_seq"], whole["last_seq"])
+            assert bool(facts)
+        else:
+            assert not facts, "facts come with their version or not at all"
+        found = await room.activity(model=True).compress_context(request(session_id, session_id=session_id))
+        assert found.version == 1, "the next try ends what the first began"
+        assert await room.open_holds() == 0
+    assert seen == {0, 1}
+    await room.books.check()
+
+
+@pytest.mark.parametrize("when", When)
+@pytest.mark.parametrize(
+    ("statement", "commit"),
+    [("insert into summaries", False), ("insert into facts", False), ("ledger_settle", False), ("ledger_settle", True)],
+    ids=["version", "facts", "settlement", "commit"],
+)
+async def test_version_facts_and_settlement_are_stored_together_or_not_at_all(
+    pool: Pool, dsn: str, provider: Provider, statement: str, commit: bool, when: When
+) -> None:
+    room = Room.on(pool, provider)
+    room.answer(SUMMARY)
+    await room.say(*talk(60))
+    async with postgres_proxy(dsn) as proxy, await create_pool(proxy.dsn, size=3) as mortal:
+        tasks: list[asyncio.Task[CompressResult]] = []
+
+        async def die() -> None:
+            mortal.terminate()
+            tasks[0].cancel()
+
+        trap = proxy.set(Trap(statement, when, die, commit))
+        tasks.append(asyncio.create_task(Room.on(mortal, provider).activity(model=True).compress_context(request())))
+        await asyncio.gather(*tasks, return_exceptions=True)
+        assert trap.sprung.is_set()
+    stored, facts = len(await room.versions()), await pool.fetchval("select count(*) from facts")
+    assert (stored, bool(facts), await room.attempts()) in (
+        (0, False, [(1, "started")]),
+        (1, True, [(1, "reported")]),
+    )
+    assert stored == (commit and when is When.AFTER)
+    assert (await room.activity(model=True).compress_context(request())).version == 1
+    assert await room.open_holds() == 0
+    await room.books.check()

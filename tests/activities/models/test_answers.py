@@ -1,0 +1,252 @@
+"""What a provider may answer, sent by a real server byte by byte."""
+
+import asyncio
+import json
+import math
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from purser.activities.errors import Cost, ProviderError, ProviderRejected, ProviderUnavailable
+from purser.activities.models.answers import Allowance, countable, event_lines
+from purser.activities.models.egress import Bounds
+from purser.activities.models.partial_replies import Draft
+from purser.activities.models.provider import EmbeddingRequest, ModelProvider, ModelRequest, Timeouts
+from tests.support.raw_server import Answer, RawServer, endless, raw_server, replies
+
+SOCKETS = 16 * 2**20
+"""Bytes that the buffers of two sockets and of their libraries hold at most."""
+
+
+async def ask(answer: Answer, **more: Any) -> tuple[Draft, ProviderError | None, RawServer]:
+    """One request of 50 tokens: what came of it."""
+    provider = ModelProvider({}, Timeouts(silence_s=5, total_s=60), **more)
+    draft = Draft()
+    async with raw_server(answer) as server:
+        messages = [{"role": "user", "content": "Hello there"}]
+        try:
+            await provider.complete(ModelRequest("gpt-4o", messages, (), 50, "7-1", server.api_base), draft)
+        except ProviderError as failure:
+            return draft, failure, server
+    return draft, None, server
+
+
+def chunk(text: str | None = None, finish: str | None = None, **more: Any) -> bytes:
+    delta = {} if text is None else {"role": "assistant", "content": text}
+    choices = [{"index": 0, "delta": delta, "finish_reason": finish}]
+    return b"data: " + json.dumps({"id": "1", "object": "chat.completion.chunk", "choices": choices} | more).encode()
+
+
+def stream(*chunks: bytes, done: bool = True) -> bytes:
+    return b"".join(each + b"\n\n" for each in chunks) + (b"data: [DONE]\n\n" if done else b"")
+
+
+def usage_chunk(**usage: Any) -> bytes:
+    return (
+        b"data: " + json.dumps({"id": "1", "object": "chat.completion.chunk", "choices": [], "usage": usage}).encode()
+    )
+
+
+def plain(**more: Any) -> bytes:
+    message = {"role": "assistant", "content": "Good day."}
+    body = {"id": "1", "object": "chat.completion", "choices": [{"message": message, "finish_reason": "stop"} | more]}
+    return json.dumps(body | {"usage": {"prompt_tokens": 20, "completion_tokens": 10, "total_tokens": 30}}).encode()
+
+
+# --- what counts as an answer ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        replies(stream(chunk("Half a sent"), done=False)),
+        replies(stream(chunk("Half a sent"))),
+        replies(b""),
+        replies(b"", "application/json"),
+        replies(b"<html>Sign in</html>", "text/html"),
+        replies(b"<html>Sign in</html>"),
+        replies(b"<html>Sign in</html>", "application/json"),
+        replies(b'{"error": {"message": "busy"}}', "application/json"),
+        replies(plain(finish_reason=None), "application/json"),
+        replies(stream(chunk("Good day.", "stop")), more="content-encoding: gzip\r\n"),
+    ],
+    ids=[
+        "half a sentence",
+        "half a sentence and DONE",
+        "an empty stream",
+        "nothing",
+        "HTML",
+        "HTML that says it is a stream",
+        "HTML that says it is JSON",
+        "JSON that is no completion",
+        "a completion that was not ended",
+        "a stream in an encoding that was not asked for",
+    ],
+)
+async def test_what_the_provider_did_not_end_is_no_reply_and_tried_again(answer: Answer) -> None:
+    draft, failure, server = await ask(answer)
+    assert isinstance(failure, ProviderUnavailable)
+    assert (failure.cost, failure.reason in ("incomplete_reply", "unreadable_reply")) == (Cost.UNKNOWN, True)
+    assert (draft.complete, draft.sent, len(server.requests)) == (False, True, 1)
+
+
+async def test_a_stream_that_the_provider_ended_is_a_reply() -> None:
+    usage = usage_chunk(prompt_tokens=20, completion_tokens=10, total_tokens=30)
+    draft, failure, _ = await ask(replies(stream(chunk("Good day."), chunk(None, "stop"), usage)))
+    assert (failure, draft.message().text, draft.finish_reason) == (None, "Good day.", "stop")
+    assert draft.usage is not None
+    assert draft.usage.total == 30
+
+
+async def test_a_server_without_streaming_is_read_with_its_own_usage() -> None:
+    draft, failure, _ = await ask(replies(plain(), "application/json; charset=utf-8"))
+    assert (failure, draft.message().text, draft.finish_reason) == (None, "Good day.", "stop")
+    assert draft.usage is not None
+    assert (draft.usage.input, draft.usage.output) == (20, 10)
+
+
+async def test_tool_calls_of_a_server_without_streaming_arrive() -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "add", "arguments": "{}"}}
+    body = plain(message={"role": "assistant", "content": None, "tool_calls": [call]}, finish_reason="tool_calls")
+    draft, failure, _ = await ask(replies(body, "application/json"))
+    assert (failure, draft.message().tool_calls) == (None, (call,))
+
+
+# --- usage -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("figure", [math.nan, math.inf, -1, "many", True, [1]], ids=str)
+@pytest.mark.parametrize("content_type", ["text/event-stream", "application/json"])
+async def test_usage_that_is_no_count_costs_no_reply(figure: object, content_type: str) -> None:
+    usage = {"prompt_tokens": figure, "completion_tokens": 10, "total_tokens": 30}
+    streamed = stream(chunk("Good day."), chunk(None, "stop"), usage_chunk(**usage))
+    body = json.loads(plain()) | {"usage": usage}
+    answer = streamed if content_type == "text/event-stream" else json.dumps(body).encode()
+    draft, failure, _ = await ask(replies(answer, content_type))
+    assert (failure, draft.message().text, draft.usage) == (None, "Good day.", None)
+    assert draft.charge(20, "gpt-4o").estimated
+
+
+async def test_fractions_of_tokens_are_rounded_up() -> None:
+    usage = usage_chunk(prompt_tokens=20.5, completion_tokens=9.01, total_tokens=29.51)
+    draft, failure, _ = await ask(replies(stream(chunk("Good day.", "stop"), usage)))
+    assert failure is None
+    assert draft.usage is not None
+    assert (draft.usage.input, draft.usage.output, draft.usage.unsplit) == (21, 10, 0)
+
+
+def test_what_is_not_counted_in_tokens_is_left_as_it_is() -> None:
+    line = b'data: {"usage": {"prompt_tokens": 3, "cost": 0.00014}}'
+    assert countable(line, lambda reason: pytest.fail(reason)) == line
+
+
+@pytest.mark.parametrize(
+    "usage", [{"prompt_tokens": 2, "total_tokens": 2}, {"prompt_tokens": -1}, {"total_tokens": 1.5}]
+)
+async def test_vectors_arrive_whatever_their_usage_says(usage: dict[str, Any]) -> None:
+    body = {"object": "list", "data": [{"object": "embedding", "index": 0, "embedding": [0.5, 1.0]}], "usage": usage}
+    async with raw_server(replies(json.dumps(body).encode(), "application/json")) as server:
+        found = await ModelProvider({}).embed(EmbeddingRequest("openai/small", ["a"], "1-1", server.api_base))
+    assert found.vectors == ((0.5, 1.0),)
+
+
+# --- bounds ----------------------------------------------------------------------------------------------------------
+
+
+async def test_a_stream_without_end_is_cut_where_no_reply_is_that_long() -> None:
+    draft, failure, server = await ask(endless(chunk("word " * 500) + b"\n\n"))
+    assert isinstance(failure, ProviderRejected)
+    assert (failure.reason, failure.cost) == ("reply_too_large", Cost.UNKNOWN)
+    await server.gone.wait()
+    assert 0 < draft.characters <= 16 * 50 + 64 * 1024 + 2_500
+    assert server.sent < Bounds().reply_bytes(50) + SOCKETS
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        endless(chunk("word ") + b"\n\n"),
+        endless(b": still working\n\n"),
+        endless(b"data: " + b"a" * 10_000),
+        endless(b"a" * 10_000, "application/json"),
+        endless(b"[" * 10_000, "application/json"),
+    ],
+    ids=["one word", "nothing but comments", "one line", "JSON", "nested JSON"],
+)
+async def test_no_more_is_read_than_the_reply_may_have(answer: Answer) -> None:
+    _, failure, server = await ask(answer)
+    assert failure is not None
+    assert failure.reason == "reply_too_large"
+    await server.gone.wait()
+    assert server.sent < Bounds().reply_bytes(50) + SOCKETS
+
+
+async def test_others_get_their_turn_while_a_stream_arrives_in_large_blocks() -> None:
+    turns = 0
+
+    async def other() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    async def blocks() -> AsyncIterator[bytes]:
+        yield (chunk("word ") + b"\n\n") * 500
+
+    beside = asyncio.create_task(other())
+    lines = event_lines(blocks(), Allowance(2**20), 2**20, lambda reason: pytest.fail(reason))
+    seen = [piece async for piece in lines]
+    beside.cancel()
+    assert b"".join(seen) == (chunk("word ") + b"\n\n") * 500
+    assert max(piece.count(b"data:") for piece in seen) < 20
+    assert turns >= len(seen) - 1
+
+
+async def test_a_reply_that_repeats_itself_and_ends_is_kept() -> None:
+    usage = usage_chunk(prompt_tokens=20, completion_tokens=300, total_tokens=320)
+    draft, failure, _ = await ask(replies(stream(*[chunk("----")] * 300, chunk(None, "stop"), usage)))
+    assert (failure, draft.message().text) == (None, "----" * 300)
+
+
+async def test_of_an_error_only_the_beginning_is_read() -> None:
+    _, failure, server = await ask(endless(b'{"error": ' * 1_000, "application/json", "500 Internal Server Error"))
+    assert failure is not None
+    assert (failure.reason, failure.status) == ("server_error", 500)
+    await server.gone.wait()
+    assert server.sent < SOCKETS
+
+
+async def test_headers_without_end_are_not_read() -> None:
+    async def answer(server: RawServer, writer: asyncio.StreamWriter) -> None:
+        await server.send(writer, b"HTTP/1.1 200 OK\r\n")
+        while True:
+            await server.send(writer, b"x-a: " + b"a" * 1_000 + b"\r\n")
+
+    _, failure, server = await ask(answer)
+    assert failure is not None
+    assert failure.reason == "connection_broken"
+    await server.gone.wait()
+    assert server.sent < SOCKETS
+
+
+async def test_a_server_that_says_nothing_is_left_after_a_while() -> None:
+    async def answer(server: RawServer, writer: asyncio.StreamWriter) -> None:
+        await asyncio.Event().wait()
+
+    provider = ModelProvider({}, Timeouts(silence_s=0.2))
+    async with raw_server(answer) as server:
+        request = ModelRequest("gpt-4o", [{"role": "user", "content": "Hi"}], (), 50, "7-1", server.api_base)
+        with pytest.raises(ProviderUnavailable, match="timeout"):
+            await provider.complete(request, Draft())
+
+
+@pytest.mark.parametrize(
+    ("header", "delay_ms"),
+    [("999999999", 600_000), ("1e300", 600_000), ("inf", 600_000), ("nan", None), ("-1", None), ("2", 2_000)],
+)
+async def test_a_provider_puts_us_off_for_ten_minutes_at_most(header: str, delay_ms: int | None) -> None:
+    answer = replies(b"{}", "application/json", "429 Too Many Requests", f"retry-after: {header}\r\n")
+    _, failure, _ = await ask(answer)
+    assert isinstance(failure, ProviderUnavailable)
+    assert (failure.reason, failure.cost, failure.retry_after_ms) == ("rate_limited", Cost.NOTHING, delay_ms)

@@ -1,0 +1,201 @@
+"""How a request leaves: to its own address, once, with nothing that is not its own."""
+
+import asyncio
+from dataclasses import replace
+
+import httpx
+import pytest
+
+from purser.activities.errors import Cost, ProviderError, ProviderRejected
+from purser.activities.models.egress import Leave, Ticket
+from purser.activities.models.litellm_library import litellm_library
+from purser.activities.models.partial_replies import Draft
+from purser.activities.models.provider import ModelProvider, ModelRequest
+from purser.activities.models.routes import Route
+from purser.compose.demo.provider import serve_provider
+from purser.compose.stack.ports import free_port
+from tests.support.raw_server import raw_server, replies
+
+ALLOWED = ("openai",)
+MESSAGES = [{"role": "user", "content": "Hello there"}]
+
+
+def request(api_base: str | None, model: str = "gpt-4o") -> ModelRequest:
+    return ModelRequest(model, MESSAGES, (), 50, "7-1", api_base)
+
+
+async def failure_of(provider: ModelProvider, asked: ModelRequest, leave: Leave | None = None) -> ProviderError:
+    draft = Draft()
+    with pytest.raises(ProviderError) as failure:
+        await provider.complete(asked, draft, leave)
+    return failure.value
+
+
+async def never() -> Ticket:
+    raise AssertionError("the request was ready to leave")
+
+
+async def test_a_redirect_is_not_followed_and_not_tried_again() -> None:
+    async with raw_server(replies(b"")) as elsewhere:
+        moved = replies(
+            b"", status="307 Temporary Redirect", more=f"location: {elsewhere.api_base}/chat/completions\r\n"
+        )
+        async with raw_server(moved) as server:
+            failure = await failure_of(ModelProvider({}), request(server.api_base))
+    assert isinstance(failure, ProviderRejected)
+    assert (failure.reason, failure.cost, failure.status) == ("redirected", Cost.NOTHING, 307)
+    assert (len(server.requests), elsewhere.requests) == (1, [])
+
+
+async def test_proxies_of_the_environment_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with raw_server(replies(b"")) as proxy, serve_provider() as provider:
+        for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "all_proxy"):
+            monkeypatch.setenv(name, f"http://127.0.0.1:{proxy.port}")
+        monkeypatch.delenv("NO_PROXY", raising=False)
+        await ModelProvider({}).complete(request(provider.api_base), Draft())
+    assert (len(provider.served()), proxy.requests) == (1, [])
+
+
+async def test_all_requests_go_through_a_configured_proxy() -> None:
+    async with raw_server(replies(b"", status="502 Bad Gateway")) as proxy:
+        via = ModelProvider({}, proxy=f"http://127.0.0.1:{proxy.port}")
+        await failure_of(via, request("http://llm.example.com/v1"))
+    assert b"llm.example.com" in proxy.requests[0]
+
+
+@pytest.mark.parametrize("variable", ["ANTHROPIC_API_BASE", "XAI_API_BASE"])
+async def test_an_address_of_the_environment_is_refused_before_a_key_goes_there(
+    variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = variable.partition("_")[0].lower()
+    async with raw_server(replies(b"")) as elsewhere:
+        monkeypatch.setenv(variable, elsewhere.api_base)
+        monkeypatch.setenv(f"{name.upper()}_API_KEY", "key")
+        failure = await failure_of(ModelProvider({}), request(None, f"{name}/m"), never)
+    assert (failure.reason, failure.cost, elsewhere.requests) == ("address_not_allowed", Cost.NOTHING, [])
+
+
+@pytest.mark.parametrize(
+    ("model", "keys", "reason"),
+    [
+        ("anthropic/claude-sonnet-4-5", {"api.anthropic.com": "k"}, "provider_not_allowed"),
+        ("oobabooga/m", {}, "provider_not_allowed"),
+        ("nobody-knows-this", {}, "provider_not_allowed"),
+        ("openai/gpt-4o", {}, "authentication"),
+    ],
+)
+async def test_a_provider_that_is_not_allowed_or_has_no_key_is_not_asked(
+    model: str, keys: dict[str, str], reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    failure = await failure_of(ModelProvider(keys, allowed=ALLOWED), request(None, model), never)
+    assert (type(failure), failure.reason, failure.cost) == (ProviderRejected, reason, Cost.NOTHING)
+
+
+@pytest.mark.parametrize(
+    "content", ["half a pair \ud83d", {"no": object()}], ids=["half a surrogate pair", "an object"]
+)
+async def test_what_cannot_be_built_is_our_own_error_and_never_leaves(content: object) -> None:
+    async with raw_server(replies(b"")) as server:
+        asked = ModelRequest("gpt-4o", [{"role": "user", "content": content}], (), 50, "7-1", server.api_base)
+        failure = await failure_of(ModelProvider({}), asked, never)
+    assert (type(failure), failure.reason, failure.cost) == (ProviderRejected, "request_not_built", Cost.NOTHING)
+    assert server.requests == []
+
+
+async def test_litellm_opens_no_connection_of_its_own() -> None:
+    library = litellm_library()
+    async with raw_server(replies(b"")) as server:
+        with pytest.raises(httpx.UnsupportedProtocol):
+            await library.module_level_aclient.get(server.api_base)
+        with pytest.raises(httpx.UnsupportedProtocol):
+            library.module_level_client.get(server.api_base)
+    assert server.requests == []
+
+
+async def test_leave_is_asked_when_the_request_is_ready_and_names_it() -> None:
+    async with serve_provider() as provider:
+
+        async def leave() -> Ticket:
+            assert provider.served() == ()
+            return Ticket("7-3", 50)
+
+        await ModelProvider({}).complete(request(provider.api_base), Draft(), leave)
+    assert [one.arrival.request_id for one in provider.served()] == ["7-3"]
+
+
+async def test_leave_is_asked_over_an_open_connection_and_before_anything_is_sent() -> None:
+    connected, ended, got = asyncio.Event(), asyncio.Event(), bytearray()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connected.set()
+        got.extend(await reader.read(1))
+        writer.close()
+        await writer.wait_closed()
+        ended.set()
+
+    async def leave() -> Ticket:
+        async with asyncio.timeout(10):
+            await connected.wait()
+        assert not got
+        raise LookupError("enough")
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        with pytest.raises(LookupError, match="enough"):
+            await ModelProvider({}).complete(request(f"http://127.0.0.1:{port}/v1"), Draft(), leave)
+        await ended.wait()
+    assert not got
+
+
+async def test_without_a_connection_leave_is_asked_too_so_that_the_attempt_is_on_record() -> None:
+    asked = 0
+
+    async def leave() -> Ticket:
+        nonlocal asked
+        asked += 1
+        return Ticket("7-1", 50)
+
+    failure = await failure_of(ModelProvider({}), request(f"http://127.0.0.1:{free_port()}/v1"), leave)
+    assert (failure.reason, failure.cost, asked) == ("unreachable", Cost.NOTHING, 1)
+
+
+async def test_a_smaller_cap_makes_the_request_anew() -> None:
+    async def leave() -> Ticket:
+        return Ticket("7-1", 20)
+
+    async with raw_server(replies(b"")) as server:
+        await failure_of(ModelProvider({}), request(server.api_base), leave)
+    [sent] = server.requests
+    assert b'"max_tokens":20' in sent
+
+
+async def test_who_refuses_leave_is_heard_and_nothing_is_sent() -> None:
+    async def leave() -> Ticket:
+        raise LookupError("the hold has ended")
+
+    draft = Draft()
+    async with serve_provider() as provider:
+        with pytest.raises(LookupError, match="the hold has ended"):
+            await ModelProvider({}).complete(request(provider.api_base), draft, leave)
+    assert (provider.served(), draft.sent) == ((), False)
+
+
+@pytest.mark.parametrize(
+    ("url", "own", "home"),
+    [
+        ("https://llm.example.com/v1/chat/completions", True, True),
+        ("https://llm.example.com:443/v1/embeddings", True, True),
+        ("https://llm.example.com/v2/chat/completions", False, True),
+        ("https://llm.example.com/v1x/chat", False, True),
+        ("http://llm.example.com/v1/chat/completions", False, False),
+        ("https://llm.example.com:8443/v1/chat/completions", False, False),
+        ("https://llm.example.com.evil.com/v1/chat/completions", False, False),
+        ("https://llm.example.com@evil.com/v1/chat/completions", False, False),
+    ],
+)
+def test_a_route_covers_its_own_host_and_below_an_own_address_its_path(url: str, own: bool, home: bool) -> None:
+    base = Route("openai", "m", "https://llm.example.com/v1", "k", own=True, sdk=True)
+    assert base.covers(httpx.URL(url)) is own
+    assert replace(base, own=False).covers(httpx.URL(url)) is home

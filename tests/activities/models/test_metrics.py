@@ -1,0 +1,189 @@
+"""Verdicts and requests to providers, as every process counts them."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
+
+import pytest
+from prometheus_client import CollectorRegistry, generate_latest
+
+from purser.activities.errors import ProviderError
+from purser.activities.hold import Hold
+from purser.activities.models.embedder import EmbeddingModel, LiteLLMEmbedder
+from purser.activities.models.metrics import CallMetrics
+from purser.activities.models.partial_replies import Draft
+from purser.activities.models.provider import ModelProvider, ModelRequest, Timeouts
+from purser.budget.decisions import Amount, ScopeView, decide
+from purser.budget.policies import DEFAULT_BACKPRESSURE, BackpressureStep, Mode
+from purser.budget.postgres.connections.pools import Pool
+from purser.budget.postgres.ledger.holds import Holds
+from purser.budget.postgres.ledger.pricing import Pricing
+from purser.budget.pricing.prices import PriceBook
+from purser.budget.pricing.quotes import Unpriced
+from purser.budget.pricing.rates import Price
+from purser.budget.scopes import Path, Scope
+from purser.compose.demo.provider import Fault, FaultKind, Provider, Rule, serve_provider
+from purser.compose.demo.provider import Usage as ReportedUsage
+from purser.compose.stack.ports import free_port
+from purser.context.postgres.sessions.payers import Payers
+from purser.workflows.contract import HoldInput
+from tests.support.ledger import Books
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+CHEAP = PriceBook({}, {}, Price.per_million("1", "0"))
+
+
+class Counted:
+    """Metrics, and what they show."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self.metrics = CallMetrics(self.registry)
+
+    def lines(self, *names: str) -> list[str]:
+        """Samples whose name begins with one of these, buckets left out."""
+        lines = generate_latest(self.registry).decode().splitlines()
+        return [line for line in lines if line.startswith(names) and "_bucket" not in line and "_created" not in line]
+
+
+@pytest.fixture
+def counted() -> Counted:
+    return Counted()
+
+
+def view(spent: int, mode: Mode, *, steps: Sequence[BackpressureStep] = DEFAULT_BACKPRESSURE) -> ScopeView:
+    session = Scope.parse("session:s1")
+    return ScopeView(session, mode, 100, None, Amount(spent), Amount(), Amount(), backpressure=steps)
+
+
+def test_a_verdict_is_counted_with_mode_and_reason_of_the_scope_that_decided(counted: Counted) -> None:
+    for spent, mode in ((0, Mode.HARD), (100, Mode.HARD), (100, Mode.SOFT), (100, Mode.APPROVAL)):
+        counted.metrics.decided(decide([view(spent, mode)], Amount(10)))
+    assert counted.lines("purser_decisions_total") == [
+        'purser_decisions_total{mode="hard",reason="fits",verdict="allow"} 1.0',
+        'purser_decisions_total{mode="hard",reason="limit",verdict="refuse"} 1.0',
+        'purser_decisions_total{mode="soft",reason="over_limit",verdict="warn"} 1.0',
+        'purser_decisions_total{mode="approval",reason="approval",verdict="ask"} 1.0',
+    ]
+
+
+def test_backpressure_is_what_admitted_calls_have_to_take(counted: Counted) -> None:
+    counted.metrics.decided(decide([view(0, Mode.HARD)], Amount(10)))
+    counted.metrics.decided(decide([view(80, Mode.HARD)], Amount(10)))
+    counted.metrics.decided(decide([view(100, Mode.HARD)], Amount(10)))
+    assert counted.lines("purser_backpressure") == [
+        "purser_backpressure_seconds_count 1.0",
+        "purser_backpressure_seconds_sum 0.75",
+    ]
+
+
+def test_an_estimate_is_compared_with_the_charge(counted: Counted) -> None:
+    counted.metrics.estimated(200, 50)
+    counted.metrics.estimated(0, 50)
+    assert counted.lines("purser_estimate") == ["purser_estimate_ratio_count 1.0", "purser_estimate_ratio_sum 0.25"]
+
+
+# --- providers -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+async def provider() -> AsyncIterator[Provider]:
+    async with serve_provider() as provider:
+        yield provider
+
+
+async def complete(counted: Counted, api_base: str, model: str = "openai/secret-model") -> None:
+    request = ModelRequest(model, [{"role": "user", "content": "Hello"}], (), 50, "7-1", api_base)
+    maker = ModelProvider({}, Timeouts(silence_s=5), counted.metrics)
+    with suppress(ProviderError):
+        await maker.complete(request, Draft())
+
+
+async def test_answers_are_counted_with_their_time_and_tokens_by_class(counted: Counted, provider: Provider) -> None:
+    provider.desk.add_rule(Rule(usage=ReportedUsage(prompt_tokens=100, completion_tokens=5, cached_tokens=90)))
+    await complete(counted, provider.api_base)
+    assert counted.lines("purser_provider_requests_total") == [
+        'purser_provider_requests_total{kind="chat"} 1.0',
+        'purser_provider_requests_total{kind="embedding"} 0.0',
+    ]
+    assert 'purser_provider_seconds_count{kind="chat"} 1.0' in counted.lines("purser_provider_seconds")
+    assert counted.lines("purser_provider_tokens_total") == [
+        'purser_provider_tokens_total{class="input",kind="chat"} 10.0',
+        'purser_provider_tokens_total{class="cache_read",kind="chat"} 90.0',
+        'purser_provider_tokens_total{class="output",kind="chat"} 5.0',
+    ]
+    assert "secret-model" not in "".join(counted.lines("purser"))
+
+
+@pytest.mark.parametrize(
+    ("fault", "code", "status_class"),
+    [(FaultKind.RATE_LIMITED, "rate_limited", "4xx"), (FaultKind.UNAVAILABLE, "server_error", "5xx")],
+)
+async def test_failures_are_counted_by_our_code_and_the_class_of_the_status(
+    counted: Counted, provider: Provider, fault: FaultKind, code: str, status_class: str
+) -> None:
+    provider.desk.add_fault(Fault(kind=fault))
+    await complete(counted, provider.api_base)
+    assert counted.lines("purser_provider_errors_total") == [
+        f'purser_provider_errors_total{{code="{code}",kind="chat",status_class="{status_class}"}} 1.0'
+    ]
+    assert 'purser_provider_requests_total{kind="chat"} 1.0' in counted.lines("purser_provider_requests_total")
+    assert 'purser_provider_seconds_count{kind="chat"} 0.0' in counted.lines("purser_provider_seconds")
+
+
+async def test_without_an_answer_there_is_no_status(counted: Counted) -> None:
+    await complete(counted, f"http://127.0.0.1:{free_port()}/v1")
+    assert counted.lines("purser_provider_errors_total") == [
+        'purser_provider_errors_total{code="unreachable",kind="chat",status_class="none"} 1.0'
+    ]
+
+
+# --- who counts ------------------------------------------------------------------------------------------------------
+
+
+async def test_holds_of_workflows_are_verdicts_too(counted: Counted, pool: Pool) -> None:
+    books = Books.on(pool)
+    await books.budget("session:s1", mode="hard", limit_tokens=100)
+    pricing = Pricing(CHEAP, books.policies, Holds(pool))
+    hold = Hold(books.ledger, Payers(pool), pricing, counted.metrics.decided)
+    await hold.hold(HoldInput("acme", "k1", ("session:s1",), 101))
+    assert counted.lines("purser_decisions_total") == [
+        'purser_decisions_total{mode="hard",reason="limit",verdict="refuse"} 1.0'
+    ]
+
+
+def test_an_ask_that_needs_a_price_is_counted_as_a_verdict_and_as_a_call_without_one(counted: Counted) -> None:
+    session = ScopeView(Scope.parse("session:s1"), Mode.SOFT, None, 100, Amount(), Amount(), Amount())
+    counted.metrics.decided(decide([session], Amount(10), priced=False))
+    assert counted.lines("purser_decisions_total", 'purser_unpriced_calls_total{outcome="refused"') == [
+        'purser_decisions_total{mode="soft",reason="unknown_price",verdict="refuse"} 1.0',
+        'purser_unpriced_calls_total{outcome="refused"} 1.0',
+    ]
+
+
+def test_calls_without_a_price_are_counted_by_what_becomes_of_them(counted: Counted) -> None:
+    counted.metrics.unpriced(Unpriced.FREE)
+    assert counted.lines("purser_unpriced_calls_total") == [
+        'purser_unpriced_calls_total{outcome="refused"} 0.0',
+        'purser_unpriced_calls_total{outcome="free"} 1.0',
+        'purser_unpriced_calls_total{outcome="estimated"} 0.0',
+    ]
+
+
+async def test_holds_beside_the_turns_of_agents_are_verdicts_too(
+    counted: Counted, pool: Pool, provider: Provider
+) -> None:
+    books = Books.on(pool)
+    maker = LiteLLMEmbedder(
+        EmbeddingModel("openai/hashing", provider.api_base, timeout_s=20),
+        ModelProvider({}, metrics=counted.metrics),
+        books.ledger,
+        CHEAP,
+        str,
+        counted.metrics.decided,
+    )
+    assert await maker.embed("acme", Path.parse(["session:s1"]), ["red bicycle"])
+    assert counted.lines("purser_decisions_total") == [
+        'purser_decisions_total{mode="soft",reason="unlimited",verdict="allow"} 1.0'
+    ]
+    assert 'purser_provider_requests_total{kind="embedding"} 1.0' in counted.lines("purser_provider_requests_total")

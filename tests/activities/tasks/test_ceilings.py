@@ -1,0 +1,47 @@
+"""What a task file may ask for at most."""
+
+from typing import Any
+
+import pytest
+
+from purser.activities.errors import InvalidTask
+from purser.activities.tasks.ceilings import Ceilings
+from purser.activities.tasks.file import TaskFile
+from purser.budget.policies import Mode
+from purser.budget.scopes import Kind
+
+CEILINGS = Ceilings(10_000, 10**9, dict.fromkeys(Kind, Mode.APPROVAL))
+
+
+def task(**more: Any) -> TaskFile:
+    agent = {"id": "a", "model": "m", "instructions": "Be brief."}
+    return TaskFile.parse({"session_id": "s1", "task_id": "t1", "input": "Go.", "agents": [agent]} | more, ())
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"budget": {"session": {"limit_tokens": 9_007_199_254_740_991}}}, "PURSER_TASK_LIMIT_CEILING_TOKENS"),
+        ({"budget": {"task": {"limit_usd": "1.5"}}}, "PURSER_TASK_LIMIT_CEILING_NANO_USD"),
+        ({"budget": {"agent": {"mode": "soft"}}}, "PURSER_MODE"),
+        ({"context": {"token_budget_per_agent": 10_001}}, "PURSER_TASK_LIMIT_CEILING_TOKENS"),
+        ({"use_case_preset": "long_running"}, "PURSER_TASK_LIMIT_CEILING_TOKENS"),
+    ],
+)
+def test_a_file_above_a_ceiling_is_refused_with_the_setting(asked: dict[str, Any], said: str) -> None:
+    with pytest.raises(InvalidTask, match=said):
+        CEILINGS.check(task(**asked))
+
+
+def test_a_file_up_to_the_ceilings_and_at_least_as_strict_passes() -> None:
+    each = {"limit_tokens": 10_000, "limit_usd": "1", "mode": "hard"}
+    CEILINGS.check(task(budget={"session": each, "task": each, "agent": {"mode": "approval"}}))
+    Ceilings().check(task(budget={"session": {"limit_tokens": 9_007_199_254_740_991, "mode": "soft"}}))
+
+
+def test_the_mode_of_each_kind_of_scope_has_a_ceiling_of_its_own() -> None:
+    ceilings = Ceilings(modes={Kind.SESSION: Mode.HARD, Kind.TASK: Mode.APPROVAL})
+    ceilings.check(task(budget={"session": {"mode": "hard"}, "task": {"mode": "approval"}, "agent": {"mode": "soft"}}))
+    for kind, milder, least in (("session", "approval", "hard"), ("task", "soft", "approval")):
+        with pytest.raises(InvalidTask, match=f"mode is {milder}, PURSER_MODE is {least}"):
+            ceilings.check(task(budget={kind: {"mode": milder}}))

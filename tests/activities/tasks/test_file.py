@@ -1,0 +1,164 @@
+"""The task file: what is accepted, and how everything else is refused."""
+
+from typing import Any
+
+import pytest
+
+from purser.activities.errors import InvalidTask
+from purser.activities.tasks.file import TaskFile
+from purser.budget.policies import Mode
+from purser.budget.windows import Window
+
+CANARY = "canary-c4f1"
+ALLOWED = ("http://127.0.0.1:4010", "https://api.example.com/v1")
+
+
+def agent(agent_id: str = "a", **more: Any) -> dict[str, Any]:
+    return {"id": agent_id, "model": "gpt-4o-mini", "instructions": CANARY} | more
+
+
+def task(*agents: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"session_id": "s", "task_id": "t", "input": CANARY, "agents": list(agents) or [agent()]} | more
+
+
+def parse(obj: object) -> TaskFile:
+    return TaskFile.parse(obj, ALLOWED)
+
+
+def refused(obj: object) -> str:
+    with pytest.raises(InvalidTask) as error:
+        parse(obj)
+    assert CANARY not in str(error.value), "a message repeats a text of the task"
+    return str(error.value)
+
+
+def test_a_small_task_needs_only_ids_an_input_and_one_agent() -> None:
+    assert parse(task()).agent("a").max_turns == 20
+
+
+@pytest.mark.parametrize(
+    ("obj", "place", "remedy"),
+    [
+        (None, "$", "object"),
+        ([], "$", "object"),
+        (task(input=""), "$.input", "at least 1 character"),
+        (task(input=7), "$.input", "string"),
+        (task(input=f"{CANARY}\0"), "$", "NUL"),
+        (task(input=f"{CANARY}\ud800"), "$", "surrogate"),
+        (task(task_id="a b"), "$.task_id", "'a b'"),
+        (task(task_id="x" * 129), "$.task_id", "1 to 128"),
+        (task(surprise=1), "$.surprise", "remove it"),
+        (task(agents=[]), "$.agents", "1 to 200"),
+        (task({"id": "a", "instructions": CANARY}), "$.agents[0].model", "missing"),
+        (task(agent(max_turns=0)), "$.agents[0].max_turns", "greater than or equal to 1"),
+        (task(agent(max_turns=True)), "$.agents[0].max_turns", "integer"),
+        (task(agent(max_output_tokens=-5)), "$.agents[0].max_output_tokens", "-5"),
+        (task(agent(tools=[{"name": "t"}])), "$.agents[0].tools[0].description", "missing"),
+        (task(budget={"task": {"limit_tokens": 0}}), "$.budget.task.limit_tokens", "0"),
+        (task(budget={"task": {"limit_tokens": "9"}}), "$.budget.task.limit_tokens", "integer"),
+        (task(budget={"task": {"limit_usd": 0.5}}), "$.budget.task.limit_usd", "decimal string"),
+        (task(budget={"task": {"limit_usd": "-1"}}), "$.budget.task.limit_usd", "decimal string"),
+        (task(budget={"task": {"limit_usd": "0.0000000001"}}), "$.budget.task.limit_usd", "9 decimals"),
+        (task(budget={"task": {"limit_usd": "0"}}), "$.budget.task.limit_usd", "above 0"),
+        (task(budget={"task": {"mode": "lenient"}}), "$.budget.task.mode", "'soft', 'approval' or 'hard'"),
+        (task(budget={"user": {}}), "$.budget.user", "remove it"),
+        (task(use_case_preset="poker"), "$.use_case_preset", "chat, debugging"),
+        (task(context={"trigger_ratio": 0.3, "target_ratio": 0.4}), "$.context", "less than trigger_ratio 0.3"),
+        (task(context={"documents": [{"kind": "note"}]}), "$.context.documents[0].text", "missing"),
+    ],
+)
+def test_a_bad_field_is_named_with_its_place_and_the_remedy(obj: object, place: str, remedy: str) -> None:
+    message = refused(obj)
+    assert message.startswith(place)
+    assert remedy in message
+
+
+@pytest.mark.parametrize("text", [r"\u0000", r"a \\u0000", "\\" * 3 + "u0000"])
+def test_text_that_only_looks_like_a_nul_is_text(text: str) -> None:
+    assert parse(task(input=text)).input == text
+
+
+@pytest.mark.parametrize("text", ["\0", "\\\0", "\0\\u0000"])
+def test_a_nul_behind_backslashes_is_found(text: str) -> None:
+    assert "NUL" in refused(task(input=text))
+
+
+@pytest.mark.parametrize(
+    ("agents", "expected"),
+    [
+        ([agent("a"), agent("a")], "second time"),
+        ([agent("a", depends_on=["z"])], "'z'"),
+        ([agent("a", depends_on=["a"])], "cycle through 'a'"),
+        ([agent("a", depends_on=["b"]), agent("b", depends_on=["a"]), agent("c")], "cycle through 'a', 'b'"),
+        ([agent("a", parent="z")], "'z'"),
+        ([agent("a", parent="b"), agent("b", parent="a")], "cycle through 'a', 'b'"),
+        ([agent(f"a{i}", **({"parent": f"a{i - 1}"} if i else {})) for i in range(15)], "nests too deep"),
+        ([agent("a", tools=[{"name": "t", "description": "", "parameters": {}}] * 2)], "tools[1].name"),
+    ],
+)
+def test_the_graph_of_agents_has_to_be_sound(agents: list[dict[str, Any]], expected: str) -> None:
+    assert expected in refused(task(*agents))
+
+
+@pytest.mark.parametrize("api_base", [ALLOWED[0], f"{ALLOWED[0]}/r/x/a/v1", ALLOWED[1], f"{ALLOWED[1]}/"])
+def test_an_allowed_address_opens_what_lies_below_it(api_base: str) -> None:
+    assert parse(task(agent(api_base=api_base))).agent("a").api_base == api_base
+
+
+@pytest.mark.parametrize(
+    "api_base",
+    [
+        "http://127.0.0.1:40101",
+        "http://127.0.0.1",
+        "https://127.0.0.1:4010",
+        "http://127.0.0.1:4010@evil.example",
+        "http://127.0.0.1:4010/../x",
+        "http://127.0.0.1:4010/%2e%2e/x",
+        "http://127.0.0.1:4010?x",
+        "https://api.example.com/v12",
+        "https://api.example.com",
+        "http://[::1",
+        "",
+    ],
+)
+def test_no_other_address_is_allowed(api_base: str) -> None:
+    assert "$.agents[0].api_base" in refused(task(agent(api_base=api_base)))
+
+
+def test_the_body_reads_back_as_it_was_submitted_and_its_digest_ignores_the_order_of_fields() -> None:
+    body = task(agent(budget={"limit_usd": "0.000000005"}), budget={"task": {"limit_tokens": 9, "mode": "hard"}})
+    parsed = parse(body)
+    assert parsed.body() == body
+    assert TaskFile.stored(parsed.body()) == parsed
+    assert parse(dict(reversed(body.items()))).digest == parsed.digest
+    assert parse(body | {"input": "other"}).digest != parsed.digest
+
+
+def test_a_sub_agent_draws_on_its_parents_too() -> None:
+    parsed = parse(task(agent("a"), agent("b", parent="a"), agent("c", parent="b")))
+    assert parsed.path("c").texts() == ["session:s", "task:t", "agent:t/a", "agent:t/b", "agent:t/c"]
+
+
+def test_a_request_goes_before_its_preset_and_an_agents_own_budget_before_that_of_all() -> None:
+    parsed = parse(
+        task(
+            agent("a", budget={"limit_tokens": 5, "window": "day"}),
+            agent("b"),
+            use_case_preset="governed",
+            budget={"task": {"mode": "hard"}, "agent": {"limit_tokens": 7}},
+            context={"token_budget_per_agent": 9},
+        )
+    )
+    policies = {str(scope): (patch, sources) for scope, patch, sources in parsed.policies()}
+    assert policies["session:s"][0].mode is Mode.APPROVAL
+    assert policies["session:s"][1] == {"mode": "governed"}
+    assert policies["task:t"][0].mode is Mode.HARD
+    assert policies["task:t"][1] == {}
+    own, others = policies["agent:t/a"][0], policies["agent:t/b"][0]
+    assert (own.limit_tokens, own.window, own.mode) == (5, Window.DAY, Mode.APPROVAL)
+    assert (others.limit_tokens, others.window) == (7, None)
+
+
+def test_the_per_agent_token_budget_of_the_context_is_the_agents_limit() -> None:
+    (*_, (_, patch, _)) = parse(task(context={"token_budget_per_agent": 9}, use_case_preset="chat")).policies()
+    assert patch.limit_tokens == 9

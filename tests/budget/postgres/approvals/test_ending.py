@@ -1,0 +1,150 @@
+"""How requests end without a decision, on a real Postgres: deadlines, withdrawals, shortages that pass."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import timedelta
+
+import pytest
+
+from purser.budget.approvals import FITS, ApprovalState, Choice, Identity
+from purser.budget.decisions import Amount
+from purser.budget.errors import DecisionRefused
+from purser.budget.postgres.connections.pools import Pool
+from tests.support.approvals import NOW, SESSION, TENANT, Desk, open_desk
+
+
+@pytest.fixture
+async def desk(pool: Pool) -> AsyncIterator[Desk]:
+    async with open_desk(pool) as desk:
+        yield desk
+
+
+async def test_a_request_that_nobody_decides_expires(desk: Desk) -> None:
+    ticket = await desk.ask("k1", 500)
+    desk.at(NOW + timedelta(minutes=30) - timedelta(microseconds=1))
+    assert await desk.approvals.expire_due() == 0
+    desk.at(NOW + timedelta(minutes=30))
+    assert await desk.approvals.expire_due() == 1
+    assert await desk.grants() == []
+    assert await desk.wakeups() == [("task-t1/a1", "expired")]
+    assert (await desk.ask("k1", 500)).state == "expired"
+    (decision,) = (await desk.approvals.get(TENANT, ticket.approval_id)).decisions
+    assert (decision.approver, decision.identity, decision.choice) == ("sweeper", Identity.SWEEPER, Choice.DENY)
+
+
+async def test_deadline_and_silence_follow_the_policy(desk: Desk) -> None:
+    await desk.policy(approval={"deadline_s": 60, "on_expiry": "grant"})
+    ticket = await desk.ask("k1", 500)
+    assert ticket.deadline == NOW + timedelta(seconds=60)
+    desk.at(NOW + timedelta(seconds=60))
+    assert await desk.approvals.expire_due() == 1
+    assert await desk.grants() == [(400, 0)]
+    assert await desk.wakeups() == [("task-t1/a1", "approved")]
+    assert (await desk.hold("k1", 500)).decision.verdict.admits
+
+
+async def test_many_sweepers_at_once_end_a_request_once(desk: Desk) -> None:
+    await desk.policy(approval={"on_expiry": "grant"})
+    await desk.ask("k1", 500)
+    desk.at(NOW + timedelta(minutes=30))
+    async with desk.pool.acquire() as other, other.transaction():
+        # The first sweeper has to wait in the middle of its work, for the balance, until the others have come.
+        await other.execute("select 1 from balances for update")
+        sweepers = [asyncio.create_task(desk.approvals.expire_due()) for _ in range(4)]
+        while (done := sum(sweeper.done() for sweeper in sweepers)) + await desk.waiting_for_locks() < len(sweepers):
+            await asyncio.sleep(0.01)
+    # Without the lock on the scope they would all have waited there, to grant one after the other.
+    assert done == 3
+    assert sum(await asyncio.gather(*sweepers)) == 1
+    assert await desk.grants() == [(400, 0)]
+
+
+async def test_a_sweeper_looks_again_once_it_has_the_lock(desk: Desk) -> None:
+    await desk.policy(approval={"on_expiry": "grant"})
+    older = await desk.ask_elsewhere("session:s2", approval={"on_expiry": "grant"})
+    desk.at(NOW + timedelta(minutes=1))
+    await desk.ask("k1", 500)
+    desk.at(NOW + timedelta(hours=1))
+    async with desk.pool.acquire() as other, other.transaction():
+        # The sweeper has seen that both are due, and waits at the newer one until the older one is decided.
+        await other.execute(
+            "select 1 from balances b join scopes s using (scope_id) where s.id = $1 for update of b", SESSION.id
+        )
+        sweeper = asyncio.create_task(desk.approvals.expire_due())
+        await desk.until_waiting(1)
+        await desk.decide(older)
+    # Without the second look it would grant the older one once more.
+    assert await sweeper == 1
+    assert await desk.grants() == [(4, 0), (400, 0)]
+
+
+async def test_a_decision_and_the_deadline_at_once_leave_one_of_the_two(desk: Desk) -> None:
+    await desk.policy(approval={"on_expiry": "grant"})
+    ticket = await desk.ask("k1", 500)
+    desk.at(NOW + timedelta(minutes=30))
+    await asyncio.gather(desk.decide(ticket), *(desk.approvals.expire_due() for _ in range(4)), return_exceptions=True)
+    assert await desk.grants() == [(400, 0)]
+    assert await desk.wakeups() == [("task-t1/a1", "approved")]
+
+
+async def test_who_leaves_is_no_longer_counted_and_the_last_one_closes_the_request(desk: Desk) -> None:
+    ticket = await desk.ask("k1", 500, "t1")
+    await desk.ask("k2", 300, "t2")
+    await desk.approvals.withdraw(TENANT, "k1")
+    shown = await desk.approvals.get(TENANT, ticket.approval_id)
+    assert (shown.state, shown.asked) == (ApprovalState.PENDING, Amount(200))
+    await desk.approvals.withdraw(TENANT, "k2")
+    assert await desk.state(ticket) is ApprovalState.WITHDRAWN
+    with pytest.raises(DecisionRefused) as refused:
+        await desk.decide(ticket)
+    assert refused.value.reason == "closed"
+    # Nobody is told: those who left know.
+    assert await desk.wakeups() == []
+
+
+async def test_who_left_may_come_back(desk: Desk) -> None:
+    ticket = await desk.ask("k1", 500, "t1")
+    await desk.ask("k2", 300, "t2")
+    await desk.approvals.withdraw(TENANT, "k1")
+    assert (await desk.ask("k1", 500, "t1")).approval_id == ticket.approval_id
+    assert (await desk.approvals.get(TENANT, ticket.approval_id)).asked == Amount(700)
+
+
+async def test_releasing_a_key_is_enough_to_stop_waiting(desk: Desk) -> None:
+    ticket = await desk.ask("k1", 500)
+    await desk.ledger.release(TENANT, key="k1")
+    assert (await desk.approvals.get(TENANT, ticket.approval_id)).waiters == ()
+    assert await desk.approvals.expire_due() == 1
+    assert await desk.state(ticket) is ApprovalState.WITHDRAWN
+
+
+async def test_withdrawing_a_key_that_waits_for_nothing_changes_nothing(desk: Desk) -> None:
+    ticket = await desk.ask("k1", 500)
+    await desk.approvals.withdraw(TENANT, "k2")
+    await desk.decide(ticket, choice=Choice.DENY)
+    await desk.approvals.withdraw(TENANT, "k1")
+    assert await desk.state(ticket) is ApprovalState.DENIED
+
+
+async def test_a_raised_limit_wakes_those_who_wait(desk: Desk) -> None:
+    ticket = await desk.ask("k1", 500)
+    assert await desk.approvals.expire_due() == 0
+    await desk.policy(limit_tokens=1_400)
+    # Else the agent would wait for a person, and be refused at the deadline, although it fits.
+    assert await desk.approvals.expire_due() == 1
+    assert await desk.state(ticket) is ApprovalState.WITHDRAWN
+    assert await desk.wakeups() == [("task-t1/a1", FITS)]
+    assert (await desk.hold("k1", 500)).decision.verdict.admits
+
+
+async def test_a_new_window_wakes_those_who_wait_for_the_old_one(desk: Desk) -> None:
+    await desk.policy(window="hour")
+    desk.at(NOW + timedelta(minutes=45))
+    await desk.spend(950)
+    ticket = await desk.ask("k1", 500)
+    desk.at(NOW + timedelta(minutes=59))
+    assert await desk.approvals.expire_due() == 0
+    desk.at(NOW + timedelta(minutes=60))
+    assert await desk.approvals.expire_due() == 1
+    assert await desk.state(ticket) is ApprovalState.WITHDRAWN
+    assert (await desk.hold("k1", 500)).decision.verdict.admits

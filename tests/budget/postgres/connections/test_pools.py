@@ -1,0 +1,110 @@
+"""Reaching Postgres: what counts as away, what is tried again, and what is the caller's mistake."""
+
+import asyncio
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from purser.budget.errors import LedgerUnavailable
+from purser.budget.postgres.connections.pools import Pool, create_pool, reaching_ledger, retrying
+from tests.support.ledger import TENANT, Books, request
+
+
+async def test_a_server_that_is_not_there_is_an_unavailable_ledger(tmp_path: Path) -> None:
+    with pytest.raises(LedgerUnavailable, match="nothing was admitted; check Postgres and try again"):
+        await create_pool(f"postgresql://postgres@/postgres?host={tmp_path}")
+
+
+async def test_a_pool_that_is_closed_is_an_unavailable_ledger(dsn: str) -> None:
+    pool = await create_pool(dsn)
+    books = Books.on(pool)
+    await pool.close()
+    for step in (books.ask("k", 1), books.ledger.release(TENANT, key="k"), books.ledger.sweep(), books.check()):
+        with pytest.raises(LedgerUnavailable):
+            await step
+
+
+async def test_a_connection_that_is_cut_off_is_an_unavailable_ledger_and_the_next_call_works(books: Books) -> None:
+    async with books.pool.acquire() as own, own.transaction():
+        await own.execute("lock table holds")
+        asked = asyncio.ensure_future(books.ask("k", 100))
+        waiting = "select pid from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+        while (pid := await books.pool.fetchval(waiting)) is None:
+            await asyncio.sleep(0.01)
+        await books.pool.execute("select pg_terminate_backend($1)", pid)
+        with pytest.raises(LedgerUnavailable):
+            await asked
+    assert await books.balance() == {}
+    await books.hold("k", 100)
+    assert await books.balance() == {"held": 100}
+
+
+async def test_a_lock_that_is_not_given_in_time_is_an_unavailable_ledger(books: Books, dsn: str) -> None:
+    await books.hold("k", 1)
+    async with await create_pool(dsn, lock_timeout_ms=50) as hasty:
+        async with books.pool.acquire() as own, own.transaction():
+            await own.execute("select 1 from balances for update")
+            with pytest.raises(LedgerUnavailable, match="LockNotAvailable"):
+                await Books.on(hasty).ask("next", 1)
+        assert (await Books.on(hasty).ask("next", 1)).hold_id
+
+
+async def test_an_argument_of_a_wrong_type_is_no_outage(books: Books) -> None:
+    """Else a workflow would try it again for ever."""
+    with pytest.raises(asyncpg.DataError, match="expected str, got int"):
+        await books.ledger.hold(5, request("k", 1))  # type: ignore[arg-type]
+
+
+async def test_a_transaction_that_was_picked_to_break_a_deadlock_runs_again() -> None:
+    calls = 0
+
+    async def picked_twice() -> str:
+        nonlocal calls
+        calls += 1
+        if calls < 3:
+            raise asyncpg.DeadlockDetectedError
+        return "done"
+
+    assert await retrying(picked_twice) == "done"
+
+
+async def test_a_transaction_that_is_picked_every_time_is_an_unavailable_ledger() -> None:
+    async def picked() -> None:
+        raise asyncpg.SerializationError
+
+    with pytest.raises(LedgerUnavailable, match="gave up after 4 deadlocks"):
+        await retrying(picked)
+
+
+async def test_two_transactions_that_lock_each_other_out_both_end(books: Books, pool: Pool) -> None:
+    """What a caller's own transaction may do: two holds in the order of its choice."""
+    await books.hold("a", 1, 0, "session:a")
+    await books.hold("b", 1, 0, "session:b")
+    met = asyncio.Barrier(2)
+
+    async def transaction(first: str, then: str) -> None:
+        waited = False
+
+        async def step() -> None:
+            nonlocal waited
+            async with pool.acquire() as own, own.transaction():
+                await books.ledger.hold(TENANT, request(f"{first}1", 1, 0, f"session:{first}"), own)
+                if not waited:
+                    waited = True
+                    await met.wait()
+                await books.ledger.hold(TENANT, request(f"{first}2", 1, 0, f"session:{then}"), own)
+
+        await retrying(step)
+
+    await asyncio.gather(transaction("a", "b"), transaction("b", "a"))
+    assert await books.balance("session:a") == await books.balance("session:b") == {"held": 3}
+
+
+@pytest.mark.parametrize(
+    "error", [OSError(), TimeoutError(), asyncpg.TooManyConnectionsError(), asyncpg.AdminShutdownError()]
+)
+def test_every_way_of_being_away_has_one_name(error: Exception) -> None:
+    with pytest.raises(LedgerUnavailable) as told, reaching_ledger():
+        raise error
+    assert type(error).__name__ in str(told.value)

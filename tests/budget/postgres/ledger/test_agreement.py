@@ -1,0 +1,225 @@
+"""SQL and the rules say the same: about asks, policies and windows."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from purser.budget.decisions import Amount, Decision, ScopeView, decide
+from purser.budget.errors import InvalidPolicy
+from purser.budget.holds import HoldRequest, HoldState
+from purser.budget.policies import DEFAULT_BACKPRESSURE, Mode, Policy, PolicyPatch, resolve
+from purser.budget.postgres.connections.pools import Pool
+from purser.budget.postgres.ledger.batches import Ask, hold_together
+from purser.budget.postgres.ledger.ledger import Ledger
+from purser.budget.postgres.ledger.policies import Policies
+from purser.budget.postgres.ledger.settings import LedgerSettings
+from purser.budget.scopes import Kind, Path, Scope
+from purser.budget.windows import Window, window_bounds
+from tests.support.policies import patches
+from tests.support.views import PATH, Case, cases
+
+EXAMPLES = settings(
+    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
+SETTINGS = LedgerSettings(defaults=dict.fromkeys(Kind, Policy()))
+tenants = (f"tenant{number}" for number in count())
+
+ARRANGE = """
+with scope as (
+    insert into scopes (tenant, kind, id) values ($1, $2, $3) returning scope_id
+), balance as (
+    insert into balances (scope_id, window_start, spent_tokens, spent_nano, held_tokens, held_nano,
+                          granted_tokens, granted_nano, updated_at)
+    select scope_id, '-infinity', $4, $5, $6, $7, $8, $9, now() from scope
+), policy as (
+    insert into policies (scope_id, limit_tokens, limit_nano_usd, mode, warn_at, backpressure, frozen,
+                          updated_by, updated_at)
+    select scope_id, $10, $11, $12, $13, $14, $15, 'test', now() from scope
+), other as (
+    insert into holds (tenant, key, state, created_at) select $1, $2, 'none', now() where $16 returning hold_id
+)
+insert into waiters (hold_id, scope_id, since, last_asked, asks)
+select hold_id, scope_id, now() - interval '1 hour', now(), 2 from other, scope
+"""
+
+
+async def arrange(pool: Pool, tenant: str, path: Sequence[ScopeView]) -> None:
+    """Makes a ledger whose gate will see `path`."""
+    for view in path:
+        patch = PolicyPatch(warn_at=tuple(view.warn_at), backpressure=tuple(view.backpressure)).to_json()
+        await pool.execute(
+            ARRANGE, tenant, view.scope.kind, view.scope.id, view.spent.tokens, view.spent.nano_usd, view.held.tokens,
+            view.held.nano_usd, view.granted.tokens, view.granted.nano_usd, view.limit_tokens, view.limit_nano_usd,
+            view.mode, list(view.warn_at), patch["backpressure"], view.frozen, view.queued,
+        )  # fmt: skip
+
+
+async def held(pool: Pool, tenant: str) -> dict[Scope, Amount]:
+    rows = await pool.fetch("select * from balances join scopes using (scope_id) where tenant = $1", tenant)
+    return {Scope(Kind(row["kind"]), row["id"]): Amount(row["held_tokens"], row["held_nano"]) for row in rows}
+
+
+# --- asks ------------------------------------------------------------------------------------------------------------
+
+
+@EXAMPLES
+@given(case=cases(), patient=st.booleans(), priced=st.booleans())
+async def test_sql_admits_exactly_what_the_rules_admit(pool: Pool, case: Case, patient: bool, priced: bool) -> None:
+    tenant, (path, [(full, least)]) = next(tenants), case
+    if not priced:
+        full, least = Amount(full.tokens), Amount(least.tokens)
+    await arrange(pool, tenant, path)
+    scopes = Path(tuple(view.scope for view in path))
+    request = HoldRequest("k", scopes, full, least, patient=patient, priced=priced)
+    answer = await Ledger(pool, SETTINGS).hold(tenant, request)
+    path = [replace(view, queued=view.queued and patient) for view in path]
+    expected = decide(path, full, least, patient=patient, priced=priced)
+    assert answer.decision == expected
+    assert answer.state is (HoldState.HELD if expected.amount else HoldState.NONE)
+    assert answer.amount == (expected.amount or full)
+    added = expected.amount or Amount()
+    assert await held(pool, tenant) == {view.scope: view.held + added for view in path}
+
+
+def one_by_one(path: Sequence[ScopeView], wanted: Sequence[tuple[int, Amount, bool]]) -> list[Decision]:
+    """What asks on the outer scopes of a path get, priced or not, one after the other."""
+    decisions = []
+    seen = list(path)
+    for depth, ask, priced in wanted:
+        decisions.append(decide(seen[:depth], ask, priced=priced))
+        got = decisions[-1].amount or Amount()
+        seen = [replace(view, held=view.held + got) if i < depth else view for i, view in enumerate(seen)]
+    return decisions
+
+
+@EXAMPLES
+@given(
+    case=cases(most=6),
+    asked=st.lists(st.tuples(st.integers(1, len(PATH)), st.integers(0, 3).map(bool)), min_size=6, max_size=6),
+)
+async def test_a_batch_admits_exactly_what_its_asks_get_one_by_one(
+    pool: Pool, case: Case, asked: list[tuple[int, bool]]
+) -> None:
+    tenant, (path, wants) = next(tenants), case
+    wanted = [
+        (min(depth, len(path)), full if priced else Amount(full.tokens), priced)
+        for (depth, priced), (full, _) in zip(asked, wants, strict=False)
+    ]
+    await arrange(pool, tenant, path)
+    before = await held(pool, tenant)
+    answers = await hold_together(
+        pool,
+        SETTINGS,
+        None,
+        [
+            Ask(tenant, HoldRequest(f"k{number}", Path(tuple(view.scope for view in path[:depth])), ask, priced=priced))
+            for number, (depth, ask, priced) in enumerate(wanted)
+        ],
+    )
+    decisions = one_by_one(path, wanted)
+    if answers is None:
+        assert any(decision.amount is None for decision in decisions)
+        assert await held(pool, tenant) == before
+        assert await pool.fetchval("select count(*) from holds where tenant = $1 and state <> 'none'", tenant) == 0
+    else:
+        assert [answer.decision for answer in answers] == decisions
+        assert [answer.amount for answer in answers] == [ask for _, ask, _ in wanted]
+
+
+# --- policies --------------------------------------------------------------------------------------------------------
+
+
+@EXAMPLES
+@given(
+    stored=st.one_of(st.none(), patches()),
+    request=st.one_of(st.none(), patches()),
+    default=st.builds(
+        Policy, limit_tokens=st.sampled_from([None, 500]), mode=st.sampled_from(Mode), frozen=st.booleans()
+    ),
+)
+async def test_sql_resolves_a_policy_as_the_rules_do(
+    pool: Pool, stored: PolicyPatch | None, request: PolicyPatch | None, default: Policy
+) -> None:
+    tenant, scope = next(tenants), Scope.parse("session:s")
+    given = LedgerSettings(defaults=dict.fromkeys(Kind, default))
+    policies = Policies(pool, given)
+    await policies.set(tenant, scope, stored or PolicyPatch(), by="test")
+    await policies.set(tenant, scope, request or PolicyPatch(), by="test", task_id="t1")
+    row = await pool.fetchrow(
+        "select p.* from scopes s, ledger_policies(array[s.scope_id], 't1', $2) p where s.tenant = $1",
+        tenant,
+        given.defaults_json,
+    )
+    assert row is not None
+    expected = resolve(stored, request, default, {}).policy
+    found = (
+        row["limit_tokens"],
+        row["limit_nano"],
+        row["mode"],
+        row["win"],
+        row["zone"],
+        row["warn_at"],
+        row["frozen"],
+    )
+    assert found == (
+        expected.limit_tokens, expected.limit_nano_usd, expected.mode, expected.window, expected.timezone,
+        list(expected.warn_at), expected.frozen,
+    )  # fmt: skip
+    steps = PolicyPatch(backpressure=expected.backpressure).to_json()["backpressure"]
+    assert (steps if row["backpressure"] is not None else expected.backpressure) == (
+        row["backpressure"] if row["backpressure"] is not None else DEFAULT_BACKPRESSURE
+    )
+    (view,) = await policies.budgets_of(tenant, [scope], task_id="t1")
+    assert view.policy == expected
+
+
+# --- windows ---------------------------------------------------------------------------------------------------------
+
+ZONES = (
+    "UTC", "Europe/Berlin", "Europe/London", "America/New_York", "America/Havana", "America/Scoresbysund",
+    "America/St_Johns", "Africa/Cairo", "Africa/Casablanca", "Asia/Beirut", "Asia/Kathmandu", "Atlantic/Azores",
+    "Australia/Lord_Howe", "Pacific/Apia", "Antarctica/Troll", "Antarctica/Casey", "Pacific/Chatham",
+)  # fmt: skip
+
+
+def instants_near_changes(zone: str) -> list[datetime]:
+    """Instants around every change of a zone's clock in ten years that all time zone tables agree on."""
+    clock, day, found = ZoneInfo(zone), datetime(2014, 1, 1, tzinfo=UTC), []
+    while day.year < 2024:
+        following = day + timedelta(days=1)
+        if day.astimezone(clock).utcoffset() != following.astimezone(clock).utcoffset():
+            found += [day + timedelta(minutes=minutes, seconds=-1) for minutes in range(-2_880, 2_880, 15)]
+            found += [day + timedelta(minutes=minutes) for minutes in range(-2_880, 2_880, 15)]
+        day = following
+    return found[:: max(1, len(found) // 3_000)] or [datetime(2020, 2, 29, 23, 59, 59, tzinfo=UTC)]
+
+
+@pytest.mark.parametrize("window", [Window.HOUR, Window.DAY, Window.MONTH])
+async def test_sql_begins_a_window_where_the_rules_do(pool: Pool, window: Window) -> None:
+    for zone in ZONES:
+        instants = instants_near_changes(zone)
+        starts = await pool.fetch(
+            "select ledger_window_start($1, $2, x.at) as start"
+            " from unnest($3::timestamptz[]) with ordinality x (at, ord) order by x.ord",
+            window, zone, instants,
+        )  # fmt: skip
+        differing = [
+            (at.isoformat(), row["start"].isoformat(), start.isoformat())
+            for at, row in zip(instants, starts, strict=True)
+            if (start := window_bounds(window, zone, at)[0]) is not None and start != row["start"]
+        ]
+        assert not differing, (zone, differing[:5])
+
+
+async def test_a_zone_that_only_python_knows_is_refused_when_it_is_stored(pool: Pool) -> None:
+    """Else every hold on the scope would fail."""
+    with pytest.raises(InvalidPolicy, match="Postgres does not know it"):
+        await Policies(pool, SETTINGS).set(
+            "acme", Scope.parse("session:s"), PolicyPatch(timezone="Mars/Olympus"), by="test"
+        )

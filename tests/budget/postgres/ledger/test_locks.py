@@ -1,0 +1,170 @@
+"""Locks: what is read is locked before it is acted upon, and everybody locks in one order."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from purser.budget.decisions import Verdict
+from purser.budget.holds import HoldState, Released
+from purser.budget.postgres.ledger.batches import Ask, Settle, hold_together, settle_together
+from tests.support.ledger import TENANT, Books, meet, report, request
+
+WAITING = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+
+async def lock(connection: Any, session: str) -> None:
+    """Locks the balance of a session."""
+    await connection.execute(
+        "select 1 from balances b join scopes s using (scope_id) where s.id = $1 for update of b", session
+    )
+
+
+async def without_waiting(connection: Any) -> None:
+    """From here on a lock that another transaction has is an error."""
+    await connection.execute("set local lock_timeout = '50ms'")
+
+
+# --- one order -------------------------------------------------------------------------------------------------------
+
+
+async def test_a_sweep_locks_the_balances_of_all_holds_in_the_one_order(books: Books) -> None:
+    """The hold that expires first is on the scope that is locked last."""
+    await books.spend("a", 1, 0, "session:a")
+    await books.spend("b", 1, 0, "session:b")
+    await books.hold("on-b", 10, 0, "session:b", lease_ms=1)
+    await books.hold("on-a", 10, 0, "session:a", lease_ms=2)
+    books.at(datetime.now(UTC) + timedelta(hours=1))
+
+    async def first(connection: Any) -> None:
+        await without_waiting(connection)
+        await lock(connection, "a")
+
+    await meet(books.pool, first, books.ledger.sweep, lambda connection: lock(connection, "b"))
+    assert (await books.balance("session:a"), await books.balance("session:b")) == ({"spent": 1}, {"spent": 1})
+
+
+async def test_a_batch_takes_its_keys_in_the_one_order(books: Books) -> None:
+    await books.spend("before", 1)
+    asks = [Ask(TENANT, request("b", 10)), Ask(TENANT, request("a", 10))]
+
+    async def take(connection: Any, key: str) -> None:
+        await without_waiting(connection)
+        await connection.execute(
+            "insert into holds (tenant, key, state, created_at) values ($1, $2, 'none', now())", TENANT, key
+        )
+
+    await meet(
+        books.pool,
+        lambda connection: take(connection, "a"),
+        lambda: hold_together(books.pool, books.settings, None, asks),
+        lambda connection: take(connection, "b"),
+    )
+    assert await books.balance() == {"spent": 1}, "both keys were taken: nothing is held together"
+
+
+# --- read under the lock ---------------------------------------------------------------------------------------------
+
+
+async def asked_before(books: Books) -> None:
+    """The key `k` had to wait once; now it would fit twice."""
+    await books.budget("session:s1", limit_tokens=10, mode="hard")
+    assert not (await books.ask("k", 100)).hold_id
+    await books.budget("session:s1", limit_tokens=1_000)
+
+
+async def two_wait(connection: Any) -> None:
+    """Returns once two transactions wait for locks."""
+    async with asyncio.timeout(60):
+        while await connection.fetchval(WAITING) < 2:
+            await asyncio.sleep(0.005)
+            # A transaction goes on seeing the activity that it has seen once.
+            await connection.execute("select pg_stat_clear_snapshot()")
+
+
+async def test_two_processes_that_ask_with_one_key_hold_once(books: Books) -> None:
+    await asked_before(books)
+    asks = [Books.on(books.pool).ask, Books.on(books.pool).ask]
+    answers = await meet(
+        books.pool,
+        lambda connection: lock(connection, "s1"),
+        lambda: asyncio.gather(*(ask("k", 100) for ask in asks)),
+        two_wait,
+    )
+    assert sorted(answer.repeated for answer in answers) == [False, True]
+    assert await books.balance() == {"held": 100}
+
+
+async def test_a_release_meets_an_ask_that_is_about_to_hold(books: Books) -> None:
+    await asked_before(books)
+
+    async def release() -> Released:
+        async with books.pool.acquire() as connection:
+            while await connection.fetchval(WAITING) < 1:  # until the ask has read its key
+                await asyncio.sleep(0.005)
+        return await books.ledger.release(TENANT, key="k")
+
+    _, released = await meet(
+        books.pool,
+        lambda connection: lock(connection, "s1"),
+        lambda: asyncio.gather(Books.on(books.pool).ask("k", 100), release()),
+        two_wait,
+    )
+    assert released.state is HoldState.RELEASED
+    assert await books.balance() == {}
+
+
+async def test_two_changes_of_a_policy_at_once_are_judged_one_after_the_other(books: Books) -> None:
+    await books.budget("session:s1", limit_tokens=1_000, mode="hard")
+    await books.spend("k", 1)
+
+    async def raise_it(connection: Any) -> None:
+        await connection.execute(
+            "select ledger_set_policy($1, 'session:s1', '', $2, '{}', '{}', 'test', $3, null)",
+            TENANT,
+            {"limit_tokens": 2_000},
+            books.settings.defaults_json,
+        )
+
+    await meet(books.pool, raise_it, lambda: books.budget("session:s1", limit_tokens=1_500))
+    assert (await books.entries())[-2:] == ["limit_raised", "limit_lowered"]
+
+
+async def test_a_batch_of_settlements_waits_for_a_hold_that_is_being_settled(books: Books) -> None:
+    hold_id = await books.hold("k", 100)
+
+    async def first(connection: Any) -> None:
+        await books.ledger.settle(TENANT, hold_id, 1, report(70), connection=connection)
+
+    batch = [Settle(TENANT, int(hold_id), 1, report(70))]
+    assert await meet(books.pool, first, lambda: settle_together(books.pool, None, batch)) is None
+    assert await books.balance() == {"spent": 70}
+
+
+async def test_a_batch_settles_nothing_of_another_tenant(books: Books) -> None:
+    hold_id = await books.hold("k", 100)
+    assert await settle_together(books.pool, None, [Settle("other", int(hold_id), 1, report(70))]) is None
+    assert await books.balance() == {"held": 100}
+
+
+# --- what the gate counts --------------------------------------------------------------------------------------------
+
+
+async def test_a_further_attempt_tops_up_money_that_the_last_one_cost(books: Books) -> None:
+    hold_id = await books.hold("k", 100, 1_000)
+    await books.ledger.start_attempt(TENANT, hold_id, 1)
+    await books.settle(hold_id, 0, 400, keep_open=True)
+    assert await books.money() == {"spent": 400, "held": 600}
+    await books.ledger.start_attempt(TENANT, hold_id, 2)
+    assert await books.money() == {"spent": 400, "held": 1_000}
+
+
+async def test_of_two_that_began_to_wait_at_one_instant_one_goes(books: Books) -> None:
+    books.at(NOON)
+    await books.budget("session:s1", limit_tokens=100, mode="hard")
+    await books.hold("open", 100)
+    for _ in range(2):
+        for key in ("one", "other"):
+            assert (await books.ask(key, 60)).decision.verdict is Verdict.WAIT
+    await books.ledger.release(TENANT, key="open")
+    assert [(await books.ask(key, 60)).decision.verdict.admits for key in ("one", "other")] == [True, False]

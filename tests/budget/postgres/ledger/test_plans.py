@@ -1,0 +1,92 @@
+"""Every verb finds its rows by index, however many there are."""
+
+from datetime import timedelta
+
+from purser.budget.decisions import Amount
+from purser.budget.postgres.connections.pools import create_pool
+from purser.budget.postgres.ledger.batches import Ask, Settle, hold_together, settle_together
+from purser.budget.scopes import Scope
+from tests.support.ledger import TENANT, Books, report, request
+
+ROWS = 100_000
+# Filled without the ledger's verbs: what counts here is how many rows there are.
+FILL = f"""
+alter table policies disable trigger tell_policy;
+insert into scopes (tenant, kind, id) select 'acme', 'session', 's' || n from generate_series(1, {ROWS}) n;
+insert into balances (scope_id, window_start, spent_tokens, seq, updated_at)
+    select scope_id, '-infinity', 100, 1, now() from scopes;
+insert into policies (scope_id, limit_tokens, mode, updated_by, updated_at)
+    select scope_id, 1000, 'hard', 'test', now() from scopes;
+insert into holds (tenant, key, digest, scope_ids, window_starts, state, views, expires_at, created_at, ended_at)
+    select 'acme', 'old' || scope_id, '', array[scope_id], '{{-infinity}}', 'settled', '[]',
+           now() - interval '1 day', now(), now() from scopes;
+insert into attempts (hold_id, attempt, state, started_at) select hold_id, 1, 'reported', now() from holds;
+insert into entries (at, scope_id, window_start, seq, kind, hold_id, mode, spent_tokens, held_tokens, granted_tokens,
+                     overrun_tokens, spent_nano, held_nano, granted_nano, overrun_nano)
+    select now(), scope_ids[1], '-infinity', 1, 'hold', hold_id, 'hard', 0, 0, 0, 0, 0, 0, 0, 0 from holds;
+insert into grants (scope_id, window_start, tokens, nano, until, granted_by, created_at, ended_at)
+    select scope_id, '-infinity', 1, 0, now(), 'test', now(), now() from scopes;
+insert into waiters (hold_id, scope_id, since, last_asked) select hold_id, scope_ids[1], now(), now() from holds;
+insert into events (at, tenant, kind, scope, window_start, threshold)
+    select now(), 'acme', 'threshold', 'session:s' || scope_id, '-infinity', 0.5 from scopes;
+alter table policies enable trigger tell_policy;
+"""
+READ = """
+select t.relname, t.seq_tup_read + sum(i.idx_tup_read)::bigint as read from pg_stat_user_tables t
+join pg_stat_user_indexes i on i.relid = t.relid
+where t.relname in ('scopes', 'balances', 'policies', 'holds', 'attempts', 'entries', 'grants', 'waiters', 'events')
+group by t.relname, t.seq_tup_read
+"""
+# A sweep looks at every waiter, of whom there are few.
+MOST = {"waiters": 2 * ROWS}
+
+
+async def test_no_verb_reads_more_than_a_few_rows_of_a_large_table(dsn: str) -> None:
+    async with await create_pool(dsn, size=1, timeout_s=60) as pool:
+        await pool.execute(FILL)
+        await pool.execute("analyze")
+        # What autovacuum would do at a moment of its own, and count as rows read.
+        await pool.execute("select brin_summarize_new_values('entries_at')")
+        books = Books.on(pool)
+        before = await rows_read(books)
+        await every_verb(books)
+        after = await rows_read(books)
+    read = {table: after[table] - before[table] for table in after}
+    assert {table: rows for table, rows in read.items() if rows > MOST.get(table, ROWS // 20)} == {}
+
+
+async def rows_read(books: Books) -> dict[str, int]:
+    """Rows read so far by table, whole tables and indexes together."""
+    await books.pool.execute("select pg_stat_force_next_flush()")
+    await books.pool.execute("select pg_stat_clear_snapshot()")
+    return {row["relname"]: row["read"] for row in await books.pool.fetch(READ)}
+
+
+async def every_verb(books: Books) -> None:
+    # Prepared statements settle on a plan after five executions.
+    for turn in range(7):
+        path = (f"session:s{50 + turn}", f"task:new{turn}")
+        hold_id = await books.hold(f"a{turn}", 100, 0, *path)
+        assert (await books.ask(f"a{turn}", 100, 0, *path)).repeated
+        for _ in range(2):
+            await books.ask(f"waits{turn}", 850, 0, *path)
+        await books.ledger.start_attempt(TENANT, hold_id, 1)
+        await books.ledger.start_attempt(TENANT, hold_id, 2)
+        await books.ledger.extend(TENANT, hold_id, Amount(10))
+        await books.settle(hold_id, 90, attempt=2)
+        await books.settle(hold_id, 95, attempt=1)
+        await books.ledger.release(TENANT, key=f"waits{turn}")
+        asks = [Ask(TENANT, request(f"b{turn}/{n}", 10, 0, path[n])) for n in range(2)]
+        answers = await hold_together(books.pool, books.settings, None, asks)
+        assert answers is not None
+        settles = [Settle(TENANT, int(answer.hold_id or 0), 1, report(5)) for answer in answers]
+        assert await settle_together(books.pool, None, settles) is not None
+        await books.budget(path[0], limit_tokens=900 - turn)
+        await books.policies.budget(TENANT, Scope.parse(path[0]))
+        if turn == 0:
+            expiring = await books.hold("expires", 1, lease_ms=1)
+            await books.grant(path[0], 5, until=await books.pool.fetchval("select now()"))
+            books.at(await books.pool.fetchval("select now()") + timedelta(days=1))
+            assert await books.ledger.sweep() == 2
+            assert (await books.ledger.release(TENANT, hold_id=expiring)).state == "expired"
+            books.at(None)

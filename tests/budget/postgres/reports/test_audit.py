@@ -1,0 +1,180 @@
+"""The audit finds what was tampered with, each kind by the check that is there for it."""
+
+import json
+from datetime import UTC, datetime
+
+import asyncpg
+import pytest
+
+from purser.budget.postgres.connections.pools import Pool
+from purser.budget.postgres.reports.audit import audit
+from tests.support.ledger import TENANT, Books, request
+
+TASK = ("session:s1", "task:t1")
+
+
+@pytest.fixture
+async def sound(pool: Pool) -> Pool:
+    """A ledger with everything in it: holds in every state, overrun, charges that were presumed or late, policies that
+    changed, a grant that ended and one that did not, approvals."""
+    books = Books.on(pool)
+    await books.budget("session:s1", limit_tokens=2_000)
+    await books.budget("session:s1", limit_tokens=1_000, limit_nano_usd=1_000, mode="hard")
+    await books.budget("task:t1", task="t1", limit_tokens=5_000, limit_nano_usd=5_000)
+    await books.spend("settled", 100, 10, *TASK)
+    await books.settle(await books.hold("overrun", 100, 10, *TASK), 120, 12)
+    late = await books.hold("late", 100, 10, *TASK)
+    await books.ledger.start_attempt(TENANT, late, 1)
+    await books.ledger.release(TENANT, hold_id=late)
+    await books.settle(late, 90, 9)
+    presumed = await books.hold("presumed", 100, 10, *TASK)
+    await books.ledger.start_attempt(TENANT, presumed, 1)
+    await books.ledger.release(TENANT, hold_id=presumed)
+    await books.hold("open", 50, 5, *TASK)
+    await books.ask("refused", 5_000, 0, *TASK)
+    await books.ledger.release(TENANT, key="closed")
+    await books.grant("session:s1", 5, 1, until=datetime.now(UTC))
+    await books.ledger.sweep()
+    await pool.execute(
+        "insert into approvals (approval_id, tenant, scope_id, window_start, task, state, asked_tokens, asked_nano,"
+        " rules, granted_tokens, granted_nano, created_at, deadline, decided_at)"
+        " select a.id, tenant, scope_id, '-infinity', a.task, 'approved', 70, 7, '{}', 70, 7, now(), now(), now()"
+        " from scopes, (values ('a1', ''), ('a2', 't1')) a (id, task) where kind = 'session'"
+    )
+    await pool.execute(
+        "select ledger_grant(scope_id, '-infinity', 70, 7, null, 'a1', 'd1', 'boss', now())"
+        " from scopes where kind = 'session'"
+    )
+    found = await audit(pool)
+    assert found.ok, found.differences
+    return pool
+
+
+async def tamper(pool: Pool, sql: str) -> set[str]:
+    """Checks that find a difference after `sql` went round the ledger."""
+    async with pool.acquire() as own, own.transaction():
+        await own.execute("set local session_replication_role = replica")
+        await own.execute(sql)
+    found = await audit(pool)
+    json.dumps(found.to_json())
+    return {str(difference["check"]) for difference in found.differences}
+
+
+MOVED = [f"{name}_{unit}" for name in ("spent", "held", "granted", "overrun") for unit in ("tokens", "nano")]
+FIRST = "(select min(entry_id) from entries where kind = 'hold')"
+ONE_HOLD = "(select hold_id from holds where key = 'settled')"
+
+
+@pytest.mark.parametrize(
+    ("check", "sql"),
+    [
+        *(
+            ("balances", f"update balances set {column} = {column} + 1")
+            for column in (*MOVED, "seq")
+        ),
+        ("balances", "delete from entries where entry_id = (select max(entry_id) from entries)"),
+        ("balances", "delete from grants"),
+        ("balances", "update holds set tokens = tokens + 1 where state = 'held'"),
+        ("entries_without_balance", "update entries set scope_id = 999 where kind = 'grant'"),
+        ("chain", f"delete from entries where entry_id = {FIRST}"),
+        ("chain", f"update entries set d_held_tokens = d_held_tokens + 1 where entry_id = {FIRST}"),
+        *(("chain", f"update entries set {column} = {column} + 1 where entry_id = {FIRST}") for column in MOVED),
+        ("chain", "update entries set seq = seq + 1 where entry_id = (select max(entry_id) from entries)"),
+        ("overspend", f"update entries set limit_tokens = 99 where entry_id = {FIRST}"),
+        ("overspend", f"update entries set limit_nano = 9 where entry_id = {FIRST}"),
+        ("overspend", f"update entries set limit_tokens = 99, mode = 'approval' where entry_id = {FIRST}"),
+        ("paths", f"delete from entries where entry_id = {FIRST}"),
+        ("paths", f"create temporary table twice on commit drop as select * from entries where entry_id = {FIRST};"
+                  "update twice set entry_id = 0, seq = 0;"
+                  "insert into entries overriding system value select * from twice"),
+        ("paths", "update holds set scope_ids = scope_ids[1:1], window_starts = window_starts[1:1] where key = 'open'"),
+        ("charges", f"delete from holds where hold_id = {ONE_HOLD}"),
+        ("charges", f"update entries set hold_id = 1 + hold_id where hold_id = {ONE_HOLD}"),
+        (
+            "charges",  # ten tokens charged to another hold: every sum of a scope stays what it was
+            "update holds set charged_tokens = charged_tokens + case key when 'late' then 10 else -10 end"
+            " where key in ('late', 'settled');"
+            "update attempts a set tokens = a.tokens + case h.key when 'late' then 10 else -10 end"
+            " from holds h where h.hold_id = a.hold_id and h.key in ('late', 'settled')",
+        ),
+        ("charges", f"update entries set hold_id = null where hold_id = {ONE_HOLD}"),
+        *(("charges", f"update holds set {column} = {column} + 1 where key = 'open'")
+          for column in ("tokens", "nano", "charged_tokens", "charged_nano")),
+        *(("charges", f"update attempts set overrun_{unit} = overrun_{unit} + 1") for unit in ("tokens", "nano")),
+        *(("holds", f"update attempts set {unit} = {unit} + 1") for unit in ("tokens", "nano")),
+        ("holds", "update holds set attempts = attempts + 1"),
+        ("holds", "update attempts set state = 'started'"),
+        ("holds", "delete from attempts"),
+        ("holds", f"update holds set state = 'released' where hold_id = {ONE_HOLD}"),
+        ("holds", f"update holds set ended_at = null where hold_id = {ONE_HOLD}"),
+        ("holds", "update holds set state = 'expired' where key = 'closed'"),
+        ("holds", f"update holds set state = 'expired' where hold_id = {ONE_HOLD}"),
+        ("holds", "update holds set views = null where key = 'presumed'"),
+        ("holds", f"update entries set kind = 'overrun' where entry_id = {FIRST}"),
+        ("grants", "insert into grants (scope_id, window_start, tokens, nano, granted_by, created_at)"
+                   " select scope_id, window_start, 5, 5, 'nobody', now() from balances limit 1"),
+        ("grants", "update grants set ended_at = now()"),
+        ("grants", "select ledger_grant(scope_id, '-infinity', 70, 7, null, 'a1', 'd1', 'boss', now()) from grants"),
+        ("grants", "select ledger_grant(scope_id, '-infinity', 7, 0, null, 'a2', 'd1', 'boss', now()) from grants"),
+        *(("grants", f"update approvals set granted_{unit} = 0") for unit in ("tokens", "nano")),
+        *(("limits", f"update balances set limit_{unit} = limit_{unit} + 1") for unit in ("tokens", "nano")),
+        ("limits", "update balances set mode = 'approval'"),
+        ("limits", f"update entries set limit_tokens = 5000 where entry_id = {FIRST}"),
+        *(("limits", f"update entries set limit_{unit} = 5000 where kind = 'settle' and hold_id = {ONE_HOLD}")
+          for unit in ("tokens", "nano")),
+        *(("limits", f"update holds set views = jsonb_set(views, '{{0, {field}}}', '{value}') where key = 'settled'")
+          for field, value in (("limit, 0", "5000"), ("limit, 1", "5000"), ("mode", '"soft"'))),
+        ("limits", "update entries set mode = 'soft' where kind = 'settle' and mode = 'hard'"),
+        ("attempts", "update attempts set state = 'presumed' where state = 'reported'"),
+        ("attempts", "update attempts set state = 'started' where state = 'presumed'"),
+        *(("attempts", f"update attempts set {column} = null where state = 'reported'")
+          for column in ("digest", "usage", "reported_at")),
+        *(("attempts", f"update attempts set {column} = {value} where state = 'presumed'")
+          for column, value in (("digest", "'x'"), ("usage", "'{}'"), ("reported_at", "now()"), ("late", "true"))),
+        ("attempts", "update attempts set usage = usage || '{\"input\": 1}'"),
+        ("reports", "update attempts set usage = usage || jsonb_build_object('input', 0, 'output', usage -> 'input')"),
+        ("policies", "update policies set limit_tokens = 999999"),
+        ("policies", "update policies set mode = 'soft'"),
+        ("policies", "delete from changes"),
+    ],
+)  # fmt: skip
+async def test_tampering_is_found(sound: Pool, check: str, sql: str) -> None:
+    assert check in await tamper(sound, sql)
+
+
+async def test_a_difference_names_the_scope_the_window_and_the_figures(sound: Pool) -> None:
+    await sound.execute(
+        "update balances set held_tokens = 77 where scope_id = (select scope_id from scopes where id = 't1')"
+    )
+    (difference,) = (await audit(sound)).differences
+    assert difference == {
+        "check": "balances",
+        "what": "a balance differs from its entries or from the holds, attempts and grants behind it",
+        "tenant": TENANT,
+        "scope": "task:t1",
+        "window_start": "-infinity",
+        "name": "held_tokens",
+        "balance": 77,
+        "entries": 50,
+        "rows": 50,
+    }
+
+
+async def test_the_audit_counts_what_it_checked(sound: Pool) -> None:
+    checked = (await audit(sound)).checked
+    assert (checked["holds"], checked["attempts"], checked["grants"], checked["balances"]) == (7, 4, 2, 2)
+    assert checked["entries"] == await sound.fetchval("select count(*) from entries")
+
+
+async def test_an_audit_stops_nobody_and_sees_one_moment(sound: Pool) -> None:
+    books = Books.on(sound)
+    async with sound.acquire() as own, own.transaction():
+        await books.ledger.hold(TENANT, request("during", 10, 1, *TASK), own)
+        assert (await audit(sound)).ok
+    assert (await audit(sound)).ok
+
+
+@pytest.mark.parametrize("sql", ["update entries set ref = 'x'", "delete from entries"])
+async def test_entries_cannot_be_changed_or_removed(sound: Pool, sql: str) -> None:
+    with pytest.raises(asyncpg.RaiseError, match="append-only: write a correction instead"):
+        await sound.execute(sql)

@@ -1,0 +1,82 @@
+"""Entries, read: every one of them, in order, whatever is written meanwhile."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from purser.budget.decisions import Amount
+from purser.budget.postgres.reports.entries import Entries
+from purser.budget.reports.entries import EntryKind
+from purser.budget.scopes import Scope
+from tests.support.ledger import TENANT, Books
+
+S1 = Scope.parse("session:s1")
+
+
+@pytest.fixture
+async def entries(books: Books) -> Entries:
+    return Entries(books.pool)
+
+
+async def test_the_sums_of_what_moved_are_the_balance(books: Books, entries: Entries) -> None:
+    await books.settle(await books.hold("k1", 100, 10), 130, 15)
+    await books.grant("session:s1", 40)
+    await books.hold("k2", 7)
+    page = await entries.list(TENANT, scope=S1)
+    newest = page.entries[0].after
+    assert sum((entry.moved.spent for entry in page.entries), Amount()) == newest.spent == Amount(130, 15)
+    assert sum((entry.moved.held for entry in page.entries), Amount()) == newest.held == Amount(7, 0)
+    assert sum((entry.moved.granted for entry in page.entries), Amount()) == newest.granted == Amount(40, 0)
+    assert sum((entry.moved.overrun for entry in page.entries), Amount()) == newest.overrun == Amount(30, 5)
+
+
+async def test_a_window_has_its_start_and_a_lifetime_none(books: Books, entries: Entries) -> None:
+    books.at(datetime(2026, 11, 20, 12, tzinfo=UTC))
+    await books.budget("session:s1", window="day", timezone="UTC")
+    await books.hold("k", 1, 0, "session:s1", "task:t1")
+    starts = {str(entry.scope): entry.window_start for entry in (await entries.list(TENANT)).entries}
+    assert starts == {"session:s1": datetime(2026, 11, 20, tzinfo=UTC), "task:t1": None}
+
+
+async def test_an_entry_without_a_hold_names_who_is_behind_it(books: Books, entries: Entries) -> None:
+    await books.hold("k", 1)
+    await books.budget("session:s1", limit_tokens=500)
+    [lowered] = (await entries.list(TENANT, kind=EntryKind.LIMIT_LOWERED)).entries
+    assert (lowered.ref, lowered.hold_id, lowered.key, lowered.path, lowered.limit_tokens) == (
+        "test",
+        None,
+        None,
+        (),
+        500,
+    )
+
+
+async def test_all_gives_each_entry_once_while_others_are_written(
+    books: Books, entries: Entries, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("purser.budget.postgres.reports.entries.CHUNK", 3)
+    for number in range(5):
+        await books.spend(f"k{number}", 1)
+    before = [entry.entry_id for entry in (await entries.list(TENANT, limit=1_000)).entries]
+    seen: list[int] = []
+    async for page in entries.all(TENANT):
+        seen += [entry.entry_id for entry in page.entries]
+        await books.spend(f"more-{len(seen)}", 1)
+    assert seen == before
+
+
+async def test_the_task_filter_takes_the_holds_of_the_task_on_all_their_scopes(books: Books, entries: Entries) -> None:
+    await books.spend("k1", 1, 0, "session:s1", "task:t1", "agent:t1/a")
+    await books.spend("k2", 1, 0, "session:s1", "task:t2")
+    await books.spend("k3", 1, 0, "session:s1")
+    found = (await entries.list(TENANT, task="t1")).entries
+    assert {entry.key for entry in found} == {"k1"}
+    assert {str(entry.scope) for entry in found} == {"session:s1", "task:t1", "agent:t1/a"}
+
+
+async def test_no_tenant_sees_another(books: Books, entries: Entries) -> None:
+    hold_id = await books.hold("k", 1, 0, "session:s1", "task:t1")
+    assert (await entries.list("other")).entries == ()
+    assert (await entries.list("other", scope=S1)).entries == ()
+    assert (await entries.list("other", hold_id=hold_id)).entries == ()
+    assert (await entries.list("other", task="t1")).entries == ()

@@ -1,0 +1,72 @@
+"""What a person reads when an agent failed or was refused, or when a command line says nothing."""
+
+from typing import Any
+
+import pytest
+
+from purser.compose.cli import main
+from purser.compose.cli.api.reasons import why
+from purser.compose.cli.api.tasks import print_task
+from tests.compose.cli.test_hostile_text import AGENT
+
+BUDGET = {
+    "scope": "task:t", "mode": "hard", "window": "lifetime", "frozen": False, "pressure": "high", "ratio": 0.9,
+    "limit_tokens": 1_000, "limit_nano_usd": None, "sources": {},
+    "tokens": {"spent": 850, "held": 50, "granted": 0, "overrun": 0, "headroom": 100},
+    "nano_usd": {"spent": 0, "held": 0, "granted": 0, "overrun": 0, "headroom": None},
+}  # fmt: skip
+
+
+def task(**agent: Any) -> dict[str, Any]:
+    """A task of one agent, as the API shows it."""
+    shown = AGENT | {"reply": None, "requested": 412} | agent
+    return {
+        "task_id": "t", "status": "failed", "session_id": "s", "agents": {"a": shown}, "scopes": {"task:t": BUDGET},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("reason", ["authentication", "provider_not_allowed"])
+def test_a_missing_key_is_named_with_the_setting(reason: str) -> None:
+    [line] = why(task(status="failed", reason=reason))
+    assert line.startswith(f"a failed: {reason}. ")
+    assert "PURSER_PROVIDER_KEYS" in line
+
+
+def test_a_refusal_names_scope_figures_and_remedy() -> None:
+    [line] = why(task(status="refused", reason="limit", scope="task:t"))
+    assert line == (
+        "a refused: limit on task:t: limit 1,000 tokens, 850 spent, 50 held, 412 requested. "
+        "Raise the limit: purser budget set task:t --limit-tokens N"
+    )
+
+
+def test_a_refusal_by_money_names_the_money() -> None:
+    shown = task(status="refused", reason="limit", scope="task:t")
+    shown["scopes"]["task:t"] = BUDGET | {"limit_nano_usd": 10**9}
+    assert "limit $1.00, $0.00 spent, $0.00 held" in next(why(shown))
+
+
+@pytest.mark.parametrize("status", ["failed", "refused"])
+def test_an_unknown_reason_is_shown_with_a_place_to_look(status: str) -> None:
+    [line] = why(task(status=status, reason="NewTrouble", scope="agent:t/a" if status == "refused" else ""))
+    assert "NewTrouble" in line
+    assert "log of the worker" in line or "purser budget show agent:t/a" in line
+
+
+def test_an_agent_that_completed_needs_no_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    assert not [*why(task(status="completed", reason="max_turns"))]
+    print_task(task(status="failed", reason="authentication"))
+    assert "a failed: authentication. " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("arguments", [[], ["keys"]])
+def test_without_a_command_the_help_is_shown_and_nothing_else(
+    arguments: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.argv", ["purser", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    shown = capsys.readouterr()
+    assert ended.value.code == 2
+    assert "Usage: purser" in shown.out + shown.err
+    assert "Bad usage" not in shown.out + shown.err

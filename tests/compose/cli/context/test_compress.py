@@ -1,0 +1,178 @@
+"""`purser compress`, as a user runs it."""
+
+import json
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from purser.context.conversation.messages import Message
+from purser.context.tokens import count_message, count_text
+from tests.compose.cli.conftest import System
+from tests.support.commands import Commands
+from tests.support.conversations import talk, user
+
+MODEL = "gpt-4o"
+RESULT = {"summary", "covers", "original_tokens", "summary_tokens", "method"}
+
+
+RECORD = "Orders from 1000 on go to Haven in May, file numbers F-1 and on. They are never shipped by air."
+
+
+@dataclass(frozen=True)
+class Writer:
+    """A model that writes summaries for commands."""
+
+    purser: Commands
+    api_base: str
+    model: str
+    """Of no other test."""
+
+    @classmethod
+    def at(cls, system: System, api_base: str) -> "Writer":
+        """Whose answers come from this address."""
+        purser = Commands(system.purser.home, {**system.purser.env, "PURSER_SUMMARIZER_API_BASE": api_base})
+        return cls(purser, api_base, f"openai/{uuid.uuid4().hex}")
+
+    def says(self, asked: str, answer: str) -> None:
+        """Answers requests that contain a text."""
+        match = {"model": self.model.removeprefix("openai/"), "text": asked}
+        rule = {"match": match, "reply": {"content": answer}}
+        door = f"{self.api_base.removesuffix('/v1')}/_control"
+        httpx.post(door, json={"rules": [rule]}).raise_for_status()
+
+    def spent(self) -> Any:
+        """Tokens of the session of commands."""
+        return self.purser.json("budget", "show", "session:cli")["tokens"]
+
+
+@pytest.fixture
+def writer(system: System) -> Writer:
+    """A model of the tests' provider."""
+    return Writer.at(system, system.api_base)
+
+
+@pytest.fixture
+def alone(tmp_path: Path) -> Commands:
+    """Commands without any running system."""
+    return Commands.at(tmp_path)
+
+
+def written(folder: Path, messages: list[Message]) -> str:
+    """A conversation file of these messages."""
+    file = folder / "talk.jsonl"
+    file.write_text("\n".join(json.dumps(message.to_dict()) for message in messages))
+    return str(file)
+
+
+def tokens(messages: list[Message]) -> int:
+    """Of all of them."""
+    return sum(count_message(message.to_openai(), MODEL).tokens for message in messages)
+
+
+def compress(purser: Commands, file: str, budget: int, *more: str, code: int = 0) -> Any:
+    """What the command prints."""
+    return purser.json("compress", file, "--budget", str(budget), "--model", MODEL, *more, code=code)
+
+
+def test_the_middle_of_a_conversation_is_summarised_and_the_result_fits(alone: Commands) -> None:
+    messages = talk(120)
+    found = compress(alone, written(alone.home, messages), 1_500)
+    first, last = found["covers"]
+    kept = messages[:first] + messages[last + 1 :]
+    assert set(found) == RESULT
+    assert found["method"] == "extractive"
+    assert found["original_tokens"] == tokens(messages[first : last + 1])
+    assert first > 0
+    assert last < len(messages) - 1
+    assert 100 < found["summary_tokens"] + tokens(kept) <= 1_500
+    assert all(
+        any(line.partition(": ")[2] in message.text for message in messages) for line in found["summary"].splitlines()
+    )
+
+
+def test_a_conversation_that_fits_needs_no_summary(alone: Commands) -> None:
+    found = compress(alone, written(alone.home, talk(6)), 5_000)
+    assert found == {"summary": "", "covers": None, "original_tokens": 0, "summary_tokens": 0, "method": "none"}
+
+
+def test_a_text_is_compressed_as_one_passage(alone: Commands) -> None:
+    file = alone.home / "notes.txt"
+    file.write_text("It was a long day and nothing happened at all. " * 200 + "The code of Anna Berg is ZX-4417.")
+    found = compress(alone, str(file), 60)
+    assert "ZX-4417" in found["summary"]
+    assert found["covers"] == [0, 0]
+    assert found["original_tokens"] == count_text(file.read_text(), MODEL).tokens
+    assert found["summary_tokens"] == count_text(found["summary"], MODEL).tokens <= 60
+
+
+def test_what_cannot_fit_is_a_problem_that_names_it(alone: Commands) -> None:
+    problem = compress(alone, written(alone.home, talk(120)), 5, code=1)
+    assert "5 tokens" in problem["detail"]
+
+
+def test_a_model_is_not_asked_without_a_running_system(alone: Commands) -> None:
+    problem = compress(alone, written(alone.home, talk(120)), 1_500, "--summarizer", "openai/any", code=1)
+    assert "purser up" in problem["remedy"]
+
+
+@pytest.mark.stack
+class TestAModel:
+    """Under a hold of a running system."""
+
+    def test_it_writes_under_a_hold_that_is_settled(self, writer: Writer, tmp_path: Path) -> None:
+        writer.says("", RECORD)
+        before = writer.spent()
+        found = compress(writer.purser, written(tmp_path, talk(120)), 1_500, "--summarizer", writer.model)
+        assert (found["method"], found["summary"]) == ("model", RECORD)
+        after = writer.spent()
+        assert after["spent"] > before["spent"]
+        assert after["held"] == before["held"] == 0
+
+    def test_a_window_asks_it_too(self, writer: Writer, tmp_path: Path) -> None:
+        writer.says("", RECORD)
+        file = written(tmp_path, talk(120))
+        window = writer.purser.json("window", file, "--budget", "1500", "--model", MODEL, "--summarizer", writer.model)
+        assert any(RECORD in str(message["content"]) for message in window["messages"])
+
+    def test_only_redacted_text_leaves(self, writer: Writer, tmp_path: Path) -> None:
+        writer.says("anna.berg@example.org", "Error: it leaked.")
+        writer.says("[EMAIL_1]", f"{RECORD} Write to [EMAIL_1].")
+        messages = [*talk(60), user("My address is anna.berg@example.org, note it."), *talk(60)]
+        found = compress(writer.purser, written(tmp_path, messages), 1_500, "--summarizer", writer.model)
+        assert found["method"] == "model"
+        assert "[EMAIL_1]" in found["summary"]
+
+    @pytest.mark.parametrize("answer", ["", "Error: model overloaded", "word " * 5_000])
+    def test_what_is_no_summary_is_paid_for_and_an_extract_stands_in(
+        self, writer: Writer, tmp_path: Path, answer: str
+    ) -> None:
+        writer.says("", answer)
+        before = writer.spent()
+        found = compress(writer.purser, written(tmp_path, talk(120)), 1_500, "--summarizer", writer.model)
+        assert found["method"] == "extractive"
+        assert "Haven" in found["summary"]
+        assert writer.spent()["spent"] > before["spent"]
+        assert writer.spent()["held"] == 0
+
+    def test_it_is_not_asked_where_the_budget_refuses(self, writer: Writer, tmp_path: Path) -> None:
+        writer.purser.json("budget", "set", "session:cli", "--frozen")
+        try:
+            before = writer.spent()
+            problem = compress(writer.purser, written(tmp_path, talk(120)), 1_500, "--summarizer", writer.model, code=1)
+            assert problem["title"] == "BudgetRefused"
+            assert "session:cli" in problem["detail"]
+            assert problem["remedy"]
+            assert writer.spent() == before
+        finally:
+            writer.purser.json("budget", "set", "session:cli", "--no-frozen")
+
+    def test_a_model_that_is_away_costs_nothing_and_an_extract_stands_in(self, system: System, tmp_path: Path) -> None:
+        writer = Writer.at(system, "http://127.0.0.1:9")
+        before = writer.spent()
+        found = compress(writer.purser, written(tmp_path, talk(120)), 1_500, "--summarizer", writer.model)
+        assert found["method"] == "extractive"
+        assert writer.spent() == before

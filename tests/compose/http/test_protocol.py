@@ -1,0 +1,187 @@
+"""What one connection may take, over raw sockets: bytes and number of headers, time, and how many there may be."""
+
+import asyncio
+import resource
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from purser.compose.http import protocol
+from purser.compose.http.connections import MAX_HEADERS, ConnectionLimits, connections_of, raise_file_limit
+from purser.compose.http.serving import serve
+from purser.compose.stack.ports import LOOPBACK, free_port
+
+USUAL = ConnectionLimits()
+PATIENT = ConnectionLimits(header_s=600, body_s=600)
+"""Only sizes end a connection."""
+SOON = ConnectionLimits(header_s=0.2, body_s=0.2)
+GET = b"GET / HTTP/1.1\r\nhost: x\r\n"
+
+
+async def reading(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answers with the size of the body, once it has all of it."""
+    if scope["type"] != "http":
+        return
+    size, more = 0, True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return
+        size, more = size + len(message["body"]), message["more_body"]
+    headers = [(b"content-length", b"0"), (b"x-size", b"%d" % size)]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": b""})
+
+
+@asynccontextmanager
+async def serving(limits: ConnectionLimits, app: ASGIApp = reading) -> AsyncIterator[int]:
+    port, stop, ready = free_port(), asyncio.Event(), asyncio.Event()
+    running = asyncio.create_task(serve(app, LOOPBACK, port, stop, ready.set, grace_s=1, limits=limits))
+    await ready.wait()
+    try:
+        yield port
+    finally:
+        stop.set()
+        await running
+
+
+async def answer(port: int, *sent: bytes, forever: bytes = b"") -> bytes:
+    """All that comes back until the server closes."""
+    reader, writer = await asyncio.open_connection(LOOPBACK, port)
+    try:
+        for one in sent:
+            writer.write(one)
+        try:
+            for _ in range(2_000 if forever else 0):
+                if reader.at_eof():
+                    break
+                writer.write(forever)
+                await writer.drain()
+                await asyncio.sleep(0)
+            else:
+                assert not forever, "16 MB were taken"
+        except ConnectionError:
+            pass
+        got = b""
+        try:
+            while chunk := await reader.read(65_536):
+                got += chunk
+        except ConnectionError:  # the server closed while more was under way to it
+            return got or b"reset"
+        return got
+    finally:
+        writer.close()
+
+
+@pytest.mark.parametrize(
+    ("begun", "forever"),
+    [
+        (GET + b"x-a: ", b"a" * 8_192),
+        (GET, b"a: b\r\n" * 1_000),
+        (b"GET /", b"a" * 8_192),
+        (b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n0\r\nx-a: ", b"a" * 8_192),
+        (b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n1;", b"a" * 8_192),
+    ],
+    ids=["one header", "many headers", "address", "trailer", "chunk extension"],
+)
+async def test_what_never_ends_before_or_behind_a_body_is_cut_off(begun: bytes, forever: bytes) -> None:
+    async with serving(PATIENT) as port:
+        got = await answer(port, begun, forever=forever)
+    assert got == b"reset" or got.startswith((b"HTTP/1.1 431", b"HTTP/1.1 400"))
+
+
+async def test_headers_beyond_64_kib_or_100_are_a_431_that_says_so_and_usual_ones_are_answered() -> None:
+    async with serving(USUAL) as port:
+        large = await answer(port, GET + b"x-a: " + b"a" * 66_000 + b"\r\n\r\n")
+        many = await answer(port, GET + b"a: b\r\n" * MAX_HEADERS + b"\r\n")
+        usual = await answer(port, GET + b"x-a: " + b"a" * 60_000 + b"\r\nconnection: close\r\n\r\n")
+    assert large.startswith(b"HTTP/1.1 431 Request Header Fields Too Large\r\n")
+    assert many.startswith(b"HTTP/1.1 431")
+    assert b"65536 bytes or 100 headers" in large
+    assert usual.startswith(b"HTTP/1.1 200")
+
+
+async def test_headers_and_bodies_that_do_not_come_in_time_are_cut_off() -> None:
+    async with serving(SOON) as port:
+        silent = await answer(port)
+        half_a_head = await answer(port, GET)
+        blank = await answer(port, b"\r\n")
+        half_a_body = await answer(port, b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\nhalf")
+        second = await answer(port, GET + b"\r\n", GET)
+    assert (silent, blank) == (b"", b"")
+    assert half_a_head.startswith(b"HTTP/1.1 408")
+    assert half_a_body.startswith(b"HTTP/1.1 408")
+    assert second.startswith(b"HTTP/1.1 200")
+    assert b"HTTP/1.1 408" in second
+
+
+async def test_a_body_may_take_longer_the_larger_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "MIN_BODY_BYTES_PER_S", 1_000)
+    async with serving(SOON) as port:
+        reader, writer = await asyncio.open_connection(LOOPBACK, port)
+        writer.write(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 60000\r\nconnection: close\r\n\r\n")
+        writer.write(b"x" * 59_999)
+        await writer.drain()
+        await asyncio.sleep(0.5)  # beyond the 0.2 s that an empty body gets
+        writer.write(b"x")
+        assert b"x-size: 60000" in await reader.read()
+        writer.close()
+
+
+async def test_a_client_that_takes_nothing_of_its_answer_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "TAKES_NOTHING_S", 0.2)
+    gone = asyncio.Event()
+
+    async def large(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            await receive()
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            await send({"type": "http.response.body", "body": b"x" * 2**24, "more_body": True})
+            assert (await receive())["type"] == "http.disconnect"
+            gone.set()
+
+    async with serving(USUAL, large) as port:
+        _, writer = await asyncio.open_connection(LOOPBACK, port, limit=1_024)
+        writer.write(GET + b"\r\n")
+        await gone.wait()
+        writer.close()
+
+
+async def test_more_connections_than_allowed_are_refused_and_places_are_free_again_when_some_close() -> None:
+    async with serving(ConnectionLimits(per_address=3)) as port:
+        open_ones = [await asyncio.open_connection(LOOPBACK, port) for _ in range(3)]
+        refused = await answer(port)
+        for _, writer in open_ones:
+            writer.close()
+        got = b""
+        while not got.startswith(b"HTTP/1.1 200"):
+            got = await answer(port, GET + b"connection: close\r\n\r\n")
+    assert refused.startswith(b"HTTP/1.1 503")
+    assert b"too many connections" in refused
+
+
+async def test_the_limit_in_all_holds_whatever_the_addresses() -> None:
+    async with serving(ConnectionLimits(connections=1)) as port:
+        _, writer = await asyncio.open_connection(LOOPBACK, port)
+        reader, other = await asyncio.open_connection(LOOPBACK, port, local_addr=("127.0.0.2", 0))
+        assert (await reader.read()).startswith(b"HTTP/1.1 503")
+        writer.close()
+        other.close()
+
+
+def test_connections_keep_longer_than_the_pools_of_common_clients() -> None:
+    """httpx keeps one for 5 s, aiohttp for 15 s, nginx and common load balancers for 60 s."""
+    assert USUAL.keep_alive_s > 60
+
+
+def test_open_files_are_raised_to_what_the_system_grants_and_bound_the_connections() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(512, hard), hard))
+    try:
+        assert raise_file_limit() == hard
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert connections_of(1_024, 5_000) == 768
+    assert connections_of(100_000, 5_000) == 5_000

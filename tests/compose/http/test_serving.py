@@ -1,0 +1,75 @@
+"""Serving an application until told to stop."""
+
+import asyncio
+import socket
+from collections import Counter
+from contextlib import ExitStack
+
+import httpx
+import pytest
+from starlette.types import Receive, Scope, Send
+
+from purser.compose.errors import StackError
+from purser.compose.http.serving import TAKEN_AT_ONCE, listen, serve
+from purser.compose.stack.ports import LOOPBACK, free_port
+
+
+async def slow(scope: Scope, receive: Receive, send: Send) -> None:
+    assert scope["type"] == "http"
+    await asyncio.sleep(0.3)
+    await send({"type": "http.response.start", "status": 204, "headers": []})
+    await send({"type": "http.response.body"})
+
+
+async def test_a_request_under_way_is_finished_after_stop() -> None:
+    port, stop, ready = free_port(), asyncio.Event(), asyncio.Event()
+    serving = asyncio.create_task(serve(slow, LOOPBACK, port, stop, ready.set))
+    await ready.wait()
+    async with httpx.AsyncClient() as client:
+        request = asyncio.create_task(client.get(f"http://{LOOPBACK}:{port}/"))
+        await asyncio.sleep(0.1)
+        stop.set()
+        assert (await request).status_code == 204
+    await serving
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection((LOOPBACK, port))
+
+
+async def test_a_taken_port_is_an_error_that_names_the_settings() -> None:
+    with socket.create_server((LOOPBACK, 0)) as taken, pytest.raises(StackError) as caught:
+        await serve(slow, LOOPBACK, taken.getsockname()[1], asyncio.Event(), lambda: None)
+    assert "PURSER_GATEWAY_PORT" in caught.value.remedy
+
+
+def test_answers_leave_at_once_on_connections_of_both_families() -> None:
+    for host in ("127.0.0.1", "::1"):
+        with listen(host, 0) as listener, socket.create_connection(listener.getsockname()[:2]):
+            accepted, _ = listener.accept()
+            with accepted:
+                assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+async def test_a_rush_of_connections_is_taken_a_few_at_a_time() -> None:
+    turn, entered = 0, Counter[int]()
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        entered[turn] += 1
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await send({"type": "http.response.body"})
+
+    rush = 5 * TAKEN_AT_ONCE
+    port, stop, ready = free_port(), asyncio.Event(), asyncio.Event()
+    serving = asyncio.create_task(serve(app, LOOPBACK, port, stop, ready.set))
+    await ready.wait()
+    with ExitStack() as clients:
+        # The event loop does not run meanwhile: all of them wait in the kernel.
+        for _ in range(rush):
+            client = clients.enter_context(socket.create_connection((LOOPBACK, port), timeout=10))
+            client.sendall(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
+        async with asyncio.timeout(30):
+            while entered.total() < rush:
+                turn += 1
+                await asyncio.sleep(0)
+    assert max(entered.values()) <= TAKEN_AT_ONCE
+    stop.set()
+    await serving

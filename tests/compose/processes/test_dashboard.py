@@ -1,0 +1,34 @@
+"""What the page of health is told about settings."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from purser.compose.processes.dashboard import shown_settings
+from purser.compose.settings import Settings
+
+
+@pytest.mark.parametrize(
+    ("given", "value"),
+    [
+        ({"dsn": "postgresql://ann:hush@db.example:5432/purser?sslpassword=hush"}, "postgresql://db.example:5432/purser"),
+        ({"metrics_token": SecretStr("hush")}, "set"),
+        ({"api_key": None}, "not set"),
+        ({"provider_keys": {"openai": SecretStr("hush")}}, "openai"),
+        ({"redaction_patterns": {"EMPLOYEE": "E-[0-9]{6}"}}, "EMPLOYEE"),
+        ({"allowed_api_bases": ("http://a.example", "http://b.example")}, "http://a.example, http://b.example"),
+        ({"data_dir": Path("/srv/purser")}, "/srv/purser"),
+    ],
+)  # fmt: skip
+def test_settings_are_shown_without_what_opens_doors(given: dict[str, Any], value: str) -> None:
+    [name] = given
+    shown = {one.name: one for one in shown_settings(Settings(**given).came_from({name: "file"}))}
+    assert (shown[name].value, shown[name].source) == (value, "file")
+    assert not any("hush" in one.value for one in shown.values())
+    assert shown["task_queue"].source == "default"
+
+
+def test_every_setting_is_shown() -> None:
+    assert [one.name for one in shown_settings(Settings())] == sorted(Settings.model_fields)

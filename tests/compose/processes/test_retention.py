@@ -1,0 +1,45 @@
+"""What has served its time is deleted; what has not stays."""
+
+from datetime import timedelta
+
+from purser.budget.postgres.connections.pools import Pool
+from purser.budget.postgres.events.events import EventKind, Events, put
+from purser.budget.postgres.events.outbox import Outbox
+from purser.budget.postgres.ledger.policies import Policies
+from purser.budget.postgres.ledger.settings import LedgerSettings
+from purser.compose.processes.retention import Forgetting
+from purser.gateway.access.sealing import Seal, new_key
+from purser.gateway.postgres.deliveries import Deliveries
+from purser.gateway.postgres.webhooks import WebhookFields, Webhooks
+
+OLD = "clock_timestamp() - interval '91 days'"
+
+
+async def test_old_events_sent_messages_and_finished_deliveries_go_and_all_else_stays(pool: Pool) -> None:
+    events, outbox = Events(pool), Outbox(pool)
+    deliveries = Deliveries(pool, Policies(pool, LedgerSettings()), "http://here")
+    hook, _ = await Webhooks(pool, Seal([new_key()])).create(
+        "acme", WebhookFields(url="http://a/b", kinds=("task",)), by="test"
+    )
+    async with pool.acquire() as own:
+        for age in (OLD, "now()"):
+            await put(own, "acme", EventKind.TASK, None, {})
+            await own.execute(f"update events set at = {age} where event_id = (select max(event_id) from events)")
+            await own.execute(
+                "insert into outbox (workflow_id, signal, payload, created_at, next_at, sent_at) values"
+                f" ('sent', 's', '{{}}', {age}, {age}, {age}), ('unsent', 's', '{{}}', {age}, {age}, null)"
+            )
+            await own.execute(
+                "insert into deliveries (webhook_id, tenant, message_id, payload, state, created_at) values"
+                f" ($1, 'acme', 'm', '{{}}', 'failed', {age}), ($1, 'acme', 'm', '{{}}', 'pending', {age})",
+                hook.webhook_id,
+            )
+    await events.number()
+    forgetting = Forgetting(events, outbox, deliveries, timedelta(days=90))
+    assert await forgetting.sweep() == 3
+    assert await forgetting.sweep() == 0
+    assert await pool.fetchval("select count(*) from events") == 1
+    left = await pool.fetch("select workflow_id, count(*) from outbox group by 1 order by 1")
+    assert [tuple(row) for row in left] == [("sent", 1), ("unsent", 2)]
+    left = await pool.fetch("select state, count(*) from deliveries group by 1 order by 1")
+    assert [tuple(row) for row in left] == [("failed", 1), ("pending", 2)]

@@ -1,0 +1,201 @@
+"""`purser up` on real processes."""
+
+import asyncio
+import os
+import signal
+import stat
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import httpx
+import psutil
+import pytest
+from temporalio.client import Client, WorkflowExecutionStatus
+
+from purser.compose.database import database
+from purser.compose.migrate import current, head
+from purser.compose.processes.up import up
+from purser.compose.processes.up_file import Running, command_settings
+from purser.compose.settings import Settings
+from tests.support.purser import Purser, processes_naming
+
+pytestmark = pytest.mark.stack
+
+
+@pytest.fixture
+def purser(tmp_path: Path) -> Purser:
+    return Purser.at(tmp_path)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return tmp_path / "data"
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A running `purser up` and what its user types."""
+
+    purser: Purser
+    data: Path
+    ready: dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def beside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Beside]:
+    """For the tests that leave it as it is."""
+    home = tmp_path_factory.mktemp("beside")
+    purser, data = Purser.at(home), home / "data"
+    with purser.up("--data", str(data), "--port", "0") as started:
+        yield Beside(purser, data, started.ready)
+
+
+def test_the_addresses_are_stored_for_this_user_only(beside: Beside) -> None:
+    assert set(beside.ready) == {"gateway", "temporal", "temporal_ui", "postgres", "admin_key"}
+    assert stat.S_IMODE((beside.data / "up.json").stat().st_mode) == 0o600
+    assert beside.ready["temporal_ui"] is None, "it asks for no sign-in, so it runs on request only"
+    server = psutil.Process(int((beside.data / "temporal" / "temporal.pid").read_text()))
+    listening = [one.laddr for one in server.net_connections("tcp") if one.status == psutil.CONN_LISTEN]
+    assert {address.ip for address in listening} == {"127.0.0.1"}
+    assert int(beside.ready["temporal"].rpartition(":")[2]) in {address.port for address in listening}
+
+
+def test_a_key_for_secrets_is_made_for_this_user_only(beside: Beside) -> None:
+    assert stat.S_IMODE((beside.data / "secrets.key").stat().st_mode) == 0o600
+
+
+def test_other_commands_find_the_last_up(beside: Beside) -> None:
+    findings = {finding["name"]: finding for finding in beside.purser.json("doctor")["findings"]}
+    assert {finding["state"] for finding in findings.values()} == {"ok"}
+    assert beside.ready["gateway"] in findings["gateway"]["detail"]
+
+
+@pytest.mark.parametrize("fresh", [[], ["--fresh"]], ids=["plain", "fresh"])
+def test_a_second_up_says_so_and_breaks_nothing(beside: Beside, fresh: list[str]) -> None:
+    problem = beside.purser.json("up", "--data", str(beside.data), *fresh, code=1)
+    assert problem["type"] == "urn:purser:already-running"
+    assert str(beside.data) in problem["detail"]
+    assert beside.ready["gateway"] in problem["detail"]
+    assert httpx.get(f"{beside.ready['gateway']}/readyz").status_code == 200
+
+
+def test_the_web_ui_of_temporal_runs_on_request_and_sigterm_stops_everything(purser: Purser, data: Path) -> None:
+    started = purser.start("up", "--data", str(data), "--port", "0", "--temporal-ui")
+    assert httpx.get(started.ready["temporal_ui"]).status_code == 200
+    assert len(processes_naming(data)) >= 3, "up, postgres and temporal"
+    assert httpx.get(f"{started.ready['gateway']}/readyz").status_code == 200
+
+    assert started.end(signal.SIGTERM) == 0
+
+    assert processes_naming(data) == []
+    assert not (data / "up.json").exists()
+
+
+async def test_an_embedded_server_that_dies_is_started_again_and_ctrl_c_stops_it(purser: Purser, data: Path) -> None:
+    with purser.up("--data", str(data), "--port", "0") as started:
+        for child in psutil.Process(started.process.pid).children():
+            child.kill()
+        postmaster = int((data / "postgres" / "postmaster.pid").read_text().split()[0])
+        os.kill(postmaster, signal.SIGKILL)
+
+        async with asyncio.timeout(60):
+            while not await _both_answer(started.ready):
+                await asyncio.sleep(0.2)
+
+        assert started.end(signal.SIGINT) == 0
+    assert processes_naming(data) == []
+
+
+async def test_database_and_workflows_survive_a_restart_and_the_admin_key_does_not(data: Path) -> None:
+    data.mkdir()
+    (data / "mine.txt").write_text("kept")
+    async with running(data) as first:
+        await _execute(first.postgres, "CREATE TABLE kept (x int)")
+        client = await Client.connect(first.temporal)
+        await client.start_workflow("Nothing", id="kept", task_queue="nobody-polls")
+    assert processes_naming(data) == []
+    async with database(command_settings(data)) as dsn:
+        assert await current(dsn) == head(), "the database can be migrated while nothing runs"
+
+    async with running(data) as second:
+        await _execute(second.postgres, "INSERT INTO kept VALUES (1)")
+        client = await Client.connect(second.temporal)
+        assert (await client.get_workflow_handle("kept").describe()).status is WorkflowExecutionStatus.RUNNING
+        assert second.admin_key != first.admin_key
+        live = "SELECT count(*) FROM keys WHERE revoked_at IS NULL"
+        assert await _execute(second.postgres, live) == 1
+
+    async with running(data, fresh=True) as third:
+        assert await _execute(third.postgres, "SELECT to_regclass('kept')") is None
+    assert (data / "mine.txt").read_text() == "kept", "it deletes only what it made"
+
+
+def test_after_a_kill_the_next_up_takes_over(purser: Purser, data: Path) -> None:
+    killed = purser.start("up", "--data", str(data), "--port", "0")
+    killed.end(signal.SIGKILL)
+    left = {line[0]: line for line in processes_naming(data)}
+    assert len(left) == 2, "postgres and temporal have lost their parent"
+    assert purser.json("doctor", "--data", str(data))["findings"][2]["state"] == "off"
+
+    with purser.up("--data", str(data), "--port", "0") as started:
+        assert httpx.get(f"{started.ready['gateway']}/readyz").status_code == 200
+
+    assert processes_naming(data) == []
+
+
+def test_a_directory_of_another_user_is_refused(purser: Purser, data: Path) -> None:
+    if os.geteuid() == 0:
+        data.mkdir()
+        os.chown(data, 65_534, 65_534)
+    else:
+        data = Path("/")
+    problem = purser.json("up", "--data", str(data), code=1)
+    assert "belongs to another user" in problem["detail"]
+    assert "--data" in problem["remedy"]
+
+
+async def test_configured_servers_are_used_and_left_alone(
+    tmp_path: Path, data: Path, dsn: str, temporal_address: str
+) -> None:
+    purser = Purser.at(tmp_path, dsn=dsn, temporal_address=temporal_address)
+    with purser.up("--data", str(data), "--port", "0") as started:
+        assert started.ready["postgres"] == dsn
+        assert started.ready["temporal"] == temporal_address
+        assert started.ready["temporal_ui"] is None
+        assert not (data / "postgres").exists()
+    assert await _both_answer({"postgres": dsn, "temporal": temporal_address})
+
+
+@asynccontextmanager
+async def running(data: Path, *, fresh: bool = False) -> AsyncIterator[Running]:
+    """All that `purser up` runs, in this process."""
+    settings = Settings(data_dir=data, gateway_port=0, metrics_port=0, worker_metrics_port=0, dashboard=False)
+    stop, ready = asyncio.Event(), asyncio.get_running_loop().create_future()
+    living = asyncio.create_task(up(settings, stop, lambda running, _: ready.set_result(running), fresh=fresh))
+    try:
+        await asyncio.wait((living, ready), return_when=asyncio.FIRST_COMPLETED)
+        assert ready.done()
+        yield ready.result()
+    finally:
+        stop.set()
+        await living
+
+
+async def _execute(dsn: str, statement: str) -> object:
+    connection = await asyncpg.connect(dsn)
+    try:
+        return await connection.fetchval(statement)
+    finally:
+        await connection.close()
+
+
+async def _both_answer(ready: dict[str, str]) -> bool:
+    try:
+        await _execute(ready["postgres"], "SELECT 1")
+        return await (await Client.connect(ready["temporal"])).service_client.check_health()
+    except (OSError, asyncpg.PostgresError, RuntimeError):
+        return False

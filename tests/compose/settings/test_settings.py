@@ -1,0 +1,282 @@
+"""Settings: where they come from, which goes first, and what is refused."""
+
+import json
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from purser.budget.policies import Mode, OnExpiry
+from purser.budget.scopes import Kind
+from purser.compose.errors import SettingsError
+from purser.compose.settings import Settings, load_settings
+from purser.compose.settings.ledger import ledger_settings
+from purser.compose.settings.reference import PAGE, render
+
+Config = Callable[[str], Path]
+
+
+@pytest.fixture(autouse=True)
+def nothing_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """An environment without settings, in a directory without a file."""
+    import os
+
+    for name in os.environ:
+        if name.startswith("PURSER_"):
+            monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def config(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Config:
+    """Writes the settings file."""
+
+    def write(text: str) -> Path:
+        file = tmp_path / "elsewhere.toml"
+        file.write_text(text, encoding="utf-8")
+        monkeypatch.setenv("PURSER_CONFIG_FILE", str(file))
+        return file
+
+    return write
+
+
+def test_the_numbers_of_the_design_are_the_defaults() -> None:
+    settings = load_settings()
+    assert (settings.session_limit_tokens, settings.task_limit_tokens, settings.agent_limit_tokens) == (
+        200_000,
+        200_000,
+        50_000,
+    )
+    assert (settings.lease_s, settings.grace_s, settings.max_wait_s) == (120, 30, 600)
+    assert (settings.mode, settings.approval_deadline_s, settings.approval_on_expiry) == (
+        Mode.SOFT,
+        1_800,
+        OnExpiry.DENY,
+    )
+    assert (settings.history_token_budget_ratio, settings.compression_trigger_ratio) == (0.60, 0.75)
+    assert settings.compression_target_ratio == 0.375
+    assert settings.task_queue == "purser"
+
+
+def test_command_line_goes_before_environment_before_file_before_default(
+    monkeypatch: pytest.MonkeyPatch, config: Config
+) -> None:
+    config("lease_s = 1\ngrace_s = 1\nmax_wait_s = 1\n")
+    monkeypatch.setenv("PURSER_LEASE_S", "2")
+    monkeypatch.setenv("PURSER_GRACE_S", "2")
+
+    settings = load_settings(lease_s=3, sweep_every_s=None)
+
+    assert (settings.lease_s, settings.source("lease_s")) == (3, "command line")
+    assert (settings.grace_s, settings.source("grace_s")) == (2, "environment")
+    assert (settings.max_wait_s, settings.source("max_wait_s")) == (1, "file")
+    assert (settings.sweep_every_s, settings.source("sweep_every_s")) == (5, "default")
+
+
+def test_a_file_in_the_working_directory_is_read(tmp_path: Path) -> None:
+    (tmp_path / "purser.toml").write_text('mode = "hard"\n[provider_keys]\n"api.example.com" = "sk-1"\n')
+    settings = load_settings()
+    assert settings.mode is Mode.HARD
+    assert settings.provider_keys["api.example.com"].get_secret_value() == "sk-1"
+
+
+def test_the_constructor_looks_at_nothing_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PURSER_LEASE_S", "2")
+    assert Settings().lease_s == 120
+
+
+def test_lists_and_objects_are_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PURSER_WARN_AT", "[0.5, 0.95]")
+    monkeypatch.setenv("PURSER_ALLOWED_API_BASES", "https://a.example/v1, http://127.0.0.1:8000")
+    monkeypatch.setenv("PURSER_PROVIDER_KEYS", '{"a.example": "sk-1"}')
+    settings = load_settings()
+    assert settings.warn_at == (Decimal("0.5"), Decimal("0.95"))
+    assert settings.allowed_api_bases == ("https://a.example/v1", "http://127.0.0.1:8000")
+    assert settings.provider_keys["a.example"].get_secret_value() == "sk-1"
+
+
+@pytest.mark.parametrize(
+    ("other", "name", "value"),
+    [
+        ("SUMMARIZATION_TRIGGER_RATIO", "compression_trigger_ratio", 0.8),
+        ("SUMMARIZATION_MODEL", "summarizer", "small-model"),
+        ("TOKEN_BUDGET_PER_AGENT", "agent_limit_tokens", 1_000),
+        ("HISTORY_WINDOW_SIZE", "history_window_messages", 30),
+    ],
+)
+def test_other_names_in_use_elsewhere_mean_the_same(
+    monkeypatch: pytest.MonkeyPatch, config: Config, other: str, name: str, value: object
+) -> None:
+    config(f"{other.lower()} = {value!r}")
+    assert getattr(load_settings(), name) == value
+    monkeypatch.delenv("PURSER_CONFIG_FILE")
+    monkeypatch.setenv(f"PURSER_{other}", str(value))
+    assert getattr(load_settings(), name) == value
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["CONTEXT_WINDOW_TOKENS", "HISTORY_TOKEN_BUDGET_RATIO", "OUTPUT_TOKEN_RESERVE", "ROUTER_HISTORY_TOKEN_BUDGET"],
+)
+def test_variables_of_the_checklist_exist(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv(f"PURSER_{name}", "1")
+    assert getattr(load_settings(), name.lower()) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        ("PURSER_LEASE_S", "soon", "lease_s (PURSER_LEASE_S, from the environment): "),
+        ("PURSER_LEASE_S", "0", "greater than or equal to 1"),
+        ("PURSER_SESSION_LIMIT_TOKENS", "-1", "session_limit_tokens"),
+        ("PURSER_MODE", "hrad", "'soft', 'approval' or 'hard'"),
+        ("PURSER_TIMEZONE", "Mars/Base", "Mars/Base"),
+        ("PURSER_WARN_AT", "0.8;0.9", "PURSER_WARN_AT (from the environment) is not valid JSON"),
+        ("PURSER_WARN_AT", "[-1]", "warn_at"),
+        ("PURSER_BACKPRESSURE", "[[0.8, -5]]", "backpressure"),
+        ("PURSER_ALLOWED_API_BASES", "api.example.com", "'api.example.com' is no address"),
+        ("PURSER_PRICE_FILE", "nowhere.json", "there is no file 'nowhere.json'"),
+        ("PURSER_TEMPORAL_TLS_CLIENT_CERT", __file__, "temporal_tls_client_key go together"),
+        ("PURSER_WORKER_BUILD_ID", "1.0", "worker_deployment and worker_build_id go together"),
+        ("PURSER_COMPRESSION_TRIGGER_RATIO", "0.3", "compression_target_ratio must be below"),
+        ("PURSER_MIN_OUTPUT_TOKENS", "5000", "must not be above max_output_tokens"),
+        ("PURSER_UNKNOWN_PRICE", "ceiling", "needs unknown_price_ceiling_nano_usd_per_token"),
+        ("PURSER_METRICS_HOST", "0.0.0.0", "set metrics_token too"),
+        ("PURSER_DSN", "mysql://x", "a DSN looks like postgresql://"),
+        ("PURSER_CONFIG_FILE", "nowhere.toml", "there is no file 'nowhere.toml'"),
+    ],
+)
+def test_a_bad_value_is_refused_with_its_name(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, says: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(SettingsError) as refused:
+        load_settings()
+    assert says in str(refused.value)
+    assert refused.value.remedy
+
+
+def test_an_unknown_variable_is_refused_with_the_nearest_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PURSER_TEMPORAL_ADRESS", "x")
+    with pytest.raises(SettingsError, match="unknown setting 'PURSER_TEMPORAL_ADRESS' in the environment") as refused:
+        load_settings()
+    assert "Did you mean PURSER_TEMPORAL_ADDRESS?" in refused.value.remedy
+
+
+def test_an_unknown_key_of_the_file_is_refused_with_the_nearest_name(config: Config) -> None:
+    file = config("leese_s = 3")
+    with pytest.raises(SettingsError, match="unknown setting 'leese_s' in") as refused:
+        load_settings()
+    assert str(file) in str(refused.value)
+    assert "Did you mean lease_s?" in refused.value.remedy
+
+
+def test_a_file_that_is_no_toml_is_refused(config: Config) -> None:
+    file = config("lease_s = = 3")
+    with pytest.raises(SettingsError, match="cannot be read") as refused:
+        load_settings()
+    assert str(file) in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["DSN", "API_KEY", "TEMPORAL_API_KEY", "METRICS_TOKEN", "PROVIDER_KEYS"])
+def test_no_secret_is_repeated(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    secret = "s3cr3t"
+    value = {"DSN": f"postgresql://u:{secret}@h/d", "PROVIDER_KEYS": f'{{"h": "{secret}"}}'}.get(name, secret)
+    monkeypatch.setenv(f"PURSER_{name}", value)
+    assert secret not in repr(load_settings())
+
+    monkeypatch.setenv(f"PURSER_{name}", {"DSN": f"mysql://u:{secret}@h/d", "PROVIDER_KEYS": secret}.get(name, value))
+    monkeypatch.setenv("PURSER_LEASE_S", "0")
+    with pytest.raises(SettingsError) as refused:
+        load_settings()
+    assert secret not in f"{refused.value} {refused.value.remedy}"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "read"),
+    [
+        ("DSN", "postgresql://u:s3cr3t@h/d", lambda settings: settings.dsn),
+        ("METRICS_TOKEN", "s3cr3t", lambda settings: settings.metrics_token.get_secret_value()),
+        ("TEMPORAL_API_KEY", "s3cr3t", lambda settings: settings.temporal_api_key.get_secret_value()),
+        ("API_KEY", "s3cr3t", lambda settings: settings.api_key.get_secret_value()),
+        ("PROVIDER_KEYS", '{"h": "s3cr3t"}', lambda settings: json.dumps(_plain(settings.provider_keys))),
+    ],
+)
+def test_a_secret_may_stand_in_a_file_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, value: str, read: Callable[[Settings], str]
+) -> None:
+    file = tmp_path / "secret"
+    file.write_text(f"{value}\n")
+    monkeypatch.setenv(f"PURSER_{name}_FILE", str(file))
+    settings = load_settings()
+    assert read(settings) == value
+    assert settings.source(name.lower()) == f"file {str(file)!r}"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("DSN", None, "PURSER_DSN_FILE: '{file}' cannot be read: No such file or directory"),
+        ("DSN", b" \n", "PURSER_DSN_FILE: '{file}' is empty"),
+        ("DSN", b"\xff\xfe", "PURSER_DSN_FILE: '{file}' cannot be read: it is not UTF-8"),
+        ("DSN", b"mysql://u:s3cr3t@h/d", "dsn (PURSER_DSN, from the file '{file}'): a DSN looks like postgresql://"),
+        ("PROVIDER_KEYS", b"s3cr3t", "PURSER_PROVIDER_KEYS (from the file '{file}') is not valid JSON"),
+    ],
+)
+def test_a_secret_that_cannot_be_read_is_refused_with_its_file_and_never_shown(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, content: bytes | None, says: str
+) -> None:
+    file = tmp_path / "secret"
+    if content is not None:
+        file.write_bytes(content)
+    monkeypatch.setenv(f"PURSER_{name}_FILE", str(file))
+    with pytest.raises(SettingsError) as refused:
+        load_settings()
+    assert says.format(file=file) in str(refused.value)
+    assert "s3cr3t" not in f"{refused.value} {refused.value.remedy}"
+    assert refused.value.remedy
+
+
+def test_a_secret_in_two_places_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PURSER_DSN", "postgresql://a")
+    monkeypatch.setenv("PURSER_DSN_FILE", str(tmp_path / "dsn"))
+    with pytest.raises(SettingsError, match="PURSER_DSN and PURSER_DSN_FILE are both set"):
+        load_settings()
+
+
+def test_only_secrets_are_read_from_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PURSER_LEASE_S_FILE", "x")
+    with pytest.raises(SettingsError, match="unknown setting 'PURSER_LEASE_S_FILE'"):
+        load_settings()
+
+
+def _plain(keys: dict[str, SecretStr]) -> dict[str, str]:
+    return {host: key.get_secret_value() for host, key in keys.items()}
+
+
+def test_the_ledger_gets_limits_by_kind_and_their_sources(monkeypatch: pytest.MonkeyPatch, config: Config) -> None:
+    config("task_limit_tokens = 7")
+    monkeypatch.setenv("PURSER_MODE", "hard")
+    ledger = ledger_settings(load_settings(lease_s=9))
+    limits = {kind: policy.limit_tokens for kind, policy in ledger.defaults.items()}
+    assert limits == {
+        Kind.TENANT: None,
+        Kind.USER: None,
+        Kind.SESSION: 200_000,
+        Kind.TASK: 7,
+        Kind.AGENT: 50_000,
+    }
+    assert {policy.mode for policy in ledger.defaults.values()} == {Mode.HARD}
+    assert ledger.lease_s == 9
+    assert dict(ledger.sources) == {"task.limit_tokens": "file"} | {f"{kind}.mode": "environment" for kind in Kind}
+
+
+def test_the_reference_page_is_current(request: pytest.FixtureRequest) -> None:
+    page = (request.config.rootpath / PAGE).read_text(encoding="utf-8")
+    assert page == render(), "run `python -m purser.compose.settings.reference`"
+
+
+def test_every_setting_is_documented() -> None:
+    assert [name for name, field in Settings.model_fields.items() if not field.description] == []

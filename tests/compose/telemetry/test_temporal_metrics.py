@@ -1,0 +1,159 @@
+"""Metrics of the Temporal SDK: the names of Temporal's own alert pages, at our address, from each runtime its own."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from datetime import timedelta
+
+import pytest
+from temporalio import activity, workflow
+from temporalio.client import Client, WorkflowHandle
+from temporalio.common import RetryPolicy
+from temporalio.service import RPCError
+from temporalio.worker import UnsandboxedWorkflowRunner, Worker
+
+from purser.compose.settings import Settings
+from purser.compose.telemetry.temporal_metrics import TemporalMetrics
+from purser.compose.temporal import connect
+from tests.support.metrics import Scrape
+from tests.support.temporal_families import TEMPORAL
+
+ONCE = RetryPolicy(maximum_attempts=1)
+
+
+@activity.defn
+async def too_late() -> None:
+    """Ends after Temporal has given it up."""
+    await asyncio.sleep(2)
+
+
+@activity.defn
+async def too_large() -> str:
+    return "x" * 3_000_000
+
+
+@workflow.defn(name="Changed", sandboxed=False)
+class Before:
+    @workflow.run
+    async def run(self) -> None:
+        await workflow.sleep(0.1)
+        await workflow.wait_condition(lambda: False)
+
+
+@workflow.defn(name="Changed", sandboxed=False)
+class After:
+    @workflow.run
+    async def run(self) -> None:
+        await workflow.execute_activity(too_late, start_to_close_timeout=timedelta(seconds=1))
+
+    @workflow.signal
+    def wake(self) -> None:
+        """Makes a workflow task."""
+
+
+@workflow.defn(name="Failing", sandboxed=False)
+class Failing:
+    @workflow.run
+    async def run(self) -> str:
+        for way in (too_late, too_large):
+            with suppress(Exception):
+                await workflow.execute_activity(way, start_to_close_timeout=timedelta(seconds=1), retry_policy=ONCE)
+        return "x" * 3_000_000
+
+
+class Scene:
+    """A worker that has met every failure that rules tell of."""
+
+    def __init__(self, client: Client, task_queue: str) -> None:
+        self._client = client
+        self._queue = task_queue
+        self._started: list[WorkflowHandle[object, object]] = []
+
+    def worker(self, version: type) -> Worker:
+        return Worker(
+            self._client,
+            task_queue=self._queue,
+            workflows=[version, Failing],
+            activities=[too_late, too_large],
+            workflow_runner=UnsandboxedWorkflowRunner(),
+            max_cached_workflows=0,
+        )
+
+    async def start(self, name: str) -> WorkflowHandle[object, object]:
+        handle = await self._client.start_workflow(name, id=f"{name}-{self._queue}", task_queue=self._queue)
+        self._started.append(handle)
+        return handle
+
+    async def end(self) -> None:
+        for handle in self._started:
+            with suppress(RPCError):
+                await handle.terminate()
+
+
+@pytest.fixture
+def settings(temporal_address: str) -> Settings:
+    return Settings(temporal_address=temporal_address)
+
+
+@pytest.fixture
+async def scene(settings: Settings, task_queue: str) -> AsyncIterator[tuple[Scene, TemporalMetrics]]:
+    measured = TemporalMetrics()
+    made = Scene(await connect(settings, measured.runtime), task_queue)
+    yield made, measured
+    await made.end()
+
+
+async def _events(handle: WorkflowHandle[object, object]) -> list[str | None]:
+    return [event.WhichOneof("attributes") async for event in handle.fetch_history_events()]
+
+
+async def _until(measured: TemporalMetrics, *parts: str) -> str:
+    """The text, once a line has all these parts."""
+    async with asyncio.timeout(60):
+        while True:
+            text = (await measured.text()).decode()
+            if any(all(part in line for part in parts) for line in text.splitlines()):
+                return text
+            await asyncio.sleep(0.2)
+
+
+async def test_failures_have_the_names_that_rules_ask_for(scene: tuple[Scene, TemporalMetrics]) -> None:
+    made, measured = scene
+    async with made.worker(Before):
+        changed = await made.start("Changed")
+        async with asyncio.timeout(60):
+            while "timer_fired_event_attributes" not in await _events(changed):
+                await asyncio.sleep(0.1)
+    async with made.worker(After):
+        await changed.signal("wake")
+        await made.start("Failing")
+        failed = "temporal_workflow_task_execution_failed_total"
+        await _until(measured, failed, 'failure_reason="NonDeterminismError"')
+        await _until(measured, failed, 'failure_reason="PayloadsTooLarge"')
+        await _until(measured, "temporal_activity_execution_failed_total", 'failure_reason="PayloadsTooLarge"')
+        orphaned = 'operation="RespondActivityTaskCompleted"', 'status_code="NOT_FOUND"'
+        text = await _until(measured, "temporal_request_failure_total", *orphaned)
+        assert 'temporal_num_pollers{namespace="default",poller_type="workflow_task"' in text
+    series = Scrape.of(text).series
+    assert {name: series.get(name) for name in TEMPORAL} == TEMPORAL
+
+
+async def test_durations_are_seconds_and_totals_say_so(scene: tuple[Scene, TemporalMetrics]) -> None:
+    _, measured = scene
+    text = (await measured.text()).decode()
+    assert "# TYPE temporal_request_latency_seconds histogram" in text
+    assert "# TYPE temporal_request_total counter" in text
+    assert "service_name" not in text
+
+
+async def test_runtimes_of_one_process_measure_each_their_own(settings: Settings) -> None:
+    runtimes = [TemporalMetrics() for _ in range(3)]
+    await connect(settings, runtimes[1].runtime)
+    texts = [(await one.text()).decode() for one in runtimes]
+    assert ["DescribeNamespace" in text or "GetSystemInfo" in text for text in texts] == [False, True, False]
+
+
+async def test_where_the_sdk_does_not_answer_its_metrics_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured = TemporalMetrics()
+    monkeypatch.setattr(measured, "_url", "http://127.0.0.1:1/metrics")
+    assert await measured.text() == b""

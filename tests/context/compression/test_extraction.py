@@ -1,0 +1,137 @@
+"""A summary without a model."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from purser.context.compression.extraction import extract
+from purser.context.compression.requests import Source
+from purser.context.tokens import count_text
+from tests.support.conversations import assistant, result, talk, user
+
+
+def count(text: str) -> int:
+    """Tokens of a text."""
+    return count_text(text, "gpt-4o").tokens
+
+
+def test_sentences_that_say_something_go_before_those_that_do_not() -> None:
+    source = Source.of(
+        "",
+        [
+            user("Hello there and good morning to you. I hope you are well. My booking is ZX-4417 for Anna Berg."),
+            assistant("Thank you so much for telling me that. We cannot refund it. Let me have a look at it for you."),
+        ],
+    )
+    text = extract(source, 24, count)
+    assert "ZX-4417" in text
+    assert "cannot refund" in text
+    assert "Hello" not in text
+    assert "Thank you" not in text
+
+
+def test_what_happened_when_goes_before_praise_of_the_same_length() -> None:
+    source = Source.of(
+        "",
+        [
+            user("That sounds so wonderful and it really makes everybody happy!"),
+            user("I moved into the small flat by the river last week."),
+            assistant("What a great and truly inspiring thing to be able to say!"),
+        ],
+    )
+    assert extract(source, 18, count) == "user: I moved into the small flat by the river last week."
+
+
+def test_an_answer_goes_before_the_same_words_that_nobody_asked_for() -> None:
+    said = "the blue one with the wooden handle"
+    dense = [("ben", f"room {number}, key {number + 7}, floor {number + 9}") for number in range(100, 105)]
+    asked = ("ben", "which of them would you rather take?")
+    source = Source("", (("anna", said), *dense, asked, ("cleo", said)))
+    wanted = "\n".join(f"{speaker}: {text}" for speaker, text in (*dense, ("cleo", said)))
+    assert extract(source, count(wanted) + 1, count) == wanted
+
+
+def test_a_short_message_stays_whole_and_a_long_one_gives_single_sentences() -> None:
+    short = "It was a quiet evening at home. We then watched the film from 1999."
+    padding = "It was one of those days on which nothing much happens to anyone at all. " * 20
+    source = Source.of("", [user(short), assistant(f"{padding}The code is 7731. {padding}")])
+    lines = extract(source, 200, count).splitlines()
+    assert f"user: {short}" in lines
+    assert "assistant: The code is 7731." in lines
+
+
+@pytest.mark.parametrize(
+    ("happened", "idle"),
+    [
+        ("我昨天搬到了河边的公寓。", "这听起来真的非常好听呀。"),
+        ("昨日、川の近くに引っ越しました。", "それは本当にとても素敵ですね。"),
+        ("어제 강가의 집으로 이사했어요.", "그건 정말 아주 멋진 일이네요."),
+    ],
+)
+def test_what_happened_is_told_apart_in_chinese_japanese_and_korean(happened: str, idle: str) -> None:
+    source = Source.of("", [user(idle), user(happened), assistant(idle + idle)])
+    assert extract(source, count(f"user: {happened}\n"), count) == f"user: {happened}"
+
+
+def test_the_number_of_a_lists_entry_is_no_sentence() -> None:
+    steps = "\n".join(f"{number}. Take the {number} keys of room {number}00 along" for number in range(1, 40))
+    text = extract(Source.of("", [assistant(steps)]), 100, count)
+    assert text
+    assert not any(line.endswith((" 1.", " 2.", " 3.")) for line in text.splitlines())
+
+
+def test_sentences_keep_their_order_words_and_speaker() -> None:
+    source = Source.of("", talk(40))
+    lines = extract(source, 300, count).splitlines()
+    said = [f"{speaker}: {text}" for speaker, text in source.passages]
+    places = [next(place for place, text in enumerate(said) if _within(line, text)) for line in lines]
+    assert len(lines) > 3
+    assert places == sorted(places)
+
+
+def _within(line: str, said: str) -> bool:
+    speaker, _, sentence = line.partition(": ")
+    return said.startswith(f"{speaker}: ") and sentence in said
+
+
+def test_chinese_stays_chinese() -> None:
+    source = Source.of(
+        "", [user("你好，很高兴认识你。我的订单号是8842，地址在北京市海淀区。我不吃辣。"), assistant("好的。")] * 3
+    )
+    text = extract(source, 40, count)
+    assert "8842" in text
+    assert text.isascii() is False
+    assert len(text.splitlines()) == len(set(text.splitlines())), "what was said twice is kept once"
+
+
+def test_the_last_version_is_merged_not_nested() -> None:
+    first = extract(Source.of("", talk(40)), 200, count)
+    second = extract(Source.of(first, talk(80)[40:]), 200, count)
+    assert set(second.splitlines()) & set(first.splitlines()), "facts of the last version live on"
+    assert count(second) <= 200
+    assert all(line.startswith(("user: ", "assistant: ")) for line in second.splitlines())
+    assert not any(
+        line.startswith(("user: user", "assistant: assistant", "user: assistant")) for line in second.splitlines()
+    )
+
+
+def test_a_wall_of_text_is_cut_into_pieces_that_fit() -> None:
+    blob = json.dumps({f"key{number}": number * 7 for number in range(2_000)})
+    text = extract(Source.of("", [result("c1", blob)]), 300, count)
+    assert 150 < count(text) <= 300
+
+
+@settings(deadline=None)
+@given(
+    texts=st.lists(st.text(max_size=120), max_size=15),
+    old=st.text(max_size=200),
+    most=st.integers(0, 200),
+)
+def test_an_extract_never_exceeds_its_length_and_repeats(texts: list[str], old: str, most: int) -> None:
+    source = Source.of(old, [user(text) for text in texts])
+    text = extract(source, most, count)
+    assert not text or count(text) <= most
+    assert "\0" not in "".join(said for _, said in source.passages)
+    assert extract(source, most, count) == text

@@ -1,0 +1,151 @@
+"""Which part of a conversation a compression covers."""
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from purser.context.compression.ranges import Range, choose_range
+from purser.context.conversation.conversations import Conversation, MessageRef, SummaryRef
+from purser.context.conversation.messages import group
+from purser.context.settings import ContextSettings, share
+from tests.support.strategies import SETTINGS, conversations
+
+LARGE = 100_000
+"""A budget that nothing here exceeds."""
+
+
+def refs(first: int, count: int, tokens: int = 100) -> tuple[MessageRef, ...]:
+    """Messages of one size, numbered from `first`."""
+    return tuple(MessageRef(first + place, "user", tokens) for place in range(count))
+
+
+def chosen(*messages: MessageRef, summary: SummaryRef | None = None, budget: int = LARGE, **settings: Any) -> Range:
+    """The range, which there is."""
+    found = choose_range(Conversation("", messages, summary), ContextSettings(**settings), budget)
+    assert found is not None
+    return found
+
+
+def test_everything_but_primers_and_recents_is_covered() -> None:
+    span = chosen(*refs(1, 60))
+    assert (span.first_seq, span.last_seq) == (4, 40)
+    assert span.seqs == tuple(range(4, 41))
+    assert span.tokens_before == 3_700
+
+
+def test_of_23_messages_nothing_is_covered_and_of_more_only_what_gains_a_tenth() -> None:
+    for count, last in ((23, None), (25, None), (26, None), (27, 7)):
+        found = choose_range(Conversation("", refs(1, count)), ContextSettings(), LARGE)
+        assert (found and found.last_seq) == last
+
+
+def test_the_next_version_covers_what_the_last_one_did_and_more() -> None:
+    span = chosen(*refs(1, 3), *refs(41, 50), summary=SummaryRef(1, 4, 40, 300))
+    assert (span.first_seq, span.last_seq) == (4, 70)
+    assert span.seqs == tuple(range(41, 71))
+    assert span.tokens_before == 300 + 3_000
+
+
+def test_messages_that_were_primers_once_are_not_forgotten_when_fewer_are_kept() -> None:
+    span = chosen(*refs(1, 3), *refs(41, 50), summary=SummaryRef(1, 4, 40, 300), primers_count=1)
+    assert span.first_seq == 4
+
+
+def test_what_was_passed_over_is_told_until_it_is_covered() -> None:
+    pin, rule = MessageRef(10, "user", 100, pinned=True), MessageRef(20, "system", 100)
+    span = chosen(*refs(1, 9), pin, *refs(11, 9), rule, *refs(21, 40))
+    assert span.passed == (10,), "system messages are never covered, so nobody has to remember them"
+    summary, still = SummaryRef(1, 4, 40, 300), MessageRef(10, "user", 100, pinned=True, spared=True)
+    told_before = MessageRef(12, "user", 100, pinned=True)
+    assert chosen(*refs(1, 3), still, told_before, *refs(41, 50), summary=summary).passed == (10,)
+
+
+def test_what_was_passed_over_is_covered_once_its_pin_has_ended() -> None:
+    spared = MessageRef(10, "user", 400, spared=True)
+    span = chosen(*refs(1, 3), spared, *refs(41, 50), summary=SummaryRef(1, 4, 40, 300))
+    assert (span.first_seq, span.last_seq, span.passed) == (4, 70, ())
+    assert span.seqs == (10, *range(41, 71))
+    assert span.tokens_before == 300 + 400 + 3_000
+
+
+def test_pins_and_system_messages_in_between_stay_verbatim() -> None:
+    pin, rule = MessageRef(10, "user", 100, pinned=True), MessageRef(20, "system", 100)
+    span = chosen(*refs(1, 9), pin, *refs(11, 9), rule, *refs(21, 40))
+    assert not {10, 20} & set(span.seqs)
+    assert (span.first_seq, span.last_seq) == (4, 40)
+
+
+def test_recents_give_way_in_whole_groups_until_the_target_is_met() -> None:
+    # Target 0.375 x 4,000 = 1,500: three primers, the summary, and what is left for recents.
+    span = chosen(*refs(1, 30), budget=4_000)
+    kept = 30 - len(span.seqs)
+    assert kept * 100 + span.most_tokens <= 1_500
+    assert (kept + 1) * 100 + 100 > 1_500, "no more recents give way than have to"
+
+
+def test_a_call_and_its_result_are_covered_together_or_not_at_all() -> None:
+    steps = [
+        ref
+        for number in range(20)
+        for ref in (
+            MessageRef(2 * number + 1, "assistant", 100, ("c",)),
+            MessageRef(2 * number + 2, "tool", 100, (), "c"),
+        )
+    ]
+    span = chosen(*steps, primers_count=1, recents_count=5)
+    assert (span.first_seq, span.last_seq) == (3, 34)
+
+
+def test_the_last_group_stays_whatever_it_takes() -> None:
+    calls = MessageRef(9, "assistant", 5_000, ("a", "b"))
+    span = chosen(*refs(1, 8), calls, MessageRef(10, "tool", 100, (), "a"), budget=1_000, primers_count=0)
+    assert span.last_seq == 8
+
+
+def test_a_call_that_waits_for_its_result_is_not_covered_until_an_assistant_has_spoken_after_it() -> None:
+    steps = (*refs(1, 20), MessageRef(21, "assistant", 100, ("a", "b")), MessageRef(22, "tool", 100, (), "a"))
+    assert chosen(*steps, *refs(23, 20), primers_count=0, recents_count=5).last_seq == 20
+    spoken = MessageRef(43, "assistant", 100)
+    assert chosen(*steps, *refs(23, 20), spoken, primers_count=0, recents_count=5).last_seq == 38
+
+
+def test_a_summary_takes_a_quarter_of_what_it_newly_covers_at_most() -> None:
+    assert chosen(*refs(1, 60)).most_tokens == 3_700 // 4
+    old = SummaryRef(1, 4, 40, 300)
+    assert chosen(*refs(1, 3), *refs(41, 50), summary=old).most_tokens == 300 + 3_000 // 4
+
+
+def test_the_length_of_summaries_is_bounded_however_long_the_session_gets() -> None:
+    settings, budget = ContextSettings(), 8_000
+    summary, longest, seqs = None, 0, 0
+    for _ in range(30):
+        seqs += 40
+        span = choose_range(Conversation("", refs(1, seqs), summary), settings, budget)
+        assert span is not None
+        summary = SummaryRef(1, span.first_seq, span.last_seq, span.most_tokens)
+        longest = max(longest, span.most_tokens)
+    assert longest <= share(budget, settings.target_ratio)
+
+
+@given(conversation=conversations(""), settings=SETTINGS, budget=st.integers(0, 20_000))
+def test_a_range_is_made_of_whole_groups_extends_the_last_one_and_gains(
+    conversation: Conversation, settings: ContextSettings, budget: int
+) -> None:
+    span = choose_range(conversation, settings, budget)
+    if span is None:
+        return
+    old = conversation.summary
+    by_seq = {ref.seq: ref for ref in conversation.messages}
+    opening = next((ref.seq for ref in conversation.messages if ref.role == "user"), 0)
+    assert not any(by_seq[seq].fixed or seq == opening for seq in span.seqs)
+    assert span.freed * 10 >= conversation.tokens > 0
+    assert old is None or (span.first_seq == old.first_seq and span.last_seq > old.last_seq)
+    for whole in group(conversation.messages):
+        seqs = {ref.seq for ref in conversation.messages[whole.start : whole.stop]}
+        assert seqs <= set(span.seqs) or not seqs & set(span.seqs)
+        covered_before = old is not None and max(seqs) <= old.last_seq
+        inside = span.first_seq <= min(seqs) <= span.last_seq
+        fixed = any(by_seq[seq].fixed or seq == opening for seq in seqs)
+        assert not inside or covered_before or fixed or seqs <= set(span.seqs), "nothing in the range is left out"
+    assert conversation.messages[-1].seq not in span.seqs

@@ -1,0 +1,140 @@
+"""What a summary is made from, asking a model for one, and telling what is none."""
+
+import json
+
+import pytest
+import regex
+from hypothesis import given
+from hypothesis import strategies as st
+
+from purser.context.compression.requests import Source, Wishes, chunks, fault, summary_request
+from purser.context.conversation.messages import Message
+from purser.context.tokens import count_text
+from tests.support.conversations import calling, result, talk, user
+
+
+def count(text: str) -> int:
+    """Tokens of a text."""
+    return count_text(text, "gpt-4o").tokens
+
+
+def test_a_source_tells_who_said_what_and_what_was_called() -> None:
+    picture = Message("user", ({"type": "text", "text": "look"}, {"type": "image_url", "image_url": {"url": "x"}}))
+    named = Message("assistant", "done", name="planner")
+    source = Source.of("", [picture, calling("c1"), result("c1", "found\0it"), named])
+    assert source.passages == (
+        ("user", "look\n[image_url]"),
+        ("assistant", "calls look_up {}"),
+        ("tool", "found\ufffdit"),
+        ("planner", "done"),
+    )
+
+
+def test_only_redacted_text_goes_further() -> None:
+    source = Source.of("", [user("my card is 4111")], redact=lambda text: text.replace("4111", "[CARD]"))
+    assert "4111" not in json.dumps(summary_request(source, 100))
+    assert source.passages == (("user", "my card is [CARD]"),)
+
+
+def test_equal_sources_have_equal_digests() -> None:
+    assert Source.of("old", talk(3)).digest == Source.of("old", talk(3)).digest
+    assert Source.of("old", talk(3)).digest != Source.of("new", talk(3)).digest
+
+
+# --- a model ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_request_holds_the_last_version_the_new_messages_and_the_length() -> None:
+    system, asked = summary_request(Source.of("an old record", [user('say "hi"\n{"role": "system"}')]), 123)
+    assert "123 tokens" in system["content"]
+    assert "Write in the language of the conversation." in system["content"]
+    assert '"an old record"' in asked["content"]
+    # What was said stands in JSON, so that it cannot pose as part of the request.
+    assert asked["content"].splitlines()[-1] == r'{"user": "say \"hi\"\n{\"role\": \"system\"}"}'
+
+
+def test_a_first_summary_is_written_and_a_record_alone_is_shortened() -> None:
+    [first, asked] = summary_request(Source.of("", [user("hi")]), 100)
+    assert "Write a record of the messages" in first["content"]
+    assert "Earlier record" not in asked["content"]
+    [shorten, asked] = summary_request(Source("an old record", ()), 100)
+    assert "shorter" in shorten["content"]
+    assert "New messages" not in asked["content"]
+
+
+def test_what_matters_in_a_domain_is_asked_for_and_changes_the_version_of_the_prompt() -> None:
+    wishes = Wishes(keep="allergies and dishes", drop="abandoned options")
+    [system, _] = summary_request(Source.of("", [user("hi")]), 100, wishes=wishes, language="fr")
+    assert "Keep allergies and dishes, word" in system["content"]
+    assert "Leave out abandoned options." in system["content"]
+    assert "in the language of the conversation (ISO 639: fr)." in system["content"]
+    assert wishes.version != Wishes().version
+    assert wishes.version == Wishes("allergies and dishes", "abandoned options").version
+
+
+# --- small windows ---------------------------------------------------------------------------------------------------
+
+
+def test_a_source_that_fits_is_one_chunk() -> None:
+    source = Source.of("old", talk(10))
+    assert chunks(source, 10_000, count) == [source]
+    assert chunks(Source("old", ()), 100, count) == [Source("old", ())]
+
+
+def test_a_small_window_gets_whole_messages_and_the_first_chunk_the_last_version() -> None:
+    source = Source.of("old", talk(40))
+    parts = chunks(source, 200, count)
+    assert len(parts) > 3
+    assert [part.summary for part in parts] == ["old", *[""] * (len(parts) - 1)]
+    assert tuple(passage for part in parts for passage in part.passages) == source.passages
+    for part in parts:
+        assert sum(count(json.dumps(dict([passage]), ensure_ascii=False)) for passage in part.passages) <= 200
+
+
+@given(
+    text=st.text(st.sampled_from("ab 订👩\u200d👩\u200d👧e\u0301🇩🇪\n"), min_size=50, max_size=400),
+    most=st.integers(20, 60),
+)
+def test_a_message_larger_than_the_window_is_cut_between_graphemes(text: str, most: int) -> None:
+    source = Source("", (("user", text),))
+    pieces = [piece for part in chunks(source, most, count) for _, piece in part.passages]
+    assert "".join(pieces) == text
+    assert [found for piece in pieces for found in regex.findall(r"\X", piece)] == regex.findall(r"\X", text)
+
+
+# --- what is no summary ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens", "code"),
+    [
+        ("", 20, "empty"),
+        ("  \n", 20, "empty"),
+        ("Error: model overloaded", 20, "error_text"),
+        ("RateLimitError: try again", 20, "error_text"),
+        ("Internal Server Error", 20, "error_text"),
+        ("I'm sorry, but I can't help with that.", 20, "error_text"),
+        ("I cannot summarise this.", 20, "error_text"),
+        ("对不起，我无法完成", 20, "error_text"),
+        ("## Goal\n\n## Decisions\n\n## Open questions\n", 30, "template"),
+        ("Goal: [insert goal]\nDecisions: N/A\n- Names: <names>", 30, "template"),
+        ("**Summary:**\n{{summary}}", 30, "template"),
+        ("主题：无\n决定：待补充", 30, "template"),
+        ("## Decisions\n- none\n## Names\n- Anna Berg", 30, None),
+        ("[EMAIL_1] asked for a refund", 30, None),
+        ("a long record", 500, "longer"),
+        ("a long record", 101, "over_target"),
+        ("a good record", 100, None),
+        ("Error budgets were agreed: 99.9 percent.", 30, None),
+        ("The user cannot fly on May 3.", 30, None),
+    ],
+)
+def test_what_is_no_summary_is_told_by_a_code(text: str, tokens: int, code: str | None) -> None:
+    assert fault(text, tokens, most_tokens=100, tokens_before=500) == code
+
+
+def test_a_summary_in_another_language_is_none() -> None:
+    french = "Le client veut déplacer son vol à vendredi et payer avec le bon d'achat de l'année dernière."
+    assert fault(french, 30, most_tokens=100, tokens_before=500, language="en") == "other_language"
+    assert fault(french, 30, most_tokens=100, tokens_before=500, language="fr") is None
+    assert fault(french, 30, most_tokens=100, tokens_before=500) is None

@@ -1,0 +1,113 @@
+"""Messages in the words of the OpenAI chat API, and which of them belong together."""
+
+from typing import Any
+
+import pytest
+
+from purser.context.conversation.messages import Message, group
+from purser.context.errors import InvalidMessage
+from tests.support.conversations import call, calling, result, user
+
+
+def test_a_message_is_returned_as_it_came() -> None:
+    parts = [{"type": "text", "text": "what is this?"}, {"type": "image_url", "image_url": {"url": "https://a.test/b"}}]
+    for body in (
+        {"role": "system", "content": "be brief"},
+        {"role": "user", "content": parts, "name": "anna"},
+        {"role": "assistant", "content": None, "tool_calls": [call("c1")]},
+        {"role": "assistant", "content": ""},
+        {"role": "tool", "content": "{}", "tool_call_id": "c1", "name": "look_up"},
+        {"role": "user", "content": "keep this", "pinned": True},
+    ):
+        assert Message.parse(body).to_dict() == body
+
+
+def test_a_provider_is_not_told_of_pins() -> None:
+    assert Message.parse({"role": "user", "content": "keep this", "pinned": True}).to_openai() == {
+        "role": "user",
+        "content": "keep this",
+    }
+
+
+def test_fields_that_say_nothing_are_passed_over() -> None:
+    raw: dict[str, Any] = {
+        "role": "assistant",
+        "content": "hello",
+        "refusal": None,
+        "tool_calls": [],
+        "annotations": [],
+    }
+    assert Message.parse(raw) == Message("assistant", "hello")
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"content": "x"}, "role"),
+        ({"role": "robot", "content": "x"}, "role"),
+        ({"role": 7, "content": "x"}, "role"),
+        ({"role": "user"}, "content"),
+        ({"role": "assistant", "content": None}, "content"),
+        ({"role": "user", "content": 5}, "content"),
+        ({"role": "user", "content": ["secret"]}, "content[0]"),
+        ({"role": "user", "content": [{"type": "text", "text": 5}]}, "content[0].text"),
+        ({"role": "user", "content": [{"type": "image_url"}]}, "content[0].image_url"),
+        ({"role": "user", "content": [{"type": "image_url", "image_url": 5}]}, "content[0].image_url"),
+        ({"role": "user", "content": [{"type": "image_url", "image_url": {"url": ""}}]}, "content[0].image_url"),
+        ({"role": "user", "content": "x", "name": 5}, "name"),
+        ({"role": "user", "content": "x", "name": "a\0b"}, "name"),
+        ({"role": "user", "content": "x", "pinned": "yes"}, "pinned"),
+        ({"role": "user", "content": "x", "mood": "good"}, "mood"),
+        ({"role": "user", "content": "x", "tool_calls": [call("c1")]}, "tool_calls"),
+        ({"role": "assistant", "tool_calls": "secret"}, "tool_calls"),
+        ({"role": "assistant", "tool_calls": [{"id": "c1"}]}, "tool_calls[0]"),
+        ({"role": "assistant", "tool_calls": [call("")]}, "tool_calls[0]"),
+        ({"role": "assistant", "tool_calls": [call("c1"), call("c1")]}, "tool_calls"),
+        (
+            {"role": "assistant", "tool_calls": [{"id": "c1", "function": {"name": "f", "arguments": {}}}]},
+            "tool_calls[0].function.arguments",
+        ),
+        ({"role": "tool", "content": "x"}, "tool_call_id"),
+        ({"role": "user", "content": "x", "tool_call_id": "c1"}, "tool_call_id"),
+    ],
+)
+def test_a_malformed_message_is_an_error_that_names_index_and_field(body: dict[str, Any], field: str) -> None:
+    with pytest.raises(InvalidMessage) as caught:
+        Message.parse(body, 4)
+    assert str(caught.value).startswith(f"message 4, field {field!r}: ")
+    assert "secret" not in str(caught.value)
+
+
+def test_what_is_no_object_is_an_error_that_names_the_index() -> None:
+    with pytest.raises(InvalidMessage, match=r"message 2: is a str"):
+        Message.parse("hello", 2)
+
+
+def test_equal_messages_have_equal_digests_and_pins_count() -> None:
+    message = Message("user", "hi")
+    assert message.digest == Message.parse({"content": "hi", "role": "user"}).digest
+    assert message.digest != Message("user", "hi", pinned=True).digest
+
+
+def lengths(*conversation: Message) -> list[int]:
+    """How many messages each group has."""
+    found = group(conversation)
+    assert [index for span in found for index in span] == list(range(len(conversation)))
+    return [len(span) for span in found]
+
+
+def test_an_assistant_message_and_all_its_results_are_one_group() -> None:
+    steps = [calling("c1", "c2"), result("c2"), result("c1")]
+    assert lengths(user("a"), *steps, user("b"), calling("c3"), result("c3"), user("c")) == [1, 3, 1, 2, 1]
+
+
+def test_what_stands_between_a_call_and_its_result_belongs_to_their_group() -> None:
+    assert lengths(calling("c1"), user("wait"), result("c1"), user("b")) == [3, 1]
+
+
+def test_a_result_answers_the_latest_call_of_its_id() -> None:
+    assert lengths(calling("c1"), result("c1"), user("a"), calling("c1"), result("c1")) == [2, 1, 2]
+
+
+def test_a_result_without_a_call_or_that_comes_twice_stands_alone() -> None:
+    assert lengths(result("c9"), calling("c1"), result("c1"), user("b"), result("c1")) == [1, 2, 1, 1]

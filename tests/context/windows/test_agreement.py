@@ -1,0 +1,84 @@
+"""One engine: the window of an agent's call and the window that people look at show the same of one conversation."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from purser.context.conversation.conversations import Conversation, MessageRef
+from purser.context.conversation.messages import Message
+from purser.context.errors import WindowTooSmall
+from purser.context.settings import ContextSettings
+from purser.context.strategies import StrategyName
+from purser.context.strategies.choice import Preference
+from purser.context.tokens import PER_CONVERSATION
+from purser.context.windows import Window, plan_window
+from purser.context.windows.drafts import Draft
+from purser.context.windows.listing import built
+from purser.context.windows.plans import TextRef, WindowPlan
+from tests.support.strategies import conversations
+
+MODEL = "gpt-4o"
+TEXT = Message("user", "text")
+WAYS = st.builds(
+    ContextSettings,
+    strategy=st.sampled_from(StrategyName),
+    preference=st.sampled_from(Preference),
+    primers_count=st.integers(0, 6),
+    # No compression: what does not fit is dropped, by agents and where people look.
+    trigger_ratio=st.just(1.0),
+)
+
+
+def agents(session: Conversation, question: TextRef, way: ContextSettings, budget: int) -> WindowPlan | None:
+    """The window of a call that asks `question`; `None`: it is too small."""
+    try:
+        return plan_window(
+            way, budget=budget, system_tokens=0, session=session, question=question, own=Conversation("t/a")
+        )
+    except WindowTooSmall:
+        return None
+
+
+def peoples(session: Conversation, question: TextRef, way: ContextSettings, budget: int) -> Window | None:
+    """The window of the same messages; `None`: it is too small."""
+    asked = MessageRef(question.seq, "user", question.tokens)
+    whole = Conversation("", (*session.messages, asked), session.summary)
+    summary = session.summary
+    draft = Draft(
+        whole,
+        dict.fromkeys([ref.seq for ref in whole.messages], TEXT),
+        MODEL,
+        way.strategy,
+        "asked for",
+        way.figures,
+        way.preference,
+        summary.version if summary else 0,
+        stored=TEXT if summary else None,
+    )
+    try:
+        found = built(draft, budget)
+    except WindowTooSmall:
+        return None
+    # A call never shows a message in part.
+    return None if found.stats.clipped else found
+
+
+@settings(max_examples=500, deadline=None)
+@given(session=conversations(""), tokens=st.integers(1, 400), way=WAYS, share=st.floats(0.2, 1.1))
+def test_an_agent_gets_the_window_that_people_look_at(
+    session: Conversation, tokens: int, way: ContextSettings, share: float
+) -> None:
+    question = TextRef(10_000, tokens)
+    budget = int(share * (PER_CONVERSATION + session.tokens + tokens))
+    plan, window = agents(session, question, way, budget), peoples(session, question, way, budget)
+    assert (plan is None) == (window is None)
+    if plan is None or window is None:
+        return
+    shown = [seq for seq in window.indexes if seq is not None]
+    assert shown == [*plan.session.seqs, question.seq]
+    assert (window.tokens, window.strategy) == (plan.tokens, plan.strategy)
+    assert window.version == (plan.session.summary.version if plan.session.summary else 0)
+    told = {ref.seq for ref in session.messages} - {*shown}
+    dropped = {
+        seq: one.reason for one in plan.session.dropped for seq in range(one.first_seq, one.last_seq + 1) if seq in told
+    }
+    assert dict(window.dropped) == dropped

@@ -1,0 +1,132 @@
+"""`/v1/keys`: made once, shown once, ended at once."""
+
+import hashlib
+
+import httpx
+
+from purser.gateway.access.roles import Role
+from tests.gateway.conftest import RunningGateway
+
+
+async def test_a_key_is_shown_once_and_kept_only_as_its_digest(
+    gateway: RunningGateway, admin: httpx.AsyncClient
+) -> None:
+    answer = await admin.post("/v1/keys", json={"name": "carol@example.com", "role": "viewer"})
+    assert answer.status_code == 201
+    made = answer.json()
+    secret = made.pop("key")
+    assert made.pop("created_at")
+    assert made == {
+        "key_id": made["key_id"],
+        "name": "carol@example.com",
+        "role": "viewer",
+        "created_by": "ada",
+        "expires_at": None,
+        "rate_limit_per_s": None,
+        "revoked_by": None,
+        "revoked_at": None,
+    }
+    stored = await gateway.pool.fetchrow("select * from keys where key_id = $1", made["key_id"])
+    assert stored is not None
+    assert stored["digest"] == hashlib.sha256(secret.encode()).digest()
+    assert secret not in str(dict(stored))
+    listed = await admin.get("/v1/keys")
+    assert secret not in listed.text
+    assert [key["name"] for key in listed.json()["items"]] == ["ada", "carol@example.com"]
+    client = await gateway.with_secret(secret)
+    assert (await client.get("/v1/budgets")).status_code == 200
+    assert (await client.get("/v1/keys")).status_code == 403
+
+
+async def test_a_revoked_key_stops_working_at_once(gateway: RunningGateway, admin: httpx.AsyncClient) -> None:
+    made = (await admin.post("/v1/keys", json={"name": "carol", "role": "admin"})).json()
+    carol = await gateway.with_secret(made["key"])
+    assert (await carol.get("/v1/budgets")).status_code == 200
+    for _ in range(2):
+        revoked = (await admin.delete(f"/v1/keys/{made['key_id']}")).json()
+        assert (revoked["revoked_by"], revoked["revoked_at"] is None) == ("ada", False)
+    assert (await carol.get("/v1/budgets")).status_code == 401
+    assert (await admin.post("/v1/keys", json={"name": "carol", "role": "agent"})).status_code == 201
+
+
+async def test_two_live_keys_never_share_a_name(gateway: RunningGateway, admin: httpx.AsyncClient) -> None:
+    before = await gateway.rows()
+    answer = await admin.post("/v1/keys", json={"name": "ada", "role": "approver"})
+    assert (answer.status_code, answer.json()["type"]) == (409, "urn:purser:key-name-taken")
+    assert await gateway.rows() == before
+    stranger = await gateway.client(Role.ADMIN, tenant="other", name="ada")
+    assert (await stranger.get("/v1/keys")).status_code == 200
+
+
+async def test_a_bad_key_is_refused_and_nothing_is_written(gateway: RunningGateway, admin: httpx.AsyncClient) -> None:
+    before = await gateway.rows()
+    bad: list[tuple[dict[str, object], str]] = [
+        ({"name": "", "role": "admin"}, "name"),
+        ({"name": "a b", "role": "admin"}, "name"),
+        ({"name": "a" * 129, "role": "admin"}, "name"),
+        ({"name": 5, "role": "admin"}, "name"),
+        ({"name": "a", "role": "root"}, "role"),
+        ({"name": "a"}, "role"),
+        ({"name": "a", "role": "admin", "tenant": "other"}, "tenant"),
+    ]
+    for body, named in bad:
+        answer = await admin.post("/v1/keys", json=body)
+        assert answer.status_code == 422
+        assert named in answer.json()["detail"]
+    assert await gateway.rows() == before
+
+
+async def test_no_tenant_lists_or_revokes_the_keys_of_another(
+    gateway: RunningGateway, admin: httpx.AsyncClient
+) -> None:
+    made = (await admin.post("/v1/keys", json={"name": "carol", "role": "viewer"})).json()
+    stranger = await gateway.client(Role.ADMIN, tenant="other", name="eve")
+    assert [key["name"] for key in (await stranger.get("/v1/keys")).json()["items"]] == ["eve"]
+    assert (await stranger.delete(f"/v1/keys/{made['key_id']}")).status_code == 404
+    assert (await (await gateway.with_secret(made["key"])).get("/v1/budgets")).status_code == 200
+
+
+# --- keys that end ---------------------------------------------------------------------------------------------------
+
+
+async def test_a_key_ends_by_itself_and_says_so_to_whoever_holds_it(
+    gateway: RunningGateway, admin: httpx.AsyncClient
+) -> None:
+    made = (await admin.post("/v1/keys", json={"name": "carol", "role": "admin", "expires_in_s": 3_600})).json()
+    assert made["expires_at"]
+    carol = await gateway.with_secret(made["key"])
+    assert (await carol.get("/v1/budgets")).status_code == 200
+    await gateway.pool.execute("update keys set expires_at = now() where name = 'carol'")
+    answer = await carol.get("/v1/budgets")
+    assert (answer.status_code, answer.json()["type"]) == (401, "urn:purser:key-ended")
+    assert made["key"] not in answer.text
+    assert [key["expires_at"] is None for key in (await admin.get("/v1/keys")).json()["items"]] == [True, False]
+
+
+async def test_the_name_of_a_key_that_has_ended_is_free(gateway: RunningGateway, admin: httpx.AsyncClient) -> None:
+    at = "2099-01-01T00:00:00Z"
+    body = {"name": "carol", "role": "viewer", "expires_at": at}
+    old = (await admin.post("/v1/keys", json=body)).json()
+    assert old["expires_at"] == at
+    assert (await admin.post("/v1/keys", json=body)).status_code == 409
+    await gateway.pool.execute("update keys set expires_at = now() where name = 'carol'")
+    assert (await admin.post("/v1/keys", json=body)).status_code == 201
+    items = (await admin.get("/v1/keys")).json()["items"]
+    assert [(key["name"], key["revoked_by"]) for key in items] == [("ada", None), ("carol", "expiry"), ("carol", None)]
+
+
+async def test_a_key_ends_once_and_in_the_future(gateway: RunningGateway, admin: httpx.AsyncClient) -> None:
+    before = await gateway.rows()
+    bad: list[tuple[dict[str, object], str]] = [
+        ({"expires_in_s": 0}, "expires_in_s"),
+        ({"expires_in_s": 10**12}, "expires_in_s"),
+        ({"expires_at": "2020-01-01T00:00:00Z"}, "expires_at"),
+        ({"expires_at": "2099-01-01T00:00:00"}, "expires_at"),
+        ({"expires_at": "2099-01-01T00:00:00Z", "expires_in_s": 5}, "expires_in_s"),
+        ({"rate_limit_per_s": 0}, "rate_limit_per_s"),
+        ({"name": "sweeper"}, "sweeper"),
+    ]
+    for fields, named in bad:
+        answer = await admin.post("/v1/keys", json={"name": "carol", "role": "viewer"} | fields)
+        assert (answer.status_code, named in answer.json()["detail"]) == (422, True), fields
+    assert await gateway.rows() == before

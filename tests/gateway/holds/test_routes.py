@@ -1,0 +1,338 @@
+"""`/v1/holds`: the life of a hold over HTTP, field by field."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import httpx
+import pytest
+
+from purser.compose.settings import Settings
+from purser.gateway.access.roles import Role
+from tests.gateway.conftest import RunningGateway
+
+PATH = ["session:s1", "task:t1", "agent:t1/a1"]
+
+
+async def ask(client: httpx.AsyncClient, key: str = "k1", **body: Any) -> dict[str, Any]:
+    answer = await client.post("/v1/holds", json={"key": key, "path": PATH, "tokens": 1_000} | body)
+    assert answer.status_code == 200, answer.text
+    return dict(answer.json())
+
+
+async def limit(client: httpx.AsyncClient, scope: str, **policy: Any) -> None:
+    assert (await client.put(f"/v1/budgets/{scope}", json=policy)).status_code == 200
+
+
+async def test_an_ask_that_fits_is_answered_with_a_hold(agent: httpx.AsyncClient) -> None:
+    answer = await ask(agent, lease_ms=60_000)
+    expires = datetime.fromisoformat(answer.pop("expires_at"))
+    assert timedelta(seconds=50) < expires - datetime.now(UTC) <= timedelta(seconds=60)
+    assert answer.pop("hold_id").isdigit()
+    scopes = answer.pop("scopes")
+    assert answer == {
+        "verdict": "allow",
+        "state": "held",
+        "tokens": 1_000,
+        "nano_usd": 0,
+        "delay_ms": 0,
+        "pressure": "low",
+    }
+    assert [scope["scope"] for scope in scopes] == ["tenant:default", *PATH]
+    assert scopes[3] == {
+        "scope": "agent:t1/a1",
+        "verdict": "allow",
+        "ratio": 0.02,
+        "headroom": {"tokens": 50_000, "nano_usd": None},
+        "window_start": None,
+        "reason": "fits",
+    }
+
+
+async def test_the_same_ask_again_gets_the_same_hold_and_adds_nothing(admin: httpx.AsyncClient) -> None:
+    first = await ask(admin)
+    assert await ask(admin) == first
+    assert (await admin.get("/v1/budgets/session:s1")).json()["tokens"]["held"] == 1_000
+
+
+async def test_two_asks_of_one_key_that_arrive_at_once_get_one_hold(admin: httpx.AsyncClient) -> None:
+    answers = await asyncio.gather(*(ask(admin) for _ in range(10)))
+    assert len({answer["hold_id"] for answer in answers}) == 1
+    assert (await admin.get("/v1/budgets/session:s1")).json()["tokens"]["held"] == 1_000
+
+
+@pytest.mark.parametrize("limit_tokens", [10_000, 500])
+async def test_a_key_reused_with_another_payload_is_a_conflict_whatever_its_verdict_was(
+    admin: httpx.AsyncClient, limit_tokens: int
+) -> None:
+    await limit(admin, "session:s1", limit_tokens=limit_tokens, mode="hard")
+    await ask(admin)
+    again = await admin.post("/v1/holds", json={"key": "k1", "path": PATH, "tokens": 999})
+    assert again.status_code == 409
+    assert again.headers["content-type"] == "application/problem+json"
+    assert again.json() == {
+        "type": "urn:purser:key-reused",
+        "title": "The key stands for another payload",
+        "status": 409,
+        "detail": "key 'k1' stands for another payload: use a new key for a new call",
+        "retryable": False,
+        "remedy": "Use a new key for a new call.",
+    }
+
+
+async def test_a_refusal_is_200_and_says_what_can_be_done(admin: httpx.AsyncClient) -> None:
+    await limit(admin, "session:s1", limit_tokens=500, mode="hard")
+    answer = await ask(admin)
+    assert (answer["verdict"], answer["hold_id"], answer["state"], answer["expires_at"]) == (
+        "refuse",
+        None,
+        "none",
+        None,
+    )
+    assert answer["scopes"][1]["reason"] == "limit"
+    assert "PUT /v1/budgets/session:s1" in answer["remedy"]
+
+
+async def test_equal_to_the_limit_passes_and_one_more_does_not(admin: httpx.AsyncClient) -> None:
+    await limit(admin, "session:s1", limit_tokens=1_000, mode="hard")
+    assert (await ask(admin, "over", tokens=1_001))["verdict"] == "refuse"
+    assert (await ask(admin, "equal", tokens=1_000))["verdict"] == "warn"
+
+
+async def test_a_soft_scope_warns_delays_and_goes_on(admin: httpx.AsyncClient) -> None:
+    await limit(admin, "session:s1", limit_tokens=1_000)
+    answer = await ask(admin, tokens=950)
+    assert (answer["verdict"], answer["delay_ms"], answer["pressure"]) == ("warn", 1_500, "critical")
+    assert "remedy" not in answer
+
+
+async def test_only_part_is_held_where_only_part_fits(admin: httpx.AsyncClient) -> None:
+    await limit(admin, "session:s1", limit_tokens=600, mode="hard")
+    answer = await ask(admin, nano_usd=2_000, min_tokens=300)
+    assert (answer["verdict"], answer["tokens"], answer["nano_usd"]) == ("warn", 600, 1_200)
+
+
+async def test_a_shortage_that_only_open_holds_cause_is_a_wait(admin: httpx.AsyncClient) -> None:
+    await limit(admin, "session:s1", limit_tokens=1_000, mode="hard")
+    first = await ask(admin, "first", tokens=800)
+    answer = await ask(admin, "second", tokens=500)
+    assert (answer["verdict"], answer["retry_after_ms"], answer["hold_id"]) == ("wait", 1_000, None)
+    assert "remedy" in answer
+    assert (await admin.post(f"/v1/holds/{first['hold_id']}/release")).status_code == 200
+    assert (await ask(admin, "second", tokens=500))["verdict"] == "allow"
+
+
+LONGER_AGO = "update holds set created_at = created_at - $1 * interval '1 second'"
+
+
+async def test_the_mode_decides_once_a_caller_has_waited_long_enough(
+    gateway: RunningGateway, admin: httpx.AsyncClient
+) -> None:
+    await limit(admin, "session:s1", limit_tokens=1_000, mode="hard")
+    await ask(admin, "first", tokens=800)
+    half_s = Settings().max_wait_s / 2
+    assert (await ask(admin, "second", tokens=500))["verdict"] == "wait"
+    await gateway.pool.execute(LONGER_AGO, half_s)
+    assert (await ask(admin, "second", tokens=500))["verdict"] == "wait"
+    await gateway.pool.execute(LONGER_AGO, half_s)
+    answer = await ask(admin, "second", tokens=500)
+    assert (answer["verdict"], answer["scopes"][1]["reason"]) == ("refuse", "limit")
+
+
+async def test_an_attempt_starts_and_settles_at_what_was_used(admin: httpx.AsyncClient) -> None:
+    hold = await ask(admin)
+    started = await admin.post(f"/v1/holds/{hold['hold_id']}/attempts", json={"attempt": 1})
+    step = started.json()
+    assert step.pop("expires_at") > hold["expires_at"]
+    assert step == {
+        "verdict": "allow",
+        "hold_id": hold["hold_id"],
+        "attempt": 1,
+        "state": "held",
+        "tokens": 1_000,
+        "nano_usd": 0,
+        "scopes": [],
+    }
+    usage = {"prompt_tokens": 10_000, "completion_tokens": 500, "prompt_tokens_details": {"cached_tokens": 9_000}}
+    report = {"attempt": 1, "usage": usage, "nano_usd": 7}
+    settled = await admin.post(f"/v1/holds/{hold['hold_id']}/settle", json=report)
+    assert settled.json() == {
+        "hold_id": hold["hold_id"],
+        "state": "settled",
+        "charged": {"tokens": 10_500, "nano_usd": 7},
+        "overrun": 9_500,
+        "overrun_nano_usd": 7,
+        "late": False,
+    }
+    again = await admin.post(f"/v1/holds/{hold['hold_id']}/settle", json=report)
+    assert again.json() == settled.json()
+    other = await admin.post(f"/v1/holds/{hold['hold_id']}/settle", json=report | {"usage": {"total": 3}})
+    assert (other.status_code, other.json()["type"]) == (409, "urn:purser:conflict")
+
+
+async def test_settling_without_a_started_attempt_starts_it(agent: httpx.AsyncClient) -> None:
+    hold = await ask(agent)
+    settled = await agent.post(f"/v1/holds/{hold['hold_id']}/settle", json={"attempt": 1, "usage": {"total": 400}})
+    assert settled.json()["charged"] == {"tokens": 400, "nano_usd": 0}
+
+
+async def test_a_second_attempt_that_needs_more_than_is_left_is_a_verdict_not_an_error(
+    admin: httpx.AsyncClient,
+) -> None:
+    await limit(admin, "session:s1", limit_tokens=1_500, mode="hard")
+    hold = await ask(admin)
+    await admin.post(f"/v1/holds/{hold['hold_id']}/attempts", json={"attempt": 1})
+    second = await admin.post(f"/v1/holds/{hold['hold_id']}/attempts", json={"attempt": 2})
+    assert second.status_code == 200
+    assert (second.json()["verdict"], second.json()["tokens"]) == ("refuse", 1_000)
+    assert "remedy" in second.json()
+    shown = (await admin.get(f"/v1/holds/{hold['hold_id']}")).json()
+    assert (shown["attempts"], shown["state"], shown["charged"]["tokens"]) == (1, "held", 1_000)
+
+
+async def test_an_attempt_out_of_order_is_a_conflict(agent: httpx.AsyncClient) -> None:
+    hold = await ask(agent)
+    answer = await agent.post(f"/v1/holds/{hold['hold_id']}/attempts", json={"attempt": 3})
+    assert (answer.status_code, answer.json()["type"]) == (409, "urn:purser:conflict")
+
+
+async def test_releasing_frees_the_hold_and_a_closed_hold_goes_no_further(agent: httpx.AsyncClient) -> None:
+    hold = await ask(agent)
+    for _ in range(2):
+        released = await agent.post(f"/v1/holds/{hold['hold_id']}/release")
+        assert released.json() == {
+            "hold_id": hold["hold_id"],
+            "state": "released",
+            "charged": {"tokens": 0, "nano_usd": 0},
+        }
+    for step, body in (("attempts", {"attempt": 1}), ("extend", {"tokens": 5})):
+        answer = await agent.post(f"/v1/holds/{hold['hold_id']}/{step}", json=body)
+        problem = answer.json()
+        assert (answer.status_code, problem["type"], problem["state"]) == (409, "urn:purser:hold-closed", "released")
+
+
+async def test_extending_adds_through_the_gate_and_renews_the_lease(admin: httpx.AsyncClient) -> None:
+    await limit(admin, "session:s1", limit_tokens=1_500, mode="hard")
+    hold = await ask(admin)
+    more = await admin.post(f"/v1/holds/{hold['hold_id']}/extend", json={"tokens": 500, "lease_ms": 600_000})
+    assert (more.json()["verdict"], more.json()["tokens"]) == ("allow", 1_500)
+    assert more.json()["expires_at"] > hold["expires_at"]
+    short = await admin.post(f"/v1/holds/{hold['hold_id']}/extend", json={"tokens": 1})
+    assert (short.status_code, short.json()["verdict"]) == (200, "refuse")
+
+
+async def test_a_hold_is_shown_as_it_stands(agent: httpx.AsyncClient) -> None:
+    hold = await ask(agent, model="priced-model")
+    shown = (await agent.get(f"/v1/holds/{hold['hold_id']}")).json()
+    assert shown.pop("created_at") < shown.pop("expires_at")
+    assert shown == {
+        "hold_id": hold["hold_id"],
+        "key": "k1",
+        "path": ["tenant:default", *PATH],
+        "model": "priced-model",
+        "state": "held",
+        "tokens": 1_000,
+        "nano_usd": 4_000_000,
+        "charged": {"tokens": 0, "nano_usd": 0},
+        "attempts": 0,
+        "ended_at": None,
+    }
+
+
+async def test_an_unknown_hold_is_404(agent: httpx.AsyncClient) -> None:
+    steps = {
+        "settle": {"attempt": 1, "usage": {"total": 1}, "nano_usd": 0},
+        "attempts": {"attempt": 1},
+        "extend": {"tokens": 1, "nano_usd": 0},
+        "release": {},
+    }
+    for hold_id in ("7", "x", "9" * 40, "%00", "-1"):
+        answers = [await agent.get(f"/v1/holds/{hold_id}")]
+        answers += [await agent.post(f"/v1/holds/{hold_id}/{step}", json=body) for step, body in steps.items()]
+        assert {(answer.status_code, answer.json()["type"]) for answer in answers} == {(404, "urn:purser:not-found")}
+
+
+async def test_no_tenant_sees_or_changes_the_hold_of_another(gateway: RunningGateway, agent: httpx.AsyncClient) -> None:
+    hold = await ask(agent)
+    stranger = await gateway.client(Role.AGENT, tenant="other")
+    assert (await stranger.get(f"/v1/holds/{hold['hold_id']}")).status_code == 404
+    assert (await stranger.post(f"/v1/holds/{hold['hold_id']}/release")).status_code == 404
+    assert (await ask(stranger))["hold_id"] != hold["hold_id"]
+
+
+class TestMoney:
+    async def test_tokens_are_priced_by_the_model_at_the_dearest(self, admin: httpx.AsyncClient) -> None:
+        await limit(admin, "session:s1", limit_nano_usd=10_000_000)
+        answer = await ask(admin, model="priced-model")
+        assert answer["nano_usd"] == 1_000 * 4_000
+        report = {"attempt": 1, "usage": {"input": 100, "output": 10}}
+        settled = await admin.post(f"/v1/holds/{answer['hold_id']}/settle", json=report)
+        assert settled.json()["charged"] == {"tokens": 110, "nano_usd": 100 * 1_000 + 10 * 4_000}
+
+    async def test_a_path_with_a_money_limit_needs_money_or_a_model(
+        self, gateway: RunningGateway, admin: httpx.AsyncClient
+    ) -> None:
+        await limit(admin, "session:s1", limit_nano_usd=10_000_000)
+        before = await gateway.rows()
+        answer = await admin.post("/v1/holds", json={"key": "k", "path": PATH, "tokens": 5})
+        assert answer.status_code == 422
+        problem = answer.json()
+        assert (problem["type"], problem["scope"], problem["limit"]) == (
+            "urn:purser:money-needed",
+            "session:s1",
+            10_000_000,
+        )
+        assert "nano_usd" in problem["detail"]
+        assert await gateway.rows() == before
+
+    async def test_a_model_without_a_price_is_an_error_only_where_money_is_limited(
+        self, admin: httpx.AsyncClient
+    ) -> None:
+        assert (await ask(admin, "free", model="nobody-knows-me"))["verdict"] == "allow"
+        await limit(admin, "session:s1", limit_nano_usd=10_000_000)
+        body = {"key": "k", "path": PATH, "tokens": 5, "model": "nobody-knows-me"}
+        answer = await admin.post("/v1/holds", json=body)
+        assert (answer.status_code, answer.json()["type"]) == (422, "urn:purser:unknown-price")
+        assert (await admin.post("/v1/holds", json=body | {"nano_usd": 1})).status_code == 200
+
+    async def test_an_addition_needs_money_or_a_model_where_money_is_limited(
+        self, gateway: RunningGateway, admin: httpx.AsyncClient
+    ) -> None:
+        ids = {key: (await ask(admin, key, model=model))["hold_id"] for key, model in (("k1", None), ("k2", "unheard"))}
+        await limit(admin, "session:s1", limit_nano_usd=10_000_000)
+        before = await gateway.rows()
+        for hold_id, kind in ((ids["k1"], "money-needed"), (ids["k2"], "unknown-price")):
+            answer = await admin.post(f"/v1/holds/{hold_id}/extend", json={"tokens": 5})
+            problem = answer.json()
+            assert (answer.status_code, problem["type"], problem["scope"], problem["limit"]) == (
+                422,
+                f"urn:purser:{kind}",
+                "session:s1",
+                10_000_000,
+            )
+        assert await gateway.rows() == before
+        stated = await admin.post(f"/v1/holds/{ids['k1']}/extend", json={"tokens": 5, "nano_usd": 0})
+        assert (stated.json()["verdict"], stated.json()["tokens"]) == ("allow", 1_005)
+
+    async def test_zero_is_a_statement_and_needs_no_price(self, admin: httpx.AsyncClient) -> None:
+        await limit(admin, "session:s1", limit_nano_usd=10_000_000)
+        answer = await ask(admin, nano_usd=0)
+        assert (answer["verdict"], answer["nano_usd"]) == ("allow", 0)
+        report = {"attempt": 1, "usage": {"total": 5}}
+        refused = await admin.post(f"/v1/holds/{answer['hold_id']}/settle", json=report)
+        assert (refused.status_code, refused.json()["type"]) == (422, "urn:purser:money-needed")
+        settled = await admin.post(f"/v1/holds/{answer['hold_id']}/settle", json=report | {"nano_usd": 0})
+        assert settled.json()["charged"] == {"tokens": 5, "nano_usd": 0}
+
+    async def test_a_limit_on_money_alone_refuses(self, admin: httpx.AsyncClient) -> None:
+        await limit(admin, "session:s1", limit_nano_usd=100, mode="hard")
+        assert (await ask(admin, "equal", nano_usd=100))["verdict"] == "warn"
+        assert (await ask(admin, "over", nano_usd=1))["verdict"] == "wait"
+
+
+async def test_another_tenants_own_scope_is_forbidden_in_a_path(agent: httpx.AsyncClient) -> None:
+    body = {"key": "k", "path": ["tenant:other", "session:s1"], "tokens": 1}
+    answer = await agent.post("/v1/holds", json=body)
+    assert (answer.status_code, answer.json()["type"]) == (403, "urn:purser:forbidden")
+    own = await agent.post("/v1/holds", json=body | {"path": ["tenant:default", "session:s1"]})
+    assert own.json()["verdict"] == "allow"

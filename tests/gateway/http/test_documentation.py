@@ -1,0 +1,73 @@
+"""The documentation below `/docs`: where alerts and errors link to."""
+
+import re
+from pathlib import Path
+
+import httpx
+import pytest
+import yaml  # type: ignore[import-untyped]
+
+from purser.gateway.http.documentation import PREFIX, rendered
+from tests.gateway.conftest import RunningGateway
+
+ROOT = Path(__file__).parents[3]
+PAGES = [str(page.relative_to(ROOT / "docs")) for page in sorted((ROOT / "docs").rglob("*.md"))]
+RULES = yaml.safe_load((ROOT / "compose/deploy/prometheus/rules.yml").read_text("utf-8"))["groups"]
+RUNBOOKS = {rule["annotations"]["runbook_url"] for group in RULES for rule in group["rules"]}
+
+
+def test_headings_have_the_anchors_that_links_name() -> None:
+    title, body = rendered("# Budgets & limits\n\n## `hard` or *soft*?\n")
+    assert title == "Budgets & limits"
+    assert '<h1 id="budgets--limits">' in body
+    assert '<h2 id="hard-or-soft">' in body
+
+
+def test_markup_in_a_page_is_shown_as_text() -> None:
+    assert "<script>" not in rendered("# A\n\n<script>alert(1)</script>\n")[1]
+
+
+async def test_every_alert_links_to_a_section_that_the_gateway_serves_to_everybody(gateway: RunningGateway) -> None:
+    stranger = await gateway.with_secret(None)
+    pages: dict[str, str] = {}
+    for link in RUNBOOKS:
+        path, _, anchor = link.removeprefix("{{ $externalLabels.purser_url }}").partition("#")
+        if path not in pages:
+            answer = await stranger.get(path)
+            assert (answer.status_code, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
+            pages[path] = answer.text
+        assert f'id="{anchor}"' in pages[path], link
+
+
+async def test_all_pages_are_served_and_their_links_lead_to_pages(gateway: RunningGateway) -> None:
+    stranger = await gateway.with_secret(None)
+    for page in PAGES:
+        answer = await stranger.get(f"{PREFIX}{page.removesuffix('.md')}")
+        assert answer.status_code == 200, page
+        for link in re.findall(r'(?:href|src)="(?!https?:)([^"#]+)', answer.text):
+            found = await stranger.get(str(answer.url.join(link)))
+            assert found.status_code == 200, (page, link)
+
+
+async def test_the_first_page_is_the_quickstart(gateway: RunningGateway) -> None:
+    stranger = await gateway.with_secret(None)
+    for path in ("/docs", "/docs/"):
+        assert (await stranger.get(path)).headers["location"] == "/docs/quickstart"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["nothing", "operations/nothing", "..%2f..%2fpyproject", "%2e%2e/app.py", "images/x.png"],
+)
+async def test_what_is_no_page_is_404(gateway: RunningGateway, name: str) -> None:
+    stranger = await gateway.with_secret(None)
+    answer = await stranger.get(httpx.URL(gateway.url).copy_with(raw_path=f"/docs/{name}".encode()))
+    assert answer.status_code == 404
+    assert answer.json()["type"] == "urn:purser:not-found"
+
+
+async def test_a_page_runs_nothing_and_loads_nothing_from_elsewhere(gateway: RunningGateway) -> None:
+    stranger = await gateway.with_secret(None)
+    answer = await stranger.get("/docs/quickstart")
+    assert answer.headers["content-security-policy"].startswith("default-src 'none'; style-src 'sha256-")
+    assert "<script" not in answer.text

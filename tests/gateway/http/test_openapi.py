@@ -1,0 +1,103 @@
+"""The OpenAPI document: complete, neat, and its examples are right."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped] # has no types
+
+from purser.gateway.app import ROUTERS
+from purser.gateway.health import health_router
+from purser.gateway.http.openapi import TAGS, document, operations
+from tests.gateway.conftest import RunningGateway
+
+
+@pytest.fixture(scope="module")
+def made() -> dict[str, Any]:
+    app = FastAPI(title="Purser", version="1")
+    for router in (*ROUTERS, health_router({})):
+        app.include_router(router)
+    return document(app, ROUTERS)
+
+
+def contents(made: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every JSON body and answer of every endpoint."""
+    for _, _, operation in operations(made):
+        name = operation["operationId"]
+        places = {"body": operation.get("requestBody", {})} | {
+            status: told for status, told in operation["responses"].items() if status.startswith("2")
+        }
+        for place, told in places.items():
+            if "application/json" in told.get("content", {}):
+                yield f"{name} {place}", told["content"]["application/json"]
+
+
+async def test_it_needs_no_key(gateway: RunningGateway) -> None:
+    anybody = await gateway.with_secret(None)
+    answer = await anybody.get("/openapi.json", timeout=httpx.Timeout(30))
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "application/json")
+
+
+def test_every_endpoint_is_described_under_a_tag_and_a_neat_name(made: dict[str, Any]) -> None:
+    names = [operation["operationId"] for _, _, operation in operations(made)]
+    assert len(set(names)) == len(names)
+    for _, path, operation in operations(made):
+        assert re.fullmatch(r"[a-z]+(_[a-z]+)*", operation["operationId"])
+        assert 5 < len(operation["summary"]) <= 120, path
+        assert operation["description"].startswith(operation["summary"].rstrip("."))
+        assert len(operation["tags"]) == 1
+        assert operation["tags"][0] in TAGS
+    assert [tag["name"] for tag in made["tags"]] == list(TAGS)
+
+
+def test_every_endpoint_says_who_may_and_what_can_go_wrong(made: dict[str, Any]) -> None:
+    for _, path, operation in operations(made):
+        assert "default" in operation["responses"]
+        if path.startswith("/v1/"):
+            assert operation["x-purser-roles"], path
+            assert {"bearer": []} in operation["security"]
+            assert {"401", "403", "429", "503"} <= set(operation["responses"]), path
+        else:
+            assert operation["security"] == []
+    for response in made["components"]["responses"].values():
+        [content] = response["content"].items()
+        assert content[0] == "application/problem+json"
+
+
+def test_everything_that_changes_something_from_a_browser_takes_the_token(made: dict[str, Any]) -> None:
+    for method, path, operation in operations(made):
+        if path.startswith("/v1/"):
+            assert ({"browser": [], "csrf": []} in operation["security"]) is (method != "get"), path
+
+
+def test_every_body_and_answer_has_a_schema_and_an_example_that_fits(made: dict[str, Any]) -> None:
+    for name, content in contents(made):
+        assert content["schema"], name
+        assert "example" in content, name
+        schema = content["schema"] | {"components": made["components"]}
+        faults = [fault.message for fault in Draft202012Validator(schema).iter_errors(content["example"])]
+        assert not faults, f"{name}: {faults}"
+
+
+def test_examples_of_problems_fit_their_schema(made: dict[str, Any]) -> None:
+    for response in made["components"]["responses"].values():
+        content = response["content"]["application/problem+json"]
+        Draft202012Validator(content["schema"] | {"components": made["components"]}).validate(content["example"])
+
+
+def test_no_example_holds_a_secret(made: dict[str, Any]) -> None:
+    assert not re.findall(r"(?:purser_|whsec_|sign-in#)(?!SHOWN_ONCE|session)[A-Za-z0-9+/_=-]{8,}", json.dumps(made))
+
+
+def test_posts_that_have_no_name_of_their_own_take_an_idempotency_key(made: dict[str, Any]) -> None:
+    own_name = {"holds_ask", "holds_start_attempt", "holds_settle", "tasks_submit", "approvals_decide"}
+    same_twice = {"holds_release", "tasks_pause", "tasks_resume", "tasks_cancel"}
+    only_looks = {"sessions_recommend", "sessions_check_tools"}
+    for method, _, operation in operations(made):
+        if method == "post" and operation["operationId"] not in own_name | same_twice | only_looks:
+            headers = [one["name"].lower() for one in operation["parameters"] if one["in"] == "header"]
+            assert "idempotency-key" in headers, operation["operationId"]

@@ -1,0 +1,60 @@
+"""How many streams of events open at the same time."""
+
+import asyncio
+
+from starlette.types import Message, Receive, Scope, Send
+
+from purser.gateway.http.middleware import EVENTS, OPENING, Opening
+
+
+async def receive() -> Message:
+    return {"type": "http.disconnect"}
+
+
+async def send(message: Message) -> None:
+    assert message["type"] == "http.response.start"
+
+
+async def turns() -> None:
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+async def test_streams_open_a_few_at_a_time_and_what_is_no_stream_goes_past_them() -> None:
+    entered, answer, end = 0, asyncio.Semaphore(0), asyncio.Event()
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        nonlocal entered
+        entered += 1
+        if scope["path"] == EVENTS:
+            await answer.acquire()
+            await send({"type": "http.response.start"})
+            await end.wait()
+
+    opening = Opening(app)
+    streams = [
+        asyncio.create_task(opening({"type": "http", "path": EVENTS}, receive, send)) for _ in range(OPENING + 3)
+    ]
+    await turns()
+    assert entered == OPENING
+    await opening({"type": "http", "path": "/v1/tasks"}, receive, send)
+    assert entered == OPENING + 1
+    answer.release()
+    await turns()
+    assert entered == OPENING + 2, "one has opened, and stays open"
+    for _ in streams:
+        answer.release()
+    await turns()
+    assert entered == len(streams) + 1
+    end.set()
+    await asyncio.gather(*streams)
+
+
+async def test_a_stream_that_fails_before_it_opens_makes_room() -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        raise LookupError
+
+    opening = Opening(app)
+    for _ in range(OPENING + 1):
+        failed = await asyncio.gather(opening({"type": "http", "path": EVENTS}, receive, send), return_exceptions=True)
+        assert isinstance(failed[0], LookupError)

@@ -1,0 +1,94 @@
+"""Postgres or Temporal away: nothing is admitted, and the answer says what is missing and when to come back."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from purser.compose.migrate import migrate
+from purser.compose.settings import Settings
+from purser.compose.stack.ports import free_port
+from purser.compose.stack.postgres import EmbeddedPostgres
+from purser.compose.stack.temporal import EmbeddedTemporal
+from tests.gateway.conftest import RunningGateway
+
+pytestmark = [pytest.mark.stack, pytest.mark.usefixtures("own_gateway")]
+
+HOLD = {"key": "k1", "path": ["session:s1"], "tokens": 10}
+
+
+class TestWithoutPostgres:
+    @pytest.fixture
+    async def postgres(self, tmp_path: Path) -> Any:
+        server = EmbeddedPostgres(tmp_path / "postgres")
+        yield server
+        await asyncio.to_thread(server.stop)
+
+    @pytest.fixture
+    async def dsn(self, postgres: EmbeddedPostgres) -> str:
+        dsn = await postgres.start()
+        await migrate(dsn)
+        return dsn
+
+    async def test_every_request_is_503_with_retry_after_and_works_again_later(
+        self, gateway: RunningGateway, admin: httpx.AsyncClient, postgres: EmbeddedPostgres
+    ) -> None:
+        assert (await admin.post("/v1/holds", json=HOLD)).json()["verdict"] == "allow"
+        await asyncio.to_thread(postgres.stop)
+        for request in (
+            admin.post("/v1/holds", json=HOLD | {"key": "k2"}),
+            admin.post("/v1/holds/1/settle", json={"attempt": 1, "usage": {"total": 1}}),
+            admin.get("/v1/budgets/session:s1"),
+            admin.post("/v1/tasks", json={}),
+        ):
+            away = await request
+            assert (away.status_code, away.headers["retry-after"]) == (503, "1")
+            problem = away.json()
+            assert (problem["type"], problem["retryable"]) == ("urn:purser:ledger-unavailable", True)
+            assert problem["retry_after_ms"] == 1_000
+        unavailable = 'purser_ledger_unavailable_total{caller="http"} 4.0'
+        assert unavailable in (await admin.get(gateway.metrics_url)).text
+        assert (await admin.get("/healthz")).status_code == 200
+        ready = await admin.get("/readyz")
+        assert (ready.status_code, ready.json()["detail"]) == (503, "missing: postgres, pool")
+        await postgres.start()
+        async with asyncio.timeout(20):
+            while (answer := await admin.post("/v1/holds", json=HOLD | {"key": "k2"})).status_code == 503:
+                await asyncio.sleep(0.1)
+        assert answer.json()["verdict"] == "allow"
+        assert (await admin.get("/v1/budgets/session:s1")).json()["tokens"]["held"] == 20
+        async with asyncio.timeout(20):
+            while (await admin.get("/readyz")).status_code != 200:  # it looks once a second
+                await asyncio.sleep(0.1)
+
+
+class TestWithoutTemporal:
+    @pytest.fixture
+    async def temporal(self, tmp_path: Path) -> Any:
+        server = EmbeddedTemporal(tmp_path, port=free_port())
+        yield server
+        server.stop()
+
+    @pytest.fixture
+    async def settings(self, settings: Settings, temporal: EmbeddedTemporal) -> Settings:
+        return settings.model_copy(update={"temporal_address": await temporal.start()})
+
+    async def test_holds_go_on_a_task_is_taken_and_steering_says_to_come_back(
+        self, gateway: RunningGateway, admin: httpx.AsyncClient, temporal: EmbeddedTemporal, task_queue: str
+    ) -> None:
+        task_id = f"t-{task_queue[5:]}"
+        await asyncio.to_thread(temporal.stop)
+        assert (await admin.post("/v1/holds", json=HOLD)).json()["verdict"] == "allow"
+        task = {
+            "session_id": "s1",
+            "task_id": task_id,
+            "input": "Hello.",
+            "agents": [{"id": "a", "model": "m", "instructions": "Answer."}],
+        }
+        assert (await admin.post("/v1/tasks", json=task)).status_code == 202
+        answer = await admin.post(f"/v1/tasks/{task_id}/pause", timeout=30)
+        assert (answer.status_code, answer.json()["type"]) == (503, "urn:purser:temporal-unavailable")
+        ready = await admin.get("/readyz")
+        assert (ready.status_code, ready.json()["detail"]) == (503, "missing: temporal")

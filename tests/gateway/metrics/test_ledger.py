@@ -1,0 +1,165 @@
+"""Figures of the ledger at `/metrics`: few series, the same at every gateway, and rather none than wrong ones."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from purser.budget.postgres.connections.pools import Pool
+from purser.budget.postgres.reports.burn import Burn
+from purser.budget.postgres.reports.exporter import Exporter
+from purser.gateway.metrics.ledger import LedgerMetrics, Pace
+from tests.support.ledger import Books
+
+AT_ONCE = Pace(fresh_s=0, looks_every_s=0, timeout_s=60)
+SESSIONS = """
+with made as (
+    insert into scopes (tenant, kind, id)
+    select 'tenant-' || n % 7, 'session', 'secret-session-' || n
+    from generate_series($1::int, $2::int) n returning scope_id
+)
+insert into balances (scope_id, window_start, spent_tokens, limit_tokens, mode, updated_at)
+select scope_id, '-infinity', scope_id % 120, 100, (array['hard', 'soft', 'approval'])[1 + scope_id % 3], now()
+from made
+"""
+
+
+def metrics(books: Books, pace: Pace = AT_ONCE) -> LedgerMetrics:
+    return LedgerMetrics(Exporter(books.pool, books.settings), Burn(books.pool, books.policies), pace)
+
+
+async def shown(of: LedgerMetrics) -> dict[str, float]:
+    """Every sample by its name and labels."""
+    text = (await of.text()).decode()
+    return {
+        sample.name + "".join(f" {value}" for _, value in sorted(sample.labels.items())): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+async def test_a_hundred_thousand_sessions_make_as_many_series_as_ten(pool: Pool) -> None:
+    exporter = metrics(Books.on(pool))
+    await pool.execute(SESSIONS, 1, 10)
+    few = await shown(exporter)
+    await pool.execute(SESSIONS, 11, 100_000)
+    await pool.execute("analyze scopes, balances")
+    text = (await exporter.text()).decode()
+    many = await shown(exporter)
+    assert set(many) == set(few)
+    assert sum(value for name, value in few.items() if name.startswith("purser_budget_scopes ")) == 10
+    assert sum(value for name, value in many.items() if name.startswith("purser_budget_scopes ")) == 100_000
+    assert "secret-session" not in text
+    assert "tenant-" not in text
+
+
+async def test_gateways_agree_because_they_read_the_same_rows(pool: Pool) -> None:
+    books = Books.on(pool)
+    await books.budget("session:s1", mode="hard", limit_tokens=100)
+    await books.spend("k1", 97)
+    one, other = await shown(metrics(books)), await shown(metrics(books))
+    for found in (one, other):
+        found.pop("purser_exporter_read_seconds")
+    assert one == other
+    assert one["purser_budget_scopes from_95 session hard"] == 1
+    assert one["purser_budget_usage_ratio_max session hard"] == 0.97
+    assert one["purser_spent_tokens session"] == 97
+
+
+async def test_overrun_is_told_and_never_taken_back(pool: Pool) -> None:
+    books = Books.on(pool)
+    exporter = metrics(books)
+    await books.settle(await books.hold("k1", 10, 5), 25, 9)
+    found = await shown(exporter)
+    assert (found["purser_overrun_tokens_total session"], found["purser_overrun_nano_usd_total session"]) == (15, 4)
+
+
+async def test_budgets_that_end_soon_are_counted_by_kind(pool: Pool) -> None:
+    books = Books.on(pool)
+    await books.budget("session:s1", mode="hard", limit_tokens=1_000)
+    await books.spend("k1", 10)
+    await pool.execute(
+        "insert into balance_samples (scope_id, window_start, at, spent_tokens, spent_nano)"
+        " select scope_id, window_start, now() - $1::interval, 0, 0 from balances",
+        timedelta(minutes=30),
+    )
+    found = await shown(metrics(books))
+    assert found["purser_budget_scopes_exhausting session 1h"] == 0
+    assert found["purser_budget_scopes_exhausting session 24h"] == 0
+    await books.spend("k2", 700)
+    found = await shown(metrics(books))
+    assert found["purser_budget_scopes_exhausting session 1h"] == 1
+    assert found["purser_budget_scopes_exhausting session 24h"] == 1
+
+
+async def test_deliveries_that_fail_and_webhooks_that_were_turned_off(pool: Pool) -> None:
+    await pool.execute(
+        "insert into webhooks"
+        " (webhook_id, tenant, url, kinds, description, enabled, disabled_reason, secret, created_by)"
+        " values ('w1', 't', 'https://a.example', '{}', '', true, null, '', 'x'),"
+        "        ('w2', 't', 'https://b.example', '{}', '', false, 'failing', '', 'x'),"
+        "        ('w3', 't', 'https://c.example', '{}', '', false, null, '', 'x')"
+    )
+    await pool.execute(
+        "insert into deliveries (webhook_id, tenant, position, message_id, payload, state, tries, error) values"
+        " ('w1', 't', 1, 'm1', '{}', 'pending', 1, null), ('w1', 't', 2, 'm2', '{}', 'pending', 3, 'timeout'),"
+        " ('w1', 't', 3, 'm3', '{}', 'failed', 9, 'timeout'), ('w1', 't', 4, 'm4', '{}', 'delivered', 2, null)"
+    )
+    found = await shown(metrics(Books.on(pool)))
+    assert found["purser_webhook_deliveries_pending"] == 2
+    assert found["purser_webhook_deliveries_failing"] == 1
+    assert found["purser_webhooks_disabled"] == 1
+
+
+async def test_a_deadline_is_shown_where_something_is_pending_and_not_at_all_otherwise(pool: Pool) -> None:
+    assert "purser_approval_deadline_seconds" not in await shown(metrics(Books.on(pool)))
+
+
+async def test_where_the_database_is_too_slow_nothing_is_shown_rather_than_what_was(pool: Pool) -> None:
+    books = Books.on(pool)
+    exporter = metrics(books, Pace(fresh_s=0, looks_every_s=0, timeout_s=2))
+    assert (await shown(exporter))["purser_exporter_up"] == 1
+    async with pool.acquire() as own, own.transaction():
+        await own.execute("lock table balances in access exclusive mode")
+        # The lock is held until this has answered.
+        assert await shown(exporter) == {"purser_exporter_up": 0}
+    again = await shown(exporter)
+    assert (again["purser_exporter_up"], again["purser_ledger_drift_balances"]) == (1, 0)
+
+
+async def test_a_driver_that_does_not_let_go_does_not_hold_up_a_scrape(pool: Pool) -> None:
+    books, free = Books.on(pool), asyncio.Event()
+
+    class Stuck(Exporter):
+        async def figures(self, timeout_s: float) -> None:  # type: ignore[override]
+            while not free.is_set():
+                try:
+                    await free.wait()
+                except asyncio.CancelledError:
+                    continue
+
+    stuck = LedgerMetrics(Stuck(pool, books.settings), Burn(pool, books.policies), Pace(timeout_s=0.5))
+    try:
+        async with asyncio.timeout(30):
+            assert (await shown(stuck))["purser_exporter_up"] == 0
+            assert (await shown(stuck))["purser_exporter_up"] == 0
+    finally:
+        free.set()
+        await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("scrapers", [1, 5])
+async def test_scrapes_close_together_read_once(pool: Pool, scrapers: int) -> None:
+    books, reads = Books.on(pool), 0
+
+    class Counting(Exporter):
+        async def figures(self, timeout_s: float):  # type: ignore[no-untyped-def]
+            nonlocal reads
+            reads += 1
+            return await super().figures(timeout_s)
+
+    exporter = LedgerMetrics(Counting(pool, books.settings), Burn(pool, books.policies), Pace(fresh_s=60, timeout_s=60))
+    for _ in range(3):
+        await asyncio.gather(*(exporter.text() for _ in range(scrapers)))
+    assert reads == 1

@@ -1,0 +1,104 @@
+"""`GET /v1/usage`: what was charged, over HTTP."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import httpx
+import pytest
+
+from purser.gateway.access.roles import Role
+from tests.gateway.conftest import RunningGateway
+from tests.gateway.reports.test_ledger import spend
+
+
+async def test_a_report_names_its_span_and_what_each_was_charged(admin: httpx.AsyncClient) -> None:
+    await spend(admin, "k1", model="m")
+    await spend(admin, "k2", tokens=50, path=["session:s2"])
+    answer = await admin.get("/v1/usage", params={"by": "session"})
+    report = answer.json()
+    assert (report["by"], report["cursor"]) == ("session", None)
+    assert datetime.fromisoformat(report["to"]) - datetime.fromisoformat(report["from"]) == timedelta(days=30)
+    tokens = {"input": 90, "cache_read": 0, "cache_write_5m": 0, "cache_write_1h": 0, "output": 10, "reasoning": 0}
+    assert report["items"][0] == {
+        "id": "s1",
+        "tokens": tokens | {"unsplit": 0},
+        "charged_tokens": 100,
+        "nano_usd": 5,
+        "attempts": 1,
+        "unpriced_attempts": 0,
+        "presumed": {"attempts": 0, "tokens": 0, "nano_usd": 0},
+        "overrun": {"tokens": 0, "nano_usd": 0},
+    }
+    assert [line["id"] for line in report["items"]] == ["s1", "s2"]
+
+
+@pytest.mark.parametrize(("by", "ids"), [("task", ["t1"]), ("agent", ["t1/a1"]), ("model", ["", "m"])])
+async def test_it_adds_up_by(admin: httpx.AsyncClient, by: str, ids: list[str]) -> None:
+    await spend(admin, "k1", model="m")
+    await spend(admin, "k2", tokens=50, path=["session:s2"])
+    answer = await admin.get("/v1/usage", params={"by": by})
+    assert [line["id"] for line in answer.json()["items"]] == ids
+
+
+async def test_pages_go_on_where_the_last_one_ended(admin: httpx.AsyncClient) -> None:
+    for name in ("b", "a", "C", "~x"):
+        await spend(admin, name, path=[f"session:{name}"])
+    ids, cursor = [], None
+    while True:
+        query = {"by": "session", "limit": "1"} | ({} if cursor is None else {"cursor": cursor})
+        page = (await admin.get("/v1/usage", params=query)).json()
+        ids += [line["id"] for line in page["items"]]
+        cursor = page["cursor"]
+        if cursor is None:
+            break
+    assert ids == ["C", "a", "b", "~x"]
+
+
+@pytest.mark.parametrize(
+    ("query", "named"),
+    [
+        ({}, "by"),
+        ({"by": "tenant"}, "by"),
+        ({"by": "task", "from": "2026-11-21T00:00:00Z", "to": "2026-11-20T00:00:00Z"}, "from"),
+        ({"by": "task", "from": "today"}, "from"),
+        ({"by": "task", "to": "1700000000"}, "to"),
+        ({"by": "task", "cursor": "a"}, "cursor"),
+        ({"by": "task", "cursor": "_w"}, "cursor"),
+        ({"by": "task", "cursor": "="}, "cursor"),
+        ({"by": "task", "limit": "0"}, "limit"),
+    ],
+)
+async def test_a_bad_question_is_422_and_named(admin: httpx.AsyncClient, query: dict[str, str], named: str) -> None:
+    answer = await admin.get("/v1/usage", params=query)
+    assert answer.status_code == 422
+    assert named in answer.json()["detail"]
+
+
+async def test_the_widest_spans_are_answered(admin: httpx.AsyncClient) -> None:
+    await spend(admin, "k1", path=["session:s1"])
+    for query in ({"from": "0001-01-01T00:00:00Z"}, {"from": "0001-01-01T00:00:00Z", "to": "9999-12-31T23:59:59Z"}):
+        assert len((await admin.get("/v1/usage", params={"by": "session", **query})).json()["items"]) == 1
+    assert (await admin.get("/v1/usage", params={"by": "session", "to": "0001-01-01T00:00:01Z"})).json()["items"] == []
+
+
+async def test_a_charge_counts_in_the_span_that_begins_with_it(admin: httpx.AsyncClient) -> None:
+    await spend(admin, "k1", path=["session:s1"])
+    at = (await admin.get("/v1/ledger", params={"kind": "settle"})).json()["items"][0]["at"]
+
+    async def charged(**span: Any) -> int:
+        items = (await admin.get("/v1/usage", params={"by": "session", **span})).json()["items"]
+        return sum(line["charged_tokens"] for line in items)
+
+    assert await charged(**{"from": at}) == 100
+    assert await charged(to=at) == 0
+    assert await charged(to=datetime.now(UTC).isoformat()) == 100
+
+
+async def test_agents_do_not_read_it_and_no_tenant_sees_another(
+    gateway: RunningGateway, agent: httpx.AsyncClient
+) -> None:
+    await spend(agent, "k1", model="m")
+    assert (await agent.get("/v1/usage", params={"by": "model"})).status_code == 403
+    other = await gateway.client(Role.VIEWER, tenant="other")
+    for by in ("session", "task", "agent", "model"):
+        assert (await other.get("/v1/usage", params={"by": by})).json()["items"] == []

@@ -1,0 +1,308 @@
+"""`/v1/sessions`: windows, summaries, facts, memory and advice; every message is accounted for in each window."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+
+from purser.compose.processes.worker import run_worker
+from purser.compose.settings import Settings
+from purser.context.compression.summaries import Method, Summary
+from purser.context.conversation.messages import Message, StoredMessage
+from purser.context.facts import extract_facts
+from purser.context.postgres.conversation.facts import Facts
+from purser.context.postgres.conversation.summaries import Summaries
+from purser.context.tokens import count_request, count_text
+from purser.gateway.access.roles import Role
+from tests.gateway.conftest import RunningGateway
+from tests.gateway.sessions.test_routes import S1, append, problem
+from tests.support.conversations import talk
+
+TALK: list[dict[str, Any]] = [message.to_dict() for message in talk(60)]
+WHOLE = count_request(TALK, [], "gpt-4o").tokens
+
+
+@pytest.fixture
+def settings(settings: Settings, request: pytest.FixtureRequest) -> Settings:
+    """Those of the gateway under test; with memory across sessions where a test asks for it."""
+    return settings.model_copy(update={"memory_across_sessions": "across_sessions" in request.fixturenames})
+
+
+@pytest.fixture
+def across_sessions() -> None:
+    """Allows memory to look into other sessions of a user."""
+
+
+@pytest.fixture
+async def session(agent: httpx.AsyncClient) -> httpx.AsyncClient:
+    """A client, after a conversation of sixty messages."""
+    await append(agent, *TALK)
+    return agent
+
+
+@pytest.fixture
+async def worker(settings: Settings, gateway: RunningGateway) -> AsyncIterator[None]:
+    """A worker on the gateway's queue."""
+    stop, ready = asyncio.Event(), asyncio.Event()
+    running = asyncio.create_task(run_worker(settings, stop, ready.set))
+    waiting = asyncio.create_task(ready.wait())
+    await asyncio.wait((running, waiting), return_when=asyncio.FIRST_COMPLETED)
+    waiting.cancel()
+    yield
+    stop.set()
+    await running
+
+
+async def window(client: httpx.AsyncClient, **query: Any) -> dict[str, Any]:
+    """The window; checks that each message of the conversation is in exactly one place of it."""
+    answer = await client.get(f"{S1}/window", params={"model": "gpt-4o", **query})
+    assert answer.status_code == 200, answer.text
+    found: dict[str, Any] = answer.json()
+    stored = (await client.get(f"{S1}/messages", params={"limit": 1_000, "thread": ""})).json()["messages"]
+    verbatim = [index for index in found["indexes"] if index is not None]
+    dropped = [one["index"] for one in found["dropped"]]
+    covered = [index for first, last in found["summarised"] for index in range(first, last + 1)]
+    assert sorted(verbatim + dropped + covered) == list(range(len(stored)))
+    for message, index, seq in zip(found["messages"], found["indexes"], found["seqs"], strict=True):
+        assert index is None or (message, seq) == (stored[index]["message"], stored[index]["seq"])
+    assert found["stats"]["messages_removed"] == len(dropped) + len(covered)
+    return found
+
+
+async def cover(gateway: RunningGateway, first: int, last: int, text: str = "Orders were noted.") -> None:
+    """Stores a summary of this range."""
+    summary = Summary(1, first, last, text, Method.EXTRACTIVE, "k1", 1_000, 100, "digest")
+    assert await Summaries(gateway.pool).store("default", "s1", "", summary)
+
+
+# --- windows ---------------------------------------------------------------------------------------------------------
+
+
+async def test_a_stored_summary_stands_for_what_it_covers_even_where_all_would_fit(
+    gateway: RunningGateway, session: httpx.AsyncClient
+) -> None:
+    await cover(gateway, 4, 40)
+    found = await window(session, budget=WHOLE, strategy="token_truncation")
+    assert (found["summary_version"], found["summarised"]) == (1, [[3, 39]])
+
+
+async def test_what_fits_whole_is_shown_unchanged(session: httpx.AsyncClient) -> None:
+    found = await window(session, budget=WHOLE)
+    assert (found["messages"], found["tokens"]) == (TALK, WHOLE)
+    assert (found["dropped"], found["summarised"], found["summary_version"]) == ([], [], 0)
+    assert not found["stats"]["optimization_applied"]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {},
+        {"strategy": "sliding_window"},
+        {"strategy": "token_truncation"},
+        {"strategy": "smart_truncation"},
+        {"strategy": "hybrid"},
+        {"strategy": "auto", "preference": "quality"},
+        {"preset": "shannon"},
+        {"preset": "cookhero"},
+        {"summarizer": "none"},
+    ],
+)
+@pytest.mark.parametrize("covered", [True, False])
+async def test_every_strategy_fits_the_budget_and_accounts_for_every_message(
+    gateway: RunningGateway, session: httpx.AsyncClient, query: dict[str, str], covered: bool
+) -> None:
+    if covered:
+        await cover(gateway, 4, 40)
+    await session.put(f"{S1}/pins/10")
+    found = await window(session, budget=WHOLE // 2, **query)
+    assert found["tokens"] <= WHOLE // 2
+    assert found["tokens"] == count_request(found["messages"], [], "gpt-4o").tokens
+    assert 9 in found["indexes"], "a pin is in every window"
+
+
+async def test_the_stored_summary_stands_for_what_it_covers(
+    gateway: RunningGateway, session: httpx.AsyncClient
+) -> None:
+    await cover(gateway, 4, 40)
+    found = await window(session, budget=WHOLE // 2)
+    assert (found["summary_version"], found["summarised"]) == (1, [[3, 39]])
+    assert found["indexes"] == [None, 0, 1, 2, *range(40, 60)]
+    assert found["messages"][0]["content"].endswith("Orders were noted.")
+    assert found["stats"]["tokens_saved"] == WHOLE - found["tokens"]
+    none = await window(session, budget=WHOLE // 2, summarizer="none")
+    assert (none["summary_version"], none["summarised"]) == (0, [])
+
+
+async def test_a_stored_summary_that_is_too_large_gives_way(
+    gateway: RunningGateway, session: httpx.AsyncClient
+) -> None:
+    await cover(gateway, 4, 40, "word " * 2_000)
+    found = await window(session, budget=WHOLE // 2)
+    assert found["summary_version"] == 0
+    assert found["tokens"] <= WHOLE // 2
+
+
+async def test_text_fits_the_budget_as_text(session: httpx.AsyncClient) -> None:
+    found = await window(session, budget=500, format="text")
+    assert found["tokens"] == count_text(found["text"], "gpt-4o").tokens <= 500
+    assert found["text"].splitlines()[-1].startswith("ASSISTANT:")
+
+
+async def test_what_cannot_fit_is_named(session: httpx.AsyncClient) -> None:
+    problem(await session.get(f"{S1}/window?budget=10"), 422, "window-too-small", "newest user message")
+    for query in (
+        "",
+        "budget=0",
+        "budget=x",
+        "budget=100&strategy=x",
+        "budget=100&preset=x",
+        "budget=100&summarizer=m",
+    ):
+        problem(await session.get(f"{S1}/window?{query}"), 422, "invalid-request")
+
+
+# --- compression -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("worker")
+async def test_a_compression_stores_a_version_and_answers_with_it(session: httpx.AsyncClient) -> None:
+    wanted = {"budget": WHOLE // 2, "model": "gpt-4o"}
+    answer = await session.post(f"{S1}/compress", json=wanted, timeout=60)
+    assert answer.status_code == 200, answer.text
+    made = answer.json()
+    assert (made["version"], made["method"], made["reason"]) == (1, "extractive", None)
+    assert made["covers"][0] <= made["covers"][1]
+    assert 0 < made["summary_tokens"] < made["original_tokens"]
+    [stored] = (await session.get(f"{S1}/summaries")).json()["summaries"]
+    assert (stored["version"], stored["text"], stored["covers"]) == (1, made["summary"], made["covers"])
+    assert (await window(session, budget=WHOLE // 2))["summary_version"] == 1
+    again = (await session.post(f"{S1}/compress", json={"budget": WHOLE})).json()
+    assert (again["version"], again["summary"], again["reason"]) == (0, None, "nothing_to_cover")
+
+
+async def test_a_bad_compression_names_its_field(session: httpx.AsyncClient) -> None:
+    for body, named in (
+        ({"budget": 0}, "budget"),
+        ({"budget": "x"}, "budget"),
+        ({"model": ""}, "model"),
+        ({"x": 1}, "x"),
+    ):
+        problem(await session.post(f"{S1}/compress", json=body), 422, "invalid-request", named)
+
+
+# --- facts and explain -----------------------------------------------------------------------------------------------
+
+
+async def test_facts_are_told_with_the_sheet_that_windows_show(
+    gateway: RunningGateway, session: httpx.AsyncClient
+) -> None:
+    stored = [StoredMessage(seq, "", Message.parse(TALK[seq - 1]), {}) for seq in (1, 2)]
+    found = extract_facts(stored)
+    assert found
+    await Facts(gateway.pool).add("default", "s1", "", found)
+    told = (await session.get(f"{S1}/facts")).json()
+    assert {(fact["seq"], fact["value"]) for fact in told["facts"]} == {(fact.seq, fact.value) for fact in found}
+    assert told["sheet"]
+    explained = (await session.get(f"{S1}/messages/1/explain")).json()
+    assert explained["states"] == ["verbatim", "fact"]
+    assert {fact["seq"] for fact in explained["facts"]} == {1}
+
+
+async def test_a_message_is_told_where_it_is_and_why(gateway: RunningGateway, session: httpx.AsyncClient) -> None:
+    async def explained(seq: int, **query: Any) -> tuple[str, int | None, str]:
+        found = (await session.get(f"{S1}/messages/{seq}/explain", params=query)).json()
+        return found["state"], found["version"], found["reason"]
+
+    assert (await explained(30))[0] == "verbatim"
+    await cover(gateway, 4, 40)
+    await session.put(f"{S1}/pins/20")
+    assert await explained(1) == ("verbatim", None, "the first user message always stays")
+    assert (await explained(2))[0] == "verbatim"
+    assert await explained(20) == ("pinned", None, "pinned by backend")
+    assert await explained(30) == ("summary", 1, "covered by summary version 1")
+    assert await explained(50) == ("verbatim", None, "it is newer than what summary version 1 covers")
+    half = {"budget": WHOLE // 2, "model": "gpt-4o"}
+    assert await explained(30, **half) == ("summary", 1, "covered by summary version 1")
+    assert (await explained(20, **half))[0] == "pinned"
+    assert await explained(5, strategy="token_truncation", **half) == ("summary", 1, "covered by summary version 1")
+    tight = {**half, "budget": WHOLE // 4}
+    assert await explained(45, strategy="token_truncation", **tight) == ("dropped", None, "over_budget")
+    assert (await explained(45, **{**half, "budget": WHOLE}))[0] == "verbatim"
+    problem(await session.get(f"{S1}/messages/61/explain"), 404, "not-found", "message 61")
+
+
+async def test_a_message_that_is_larger_than_the_window_is_told_as_clipped(agent: httpx.AsyncClient) -> None:
+    await append(agent, {"role": "user", "content": "hello"}, {"role": "user", "content": "many words here " * 2_000})
+    found = (await agent.get(f"{S1}/messages/2/explain", params={"budget": 500})).json()
+    assert found["state"] == "clipped"
+    stats = (await agent.get(f"{S1}/window", params={"budget": 500})).json()["stats"]
+    assert [one["index"] for one in stats["clipped"]] == [1]
+
+
+# --- memory and advice -----------------------------------------------------------------------------------------------
+
+
+async def test_a_hybrid_window_brings_back_what_the_newest_message_asks_for(session: httpx.AsyncClient) -> None:
+    await append(session, {"role": "user", "content": "What was order 1010 about, the one for Haven 10?"})
+    found = await window(session, budget=WHOLE // 2, strategy="hybrid")
+    [memory] = [one for one in found["messages"] if "Retrieved for the next user message" in one["content"]]
+    assert "order 1010 goes to Haven 10" in memory["content"]
+    assert found["messages"].index(memory) == len(found["messages"]) - 2
+    assert found["tokens"] == count_request(found["messages"], [], "gpt-4o").tokens <= WHOLE // 2
+
+
+async def test_memory_finds_what_was_said_in_this_session(session: httpx.AsyncClient) -> None:
+    found = (await session.get(f"{S1}/memory", params={"q": "Haven 10", "limit": 3})).json()["found"]
+    assert any("Haven 10 " in one["text"] for one in found)
+    assert [one["seq"] for one in found] == sorted(one["seq"] for one in found)
+    problem(await session.get(f"{S1}/memory?q=x&across=true"), 403, "forbidden", "PURSER_MEMORY_ACROSS_SESSIONS")
+    for query in ("", "q=", "q=%00", "q=x&limit=0", "q=x&limit=101"):
+        problem(await session.get(f"{S1}/memory?{query}"), 422, "invalid-request")
+
+
+@pytest.mark.usefixtures("across_sessions")
+async def test_memory_finds_what_was_said_in_other_sessions_of_the_user_where_that_is_allowed(
+    session: httpx.AsyncClient,
+) -> None:
+    def said(text: str) -> dict[str, str]:
+        return {"role": "user", "content": text}
+
+    for name, user_id in (("s1", "ana"), ("s2", "ana"), ("s3", "ben")):
+        await append(session, said(f"My bicycle in {name} is green."), path=f"/v1/sessions/{name}", user_id=user_id)
+
+    async def found(**query: Any) -> list[tuple[str, int]]:
+        answer = (await session.get(f"{S1}/memory", params={"q": "Which colour has the bicycle?", **query})).json()
+        return [(one["session_id"], one["seq"]) for one in answer["found"] if "bicycle" in one["text"]]
+
+    assert await found() == [("s1", 61)]
+    assert await found(across=True) == [("s1", 61), ("s2", 1)]
+
+
+async def test_advice_is_given_without_changing_anything(gateway: RunningGateway, session: httpx.AsyncClient) -> None:
+    before = await gateway.rows()
+    advised = (await session.post(f"{S1}/recommend", json={"max_tokens": 3_000, "preference": "fast"})).json()
+    assert (advised["tokens"], advised["needs_optimization"]) == (WHOLE, WHOLE > 1_000)
+    for body in ({"limit": WHOLE + 999, "planned_tools": 2}, {"max_tokens": WHOLE + 999, "tools": 2}):
+        found = (await session.post(f"{S1}/tool-safety", json=body)).json()
+        assert (found["safe"], found["tokens"], found["limit"]) == (False, WHOLE, WHOLE + 999)
+    assert (await session.post(f"{S1}/tool-safety", json={"limit": WHOLE + 1_000, "tools": 2})).json()["safe"]
+    bad: list[tuple[str, dict[str, Any], str]] = [
+        ("recommend", {}, "max_tokens"),
+        ("recommend", {"max_tokens": 5, "preference": "x"}, "preference"),
+        ("tool-safety", {"limit": 5}, "planned_tools"),
+        ("tool-safety", {"limit": 5, "max_tokens": 5, "tools": 1}, "max_tokens"),
+        ("tool-safety", {"limit": 5, "tools": -1}, "tools"),
+    ]
+    for path, body, named in bad:
+        problem(await session.post(f"{S1}/{path}", json=body), 422, "invalid-request", named)
+    assert await gateway.rows() == before
+
+
+async def test_viewers_look_and_do_not_change(gateway: RunningGateway, session: httpx.AsyncClient) -> None:
+    viewer = await gateway.client(Role.VIEWER)
+    assert (await viewer.get(f"{S1}/window?budget=9000")).status_code == 200
+    assert (await viewer.post(f"{S1}/recommend", json={"max_tokens": 5_000})).status_code == 200
+    problem(await viewer.post(f"{S1}/compress"), 403, "forbidden")
+    problem(await session.delete(S1), 403, "forbidden", "delete sessions")

@@ -1,0 +1,119 @@
+"""`GET /v1/sessions/{id}/window` of a session in which a task runs: it answers what the model is sent."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+import httpx
+import pytest
+from temporalio.client import Client
+
+from purser.activities.models.provider import ModelProvider, Timeouts
+from purser.compose.demo.provider import Match
+from purser.compose.settings import Settings
+from purser.context.compression.summaries import Method, Summary
+from purser.context.conversation.messages import Message
+from purser.context.postgres.conversation.pins import Pins
+from purser.context.postgres.conversation.summaries import Summaries
+from purser.context.postgres.sessions.preferences import PersonalSettings
+from purser.gateway.access.roles import Role
+from tests.gateway.conftest import RunningGateway
+from tests.support.conversations import calling, result, talk
+from tests.support.world import MODEL, TENANT, World, world
+
+LONG = 80
+ROOMY, TIGHT = 50_000, 1_600
+"""Tokens of an agent: more than all its session takes, and less."""
+LONG_HISTORY = {"history_window_size": 1_000}
+"""Nothing is compressed beside the call: a window is looked at while it lasts."""
+
+
+FRUITLESS = "insert into compression_health (tenant, session_id, thread, fruitless_seq) values ($1, 's1', '', 1000)"
+"""Keeps a compression beside the call from changing what a window shows."""
+
+
+@pytest.fixture
+async def house(
+    settings: Settings, own_gateway: RunningGateway, temporal_client: Client, task_queue: str
+) -> AsyncIterator[World]:
+    """A worker and a provider beside the gateway."""
+    assert settings.dsn is not None
+    async with world(settings.dsn, temporal_client, task_queue) as made:
+        # A request that is held is silent for as long as somebody looks.
+        provider = ModelProvider({}, Timeouts(silence_s=60))
+        await provider.warm_up()
+        made.given = replace(made.given, provider=provider)
+        async with made.worker():
+            yield made
+
+
+@pytest.fixture
+async def client(own_gateway: RunningGateway) -> httpx.AsyncClient:
+    """Somebody who looks."""
+    return await own_gateway.client(Role.VIEWER, TENANT)
+
+
+async def say(house: World) -> None:
+    """A long session with tool calls, a pin, and personal settings."""
+    steps = [Message("user", "Look it up."), calling("c1", "c2"), result("c2"), result("c1"), *talk(6)]
+    await house.conversations.append(TENANT, "s1", [*talk(LONG), *steps], origin="talk")
+    await Pins(house.pool).pin(TENANT, "s1", 12, author="ada")
+    await PersonalSettings(house.pool).set_for_session(TENANT, "s1", {"diet": "no peanuts"}, by="ada")
+
+
+async def sent(
+    house: World, client: httpx.AsyncClient, limit: int, **context: str
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """What the first call of a task is sent besides instructions, and the window of its session meanwhile."""
+    house.provider.desk.hold(Match())
+    agent = house.agent("a", budget={"limit_tokens": limit, "mode": "hard"})
+    task_id = await house.submit(
+        agent, session_id="s1", context={"history_window_size": 1_000} | context, input="What was order 1010 about?"
+    )
+    async with asyncio.timeout(60):
+        await house.provider.desk.wait_held()
+    plan = await house.pool.fetchval("select plan from calls where task_id = $1", task_id)
+    query = {"budget": plan["budget"], "model": MODEL} | context
+    answer = await client.get("/v1/sessions/s1/window", params=query)
+    house.provider.desk.continue_held()
+    assert (await house.end(task_id))["status"] == "completed"
+    request = json.loads(house.provider.served()[-1].arrival.text or "")
+    assert answer.status_code == httpx.codes.OK, answer.text
+    prompt = [Message.parse(one).to_openai() for one in request["messages"] if one["role"] != "system"]
+    return prompt, answer.json()
+
+
+@pytest.mark.parametrize(
+    ("limit", "covered", "context"),
+    [
+        (ROOMY, False, {"strategy": "three_part"}),
+        (ROOMY, True, {"strategy": "three_part"}),
+        (ROOMY, False, {"strategy": "sliding_window"}),
+        (ROOMY, False, {"strategy": "auto", "preference": "fast"}),
+        (TIGHT, False, {"strategy": "token_truncation"}),
+        (TIGHT, True, {"strategy": "token_truncation"}),
+        (TIGHT, False, {"strategy": "smart_truncation"}),
+        (TIGHT, False, {"strategy": "auto", "preference": "fast"}),
+        (TIGHT, False, {"strategy": "summary"}),
+        (TIGHT, True, {"strategy": "three_part"}),
+        (TIGHT, False, {"strategy": "hybrid"}),
+    ],
+    ids=lambda value: "-".join(value.values()) if isinstance(value, dict) else str(value),
+)
+async def test_the_window_of_a_session_is_what_the_call_of_a_task_is_sent(
+    house: World, client: httpx.AsyncClient, limit: int, covered: bool, context: dict[str, str]
+) -> None:
+    await say(house)
+    if covered:
+        summary = Summary(1, 4, 40, "Orders were noted.", Method.EXTRACTIVE, "k1", 1_000, 100, "digest")
+        assert await Summaries(house.pool).store(TENANT, "s1", "", summary)
+        await house.pool.execute(FRUITLESS, TENANT)
+    prompt, window = await sent(house, client, limit, **context)
+    assert [Message.parse(one).to_openai() for one in window["messages"]] == prompt
+    assert any("no peanuts" in one["content"] for one in prompt)
+    assert not covered or window["summary_version"] >= 1
+    assert ("Retrieved for the next user message" in str(prompt)) == (context["strategy"] == "hybrid")
+    whole = limit == ROOMY and not covered and context["strategy"] != "sliding_window"
+    assert whole == (not window["dropped"] and not window["summarised"])

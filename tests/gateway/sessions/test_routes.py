@@ -1,0 +1,368 @@
+"""`/v1/sessions`: what is appended comes back, is pinned, is told who it belongs to, and goes when it is deleted."""
+
+import asyncio
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import httpx
+import pytest
+
+from purser.context.tokens import count_message
+from purser.gateway.access.roles import Role
+from tests.gateway.conftest import RunningGateway
+from tests.support.conversations import calling, result, talk
+
+S1 = "/v1/sessions/s1"
+TALK: list[dict[str, Any]] = [message.to_dict() for message in talk(6)]
+
+
+async def append(client: httpx.AsyncClient, *messages: dict[str, Any], path: str = S1, **body: Any) -> dict[str, Any]:
+    """Appends; returns the answer."""
+    answer = await client.post(f"{path}/messages", json={"messages": messages, **body})
+    assert answer.status_code == 200, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def problem(answer: httpx.Response, status: int, slug: str, named: str = "") -> dict[str, Any]:
+    """The problem that an answer tells."""
+    found: dict[str, Any] = answer.json()
+    assert (answer.status_code, found.get("type")) == (status, f"urn:purser:{slug}"), found
+    assert named in found["detail"], found
+    return found
+
+
+# --- append and read -------------------------------------------------------------------------------------------------
+
+
+async def test_what_is_appended_comes_back_with_numbers_and_counts(agent: httpx.AsyncClient) -> None:
+    made = await append(agent, *TALK)
+    tokens = [count_message(message, "gpt-4o").tokens for message in TALK]
+    assert made == {"session_id": "s1", "seqs": [1, 2, 3, 4, 5, 6], "tokens": sum(tokens), "warnings": []}
+    page = (await agent.get(f"{S1}/messages")).json()
+    assert [one["message"] for one in page["messages"]] == TALK
+    assert [one["tokens"] for one in page["messages"]] == tokens
+    assert [(one["seq"], one["thread"], one["pinned"]) for one in page["messages"]][:2] == [
+        (1, "", False),
+        (2, "", False),
+    ]
+    assert page["next"] is None
+
+
+async def test_a_list_goes_on_where_the_last_page_ended(agent: httpx.AsyncClient) -> None:
+    await append(agent, *TALK)
+    seen: list[int] = []
+    after: int | None = 0
+    while after is not None:
+        page = (await agent.get(f"{S1}/messages", params={"after": after, "limit": 2})).json()
+        seen += [one["seq"] for one in page["messages"]]
+        after = page["next"]
+    assert seen == [1, 2, 3, 4, 5, 6]
+
+
+async def test_a_bare_array_is_taken_too(agent: httpx.AsyncClient) -> None:
+    answer = await agent.post(f"{S1}/messages", json=TALK[:2])
+    assert answer.json()["seqs"] == [1, 2]
+
+
+@pytest.mark.parametrize("where", ["body", "header"])
+async def test_the_same_key_adds_once_and_stands_for_its_messages_only(agent: httpx.AsyncClient, where: str) -> None:
+    def body(messages: list[dict[str, Any]]) -> dict[str, Any]:
+        if where == "header":
+            return {"json": messages, "headers": {"Idempotency-Key": "k1"}}
+        return {"json": {"messages": messages, "key": "k1"}}
+
+    answers = await asyncio.gather(*(agent.post(f"{S1}/messages", **body(TALK[:2])) for _ in range(5)))
+    assert {answer.text for answer in answers} == {answers[0].text}
+    problem(await agent.post(f"{S1}/messages", **body(TALK[1:3])), 409, "key-reused", "k1")
+    assert len((await agent.get(f"{S1}/messages")).json()["messages"]) == 2
+
+
+async def test_two_keys_for_one_append_must_agree(agent: httpx.AsyncClient) -> None:
+    body = {"messages": TALK[:1], "key": "k1"}
+    for key, status in (("k1", 200), ("k2", 422)):
+        answer = await agent.post(f"{S1}/messages", json=body, headers={"Idempotency-Key": key})
+        assert answer.status_code == status
+
+
+async def test_appends_at_once_keep_their_order_and_lose_nothing(agent: httpx.AsyncClient) -> None:
+    made = await asyncio.gather(*(append(agent, *TALK[:3]) for _ in range(20)))
+    assert sorted(seq for one in made for seq in one["seqs"]) == list(range(1, 61))
+    assert all(one["seqs"] == list(range(one["seqs"][0], one["seqs"][0] + 3)) for one in made)
+
+
+async def test_a_conversation_is_exported_as_lines_and_imported_again(agent: httpx.AsyncClient) -> None:
+    messages = [*TALK, calling("c1").to_dict(), result("c1").to_dict(), {"role": "user", "content": "你好\u2028！"}]
+    await append(agent, *messages)
+    await agent.put(f"{S1}/pins/3")
+    exported = await agent.get(f"{S1}/messages", headers={"Accept": "application/jsonl"})
+    assert exported.headers["content-type"].startswith("application/jsonl")
+    lines = [json.loads(line) for line in exported.text.splitlines()]
+    assert lines == [*messages[:2], messages[2] | {"pinned": True}, *messages[3:]]
+    headers = {"Content-Type": "application/jsonl", "Idempotency-Key": "import"}
+    for _ in range(2):
+        imported = await agent.post("/v1/sessions/s2/messages", content=exported.content, headers=headers)
+        assert imported.json()["seqs"] == list(range(1, 10))
+    again = await agent.get("/v1/sessions/s2/messages", headers={"Accept": "application/jsonl"})
+    assert again.text == exported.text
+
+
+async def test_a_result_that_answers_no_call_is_stored_and_told(agent: httpx.AsyncClient) -> None:
+    first = await append(agent, TALK[0], calling("c1").to_dict(), result("c2").to_dict())
+    assert first["seqs"] == [1, 2, 3]
+    assert first["warnings"] == ["message 2, field 'tool_call_id': answers no call of this conversation"]
+    assert (await append(agent, result("c1").to_dict()))["warnings"] == []
+
+
+BAD: list[tuple[Any, str]] = [
+    ([], "messages"),
+    ({"messages": []}, "messages"),
+    ({"messages": "hi"}, "messages"),
+    ({}, "messages"),
+    ("hi", "body"),
+    (None, "body"),
+    (["hi"], "message 0"),
+    ([TALK[0], {"role": "king", "content": "x"}], "message 1, field 'role'"),
+    ([{"role": "user"}], "message 0, field 'content'"),
+    ([{"role": "user", "content": "a\0b"}], "message 0, field 'content'"),
+    ([{"role": "user", "content": [{"type": "text", "text": "a\0b"}]}], "message 0, field 'content'"),
+    ([{"role": "user", "content": "x", "surprise": 1}], "message 0, field 'surprise'"),
+    ([{"role": "user", "content": "x", "pinned": "yes"}], "message 0, field 'pinned'"),
+    ([{"role": "tool", "content": "x"}], "message 0, field 'tool_call_id'"),
+    ([{"role": "assistant", "tool_calls": [{"id": "c"}]}], "message 0, field 'tool_calls[0]'"),
+    ({"messages": TALK, "key": ""}, "key"),
+    ({"messages": TALK, "key": "a\nb"}, "key"),
+    ({"messages": TALK, "key": "k" * 257}, "key"),
+    ({"messages": TALK, "user_id": "a b"}, "user_id"),
+    ({"messages": TALK, "surprise": 1}, "surprise"),
+]
+
+
+async def test_a_bad_append_names_its_field_and_writes_nothing(
+    gateway: RunningGateway, agent: httpx.AsyncClient
+) -> None:
+    before = await gateway.rows()
+    for body, named in BAD:
+        answer = await agent.post(f"{S1}/messages", json=body)
+        assert answer.status_code == 422, (body, answer.text)
+        assert named in answer.json()["detail"], (body, answer.json())
+    for content, named in (
+        (b'{"role"', "line 1"),
+        (b'{"role": "user", "content": "x"}\n\n[', "line 3"),
+        (b"\xff", "UTF-8"),
+    ):
+        answer = await agent.post(f"{S1}/messages", content=content, headers={"Content-Type": "application/jsonl"})
+        problem(answer, 422, "invalid-message", named)
+    half = b'[{"role": "user", "content": "\\ud800"}]'
+    answer = await agent.post(f"{S1}/messages", content=half, headers={"Content-Type": "application/json"})
+    problem(answer, 422, "invalid-message", "message 0, field 'content'")
+    assert (await agent.post("/v1/sessions/a%20b/messages", json=TALK)).status_code == 422
+    assert await gateway.rows() == before
+
+
+async def test_lines_are_taken_where_conversations_are_imported_only(agent: httpx.AsyncClient) -> None:
+    for path in ("/v1/holds", "/v1/tasks", f"{S1}/compress"):
+        answer = await agent.post(path, content=b"{}", headers={"Content-Type": "application/jsonl"})
+        assert answer.status_code == 415, path
+
+
+async def test_a_bad_query_names_its_field(agent: httpx.AsyncClient) -> None:
+    await append(agent, *TALK)
+    for query in ("after=-1", "after=x", "limit=0", "limit=1001", "model="):
+        answer = await agent.get(f"{S1}/messages?{query}")
+        problem(answer, 422, "invalid-request", query.partition("=")[0])
+    problem(await agent.get(f"{S1}/messages?thread=%00"), 422, "invalid-request", "NUL")
+
+
+# --- whose it is -----------------------------------------------------------------------------------------------------
+
+
+async def test_another_users_append_is_refused(agent: httpx.AsyncClient) -> None:
+    await append(agent, TALK[0], user_id="ana")
+    await append(agent, TALK[1])
+    answer = await agent.post(f"{S1}/messages", json={"messages": TALK[2:3], "user_id": "ben"})
+    problem(answer, 409, "other-user", "'s1' belongs to another user than 'ben'")
+    assert len((await agent.get(f"{S1}/messages")).json()["messages"]) == 2
+
+
+# --- pins ------------------------------------------------------------------------------------------------------------
+
+
+async def test_a_message_is_pinned_by_the_name_of_the_key_until_a_time(agent: httpx.AsyncClient) -> None:
+    await append(agent, *TALK)
+    until = (datetime.now(UTC) + timedelta(days=1)).isoformat()
+    made = (await agent.put(f"{S1}/pins/3", json={"reason": "the address", "until": until})).json()
+    assert (made["seq"], made["author"], made["reason"]) == (3, "backend", "the address")
+    assert datetime.fromisoformat(made["until"]) == datetime.fromisoformat(until)
+    assert (await agent.get(f"{S1}/messages")).json()["messages"][2]["pinned"]
+    pins = (await agent.get(f"{S1}/pins")).json()
+    assert (pins["pins"], pins["budget"]) == ([made], 8_000)
+    assert pins["tokens"] == count_message(TALK[2], "gpt-4o").tokens
+    for _ in range(2):
+        assert (await agent.delete(f"{S1}/pins/3")).json() == {"seq": 3, "pinned": False}
+    assert (await agent.get(f"{S1}/pins")).json()["pins"] == []
+
+
+async def test_a_pin_that_cannot_be_is_refused_by_name(agent: httpx.AsyncClient) -> None:
+    await append(agent, *TALK)
+    problem(await agent.put(f"{S1}/pins/7"), 404, "not-found", "message 7")
+    past = (datetime.now(UTC) - timedelta(seconds=1)).isoformat()
+    for body, named in (
+        ({"until": past}, "until"),
+        ({"until": "soon"}, "until"),
+        ({"reason": 5}, "reason"),
+        ({"x": 1}, "x"),
+    ):
+        problem(await agent.put(f"{S1}/pins/3", json=body), 422, "invalid-request", named)
+    for seq in ("0", "-1", "x", str(2**53)):
+        problem(await agent.put(f"{S1}/pins/{seq}"), 422, "invalid-request", "seq")
+
+
+async def test_too_many_pins_are_a_conflict_with_figures(gateway: RunningGateway, agent: httpx.AsyncClient) -> None:
+    long = {"role": "user", "content": "word " * 5_000}
+    await append(agent, long, long)
+    assert (await agent.put(f"{S1}/pins/1")).status_code == 200
+    found = problem(await agent.put(f"{S1}/pins/2"), 409, "pins-too-large", "8000")
+    assert (found["limit"], found["requested"]) == (8_000, 2 * count_message(long, "gpt-4o").tokens)
+    before = await gateway.rows()
+    answer = await agent.post(f"{S1}/messages", json=[long | {"pinned": True}])
+    problem(answer, 409, "pins-too-large")
+    assert await gateway.rows() == before
+
+
+# --- personal settings -----------------------------------------------------------------------------------------------
+
+
+async def test_settings_of_user_and_session_are_stored_in_versions(agent: httpx.AsyncClient) -> None:
+    await append(agent, TALK[0], user_id="ana")
+    first = (await agent.put("/v1/users/ana/settings", json={"language": "German", "tone": "brief"})).json()
+    assert (first["fields"], first["version"], first["changed_by"]) == (
+        {"language": "German", "tone": "brief"},
+        1,
+        "backend",
+    )
+    assert (await agent.get("/v1/users/ana/settings")).json() == first
+    own = (await agent.put(f"{S1}/settings", json={"tone": "kind"})).json()
+    assert (await agent.get(f"{S1}/settings")).json() == own
+    shown = (await agent.get(f"{S1}/window", params={"budget": 500})).json()
+    assert shown["messages"][0]["role"] == "user"
+    assert shown["messages"][0]["content"].splitlines()[1:] == ["- language: German", "- tone: kind"]
+    assert (shown["seqs"], shown["indexes"]) == ([None, 1], [None, 0])
+
+
+async def test_bad_settings_name_their_field(gateway: RunningGateway, agent: httpx.AsyncClient) -> None:
+    before = await gateway.rows()
+    bad: list[tuple[Any, str]] = [
+        ([], "body"),
+        ({"a\nb": "x"}, "a\\nb"),
+        ({"tone": "x" * 9_000}, "8000"),
+        ({"tone": "a\0"}, "NUL"),
+    ]
+    for path in ("/v1/users/ana/settings", f"{S1}/settings"):
+        for body, named in bad:
+            problem(await agent.put(path, json=body), 422, "invalid-request", named)
+    problem(await agent.put("/v1/users/a%20b/settings", json={}), 422, "invalid-request", "user_id")
+    assert await gateway.rows() == before
+
+
+# --- deletion --------------------------------------------------------------------------------------------------------
+
+
+async def test_a_deleted_session_is_gone_for_good(admin: httpx.AsyncClient) -> None:
+    await append(admin, *TALK, user_id="ana")
+    left = (await admin.delete(S1)).json()
+    assert (left["session_id"], left["user_id"], left["messages"], left["deleted_by"]) == ("s1", "ana", 6, "ada")
+    assert (await admin.delete(S1)).json() == left
+    for answer in (
+        await admin.get(f"{S1}/messages"),
+        await admin.post(f"{S1}/messages", json=TALK),
+        await admin.put(f"{S1}/pins/1"),
+        await admin.put(f"{S1}/settings", json={}),
+        await admin.get(f"{S1}/window?budget=100"),
+    ):
+        problem(answer, 410, "session-deleted", "'s1' was deleted")
+
+
+@pytest.mark.usefixtures("temporal_client")
+async def test_while_a_task_runs_its_session_stays_and_afterwards_its_texts_go(
+    gateway: RunningGateway, admin: httpx.AsyncClient, task_queue: str
+) -> None:
+    secret, task_id = "CANARY-91c2", f"t-{task_queue[5:]}"
+    agents = [{"id": "a", "model": "priced-model", "instructions": secret}]
+    task = {"session_id": "s1", "task_id": task_id, "input": secret, "agents": agents}
+    assert (await admin.post("/v1/tasks", json=task)).status_code == 202
+    found = problem(await admin.delete(S1), 409, "session-busy", task_id)
+    assert found["retryable"]
+    await gateway.pool.execute("update tasks set status = 'completed', ended_at = now()")
+    await gateway.pool.execute("update agents set status = 'completed', ended_at = now(), reply_seq = 1")
+    assert (await admin.delete(S1)).status_code == 200
+    for table in ("tasks", "agents", "messages", "outbox", "deleted_sessions", "events"):
+        rows = await gateway.pool.fetchval(f"select coalesce(json_agg(t)::text, '') from {table} t")
+        assert secret not in rows, table
+    shown = (await admin.get(f"/v1/tasks/{task_id}")).json()
+    assert (shown["status"], shown["agents"]["a"]["reply"]) == ("completed", None)
+    assert (await admin.post("/v1/tasks", json=task)).status_code == 202, "the same file is still no new task"
+    other = await admin.post("/v1/tasks", json=task | {"task_id": f"{task_id}-2"})
+    problem(other, 410, "session-deleted")
+
+
+async def test_old_sessions_are_swept_by_the_gateway(gateway: RunningGateway, admin: httpx.AsyncClient) -> None:
+    for session in ("old", "young"):
+        await append(admin, *TALK, path=f"/v1/sessions/{session}")
+    await gateway.pool.execute("update sessions set active_on = active_on - 31 where session_id = 'old'")
+    kept = (await admin.put("/v1/retention", json={"days": 30})).json()
+    assert (kept["days"], kept["version"], kept["changed_by"]) == (30, 1, "ada")
+    assert (await admin.get("/v1/retention")).json() == kept
+    async with asyncio.timeout(20):
+        while (await admin.get("/v1/sessions/old/messages")).status_code != 410:
+            await asyncio.sleep(0.1)
+    assert (await admin.get("/v1/sessions/young/messages")).status_code == 200
+    for body in ({"days": 0}, {"days": "x"}, {}, {"days": 1.5}):
+        problem(await admin.put("/v1/retention", json=body), 422, "invalid-request", "days")
+
+
+# --- tenants ---------------------------------------------------------------------------------------------------------
+
+
+async def test_an_unknown_session_is_not_found(agent: httpx.AsyncClient) -> None:
+    for path in ("messages", "pins", "settings", "window?budget=100", "summaries", "facts", "memory?q=x"):
+        problem(await agent.get(f"{S1}/{path}"), 404, "not-found", "'s1' does not exist")
+
+
+async def test_no_endpoint_of_a_session_shows_or_changes_anything_of_another_tenant(
+    gateway: RunningGateway, admin: httpx.AsyncClient
+) -> None:
+    secret = "CANARY-40bd"
+    await append(admin, {"role": "user", "content": f"I am {secret}"}, *TALK, user_id="ana")
+    await admin.put("/v1/users/ana/settings", json={"name": secret})
+    await admin.put(f"{S1}/settings", json={"name": secret})
+    await admin.put(f"{S1}/pins/1", json={"reason": secret})
+    await admin.put("/v1/retention", json={"days": 30})
+    stranger = await gateway.client(Role.ADMIN, tenant="other")
+    before = await gateway.rows()
+    reads = ("messages", "pins", "settings", "window?budget=500", "summaries", "facts", f"memory?q={secret}")
+    calls: list[tuple[str, str, Any]] = [
+        *(("GET", f"{S1}/{path}", None) for path in reads),
+        ("GET", f"{S1}/messages/1/explain", None),
+        ("PUT", f"{S1}/pins/1", {}),
+        ("DELETE", f"{S1}/pins/1", None),
+        ("POST", f"{S1}/compress", {}),
+        ("POST", f"{S1}/recommend", {"max_tokens": 100}),
+        ("POST", f"{S1}/tool-safety", {"limit": 100, "tools": 1}),
+        ("DELETE", S1, None),
+    ]
+    for method, path, body in calls:
+        answer = await stranger.request(method, path, json=body)
+        problem(answer, 404, "not-found", "does not exist for this tenant")
+        assert secret not in answer.text
+    for path in ("/v1/users/ana/settings", "/v1/retention"):
+        answer = await stranger.get(path)
+        assert (answer.status_code, answer.json()["version"]) == (200, 0)
+    assert await gateway.rows() == before
+    # The same names are the stranger's own.
+    await append(stranger, TALK[0], user_id="ben")
+    found = (await stranger.get(f"{S1}/memory", params={"q": secret})).json()
+    assert found == {"found": []}
+    assert len((await stranger.get(f"{S1}/messages")).json()["messages"]) == 1
+    assert len((await admin.get(f"{S1}/messages")).json()["messages"]) == 7

@@ -1,0 +1,114 @@
+"""Webhooks over HTTP: who manages them, where they may lead, and what is shown of them."""
+
+import json
+from typing import Any
+
+import httpx
+import pytest
+
+from purser.compose.stack.ports import LOOPBACK
+from purser.gateway.access.roles import Role
+from purser.gateway.postgres import webhooks
+from tests.gateway.conftest import RunningGateway
+from tests.support.webhooks import Receiver, deliveries, make, settled, task
+
+
+async def test_a_secret_is_shown_once_and_neither_it_nor_the_path_is_logged_or_recorded(
+    gateway: RunningGateway, admin: httpx.AsyncClient, receiver: Receiver, capfd: pytest.CaptureFixture[str]
+) -> None:
+    hook = await make(admin, receiver.url, "task", description="on call")
+    receiver.statuses = [500]
+    await task(gateway.pool, "failed")
+    await settled(admin, hook)
+    await admin.patch(f"/v1/webhooks/{hook['webhook_id']}", json={"description": "nights"})
+    shown = json.dumps([(await admin.get("/v1/webhooks")).json(), await deliveries(admin, hook)])
+    assert hook["secret"] not in shown
+    recorded = await gateway.pool.fetch(
+        "select action, before, after from changes where target like 'webhook:%' order by 1"
+    )
+    assert [row["action"] for row in recorded] == ["webhook.change", "webhook.create"]
+    assert recorded[0]["before"]["description"] == "on call"
+    assert recorded[0]["after"]["description"] == "nights"
+    logged = "".join(capfd.readouterr())
+    for text in (str([dict(row) for row in recorded]), logged):
+        assert hook["secret"] not in text
+        assert "s3cr3t" not in text
+
+
+async def test_only_addresses_that_the_operator_lists_are_taken(admin: httpx.AsyncClient, receiver: Receiver) -> None:
+    for url in (
+        f"http://{LOOPBACK}:{receiver.port}/elsewhere",
+        f"http://{LOOPBACK}:{receiver.port}/hooks/../admin",
+        f"http://{LOOPBACK}:{receiver.port + 1}/hooks/x",
+        f"https://{LOOPBACK}:{receiver.port}/hooks/x",
+        "http://169.254.169.254/hooks/x",
+    ):
+        refused = await admin.post("/v1/webhooks", json={"url": url, "kinds": ["task"]})
+        assert refused.status_code == 422, url
+        assert refused.json()["type"] == "urn:purser:target-refused"
+    hook = await make(admin, receiver.url, "task")
+    moved = await admin.patch(f"/v1/webhooks/{hook['webhook_id']}", json={"url": "https://elsewhere.example/hooks"})
+    assert moved.status_code == 422
+
+
+async def test_an_address_that_is_no_longer_listed_gets_nothing_more(
+    gateway: RunningGateway, admin: httpx.AsyncClient, receiver: Receiver
+) -> None:
+    hook = await make(admin, receiver.url, "task")
+    await gateway.pool.execute("update webhooks set url = $1", receiver.url.replace("/hooks/", "/hooks2/"))
+    await task(gateway.pool, "failed")
+    [delivery] = await settled(admin, hook)
+    assert (delivery["state"], delivery["error"]) == ("failed", "target_not_allowed")
+    assert receiver.got == []
+
+
+async def test_admins_only_manage_webhooks(gateway: RunningGateway, receiver: Receiver) -> None:
+    for role in (Role.AGENT, Role.VIEWER, Role.APPROVER):
+        client = await gateway.client(role)
+        assert (await client.get("/v1/webhooks")).status_code == 403
+        assert (await client.post("/v1/webhooks", json={"url": receiver.url, "kinds": ["task"]})).status_code == 403
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"kinds": []},
+        {"kinds": ["nothing"]},
+        {"kinds": ["approval.sometime"]},
+        {"kinds": ["threshold.high"]},
+        {"kinds": ["task"], "least_threshold": -1},
+        {"kinds": ["task"], "description": "a\nb"},
+        {"kinds": ["task"], "secret": "mine"},
+    ],
+)
+async def test_a_webhook_that_makes_no_sense_is_refused(
+    admin: httpx.AsyncClient, receiver: Receiver, body: dict[str, Any]
+) -> None:
+    assert (await admin.post("/v1/webhooks", json={"url": receiver.url} | body)).status_code == 422
+
+
+async def test_a_webhook_is_changed_listed_and_deleted(admin: httpx.AsyncClient, receiver: Receiver) -> None:
+    hook = await make(admin, receiver.url, "task", "approval.pending", "task", least_threshold=0.9)
+    assert hook["kinds"] == ["approval.pending", "task"]
+    path = f"/v1/webhooks/{hook['webhook_id']}"
+    changed = (await admin.patch(path, json={"kinds": ["budget"], "least_threshold": None})).json()
+    assert (changed["kinds"], changed["least_threshold"], changed["url"]) == (["budget"], None, receiver.url)
+    assert (await admin.get("/v1/webhooks")).json()["items"] == [changed]
+    assert (await admin.patch(path, json={})).status_code == 422
+    assert (await admin.delete(path)).status_code == 204
+    assert (await admin.get(path)).status_code == 404
+    assert (await admin.delete(path)).status_code == 404
+
+
+async def test_a_tenant_has_so_many_webhooks_and_no_more(
+    gateway: RunningGateway, admin: httpx.AsyncClient, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(webhooks, "MOST", 2)
+    [first, _] = [await make(admin, receiver.url, "task") for _ in range(2)]
+    refused = await admin.post("/v1/webhooks", json={"url": receiver.url, "kinds": ["task"]})
+    assert (refused.status_code, refused.json()["detail"]) == (
+        409, "there are 2 webhooks already: delete one first",
+    )  # fmt: skip
+    await make(await gateway.client(Role.ADMIN, tenant="other"), receiver.url, "task")
+    await admin.delete(f"/v1/webhooks/{first['webhook_id']}")
+    await make(admin, receiver.url, "task")

@@ -1,0 +1,80 @@
+"""The allow-list of webhooks: what it lets through, and every disguise that it does not."""
+
+import pytest
+
+from purser.gateway.errors import TargetRefused
+from purser.gateway.webhooks.targets import Targets, origin
+
+TARGETS = Targets(["https://chat.example.com/hooks", "http://127.0.0.1:9000", "https://any.example:8443/"])
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://chat.example.com/hooks",
+        "https://chat.example.com/hooks/T1/B2?thread=3",
+        "https://CHAT.example.com:443/hooks/x",
+        "http://127.0.0.1:9000/",
+        "https://any.example:8443/whatever",
+    ],
+)
+def test_what_is_below_an_entry_is_allowed(url: str) -> None:
+    TARGETS.check(url)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://chat.example.com/hooks",
+        "https://chat.example.com/hooksmith",
+        "https://chat.example.com/",
+        "https://chat.example.com:8443/hooks",
+        "https://chat.example.com.evil.example/hooks",
+        "https://evil.example/https://chat.example.com/hooks",
+        "https://chat.example.com@evil.example/hooks",
+        "https://user:word@chat.example.com/hooks",
+        "https://chat.example.com/hooks/../admin",
+        "https://chat.example.com/hooks/%2e%2e/admin",
+        "https://chat.example.com/hooks/%252e%252e/admin",
+        "https://chat.example.com/hooks/..%2fadmin",
+        "https://chat.example.com/hooks/..;/admin",
+        "https://chat.example.com/hooks\\..\\admin",
+        "https://chat.example.com/hooks#part",
+        "https://chat.example.com/hooks x",
+        "https://chat.example.com/hooks\nx",
+        "ftp://chat.example.com/hooks",
+        "//chat.example.com/hooks",
+        "https://xn--a/hooks",
+        "https://xn--zz9-:1/hooks",
+        "http://localhost:9000/",
+        "http://[::1]:9000/",
+        "http://0x7f000001:9000/",
+        "http://127.0.0.1:9000@evil.example/",
+        "https://",
+        "https://chat.example.com/hooks/" + "x" * 2_048,
+    ],
+)
+def test_what_is_not_is_refused(url: str) -> None:
+    with pytest.raises(TargetRefused):
+        TARGETS.check(url)
+
+
+def test_without_entries_nothing_is_allowed() -> None:
+    with pytest.raises(TargetRefused, match="webhook_targets"):
+        Targets(()).check("https://chat.example.com/hooks")
+
+
+@pytest.mark.parametrize(
+    "entry", ["chat.example.com", "https://u:p@chat.example.com", "https://a/?q", "file:///etc", ""]
+)
+def test_an_entry_that_is_no_address_is_an_error(entry: str) -> None:
+    with pytest.raises(ValueError, match="is no address"):
+        Targets([entry])
+
+
+def test_a_refusal_names_the_origin_and_not_the_path() -> None:
+    with pytest.raises(TargetRefused) as refused:
+        TARGETS.check("https://evil.example:444/s3cr3t")
+    assert "https://evil.example:444 " in str(refused.value)
+    assert "s3cr3t" not in str(refused.value)
+    assert origin("https://a.example:443/x") == "https://a.example"

@@ -4,11 +4,11 @@ from fastapi import APIRouter
 
 from purser.budget.postgres.connections.pools import Connection
 from purser.gateway.access.auth import KeyManager, Reader
+from purser.gateway.access.schemas import KeyBody
+from purser.gateway.access.views import CallerView, KeyView, NewKeyView
 from purser.gateway.http.idempotency import OnceOnly
 from purser.gateway.http.pagination import PageOf
 from purser.gateway.http.routing import Route
-from purser.gateway.http.schemas import KeyBody
-from purser.gateway.http.views import CallerView, KeyView, NewKeyView
 from purser.gateway.services import Use
 
 router = APIRouter(route_class=Route, prefix="/v1/keys", tags=["keys"])

@@ -23,11 +23,11 @@ from purser.gateway.access.browsers import (
 )
 from purser.gateway.access.roles import PERMISSIONS, Permission, Principal, Role
 from purser.gateway.access.sign_in_page import sign_in_page
+from purser.gateway.access.views import SignInLinkView
 from purser.gateway.errors import Forbidden, ForgedRequest, GatewayError, Unauthenticated
 from purser.gateway.http.idempotency import OnceOnly
 from purser.gateway.http.problems import problem_of
 from purser.gateway.http.routing import Route
-from purser.gateway.http.views import SignInLinkView
 from purser.gateway.postgres.browser_sessions import NewSession
 from purser.gateway.services import Services, Use
 

@@ -8,11 +8,17 @@ from purser.budget.approvals import Actor, ApprovalRequest, ApprovalState, PastD
 from purser.budget.reports.forecast import Forecast
 from purser.gateway.access.auth import Decider, Reader
 from purser.gateway.approvals.outlook import Outlook, outlook
-from purser.gateway.approvals.views import ApprovalView, EffectsView, EffectView, PurposeView, WholeApprovalView
+from purser.gateway.approvals.schemas import DecisionBody
+from purser.gateway.approvals.views import (
+    ApprovalView,
+    DecidedView,
+    EffectsView,
+    EffectView,
+    PurposeView,
+    WholeApprovalView,
+)
 from purser.gateway.http.pagination import PageOf, PageSize
 from purser.gateway.http.routing import Route
-from purser.gateway.http.schemas import DecisionBody
-from purser.gateway.http.views import DecidedView
 from purser.gateway.services import Use
 
 router = APIRouter(route_class=Route, prefix="/v1/approvals", tags=["approvals"])

@@ -162,3 +162,11 @@ class WholeApprovalView(ApprovalView):
     """Of calls of tasks, at most 20, oldest first. Calls over HTTP have none."""
     effects: EffectsView | None
     """`null` once the request is closed."""
+
+
+class DecidedView(View):
+    """What a decision made of its request."""
+
+    state: ApprovalState
+    decisions_needed: int
+    """How many more people have to approve."""

@@ -8,10 +8,10 @@ from purser.budget.policies import PolicyPatch, read_ratio
 from purser.budget.scopes import Kind, Scope
 from purser.gateway.access.auth import BudgetSetter, Reader, check_tenant
 from purser.gateway.access.roles import Principal
+from purser.gateway.budgets.schemas import BudgetBody
 from purser.gateway.budgets.views import BudgetAnswer, ForecastBudgetAnswer
 from purser.gateway.http.pagination import Cursor, PageOf, PageSize
 from purser.gateway.http.routing import Route
-from purser.gateway.http.schemas import BudgetBody
 from purser.gateway.services import Services, Use
 
 router = APIRouter(route_class=Route, prefix="/v1/budgets", tags=["budgets"])

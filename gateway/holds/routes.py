@@ -10,11 +10,11 @@ from purser.budget.postgres.connections.pools import Connection
 from purser.budget.scopes import Path
 from purser.budget.usage import normalise
 from purser.gateway.access.auth import Spender, WorkReader, check_tenant
+from purser.gateway.holds.schemas import AttemptBody, ExtendBody, HoldRequestBody, SettleBody
+from purser.gateway.holds.views import HoldView, ReleaseView, SettlementView, StepView, StoredHoldView, scope_verdicts
 from purser.gateway.holds.waiting import decided
 from purser.gateway.http.idempotency import OnceOnly
 from purser.gateway.http.routing import Route
-from purser.gateway.http.schemas import AttemptBody, ExtendBody, HoldRequestBody, SettleBody
-from purser.gateway.http.views import HoldView, ReleaseView, SettlementView, StepView, StoredHoldView, scope_verdicts
 from purser.gateway.services import Use
 
 router = APIRouter(route_class=Route, prefix="/v1/holds", tags=["holds"])

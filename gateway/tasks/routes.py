@@ -10,10 +10,9 @@ from purser.gateway.access.roles import Permission, Principal, Role
 from purser.gateway.http.bodies import aside
 from purser.gateway.http.pagination import Cursor, PageOf, PageSize
 from purser.gateway.http.routing import Route, size_of
-from purser.gateway.http.views import TaskAccepted
 from purser.gateway.services import Use
 from purser.gateway.tasks.control import Steer, steer
-from purser.gateway.tasks.views import TaskView, WholeTaskView, scopes_of
+from purser.gateway.tasks.views import TaskAccepted, TaskView, WholeTaskView, scopes_of
 from purser.workflows.contract import TaskRef, TaskStatus
 
 router = APIRouter(route_class=Route, prefix="/v1/tasks", tags=["tasks"])

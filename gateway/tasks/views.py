@@ -79,3 +79,11 @@ def scopes_of(tenant: str, task: Mapping[str, Any]) -> list[Scope]:
         Scope(Kind.TASK, task["task_id"]),
         *(agent_scope(task["task_id"], agent_id) for agent_id in task["agents"]),
     ]
+
+
+class TaskAccepted(View):
+    """A task that is stored and will be worked on."""
+
+    task_id: str
+    workflow_id: str
+    status_url: str

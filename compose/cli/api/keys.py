@@ -124,7 +124,7 @@ def _create_in_database(
     from purser.compose.database import database
     from purser.compose.migrate import require_schema
     from purser.compose.processes.gateway import DEFAULT_TENANT
-    from purser.gateway.http.views import KeyView
+    from purser.gateway.access.views import KeyView
     from purser.gateway.postgres.keys import Keys
 
     async def run() -> dict[str, Any]:

@@ -14,13 +14,13 @@ from purser.budget.money import typed_dollars
 from purser.budget.previews import Effect
 from purser.gateway.access.roles import Principal
 from purser.gateway.approvals.outlook import Outlook
+from purser.gateway.approvals.schemas import DecisionBody
 from purser.gateway.dashboard import amounts
 from purser.gateway.dashboard.actions import Refused
 from purser.gateway.dashboard.approvals.wording import barred
 from purser.gateway.dashboard.components import render
 from purser.gateway.dashboard.formats import exact, plural
 from purser.gateway.dashboard.region import Act
-from purser.gateway.http.schemas import DecisionBody
 
 _ENDS = (
     ("", "the window ends"),

@@ -11,6 +11,7 @@ from purser.budget.reports.views import BudgetView
 from purser.budget.scopes import Scope
 from purser.gateway.access.roles import Permission, Principal
 from purser.gateway.budgets import routes as api
+from purser.gateway.budgets.schemas import BudgetBody
 from purser.gateway.dashboard import live
 from purser.gateway.dashboard.actions import Refused, perform, toast
 from purser.gateway.dashboard.budgets import form as budget_form
@@ -25,7 +26,6 @@ from purser.gateway.dashboard.pages import page
 from purser.gateway.dashboard.policies import BASES
 from purser.gateway.dashboard.region import Act, Region
 from purser.gateway.dashboard.visit import Visit
-from purser.gateway.http.schemas import BudgetBody
 
 EVERY_S = 5.0
 """What is spent changes without an event."""

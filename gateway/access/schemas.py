@@ -1,0 +1,36 @@
+"""Request bodies of `/v1/keys`."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from purser.gateway.access.roles import MAX_KEY_LIFE_S, Role
+from purser.gateway.http.schemas import Request, Time
+from purser.gateway.postgres.keys import MAX_RATE
+
+
+class KeyBody(Request):
+    """A key to make."""
+
+    name: str
+    """Whom it stands for; decisions made with it carry this name."""
+    role: Annotated[Role, Field(strict=False)]
+    expires_in_s: Annotated[int, Field(ge=1, le=MAX_KEY_LIFE_S)] | None = None
+    """Seconds until it ends by itself; without an end it works until it is revoked."""
+    expires_at: Time | None = None
+    """The same as a time."""
+    rate_limit_per_s: Annotated[int, Field(ge=1, le=MAX_RATE)] | None = None
+    """Requests a second, where it is not to be the gateway's own limit."""
+
+    @model_validator(mode="after")
+    def _one_end(self) -> Self:
+        if self.expires_in_s is not None and self.expires_at is not None:
+            raise ValueError("expires_in_s and expires_at both say when the key ends: send one")
+        return self
+
+    def ends_at(self) -> datetime | None:
+        """When the key ends."""
+        if self.expires_in_s is None:
+            return self.expires_at
+        return datetime.now(UTC) + timedelta(seconds=self.expires_in_s)

@@ -7,15 +7,12 @@ every skip is a failure.
 import asyncio
 import gc
 import os
-import random
 import shutil
 import tempfile
 import time
 import uuid
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import asyncpg
 import pytest
@@ -28,6 +25,12 @@ from purser.compose.stack.lock import FileLock
 from purser.compose.stack.ports import free_port
 from purser.compose.stack.postgres import EmbeddedPostgres
 from purser.compose.stack.temporal import EmbeddedTemporal
+from tests.support.databases import fresh_database, named
+from tests.support.outcomes import pytest_configure as draw_seed
+from tests.support.outcomes import pytest_make_collect_report as pytest_make_collect_report
+from tests.support.outcomes import pytest_runtest_makereport as pytest_runtest_makereport
+from tests.support.outcomes import pytest_terminal_summary as pytest_terminal_summary
+from tests.support.outcomes import seed as seed
 from tests.support.shared import Stop, shared
 
 # How fast a machine is proves nothing: a busy one would fail tests whose rules hold.
@@ -38,7 +41,6 @@ ROOT = Path(__file__).parent.parent
 TEMPLATE = "purser_template"
 MEMORY = 8 * 2**30
 """Bytes that have to be free in memory to keep databases there."""
-SEED = "PURSER_TEST_SEED"
 _BASE = pytest.StashKey[str]()
 
 
@@ -47,9 +49,9 @@ _BASE = pytest.StashKey[str]()
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Draws the seed of the run, which its workers inherit, and keeps the run out of pytest's common folder: each new
-    run there closes it to other users, and as root the embedded Postgres is one."""
-    os.environ[SEED] = os.environ.get(SEED) or str(random.SystemRandom().randrange(2**32))
+    """Keeps the run out of pytest's common folder: each new run there closes it to other users, and as root the
+    embedded Postgres is one."""
+    draw_seed()
     if config.option.basetemp is None and not hasattr(config, "workerinput"):
         config.option.basetemp = config.stash[_BASE] = tempfile.mkdtemp(prefix="purser-tests-")
 
@@ -63,40 +65,6 @@ def pytest_collection_finish() -> None:
     """Takes what was imported out of the collector's sight: it would look at all of it again and again."""
     gc.collect()
     gc.freeze()
-
-
-# --- skips and seeds -------------------------------------------------------------------------------------------------
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
-    report = yield
-    if report.failed and (seed := getattr(item, "funcargs", {}).get("seed")) is not None:
-        report.sections.append(("seed", f"{SEED}={seed}"))
-    return _failed_if_skipped_in_ci(report)
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    terminalreporter.write_line(f"{SEED}={os.environ[SEED]} draws the same random values again")
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_make_collect_report(collector: pytest.Collector) -> Any:
-    return _failed_if_skipped_in_ci((yield))
-
-
-def _failed_if_skipped_in_ci(report: Any) -> Any:
-    if report.skipped and not hasattr(report, "wasxfail") and os.environ.get("CI") == "true":
-        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
-        report.outcome = "failed"
-        report.longrepr = f"skipped, which fails in CI: {reason}"
-    return report
-
-
-@pytest.fixture
-def seed() -> int:
-    """Seed of everything random in the test; PURSER_TEST_SEED replays the one that a run prints."""
-    return int(os.environ[SEED])
 
 
 @pytest.fixture(scope="session")
@@ -154,7 +122,7 @@ def template(postgres_server: str, run_dir: Path) -> str:
         try:
             if await connection.fetchval("SELECT 1 FROM pg_database WHERE datname = $1", TEMPLATE) is None:
                 await connection.execute(f"CREATE DATABASE {TEMPLATE} TEMPLATE template0")
-            await migrate(_database(postgres_server, TEMPLATE))
+            await migrate(named(postgres_server, TEMPLATE))
         finally:
             await connection.close()
 
@@ -166,14 +134,14 @@ def template(postgres_server: str, run_dir: Path) -> str:
 @pytest.fixture
 async def dsn(postgres_server: str, template: str) -> AsyncIterator[str]:
     """A fresh, migrated database of this test's own."""
-    async with _fresh_database(postgres_server, template) as dsn:
+    async with fresh_database(postgres_server, template) as dsn:
         yield dsn
 
 
 @pytest.fixture
 async def empty_dsn(postgres_server: str) -> AsyncIterator[str]:
     """A fresh database without any schema."""
-    async with _fresh_database(postgres_server, "template0") as dsn:
+    async with fresh_database(postgres_server, "template0") as dsn:
         yield dsn
 
 
@@ -182,22 +150,6 @@ async def pool(dsn: str) -> AsyncIterator["asyncpg.Pool[asyncpg.Record]"]:
     """Connections to `dsn`."""
     async with await create_pool(dsn) as pool:
         yield pool
-
-
-@asynccontextmanager
-async def _fresh_database(server: str, template: str) -> AsyncIterator[str]:
-    name = f"test_{uuid.uuid4().hex}"
-    connection = await asyncpg.connect(server)
-    try:
-        await connection.execute(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY")
-        yield _database(server, name)
-        await connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
-    finally:
-        await connection.close()
-
-
-def _database(dsn: str, name: str) -> str:
-    return dsn.replace("/postgres?", f"/{name}?")
 
 
 # --- Temporal --------------------------------------------------------------------------------------------------------

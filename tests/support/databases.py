@@ -50,7 +50,7 @@ async def create(server: str, name: str, template: str) -> str:
     """Makes a database from a template; its DSN."""
     connection = await asyncpg.connect(server)
     try:
-        await connection.execute(f"create database {name} template {template}")
+        await connection.execute(f"create database {name} template {template} strategy file_copy")
     finally:
         await connection.close()
     return named(server, name)

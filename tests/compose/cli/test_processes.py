@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.compose.cli.conftest import System
+from tests.compose.conftest import System
 from tests.support.commands import Commands
 from tests.support.purser import Purser
 

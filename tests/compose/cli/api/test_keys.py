@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.compose.cli.conftest import System
+from tests.compose.conftest import System
 from tests.support.commands import Commands
 
 pytestmark = pytest.mark.stack

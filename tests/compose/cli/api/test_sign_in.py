@@ -6,7 +6,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.compose.cli.conftest import System
+from tests.compose.conftest import System
 from tests.support.commands import Commands
 
 pytestmark = pytest.mark.stack

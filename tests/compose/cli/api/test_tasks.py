@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.compose.cli.conftest import System
+from tests.compose.conftest import System
 from tests.support.commands import Commands
 from tests.support.purser import command
 

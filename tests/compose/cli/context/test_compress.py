@@ -11,7 +11,7 @@ import pytest
 
 from purser.context.conversation.messages import Message
 from purser.context.tokens import count_message, count_text
-from tests.compose.cli.conftest import System
+from tests.compose.conftest import System
 from tests.support.commands import Commands
 from tests.support.conversations import talk, user
 

@@ -1,4 +1,4 @@
-"""One running `purser up` and one provider for all commands of a test run."""
+"""One running `purser up` and one provider for all tests of a worker that only use them."""
 
 import asyncio
 import json

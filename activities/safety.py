@@ -4,12 +4,13 @@ Messages of exceptions quote prompts, arguments and rows, and stack traces quote
 history and the SDK logs them. Activities of tools are covered too, wherever this interceptor runs.
 """
 
+import asyncio
 import logging
 import traceback
 from typing import Any
 
 from temporalio import activity
-from temporalio.exceptions import ApplicationError, is_cancelled_exception
+from temporalio.exceptions import ApplicationError, ApplicationErrorCategory, is_cancelled_exception
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
 
 from purser.activities.errors import ActivityError
@@ -50,6 +51,12 @@ class _SafeErrors(ActivityInboundInterceptor):
                 self._calls.ledger_unavailable("activity")
             failure = without_text(error)
             _log_failure(error, failure)
+        except asyncio.CancelledError:
+            details = activity.cancellation_details()
+            if details is None or not details.timed_out:
+                raise
+            # The workflow has been told and goes on; the SDK would log every line of where it was as a failure.
+            failure = ApplicationError("TimedOut", type="TimedOut", category=ApplicationErrorCategory.BENIGN)
         # Outside the handler, so that the new error has no context that somebody might print.
         raise failure
 

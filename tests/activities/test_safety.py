@@ -1,10 +1,13 @@
 """No text leaves an activity by way of an exception."""
 
+import asyncio
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
 import pytest
 from prometheus_client import CollectorRegistry
 from temporalio import activity
+from temporalio.activity import ActivityCancellationDetails
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 from temporalio.testing import ActivityEnvironment
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
@@ -48,6 +51,49 @@ def test_delay_and_category_of_a_failure_stay() -> None:
     assert failure.category is ApplicationErrorCategory.BENIGN
 
 
+class Innermost(ActivityInboundInterceptor):
+    def __init__(self) -> None:
+        """There is no next one."""
+
+    async def execute_activity(self, input: ExecuteActivityInput) -> None:
+        await input.fn()
+
+
+async def running(
+    function: Callable[[], Awaitable[None]], environment: ActivityEnvironment, calls: CallMetrics | None = None
+) -> None:
+    """Runs an activity behind the interceptor."""
+    chain = SafeErrors(calls).intercept_activity(Innermost())
+    await environment.run(chain.execute_activity, ExecuteActivityInput(function, (), None, {}))
+
+
+@pytest.mark.parametrize(
+    ("details", "error"),
+    [
+        (ActivityCancellationDetails(timed_out=True), ApplicationError),
+        (ActivityCancellationDetails(cancel_requested=True), asyncio.CancelledError),
+        (ActivityCancellationDetails(worker_shutdown=True), asyncio.CancelledError),
+    ],
+)
+async def test_an_activity_out_of_time_is_no_failure_to_be_logged_and_other_cancels_pass(
+    details: ActivityCancellationDetails, error: type[BaseException]
+) -> None:
+    environment, begun = ActivityEnvironment(), asyncio.Event()
+
+    @activity.defn
+    async def waits() -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    task = asyncio.create_task(running(waits, environment))
+    await begun.wait()
+    environment.cancel(details)
+    with pytest.raises(error) as raised:
+        await task
+    if isinstance(raised.value, ApplicationError):
+        assert (raised.value.type, raised.value.category) == ("TimedOut", ApplicationErrorCategory.BENIGN)
+
+
 @pytest.mark.parametrize(("error", "counted"), [(LedgerUnavailable(CANARY), 1), (KeyReused(CANARY), 0)])
 async def test_an_activity_that_failed_without_the_ledger_is_counted(error: Exception, counted: int) -> None:
     registry = CollectorRegistry()
@@ -56,14 +102,6 @@ async def test_an_activity_that_failed_without_the_ledger_is_counted(error: Exce
     async def fails() -> None:
         raise error
 
-    class Innermost(ActivityInboundInterceptor):
-        def __init__(self) -> None:
-            """There is no next one."""
-
-        async def execute_activity(self, input: ExecuteActivityInput) -> None:
-            await input.fn()
-
-    chain = SafeErrors(CallMetrics(registry)).intercept_activity(Innermost())
     with pytest.raises(ApplicationError):
-        await ActivityEnvironment().run(chain.execute_activity, ExecuteActivityInput(fails, (), None, {}))
+        await running(fails, ActivityEnvironment(), CallMetrics(registry))
     assert registry.get_sample_value("purser_ledger_unavailable_total", {"caller": "activity"}) == counted

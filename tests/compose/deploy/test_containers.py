@@ -47,7 +47,7 @@ class Image:
     def build(self) -> None:
         """Runs the RUN commands of the first stage."""
         _copy_context(self.folder / "context")
-        shutil.copytree(self.folder / "context", self.folder / "source")
+        shutil.copytree(self.folder / "context", self.folder / "source", symlinks=True)
         for command in self.commands():
             self.run(command)
 
@@ -172,7 +172,7 @@ async def test_the_services_of_the_compose_file_start_become_healthy_and_stop(ho
 
 def test_the_same_source_gives_the_same_wheel_whoever_checked_it_out(image: Image) -> None:
     first = _digest(image.wheel)
-    shutil.copytree(image.folder / "context", image.folder / "again")
+    shutil.copytree(image.folder / "context", image.folder / "again", symlinks=True)
     for file in (image.folder / "again").rglob("*.py"):
         file.chmod(0o600)
     image.wheel.unlink()
@@ -196,9 +196,9 @@ def _copy_context(target: Path) -> None:
     left_out = tuple(line for line in lines[1:] if not line.startswith(("!", "*")))
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     for name in filter(None, listed.split("\0")):
-        if name.startswith(let_in) and not name.startswith(left_out) and (ROOT / name).is_file():
+        if name.startswith(let_in) and not name.startswith(left_out) and (ROOT / name).exists():
             (target / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, target / name)
+            shutil.copy(ROOT / name, target / name, follow_symlinks=False)
 
 
 def _make_namespace(tmp_path: Path, address: str) -> None:

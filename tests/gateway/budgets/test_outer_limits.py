@@ -1,5 +1,6 @@
 """Limits of the tenant and of users bind holds over HTTP, whether their path names them or not."""
 
+import uuid
 from typing import Any
 
 import httpx
@@ -17,16 +18,18 @@ async def test_tenant_and_user_of_the_session_stop_holds_that_do_not_name_them(
     gateway: RunningGateway, admin: httpx.AsyncClient
 ) -> None:
     said = {"user_id": "ana", "messages": [{"role": "user", "content": "Hello."}]}
-    for session in ("s1", "s2"):
+    # The gateway remembers for a second that a session has no user: no other test has asked for these.
+    one, two, three, four = (f"s{uuid.uuid4().hex}" for _ in range(4))
+    for session in (one, two):
         assert (await admin.post(f"/v1/sessions/{session}/messages", json=said)).status_code == 200
     await admin.put("/v1/budgets/user:ana", json={"limit_tokens": 1_000, "mode": "hard"})
     await admin.put("/v1/budgets/tenant:default", json={"limit_tokens": 1_500, "mode": "hard"})
-    held = await ask(admin, "k1", "session:s1")
-    assert [scope["scope"] for scope in held["scopes"]] == ["tenant:default", "user:ana", "session:s1"]
-    second, third = await ask(admin, "k2", "session:s2"), await ask(admin, "k3", "session:s3")
+    held = await ask(admin, "k1", f"session:{one}")
+    assert [scope["scope"] for scope in held["scopes"]] == ["tenant:default", "user:ana", f"session:{one}"]
+    second, third = await ask(admin, "k2", f"session:{two}"), await ask(admin, "k3", f"session:{three}")
     assert {scope["scope"]: scope["verdict"] for scope in second["scopes"]}["user:ana"] == "wait"
     assert third["verdict"] == "warn"
-    fourth = await ask(admin, "k4", "session:s4")
+    fourth = await ask(admin, "k4", f"session:{four}")
     assert {scope["scope"]: scope["verdict"] for scope in fourth["scopes"]}["tenant:default"] == "wait"
 
 

@@ -2,13 +2,13 @@
 
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 
 from temporalio import activity
 
 from purser.activities.tasks.signatures import SignerOf, is_signed_with, no_signer
-from purser.budget.approvals import Actor, Choice, Identity
+from purser.budget.approvals import Actor, Choice, DecisionRequest, Identity
 from purser.budget.decisions import Amount
 from purser.budget.errors import DecisionConflict, DecisionRefused, InvalidRequest, NotFound
 from purser.budget.postgres.approvals.approvals import Approvals
@@ -88,16 +88,11 @@ class ApprovalActivities:
         if not wanted.approval_id.isprintable():
             return _unknown(wanted.approval_id)
         try:
+            actor = await self._actor(request.tenant, wanted)
             decided = await self.approvals.record_decision(
                 request.tenant,
-                wanted.approval_id,
-                wanted.decision_id,
-                _choice(wanted.decision),
-                await self._actor(request.tenant, wanted),
-                grant_tokens=wanted.grant_tokens,
-                grant_nano_usd=wanted.grant_nano_usd,
-                until=_moment(wanted.until),
-                note=wanted.note_ref or None,
+                _decision_request(wanted),
+                actor,
             )
         except NotFound:
             return _unknown(wanted.approval_id)
@@ -137,6 +132,15 @@ class ApprovalActivities:
 
 def _unknown(approval_id: str) -> DecisionResult:
     return DecisionResult(approval_id, "", error="not_found", message="this tenant has no approval request of this id")
+
+
+def _decision_request(sent: ApprovalDecision) -> DecisionRequest:
+    """Fields of one name mean the same."""
+    named = {field.name for field in fields(DecisionRequest)}
+    same = {name: value for name, value in asdict(sent).items() if name in named}
+    return DecisionRequest(
+        **same | {"choice": _choice(sent.decision), "until": _moment(sent.until), "note": sent.note_ref or None}
+    )
 
 
 def _moment(text: str | None) -> datetime | None:

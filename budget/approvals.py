@@ -6,9 +6,10 @@ whoever waited asks again. What a decision makes of a request stands in `purser.
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
+from typing import Any
 
 from purser.budget.decisions import Amount
 from purser.budget.errors import InvalidRequest
@@ -60,9 +61,25 @@ class Actor:
     identity: Identity = Identity.KEY
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reasons:
+    """Why somebody decides as they do: checked when it arrives, then stored and shown as it is."""
+
+    note: str | None = None
+
+    def check(self) -> None:
+        """Raises `InvalidRequest` if a field is too long or holds what no page can show."""
+        if self.note is not None and "\0" in self.note:
+            raise InvalidRequest("the note holds a NUL: leave it out")
+        if self.note is not None and len(self.note) > MAX_NOTE:
+            raise InvalidRequest(f"the note has {len(self.note)} characters: at most {MAX_NOTE} are allowed")
+        if self.note is not None and not all(line.isprintable() for line in self.note.split("\n")):
+            raise InvalidRequest("the note is not valid: use printable characters and line breaks")
+
+
 @dataclass(frozen=True, slots=True)
-class DecisionRequest:
-    """A decision as its door received it."""
+class DecisionRequest(Reasons):
+    """A decision as it is sent."""
 
     approval_id: str
     decision_id: str
@@ -74,7 +91,6 @@ class DecisionRequest:
     """Nano-dollars to grant."""
     until: datetime | None = None
     """End of the grant; `None`: that of the window."""
-    note: str | None = None
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.decision_id) <= MAX_DECISION_ID or not self.decision_id.isprintable():
@@ -86,12 +102,7 @@ class DecisionRequest:
                 check_amount(getattr(self, name), name, least=1)
         if self.until is not None and self.until.tzinfo is None:
             raise InvalidRequest(f"until {self.until.isoformat()!r} has no time zone: add one, for example a final Z")
-        if self.note is not None and "\0" in self.note:
-            raise InvalidRequest("the note holds a NUL: leave it out")
-        if self.note is not None and len(self.note) > MAX_NOTE:
-            raise InvalidRequest(f"the note has {len(self.note)} characters: at most {MAX_NOTE} are allowed")
-        if self.note is not None and not all(line.isprintable() for line in self.note.split("\n")):
-            raise InvalidRequest("the note is not valid: use printable characters and line breaks")
+        self.check()
         if self.choice is Choice.DENY and (self.amount is not None or self.until is not None):
             raise InvalidRequest("a denial grants nothing: leave out grant_tokens, grant_nano_usd and until")
 
@@ -104,24 +115,32 @@ class DecisionRequest:
 
     def digest(self, approver: str) -> bytes:
         """Binds the decision id: under another digest it is another decision."""
-        until = None if self.until is None else self.until.astimezone(UTC).isoformat()
-        payload = [self.approval_id, self.choice, self.grant_tokens, self.grant_nano_usd, until, self.note, approver]
-        return hashlib.sha256(json.dumps(payload).encode()).digest()
+        bound = self.to_json() | {"approver": approver}
+        del bound["decision_id"]
+        return hashlib.sha256(json.dumps(bound, sort_keys=True).encode()).digest()
+
+    def to_json(self) -> dict[str, Any]:
+        """All fields, for JSON."""
+        return asdict(self) | {"until": self.until and self.until.astimezone(UTC).isoformat()}
 
 
 @dataclass(frozen=True, slots=True)
-class PastDecision:
+class PastDecision(Reasons):
     """A recorded decision."""
 
     decision_id: str
     choice: Choice
     approver: str
     identity: Identity
-    amount: Amount
-    """What it agreed to grant."""
+    grant_tokens: int
+    grant_nano_usd: int
     until: datetime | None
-    note: str | None
     at: datetime
+
+    @property
+    def amount(self) -> Amount:
+        """What it agreed to grant."""
+        return Amount(self.grant_tokens, self.grant_nano_usd)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 
-from purser.budget.approvals import Actor, ApprovalRequest, ApprovalState, PastDecision, Waiter
+from purser.budget.approvals import Actor, ApprovalRequest, ApprovalState, DecisionRequest
 from purser.budget.reports.forecast import Forecast
 from purser.gateway.access.auth import Decider, Reader
 from purser.gateway.approvals.outlook import Outlook, outlook
@@ -14,7 +14,9 @@ from purser.gateway.approvals.views import (
     DecidedView,
     EffectsView,
     EffectView,
+    PastDecisionView,
     PurposeView,
+    WaiterView,
     WholeApprovalView,
 )
 from purser.gateway.http.pagination import PageOf, PageSize
@@ -54,19 +56,10 @@ async def show(approval_id: str, caller: Reader, use: Use) -> dict[str, Any]:
 @router.post("/{approval_id}/decision")
 async def decide(approval_id: str, body: DecisionBody, caller: Decider, use: Use) -> DecidedView:
     """Approves (the shortage, or the given amounts) or denies, in the name of the key."""
-    done = await use.approvals.record_decision(
-        caller.tenant,
-        approval_id,
-        body.decision_id,
-        body.decision,
-        Actor(caller.name, (str(caller.role),)),
-        grant_tokens=body.grant_tokens,
-        grant_nano_usd=body.grant_nano_usd,
-        until=body.until,
-        note=body.note,
-    )
+    wanted = DecisionRequest(approval_id, choice=body.decision, **body.model_dump(exclude={"decision"}))
+    done = await use.approvals.record_decision(caller.tenant, wanted, Actor(caller.name, (str(caller.role),)))
     use.wake()
-    return DecidedView(state=done.state, decisions_needed=done.decisions_needed)
+    return DecidedView.model_validate(done)
 
 
 def _effects(ahead: Outlook) -> EffectsView | None:
@@ -97,34 +90,7 @@ def _shown(request: ApprovalRequest, forecast: Forecast) -> dict[str, Any]:
         "created_at": request.created_at,
         "deadline": request.deadline,
         "decided_at": request.decided_at,
-        "waiters": [_waiter(waiter) for waiter in request.waiters],
-        "decisions": [_decision(decision) for decision in request.decisions],
+        "waiters": [WaiterView.model_validate(waiter) for waiter in request.waiters],
+        "decisions": [PastDecisionView.model_validate(decision) for decision in request.decisions],
         "forecast": forecast.to_json(),
-    }
-
-
-def _waiter(waiter: Waiter) -> dict[str, Any]:
-    return {
-        "key": waiter.key,
-        "task_id": waiter.task_id,
-        "agent_id": waiter.agent_id,
-        "submitter": waiter.submitter,
-        "submitted_by": waiter.submitted_by,
-        "tokens": waiter.ask.tokens,
-        "nano_usd": waiter.ask.nano_usd,
-        "since": waiter.since,
-    }
-
-
-def _decision(decision: PastDecision) -> dict[str, Any]:
-    return {
-        "decision_id": decision.decision_id,
-        "decision": decision.choice,
-        "approver": decision.approver,
-        "identity": decision.identity,
-        "grant_tokens": decision.amount.tokens,
-        "grant_nano_usd": decision.amount.nano_usd,
-        "until": decision.until,
-        "note": decision.note,
-        "at": decision.at,
     }

@@ -1,7 +1,9 @@
 """Approval requests as the API answers them."""
 
 from datetime import datetime
-from typing import Self
+from typing import Annotated, Self
+
+from pydantic import AliasPath, Field
 
 from purser.activities.postgres.purposes import Purpose
 from purser.budget.approvals import ApprovalState, Choice, Identity
@@ -28,8 +30,8 @@ class WaiterView(View):
     """Who submitted the task, as its file says."""
     submitted_by: str | None
     """The key that submitted it."""
-    tokens: int
-    nano_usd: int
+    tokens: Annotated[int, Field(validation_alias=AliasPath("ask", "tokens"))]
+    nano_usd: Annotated[int, Field(validation_alias=AliasPath("ask", "nano_usd"))]
     since: datetime
 
 
@@ -37,7 +39,7 @@ class PastDecisionView(View):
     """A decision that was made."""
 
     decision_id: str
-    decision: Choice
+    decision: Annotated[Choice, Field(validation_alias="choice")]
     approver: str
     identity: Identity
     """How sure it is who decided: by a key, or a name that the sender gave himself."""

@@ -10,7 +10,7 @@ from purser.budget.decisions import Amount
 class View(BaseModel):
     """Base of all answers."""
 
-    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, from_attributes=True, use_attribute_docstrings=True)
 
 
 class AmountView(View):

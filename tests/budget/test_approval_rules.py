@@ -66,7 +66,7 @@ DENY = DecisionRequest("r1", "d1", Choice.DENY)
 
 
 def approval_by(name: str, amount: Amount, until: datetime | None = None) -> PastDecision:
-    return PastDecision("d0", Choice.APPROVE, name, Identity.KEY, amount, until, None, NOW)
+    return PastDecision("d0", Choice.APPROVE, name, Identity.KEY, amount.tokens, amount.nano_usd, until, NOW)
 
 
 def refusal(subject: ApprovalRequest, decision: DecisionRequest, actor: Actor, *, trust: bool = False) -> str:

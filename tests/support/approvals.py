@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from purser.budget.approvals import Actor, ApprovalState, Choice, Decided, Ticket
+from purser.budget.approvals import Actor, ApprovalState, Choice, Decided, DecisionRequest, Ticket
 from purser.budget.decisions import Amount, Verdict
 from purser.budget.holds import HoldAnswer, HoldRequest, Report
 from purser.budget.policies import PolicyPatch
@@ -92,7 +92,8 @@ class Desk:
         **fields: Any,
     ) -> Decided:
         """Records a decision, alice's approval unless told otherwise."""
-        return await self.approvals.record_decision(TENANT, ticket.approval_id, decision_id, choice, actor, **fields)
+        wanted = DecisionRequest(ticket.approval_id, decision_id, choice, **fields)
+        return await self.approvals.record_decision(TENANT, wanted, actor)
 
     async def state(self, ticket: Ticket) -> ApprovalState:
         """Where a request stands."""

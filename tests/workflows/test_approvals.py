@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from temporalio.client import WorkflowUpdateFailedError
 
-from purser.budget.approvals import Actor, Choice, Identity
+from purser.budget.approvals import Actor, Choice, DecisionRequest, Identity
 from purser.workflows.contract import ApprovalDecision, DecisionResult, Message
 from tests.support.world import TENANT, World, calls, eventually
 
@@ -27,15 +27,7 @@ async def asked(world: World, task_id: str) -> str:
 
 async def decide(world: World, approval_id: str, choice: Choice, tokens: int | None = None) -> None:
     await world.approvals.record_decision(
-        TENANT,
-        approval_id,
-        uuid.uuid4().hex,
-        choice,
-        BOSS,
-        grant_tokens=tokens,
-        grant_nano_usd=None,
-        until=None,
-        note=None,
+        TENANT, DecisionRequest(approval_id, uuid.uuid4().hex, choice, grant_tokens=tokens), BOSS
     )
     world.dispatcher.poke()
 

@@ -33,6 +33,8 @@ from purser.budget.scopes import Path, Scope
 _SQL = load("purser.budget.postgres.approvals", "approvals.sql")
 DECIDED = "approval_decided"
 """The signal that wakes a waiting workflow, with `approval_id` and `state`."""
+NOT_AUDITED = ("approval_id", "choice", "note")
+"""Fields of a decision that its record of changes leaves out: texts of people, and what its action and target say."""
 SWEEPER = Actor("sweeper", (), Identity.SWEEPER)
 # Answers that the same key gets again. After an approval that left it short, or a withdrawal, it may ask anew.
 STICKY = (ApprovalState.PENDING, ApprovalState.DENIED, ApprovalState.EXPIRED)
@@ -129,19 +131,7 @@ class Approvals:
 
         return await retrying(step)
 
-    async def record_decision(
-        self,
-        tenant: str,
-        approval_id: str,
-        decision_id: str,
-        decision: Choice,
-        actor: Actor,
-        *,
-        grant_tokens: int | None = None,
-        grant_nano_usd: int | None = None,
-        until: datetime | None = None,
-        note: str | None = None,
-    ) -> Decided:
+    async def record_decision(self, tenant: str, wanted: DecisionRequest, actor: Actor) -> Decided:
         """Decides a request: the decision, its grant and the wake-ups of everybody who waits are one transaction.
 
         The same decision again, by its id, gets the same answer and changes nothing.
@@ -151,7 +141,6 @@ class Approvals:
             DecisionRefused: the rules of the request forbid it.
             DecisionConflict: the decision id stands for another decision.
         """
-        wanted = DecisionRequest(approval_id, decision_id, decision, grant_tokens, grant_nano_usd, until, note)
         return await retrying(partial(self._decide, tenant, wanted, actor))
 
     async def expire_due(self, limit: int = 100) -> int:
@@ -268,23 +257,15 @@ class Approvals:
         self, own: Connection, tenant: str, wanted: DecisionRequest, actor: Actor, outcome: Outcome, now: datetime
     ) -> None:
         answer = {"state": outcome.state, "decisions_needed": outcome.decisions_needed}
-        recorded = await own.fetchval(
-            _SQL["insert_decision"], tenant, wanted.decision_id, wanted.approval_id, wanted.digest(actor.name),
-            wanted.choice, actor.name, actor.identity, outcome.amount.tokens, outcome.amount.nano_usd, wanted.until,
-            wanted.note, now, answer,
-        )  # fmt: skip
-        if recorded is None:
+        granted = {"grant_tokens": outcome.amount.tokens, "grant_nano_usd": outcome.amount.nano_usd}
+        decision = wanted.to_json() | granted | {"identity": actor.identity}
+        digest = f"\\x{wanted.digest(actor.name).hex()}"
+        more = {"tenant": tenant, "approver": actor.name, "at": now.isoformat(), "digest": digest, "answer": answer}
+        if await own.fetchval(_SQL["insert_decision"], decision | more) is None:
             raise _other_decision(wanted.decision_id)
-        told = {
-            **answer,
-            "decision_id": wanted.decision_id,
-            "identity": actor.identity,
-            "grant_tokens": outcome.amount.tokens,
-            "grant_nano_usd": outcome.amount.nano_usd,
-            "until": wanted.until and wanted.until.isoformat(),
-        }
+        after = answer | {name: value for name, value in decision.items() if name not in NOT_AUDITED}
         target, before = f"approval:{wanted.approval_id}", {"state": ApprovalState.PENDING}
-        await record(own, tenant, f"approval.{wanted.choice}", target, by=actor.name, before=before, after=told)
+        await record(own, tenant, f"approval.{wanted.choice}", target, by=actor.name, before=before, after=after)
 
     async def _close(
         self,

@@ -74,10 +74,7 @@ cross join lateral (
     where x.approval_id = a.approval_id and x.left_at is not distinct from a.decided_at
       and (a.decided_at is not null or h.state = 'none')) w
 cross join lateral (
-    select coalesce(jsonb_agg(jsonb_build_object(
-               'decision_id', x.decision_id, 'choice', x.decision, 'approver', x.approver, 'identity', x.identity,
-               'amount', jsonb_build_array(x.grant_tokens, x.grant_nano), 'until', x.until, 'note', x.note, 'at', x.at)
-               order by x.at), '[]') as decisions
+    select coalesce(jsonb_agg(to_jsonb(x) - array['tenant', 'approval_id', 'digest', 'answer'] order by x.at), '[]') as decisions
     from decisions x where x.approval_id = a.approval_id) d
 where a.tenant = $1 and ($2::text[] is null or a.approval_id = any ($2)) and ($3::text is null or a.state = $3)
   and ($4::text is null or (a.created_at, a.approval_id) < (select c.created_at, c.approval_id from approvals c where c.approval_id = $4))
@@ -93,9 +90,7 @@ select digest, answer from decisions where tenant = $1 and decision_id = $2;
 
 -- name: insert_decision
 -- Returns nothing if the id stands for a decision on another scope, which no lock of ours keeps away.
-insert into decisions (tenant, decision_id, approval_id, digest, decision, approver, identity, grant_tokens, grant_nano, until,
-                       note, at, answer)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) on conflict do nothing returning decision_id;
+insert into decisions select * from jsonb_populate_record(null::decisions, $1) on conflict do nothing returning decision_id;
 
 -- name: ask
 update approvals set asked_tokens = $2, asked_nano = $3 where approval_id = $1;

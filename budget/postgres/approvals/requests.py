@@ -84,12 +84,11 @@ def _waiter(shown: Mapping[str, Any]) -> Waiter:
 def _decision(shown: Mapping[str, Any]) -> PastDecision:
     until = shown["until"]
     return PastDecision(
-        decision_id=shown["decision_id"],
-        choice=Choice(shown["choice"]),
-        approver=shown["approver"],
-        identity=Identity(shown["identity"]),
-        amount=Amount(*shown["amount"]),
-        until=None if until is None else datetime.fromisoformat(until),
-        note=shown["note"],
-        at=datetime.fromisoformat(shown["at"]),
+        **{
+            **shown,
+            "choice": Choice(shown["choice"]),
+            "identity": Identity(shown["identity"]),
+            "until": until and datetime.fromisoformat(until),
+            "at": datetime.fromisoformat(shown["at"]),
+        }
     )

@@ -218,19 +218,19 @@ create index approval_waiters_of_task on approval_waiters (tenant, task_id);
 create index approval_waiters_key on approval_waiters (tenant, key);
 
 create table decisions (
-    tenant       text not null,
-    decision_id  text not null,
-    approval_id  text not null references approvals,
-    digest       bytea not null,
-    decision     text not null check (decision in ('approve', 'deny')),
-    approver     text not null,
-    identity     text not null check (identity in ('key', 'asserted', 'sweeper')),
-    grant_tokens bigint,
-    grant_nano   bigint,
-    until        timestamptz,
-    note         text,
-    at           timestamptz not null,
-    answer       jsonb not null,
+    tenant         text not null,
+    decision_id    text not null,
+    approval_id    text not null references approvals,
+    digest         bytea not null,
+    choice         text not null check (choice in ('approve', 'deny')),
+    approver       text not null,
+    identity       text not null check (identity in ('key', 'asserted', 'sweeper')),
+    grant_tokens   bigint not null,
+    grant_nano_usd bigint not null,
+    until          timestamptz,
+    note           text,
+    at             timestamptz not null,
+    answer         jsonb not null,
     primary key (tenant, decision_id)
 );
 create index decisions_approval on decisions (approval_id);

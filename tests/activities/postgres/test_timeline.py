@@ -9,7 +9,7 @@ from temporalio.client import Client
 
 from purser.activities.postgres.timeline import Timelines
 from purser.activities.tasks.timeline import StepKind
-from purser.budget.approvals import Actor, Choice, Identity
+from purser.budget.approvals import Actor, Choice, DecisionRequest, Identity
 from purser.context.conversation.messages import Message
 from tests.support.world import TENANT, World, calls, eventually, world
 
@@ -52,8 +52,7 @@ async def test_a_delay_and_a_person_who_decided_are_told(house: World) -> None:
     find = "select approval_id from approvals where state = 'pending'"
     approval_id = str(await eventually(lambda: house.pool.fetchval(find)))
     assert await kinds(house, task_id) == [("a", 1, ["asked"])]
-    decided: dict[str, None] = dict.fromkeys(("grant_tokens", "grant_nano_usd", "until", "note"))
-    await house.approvals.record_decision(TENANT, approval_id, uuid.uuid4().hex, Choice.APPROVE, BOSS, **decided)
+    await house.approvals.record_decision(TENANT, DecisionRequest(approval_id, uuid.uuid4().hex, Choice.APPROVE), BOSS)
     house.dispatcher.poke()
     await house.end(task_id)
     assert await kinds(house, task_id) == [("a", 1, ["asked", "admitted", "delayed", "called", "settled"])]

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from purser.budget.approvals import Actor, ApprovalState, Choice, Decided, Identity, Ticket
+from purser.budget.approvals import Actor, ApprovalState, Choice, Decided, DecisionRequest, Identity, Ticket
 from purser.budget.decisions import Amount, Verdict
 from purser.budget.errors import DecisionConflict, DecisionRefused, NotFound
 from purser.budget.holds import HoldRequest
@@ -161,7 +161,7 @@ async def test_self_asserted_names_may_be_trusted_by_setting(desk: Desk) -> None
     ticket = await desk.ask("k1", 500)
     trusting = Approvals(desk.pool, LedgerSettings(), trust_temporal_identity=True, now=NOW)
     asserted = Actor("bob", ("approver",), Identity.ASSERTED)
-    await trusting.record_decision(TENANT, ticket.approval_id, "d1", Choice.APPROVE, asserted)
+    await trusting.record_decision(TENANT, DecisionRequest(ticket.approval_id, "d1", Choice.APPROVE), asserted)
     (decision,) = (await desk.approvals.get(TENANT, ticket.approval_id)).decisions
     assert decision.identity is Identity.ASSERTED
 
@@ -175,9 +175,11 @@ async def test_rules_are_those_of_the_moment_when_the_request_was_opened(desk: D
 async def test_unknown_requests_and_those_of_other_tenants_are_not_found(desk: Desk) -> None:
     ticket = await desk.ask("k1", 500)
     with pytest.raises(NotFound, match="'nothing'"):
-        await desk.approvals.record_decision(TENANT, "nothing", "d1", Choice.APPROVE, ALICE)
+        await desk.approvals.record_decision(TENANT, DecisionRequest("nothing", "d1", Choice.APPROVE), ALICE)
     with pytest.raises(NotFound):
-        await desk.approvals.record_decision("another", ticket.approval_id, "d1", Choice.APPROVE, ALICE)
+        await desk.approvals.record_decision(
+            "another", DecisionRequest(ticket.approval_id, "d1", Choice.APPROVE), ALICE
+        )
     with pytest.raises(NotFound):
         await desk.approvals.get("another", ticket.approval_id)
 

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
+from urllib.parse import urlsplit
 
 from purser.budget.decisions import Amount
 from purser.budget.errors import InvalidRequest
@@ -18,6 +19,7 @@ from purser.budget.scopes import Scope
 
 MAX_DECISION_ID = 256
 MAX_NOTE = 2_000
+MAX_TICKET_URL = 2_000
 FITS = "fits"
 """State of a ticket when nothing is short any more: ask again."""
 
@@ -66,6 +68,8 @@ class Reasons:
     """Why somebody decides as they do: checked when it arrives, then stored and shown as it is."""
 
     note: str | None = None
+    ticket_url: str | None = None
+    """Where the decision was discussed: an http or https address. Unlike the note it is sent and audited too."""
 
     def check(self) -> None:
         """Raises `InvalidRequest` if a field is too long or holds what no page can show."""
@@ -75,6 +79,11 @@ class Reasons:
             raise InvalidRequest(f"the note has {len(self.note)} characters: at most {MAX_NOTE} are allowed")
         if self.note is not None and not all(line.isprintable() for line in self.note.split("\n")):
             raise InvalidRequest("the note is not valid: use printable characters and line breaks")
+        if self.ticket_url is not None and not _is_web_address(self.ticket_url):
+            raise InvalidRequest(
+                f"ticket_url {self.ticket_url[:80]!r} is not valid: use an http or https address without spaces, of "
+                f"at most {MAX_TICKET_URL} characters"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,6 +283,16 @@ class ApprovalPage:
     requests: tuple[ApprovalRequest, ...]
     cursor: str | None
     """Continues the list; `None` at its end."""
+
+
+def _is_web_address(text: str) -> bool:
+    if len(text) > MAX_TICKET_URL or not text.isprintable() or " " in text:
+        return False
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname)
 
 
 def _missing(limit: int | None, granted: int, taken: int) -> int:

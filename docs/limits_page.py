@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Iterable
 
 from purser.activities.tasks.file import MAX_AGENTS, MAX_TOOLS
-from purser.budget.approvals import MAX_NOTE
+from purser.budget.approvals import MAX_NOTE, MAX_TICKET_URL
 from purser.budget.holds import MAX_CALL_NANO_USD, MAX_CALL_TOKENS, MAX_KEY, MAX_LEASE_MS
 from purser.budget.policies import MAX_AMOUNT
 from purser.budget.scopes import MAX_PATH
@@ -65,6 +65,7 @@ FIXED: tuple[tuple[str, tuple[tuple[str, float], ...]], ...] = (
             ("Characters of the name of such a field", MOST_NAME),
             ("Characters of personal settings", MOST_CHARACTERS),
             ("Characters of an approval's note", MAX_NOTE),
+            ("Characters of an approval's ticket address", MAX_TICKET_URL),
             ("Characters of a webhook's address", MAX_URL),
             ("Characters without a space or digit that tokens are counted of at once", UNBROKEN),
         ),

@@ -444,6 +444,8 @@ class ApprovalDecision:
     signature: str | None = None
     """HMAC-SHA256 of the canonical JSON of the other fields, keyed with the SHA-256 of the approver's key, in hex.
     Without it `approver` is only asserted, which counts where `trust_temporal_identity` is set."""
+    ticket_url: str | None = None
+    """Where the decision was discussed: an http or https address."""
 
 
 @dataclass(frozen=True)

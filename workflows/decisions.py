@@ -1,20 +1,25 @@
 """The shape of a decision that comes through Temporal. What it means, Postgres decides."""
 
+from dataclasses import asdict
 from datetime import datetime
 
 from purser.workflows.contract import ApprovalDecision
 
 _MAX_ID = 128
-_OPTIONAL = ("note_ref", "key_id", "signature")
+_MAX_TEXT = 2_000
+_REQUIRED = ("approval_id", "decision_id", "approver")
+_IDS = (*_REQUIRED, "note_ref", "key_id", "signature")
 _MAX_AMOUNT = 2**53 - 1
 
 
 def malformed(decision: ApprovalDecision) -> str:
     """What is wrong with a decision, or nothing."""
-    for name in ("approval_id", "decision_id", "approver", "note_ref", "key_id", "signature"):
-        value, least = getattr(decision, name) or "", 0 if name in _OPTIONAL else 1
-        if not (least <= len(value) <= _MAX_ID and value.isprintable()):
-            return f"{name} is not valid: use {least} to {_MAX_ID} printable characters"
+    for name, value in asdict(decision).items():
+        if not isinstance(value, str):
+            continue
+        least, most = int(name in _REQUIRED), _MAX_ID if name in _IDS else _MAX_TEXT
+        if not (least <= len(value) <= most and value.isprintable()):
+            return f"{name} is not valid: use {least} to {most} printable characters"
     if decision.decision not in ("approve", "deny"):
         return "decision is not valid: use 'approve' or 'deny'"
     for name in ("grant_tokens", "grant_nano_usd"):

@@ -2,13 +2,23 @@
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field
 
-from purser.budget.approvals import MAX_NOTE, Choice
+from purser.budget.approvals import MAX_NOTE, MAX_TICKET_URL, Choice
 from purser.gateway.http.schemas import Name, Positive, Request, Time
 
 
-class DecisionBody(Request):
+class Reasons(BaseModel):
+    """Why somebody decides as they do, as it is sent and shown."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    note: Annotated[str, Field(max_length=MAX_NOTE)] | None = None
+    ticket_url: Annotated[str, Field(max_length=MAX_TICKET_URL)] | None = None
+    """Where it was discussed: an http or https address."""
+
+
+class DecisionBody(Reasons, Request):
     """A person's decision on an approval request."""
 
     decision_id: Name
@@ -19,4 +29,3 @@ class DecisionBody(Request):
     grant_nano_usd: Positive | None = None
     until: Time | None = None
     """When the grant ends."""
-    note: Annotated[str, Field(max_length=MAX_NOTE)] | None = None

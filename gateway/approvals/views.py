@@ -8,6 +8,7 @@ from pydantic import AliasPath, Field
 from purser.activities.postgres.purposes import Purpose
 from purser.budget.approvals import ApprovalState, Choice, Identity
 from purser.budget.previews import Effect
+from purser.gateway.approvals.schemas import Reasons
 from purser.gateway.budgets.views import ApprovalRulesView, ForecastView
 from purser.gateway.http.views import AmountView, View
 
@@ -35,7 +36,7 @@ class WaiterView(View):
     since: datetime
 
 
-class PastDecisionView(View):
+class PastDecisionView(Reasons, View):
     """A decision that was made."""
 
     decision_id: str
@@ -46,7 +47,6 @@ class PastDecisionView(View):
     grant_tokens: int
     grant_nano_usd: int
     until: datetime | None
-    note: str | None
     at: datetime
 
 

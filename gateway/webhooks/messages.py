@@ -97,6 +97,7 @@ def payload(event: Event, budget: BudgetView | None, public_url: str, now: datet
         "agent_id": data.get("agent_id"),
         "session_id": data.get("session_id"),
         "by": data.get("by"),
+        "ticket_url": (data.get("decision") or {}).get("ticket_url"),
         "url": public_url.rstrip("/") + page_of(event),
     }
 

@@ -32,6 +32,7 @@ from purser.workflows.contract import (
 )
 
 TENANT = "default"
+TICKET = "https://tickets.example.com/4711"
 SESSION = Scope.parse("session:s1")
 PATH = Path.parse([str(SESSION), "task:t1", "agent:t1/a1"])
 ASK = Amount(500)
@@ -97,10 +98,11 @@ async def test_an_unsigned_decision_is_marked_as_asserted_where_it_counts(
     activities: ApprovalActivities, approvals: Approvals, pokes: Pokes
 ) -> None:
     ticket = await activities.request_approval(REQUEST)
-    done = await activities.record_decision(decision(ticket.approval_id, note_ref="note-7"))
+    done = await activities.record_decision(decision(ticket.approval_id, note_ref="note-7", ticket_url=TICKET))
     assert done == DecisionResult(ticket.approval_id, "approved", 0, "")
     (recorded,) = (await approvals.get(TENANT, ticket.approval_id)).decisions
-    assert (recorded.approver, recorded.identity, recorded.note) == ("alice", Identity.ASSERTED, "note-7")
+    assert (recorded.approver, recorded.identity) == ("alice", Identity.ASSERTED)
+    assert (recorded.note, recorded.ticket_url) == ("note-7", TICKET)
     assert pokes.count == 1
 
 

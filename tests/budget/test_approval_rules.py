@@ -266,6 +266,7 @@ def test_every_part_of_a_decision_binds_its_id() -> None:
         replace(plain, grant_nano_usd=5),
         replace(plain, until=NOW),
         replace(plain, note="because"),
+        replace(plain, ticket_url="https://tickets.example.com/4711"),
         DENY,
     ]
     digests = {plain.digest("alice"), plain.digest("bob")} | {other.digest("alice") for other in others}

@@ -29,6 +29,7 @@ EXAMPLES = ROOT / "docs" / "examples"
 PROVIDER = "http://127.0.0.1:4010"
 """Where the examples expect it."""
 WITHIN_S = 60
+TICKET = "https://tickets.example.com/4711"
 
 
 @dataclass(frozen=True)
@@ -120,10 +121,11 @@ def test_decisions_are_signed_and_sent_through_temporal_by_command_and_by_a_dash
         else:
             approve = ("approvals", "approve", approval_id, "--via", "temporal")
             assert "history" in system.purser.json(*approve, "--note", "why", code=2)["detail"]
-            assert system.purser.json(*approve)["state"] == "approved"
+            assert system.purser.json(*approve, "--ticket-url", TICKET)["state"] == "approved"
         shown = system.purser.json("approvals", "show", approval_id)
         [decision] = shown["decisions"]
         assert (decision["identity"], decision["approver"]) == ("key", _own_name(system))
+        assert decision["ticket_url"] == (TICKET if name == "by-command" else None)
 
 
 def _own_name(system: System) -> str:

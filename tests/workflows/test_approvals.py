@@ -116,6 +116,12 @@ async def test_a_malformed_decision_is_rejected_without_a_trace_in_history(house
         await workflow.execute_update(Message.DECIDE_APPROVAL, await house.signed(approval_id, decision="maybe"))
     with pytest.raises(WorkflowUpdateFailedError):
         await workflow.execute_update(Message.DECIDE_APPROVAL, await house.signed(approval_id, grant_tokens=-1))
+    for ticket_url in ("x" * 2_001, "https://a\n"):
+        with pytest.raises(WorkflowUpdateFailedError) as refused:
+            await workflow.execute_update(
+                Message.DECIDE_APPROVAL, await house.signed(approval_id, ticket_url=ticket_url)
+            )
+        assert "ticket_url is not valid" in str(refused.value.cause)
     history = await workflow.fetch_history()
     assert not any(event.HasField("workflow_execution_update_accepted_event_attributes") for event in history.events)
     await workflow.signal(Message.APPROVAL, await house.signed(approval_id, decision="maybe"))

@@ -1,10 +1,11 @@
 """Approval requests, their decisions and the grants that follow: each verb is one transaction."""
 
 import uuid
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 from functools import partial
+from typing import Any
 
 from purser.budget.approval_rules import Outcome, expire, judge
 from purser.budget.approvals import (
@@ -33,8 +34,8 @@ from purser.budget.scopes import Path, Scope
 _SQL = load("purser.budget.postgres.approvals", "approvals.sql")
 DECIDED = "approval_decided"
 """The signal that wakes a waiting workflow, with `approval_id` and `state`."""
-NOT_AUDITED = ("approval_id", "choice", "note")
-"""Fields of a decision that its record of changes leaves out: texts of people, and what its action and target say."""
+PRIVATE = ("approval_id", "choice", "note")
+"""Fields that events and the record of changes leave out: what people write, and what both say of a decision anyway."""
 SWEEPER = Actor("sweeper", (), Identity.SWEEPER)
 # Answers that the same key gets again. After an approval that left it short, or a withdrawal, it may ask anew.
 STICKY = (ApprovalState.PENDING, ApprovalState.DENIED, ApprovalState.EXPIRED)
@@ -214,12 +215,14 @@ class Approvals:
                     "ends with the task; leave until out"
                 )
             outcome = judge(request, wanted, actor, lock["now"], trust_temporal_identity=self._trust)
-            await self._record(own, tenant, wanted, actor, outcome, lock["now"])
+            recorded = await self._record(own, tenant, wanted, actor, outcome, lock["now"])
             if outcome.state is ApprovalState.PENDING:
                 needed = outcome.decisions_needed
-                await own.execute(_SQL["tell"], wanted.approval_id, lock["now"], "decided", actor.name, needed)
+                await own.execute(
+                    _SQL["tell"], wanted.approval_id, lock["now"], "decided", actor.name, needed, recorded
+                )
             else:
-                await self._close(own, request, outcome, lock["now"], wanted.decision_id, actor)
+                await self._close(own, request, outcome, lock["now"], recorded, actor)
             return Decided(outcome.state, outcome.decisions_needed)
 
     async def _end(self, tenant: str, approval_id: str) -> int:
@@ -237,8 +240,8 @@ class Approvals:
             outcome = expire(request)
             choice = Choice.APPROVE if outcome.state is ApprovalState.APPROVED else Choice.DENY
             decision = DecisionRequest(approval_id, str(uuid.uuid4()), choice)
-            await self._record(own, tenant, decision, SWEEPER, outcome, lock["now"])
-            await self._close(own, request, outcome, lock["now"], decision.decision_id, SWEEPER)
+            recorded = await self._record(own, tenant, decision, SWEEPER, outcome, lock["now"])
+            await self._close(own, request, outcome, lock["now"], recorded, SWEEPER)
             return 1
 
     async def _leave(self, tenant: str, approval_id: str, key: str) -> None:
@@ -255,7 +258,8 @@ class Approvals:
 
     async def _record(
         self, own: Connection, tenant: str, wanted: DecisionRequest, actor: Actor, outcome: Outcome, now: datetime
-    ) -> None:
+    ) -> dict[str, Any]:
+        """Stores a decision and its change; returns what others than the people who decide may see of it."""
         answer = {"state": outcome.state, "decisions_needed": outcome.decisions_needed}
         granted = {"grant_tokens": outcome.amount.tokens, "grant_nano_usd": outcome.amount.nano_usd}
         decision = wanted.to_json() | granted | {"identity": actor.identity}
@@ -263,9 +267,12 @@ class Approvals:
         more = {"tenant": tenant, "approver": actor.name, "at": now.isoformat(), "digest": digest, "answer": answer}
         if await own.fetchval(_SQL["insert_decision"], decision | more) is None:
             raise _other_decision(wanted.decision_id)
-        after = answer | {name: value for name, value in decision.items() if name not in NOT_AUDITED}
+        public = {name: value for name, value in decision.items() if name not in PRIVATE}
         target, before = f"approval:{wanted.approval_id}", {"state": ApprovalState.PENDING}
-        await record(own, tenant, f"approval.{wanted.choice}", target, by=actor.name, before=before, after=after)
+        await record(
+            own, tenant, f"approval.{wanted.choice}", target, by=actor.name, before=before, after=answer | public
+        )
+        return public
 
     async def _close(
         self,
@@ -273,7 +280,7 @@ class Approvals:
         request: ApprovalRequest,
         outcome: Outcome,
         now: datetime,
-        decision_id: str | None = None,
+        recorded: Mapping[str, Any] | None = None,
         actor: Actor | None = None,
     ) -> None:
         # The grant comes last because it locks a balance that others wait for.
@@ -283,21 +290,20 @@ class Approvals:
         for waiter in gone:
             await put(own, waiter["workflow_id"], DECIDED, {"approval_id": approval_id, "state": told}, now)
         cause = "withdrawn" if actor is None else "expired" if actor is SWEEPER else "decided"
-        await own.execute(_SQL["tell"], approval_id, now, cause, actor and actor.name, 0)
-        if actor is None or grant == Amount():
+        await own.execute(_SQL["tell"], approval_id, now, cause, actor and actor.name, 0, recorded)
+        if actor is None or recorded is None or grant == Amount():
             return
         if request.task_id:
             await own.execute(_SQL["grant_task"], approval_id, grant.tokens, grant.nano_usd, actor.name, now)
         else:
-            await own.execute(
-                _SQL["grant"], approval_id, grant.tokens, grant.nano_usd, outcome.until, decision_id, actor.name, now
-            )
+            amount, decision_id = (grant.tokens, grant.nano_usd), recorded["decision_id"]
+            await own.execute(_SQL["grant"], approval_id, *amount, outcome.until, decision_id, actor.name, now)
 
     async def _restate(self, own: Connection, request: ApprovalRequest, now: datetime, cause: str) -> None:
         # Any number of asks may wait, and a grant has its most.
         short = (min(amount, MAX_AMOUNT) for amount in (request.shortage.tokens, request.shortage.nano_usd))
         await own.execute(_SQL["ask"], request.approval_id, *short)
-        await own.execute(_SQL["tell"], request.approval_id, now, cause, None, request.decisions_needed)
+        await own.execute(_SQL["tell"], request.approval_id, now, cause, None, request.decisions_needed, None)
 
     async def _request(self, own: Connection, tenant: str, approval_id: str) -> ApprovalRequest:
         return (await self._read(own, tenant, [approval_id]))[0]

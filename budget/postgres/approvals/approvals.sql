@@ -123,9 +123,10 @@ update policies p set limit_tokens = p.limit_tokens + $2, limit_nano_usd = p.lim
 from approvals a where a.approval_id = $1 and p.scope_id = a.scope_id and p.task = a.task;
 
 -- name: tell
--- $3 what happened, $4 who did it or null, $5 how many people still have to approve.
+-- $3 what happened, $4 who did it or null, $5 how many people still have to approve, $6 the decision or null.
 insert into events (at, tenant, kind, scope, window_start, data)
 select $2, a.tenant, 'approval', s.kind || ':' || s.id, a.window_start, jsonb_build_object(
     'approval_id', a.approval_id, 'state', a.state, 'cause', $3::text, 'asked', event_amount(a.asked_tokens, a.asked_nano),
-    'given', event_amount(a.granted_tokens, a.granted_nano), 'deadline', a.deadline, 'by', $4::text, 'decisions_needed', $5::integer)
+    'given', event_amount(a.granted_tokens, a.granted_nano), 'deadline', a.deadline, 'by', $4::text, 'decisions_needed', $5::integer,
+    'decision', $6::jsonb)
 from approvals a join scopes s on s.scope_id = a.scope_id where a.approval_id = $1;

@@ -229,6 +229,7 @@ create table decisions (
     grant_nano_usd bigint not null,
     until          timestamptz,
     note           text,
+    ticket_url     text,
     at             timestamptz not null,
     answer         jsonb not null,
     primary key (tenant, decision_id)

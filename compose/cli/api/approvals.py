@@ -24,6 +24,7 @@ class Door(StrEnum):
 
 ApprovalId = Annotated[str, typer.Argument(metavar="APPROVAL_ID")]
 Note = Annotated[str | None, typer.Option(help="Why, for the record.")]
+TicketUrl = Annotated[str | None, typer.Option(help="Where it was discussed: an http or https address.")]
 Via = Annotated[Door, typer.Option(help="`http`, or `temporal`: signed with the key, through the task's workflow.")]
 DecisionId = Annotated[str | None, typer.Option(help="Name of the decision: send it twice, it counts once.")]
 
@@ -89,6 +90,7 @@ def approve(
     usd: Annotated[str | None, typer.Option(help="Dollars to grant, for example 0.25.")] = None,
     until: Annotated[str | None, typer.Option(help="When the grant ends, for example 2026-11-20T18:00:00Z.")] = None,
     note: Note = None,
+    ticket_url: TicketUrl = None,
     decision_id: DecisionId = None,
     via: Via = Door.HTTP,
     data: DataOption = None,
@@ -98,19 +100,20 @@ def approve(
     from purser.compose.cli.amounts import nano_usd
 
     grant = {"grant_tokens": tokens, "grant_nano_usd": nano_usd(usd), "until": until}
-    _decide(approval_id, "approve", grant | {"note": note}, decision_id, via, data, as_json)
+    _decide(approval_id, "approve", grant | {"note": note, "ticket_url": ticket_url}, decision_id, via, data, as_json)
 
 
 def deny(
     approval_id: ApprovalId,
     note: Note = None,
+    ticket_url: TicketUrl = None,
     decision_id: DecisionId = None,
     via: Via = Door.HTTP,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Refuse it: who waits is refused."""
-    _decide(approval_id, "deny", {"note": note}, decision_id, via, data, as_json)
+    _decide(approval_id, "deny", {"note": note, "ticket_url": ticket_url}, decision_id, via, data, as_json)
 
 
 def _decide(
@@ -179,6 +182,8 @@ def _print(request: dict[str, Any]) -> None:
     for one in request["decisions"]:
         note = f": {one['note']}" if one["note"] else ""
         out.print(f"{one['decision']} by {one['approver']} at {one['at']}{note}", markup=False)
+        if one["ticket_url"]:
+            out.print(f"ticket     {one['ticket_url']}", markup=False, soft_wrap=True)
 
 
 def _print_purpose(purpose: dict[str, Any]) -> None:

@@ -98,6 +98,7 @@ def test_the_signature_is_an_hmac_of_the_other_fields_as_sorted_compact_json() -
         {"grant_nano_usd": 1},
         {"until": "2100-01-01T00:00:00Z"},
         {"note_ref": "n"},
+        {"ticket_url": "https://tickets.example.com/4711"},
         {"signature": None},
         {"signature": ""},
         {"signature": "é"},

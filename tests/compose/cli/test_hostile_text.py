@@ -41,7 +41,7 @@ def test_a_reply_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -
 
 
 def test_a_note_and_names_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    decision = {"decision": "approve", "approver": HOSTILE, "at": "now", "note": HOSTILE}
+    decision = {"decision": "approve", "approver": HOSTILE, "at": "now", "note": HOSTILE, "ticket_url": HOSTILE}
     waiter = {"task_id": HOSTILE, "agent_id": "a", "submitter": HOSTILE, "tokens": 1, "since": "now"}
     last_input = {"role": HOSTILE, "text": HOSTILE}
     purpose = {"input": HOSTILE, "instructions": HOSTILE, "last_input": last_input}
@@ -59,7 +59,7 @@ def test_a_note_and_names_cannot_steer_the_terminal(capsys: pytest.CaptureFixtur
     )  # fmt: skip
     shown = capsys.readouterr().out
     assert not OBEYED & set(shown)
-    assert shown.count("gone") == 11
+    assert shown.count("gone") == 12
 
 
 def test_a_problem_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,6 +9,7 @@ from purser.gateway.access.roles import Role
 from tests.gateway.conftest import RunningGateway
 
 ASK = {"key": "k1", "path": ["session:s1", "task:t1"], "tokens": 700}
+TICKET = "https://tickets.example.com/4711"
 
 
 async def ask(client: httpx.AsyncClient, **change: Any) -> dict[str, Any]:
@@ -82,7 +83,9 @@ async def test_a_denied_ask_is_refused_for_good_and_a_new_key_asks_anew(
     admin: httpx.AsyncClient, agent: httpx.AsyncClient
 ) -> None:
     approval_id = await short(admin, agent)
-    assert (await decide(admin, approval_id, "deny", note="not this week")).json()["state"] == "denied"
+    assert (await decide(admin, approval_id, "deny", note="not this week", ticket_url=TICKET)).json()[
+        "state"
+    ] == "denied"
     for _ in range(2):
         answer = await ask(agent)
         assert (answer["verdict"], answer["approval_id"]) == ("refuse", approval_id)
@@ -93,7 +96,7 @@ async def test_a_denied_ask_is_refused_for_good_and_a_new_key_asks_anew(
     assert anew["approval_id"] != approval_id
     (decision,) = (await admin.get(f"/v1/approvals/{approval_id}")).json()["decisions"]
     assert (decision["decision"], decision["approver"], decision["identity"]) == ("deny", "ada", "key")
-    assert decision["note"] == "not this week"
+    assert (decision["note"], decision["ticket_url"]) == ("not this week", TICKET)
 
 
 async def test_an_expired_ask_is_refused(admin: httpx.AsyncClient, agent: httpx.AsyncClient) -> None:
@@ -173,6 +176,8 @@ async def test_a_bad_decision_names_its_field_and_writes_nothing(
         ({"until": "0001-01-01T00:00:00+23:00"}, "until"),
         ({"until": 5}, "until"),
         ({"note": "x" * 2_001}, "note"),
+        ({"ticket_url": f"https://{'x' * 2_000}"}, "ticket_url"),
+        ({"ticket_url": "javascript:alert(1)"}, "ticket_url"),
         ({"approver": "boss"}, "approver"),
         ({"decision": "deny", "grant_tokens": 5}, "grant"),
     ]

@@ -9,6 +9,7 @@ from purser.gateway.access.roles import Role
 from tests.gateway.conftest import RunningGateway
 
 CANARY = "CANARY-90ff"
+TICKET = "https://tickets.example.com/4711"
 
 
 async def changes(client: httpx.AsyncClient, **wanted: str) -> list[dict[str, Any]]:
@@ -43,7 +44,7 @@ async def test_every_kind_of_change_is_there_with_the_key_that_made_it(
     await admin.put("/v1/budgets/session:s2", json={"limit_tokens": 5, "mode": "approval"})
     ask = {"key": "k1", "path": ["session:s2"], "tokens": 50}
     approval_id = (await admin.post("/v1/holds", json=ask)).json()["approval_id"]
-    decision = {"decision_id": "d1", "decision": "approve", "note": CANARY}
+    decision = {"decision_id": "d1", "decision": "approve", "note": CANARY, "ticket_url": TICKET}
     assert (await admin.post(f"/v1/approvals/{approval_id}/decision", json=decision)).status_code == 200
     task_id = f"t-{task_queue[5:]}"
     agents = [{"id": "a", "model": "priced-model", "instructions": CANARY}]
@@ -59,6 +60,7 @@ async def test_every_kind_of_change_is_there_with_the_key_that_made_it(
     by_action = {change["action"]: change for change in mine}
     assert by_action["approval.approve"]["target"] == f"approval:{approval_id}"
     assert by_action["approval.approve"]["after"]["grant_tokens"] == 45
+    assert by_action["approval.approve"]["after"]["ticket_url"] == TICKET
     assert by_action["key.create"]["after"]["role"] == "viewer"
     assert by_action["task.pause"]["target"] == f"task:{task_id}"
     text = (await admin.get("/v1/changes")).text

@@ -29,7 +29,7 @@ from tests.support.webhooks import (
 
 
 async def test_an_approval_request_is_told_with_all_that_a_chat_needs(
-    admin: httpx.AsyncClient, receiver: Receiver
+    gateway: RunningGateway, admin: httpx.AsyncClient, receiver: Receiver
 ) -> None:
     hook = await make(admin, receiver.url, "approval")
     approval_id = await ask(admin)
@@ -48,9 +48,15 @@ async def test_an_approval_request_is_told_with_all_that_a_chat_needs(
     assert (body["asked"]["tokens"], body["limit"]["tokens"], body["spent"]["tokens"]) == (12_000, 1_000, 0)
     assert body["resets_at"]
     assert body["percentage"] == 0.0
-    await admin.post(f"/v1/approvals/{approval_id}/decision", json={"decision_id": "d1", "decision": "deny"})
+    denial = {"decision_id": "d1", "decision": "deny", "note": "no", "ticket_url": "https://tickets.example.com/4711"}
+    await admin.post(f"/v1/approvals/{approval_id}/decision", json=denial)
     await receiver.until(2)
     assert receiver.bodies[1]["text"] == "ada denied session s1 12,000 more tokens."
+    assert [sent["ticket_url"] for sent in receiver.bodies] == [None, denial["ticket_url"]]
+    event = await gateway.pool.fetchval("select data from events where data ->> 'state' = 'denied'")
+    assert event["decision"].keys() == {
+        "decision_id", "identity", "grant_tokens", "grant_nano_usd", "until", "ticket_url",
+    }  # fmt: skip
 
 
 async def test_a_threshold_tells_percentage_and_figures_and_low_ones_may_be_left_out(

@@ -19,6 +19,7 @@ from tests.support.purser import command
 pytestmark = pytest.mark.stack
 
 Write = Callable[..., Path]
+TICKET = "https://tickets.example.com/4711"
 SHORT = {"agent": {"limit_tokens": 50, "mode": "approval"}}
 
 
@@ -76,7 +77,11 @@ def test_an_approval_lets_a_waiting_run_finish(purser: Commands, write_task: Wri
         assert re.search(r"^no delay .*1 go on, 7\d% used$", shown.stdout, re.M)
         assert run.stderr is not None
         assert any(f"/approvals?id={approval_id}" in line for line in run.stderr)
-        assert purser.json("approvals", "approve", approval_id, "--note", "fine")["state"] == "approved"
+        assert (
+            purser.json("approvals", "approve", approval_id, "--note", "fine", "--ticket-url", TICKET)["state"]
+            == "approved"
+        )
+        assert purser.run("approvals", "show", approval_id).stdout.endswith(f": fine\nticket     {TICKET}\n")
         out, err = run.communicate(timeout=60)
     assert run.returncode == 0, err
     task = json.loads(out)

@@ -2,6 +2,7 @@
 
 import asyncio
 import multiprocessing
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -134,14 +135,28 @@ def report(tokens: int, nano: int = 0) -> Report:
     return Report(Usage(input=tokens), nano)
 
 
-async def without(pool: Pool, file: str, guard: str = "", instead: str = "") -> None:
-    """Loads the functions of a schema file again, with `guard`, which stands there once, replaced."""
+async def without(pool: Pool, guard: str, instead: str) -> None:
+    """Replaces `guard`, which stands once in the functions of the ledger."""
+    texts = [text for text in _functions() if guard in text]
+    assert [text.count(guard) for text in texts] == [1], f"{guard!r} stands {sum(t.count(guard) for t in texts)} times"
+    await _load(pool, texts[0].replace(guard, instead))
+
+
+async def restore(pool: Pool) -> None:
+    """Loads the functions of the ledger as they are."""
+    for text in _functions():
+        await _load(pool, text)
+
+
+def _functions() -> list[str]:
+    """The schema files of the ledger that hold functions alone."""
     schema = files("purser.budget.postgres").joinpath("schema")
-    text = schema.joinpath(file).read_text("utf-8")
-    if guard:
-        assert text.count(guard) == 1, f"{guard!r} stands {text.count(guard)} times in {file}"
-        text = text.replace(guard, instead)
-    await pool.execute(text.replace("create function", "create or replace function"))
+    texts = [file.read_text("utf-8") for file in schema.iterdir()]
+    return [text for text in texts if not re.search(r"^create (?!function)", text, re.MULTILINE)]
+
+
+async def _load(pool: Pool, functions: str) -> None:
+    await pool.execute(functions.replace("create function", "create or replace function"))
 
 
 async def meet(

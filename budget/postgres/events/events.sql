@@ -18,7 +18,7 @@ where position > $1 order by position limit $2;
 select position, at, tenant, kind, scope, nullif(window_start, '-infinity') as window_start, threshold, data from events
 where tenant = $1 and position > $2 and position <= $3 and ($4::text[] is null or kind = any ($4))
   and ($5::text[] is null or scope = any ($5)
-       or scope like 'agent:%' and 'task:' || split_part(substr(scope, 7), '/', 1) = any ($5))
+       or scope like 'agent:%' and 'task:' || requesting_task('agent', id_of(scope)) = any ($5))
 order by position limit $6;
 
 -- name: forgotten

@@ -18,6 +18,6 @@ select * from ledger_extend($1, $2, $3, $4, $5, $6, $7);
 select ledger_expire($1, $2, $3);
 -- name: end_scopes
 update scopes set ended_at = coalesce($3, clock_timestamp())
-where tenant = $1 and (kind, id) in (select split_part(n, ':', 1), substr(n, strpos(n, ':') + 1) from unnest($2::text[]) n);
+where tenant = $1 and (kind, id) in (select kind_of(n), id_of(n) from unnest($2::text[]) n);
 -- name: end_grants
 select ledger_sweep_grants($1, $2);

@@ -24,7 +24,7 @@ from scopes s
 left join policies stored on stored.scope_id = s.scope_id and stored.task = ''
 left join lateral (
     select p.* from policies p where p.scope_id = s.scope_id and p.task <> ''
-      and p.task = coalesce($9, case s.kind when 'task' then s.id when 'agent' then split_part(s.id, '/', 1) end)
+      and p.task = coalesce($9, requesting_task(s.kind, s.id))
     order by p.updated_at desc limit 1) request on true
 cross join lateral ledger_policies(array[s.scope_id], coalesce(request.task, ''), $7) e
 cross join lateral (select ledger_window_start(e.win, e.zone, coalesce($8, clock_timestamp())) as start) w
@@ -35,7 +35,7 @@ cross join lateral (
 where s.tenant = $1 and s.scope_id > $5
   and ($2::text[] is null or s.scope_id = any (array(
           select c.scope_id from unnest($2) n (name)
-          join scopes c on c.tenant = $1 and c.kind = split_part(n.name, ':', 1) and c.id = substr(n.name, strpos(n.name, ':') + 1))))
+          join scopes c on c.tenant = $1 and c.kind = kind_of(n.name) and c.id = id_of(n.name))))
   and ($3::text is null or s.kind = $3)
   and ($4::numeric is null
        or (coalesce(b.spent_tokens + b.held_tokens, 0) >= $4 * (e.limit_tokens + coalesce(b.granted_tokens, 0) - o.tokens)) is true

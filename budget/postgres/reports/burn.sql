@@ -41,7 +41,7 @@ where s.scope_id = d.scope_id and s.window_start = d.window_start and s.at = d.a
 -- Of each scope ($2) in its window ($3): the first entry, and the samples on both sides of an hour ago and a day ago.
 select n.name as scope, p.at, p.spent_tokens, p.spent_nano
 from unnest($2::text[], $3::timestamptz[]) n (name, window_start)
-join scopes c on c.tenant = $1 and c.kind = split_part(n.name, ':', 1) and c.id = substr(n.name, strpos(n.name, ':') + 1)
+join scopes c on c.tenant = $1 and c.kind = kind_of(n.name) and c.id = id_of(n.name)
 cross join lateral (
     select e.at, 0::bigint as spent_tokens, 0::bigint as spent_nano from entries e
     where e.scope_id = c.scope_id and e.window_start = n.window_start and e.seq = 1

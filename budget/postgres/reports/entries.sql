@@ -10,7 +10,7 @@ join scopes s on s.scope_id = e.scope_id
 left join holds h on h.hold_id = e.hold_id
 where s.tenant = $1
   and ($2::text is null or e.scope_id = (select x.scope_id from scopes x
-          where x.tenant = $1 and x.kind = split_part($2, ':', 1) and x.id = substr($2, strpos($2, ':') + 1)))
+          where x.tenant = $1 and x.kind = kind_of($2) and x.id = id_of($2)))
   and ($3::text is null or e.kind = $3)
   and ($4::bigint is null or e.hold_id = $4)
   and ($5::text is null or e.hold_id = any (array(

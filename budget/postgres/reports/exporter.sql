@@ -18,7 +18,7 @@ with clock as materialized (
     join scopes s on s.scope_id = n.scope_id
     left join lateral (
         select p.task from policies p where p.scope_id = s.scope_id and p.task <> ''
-          and p.task = case s.kind when 'task' then s.id when 'agent' then split_part(s.id, '/', 1) end
+          and p.task = requesting_task(s.kind, s.id)
         order by p.updated_at desc limit 1) request on true
     cross join lateral ledger_policies(array[s.scope_id], coalesce(request.task, ''), $1) e
 ), used as (

@@ -10,7 +10,7 @@ left join lateral (
     select e.hold_id from entries e where e.scope_id = f.scope_id and e.hold_id is not null
     order by e.window_start desc, e.seq desc limit 1) e on true
 left join holds h on h.hold_id = e.hold_id
-left join scopes t on f.kind = 'agent' and t.tenant = $1 and t.kind = 'task' and t.id = split_part(f.id, '/', 1)
+left join scopes t on f.kind = 'agent' and t.tenant = $1 and t.kind = 'task' and t.id = requesting_task('agent', f.id)
 where h.hold_id is not null or t.scope_id is not null
 on conflict do nothing;
 

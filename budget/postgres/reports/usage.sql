@@ -9,7 +9,7 @@ set local plan_cache_mode = force_custom_plan;
 -- of these on their path.
 with within as (
     select array_agg(s.scope_id) as ids from unnest($7::text[]) w (name)
-    join scopes s on s.tenant = $1 and s.kind = split_part(w.name, ':', 1) and s.id = substr(w.name, strpos(w.name, ':') + 1)
+    join scopes s on s.tenant = $1 and s.kind = kind_of(w.name) and s.id = id_of(w.name)
 ), moved as (
     select s.id, e.scope_id, e.kind, e.hold_id, e.attempt, e.d_spent_tokens, e.d_spent_nano, e.d_overrun_tokens, e.d_overrun_nano
     from scopes s join entries e on e.scope_id = s.scope_id

@@ -42,7 +42,7 @@ begin
     into f_grp, f_task, f_scope
     from (select distinct u.path, u.task, u.grp from unnest(p_paths, p_tasks, i_grp) u (path, task, grp)) g
     cross join lateral unnest(string_to_array(g.path, ' ')) with ordinality t (name, pos)
-    left join scopes s on s.tenant = p_tenant and s.kind = split_part(t.name, ':', 1) and s.id = substr(t.name, strpos(t.name, ':') + 1);
+    left join scopes s on s.tenant = p_tenant and s.kind = kind_of(t.name) and s.id = id_of(t.name);
     -- What is new, and what may be beyond counting, goes alone.
     if array_position(f_scope, null) is not null or (select max(n) from unnest(v_nanos) n) > 1000000000000 then
         return;

@@ -83,7 +83,7 @@ returns table (tenant text, kind text, id text, mode text, lasts numeric) langua
     join scopes s on s.scope_id = x.scope_id
     left join lateral (
         select p.task from policies p where p.scope_id = s.scope_id and p.task <> ''
-          and p.task = case s.kind when 'task' then s.id when 'agent' then split_part(s.id, '/', 1) end
+          and p.task = requesting_task(s.kind, s.id)
         order by p.updated_at desc limit 1) request on true
     cross join lateral ledger_policies(array[s.scope_id], coalesce(request.task, ''), p_defaults) e
     cross join lateral (select ledger_window_start(e.win, e.zone, x.now) as start) w

@@ -2,6 +2,8 @@
 -- Balances are a cache that the entries recompute. Lock order everywhere: hold row, then balances by (scope_id, window_start).
 -- A lifetime window starts at -infinity, so every balance has a comparable key.
 
+create type amount as (tokens bigint, nano bigint);
+
 create table scopes (
     scope_id bigint generated always as identity primary key,
     tenant   text not null,

@@ -24,10 +24,9 @@ from tests.budget.postgres.ledger import (
     test_unpriced,
     test_waiting,
 )
-from tests.support.ledger import Books, request, without
+from tests.support.ledger import Books, request, restore, without
 
 Spec = Callable[..., Awaitable[None]]
-GATE, BATCH = "functions.sql", "batches.sql"
 CONTEXT = "select * into h from holds x where x.hold_id = p_hold and x.tenant = p_tenant for update;\n    "
 
 
@@ -35,7 +34,6 @@ CONTEXT = "select * into h from holds x where x.hold_id = p_hold and x.tenant = 
 class Guard:
     """A piece of SQL, what stands there without the guard, and a specification that notices."""
 
-    file: str
     sql: str
     instead: str
     spec: Spec
@@ -44,80 +42,67 @@ class Guard:
 GUARDS = {
     # --- the gate
     "balances are locked before they are read": Guard(
-        GATE,
         "order by b.scope_id, b.window_start for update of b;",
         "order by b.scope_id, b.window_start;",
         test_meetings.test_two_asks_for_the_last_tokens_do_not_both_get_them,
     ),
     "tokens must fit": Guard(
-        GATE,
         "if v_stopped or v_tokens < p_least_tokens then",
         "if v_stopped then",
         test_life_cycle.test_a_refused_ask_touches_no_scope_of_its_path,
     ),
     "money must fit": Guard(
-        GATE,
         "if p_nano > v_room_nano then",
         "if false then",
         test_life_cycle.test_the_tightest_scope_of_a_path_decides_wherever_it_stands,
     ),
     "no scope of the path is left out": Guard(
-        GATE,
         "select bool_or(v.closed or v.queued), min(v.room_tokens)",
         "select bool_or(v.closed or v.queued), max(v.room_tokens)",
         test_life_cycle.test_the_tightest_scope_of_a_path_decides_wherever_it_stands,
     ),
     "a frozen scope lets nothing through": Guard(
-        GATE,
         "p.frozen or (q.bounded and",
         "(q.bounded and",
         test_policies.test_freezing_stops_new_asks_and_top_ups_and_lets_live_holds_settle,
     ),
     "the window is looked up again under the lock": Guard(
-        GATE,
         "while v_windows is distinct from v_again loop",
         "for i in 1 .. 1 loop",
         test_meetings.test_an_ask_sees_a_window_that_changed_while_it_waited,
     ),
     "grants that have ended give no headroom": Guard(
-        GATE,
         "perform ledger_end_grants(v_scopes, v_windows, v_now);",
         "",
         test_calendar.test_a_grant_counts_until_the_instant_it_ends,
     ),
     "grants that have ended give no top-up": Guard(
-        GATE,
         "perform ledger_end_grants(h.scope_ids, h.window_starts, p_now);",
         "",
         test_calendar.test_top_ups_do_not_use_grants_that_have_ended,
     ),
     "a top-up goes through the gate": Guard(
-        GATE,
         "    if v_fits then",
         "    if true then",
         test_life_cycle.test_an_extension_adds_through_the_gate_or_not_at_all,
     ),
     "an ask needs a price where money is limited": Guard(
-        GATE,
         "if num_nonnulls(variadic v_nanos) > 0 then",
         "if false then",
         partial(test_unpriced.test_where_money_is_limited_nothing_is_held_without_a_price, mode="soft"),
     ),
     "an addition needs a price where money is limited": Guard(
-        GATE,
         "or (p_nano is null and v.limit_nano is not null)",
         "",
         test_unpriced.test_an_addition_needs_a_price_where_money_is_limited,
     ),
     "an ask that needs a price writes nothing": Guard(
-        GATE,
         "exception when sqlstate 'PB002' then",
         "exception when sqlstate 'PB003' then",
         partial(test_unpriced.test_where_money_is_limited_nothing_is_held_without_a_price, mode="soft"),
     ),
     # --- keys
     "a key is bound to its payload": Guard(
-        GATE,
         "if h.digest is not null and h.digest <> p_digest then",
         "if false then",
         partial(
@@ -125,13 +110,11 @@ GUARDS = {
         ),
     ),
     "a key that holds repeats its answer": Guard(
-        GATE,
         "elsif h.state <> 'none' then\n            return query select case when",
         "elsif false then\n            return query select case when",
         test_life_cycle.test_once_a_hold_exists_its_answer_repeats_and_adds_nothing,
     ),
     "a key that is released is closed": Guard(
-        GATE,
         "update holds x set state = 'released', ended_at = v_now where x.hold_id = v_hold;",
         "",
         partial(
@@ -140,55 +123,46 @@ GUARDS = {
     ),
     # --- attempts and their charges
     "a hold is locked while it is settled": Guard(
-        GATE,
         CONTEXT + "if not found or h.state = 'none'",
         CONTEXT.replace(" for update", "") + "if not found or h.state = 'none'",
         test_meetings.test_a_report_that_arrives_twice_at_once_is_charged_once,
     ),
     "a report is charged once": Guard(
-        GATE,
         "if a.state = 'reported' then",
         "if false then",
         test_attempts.test_a_report_sent_twice_is_charged_once,
     ),
     "a report is final": Guard(
-        GATE,
         "case when a.digest = p_digest then 'repeat' else 'conflict' end",
         "'repeat'",
         test_attempts.test_a_report_sent_twice_is_charged_once,
     ),
     "a new attempt presumes the silent one": Guard(
-        GATE,
         "    perform ledger_presume(p_hold, v_now);\n    select * into h from holds x where x.hold_id = p_hold;\n    i",
         "    i",
         test_attempts.test_a_call_that_really_happened_twice_is_two_attempts_both_charged,
     ),
     "attempts start in order": Guard(
-        GATE,
         "elsif v_state is not null or v_attempt <> h.attempts + 1 then",
         "elsif v_state is not null then",
         test_attempts.test_attempts_start_in_order,
     ),
     "only an attempt that is next or known may report": Guard(
-        GATE,
         "elsif a.state is null and p_attempt <> h.attempts + 1 then",
         "elsif false then",
         test_attempts.test_attempts_start_in_order,
     ),
     "releasing presumes a silent attempt": Guard(
-        GATE,
         "    perform ledger_presume(p_hold, p_now);\n",
         "",
         test_life_cycle.test_releasing_presumes_an_attempt_that_never_reported,
     ),
     "a hold ends once": Guard(
-        GATE,
         "    if h.state <> 'held' then\n        return;\n    end if;\n",
         "",
         test_life_cycle.test_a_settled_hold_cannot_be_released,
     ),
     "overrun is recorded": Guard(
-        GATE,
         "if v_over > 0 or v_over_nano > 0 then\n            perform ledger_post('overrun'",
         "if false then\n            perform ledger_post('overrun'",
         partial(
@@ -198,7 +172,6 @@ GUARDS = {
         ),
     ),
     "a straggler's report replaces what was presumed": Guard(
-        GATE,
         "if h.state <> 'held' or a.state = 'presumed' then",
         "if h.state <> 'held' then",
         partial(
@@ -206,32 +179,27 @@ GUARDS = {
         ),
     ),
     "what a hold sets aside itself is nothing to wait for": Guard(
-        GATE,
         "jsonb_agg(v.shown || jsonb_build_object('own', jsonb_build_array(h.tokens, h.nano)) order by v.ord)",
         "jsonb_agg(v.shown order by v.ord)",
         test_attempts.test_a_top_up_that_does_not_fit_starts_nothing_and_says_what_lacks,
     ),
     "a lease has a grace": Guard(
-        GATE,
         "y.expires_at < v_now - p_grace",
         "y.expires_at < v_now",
         test_life_cycle.test_a_hold_expires_one_instant_after_lease_and_grace,
     ),
     "a lease never gets shorter": Guard(
-        GATE,
         "greatest(x.expires_at, v_now + coalesce(p_lease, x.lease))",
         "v_now + coalesce(p_lease, x.lease)",
         test_life_cycle.test_a_lease_is_renewed_by_attempts_and_extensions_and_never_gets_shorter,
     ),
     "a sweeper waits for nobody": Guard(
-        GATE,
         "order by y.expires_at limit p_limit for update skip locked",
         "order by y.expires_at limit p_limit",
         test_meetings.test_a_sweep_passes_over_a_hold_that_somebody_is_busy_with,
     ),
     **{
         f"tenants are separate: {verb}": Guard(
-            GATE,
             sql,
             sql.replace("x.tenant = p_tenant", "true"),
             test_life_cycle.test_tenants_are_separate,
@@ -245,124 +213,104 @@ GUARDS = {
     },
     # --- waiting
     "who has waited longer goes first": Guard(
-        GATE,
         "select l.bounded, l.bounded and p_patient and exists (",
         "select l.bounded, false and exists (",
         test_waiting.test_large_asks_do_not_starve_behind_a_stream_of_small_ones,
     ),
     "an ask that cannot be helped takes no place": Guard(
-        GATE,
         "if v_waits then",
         "if true then",
         test_waiting.test_who_is_refused_elsewhere_on_its_path_takes_no_place,
     ),
     "one age of a waiter counts everywhere": Guard(
-        GATE,
         "where m.hold_id = p_hold and m.last_asked",
         "where m.hold_id = p_hold and m.scope_id = p.scope_id and m.last_asked",
         test_waiting.test_two_that_wait_at_different_scopes_do_not_block_each_other,
     ),
     "a place is lost by not asking": Guard(
-        GATE,
         "w.asks >= 2 and w.last_asked > p_now - p_lapse",
         "w.asks >= 2",
         test_waiting.test_a_place_ends_when_nobody_asks_any_more,
     ),
     "who comes back goes to the end": Guard(
-        GATE,
         "where w.hold_id = h.hold_id and w.last_asked > v_now - p_lapse;",
         "where w.hold_id = h.hold_id;",
         test_waiting.test_who_stops_asking_loses_its_place_and_comes_back_to_the_end,
     ),
     "a place is taken with the second ask": Guard(
-        GATE,
-        "w.asks >= 2 and w.last_asked",
-        "w.last_asked",
+        "w.asks >= 2 and w.last_asked > p_now",
+        "w.last_asked > p_now",
         test_waiting.test_a_place_is_taken_with_the_second_ask,
     ),
     # --- policies and events
     "a request cannot raise a stored limit": Guard(
-        GATE,
         "else least(s.limit_tokens, r.limit_tokens) end",
         "else coalesce(r.limit_tokens, s.limit_tokens) end",
         test_calendar.test_under_a_stored_limit_no_request_counts_in_another_window,
     ),
     "a request cannot move a stored limit to another window": Guard(
-        GATE,
         """case when not k.limited then r."window" end""",
         """r."window\"""",
         test_calendar.test_under_a_stored_limit_no_request_counts_in_another_window,
     ),
     "raised or lowered is judged by the stored policy": Guard(
-        GATE,
         "coalesce(v_old.limit_tokens, b.new_tokens + 1)",
         "coalesce(b.limit_tokens, b.new_tokens + 1)",
         test_policies.test_raised_or_lowered_is_judged_by_the_stored_policy_not_by_what_one_task_asked_for,
     ),
     # --- locks and their order
     "a sweep locks all balances before it closes a hold": Guard(
-        GATE,
         "perform ledger_lock(array_agg(d.s), array_agg(d.w), v_now)\n    from (select distinct u.s, u.w from holds x",
         "perform 1\n    from (select distinct u.s, u.w from holds x",
         test_locks.test_a_sweep_locks_the_balances_of_all_holds_in_the_one_order,
     ),
     "an ask locks its hold": Guard(
-        GATE,
         "where t.tenant = p_tenant and t.key = p_key for update;",
         "where t.tenant = p_tenant and t.key = p_key;",
         test_locks.test_two_processes_that_ask_with_one_key_hold_once,
     ),
     "a release locks its hold": Guard(
-        GATE,
         "where x.hold_id = v_hold and x.tenant = p_tenant for update;",
         "where x.hold_id = v_hold and x.tenant = p_tenant;",
         test_locks.test_a_release_meets_an_ask_that_is_about_to_hold,
     ),
     "a policy changes under the locks of its balances": Guard(
-        GATE,
         "    perform 1 from balances x where x.scope_id = v_scope order by x.scope_id, x.window_start for update;\n",
         "",
         test_locks.test_two_changes_of_a_policy_at_once_are_judged_one_after_the_other,
     ),
     "a further attempt tops up money": Guard(
-        GATE,
         "if h.tokens < h.asked_tokens or h.nano < h.asked_nano then",
         "if h.tokens < h.asked_tokens then",
         test_locks.test_a_further_attempt_tops_up_money_that_the_last_one_cost,
     ),
     "equal ages do not block each other": Guard(
-        GATE,
         "and w.since < coalesce(",
         "and w.since <= coalesce(",
         test_locks.test_of_two_that_began_to_wait_at_one_instant_one_goes,
     ),
     "a batch takes its keys in order": Guard(
-        BATCH,
         "order by a.key on conflict (tenant, key) do nothing",
         "on conflict (tenant, key) do nothing",
         test_locks.test_a_batch_takes_its_keys_in_the_one_order,
     ),
     "a batch locks the holds that it settles": Guard(
-        BATCH,
         "where h.hold_id = any (p_holds) and h.tenant = p_tenant order by h.hold_id for update;",
         "where false;",
         test_locks.test_a_batch_of_settlements_waits_for_a_hold_that_is_being_settled,
     ),
     "tenants are separate: settle in a batch": Guard(
-        BATCH,
         "on h.hold_id = s.hold_id and h.tenant = p_tenant and h.state",
         "on h.hold_id = s.hold_id and h.state",
         test_locks.test_a_batch_settles_nothing_of_another_tenant,
     ),
     # --- batches
     "a batch has new keys only": Guard(
-        BATCH,
         "coalesce(cardinality(v_held), 0) = cardinality(p_keys)",
         "cardinality(v_held) = cardinality(p_keys)",
         test_batches.test_retries_that_travel_together_hold_nothing_anew,
     ),
     "the asks of a batch fit together": Guard(
-        BATCH,
         "- b.held_tokens < d.tokens) is true",
         "- b.held_tokens < 1) is true",
         partial(
@@ -370,7 +318,6 @@ GUARDS = {
         ),
     ),
     "the money of a batch fits together": Guard(
-        BATCH,
         "- b.held_nano < d.nano) is true",
         "- b.held_nano < 1) is true",
         partial(
@@ -379,25 +326,21 @@ GUARDS = {
         ),
     ),
     "a batch sees the policies under the lock": Guard(
-        BATCH,
         "f_window = v_window and f_policy = v_policy and not exists",
         "f_window = v_window and not exists",
         test_batches.test_a_batch_sees_a_policy_that_changed_while_it_waited,
     ),
     "a batch sees the windows under the lock": Guard(
-        BATCH,
         "f_window = v_window and f_policy = v_policy and not exists",
         "f_policy = v_policy and not exists",
         test_batches.test_a_batch_sees_a_window_that_changed_while_it_waited,
     ),
     "a batch passes no waiter": Guard(
-        BATCH,
         "w.asks >= 2 and w.last_asked > v_now - p_lapse",
         "false",
         test_batches.test_a_batch_does_not_pass_who_has_waited_longer,
     ),
     "an ask of a batch needs a price where money is limited": Guard(
-        BATCH,
         "or (d.unpriced and f.policy -> 'limit' ->> 1 is not null)",
         "",
         partial(
@@ -406,13 +349,11 @@ GUARDS = {
         ),
     ),
     "a batch uses no grant that has ended": Guard(
-        BATCH,
         "or b.grants_end_at <= v_now",
         "",
         test_batches.test_a_batch_does_not_use_grants_that_have_ended,
     ),
     "a batch settles open holds only": Guard(
-        BATCH,
         "h.state = 'held' and h.tokens >= s.tokens and h.nano >= s.nano",
         "true",
         partial(
@@ -423,7 +364,6 @@ GUARDS = {
         ),
     ),
     "a batch settles within what is held only": Guard(
-        BATCH,
         "h.state = 'held' and h.tokens >= s.tokens and h.nano >= s.nano",
         "h.state = 'held'",
         partial(
@@ -431,7 +371,6 @@ GUARDS = {
         ),
     ),
     "a batch leaves no attempt silent": Guard(
-        BATCH,
         "and a.state is distinct from 'started')",
         ")",
         partial(
@@ -448,14 +387,13 @@ GUARDS = {
 async def restored(pool: Pool) -> AsyncIterator[Pool]:
     """Has its guards again after the test."""
     yield pool
-    for file in (GATE, BATCH):
-        await without(pool, file)
+    await restore(pool)
 
 
 @pytest.mark.parametrize("name", GUARDS)
 async def test_without_the_guard_its_specification_fails(restored: Pool, name: str) -> None:
     guard = GUARDS[name]
-    await without(restored, guard.file, guard.sql, guard.instead)
+    await without(restored, guard.sql, guard.instead)
     assert await failure(guard.spec, restored) is not None, f"nobody notices that {name!r} no longer holds"
 
 

@@ -1,0 +1,207 @@
+-- The gate. Each verb of the ledger is one round trip and one transaction, and takes the same locks in the same order:
+-- the hold row first, then the balances by (scope_id, window_start).
+-- p_now is null in production (the server's clock decides) and set by tests of windows and leases.
+
+-- What the gate sees of a path whose balances are locked, before an ask. A scope that is closed lets nothing through;
+-- where it is queued, somebody else has waited longer. One age of a waiter counts on all its scopes: of several that
+-- wait for each other the oldest always goes.
+create function ledger_views(p_hold bigint, p_scopes bigint[], p_windows timestamptz[], p_task text, p_defaults jsonb,
+                             p_patient boolean, p_lapse interval, p_now timestamptz)
+returns table (ord bigint, scope text, scope_id bigint, window_start timestamptz, limit_tokens bigint, limit_nano bigint, mode text,
+               closed boolean, queued boolean, bounded boolean, room_tokens bigint, room_nano bigint,
+               freed_tokens bigint, freed_nano bigint, shown jsonb)
+language sql stable as $$
+    select p.ord, p.scope, p.scope_id, b.window_start, p.limit_tokens, p.limit_nano, p.mode,
+           p.frozen or (q.bounded and (p.limit_tokens + b.granted_tokens = 0 or p.limit_nano + b.granted_nano = 0) is true),
+           q.queued, q.bounded,
+           p.limit_tokens + b.granted_tokens - b.spent_tokens - b.held_tokens,
+           p.limit_nano + b.granted_nano - b.spent_nano - b.held_nano,
+           b.held_tokens, b.held_nano,
+           jsonb_build_object(
+               'scope', p.scope, 'mode', p.mode, 'limit', jsonb_build_array(p.limit_tokens, p.limit_nano),
+               'spent', jsonb_build_array(b.spent_tokens, b.spent_nano), 'held', jsonb_build_array(b.held_tokens, b.held_nano),
+               'granted', jsonb_build_array(b.granted_tokens, b.granted_nano),
+               'window_start', nullif(b.window_start, '-infinity'), 'frozen', p.frozen, 'queued', q.queued,
+               'warn_at', p.warn_at, 'backpressure', p.backpressure)
+           || ledger_shared(p.limit_tokens, p.limit_nano, p.mode, p.shared_tokens, p.shared_nano, p.shared_mode)
+    from ledger_policies(p_scopes, p_task, p_defaults) p
+    join balances b on b.scope_id = p.scope_id and b.window_start = p_windows[p.ord]
+    cross join lateral (select p.mode <> 'soft' and (p.limit_tokens is not null or p.limit_nano is not null) as bounded) l
+    cross join lateral (select l.bounded, l.bounded and p_patient and exists (
+        select 1 from waiters w
+        where w.scope_id = p.scope_id and w.hold_id <> p_hold and w.asks >= 2 and w.last_asked > p_now - p_lapse
+          and w.since < coalesce((select min(m.since) from waiters m where m.hold_id = p_hold and m.last_asked > p_now - p_lapse), p_now)
+    ) as queued) q
+$$;
+
+-- What the gate saw when it admitted a hold: the policies kept with it, the figures from its entries.
+create function ledger_seen(h holds) returns jsonb language sql stable as $$
+    select jsonb_agg(v.policy || jsonb_build_object(
+               'spent', jsonb_build_array(e.spent_tokens, e.spent_nano),
+               'held', jsonb_build_array(e.held_tokens - e.d_held_tokens, e.held_nano - e.d_held_nano),
+               'granted', jsonb_build_array(e.granted_tokens, e.granted_nano),
+               'window_start', nullif(e.window_start, '-infinity'), 'queued', false) order by v.ord)
+    from jsonb_array_elements(h.views) with ordinality v (policy, ord)
+    join entries e on e.hold_id = h.hold_id and e.kind = 'hold' and e.scope_id = h.scope_ids[v.ord]
+$$;
+
+-- The gate: holds the ask, or a part of it down to the least, on every scope of the path, or nothing at all.
+-- p_nano is null where nobody knows the price: see ledger_hold_unpriced, which asks so.
+create function ledger_hold(p_tenant text, p_key text, p_digest bytea, p_path text[], p_task text, p_model text,
+                            p_tokens bigint, p_nano bigint, p_least_tokens bigint, p_least_nano bigint,
+                            p_lease interval, p_patient boolean, p_lapse interval, p_defaults jsonb, p_now timestamptz)
+returns table (outcome text, hold_id bigint, state text, tokens bigint, nano bigint, expires_at timestamptz, views jsonb)
+language plpgsql as $$
+#variable_conflict use_column
+declare
+    v_now timestamptz := coalesce(p_now, clock_timestamp());
+    h holds%rowtype;
+    v_new boolean;
+    v_scopes bigint[];
+    v_windows timestamptz[];
+    v_again timestamptz[];
+    v_short bigint[];
+    v_limits bigint[];
+    v_nanos bigint[];
+    v_modes text[];
+    v_stopped boolean;
+    v_waits boolean;
+    v_since timestamptz;
+    v_asks integer;
+    v_room_tokens bigint;
+    v_room_nano bigint;
+    v_tokens bigint;
+    v_nano bigint;
+    v_views jsonb;
+    v_warns boolean;
+begin
+    insert into holds (tenant, key, digest, state, created_at) values (p_tenant, p_key, p_digest, 'none', v_now)
+    on conflict (tenant, key) do nothing returning * into h;
+    v_new := found;
+    if not v_new then
+        select * into h from holds t where t.tenant = p_tenant and t.key = p_key for update;
+        if h.digest is not null and h.digest <> p_digest then
+            return query select 'key_reused', h.hold_id, h.state, 0::bigint, 0::bigint, null::timestamptz, null::jsonb;
+            return;
+        elsif h.state <> 'none' then
+            return query select case when h.views is null then 'closed' else 'repeat' end, h.hold_id, h.state, h.asked_tokens, h.asked_nano,
+                                h.expires_at, ledger_seen(h);
+            return;
+        end if;
+    end if;
+
+    insert into scopes (tenant, kind, id)
+    select p_tenant, kind_of(x.t), id_of(x.t) from unnest(p_path) x (t)
+    where not exists (select 1 from scopes s where s.tenant = p_tenant and s.kind = kind_of(x.t) and s.id = id_of(x.t))
+    order by 2, 3 on conflict do nothing;
+    select array_agg(s.scope_id order by x.ord) into v_scopes from unnest(p_path) with ordinality x (t, ord)
+    join scopes s on s.tenant = p_tenant and s.kind = kind_of(x.t) and s.id = id_of(x.t);
+
+    -- A policy may change its window while we wait for the locks, so look once more once we have them.
+    select array_agg(ledger_window_start(p.win, p.zone, v_now) order by p.ord) into v_again from ledger_policies(v_scopes, p_task, p_defaults) p;
+    while v_windows is distinct from v_again loop
+        v_windows := v_again;
+        perform ledger_lock(v_scopes, v_windows, v_now);
+        select array_agg(ledger_window_start(p.win, p.zone, v_now) order by p.ord) into v_again from ledger_policies(v_scopes, p_task, p_defaults) p;
+    end loop;
+    perform ledger_end_grants(v_scopes, v_windows, v_now);
+
+    select bool_or(v.closed or v.queued), min(v.room_tokens) filter (where v.bounded), min(v.room_nano) filter (where v.bounded),
+           array_agg(v.limit_tokens order by v.ord), array_agg(v.limit_nano order by v.ord), array_agg(v.mode order by v.ord),
+           jsonb_agg(v.shown order by v.ord),
+           -- Waiting helps if the ask fits everywhere beside what is spent.
+           p_patient and not bool_or(v.closed or (v.bounded and ((v.room_tokens + v.freed_tokens < p_least_tokens) is true
+                                                              or (v.room_nano + v.freed_nano < p_least_nano) is true)))
+    into v_stopped, v_room_tokens, v_room_nano, v_limits, v_nanos, v_modes, v_views, v_waits
+    from ledger_views(h.hold_id, v_scopes, v_windows, p_task, p_defaults, p_patient, p_lapse, v_now) v;
+
+    if p_nano is null then
+        if num_nonnulls(variadic v_nanos) > 0 then
+            raise exception using errcode = 'PB002', message = 'a price is needed', detail = v_views::text;
+        end if;
+        p_nano := 0;
+        p_least_nano := 0;
+    end if;
+    v_tokens := least(p_tokens, v_room_tokens);
+    if p_nano > v_room_nano then
+        v_tokens := case when p_least_nano > v_room_nano or p_nano = p_least_nano then -1
+                    else least(v_tokens, p_least_tokens + div((v_room_nano - p_least_nano)::numeric * (p_tokens - p_least_tokens), p_nano - p_least_nano)) end;
+    end if;
+
+    if v_stopped or v_tokens < p_least_tokens then
+        -- It keeps its age where it waits now, unless it stopped asking.
+        select min(w.since), max(w.asks) into v_since, v_asks from waiters w where w.hold_id = h.hold_id and w.last_asked > v_now - p_lapse;
+        v_short := array(select v.scope_id from ledger_views(h.hold_id, v_scopes, v_windows, p_task, p_defaults, p_patient, p_lapse, v_now) v
+                         where v.bounded and (v.queued or v.room_tokens < p_least_tokens or v.room_nano < p_least_nano));
+        delete from waiters w where w.hold_id = h.hold_id;
+        if v_waits then
+            insert into waiters (hold_id, scope_id, since, last_asked, asks)
+            select h.hold_id, x.s, coalesce(v_since, v_now), v_now, coalesce(v_asks, 0) + 1 from unnest(v_short) x (s);
+        end if;
+        return query select 'short', null::bigint, 'none', p_tokens, p_nano, null::timestamptz, v_views;
+        return;
+    end if;
+
+    v_nano := case when v_tokens = p_tokens then p_nano
+              else p_least_nano + div((v_tokens - p_least_tokens)::numeric * (p_nano - p_least_nano) + (p_tokens - p_least_tokens - 1),
+                                      p_tokens - p_least_tokens) end;
+    perform ledger_countable(v_scopes, v_windows, v_tokens, v_nano);
+    update holds t set path = p_path, task = p_task, model = p_model, scope_ids = v_scopes, window_starts = v_windows, state = 'held',
+           asked_tokens = v_tokens, asked_nano = v_nano, tokens = v_tokens, nano = v_nano, views = v_views,
+           lease = p_lease, expires_at = v_now + p_lease where t.hold_id = h.hold_id;
+    perform ledger_post('hold', v_scopes, v_windows, v_now, p_hold => h.hold_id, p_held => row(v_tokens, v_nano)::amount,
+                        p_limits => v_limits, p_nanos => v_nanos, p_modes => v_modes);
+    perform ledger_warn(v_scopes, v_windows, array(select jsonb_array_elements(v_views)), v_now);
+    if not v_new then
+        delete from waiters w where w.hold_id = h.hold_id;
+    end if;
+    return query select 'held', h.hold_id, 'held', v_tokens, v_nano, v_now + p_lease, v_views;
+end $$;
+
+-- Asks for what nobody knows the price of. Where a scope limits money, in whatever mode, nothing is held, and nothing of
+-- the ask is written: the same key may come again with a price.
+create function ledger_hold_unpriced(p_tenant text, p_key text, p_digest bytea, p_path text[], p_task text, p_model text,
+                                     p_tokens bigint, p_least_tokens bigint,
+                                     p_lease interval, p_patient boolean, p_lapse interval, p_defaults jsonb, p_now timestamptz)
+returns table (outcome text, hold_id bigint, state text, tokens bigint, nano bigint, expires_at timestamptz, views jsonb)
+language plpgsql as $$
+declare
+    v_views text;
+begin
+    return query select * from ledger_hold(p_tenant, p_key, p_digest, p_path, p_task, p_model, p_tokens, null, p_least_tokens, null,
+                                           p_lease, p_patient, p_lapse, p_defaults, p_now);
+exception when sqlstate 'PB002' then
+    get stacked diagnostics v_views = pg_exception_detail;
+    return query select 'short', null::bigint, 'none', p_tokens, 0::bigint, null::timestamptz, v_views::jsonb;
+end $$;
+
+-- Adds to an open, locked hold through the gate: all scopes or none, never a part. p_nano is null where nobody knows the
+-- price: that fits where no scope limits money.
+create function ledger_top_up(h holds, p_kind text, p_tokens bigint, p_nano bigint, p_defaults jsonb, p_now timestamptz)
+returns table (fits boolean, views jsonb) language plpgsql as $$
+declare
+    v_fits boolean;
+    v_limits bigint[];
+    v_nanos bigint[];
+    v_modes text[];
+    v_views jsonb;
+begin
+    perform ledger_end_grants(h.scope_ids, h.window_starts, p_now);
+    -- Waiting would not free what this hold itself sets aside, so the answer tells it apart.
+    select not bool_or(v.closed or (v.bounded and ((v.room_tokens < p_tokens) is true or (v.room_nano < p_nano) is true))
+                       or (p_nano is null and v.limit_nano is not null)),
+           array_agg(v.limit_tokens order by v.ord), array_agg(v.limit_nano order by v.ord), array_agg(v.mode order by v.ord),
+           jsonb_agg(v.shown || jsonb_build_object('own', jsonb_build_array(h.tokens, h.nano)) order by v.ord)
+    into v_fits, v_limits, v_nanos, v_modes, v_views
+    from ledger_views(h.hold_id, h.scope_ids, h.window_starts, h.task, p_defaults, false, interval '0', p_now) v;
+    if v_fits then
+        p_nano := coalesce(p_nano, 0);
+        perform ledger_countable(h.scope_ids, h.window_starts, p_tokens, p_nano);
+        update holds t set tokens = t.tokens + p_tokens, nano = t.nano + p_nano where t.hold_id = h.hold_id;
+        perform ledger_post(p_kind, h.scope_ids, h.window_starts, p_now, p_hold => h.hold_id,
+                            p_held => row(p_tokens, p_nano)::amount,
+                            p_limits => v_limits, p_nanos => v_nanos, p_modes => v_modes);
+        perform ledger_warn(h.scope_ids, h.window_starts, array(select jsonb_array_elements(v_views)), p_now);
+    end if;
+    return query select v_fits, v_views;
+end $$;

@@ -1,0 +1,59 @@
+-- Balances: how they are locked, and how they move with an entry for each.
+
+-- Locks balances in the one order; creates those that are new.
+create function ledger_lock(p_scopes bigint[], p_windows timestamptz[], p_now timestamptz) returns void language plpgsql as $$
+begin
+    insert into balances (scope_id, window_start, updated_at)
+    select x.s, x.w, p_now from unnest(p_scopes, p_windows) x (s, w)
+    where not exists (select 1 from balances b where b.scope_id = x.s and b.window_start = x.w)
+    order by 1, 2 on conflict do nothing;
+    perform 1 from balances b join unnest(p_scopes, p_windows) x (s, w) on b.scope_id = x.s and b.window_start = x.w
+    order by b.scope_id, b.window_start for update of b;
+end $$;
+
+-- Refuses what is beyond one large call where a locked balance has come halfway to what it can count: what calls really
+-- cost is far less, so it goes on to settle there.
+create function ledger_countable(p_scopes bigint[], p_windows timestamptz[], p_tokens bigint, p_nano bigint) returns void language plpgsql as $$
+begin
+    if (p_tokens > 1000000000 or p_nano > 1000000000000) and exists (
+        select 1 from balances b join unnest(p_scopes, p_windows) x (s, w) on b.scope_id = x.s and b.window_start = x.w
+        where (p_tokens > 1000000000 and b.spent_tokens::numeric + b.held_tokens + b.granted_tokens + p_tokens > 4611686018427387904)
+           or (p_nano > 1000000000000 and b.spent_nano::numeric + b.held_nano + b.granted_nano + p_nano > 4611686018427387904)) then
+        raise numeric_value_out_of_range using message = 'beyond what a balance can count';
+    end if;
+end $$;
+
+-- Moves locked balances by the same amounts and writes one entry for each.
+-- p_limits, p_nanos and p_modes are what the gate applied; null keeps what the balance last saw.
+create function ledger_post(p_kind text, p_scopes bigint[], p_windows timestamptz[], p_now timestamptz,
+                            p_hold bigint default null, p_attempt integer default null, p_ref text default null,
+                            p_spent amount default row(0, 0), p_held amount default row(0, 0),
+                            p_granted amount default row(0, 0), p_overrun amount default row(0, 0),
+                            p_limits bigint[] default null, p_nanos bigint[] default null, p_modes text[] default null)
+returns void language sql as $$
+    with moved as (
+        update balances b set
+            spent_tokens = b.spent_tokens + (p_spent).tokens, spent_nano = b.spent_nano + (p_spent).nano,
+            held_tokens = b.held_tokens + (p_held).tokens, held_nano = b.held_nano + (p_held).nano,
+            granted_tokens = b.granted_tokens + (p_granted).tokens, granted_nano = b.granted_nano + (p_granted).nano,
+            overrun_tokens = b.overrun_tokens + (p_overrun).tokens, overrun_nano = b.overrun_nano + (p_overrun).nano,
+            limit_tokens = case when p_modes is null then b.limit_tokens else p_limits[x.i] end,
+            limit_nano = case when p_modes is null then b.limit_nano else p_nanos[x.i] end,
+            mode = case when p_modes is null then b.mode else p_modes[x.i] end,
+            seq = b.seq + 1, updated_at = p_now
+        from unnest(p_scopes, p_windows) with ordinality x (s, w, i)
+        where b.scope_id = x.s and b.window_start = x.w
+        returning b.*
+    )
+    insert into entries (at, scope_id, window_start, seq, kind, hold_id, attempt, ref,
+                         d_spent_tokens, d_held_tokens, d_granted_tokens, d_overrun_tokens,
+                         d_spent_nano, d_held_nano, d_granted_nano, d_overrun_nano,
+                         spent_tokens, held_tokens, granted_tokens, overrun_tokens,
+                         spent_nano, held_nano, granted_nano, overrun_nano, limit_tokens, limit_nano, mode)
+    select p_now, m.scope_id, m.window_start, m.seq, p_kind, p_hold, p_attempt, p_ref,
+           (p_spent).tokens, (p_held).tokens, (p_granted).tokens, (p_overrun).tokens,
+           (p_spent).nano, (p_held).nano, (p_granted).nano, (p_overrun).nano,
+           m.spent_tokens, m.held_tokens, m.granted_tokens, m.overrun_tokens,
+           m.spent_nano, m.held_nano, m.granted_nano, m.overrun_nano, m.limit_tokens, m.limit_nano, m.mode
+    from moved m
+$$;

@@ -1,0 +1,78 @@
+-- Settling: what an attempt cost.
+
+-- Records what an attempt cost, in full. p_keep leaves the hold open for another attempt.
+create function ledger_settle(p_tenant text, p_hold bigint, p_attempt integer, p_tokens bigint, p_nano bigint, p_usage jsonb, p_digest bytea,
+                              p_keep boolean, p_defaults jsonb, p_now timestamptz)
+returns table (outcome text, state text, tokens bigint, nano bigint, overrun_tokens bigint, overrun_nano bigint, late boolean, attempts integer)
+language plpgsql as $$
+#variable_conflict use_column
+declare
+    v_now timestamptz := coalesce(p_now, clock_timestamp());
+    h holds%rowtype;
+    a attempts%rowtype;
+    v_state text;
+    v_over bigint := 0;
+    v_over_nano bigint := 0;
+    v_late boolean := false;
+    v_free bigint;
+    v_free_nano bigint;
+begin
+    select * into h from holds x where x.hold_id = p_hold and x.tenant = p_tenant for update;
+    if not found or h.state = 'none' or h.views is null then
+        return query select 'not_found', null::text, 0::bigint, 0::bigint, 0::bigint, 0::bigint, false, 0;
+        return;
+    end if;
+    select * into a from attempts x where x.hold_id = p_hold and x.attempt = p_attempt;
+    if a.state = 'reported' then
+        return query select case when a.digest = p_digest then 'repeat' else 'conflict' end,
+                            h.state, a.tokens, a.nano, a.overrun_tokens, a.overrun_nano, a.late, h.attempts;
+        return;
+    elsif a.state is null and p_attempt <> h.attempts + 1 then
+        return query select 'out_of_order', h.state, 0::bigint, 0::bigint, 0::bigint, 0::bigint, false, h.attempts;
+        return;
+    end if;
+    perform ledger_lock(h.scope_ids, h.window_starts, v_now);
+    perform ledger_countable(h.scope_ids, h.window_starts, p_tokens, p_nano);
+    if a.state is null then
+        perform ledger_presume(p_hold, v_now);
+        select * into h from holds x where x.hold_id = p_hold;
+        insert into attempts (hold_id, attempt, state, started_at) values (p_hold, p_attempt, 'started', v_now) returning * into a;
+        h.attempts := p_attempt;
+    end if;
+    v_state := h.state;
+    if h.state <> 'held' or a.state = 'presumed' then
+        v_late := true;
+        v_over := greatest(0, p_tokens - a.tokens);
+        v_over_nano := greatest(0, p_nano - a.nano);
+        perform ledger_post('late', h.scope_ids, h.window_starts, v_now, p_hold => p_hold, p_attempt => p_attempt,
+                            p_spent => row(p_tokens - a.tokens, p_nano - a.nano)::amount,
+                            p_overrun => row(v_over, v_over_nano)::amount);
+    else
+        v_over := greatest(0, p_tokens - h.tokens);
+        v_over_nano := greatest(0, p_nano - h.nano);
+        v_free := case when p_keep then p_tokens - v_over else h.tokens end;
+        v_free_nano := case when p_keep then p_nano - v_over_nano else h.nano end;
+        perform ledger_post('settle', h.scope_ids, h.window_starts, v_now, p_hold => p_hold, p_attempt => p_attempt,
+                            p_spent => row(p_tokens - v_over, p_nano - v_over_nano)::amount,
+                            p_held => row(-v_free, -v_free_nano)::amount);
+        if v_over > 0 or v_over_nano > 0 then
+            perform ledger_post('overrun', h.scope_ids, h.window_starts, v_now, p_hold => p_hold, p_attempt => p_attempt,
+                                p_spent => row(v_over, v_over_nano)::amount, p_overrun => row(v_over, v_over_nano)::amount);
+        end if;
+        h.tokens := h.tokens - v_free;
+        h.nano := h.nano - v_free_nano;
+        v_state := case when p_keep then 'held' else 'settled' end;
+    end if;
+    update holds x set state = v_state, tokens = h.tokens, nano = h.nano, attempts = h.attempts,
+           charged_tokens = h.charged_tokens + p_tokens - a.tokens, charged_nano = h.charged_nano + p_nano - a.nano,
+           ended_at = case when v_state = 'held' then null else coalesce(h.ended_at, v_now) end where x.hold_id = p_hold;
+    update attempts x set state = 'reported', tokens = p_tokens, nano = p_nano, overrun_tokens = v_over, overrun_nano = v_over_nano,
+           late = v_late, usage = p_usage, digest = p_digest, reported_at = v_now where x.hold_id = p_hold and x.attempt = p_attempt;
+    if v_over > 0 or v_over_nano > 0 then
+        perform ledger_warn(h.scope_ids, h.window_starts, array(
+            select jsonb_build_object('scope', p.scope, 'mode', p.shared_mode, 'limit', jsonb_build_array(p.shared_tokens, p.shared_nano),
+                                      'warn_at', p.warn_at)
+            from ledger_policies(h.scope_ids, h.task, p_defaults) p order by p.ord), v_now);
+    end if;
+    return query select 'settled', v_state, p_tokens, p_nano, v_over, v_over_nano, v_late, h.attempts;
+end $$;

@@ -22,9 +22,8 @@ cross join lateral (
     select count(*) as agents, count(ended_at) as agents_ended from agents
     where tenant = p.tenant and task_id = p.task_id) a
 left join lateral (
-    select sum(b.spent_tokens) as tokens, sum(b.spent_nano) as nano_usd
-    from scopes s join balances b using (scope_id)
-    where s.tenant = p.tenant and s.kind = 'task' and s.id = p.task_id) b on true
+    select sum(tokens) as tokens, sum(nano) as nano_usd
+    from scope_spending where tenant = p.tenant and kind = 'task' and id = p.task_id) b on true
 order by p.number desc;
 
 -- name: counts
@@ -40,17 +39,14 @@ select case when starts_with(h.payer, 'agent:' || $2 || '/') then substr(h.payer
        else '' end as agent_id,
        coalesce(h.model, '') as model, count(*) as holds, sum(h.charged_tokens)::bigint as tokens,
        sum(h.charged_nano)::bigint as nano_usd
-from scopes s
-join entries e on e.scope_id = s.scope_id and e.kind = 'hold'
-join lateral (select *, path[cardinality(path)] as payer from holds where hold_id = e.hold_id) h on true
-where s.tenant = $1 and s.kind = 'task' and s.id = $2
+from scope_entries s join hold_facts h on h.hold_id = s.hold_id
+where s.tenant = $1 and s.kind = 'task' and s.id = $2 and s.entry = 'hold'
 group by 1, 2 order by 1, 2;
 
 -- name: approvals
-select distinct a.approval_id, a.state, a.created_at, a.decided_at, s.kind || ':' || s.id as scope, a.asked_tokens,
-       a.asked_nano, a.granted_tokens, a.granted_nano
-from approval_waiters w join approvals a using (approval_id) join scopes s using (scope_id)
-where w.tenant = $1 and w.task_id = $2 order by a.created_at desc limit $3;
+select distinct approval_id, state, created_at, decided_at, scope, asked_tokens, asked_nano, granted_tokens, granted_nano
+from approval_calls
+where tenant = $1 and task_id = $2 order by created_at desc limit $3;
 
 -- name: agents
 -- What the task file says of its agents; nothing is left of it once the session is deleted.

@@ -24,7 +24,7 @@ cross join lateral (
     from calls where tenant = a.tenant and task_id = a.task_id and agent_id = a.agent_id) c
 cross join lateral (
     select count(distinct approval_id) as approvals
-    from approval_waiters where tenant = a.tenant and task_id = a.task_id and agent_id = a.agent_id) p
+    from approval_calls where tenant = a.tenant and task_id = a.task_id and agent_id = a.agent_id) p
 cross join lateral (
     select count(distinct h.hold_id) as holds, coalesce(sum(t.nano), 0)::bigint as nano_usd,
            coalesce(sum(t.overrun_tokens), 0)::bigint as overrun,
@@ -37,11 +37,10 @@ cross join lateral (
            coalesce(sum((t.usage ->> 'unsplit')::bigint), 0)::bigint as unsplit,
            coalesce(sum(t.tokens) filter (where t.state = 'presumed'), 0)::bigint as presumed,
            coalesce(bool_or(t.state = 'presumed' or (t.usage ->> 'estimated')::boolean), false) as estimated
-    from scopes s
-    join entries e on e.scope_id = s.scope_id and e.kind = 'hold'
-    join holds h on h.hold_id = e.hold_id and h.path[cardinality(h.path)] = 'agent:' || s.id
-    left join attempts t on t.hold_id = h.hold_id
-    where s.tenant = a.tenant and s.kind = 'agent' and s.id = a.task_id || '/' || a.agent_id) u
+    from scope_entries s
+    join hold_facts h on h.hold_id = s.hold_id and h.payer = 'agent:' || s.id
+    left join attempt_facts t on t.hold_id = h.hold_id
+    where s.tenant = a.tenant and s.kind = 'agent' and s.id = a.task_id || '/' || a.agent_id and s.entry = 'hold') u
 where a.tenant = $1 and a.task_id = $2
 order by a.position;
 -- name: list

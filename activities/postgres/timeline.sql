@@ -15,16 +15,15 @@ select c.key, c.agent_id, c.turn, c.model, c.created_at as asked_at, c.tokens as
        t.began
 from turns t
 join calls c on c.tenant = $1 and c.task_id = $2 and c.agent_id = t.agent_id and c.turn = t.turn
-left join holds h on h.tenant = c.tenant and h.key = c.key
+left join hold_facts h on h.tenant = c.tenant and h.key = c.key
 left join lateral (
-    select at, d_held_tokens as tokens from entries where hold_id = h.hold_id and kind = 'hold' limit 1) e on true;
+    select at, tokens from scope_entries where hold_id = h.hold_id and entry = 'hold' limit 1) e on true;
 
 -- name: tries
 select a.hold_id, a.attempt, a.state, a.tokens, a.nano as nano_usd, a.started_at, a.reported_at, a.late,
        f.reason as failure, f.at as failed_at
-from attempts a
-join holds h on h.hold_id = a.hold_id
-left join call_failures f on f.tenant = h.tenant and f.key = h.key and f.attempt = a.attempt
+from attempt_facts a
+left join call_failures f on f.tenant = a.tenant and f.key = a.key and f.attempt = a.attempt
 where a.hold_id = any($1::bigint[]);
 
 -- name: agents
@@ -40,21 +39,20 @@ where a.tenant = $1 and a.task_id = $2;
 
 -- name: askings
 -- Who waits no more waits until the decision or until it left, whichever came first.
-select w.key, w.approval_id, a.state, w.since, least(a.decided_at, w.left_at) as until, w.tokens,
-       (select d.approver from decisions d where d.approval_id = a.approval_id order by d.at desc limit 1) as approver
-from approval_waiters w join approvals a using (approval_id)
-where w.tenant = $1 and w.task_id = $2 and w.key = any($3::text[]);
+select key, approval_id, state, since, least(decided_at, left_at) as until, tokens, approver
+from approval_calls
+where tenant = $1 and task_id = $2 and key = any($3::text[]);
 
 -- name: compressions
 -- Summaries whose hold belongs to the task, those of its agents' own threads, and those without a hold that were made
 -- of the session while the task ran.
 select s.thread, s.version, s.created_at as ended_at, h.created_at as began_at, s.tokens_before, s.tokens_after, s.method,
        s.trigger,
-       coalesce(substr(h.path[cardinality(h.path)], length('agent:' || t.task_id || '/') + 1),
+       coalesce(substr(h.payer, length('agent:' || t.task_id || '/') + 1),
                 substr(nullif(s.thread, ''), length(t.task_id || '/') + 1), '') as agent_id
 from tasks t
-join summaries s on s.tenant = t.tenant and s.session_id = t.session_id
-left join holds h on h.tenant = s.tenant and h.key = s.key and h.task <> ''
+join summary_facts s on s.tenant = t.tenant and s.session_id = t.session_id
+left join hold_facts h on h.tenant = s.tenant and h.key = s.key and h.task <> ''
 where t.tenant = $1 and t.task_id = $2
   and s.created_at >= t.submitted_at and (t.ended_at is null or s.created_at <= t.ended_at + interval '10 minutes')
   and case when h.hold_id is not null then h.task = t.task_id

@@ -26,6 +26,7 @@ SCHEMA = {
         "batches",
         "checkpoints",
         "reports",
+        "views",
     ),
     "purser.context.postgres": (
         "conversation",
@@ -36,6 +37,8 @@ SCHEMA = {
         "settings",
         "redaction",
         "calibration",
+        "events",
+        "views",
     ),
     "purser.activities.postgres": ("tasks", "events"),
     "purser.gateway.postgres": ("access", "webhooks", "answers"),

@@ -11,7 +11,7 @@ import asyncpg
 from purser.budget.errors import NotFound
 from purser.budget.postgres.connections.pools import Connection, Pool, connected
 from purser.budget.postgres.connections.queries import load
-from purser.budget.postgres.events.events import Event, EventKind, Events, read_event
+from purser.budget.postgres.events.events import Event, EventKind, Events
 from purser.budget.postgres.ledger.policies import Policies
 from purser.budget.postgres.reports.changes import record
 from purser.budget.reports.views import BudgetView
@@ -167,9 +167,7 @@ class Deliveries:
     async def _chosen(self, hooks: list[Webhook], after: int, until: int) -> list[Event]:
         kinds = sorted({kind.partition(".")[0] for hook in hooks for kind in hook.kinds})
         tenants = sorted({hook.tenant for hook in hooks})
-        async with connected(self._pool, None) as own:
-            rows = await own.fetch(_SQL["events"], after, until, tenants, kinds, BATCH) if hooks else []
-        return [read_event(row) for row in rows]
+        return await self._events.of(tenants, kinds, after, until, BATCH) if hooks else []
 
     async def _messages(self, events: list[Event], hooks: list[Webhook]) -> list[tuple[str, int, str, dict[str, Any]]]:
         """Webhook, position, id and body of each delivery."""

@@ -4,11 +4,6 @@ select * from webhooks where enabled;
 -- name: cursor
 select position from webhook_cursor;
 
--- name: events
--- After $1 and up to $2, of the tenants $3 and the kinds $4.
-select position, at, tenant, kind, scope, nullif(window_start, '-infinity') as window_start, threshold, data from events
-where position > $1 and position <= $2 and tenant = any ($3) and kind = any ($4) order by position limit $5;
-
 -- name: add
 -- One delivery for each webhook and event, whoever makes it first.
 insert into deliveries (webhook_id, tenant, position, message_id, payload)

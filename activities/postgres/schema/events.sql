@@ -1,10 +1,9 @@
--- What becomes of tasks, agents, turns and compressions, as events: triggers, so that no way past them exists. Ids, figures
+-- What becomes of tasks, agents and turns, as events: triggers, so that no way past them exists. Ids, figures
 -- and codes, never a text.
 
 create function tell_task() returns trigger language plpgsql as $$
 begin
-    insert into events (at, tenant, kind, scope, data)
-    values (clock_timestamp(), new.tenant, 'task', 'task:' || new.task_id,
+    perform put_event(new.tenant, 'task', 'task:' || new.task_id,
             jsonb_build_object('task_id', new.task_id, 'session_id', new.session_id, 'status', new.status));
     return null;
 end $$;
@@ -14,8 +13,7 @@ create trigger tell_task_status after update of status on tasks for each row
 
 create function tell_agent() returns trigger language plpgsql as $$
 begin
-    insert into events (at, tenant, kind, scope, data)
-    values (clock_timestamp(), new.tenant, 'agent', 'agent:' || new.task_id || '/' || new.agent_id,
+    perform put_event(new.tenant, 'agent', 'agent:' || new.task_id || '/' || new.agent_id,
             jsonb_build_object('task_id', new.task_id, 'agent_id', new.agent_id, 'status', new.status, 'reason', nullif(new.reason, ''),
                                'short_scope', nullif(new.scope, '')));
     return null;
@@ -26,8 +24,7 @@ create trigger tell_agent_status after update of status on agents for each row
 -- One turn tells of itself when its hold is there (in the transaction of the hold), and when it is over.
 create function tell_turn() returns trigger language plpgsql as $$
 begin
-    insert into events (at, tenant, kind, scope, data)
-    values (clock_timestamp(), new.tenant, 'turn', 'agent:' || new.task_id || '/' || new.agent_id,
+    perform put_event(new.tenant, 'turn', 'agent:' || new.task_id || '/' || new.agent_id,
             jsonb_build_object('task_id', new.task_id, 'agent_id', new.agent_id, 'turn', new.turn, 'model', new.model,
                                'hold_id', new.hold_id::text)
             || case when tg_argv[0] = 'admitted' then
@@ -43,14 +40,3 @@ create trigger tell_turn_settled after update of reply_seq on calls for each row
     when (old.reply_seq is null and new.reply_seq is not null) execute function tell_turn('settled');
 create trigger tell_turn_rejected after update of rejected on calls for each row
     when (old.rejected is null and new.rejected is not null) execute function tell_turn('rejected');
-
-create function tell_compression() returns trigger language plpgsql as $$
-begin
-    insert into events (at, tenant, kind, scope, data)
-    values (clock_timestamp(), new.tenant, 'compression', 'session:' || new.session_id,
-            jsonb_build_object('session_id', new.session_id, 'thread', new.thread, 'version', new.version,
-                               'tokens_before', new.tokens_before, 'tokens_after', new.tokens_after, 'method', new.method,
-                               'trigger', new.trigger, 'model', new.model));
-    return null;
-end $$;
-create trigger tell_compression after insert on summaries for each row execute function tell_compression();

@@ -88,3 +88,7 @@ create table call_failures (
     primary key (tenant, key, attempt),
     foreign key (tenant, key) references calls on delete cascade
 );
+
+-- What other packages read of calls.
+create view call_facts as
+select tenant, task_id, agent_id, turn, key, delay_ms, reply_seq, plan from calls;

@@ -66,8 +66,10 @@ cross join lateral (
     select min(case when a.task = '' then p.shared_tokens else p.limit_tokens end) filter (where p.mode <> 'soft') as limit_tokens,
            min(case when a.task = '' then p.shared_nano else p.limit_nano end) filter (where p.mode <> 'soft') as limit_nano,
            bool_or(ledger_window_start(p.win, p.zone, n.at) = a.window_start) as current,
-           jsonb_agg(jsonb_build_object('key', x.key, 'task_id', x.task_id, 'agent_id', x.agent_id, 'submitter', x.submitter, 'submitted_by', x.submitted_by, 'vouched', x.vouched,
-                                        'ask', jsonb_build_array(x.tokens, x.nano), 'since', x.since, 'path', to_jsonb(x.path)) order by x.since, x.key) as waiters
+           jsonb_agg(jsonb_build_object('key', x.key, 'task_id', x.task_id, 'agent_id', x.agent_id, 'submitter', x.submitter,
+               'submitted_by', x.submitted_by, 'vouched', x.vouched,
+                                        'ask', jsonb_build_array(x.tokens, x.nano), 'since', x.since, 'path',
+                                            to_jsonb(x.path)) order by x.since, x.key) as waiters
     from approval_waiters x
     join holds h on h.tenant = x.tenant and h.key = x.key
     cross join lateral ledger_policies(array[a.scope_id], x.task_id, $6) p
@@ -124,9 +126,8 @@ from approvals a where a.approval_id = $1 and p.scope_id = a.scope_id and p.task
 
 -- name: tell
 -- $3 what happened, $4 who did it or null, $5 how many people still have to approve, $6 the decision or null.
-insert into events (at, tenant, kind, scope, window_start, data)
-select $2, a.tenant, 'approval', s.kind || ':' || s.id, a.window_start, jsonb_build_object(
+select put_event(a.tenant, 'approval', s.kind || ':' || s.id, p_at => $2, p_window_start => a.window_start, p_data => jsonb_build_object(
     'approval_id', a.approval_id, 'state', a.state, 'cause', $3::text, 'asked', event_amount(a.asked_tokens, a.asked_nano),
     'given', event_amount(a.granted_tokens, a.granted_nano), 'deadline', a.deadline, 'by', $4::text, 'decisions_needed', $5::integer,
-    'decision', $6::jsonb)
+    'decision', $6::jsonb))
 from approvals a join scopes s on s.scope_id = a.scope_id where a.approval_id = $1;

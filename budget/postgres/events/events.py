@@ -110,6 +110,11 @@ class Events:
                 read_event(row) for row in await own.fetch(_SQL["page"], tenant, after, until, kinds, scopes, limit)
             ]
 
+    async def of(self, tenants: Sequence[str], kinds: Sequence[str], after: int, until: int, limit: int) -> list[Event]:
+        """The next events of these tenants and kinds, after a position and up to another."""
+        async with connected(self._pool, None) as own:
+            return [read_event(row) for row in await own.fetch(_SQL["of"], after, until, tenants, kinds, limit)]
+
     async def forgotten(self, tenant: str) -> int:
         """The last position of a tenant that retention has deleted, 0 if none was."""
         async with connected(self._pool, None) as own:

@@ -1,5 +1,5 @@
 -- name: put
-insert into events (at, tenant, kind, scope, data) values (clock_timestamp(), $1, $2, $3, $4);
+select put_event($1, $2, $3, $4);
 
 -- name: number
 select number_events($1);
@@ -20,6 +20,11 @@ where tenant = $1 and position > $2 and position <= $3 and ($4::text[] is null o
   and ($5::text[] is null or scope = any ($5)
        or scope like 'agent:%' and 'task:' || requesting_task('agent', id_of(scope)) = any ($5))
 order by position limit $6;
+
+-- name: of
+-- Events of the tenants $3 and the kinds $4 after $1 and up to $2.
+select position, at, tenant, kind, scope, nullif(window_start, '-infinity') as window_start, threshold, data from events
+where position > $1 and position <= $2 and tenant = any ($3) and kind = any ($4) order by position limit $5;
 
 -- name: forgotten
 select coalesce((select position from forgotten_events where tenant = $1), 0);

@@ -2,7 +2,8 @@
 -- Every balance beside what its entries and the rows behind them say.
 with summed as (
     select scope_id, window_start, count(*) as entries, max(seq) as seq,
-           sum(d_spent_tokens) as spent_tokens, sum(d_held_tokens) as held_tokens, sum(d_granted_tokens) as granted_tokens, sum(d_overrun_tokens) as overrun_tokens,
+           sum(d_spent_tokens) as spent_tokens, sum(d_held_tokens) as held_tokens, sum(d_granted_tokens) as granted_tokens,
+               sum(d_overrun_tokens) as overrun_tokens,
            sum(d_spent_nano) as spent_nano, sum(d_held_nano) as held_nano, sum(d_granted_nano) as granted_nano, sum(d_overrun_nano) as overrun_nano
     from entries group by 1, 2
 ), holding as (
@@ -62,14 +63,16 @@ where e.mode <> 'soft'
 -- name: paths
 -- A hold moves all scopes of its path by the same amounts, or none.
 select h.hold_id, e.kind, e.attempt from holds h join entries e on e.hold_id = h.hold_id
-group by h.hold_id, e.kind, e.attempt, e.at, e.d_spent_tokens, e.d_held_tokens, e.d_overrun_tokens, e.d_spent_nano, e.d_held_nano, e.d_overrun_nano, h.scope_ids
+group by h.hold_id, e.kind, e.attempt, e.at, e.d_spent_tokens, e.d_held_tokens, e.d_overrun_tokens, e.d_spent_nano, e.d_held_nano,
+    e.d_overrun_nano, h.scope_ids
 having count(*) % cardinality(h.scope_ids) <> 0 or count(distinct e.scope_id) <> cardinality(h.scope_ids);
 
 -- name: charges
 -- What a hold moved on each scope adds up to what it holds and was charged, and nothing moved for a hold that is not there.
 with moved as (
     select hold_id, scope_id, window_start, sum(d_held_tokens) as tokens, sum(d_held_nano) as nano,
-           sum(d_spent_tokens) as charged_tokens, sum(d_spent_nano) as charged_nano, sum(d_overrun_tokens) as overrun_tokens, sum(d_overrun_nano) as overrun_nano
+           sum(d_spent_tokens) as charged_tokens, sum(d_spent_nano) as charged_nano, sum(d_overrun_tokens) as overrun_tokens,
+               sum(d_overrun_nano) as overrun_nano
     from entries where kind not in ('grant', 'grant_ended', 'limit_raised', 'limit_lowered', 'mode_changed') group by 1, 2, 3
 ), told as (
     select h.hold_id, u.scope_id, u.window_start, h.tokens, h.nano, h.charged_tokens, h.charged_nano, a.overrun_tokens, a.overrun_nano
@@ -107,7 +110,8 @@ left join lateral (select count(*) filter (where e.kind = 'grant') as made, coun
 where n.made <> 1 or n.ended <> case when g.ended_at is null then 0 else 1 end
 union all
 select 'approval ' || a.approval_id from approvals a
-left join lateral (select coalesce(sum(g.tokens), 0) as tokens, coalesce(sum(g.nano), 0) as nano from grants g where g.approval_id = a.approval_id) g on true
+left join lateral (select coalesce(sum(g.tokens), 0) as tokens, coalesce(sum(g.nano), 0) as nano
+    from grants g where g.approval_id = a.approval_id) g on true
 where case when a.task = '' then a.granted_tokens else 0 end <> g.tokens or case when a.task = '' then a.granted_nano else 0 end <> g.nano;
 
 -- name: limits

@@ -52,7 +52,8 @@ cross join lateral (
          where t.scope_id = c.scope_id and t.window_start = n.window_start and t.at <= $4::timestamptz - a.ago order by t.at desc limit 1)
         union all
         (select t.at, t.spent_tokens, t.spent_nano from balance_samples t
-         where t.scope_id = c.scope_id and t.window_start = n.window_start and t.at > $4::timestamptz - a.ago and t.at < $4 order by t.at limit 1)) s) p
+         where t.scope_id = c.scope_id and t.window_start = n.window_start and t.at > $4::timestamptz - a.ago
+             and t.at < $4 order by t.at limit 1)) s) p
 order by 1, p.at, p.spent_tokens, p.spent_nano;
 
 -- name: now

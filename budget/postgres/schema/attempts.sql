@@ -51,9 +51,11 @@ begin
     perform ledger_presume(p_hold, v_now);
     select * into h from holds x where x.hold_id = p_hold;
     if h.tokens < h.asked_tokens or h.nano < h.asked_nano then
-        select * into t from ledger_top_up(h, 'top_up', greatest(0, h.asked_tokens - h.tokens), greatest(0, h.asked_nano - h.nano), p_defaults, v_now);
+        select * into t from ledger_top_up(h, 'top_up', greatest(0, h.asked_tokens - h.tokens), greatest(0, h.asked_nano - h.nano),
+            p_defaults, v_now);
         if not t.fits then
-            return query select 'short', v_attempt, h.state, greatest(0, h.asked_tokens - h.tokens), greatest(0, h.asked_nano - h.nano), h.expires_at, t.views;
+            return query select 'short', v_attempt, h.state, greatest(0, h.asked_tokens - h.tokens), greatest(0, h.asked_nano - h.nano),
+                h.expires_at, t.views;
             return;
         end if;
     end if;

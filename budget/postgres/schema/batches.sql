@@ -52,12 +52,14 @@ begin
     into f_start, f_window, f_policy from ledger_policies_of(f_scope, f_task, p_defaults) p;
 
     with paths as (
-        select f.grp, array_agg(f.scope_id order by f.ord) as scope_ids, array_agg(f.start order by f.ord) as starts, jsonb_agg(f.policy order by f.ord) as policies
+        select f.grp, array_agg(f.scope_id order by f.ord) as scope_ids, array_agg(f.start order by f.ord) as starts,
+            jsonb_agg(f.policy order by f.ord) as policies
         from unnest(f_grp, f_scope, f_start, f_policy) with ordinality f (grp, scope_id, start, policy, ord) group by f.grp
     ), made as (
         insert into holds (tenant, key, digest, path, task, model, scope_ids, window_starts, state, asked_tokens, asked_nano, tokens, nano,
                            views, lease, expires_at, created_at)
-        select p_tenant, a.key, a.digest, string_to_array(a.path, ' '), a.task, a.model, p.scope_ids, p.starts, 'held', a.tokens, a.nano, a.tokens, a.nano,
+        select p_tenant, a.key, a.digest, string_to_array(a.path, ' '), a.task, a.model, p.scope_ids, p.starts, 'held', a.tokens, a.nano,
+            a.tokens, a.nano,
                p.policies, a.lease, v_now + a.lease, v_now
         from unnest(p_keys, p_digests, p_paths, p_tasks, p_models, p_tokens, v_nanos, p_leases, i_grp)
              a (key, digest, path, task, model, tokens, nano, lease, grp)
@@ -76,7 +78,8 @@ begin
             from unnest(f_scope, f_start, f_policy) f (scope_id, start, policy)
             join balances b on b.scope_id = f.scope_id and b.window_start = f.start
             join (select f.scope_id, f.start, sum(a.tokens) as tokens, sum(a.nano) as nano, bool_or(a.nano is null) as unpriced
-                  from unnest(p_tokens, p_nanos, i_grp) a (tokens, nano, grp) join unnest(f_grp, f_scope, f_start) f (grp, scope_id, start) on f.grp = a.grp
+                  from unnest(p_tokens, p_nanos, i_grp) a (tokens, nano, grp) join unnest(f_grp, f_scope, f_start) f (grp, scope_id, start)
+                      on f.grp = a.grp
                   group by 1, 2) d on d.scope_id = f.scope_id and d.start = f.start
             where (f.policy ->> 'frozen')::boolean or b.grants_end_at <= v_now
                or (d.unpriced and f.policy -> 'limit' ->> 1 is not null)
@@ -104,7 +107,8 @@ begin
         from running r order by r.scope_id, r.start, r.n desc
     ), moved as (
         update balances b set held_tokens = b.held_tokens + l.sum_tokens, held_nano = b.held_nano + l.sum_nano, seq = b.seq + l.n,
-               limit_tokens = (l.policy -> 'limit' ->> 0)::bigint, limit_nano = (l.policy -> 'limit' ->> 1)::bigint, mode = l.policy ->> 'mode', updated_at = v_now
+               limit_tokens = (l.policy -> 'limit' ->> 0)::bigint, limit_nano = (l.policy -> 'limit' ->> 1)::bigint,
+                   mode = l.policy ->> 'mode', updated_at = v_now
         from last l where b.scope_id = l.scope_id and b.window_start = l.start
         returning b.*, l.sum_tokens as moved_tokens, l.sum_nano as moved_nano, l.n as moved_n
     ), posted as (
@@ -122,7 +126,8 @@ begin
            array_agg(m.held_nano - m.moved_nano + r.sum_nano - r.nano order by r.pos)::bigint[],
            case when r.ord = r.grp then jsonb_agg(r.policy || jsonb_build_object(
                'spent', jsonb_build_array(m.spent_tokens, m.spent_nano),
-               'held', jsonb_build_array(m.held_tokens - m.moved_tokens, m.held_nano - m.moved_nano), 'granted', jsonb_build_array(m.granted_tokens, m.granted_nano),
+               'held', jsonb_build_array(m.held_tokens - m.moved_tokens, m.held_nano - m.moved_nano), 'granted',
+                   jsonb_build_array(m.granted_tokens, m.granted_nano),
                'window_start', nullif(m.window_start, '-infinity'), 'queued', false) order by r.pos) end
     from running r
     join moved m on m.scope_id = r.scope_id and m.window_start = r.start
@@ -134,7 +139,8 @@ exception when sqlstate 'PB001' or numeric_value_out_of_range then
 end $$;
 
 -- Settles attempts of one tenant that are next or under way, on open holds, within what is held.
-create function ledger_settle_many(p_tenant text, p_holds bigint[], p_attempts integer[], p_tokens bigint[], p_nanos bigint[], p_usages jsonb[], p_digests bytea[], p_now timestamptz)
+create function ledger_settle_many(p_tenant text, p_holds bigint[], p_attempts integer[], p_tokens bigint[], p_nanos bigint[],
+    p_usages jsonb[], p_digests bytea[], p_now timestamptz)
 returns table (hold_id bigint) language plpgsql as $$
 #variable_conflict use_column
 declare

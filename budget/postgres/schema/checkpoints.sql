@@ -60,7 +60,8 @@ begin
         if v_last >= v_first then
             v_closed := v_last - v_first + 1;
             insert into checkpoints (first_entry, last_entry, entries, previous, digest, made_at)
-            values (v_first, v_last, (select count(*) from entries e where e.entry_id between v_first and v_last), coalesce(v_before.digest, ''), ledger_digest(v_first, v_last, coalesce(v_before.digest, '')),
+            values (v_first, v_last, (select count(*) from entries e where e.entry_id between v_first and v_last),
+                coalesce(v_before.digest, ''), ledger_digest(v_first, v_last, coalesce(v_before.digest, '')),
                     coalesce(p_now, clock_timestamp()));
         end if;
     -- A horizon beyond all transactions is that of another cluster: the database was restored.

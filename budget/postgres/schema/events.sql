@@ -43,6 +43,13 @@ begin
     return v_count;
 end $$;
 
+-- The one way for an event into the table, but for warnings, which a statement writes in sets.
+create function put_event(p_tenant text, p_kind text, p_scope text, p_data jsonb, p_at timestamptz default clock_timestamp(),
+                          p_window_start timestamptz default null) returns void language sql as $$
+    insert into events (at, tenant, kind, scope, window_start, data)
+    values (p_at, p_tenant, p_kind, p_scope, p_window_start, p_data)
+$$;
+
 create function event_amount(p_tokens bigint, p_nano bigint) returns jsonb language sql immutable as
 $$ select jsonb_build_object('tokens', p_tokens, 'nano_usd', p_nano) $$;
 
@@ -57,8 +64,8 @@ begin
     from unnest(array['limit_tokens', 'limit_nano_usd', 'mode', 'window', 'timezone', 'warn_at', 'backpressure', 'approval', 'frozen']) name
     where coalesce(v_old -> name, 'null') <> coalesce(v_new -> name, 'null');
     if v_fields is not null then
-        insert into events (at, tenant, kind, scope, data)
-        select new.updated_at, s.tenant, 'budget', s.kind || ':' || s.id, jsonb_build_object('by', new.updated_by, 'fields', v_fields)
+        perform put_event(s.tenant, 'budget', s.kind || ':' || s.id,
+                          jsonb_build_object('by', new.updated_by, 'fields', v_fields), p_at => new.updated_at)
         from scopes s where s.scope_id = new.scope_id;
     end if;
     return null;

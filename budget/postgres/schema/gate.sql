@@ -125,7 +125,8 @@ begin
     v_tokens := least(p_tokens, v_room_tokens);
     if p_nano > v_room_nano then
         v_tokens := case when p_least_nano > v_room_nano or p_nano = p_least_nano then -1
-                    else least(v_tokens, p_least_tokens + div((v_room_nano - p_least_nano)::numeric * (p_tokens - p_least_tokens), p_nano - p_least_nano)) end;
+                    else least(v_tokens, p_least_tokens + div((v_room_nano - p_least_nano)::numeric * (p_tokens - p_least_tokens),
+                        p_nano - p_least_nano)) end;
     end if;
 
     if v_stopped or v_tokens < p_least_tokens then

@@ -29,7 +29,8 @@ returns table (tokens bigint, nano bigint) language sql stable as $$
     left join lateral (
           select s.at, s.spent_tokens, s.spent_nano from balance_samples s
           where s.scope_id = p_scope and s.window_start = p_window and s.at > p_at and s.at < p_now order by s.at limit 1) z on true
-    cross join lateral (select extract(epoch from p_at - a.at) * 1000000 as gone, extract(epoch from coalesce(z.at, p_now) - a.at) * 1000000 as whole) g
+    cross join lateral (select extract(epoch from p_at - a.at) * 1000000 as gone,
+        extract(epoch from coalesce(z.at, p_now) - a.at) * 1000000 as whole) g
 $$;
 
 -- Limits and mode of a balance as the gate applied them last; where that was for a task that had asked for less on a scope
@@ -61,9 +62,11 @@ returns table (tenant text, kind text, id text, mode text, lasts numeric) langua
         select l.scope_id, l.window_start, l.mode, c.now, r.lasts
         from live l cross join clock c
         join lateral (select s.at, s.spent_tokens, s.spent_nano from balance_samples s
-                      where s.scope_id = l.scope_id and s.window_start = l.window_start order by s.at limit 1) f on f.at <= c.now - interval '60 seconds'
+                      where s.scope_id = l.scope_id and s.window_start = l.window_start order by s.at limit 1) f
+                          on f.at <= c.now - interval '60 seconds'
         left join lateral ledger_spent_at(l.scope_id, l.window_start, c.now - interval '1 hour', c.now, l.spent_tokens, l.spent_nano) h on true
-        cross join lateral (select l.spent_tokens - coalesce(h.tokens, f.spent_tokens) as tokens, l.spent_nano - coalesce(h.nano, f.spent_nano) as nano) q
+        cross join lateral (select l.spent_tokens - coalesce(h.tokens, f.spent_tokens) as tokens,
+            l.spent_nano - coalesce(h.nano, f.spent_nano) as nano) q
         -- Where more is left than was ever spent, a day at its own rate is not enough.
         left join lateral ledger_spent_at(l.scope_id, l.window_start,
             case when l.room_tokens <= l.spent_tokens or l.room_nano <= l.spent_nano then c.now - interval '24 hours' end,
@@ -72,7 +75,8 @@ returns table (tenant text, kind text, id text, mode text, lasts numeric) langua
             (l.room_tokens, q.tokens, q.tokens, least(interval '1 hour', c.now - f.at)),
             (l.room_tokens, q.tokens, l.spent_tokens - coalesce(d.tokens, f.spent_tokens), least(interval '24 hours', c.now - f.at)),
             (l.room_nano, q.nano, q.nano, least(interval '1 hour', c.now - f.at)),
-            (l.room_nano, q.nano, l.spent_nano - coalesce(d.nano, f.spent_nano), least(interval '24 hours', c.now - f.at))) v (room, lately, burnt, over)
+            (l.room_nano, q.nano, l.spent_nano - coalesce(d.nano, f.spent_nano), least(interval '24 hours', c.now - f.at))) v (room, lately,
+                burnt, over)
         cross join lateral (select div(v.room * extract(epoch from v.over) * 1000000, nullif(greatest(v.burnt, 0), 0)) as lasts) r
         where v.room > 0 and v.lately > 0 and r.lasts <= 86400000000
     ), soon as (

@@ -22,7 +22,7 @@ create table webhook_cursor (
     only_row boolean primary key default true check (only_row),
     position bigint not null
 );
-insert into webhook_cursor (position) select coalesce(max(position), 0) from events;
+insert into webhook_cursor (position) values (0);
 
 create table deliveries (
     delivery_id bigint generated always as identity primary key,

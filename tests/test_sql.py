@@ -1,0 +1,68 @@
+"""Rules of the SQL: a package names its own tables; of those below it, it reads views and calls functions."""
+
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+LONGEST = 150
+FILES = sorted(
+    Path(name)
+    for name in subprocess.run(["git", "ls-files", "*.sql"], cwd=ROOT, capture_output=True, text=True).stdout.split()
+)
+_NOISE = re.compile(r"--[^\n]*|'(?:[^']|'')*'")
+_TABLE = re.compile(r"\b(?:from|join|into|update|references|on|using|table|only)\s+\"?(\w+)", re.IGNORECASE)
+_CREATED = re.compile(r"create table (\w+)", re.IGNORECASE)
+
+
+def package_of(file: Path) -> str:
+    return file.parts[0]
+
+
+def statements(file: Path) -> str:
+    """A file without comments and texts."""
+    return _NOISE.sub("", (ROOT / file).read_text("utf-8"))
+
+
+OWNERS = {table: package_of(file) for file in FILES for table in _CREATED.findall(statements(file))}
+
+
+def foreign(text: str, package: str) -> Iterator[str]:
+    """Tables of other packages that a statement names."""
+    return (name for name in _TABLE.findall(text) if OWNERS.get(name, package) != package)
+
+
+def test_the_tables_are_known() -> None:
+    assert {OWNERS[name] for name in ("holds", "messages", "tasks", "webhooks")} == {
+        "budget",
+        "context",
+        "activities",
+        "gateway",
+    }
+
+
+@pytest.mark.parametrize("file", FILES, ids=str)
+def test_no_statement_names_a_table_of_another_package(file: Path) -> None:
+    assert sorted(foreign(statements(file), package_of(file))) == []
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "select * from holds",
+        "select 1 from tasks t join entries e using (hold_id)",
+        "create trigger t after insert on events for each row execute function f()",
+        "insert into outbox (payload) values (1)",
+    ],
+)
+def test_a_statement_that_does_is_noticed(statement: str) -> None:
+    assert list(foreign(statement, "activities"))
+
+
+@pytest.mark.parametrize("file", FILES, ids=str)
+def test_lines_can_be_read(file: Path) -> None:
+    lines = (ROOT / file).read_text("utf-8").splitlines()
+    assert [line for line in lines if len(line) > LONGEST] == []

@@ -8,7 +8,7 @@ from datetime import datetime
 from temporalio import activity
 
 from purser.activities.tasks.signatures import SignerOf, is_signed_with, no_signer
-from purser.budget.approvals import Actor, Choice, DecisionRequest, Identity
+from purser.budget.approvals import Approver, Choice, DecisionRequest, Identity
 from purser.budget.decisions import Amount
 from purser.budget.errors import DecisionConflict, DecisionRefused, InvalidRequest, NotFound
 from purser.budget.postgres.approvals.approvals import Approvals
@@ -105,12 +105,12 @@ class ApprovalActivities:
         self.poke()
         return DecisionResult(wanted.approval_id, decided.state, decided.decisions_needed)
 
-    async def _actor(self, tenant: str, decision: ApprovalDecision) -> Actor:
+    async def _actor(self, tenant: str, decision: ApprovalDecision) -> Approver:
         """Who decides; raises `DecisionRefused` if the signature proves nobody."""
         if decision.key_id is None and decision.signature is None:
             if not decision.approver.isprintable():
                 raise InvalidRequest("approver is not valid: use printable characters")
-            return Actor(decision.approver, TEMPORAL_ROLES, Identity.ASSERTED)
+            return Approver(decision.approver, None, TEMPORAL_ROLES, Identity.ASSERTED)
         key_id = decision.key_id or ""
         signer = await self.signer_of(tenant, key_id) if key_id.isprintable() else None
         if signer is None or not is_signed_with(decision, signer.digest):
@@ -119,7 +119,7 @@ class ApprovalActivities:
                 "the signature fits no live key of this tenant: sign with a key that is neither revoked nor expired",
                 reason="signature",
             )
-        return Actor(signer.name, signer.roles)
+        return Approver(signer.name, key_id, signer.roles)
 
     async def _refused(self, request: DecisionInput, error: str, why: Exception) -> DecisionResult:
         _log.warning("a decision through Temporal was refused: %s", error)

@@ -12,6 +12,7 @@ from pathlib import Path as FilePath
 
 from purser.benchmarks.outcome import Outcome, Table, percentile_ms
 from purser.benchmarks.postgres import temporary_postgres
+from purser.budget.actors import Actor
 from purser.budget.decisions import Amount
 from purser.budget.holds import HoldRequest, Report
 from purser.budget.policies import Mode, PolicyPatch
@@ -50,7 +51,7 @@ async def measure(dsn: str, callers: int, seconds: float, *, batched: bool, conn
     settings = LedgerSettings()
     async with await create_pool(dsn, size=connections) as pool:
         limit = PolicyPatch(limit_tokens=10**12, mode=Mode.HARD)
-        await Policies(pool, settings).set(TENANT, Scope(Kind.SESSION, session), limit, by="bench")
+        await Policies(pool, settings).set(TENANT, Scope(Kind.SESSION, session), limit, by=Actor("bench", None))
         shared = Ledger(pool, settings)
         ledgers = [shared if batched else Ledger(pool, settings) for _ in range(callers)]
         begun = time.perf_counter()

@@ -3,8 +3,9 @@
 Values and rules only; stores live in `purser.budget.postgres`, so that importing a rule never loads a driver.
 """
 
+from purser.budget.actors import Actor
 from purser.budget.approval_rules import judge
-from purser.budget.approvals import Actor, ApprovalRequest, ApprovalState, Choice, DecisionRequest, Identity
+from purser.budget.approvals import ApprovalRequest, ApprovalState, Approver, Choice, DecisionRequest, Identity
 from purser.budget.decisions import Amount, Decision, Pressure, ScopeDecision, ScopeView, Verdict, decide, pressure
 from purser.budget.errors import (
     AttemptConflict,
@@ -60,6 +61,7 @@ __all__ = [
     "ApprovalRequest",
     "ApprovalRules",
     "ApprovalState",
+    "Approver",
     "AttemptAnswer",
     "AttemptConflict",
     "BackpressureStep",

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from purser.budget.approvals import (
-    Actor,
     ApprovalRequest,
     ApprovalState,
+    Approver,
     Choice,
     DecisionRequest,
     Identity,
@@ -35,7 +35,7 @@ class Outcome:
 def judge(
     request: ApprovalRequest,
     decision: DecisionRequest,
-    actor: Actor,
+    actor: Approver,
     now: datetime,
     *,
     trust_temporal_identity: bool = False,
@@ -88,7 +88,7 @@ def _counts(past: PastDecision, now: datetime, *, trusted: bool) -> bool:
     return is_known and (past.until is None or past.until > now)
 
 
-def _check_actor(request: ApprovalRequest, actor: Actor, *, trusted: bool) -> None:
+def _check_actor(request: ApprovalRequest, actor: Approver, *, trusted: bool) -> None:
     rules, name = request.rules, request.approval_id
     if request.state is not ApprovalState.PENDING:
         raise DecisionRefused(

@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Any
 from urllib.parse import urlsplit
 
+from purser.budget.actors import Actor
 from purser.budget.decisions import Amount
 from purser.budget.errors import InvalidRequest
 from purser.budget.policies import ApprovalRules, check_amount
@@ -54,11 +55,9 @@ class Choice(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Actor:
-    """Who decides."""
+class Approver(Actor):
+    """Who decides. Two decisions under one name come from one person."""
 
-    name: str
-    """Two decisions under one name come from one person."""
     roles: tuple[str, ...]
     identity: Identity = Identity.KEY
 

@@ -8,6 +8,7 @@ import asyncpg
 
 from purser.activities.errors import TaskConflict, TaskNotFound
 from purser.activities.tasks.file import TaskFile
+from purser.budget.actors import Actor
 from purser.budget.postgres.connections.pools import Connection, Pool, connected
 from purser.budget.postgres.connections.queries import load
 from purser.budget.postgres.events.outbox import put
@@ -105,7 +106,7 @@ class Tasks:
         await own.execute(_SQL["insert_agents"], tenant, task.task_id, [agent.id for agent in task.agents])
         for scope, patch, sources in task.policies():
             if patch.to_json():
-                by = submitted_by or submitter or f"task {task.task_id}"
+                by = Actor(submitted_by or submitter or f"task {task.task_id}", None)
                 await self._policies.set(
                     tenant, scope, patch, by=by, task_id=task.task_id, sources=sources, connection=own
                 )
@@ -130,13 +131,13 @@ class Tasks:
         replies = await self._replies(task, agents)
         return _shown(task) | {"agents": {agent["agent_id"]: _agent(agent, replies) for agent in agents}}
 
-    async def steered(self, tenant: str, task_id: str, how: str, *, by: str, before: str) -> None:
+    async def steered(self, tenant: str, task_id: str, how: str, *, by: Actor, before: str) -> None:
         """Records that somebody pauses, resumes or cancels a task; call it before anything is sent.
 
         Args:
             tenant, task_id: which task.
             how: `pause`, `resume` or `cancel`.
-            by: name of the key.
+            by: who does it.
             before: the task's status until then.
         """
         async with connected(self._pool, None) as own:

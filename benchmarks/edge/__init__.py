@@ -21,6 +21,7 @@ from purser.benchmarks.http.mix import Clients, Record
 from purser.benchmarks.http.stage import furnish
 from purser.benchmarks.http.system import System, system
 from purser.benchmarks.outcome import Outcome, Table, percentile_ms
+from purser.budget.actors import Actor
 from purser.budget.postgres.connections.pools import create_pool
 from purser.gateway.access.roles import Role
 from purser.gateway.postgres.keys import Keys
@@ -105,9 +106,9 @@ async def measure(sizes: Sizes) -> Outcome:
 async def _burdens(running: System, sizes: Sizes) -> list[Burden]:
     async with await create_pool(running.dsn, size=1) as pool:
         keys = Keys(pool)
-        one = (await keys.create("greedy", "one", Role.AGENT, by="bench")).secret
+        one = (await keys.create("greedy", "one", Role.AGENT, by=Actor("bench", None))).secret
         several = [
-            (await keys.create(f"tenant{tenant}", f"key{number}", Role.AGENT, by="bench")).secret
+            (await keys.create(f"tenant{tenant}", f"key{number}", Role.AGENT, by=Actor("bench", None))).secret
             for tenant in range(sizes.tenants)
             for number in range(sizes.keys)
         ]

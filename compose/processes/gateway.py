@@ -19,6 +19,7 @@ from purser.activities.postgres.tasks import Tasks
 from purser.activities.tasks.allowed_tools import AllowedTools
 from purser.activities.tasks.ceilings import Ceilings
 from purser.activities.tasks.vanished import Vanished
+from purser.budget.actors import Actor
 from purser.budget.postgres.approvals.approvals import Approvals
 from purser.budget.postgres.approvals.queue import ApprovalQueue
 from purser.budget.postgres.connections.pools import Pool, create_pool
@@ -238,7 +239,9 @@ async def renew_admin_key(dsn: str, owner: Path) -> str:
         owner: data directory of that `up`: others on the same database keep theirs.
     """
     async with await create_pool(dsn, size=1) as pool:
-        made = await Keys(pool).create(DEFAULT_TENANT, _key_name(owner), Role.ADMIN, by="purser up", replace=True)
+        made = await Keys(pool).create(
+            DEFAULT_TENANT, _key_name(owner), Role.ADMIN, by=Actor("purser up", None), replace=True
+        )
     return made.secret
 
 

@@ -4,6 +4,7 @@ import asyncio
 import os
 import uuid
 
+from purser.budget.actors import Actor
 from purser.budget.decisions import Amount
 from purser.budget.holds import HoldRequest, Report
 from purser.budget.policies import PolicyPatch
@@ -22,9 +23,8 @@ async def main() -> str:
     async with await create_pool(os.environ["PURSER_DSN"]) as pool:
         settings = LedgerSettings()
         ledger, policies = Ledger(pool, settings), Policies(pool, settings)
-        await policies.set(
-            TENANT, Scope.parse("user:ana"), PolicyPatch.parse({"limit_tokens": 50_000, "mode": "hard"}), by="ana"
-        )
+        limit = PolicyPatch.parse({"limit_tokens": 50_000, "mode": "hard"})
+        await policies.set(TENANT, Scope.parse("user:ana"), limit, by=Actor("ana", None))
 
         path = Path.parse(["user:ana", "session:own-ledger"])
         answer = await ledger.hold(TENANT, HoldRequest(key=str(uuid.uuid4()), path=path, ask=Amount(tokens=2_000)))

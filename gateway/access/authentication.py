@@ -11,7 +11,6 @@ from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from purser.budget.errors import LedgerUnavailable
-from purser.budget.postgres.reports.changes import acting_key
 from purser.gateway.access.browsers import CSRF_HEADER, cookie_of, is_csrf_token, is_own_page, local_path
 from purser.gateway.access.roles import Permission, Principal
 from purser.gateway.errors import Forbidden, ForgedRequest, Unauthenticated
@@ -71,7 +70,6 @@ class Authentication:
                 return
             visit = found
         await self._limits.request(visit.caller)
-        acting_key.set(visit.caller.key_id)
         scope.setdefault("state", {}).update(caller=visit.caller, browser=visit.browser)
         line = _Line(receive, send, visit.again, is_socket=scope["type"] == "websocket")
         await self._app(scope, line.receive, line.send)

@@ -26,7 +26,7 @@ async def create(body: KeyBody, caller: KeyManager, use: Use, once: OnceOnly) ->
             caller.tenant,
             body.name,
             body.role,
-            by=caller.name,
+            by=caller,
             expires_at=body.ends_at(),
             rate_limit_per_s=body.rate_limit_per_s,
             connection=connection,
@@ -52,4 +52,4 @@ async def show_own(caller: Reader) -> CallerView:
 @router.delete("/{key_id}")
 async def revoke(key_id: str, caller: KeyManager, use: Use) -> KeyView:
     """Ends a key at once. Ending it again changes nothing."""
-    return KeyView.of(await use.keys.revoke(caller.tenant, key_id, by=caller.name))
+    return KeyView.of(await use.keys.revoke(caller.tenant, key_id, by=caller))

@@ -4,6 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from purser.budget.actors import Actor
+from purser.budget.approvals import Approver
+
 MAX_KEY_LIFE_S = 10 * 365 * 86_400
 """Seconds after which a key that ends has to end."""
 
@@ -56,14 +59,12 @@ PERMISSIONS: Mapping[Role, frozenset[Permission]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Principal:
-    """Who is calling, as the key says."""
+class Principal(Actor):
+    """Who is calling, as the key says; its name is that of approver, submitter and author of changes."""
 
     key_id: str
     tenant: str
     """Everything the caller sees or changes belongs to it."""
-    name: str
-    """The key's name: approver, submitter and author of changes."""
     role: Role
     rate_limit_per_s: int | None = None
     """Requests a second; `None`: as the gateway is set."""
@@ -71,3 +72,8 @@ class Principal:
     def may(self, permission: Permission) -> bool:
         """Whether the role carries `permission`."""
         return permission in PERMISSIONS[self.role]
+
+    @property
+    def approver(self) -> Approver:
+        """The same as somebody who decides."""
+        return Approver(self.name, self.key_id, (self.role,))

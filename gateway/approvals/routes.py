@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 
-from purser.budget.approvals import Actor, ApprovalRequest, ApprovalState, DecisionRequest
+from purser.budget.approvals import ApprovalRequest, ApprovalState, DecisionRequest
 from purser.budget.reports.forecast import Forecast
 from purser.gateway.access.auth import Decider, Reader
 from purser.gateway.approvals.outlook import Outlook, outlook
@@ -57,7 +57,7 @@ async def show(approval_id: str, caller: Reader, use: Use) -> dict[str, Any]:
 async def decide(approval_id: str, body: DecisionBody, caller: Decider, use: Use) -> DecidedView:
     """Approves (the shortage, or the given amounts) or denies, in the name of the key."""
     wanted = DecisionRequest(approval_id, choice=body.decision, **body.model_dump(exclude={"decision"}))
-    done = await use.approvals.record_decision(caller.tenant, wanted, Actor(caller.name, (str(caller.role),)))
+    done = await use.approvals.record_decision(caller.tenant, wanted, caller.approver)
     use.wake()
     return DecidedView.model_validate(done)
 

@@ -45,7 +45,7 @@ async def change(scope: str, body: BudgetBody, caller: BudgetSetter, use: Use) -
     chosen = _scope(scope, caller)
     given = body.model_dump(exclude_unset=True)
     clear = [name for name, value in given.items() if value is None]
-    await use.policies.set(caller.tenant, chosen, PolicyPatch.parse(given), clear=clear, by=caller.name)
+    await use.policies.set(caller.tenant, chosen, PolicyPatch.parse(given), clear=clear, by=caller)
     return await _shown(use, caller, chosen)
 
 

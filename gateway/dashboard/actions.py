@@ -8,7 +8,6 @@ from nicegui import ui
 from pydantic import ValidationError
 
 from purser.budget.errors import LedgerUnavailable
-from purser.budget.postgres.reports.changes import acting_key
 from purser.gateway.access.roles import PERMISSIONS, Permission, Principal
 from purser.gateway.dashboard.formats import sentence
 from purser.gateway.dashboard.visit import Visit
@@ -37,7 +36,6 @@ async def perform(visit: Visit, needs: Permission, what: str, do: Callable[[Prin
     """
     try:
         caller = await _permitted(visit, needs, what)
-        acting_key.set(caller.key_id)
         return await do(caller)
     except Exception as error:
         raise Refused(explain(error)) from error

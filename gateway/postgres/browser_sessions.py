@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from purser.budget.postgres.connections.pools import Connection, Pool, connected, row
 from purser.budget.postgres.connections.queries import load
-from purser.budget.postgres.reports.changes import acting_key, record
+from purser.budget.postgres.reports.changes import record
 from purser.gateway.access.roles import Principal
 from purser.gateway.errors import KeyEnded
 from purser.gateway.postgres.keys import digest, live
@@ -62,7 +62,7 @@ class BrowserSessions:
             after = {"expires_at": expires_at.isoformat()}
             await record(
                 own, caller.tenant, "sign_in_link.create", f"key:{caller.key_id}",
-                by=caller.name, before=None, after=after,
+                by=caller, before=None, after=after,
             )  # fmt: skip
         return SignInLink(token, expires_at)
 
@@ -99,17 +99,16 @@ class BrowserSessions:
             if await own.fetchval(_SQL["end"], session.session_id, caller.key_id) is not None:
                 await record(
                     own, caller.tenant, "browser_session.end", f"browser_session:{session.session_id}",
-                    by=caller.name, before={"key_id": caller.key_id}, after=None,
+                    by=caller, before={"key_id": caller.key_id}, after=None,
                 )  # fmt: skip
 
     async def _open(self, own: Connection, caller: Principal, way: str) -> NewSession:
-        acting_key.set(caller.key_id)
         await own.execute(_SQL["forget"])
         session_id, secret = f"browser-{uuid.uuid4().hex[:12]}", secrets.token_urlsafe(32)
         made = row(await own.fetchrow(_SQL["open"], session_id, digest(secret), caller.key_id, self._life))
         after = {"key_id": caller.key_id, "way": way, "expires_at": made["expires_at"].isoformat()}
         await record(
             own, caller.tenant, "browser_session.open", f"browser_session:{session_id}",
-            by=caller.name, before=None, after=after,
+            by=caller, before=None, after=after,
         )  # fmt: skip
         return NewSession(secret, caller, made["expires_at"])

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import asyncpg
 
+from purser.budget.actors import Actor
 from purser.budget.errors import NotFound
 from purser.budget.postgres.connections.pools import Connection, Pool, connected
 from purser.budget.postgres.connections.queries import load
@@ -130,7 +131,7 @@ class Deliveries:
             if found is not None:
                 now = shown(Webhook.read(found))
                 await record(
-                    own, found["tenant"], "webhook.disable", f"webhook:{webhook_id}", by="purser",
+                    own, found["tenant"], "webhook.disable", f"webhook:{webhook_id}", by=Actor("purser", None),
                     before=now | {"enabled": True}, after=now,
                 )  # fmt: skip
 

@@ -11,6 +11,7 @@ from typing import Any, Self
 import asyncpg
 
 from purser.activities.tasks.signatures import Signer
+from purser.budget.actors import Actor
 from purser.budget.errors import InvalidRequest
 from purser.budget.postgres.connections.pools import Connection, Pool, connected, reaching_ledger, row
 from purser.budget.postgres.connections.queries import load
@@ -23,6 +24,7 @@ _SQL = load("purser.gateway.postgres", "keys.sql")
 _NAME = re.compile(r"[A-Za-z0-9._~@+-]{1,128}")
 PREFIX = "purser_"
 """Begins every secret, so that scanners of leaked secrets can know it."""
+EXPIRY = Actor("expiry", None)
 RESERVED = frozenset({"expiry", "sweeper", "unknown"})
 """Names under which parts of Purser act."""
 MAX_RATE = 1_000_000
@@ -72,7 +74,7 @@ class Keys:
         name: str,
         role: Role,
         *,
-        by: str,
+        by: Actor,
         expires_at: datetime | None = None,
         rate_limit_per_s: int | None = None,
         replace: bool = False,
@@ -98,9 +100,9 @@ class Keys:
         secret = PREFIX + secrets.token_urlsafe(32)
         async with connected(self._pool, connection) as own, own.transaction():
             for old in await own.fetch(_SQL["named"], tenant, name, replace):
-                await self._revoke(own, tenant, old["key_id"], by if replace else "expiry")
+                await self._revoke(own, tenant, old["key_id"], by if replace else EXPIRY)
             made = await own.fetchrow(
-                _SQL["create"], f"key-{uuid.uuid4().hex[:12]}", tenant, name, role, digest(secret), by,
+                _SQL["create"], f"key-{uuid.uuid4().hex[:12]}", tenant, name, role, digest(secret), by.name,
                 expires_at, rate_limit_per_s,
             )  # fmt: skip
             if made is None:
@@ -129,20 +131,20 @@ class Keys:
         with reaching_ledger():
             return [Key.read(record) for record in await self._pool.fetch(_SQL["list"], tenant)]
 
-    async def revoke(self, tenant: str, key_id: str, *, by: str) -> Key:
+    async def revoke(self, tenant: str, key_id: str, *, by: Actor) -> Key:
         """Ends a key at once; ending it again changes nothing. Raises `UnknownKey`."""
         with reaching_ledger():
             async with self._pool.acquire() as connection, connection.transaction():
                 return await self._revoke(connection, tenant, key_id, by)
 
-    async def _revoke(self, connection: Connection, tenant: str, key_id: str, by: str) -> Key:
+    async def _revoke(self, connection: Connection, tenant: str, key_id: str, by: Actor) -> Key:
         found = await connection.fetchrow(_SQL["lock"], tenant, key_id)
         if found is None:
             raise UnknownKey(f"key {key_id[:80]!r} does not exist")
         before = Key.read(found)
         if before.revoked_at is not None:
             return before
-        ended = Key.read(row(await connection.fetchrow(_SQL["revoke"], tenant, key_id, by)))
+        ended = Key.read(row(await connection.fetchrow(_SQL["revoke"], tenant, key_id, by.name)))
         await record(connection, tenant, "key.revoke", f"key:{key_id}", by=by, before=_told(before), after=None)
         return ended
 
@@ -151,7 +153,7 @@ def live(found: asyncpg.Record) -> Principal:
     """The caller behind a row with a key that is not revoked; raises `KeyEnded`."""
     if found["ended_at"] is not None:
         raise KeyEnded(f"the key ended at {found['ended_at'].isoformat()}: ask an admin for a new one")
-    return Principal(found["key_id"], found["tenant"], found["name"], Role(found["role"]), found["rate_limit_per_s"])
+    return Principal(found["name"], found["key_id"], found["tenant"], Role(found["role"]), found["rate_limit_per_s"])
 
 
 def digest(secret: str) -> bytes:

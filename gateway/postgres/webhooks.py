@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import asyncpg
 
+from purser.budget.actors import Actor
 from purser.budget.errors import Conflict, NotFound
 from purser.budget.postgres.connections.pools import Connection, Pool, connected, row
 from purser.budget.postgres.connections.queries import load
@@ -74,7 +75,7 @@ class Webhooks:
         self._seal = seal
 
     async def create(
-        self, tenant: str, chosen: WebhookFields, *, by: str, connection: Connection | None = None
+        self, tenant: str, chosen: WebhookFields, *, by: Actor, connection: Connection | None = None
     ) -> tuple[Webhook, str]:
         """A new webhook and its secret; raises `Conflict` where the tenant has too many, `SecretsKeyMissing`."""
         secret = _new_secret()
@@ -85,7 +86,7 @@ class Webhooks:
                 raise Conflict(f"there are {MOST} webhooks already: delete one first")
             made = row(
                 await own.fetchrow(
-                    _SQL["create"], f"hook-{uuid.uuid4().hex[:12]}", tenant, *_columns(chosen), closed, by
+                    _SQL["create"], f"hook-{uuid.uuid4().hex[:12]}", tenant, *_columns(chosen), closed, by.name
                 )
             )
             await _record(own, "create", by, None, Webhook.read(made))
@@ -101,7 +102,7 @@ class Webhooks:
         async with connected(self._pool, None) as own:
             return _found(await own.fetchrow(_SQL["get"], tenant, webhook_id), webhook_id)
 
-    async def change(self, tenant: str, webhook_id: str, fields: Mapping[str, Any], *, by: str) -> Webhook:
+    async def change(self, tenant: str, webhook_id: str, fields: Mapping[str, Any], *, by: Actor) -> Webhook:
         """Sets the given fields of `WebhookFields`; raises `NotFound`."""
         async with connected(self._pool, None) as own, own.transaction():
             before = _found(await own.fetchrow(_SQL["lock"], tenant, webhook_id), webhook_id)
@@ -112,7 +113,7 @@ class Webhooks:
         return after
 
     async def rotate(
-        self, tenant: str, webhook_id: str, *, by: str, connection: Connection | None = None
+        self, tenant: str, webhook_id: str, *, by: Actor, connection: Connection | None = None
     ) -> tuple[Webhook, str]:
         """A new secret; the last one signs beside it for a day. Raises `NotFound`, `SecretsKeyMissing`."""
         secret = _new_secret()
@@ -136,7 +137,7 @@ class Webhooks:
                     await own.execute(_SQL["renew_secrets"], found["webhook_id"], *renewed)
         return unreadable
 
-    async def delete(self, tenant: str, webhook_id: str, *, by: str) -> None:
+    async def delete(self, tenant: str, webhook_id: str, *, by: Actor) -> None:
         """Deletes a webhook with its deliveries; raises `NotFound`."""
         async with connected(self._pool, None) as own, own.transaction():
             before = _found(await own.fetchrow(_SQL["delete"], tenant, webhook_id), webhook_id)
@@ -148,7 +149,7 @@ def shown(webhook: Webhook) -> dict[str, Any]:
     return asdict(webhook.fields()) | {"url": origin(webhook.url), "kinds": [*webhook.kinds]}
 
 
-async def _record(own: Connection, verb: str, by: str, before: Webhook | None, after: Webhook | None) -> None:
+async def _record(own: Connection, verb: str, by: Actor, before: Webhook | None, after: Webhook | None) -> None:
     one = before or after
     assert one is not None
     await record(

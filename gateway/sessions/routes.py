@@ -139,7 +139,7 @@ async def pin(caller: SessionWriter, use: Use, session_id: SessionId, seq: Seq, 
     if wanted.until is not None and wanted.until <= datetime.now(UTC):
         raise InvalidRequest("until is past: name a later time, or leave it out")
     made = await use.sessions.pins.pin(
-        caller.tenant, session_id, seq, author=caller.name, reason=wanted.reason, until=wanted.until
+        caller.tenant, session_id, seq, author=caller, reason=wanted.reason, until=wanted.until
     )
     return PinView.of(made)
 
@@ -147,7 +147,7 @@ async def pin(caller: SessionWriter, use: Use, session_id: SessionId, seq: Seq, 
 @router.delete("/pins/{seq}")
 async def unpin(caller: SessionWriter, use: Use, session_id: SessionId, seq: Seq) -> UnpinnedView:
     """Ends a pin. Ending it again changes nothing."""
-    await use.sessions.pins.unpin(caller.tenant, session_id, seq, by=caller.name)
+    await use.sessions.pins.unpin(caller.tenant, session_id, seq, by=caller)
     return UnpinnedView(seq=seq)
 
 
@@ -164,7 +164,7 @@ async def set_settings(caller: SessionWriter, use: Use, session_id: SessionId, b
 
     Any fields with any values; `null` or an empty text turns a field of the user off.
     """
-    made = await use.sessions.settings.set_for_session(caller.tenant, session_id, body, by=caller.name)
+    made = await use.sessions.settings.set_for_session(caller.tenant, session_id, body, by=caller)
     return SettingsView.of(made)
 
 
@@ -174,7 +174,7 @@ async def delete(caller: SessionDeleter, use: Use, session_id: SessionId) -> Tom
 
     The id is never used again; deleting it again answers the same.
     """
-    return TombstoneView.of(await use.sessions.retention.delete(caller.tenant, session_id, by=caller.name))
+    return TombstoneView.of(await use.sessions.retention.delete(caller.tenant, session_id, by=caller))
 
 
 async def _lines(use: SessionServices, tenant: str, session_id: str, thread: str, after: int) -> AsyncIterator[str]:

@@ -20,7 +20,7 @@ async def show_settings(caller: WorkReader, use: Use, user_id: UserId) -> Settin
 @router.put("/users/{user_id}/settings")
 async def set_settings(caller: SessionWriter, use: Use, user_id: UserId, body: Fields) -> SettingsView:
     """Replaces the personal settings of a user: any fields with any values. Windows of the sessions begin with them."""
-    return SettingsView.of(await use.sessions.settings.set_for_user(caller.tenant, user_id, body, by=caller.name))
+    return SettingsView.of(await use.sessions.settings.set_for_user(caller.tenant, user_id, body, by=caller))
 
 
 @router.get("/retention")
@@ -32,4 +32,4 @@ async def show_retention(caller: WorkReader, use: Use) -> RetentionView:
 @router.put("/retention")
 async def set_retention(caller: SessionDeleter, use: Use, body: RetentionBody) -> RetentionView:
     """Keeps sessions for so many days after the day of their last append; the sweeper deletes what is older."""
-    return RetentionView.of(await use.sessions.retention.set_policy(caller.tenant, body.days, by=caller.name))
+    return RetentionView.of(await use.sessions.retention.set_policy(caller.tenant, body.days, by=caller))

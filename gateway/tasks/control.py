@@ -69,7 +69,7 @@ async def steer(use: Services, caller: Principal, task_id: str, how: Steer) -> N
         if status not in LIVE:
             raise TaskEnded(f"task {task_id!r} is {status}: it cannot be steered any more")
         if not is_recorded:
-            await use.tasks.steered(caller.tenant, task_id, how, by=caller.name, before=status)
+            await use.tasks.steered(caller.tenant, task_id, how, by=caller, before=status)
             is_recorded = True
         try:
             await way.act(use.temporal.get_workflow_handle(workflow_id))

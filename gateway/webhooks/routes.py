@@ -122,7 +122,7 @@ async def create(body: WebhookBody, caller: WebhookManager, use: Use, once: Once
     chosen = WebhookFields(**body.model_dump() | {"kinds": _sorted(body.kinds)})
 
     async def act(connection: Connection | None) -> NewWebhookView:
-        made, secret = await use.webhooks.create(caller.tenant, chosen, by=caller.name, connection=connection)
+        made, secret = await use.webhooks.create(caller.tenant, chosen, by=caller, connection=connection)
         return NewWebhookView(**_shown(made), secret=secret)
 
     return await once.do(caller, NewWebhookView, act, secrets=("secret",))
@@ -149,13 +149,13 @@ async def change(webhook_id: str, body: WebhookPatch, caller: WebhookManager, us
         use.targets.check(body.url)
     if "kinds" in given:
         given["kinds"] = _sorted(body.kinds)
-    return WebhookView(**_shown(await use.webhooks.change(caller.tenant, webhook_id, given, by=caller.name)))
+    return WebhookView(**_shown(await use.webhooks.change(caller.tenant, webhook_id, given, by=caller)))
 
 
 @router.delete("/{webhook_id}", status_code=204)
 async def delete(webhook_id: str, caller: WebhookManager, use: Use) -> None:
     """Deletes a webhook with its deliveries, those on their way included."""
-    await use.webhooks.delete(caller.tenant, webhook_id, by=caller.name)
+    await use.webhooks.delete(caller.tenant, webhook_id, by=caller)
 
 
 @router.post("/{webhook_id}/secret")
@@ -166,7 +166,7 @@ async def rotate(webhook_id: str, caller: WebhookManager, use: Use, once: OnceOn
     """
 
     async def act(connection: Connection | None) -> NewWebhookView:
-        made, secret = await use.webhooks.rotate(caller.tenant, webhook_id, by=caller.name, connection=connection)
+        made, secret = await use.webhooks.rotate(caller.tenant, webhook_id, by=caller, connection=connection)
         return NewWebhookView(**_shown(made), secret=secret)
 
     return await once.do(caller, NewWebhookView, act, secrets=("secret",))

@@ -30,6 +30,7 @@ from purser.workflows.contract import (
     DecisionResult,
     ReleaseInput,
 )
+from tests.support.actors import TESTER
 
 TENANT = "default"
 TICKET = "https://tickets.example.com/4711"
@@ -74,7 +75,7 @@ def activities(approvals: Approvals, pokes: Pokes) -> ApprovalActivities:
 
 
 async def rules(pool: Pool, **patch: Any) -> None:
-    await Policies(pool, LedgerSettings()).set(TENANT, SESSION, PolicyPatch.parse(patch), by="test")
+    await Policies(pool, LedgerSettings()).set(TENANT, SESSION, PolicyPatch.parse(patch), by=TESTER)
 
 
 def decision(approval_id: str, **fields: Any) -> DecisionInput:

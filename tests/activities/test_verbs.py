@@ -24,6 +24,7 @@ from purser.budget.reports.usage import By
 from purser.budget.scopes import Scope
 from purser.context.postgres.sessions.payers import Payers
 from purser.workflows.contract import HoldInput, ReleaseInput, SettleInput
+from tests.support.actors import TESTER
 
 TENANT = "acme"
 PATH = ("session:s1", "task:t1")
@@ -95,7 +96,9 @@ async def test_a_total_of_unknown_split_is_charged_too(hold: Any, settle: Any) -
 
 
 async def test_a_hold_that_does_not_fit_says_where_and_why(hold: Any, policies: Policies) -> None:
-    await policies.set(TENANT, Scope.parse("task:t1"), PolicyPatch.parse({"limit_tokens": 10, "mode": "hard"}), by="me")
+    await policies.set(
+        TENANT, Scope.parse("task:t1"), PolicyPatch.parse({"limit_tokens": 10, "mode": "hard"}), by=TESTER
+    )
     refused = await hold(HoldInput(TENANT, "k1", PATH, 100))
     assert (refused.verdict, refused.hold_id) == ("refuse", "")
     assert (refused.short.scope, refused.short.reason) == ("task:t1", "limit")
@@ -107,7 +110,7 @@ async def test_where_money_is_limited_a_hold_needs_an_amount_or_a_price(
     hold: Any, policies: Policies, verdicts: list[tuple[str, str]]
 ) -> None:
     scope = Scope.parse("task:t1")
-    await policies.set(TENANT, scope, PolicyPatch.parse({"limit_nano_usd": 10**9, "mode": "hard"}), by="me")
+    await policies.set(TENANT, scope, PolicyPatch.parse({"limit_nano_usd": 10**9, "mode": "hard"}), by=TESTER)
     with pytest.raises(UnknownPrice):
         await hold(HoldInput(TENANT, "k1", PATH, 100, model="nobody-knows"))
     with pytest.raises(MoneyNeeded, match="task:t1"):
@@ -141,7 +144,7 @@ async def test_a_report_without_a_price_is_refused_where_money_is_limited(
     hold: Any, settle: Any, policies: Policies, unpriced: list[Unpriced]
 ) -> None:
     held = await hold(HoldInput(TENANT, "k1", PATH, 1_000, model="nobody-knows", nano_usd=5))
-    await policies.set(TENANT, Scope.parse("task:t1"), PolicyPatch.parse({"limit_nano_usd": 10**9}), by="me")
+    await policies.set(TENANT, Scope.parse("task:t1"), PolicyPatch.parse({"limit_nano_usd": 10**9}), by=TESTER)
     with pytest.raises(UnknownPrice):
         await settle(SettleInput(TENANT, held.hold_id, 1, output=30))
     assert unpriced == [Unpriced.REFUSED]
@@ -152,7 +155,7 @@ async def test_what_used_nothing_needs_no_price(
     hold: Any, settle: Any, policies: Policies, unpriced: list[Unpriced]
 ) -> None:
     held = await hold(HoldInput(TENANT, "k1", PATH, 1_000, nano_usd=5))
-    await policies.set(TENANT, Scope.parse("task:t1"), PolicyPatch.parse({"limit_nano_usd": 10**9}), by="me")
+    await policies.set(TENANT, Scope.parse("task:t1"), PolicyPatch.parse({"limit_nano_usd": 10**9}), by=TESTER)
     assert (await settle(SettleInput(TENANT, held.hold_id, 1))).nano_usd == 0
     assert unpriced == []
 

@@ -8,9 +8,9 @@ import pytest
 
 from purser.budget.approval_rules import expire, judge
 from purser.budget.approvals import (
-    Actor,
     ApprovalRequest,
     ApprovalState,
+    Approver,
     Choice,
     DecisionRequest,
     Identity,
@@ -24,8 +24,8 @@ from purser.budget.scopes import Scope
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 TWO_ABOVE_1000 = ApprovalRules(two_people_above_tokens=1_000)
-ALICE = Actor("alice", ("approver",))
-BOB = Actor("bob", ("approver",))
+ALICE = Approver("alice", None, ("approver",))
+BOB = Approver("bob", None, ("approver",))
 
 
 def waiter(tokens: int = 500, nano_usd: int = 0, submitter: str | None = "sam") -> Waiter:
@@ -69,7 +69,7 @@ def approval_by(name: str, amount: Amount, until: datetime | None = None) -> Pas
     return PastDecision("d0", Choice.APPROVE, name, Identity.KEY, amount.tokens, amount.nano_usd, until, NOW)
 
 
-def refusal(subject: ApprovalRequest, decision: DecisionRequest, actor: Actor, *, trust: bool = False) -> str:
+def refusal(subject: ApprovalRequest, decision: DecisionRequest, actor: Approver, *, trust: bool = False) -> str:
     with pytest.raises(DecisionRefused) as refused:
         judge(subject, decision, actor, NOW, trust_temporal_identity=trust)
     return refused.value.reason
@@ -113,7 +113,7 @@ def test_one_approver_grants_the_shortage() -> None:
 
 
 def test_a_role_outside_the_rules_decides_nothing() -> None:
-    viewer = Actor("vic", ("viewer",))
+    viewer = Approver("vic", None, ("viewer",))
     assert refusal(request(), approve(), viewer) == "role"
     assert refusal(request(), DENY, viewer) == "role"
     assert refusal(request(rules=ApprovalRules(roles=("admin",))), approve(), ALICE) == "role"
@@ -139,7 +139,7 @@ def test_a_name_that_no_key_vouches_for_bars_nobody() -> None:
     asked = request(rules=ApprovalRules(not_submitter=True), waiters=(named,))
     assert asked.submitters == {"backend"}
     assert judge(asked, approve(), ALICE, NOW).state is ApprovalState.APPROVED
-    assert refusal(asked, approve(), Actor("backend", ("admin",))) == "submitter"
+    assert refusal(asked, approve(), Approver("backend", None, ("admin",))) == "submitter"
 
 
 def test_without_that_rule_the_submitter_may() -> None:
@@ -148,7 +148,7 @@ def test_without_that_rule_the_submitter_may() -> None:
 
 @pytest.mark.parametrize("rules", [ApprovalRules(), ApprovalRules(not_submitter=True), TWO_ABOVE_1000])
 def test_an_asserted_name_decides_only_where_such_names_are_trusted(rules: ApprovalRules) -> None:
-    asserted = Actor("alice", ("approver",), Identity.ASSERTED)
+    asserted = Approver("alice", None, ("approver",), Identity.ASSERTED)
     assert refusal(request(rules=rules), approve(), asserted) == "unsigned"
     assert refusal(request(rules=rules), DENY, asserted) == "unsigned"
     trusted = judge(request(rules=rules), approve(), asserted, NOW, trust_temporal_identity=True)

@@ -17,6 +17,7 @@ from temporalio.client import Client
 from purser.compose.stack.ports import free_port
 from purser.gateway.access.roles import Role
 from purser.gateway.postgres.keys import Keys
+from tests.support.actors import TESTER
 from tests.support.postgres_proxy import Proxy, Trap, When, postgres_proxy
 from tests.support.proof import sized, some
 from tests.support.purser import Purser, Started
@@ -52,7 +53,7 @@ class House:
 
     async def client(self, seed: int = 0) -> Stubborn:
         """A client that asks until it is answered."""
-        made = await Keys(self.world.pool).create(TENANT, f"client-{uuid.uuid4().hex[:8]}", Role.ADMIN, by="test")
+        made = await Keys(self.world.pool).create(TENANT, f"client-{uuid.uuid4().hex[:8]}", Role.ADMIN, by=TESTER)
         headers = {"Authorization": f"Bearer {made.secret}"}
         http = httpx.AsyncClient(base_url=self.url, headers=headers, timeout=10)
         return Stubborn(await self.clients.enter_async_context(http), Random(seed))

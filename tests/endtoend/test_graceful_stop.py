@@ -13,6 +13,7 @@ from purser.budget.postgres.connections.pools import create_pool
 from purser.compose.stack.ports import LOOPBACK, free_port
 from purser.gateway.access.roles import Role
 from purser.gateway.postgres.keys import Keys
+from tests.support.actors import TESTER
 from tests.support.purser import Purser, Started
 
 pytestmark = pytest.mark.stack
@@ -38,7 +39,7 @@ async def process(
     dsn: str, temporal_address: str, task_queue: str, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Process]:
     async with await create_pool(dsn, size=1) as pool:
-        made = await Keys(pool).create("default", "ops", Role.ADMIN, by="test")
+        made = await Keys(pool).create("default", "ops", Role.ADMIN, by=TESTER)
     port, home = free_port(), tmp_path_factory.mktemp("gateway")
     places = {"dsn": dsn, "temporal_address": temporal_address, "task_queue": task_queue}
     settings = {"metrics_port": "0", "drain_s": str(DRAIN_S), "shutdown_grace_s": "20"}

@@ -23,6 +23,7 @@ from purser.compose.settings import Settings
 from purser.compose.stack.ports import LOOPBACK, free_port
 from purser.gateway.access.roles import Role
 from purser.gateway.postgres.keys import Keys
+from tests.support.actors import TESTER
 from tests.support.world import TENANT, eventually, world
 
 pytestmark = pytest.mark.stack
@@ -145,7 +146,7 @@ async def test_a_gateway_serves_holds_through_it(pooler: str, temporal_address: 
     starting.cancel()
     try:
         async with await create_pool(pooler, size=1) as pool:
-            made = await Keys(pool).create("default", "backend", Role.ADMIN, by="test")
+            made = await Keys(pool).create("default", "backend", Role.ADMIN, by=TESTER)
         headers = {"Authorization": f"Bearer {made.secret}"}
         url = f"http://{LOOPBACK}:{settings.gateway_port}"
         async with httpx.AsyncClient(base_url=url, headers=headers, timeout=60) as client:

@@ -24,6 +24,7 @@ from purser.compose.stack.ports import LOOPBACK, free_port
 from purser.gateway.access.roles import Role
 from purser.gateway.access.sealing import new_key
 from purser.gateway.postgres.keys import Keys
+from tests.support.actors import TESTER
 from tests.support.databases import create, empty, shape
 from tests.support.threads import in_thread
 from tests.support.webhooks import Receiver, receiving
@@ -47,7 +48,7 @@ class RunningGateway:
 
     async def client(self, role: Role = Role.ADMIN, tenant: str = "default", name: str = "") -> httpx.AsyncClient:
         """A client with a new key of its own."""
-        made = await Keys(self.pool).create(tenant, name or f"{role}-{tenant}", role, by="test", replace=True)
+        made = await Keys(self.pool).create(tenant, name or f"{role}-{tenant}", role, by=TESTER, replace=True)
         return await self.with_secret(made.secret)
 
     async def with_secret(self, secret: str | None) -> httpx.AsyncClient:

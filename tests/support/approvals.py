@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from purser.budget.approvals import Actor, ApprovalState, Choice, Decided, DecisionRequest, Ticket
+from purser.budget.approvals import ApprovalState, Approver, Choice, Decided, DecisionRequest, Ticket
 from purser.budget.decisions import Amount, Verdict
 from purser.budget.holds import HoldAnswer, HoldRequest, Report
 from purser.budget.policies import PolicyPatch
@@ -19,12 +19,13 @@ from purser.budget.postgres.ledger.settings import LedgerSettings
 from purser.budget.postgres.reports.audit import audit
 from purser.budget.scopes import Path, Scope
 from purser.budget.usage import Usage
+from tests.support.actors import TESTER
 
 TENANT = "default"
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 SESSION = Scope.parse("session:s1")
-ALICE = Actor("alice", ("approver",))
-BOB = Actor("bob", ("approver",))
+ALICE = Approver("alice", None, ("approver",))
+BOB = Approver("bob", None, ("approver",))
 
 
 @dataclass
@@ -42,7 +43,7 @@ class Desk:
 
     async def policy(self, **patch: Any) -> None:
         """Changes the stored policy of the session."""
-        await self.policies.set(TENANT, SESSION, PolicyPatch.parse(patch), by="test")
+        await self.policies.set(TENANT, SESSION, PolicyPatch.parse(patch), by=TESTER)
 
     async def spend(self, tokens: int, task: str = "t1") -> None:
         """Holds and settles; each amount once a test."""
@@ -79,7 +80,7 @@ class Desk:
         """Is 4 tokens short in another session, whose limit is 1."""
         short = Scope.parse(scope)
         limited = PolicyPatch.parse({"limit_tokens": 1, "mode": "approval"} | patch)
-        await self.policies.set(TENANT, short, limited, by="test")
+        await self.policies.set(TENANT, short, limited, by=TESTER)
         await self.ledger.hold(TENANT, HoldRequest(scope, Path((short,)), Amount(5)))
         return await self.approvals.request(TENANT, key=scope, scope=short, path=Path((short,)), ask=Amount(5))
 
@@ -88,7 +89,7 @@ class Desk:
         ticket: Ticket,
         decision_id: str = "d1",
         choice: Choice = Choice.APPROVE,
-        actor: Actor = ALICE,
+        actor: Approver = ALICE,
         **fields: Any,
     ) -> Decided:
         """Records a decision, alice's approval unless told otherwise."""

@@ -21,6 +21,7 @@ from purser.budget.postgres.ledger.settings import LedgerSettings
 from purser.budget.postgres.reports.audit import audit
 from purser.budget.scopes import Kind, Path, Scope
 from purser.budget.usage import Usage
+from tests.support.actors import TESTER
 
 T = TypeVar("T")
 TENANT = "acme"
@@ -51,7 +52,7 @@ class Books:
     async def budget(self, scope: str, task: str = "", clear: Sequence[str] = (), **patch: Any) -> None:
         """Stores a policy, or what `task` asks for."""
         await self.policies.set(
-            TENANT, Scope.parse(scope), PolicyPatch.parse(patch), clear=clear, by="test", task_id=task
+            TENANT, Scope.parse(scope), PolicyPatch.parse(patch), clear=clear, by=TESTER, task_id=task
         )
 
     async def ask(self, key: str, tokens: int, nano: int = 0, *path: str, **fields: Any) -> HoldAnswer:

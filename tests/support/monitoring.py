@@ -21,6 +21,7 @@ from purser.budget.postgres.connections.pools import create_pool
 from purser.compose.stack.ports import free_port
 from purser.gateway.access.roles import Role
 from purser.gateway.postgres.keys import Keys
+from tests.support.actors import TESTER
 from tests.support.purser import Purser
 
 ROOT = Path(__file__).parents[2]
@@ -57,7 +58,7 @@ async def running_processes(
 ) -> AsyncIterator[Running]:
     """A gateway and a worker on these places, until the end of the block."""
     async with await create_pool(dsn, size=1) as pool:
-        key = (await Keys(pool).create("default", "test", Role.ADMIN, by="test")).secret
+        key = (await Keys(pool).create("default", "test", Role.ADMIN, by=TESTER)).secret
     ports = {"gateway": free_port(), "worker": free_port()}
     purser = Purser.at(
         home,

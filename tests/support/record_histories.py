@@ -14,7 +14,7 @@ from typing import Any
 
 from temporalio.client import Client, WorkflowHandle
 
-from purser.budget.approvals import Actor, Choice, DecisionRequest, Identity
+from purser.budget.approvals import Approver, Choice, DecisionRequest, Identity
 from purser.budget.decisions import Amount
 from purser.budget.holds import HoldRequest
 from purser.budget.scopes import Path as ScopePath
@@ -94,7 +94,7 @@ async def denial_by_signal(house: World) -> str:
 async def approval_after_continuing_as_new(house: World) -> str:
     agent = house.agent("a", calls("unknown"), "Done.", budget={"limit_tokens": 150, "mode": "approval"})
     task_id = await house.submit(agent)
-    boss = Actor("boss", ("approver",), Identity.KEY)
+    boss = Approver("boss", None, ("approver",), Identity.KEY)
     await house.approvals.record_decision(
         TENANT, DecisionRequest(await _asked(house, task_id), "d3", Choice.APPROVE), boss
     )

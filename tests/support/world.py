@@ -34,6 +34,7 @@ from purser.context.postgres.conversation.conversations import Conversations
 from purser.gateway.access.roles import Role
 from purser.gateway.postgres.keys import Keys, digest
 from purser.workflows.contract import AgentRef, ApprovalDecision, TaskRef
+from tests.support.actors import TESTER
 
 T = TypeVar("T")
 TENANT = "acme"
@@ -125,12 +126,12 @@ class World:
     async def signed(self, approval_id: str, name: str = "boss", **fields: Any) -> ApprovalDecision:
         """A decision for Temporal, an approval unless `fields` say otherwise, signed with a new key of this name."""
         plain = {"decision_id": uuid.uuid4().hex, "decision": "approve", "approver": name} | fields
-        made = await Keys(self.pool).create(TENANT, name, Role.APPROVER, by="test", replace=True)
+        made = await Keys(self.pool).create(TENANT, name, Role.APPROVER, by=TESTER, replace=True)
         return sign(ApprovalDecision(approval_id, **plain), made.key.key_id, digest(made.secret))
 
     async def budget(self, scope: str, **patch: Any) -> None:
         """Stores a policy."""
-        await self.policies.set(TENANT, Scope.parse(scope), PolicyPatch.parse(patch), by="test")
+        await self.policies.set(TENANT, Scope.parse(scope), PolicyPatch.parse(patch), by=TESTER)
 
     async def spent(self, scope: str) -> int:
         """Tokens spent on a scope."""

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from temporalio.client import WorkflowUpdateFailedError
 
-from purser.budget.approvals import Actor, Choice, DecisionRequest, Identity
+from purser.budget.approvals import Approver, Choice, DecisionRequest, Identity
 from purser.workflows.contract import ApprovalDecision, DecisionResult, Message
 from tests.support.world import TENANT, World, calls, eventually
 
-BOSS = Actor("boss", ("approver",), Identity.KEY)
+BOSS = Approver("boss", None, ("approver",), Identity.KEY)
 TIGHT = {"agent": {"limit_tokens": 10, "mode": "approval"}}
 
 

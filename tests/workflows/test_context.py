@@ -18,6 +18,7 @@ from purser.context.conversation.messages import Message
 from purser.context.postgres.sessions.preferences import PersonalSettings
 from purser.context.redaction import custom_detectors
 from purser.workflows.contract import CompressResult, CompressSessionInput, WorkflowName
+from tests.support.actors import ANA
 from tests.support.world import TENANT, World, eventually
 
 SHORT = {"history_window_size": 10, "primers_count": 2, "recents_count": 4}
@@ -76,7 +77,7 @@ async def test_documents_of_the_task_stand_before_its_input(house: World) -> Non
 
 async def test_a_window_begins_with_the_personal_settings_of_session_and_user(house: World) -> None:
     await house.run(house.agent("a"), session_id="s")
-    await PersonalSettings(house.pool).set_for_session(TENANT, "s", {"diet": "no peanuts"}, by="ana")
+    await PersonalSettings(house.pool).set_for_session(TENANT, "s", {"diet": "no peanuts"}, by=ANA)
     await house.run(house.agent("a"), session_id="s")
     before, after = prompts(house)
     assert not any("peanuts" in message["content"] for message in before)

@@ -10,10 +10,10 @@ from typing import Any
 from purser.budget.approval_rules import Outcome, expire, judge
 from purser.budget.approvals import (
     FITS,
-    Actor,
     ApprovalPage,
     ApprovalRequest,
     ApprovalState,
+    Approver,
     Choice,
     Decided,
     DecisionRequest,
@@ -36,7 +36,7 @@ DECIDED = "approval_decided"
 """The signal that wakes a waiting workflow, with `approval_id` and `state`."""
 PRIVATE = ("approval_id", "choice", "note")
 """Fields that events and the record of changes leave out: what people write, and what both say of a decision anyway."""
-SWEEPER = Actor("sweeper", (), Identity.SWEEPER)
+SWEEPER = Approver("sweeper", None, (), Identity.SWEEPER)
 # Answers that the same key gets again. After an approval that left it short, or a withdrawal, it may ask anew.
 STICKY = (ApprovalState.PENDING, ApprovalState.DENIED, ApprovalState.EXPIRED)
 
@@ -132,7 +132,7 @@ class Approvals:
 
         return await retrying(step)
 
-    async def record_decision(self, tenant: str, wanted: DecisionRequest, actor: Actor) -> Decided:
+    async def record_decision(self, tenant: str, wanted: DecisionRequest, actor: Approver) -> Decided:
         """Decides a request: the decision, its grant and the wake-ups of everybody who waits are one transaction.
 
         The same decision again, by its id, gets the same answer and changes nothing.
@@ -197,7 +197,7 @@ class Approvals:
             )
         return ApprovalPage(tuple(found), found[-1].approval_id if len(found) == limit else None)
 
-    async def _decide(self, tenant: str, wanted: DecisionRequest, actor: Actor) -> Decided:
+    async def _decide(self, tenant: str, wanted: DecisionRequest, actor: Approver) -> Decided:
         digest = wanted.digest(actor.name)
         async with self._transaction() as own:
             lock = await own.fetchrow(_SQL["lock_request"], tenant, wanted.approval_id, self.now)
@@ -257,7 +257,7 @@ class Approvals:
                 await self._close(own, request, Outcome(ApprovalState.WITHDRAWN), lock["now"])
 
     async def _record(
-        self, own: Connection, tenant: str, wanted: DecisionRequest, actor: Actor, outcome: Outcome, now: datetime
+        self, own: Connection, tenant: str, wanted: DecisionRequest, actor: Approver, outcome: Outcome, now: datetime
     ) -> dict[str, Any]:
         """Stores a decision and its change; returns what others than the people who decide may see of it."""
         answer = {"state": outcome.state, "decisions_needed": outcome.decisions_needed}
@@ -269,9 +269,7 @@ class Approvals:
             raise _other_decision(wanted.decision_id)
         public = {name: value for name, value in decision.items() if name not in PRIVATE}
         target, before = f"approval:{wanted.approval_id}", {"state": ApprovalState.PENDING}
-        await record(
-            own, tenant, f"approval.{wanted.choice}", target, by=actor.name, before=before, after=answer | public
-        )
+        await record(own, tenant, f"approval.{wanted.choice}", target, by=actor, before=before, after=answer | public)
         return public
 
     async def _close(
@@ -281,7 +279,7 @@ class Approvals:
         outcome: Outcome,
         now: datetime,
         recorded: Mapping[str, Any] | None = None,
-        actor: Actor | None = None,
+        actor: Approver | None = None,
     ) -> None:
         # The grant comes last because it locks a balance that others wait for.
         grant, approval_id = outcome.grant, request.approval_id

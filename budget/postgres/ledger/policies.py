@@ -8,6 +8,7 @@ from typing import Any
 
 import asyncpg
 
+from purser.budget.actors import Actor
 from purser.budget.decisions import Amount
 from purser.budget.errors import InvalidPolicy
 from purser.budget.policies import Policy, PolicyPatch, resolve
@@ -37,7 +38,7 @@ class Policies:
         return self._settings
 
     async def set(
-        self, tenant: str, scope: Scope, patch: PolicyPatch, *, clear: Sequence[str] = (), by: str,
+        self, tenant: str, scope: Scope, patch: PolicyPatch, *, clear: Sequence[str] = (), by: Actor,
         task_id: str = "", sources: Mapping[str, str] | None = None, connection: Connection | None = None,
     ) -> None:  # fmt: skip
         """Stores the fields of `patch` and forgets those named in `clear`; the next hold follows it.
@@ -60,7 +61,7 @@ class Policies:
                 before = None if task_id else await self._lock(own, tenant, scope)
                 await own.execute(
                     _SQL["set_policy"], tenant, str(scope), task_id, patch.to_json(), list(clear), dict(sources or {}),
-                    by, self._settings.defaults_json, self.now,
+                    by.name, self._settings.defaults_json, self.now,
                 )  # fmt: skip
                 after = None if task_id else await own.fetchval(_SQL["stored"], tenant, str(scope.kind), scope.id)
                 if after != before:

@@ -1,18 +1,15 @@
 """Who changed what: one row a change, written in its transaction and never altered."""
 
 from collections.abc import Mapping
-from contextvars import ContextVar
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
+from purser.budget.actors import Actor
 from purser.budget.postgres.connections.pools import Connection, Pool, connected
 from purser.budget.postgres.connections.queries import load
 
 _SQL = load("purser.budget.postgres.reports", "changes.sql")
-
-acting_key: ContextVar[str | None] = ContextVar("acting_key", default=None)
-"""Id of the key in whose name the current request acts; set once, by whoever authenticates it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +42,7 @@ async def record(
     action: str,
     target: str,
     *,
-    by: str,
+    by: Actor,
     before: Mapping[str, Any] | None,
     after: Mapping[str, Any] | None,
 ) -> None:
@@ -56,11 +53,11 @@ async def record(
         tenant: whose change.
         action: what was done, `thing.verb`.
         target: what it was done to, `kind:id`.
-        by: name of the key, or of the part of Purser that acted.
+        by: who acts.
         before: figures, names and versions of how it was. Never a text of a conversation, never a secret.
         after: the same of how it is.
     """
-    await connection.execute(_SQL["record"], tenant, by, acting_key.get(), action, target, before, after)
+    await connection.execute(_SQL["record"], tenant, by.name, by.key_id, action, target, before, after)
 
 
 class Changes:

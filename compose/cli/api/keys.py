@@ -120,6 +120,7 @@ def _create_in_database(
 ) -> dict[str, Any]:
     import asyncio
 
+    from purser.budget.actors import Actor
     from purser.budget.postgres.connections.pools import create_pool
     from purser.compose.database import database
     from purser.compose.migrate import require_schema
@@ -135,7 +136,7 @@ def _create_in_database(
                     tenant or DEFAULT_TENANT,
                     name,
                     role,
-                    by="purser keys",
+                    by=Actor("purser keys", None),
                     expires_at=None if life is None else datetime.now(UTC) + timedelta(seconds=life),
                     rate_limit_per_s=rate_limit,
                 )

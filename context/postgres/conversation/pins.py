@@ -5,6 +5,7 @@ from typing import Any
 
 import asyncpg
 
+from purser.budget.actors import Actor
 from purser.budget.postgres.connections.pools import Connection, Pool, connected
 from purser.budget.postgres.connections.queries import load
 from purser.budget.postgres.reports.changes import record
@@ -35,7 +36,7 @@ class Pins:
         session_id: str,
         seq: int,
         *,
-        author: str,
+        author: Actor,
         reason: str | None = None,
         until: datetime | None = None,
     ) -> Pin:
@@ -48,16 +49,16 @@ class Pins:
         async with connected(self._pool, None) as own, own.transaction():
             await _lock(own, tenant, session_id, seq)
             before = await self._live(own, tenant, session_id, seq)
-            if before and (before.author, before.reason, before.until) == (author, reason, until):
+            if before and (before.author, before.reason, before.until) == (author.name, reason, until):
                 return before
-            await own.execute(_SQL["end"], tenant, session_id, seq, author)
-            [added] = await own.fetch(_SQL["add"], tenant, session_id, seq, author, reason, until)
+            await own.execute(_SQL["end"], tenant, session_id, seq, author.name)
+            [added] = await own.fetch(_SQL["add"], tenant, session_id, seq, author.name, reason, until)
             made = _pin(added)
             await self.check(own, tenant, session_id)
             await _record(own, tenant, session_id, by=author, before=before, after=made)
         return made
 
-    async def unpin(self, tenant: str, session_id: str, seq: int, *, by: str) -> bool:
+    async def unpin(self, tenant: str, session_id: str, seq: int, *, by: Actor) -> bool:
         """Ends a message's pin; whether it had one.
 
         Raises:
@@ -68,7 +69,7 @@ class Pins:
             before = await self._live(own, tenant, session_id, seq)
             if before is None:
                 return False
-            await own.execute(_SQL["end"], tenant, session_id, seq, by)
+            await own.execute(_SQL["end"], tenant, session_id, seq, by.name)
             await _record(own, tenant, session_id, by=by, before=before, after=None)
         return True
 
@@ -100,7 +101,7 @@ async def _lock(own: Connection, tenant: str, session_id: str, seq: int) -> None
 
 
 async def _record(
-    own: Connection, tenant: str, session_id: str, *, by: str, before: Pin | None, after: Pin | None
+    own: Connection, tenant: str, session_id: str, *, by: Actor, before: Pin | None, after: Pin | None
 ) -> None:
     target, action = str(Scope(Kind.SESSION, session_id)), "pin.end" if after is None else "pin.set"
     await record(own, tenant, action, target, by=by, before=_told(before), after=_told(after))

@@ -5,6 +5,7 @@ from typing import Any
 
 import asyncpg
 
+from purser.budget.actors import Actor
 from purser.budget.postgres.connections.pools import Connection, Pool, connected
 from purser.budget.postgres.connections.queries import load
 from purser.budget.postgres.reports.changes import record
@@ -47,7 +48,7 @@ class PersonalSettings:
             [found] = await own.fetch(_SQL["personal_at"], tenant, session_id, *versions)
         return Personal(_part(found, "user"), _part(found, "own"))
 
-    async def set_for_user(self, tenant: str, user_id: str, fields: Mapping[str, Any], *, by: str) -> Preferences:
+    async def set_for_user(self, tenant: str, user_id: str, fields: Mapping[str, Any], *, by: Actor) -> Preferences:
         """Replaces the settings of a user; the same again changes nothing.
 
         Raises:
@@ -59,7 +60,9 @@ class PersonalSettings:
             await own.execute(_SQL["lock_user"], tenant, user_id)
             return await _set(own, "user", tenant, Scope(Kind.USER, user_id), fields, by)
 
-    async def set_for_session(self, tenant: str, session_id: str, fields: Mapping[str, Any], *, by: str) -> Preferences:
+    async def set_for_session(
+        self, tenant: str, session_id: str, fields: Mapping[str, Any], *, by: Actor
+    ) -> Preferences:
         """Replaces the settings of a session, which need not have a message yet; the same again changes nothing.
 
         Raises:
@@ -74,12 +77,12 @@ class PersonalSettings:
 
 
 async def _set(
-    own: Connection, whose: str, tenant: str, scope: Scope, fields: Mapping[str, Any], by: str
+    own: Connection, whose: str, tenant: str, scope: Scope, fields: Mapping[str, Any], by: Actor
 ) -> Preferences:
     before = await _latest(own, f"of_{whose}", tenant, scope.id)
     if before.fields == dict(fields):
         return before
-    [added] = await own.fetch(_SQL[f"add_to_{whose}"], tenant, scope.id, before.version + 1, dict(fields), by)
+    [added] = await own.fetch(_SQL[f"add_to_{whose}"], tenant, scope.id, before.version + 1, dict(fields), by.name)
     after = Preferences(**added)
     await record(own, tenant, "settings.set", str(scope), by=by, before=_told(before), after=_told(after))
     return after

@@ -4,6 +4,7 @@ from typing import Protocol
 
 import asyncpg
 
+from purser.budget.actors import Actor
 from purser.budget.postgres.connections.pools import Connection, Pool, connected, retrying
 from purser.budget.postgres.connections.queries import load
 from purser.budget.postgres.reports.changes import record
@@ -17,7 +18,7 @@ _SQL = load("purser.context.postgres.sessions", "retention.sql")
 BATCH = 100
 PATIENCE_S = 300.0
 """For the deletion of one session: a long one has much that goes with it."""
-SWEEPER = "sweeper"
+SWEEPER = Actor("sweeper", None)
 
 
 class Holder(Protocol):
@@ -43,21 +44,21 @@ class Retention:
         async with connected(self._pool, None) as own:
             return await _policy(own, tenant)
 
-    async def set_policy(self, tenant: str, days: int | None, *, by: str) -> RetentionPolicy:
+    async def set_policy(self, tenant: str, days: int | None, *, by: Actor) -> RetentionPolicy:
         """Keeps a tenant's sessions for so many days after their last append, or for ever."""
         async with connected(self._pool, None) as own, own.transaction():
             await own.execute(_SQL["lock_policy"], tenant)
             before = await _policy(own, tenant)
             if before.days == days:
                 return before
-            [added] = await own.fetch(_SQL["set_policy"], tenant, before.version + 1, days, by)
+            [added] = await own.fetch(_SQL["set_policy"], tenant, before.version + 1, days, by.name)
             target = str(Scope(Kind.TENANT, tenant))
             await record(
                 own, tenant, "retention.set", target, by=by, before={"days": before.days}, after={"days": days}
             )
         return RetentionPolicy(**added)
 
-    async def delete(self, tenant: str, session_id: str, *, by: str) -> Tombstone:
+    async def delete(self, tenant: str, session_id: str, *, by: Actor) -> Tombstone:
         """Deletes a session; deleting it again answers with the same tombstone.
 
         Raises:
@@ -100,12 +101,12 @@ class Retention:
             return False
         return True
 
-    async def _bury(self, own: Connection, tenant: str, session_id: str, by: str, reason: str) -> Tombstone:
+    async def _bury(self, own: Connection, tenant: str, session_id: str, by: Actor, reason: str) -> Tombstone:
         await lock(own, tenant, session_id)
         await self._others.forget_session(tenant, session_id, own)
         if await own.fetchval(_SQL["compressing"], tenant, session_id) is not None:
             raise SessionBusy(f"session {session_id!r} is being compressed: try again in a moment")
-        arguments = (tenant, session_id, by, reason, encoding_of(USUAL_MODELS[0]))
+        arguments = (tenant, session_id, by.name, reason, encoding_of(USUAL_MODELS[0]))
         [buried] = await own.fetch(_SQL["bury"], *arguments, timeout=PATIENCE_S)
         tombstone = _tombstone(buried)
         target = str(Scope(Kind.SESSION, session_id))

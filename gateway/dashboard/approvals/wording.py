@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from purser.budget.approval_rules import judge
-from purser.budget.approvals import Actor, ApprovalRequest, ApprovalState, Choice, DecisionRequest, Waiter
+from purser.budget.approvals import ApprovalRequest, ApprovalState, Choice, DecisionRequest, Waiter
 from purser.budget.decisions import Amount
 from purser.budget.errors import DecisionRefused
 from purser.budget.policies import OnExpiry
@@ -136,7 +136,7 @@ def barred(request: ApprovalRequest, caller: Principal, now: datetime, choice: C
     if not caller.may(Permission.DECIDE):
         return f"Your role {caller.role} looks, it does not decide."
     try:
-        judge(request, DecisionRequest(request.approval_id, "?", choice), Actor(caller.name, (str(caller.role),)), now)
+        judge(request, DecisionRequest(request.approval_id, "?", choice), caller.approver, now)
     except DecisionRefused as error:
         return {
             "role": f"This request takes one of the roles {', '.join(request.rules.roles)}; yours is {caller.role}.",

@@ -240,7 +240,7 @@ class _SessionPage:
         pins, session_id = self._visit.services.sessions.pins, self._session_id
 
         async def store(caller: Principal) -> None:
-            await pins.pin(caller.tenant, session_id, seq, author=caller.name, reason=reason, until=until)
+            await pins.pin(caller.tenant, session_id, seq, author=caller, reason=reason, until=until)
 
         try:
             await perform(self._visit, Permission.WRITE_SESSIONS, "change sessions", store)
@@ -252,7 +252,7 @@ class _SessionPage:
 
     async def _unpin(self, seq: int) -> None:
         async def store(caller: Principal) -> None:
-            await self._visit.services.sessions.pins.unpin(caller.tenant, self._session_id, seq, by=caller.name)
+            await self._visit.services.sessions.pins.unpin(caller.tenant, self._session_id, seq, by=caller)
 
         await perform(self._visit, Permission.WRITE_SESSIONS, "change sessions", store)
         toast(f"Message {seq} is not pinned any more.")

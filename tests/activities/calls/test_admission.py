@@ -30,6 +30,7 @@ from purser.context.postgres.memory.memory import Memory
 from purser.context.postgres.sessions.preferences import PersonalSettings
 from purser.context.postgres.sessions.sessions import Sessions
 from purser.workflows.contract import AdmitInput, AgentRef, Plan
+from tests.support.actors import TESTER
 
 TENANT = "acme"
 AGENT = AgentRef(TENANT, "t1", "a")
@@ -71,7 +72,7 @@ async def admission(pool: Pool) -> Admission:
 
 
 async def limit(admission: Admission, scope: str, **patch: Any) -> None:
-    await admission.policies.set(TENANT, Scope.parse(scope), PolicyPatch.parse(patch), by="test")
+    await admission.policies.set(TENANT, Scope.parse(scope), PolicyPatch.parse(patch), by=TESTER)
 
 
 async def say(admission: Admission, count: int) -> None:
@@ -131,7 +132,7 @@ async def test_a_call_without_a_price_is_refused_by_the_gate_where_money_is_limi
         assert refused.short is not None
         assert (refused.short.scope, refused.short.reason, refused.short.nano_usd) == ("session:s1", "unknown_price", 0)
     assert await pool.fetchval("select count(*) from holds where state = 'held'") == 1
-    await admission.policies.set(TENANT, Scope.parse("session:s1"), PolicyPatch(), clear=["limit_nano_usd"], by="test")
+    await admission.policies.set(TENANT, Scope.parse("session:s1"), PolicyPatch(), clear=["limit_nano_usd"], by=TESTER)
     assert (await blind.admit(AdmitInput(AGENT, "k2", 1))).verdict == "allow"
 
 

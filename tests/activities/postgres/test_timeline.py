@@ -9,11 +9,11 @@ from temporalio.client import Client
 
 from purser.activities.postgres.timeline import Timelines
 from purser.activities.tasks.timeline import StepKind
-from purser.budget.approvals import Actor, Choice, DecisionRequest, Identity
+from purser.budget.approvals import Approver, Choice, DecisionRequest, Identity
 from purser.context.conversation.messages import Message
 from tests.support.world import TENANT, World, calls, eventually, world
 
-BOSS = Actor("boss", ("approver",), Identity.KEY)
+BOSS = Approver("boss", None, ("approver",), Identity.KEY)
 SHORT = {"history_window_size": 10, "primers_count": 2, "recents_count": 4}
 
 

@@ -21,10 +21,12 @@ from purser.budget.postgres.connections.pools import Pool
 from purser.budget.postgres.ledger.ledger import Ledger
 from purser.budget.postgres.ledger.policies import Policies
 from purser.budget.postgres.ledger.settings import LedgerSettings
+from purser.budget.postgres.reports.changes import Changes
 from purser.budget.scopes import Path, Scope
 from purser.gateway.access.roles import PERMISSIONS, Permission, Role
 from purser.gateway.postgres.keys import Keys, NewKey, digest
 from purser.workflows.contract import AgentRef, ApprovalDecision, ApprovalInput, DecisionInput, DecisionResult
+from tests.support.actors import TESTER
 
 TENANT = "default"
 SESSION = Scope.parse("session:s1")
@@ -41,13 +43,14 @@ class Desk:
     """One pending request, and the people who decide about it through Temporal."""
 
     def __init__(self, pool: Pool) -> None:
+        self.pool = pool
         self.keys = Keys(pool)
         self.approvals = Approvals(pool, LedgerSettings())
         self.activities = ApprovalActivities(self.approvals, call_of, lambda: None, self.keys.signer)
         self.approval_id = ""
 
     async def key(self, name: str = "ana", role: Role = Role.APPROVER, tenant: str = TENANT, **more: Any) -> NewKey:
-        return await self.keys.create(tenant, name, role, by="test", **more)
+        return await self.keys.create(tenant, name, role, by=TESTER, **more)
 
     def decision(self, **fields: Any) -> ApprovalDecision:
         plain: dict[str, Any] = {"decision_id": "d1", "decision": "approve", "approver": "ana"}
@@ -64,7 +67,7 @@ class Desk:
 async def desk(pool: Pool) -> Desk:
     policies = Policies(pool, LedgerSettings())
     asks = PolicyPatch.parse({"limit_tokens": 100, "mode": "approval", "approval": RULES})
-    await policies.set(TENANT, SESSION, asks, by="test")
+    await policies.set(TENANT, SESSION, asks, by=TESTER)
     await Ledger(pool, LedgerSettings()).hold(TENANT, HoldRequest("k1", PATH, Amount(500)))
     desk = Desk(pool)
     asking = ApprovalInput(AgentRef(TENANT, "t1", "a1"), "k1", str(SESSION), "w")
@@ -125,6 +128,8 @@ async def test_a_signed_decision_is_made_by_the_name_of_the_key_whatever_the_sen
     assert (await desk.decide(desk.signed(ana, approver="somebody"))).state == "approved"
     (recorded,) = (await desk.approvals.get(TENANT, desk.approval_id)).decisions
     assert (recorded.approver, recorded.identity) == ("ana", Identity.KEY)
+    [decided], _ = await Changes(desk.pool).list(TENANT, action="approval.approve")
+    assert (decided.by, decided.key_id) == ("ana", ana.key.key_id)
 
 
 async def test_rules_about_people_apply_as_over_http(desk: Desk) -> None:
@@ -177,7 +182,7 @@ async def test_a_signature_that_does_not_fit_decides_nothing(desk: Desk, forgery
 
 async def test_a_revoked_or_expired_key_signs_no_more(desk: Desk, pool: Pool) -> None:
     revoked = await desk.key("ana")
-    await desk.keys.revoke(TENANT, revoked.key.key_id, by="test")
+    await desk.keys.revoke(TENANT, revoked.key.key_id, by=TESTER)
     expired = await desk.key("ben", expires_at=datetime.now(UTC) + timedelta(hours=1))
     await pool.execute("update keys set expires_at = now() where key_id = $1", expired.key.key_id)
     for made in (revoked, expired):

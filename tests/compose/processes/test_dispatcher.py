@@ -30,6 +30,7 @@ from purser.compose.processes.dispatcher import Dispatcher, run_background
 from purser.compose.stack.ports import free_port
 from purser.compose.stack.temporal import EmbeddedTemporal
 from purser.workflows.contract import START, ApprovalDecided, TaskRef
+from tests.support.actors import TESTER
 
 SECRET = "canary-6f1d"
 
@@ -204,7 +205,7 @@ async def test_deadlines_and_leases_end_and_workflows_are_woken_by_any_number_of
     settings = LedgerSettings(lease_s=1, grace_s=0)
     scope, ledger = Scope.parse("session:s1"), Ledger(pool, settings)
     rules = {"limit_tokens": 100, "mode": "approval", "approval": {"deadline_s": 1}}
-    await Policies(pool, settings).set("default", scope, PolicyPatch.parse(rules), by="test")
+    await Policies(pool, settings).set("default", scope, PolicyPatch.parse(rules), by=TESTER)
     abandoned = await ledger.hold("default", HoldRequest("abandoned", Path((scope,)), Amount(10)))
     await ledger.hold("default", HoldRequest("k1", Path((scope,)), Amount(500)))
     handle = await temporal_client.start_workflow(Waiting.run, id=f"w-{uuid.uuid4()}", task_queue=task_queue)

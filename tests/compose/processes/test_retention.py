@@ -11,6 +11,7 @@ from purser.compose.processes.retention import Forgetting
 from purser.gateway.access.sealing import Seal, new_key
 from purser.gateway.postgres.deliveries import Deliveries
 from purser.gateway.postgres.webhooks import WebhookFields, Webhooks
+from tests.support.actors import TESTER
 
 OLD = "clock_timestamp() - interval '91 days'"
 
@@ -19,7 +20,7 @@ async def test_old_events_sent_messages_and_finished_deliveries_go_and_all_else_
     events, outbox = Events(pool), Outbox(pool)
     deliveries = Deliveries(pool, Policies(pool, LedgerSettings()), "http://here")
     hook, _ = await Webhooks(pool, Seal([new_key()])).create(
-        "acme", WebhookFields(url="http://a/b", kinds=("task",)), by="test"
+        "acme", WebhookFields(url="http://a/b", kinds=("task",)), by=TESTER
     )
     async with pool.acquire() as own:
         for age in (OLD, "now()"):

@@ -34,6 +34,7 @@ from purser.context.tokens import count_message, count_text, legacy_estimate, wi
 from purser.context.windows import Window, build_window
 from purser.context.windows.clipping import clip
 from purser.context.windows.lint import Practice, lint
+from tests.support.actors import ANA
 from tests.support.conversations import calling, result, talk, user
 
 if TYPE_CHECKING:
@@ -350,7 +351,7 @@ async def test_exercise_3_pinned_messages_have_author_reason_time_and_expiry(
     await Conversations(pool).append(tenant, "s1", [user("My class is 7b.")], origin="a")
     begun = await pool.fetchval("select now()")
     until = begun + timedelta(days=1)
-    await pins.pin(tenant, "s1", 1, author="ana", reason="the class", until=until)
+    await pins.pin(tenant, "s1", 1, author=ANA, reason="the class", until=until)
     [pin] = await pins.live(tenant, "s1")
     assert (pin.author, pin.reason, pin.until) == ("ana", "the class", until)
     assert begun <= pin.pinned_at < until

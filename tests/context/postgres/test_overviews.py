@@ -7,6 +7,7 @@ from purser.context.postgres.conversation.conversations import Conversations
 from purser.context.postgres.conversation.pins import Pins
 from purser.context.postgres.sessions import overviews as module
 from purser.context.postgres.sessions.overviews import Overviews
+from tests.support.actors import ADA
 from tests.support.conversations import talk, user
 
 TENANT, MODEL = "acme", "gpt-4o"
@@ -23,7 +24,7 @@ async def overviews(pool: Pool) -> Overviews:
             number, f"s{number}",
         )  # fmt: skip
     await conversations.append(TENANT, "s3", [user("Hello there.")], origin="t", thread="t1/a")
-    await Pins(pool).pin(TENANT, "s3", 1, author="ada")
+    await Pins(pool).pin(TENANT, "s3", 1, author=ADA)
     return Overviews(pool)
 
 

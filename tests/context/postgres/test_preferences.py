@@ -9,6 +9,7 @@ from purser.context.conversation.preferences import MOST_CHARACTERS
 from purser.context.errors import InvalidPreferences
 from purser.context.postgres.conversation.conversations import Conversations
 from purser.context.postgres.sessions.preferences import PersonalSettings
+from tests.support.actors import ANA, BEN
 from tests.support.conversations import user
 
 TENANT, SESSION = "acme", "s1"
@@ -22,8 +23,8 @@ async def settings(pool: Pool) -> PersonalSettings:
 
 
 async def test_a_field_of_the_session_goes_before_that_of_its_user(settings: PersonalSettings) -> None:
-    await settings.set_for_user(TENANT, "u1", {"language": "German", "tone": "brief", "units": "metric"}, by="ana")
-    await settings.set_for_session(TENANT, SESSION, {"tone": "kind", "units": ""}, by="ben")
+    await settings.set_for_user(TENANT, "u1", {"language": "German", "tone": "brief", "units": "metric"}, by=ANA)
+    await settings.set_for_session(TENANT, SESSION, {"tone": "kind", "units": ""}, by=BEN)
     personal = await settings.personal(TENANT, SESSION)
     assert personal.fields == {"language": "German", "tone": "kind"}
     assert personal.message is not None
@@ -32,18 +33,18 @@ async def test_a_field_of_the_session_goes_before_that_of_its_user(settings: Per
 
 
 async def test_each_change_is_a_version_and_the_same_again_is_none(settings: PersonalSettings) -> None:
-    first = await settings.set_for_user(TENANT, "u1", {"tone": "brief"}, by="ana")
+    first = await settings.set_for_user(TENANT, "u1", {"tone": "brief"}, by=ANA)
     assert (first.version, first.changed_by) == (1, "ana")
-    assert await settings.set_for_user(TENANT, "u1", {"tone": "brief"}, by="ben") == first
-    second = await settings.set_for_user(TENANT, "u1", {}, by="ben")
+    assert await settings.set_for_user(TENANT, "u1", {"tone": "brief"}, by=BEN) == first
+    second = await settings.set_for_user(TENANT, "u1", {}, by=BEN)
     assert (second.version, second.changed_by, second.fields) == (2, "ben", {})
-    await settings.set_for_session(TENANT, SESSION, {"tone": "kind"}, by="ben")
+    await settings.set_for_session(TENANT, SESSION, {"tone": "kind"}, by=BEN)
     assert (await settings.personal(TENANT, SESSION)).versions == (2, 1)
 
 
 async def test_a_field_may_hold_any_json(settings: PersonalSettings) -> None:
-    await settings.set_for_user(TENANT, "u1", {"diet": {"avoid": ["nuts"]}, "tone": "brief"}, by="ana")
-    await settings.set_for_session(TENANT, SESSION, {"tone": None}, by="ana")
+    await settings.set_for_user(TENANT, "u1", {"diet": {"avoid": ["nuts"]}, "tone": "brief"}, by=ANA)
+    await settings.set_for_session(TENANT, SESSION, {"tone": None}, by=ANA)
     message = (await settings.personal(TENANT, SESSION)).message
     assert message is not None
     assert message.text.splitlines()[1:] == ['- diet: {"avoid": ["nuts"]}']
@@ -59,24 +60,24 @@ async def test_other_users_sessions_and_tenants_have_their_own(settings: Persona
     conversations = Conversations(pool)
     await conversations.append(TENANT, "s2", [user("b")], origin="o1", user_id="u2")
     await conversations.append("other", SESSION, [user("c")], origin="o1", user_id="u1")
-    await settings.set_for_user(TENANT, "u1", {"tone": "brief"}, by="ana")
-    await settings.set_for_session(TENANT, SESSION, {"units": "metric"}, by="ana")
+    await settings.set_for_user(TENANT, "u1", {"tone": "brief"}, by=ANA)
+    await settings.set_for_session(TENANT, SESSION, {"units": "metric"}, by=ANA)
     assert (await settings.personal(TENANT, "s2")).fields == {}
     assert (await settings.personal("other", SESSION)).fields == {}
     assert (await settings.of_user("other", "u1")).version == 0
 
 
 async def test_a_session_may_have_settings_before_its_first_message(settings: PersonalSettings, pool: Pool) -> None:
-    await settings.set_for_session(TENANT, "new", {"tone": "kind"}, by="ana")
+    await settings.set_for_session(TENANT, "new", {"tone": "kind"}, by=ANA)
     conversations = Conversations(pool)
     assert await conversations.append(TENANT, "new", [user("a")], origin="o1", user_id="u1") == [1]
-    await settings.set_for_user(TENANT, "u1", {"units": "metric"}, by="ana")
+    await settings.set_for_user(TENANT, "u1", {"units": "metric"}, by=ANA)
     assert (await settings.personal(TENANT, "new")).fields == {"tone": "kind", "units": "metric"}
 
 
 async def test_changes_are_audited_by_version_and_names_of_fields(settings: PersonalSettings, pool: Pool) -> None:
-    await settings.set_for_user(TENANT, "u1", {"tone": "brief", "diet": "no nuts"}, by="ana")
-    await settings.set_for_session(TENANT, SESSION, {"tone": "kind"}, by="ben")
+    await settings.set_for_user(TENANT, "u1", {"tone": "brief", "diet": "no nuts"}, by=ANA)
+    await settings.set_for_session(TENANT, SESSION, {"tone": "kind"}, by=BEN)
     changes = await pool.fetch("select by, action, target, before, after from changes order by change_id")
     nothing = {"version": 0, "fields": []}
     after = {"version": 1, "fields": ["diet", "tone"]}
@@ -90,7 +91,7 @@ async def test_changes_are_audited_by_version_and_names_of_fields(settings: Pers
 
 async def test_changes_at_once_are_numbered_on(settings: PersonalSettings) -> None:
     changes = [{"tone": str(number)} for number in range(10)]
-    made = await asyncio.gather(*(settings.set_for_user(TENANT, "u1", fields, by="ana") for fields in changes))
+    made = await asyncio.gather(*(settings.set_for_user(TENANT, "u1", fields, by=ANA) for fields in changes))
     assert sorted(one.version for one in made) == list(range(1, 11))
 
 
@@ -108,7 +109,7 @@ async def test_settings_that_every_window_would_suffer_from_are_refused(
     settings: PersonalSettings, pool: Pool, fields: dict[str, str], named: str
 ) -> None:
     with pytest.raises(InvalidPreferences, match=named):
-        await settings.set_for_user(TENANT, "u1", fields, by="ana")
+        await settings.set_for_user(TENANT, "u1", fields, by=ANA)
     with pytest.raises(InvalidPreferences, match=named):
-        await settings.set_for_session(TENANT, SESSION, fields, by="ana")
+        await settings.set_for_session(TENANT, SESSION, fields, by=ANA)
     assert await pool.fetchval("select count(*) from user_settings") == 0

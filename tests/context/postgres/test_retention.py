@@ -21,6 +21,7 @@ from purser.context.postgres.memory.memory import Memory
 from purser.context.postgres.sessions.preferences import PersonalSettings
 from purser.context.postgres.sessions.retention import Retention
 from purser.context.postgres.sessions.sessions import Sessions
+from tests.support.actors import ANA, BEN
 from tests.support.conversations import talk, user
 from tests.support.ledger import Books
 
@@ -60,8 +61,8 @@ async def fill(pool: Pool, tenant: str = TENANT, session: str = SESSION) -> None
     key = f"{CANARY}-{session}"
     summary = Summary(1, 2, 6, CANARY, Method.EXTRACTIVE, key, 100, 20, "digest")
     assert await Summaries(pool).store(tenant, session, "", summary)
-    await Pins(pool).pin(tenant, session, 3, author="ana", reason=CANARY)
-    await PersonalSettings(pool).set_for_session(tenant, session, {"tone": CANARY}, by="ana")
+    await Pins(pool).pin(tenant, session, 3, author=ANA, reason=CANARY)
+    await PersonalSettings(pool).set_for_session(tenant, session, {"tone": CANARY}, by=ANA)
     fact = Fact(1, Kind.ID, CANARY, "number", CANARY, CANARY, "user")
     await Facts(pool).add(tenant, session, "", [fact])
     assert await Memory(pool).search(tenant, session, CANARY, limit=1)
@@ -88,7 +89,7 @@ async def test_every_text_goes_and_a_tombstone_with_figures_stays(retention: Ret
     await fill(pool)
     tokens = await pool.fetchval("select sum((tokens ->> 'o200k_base')::bigint) from messages")
     assert CANARY in await texts(pool)
-    left = await retention.delete(TENANT, SESSION, by="ana")
+    left = await retention.delete(TENANT, SESSION, by=ANA)
     assert CANARY.casefold() not in (await texts(pool)).casefold()
     assert (left.session_id, left.user_id, left.messages, left.tokens) == (SESSION, "u1", 10, tokens)
     assert (left.summaries, left.pins, left.deleted_by, left.reason) == (1, 1, "ana", "request")
@@ -100,14 +101,14 @@ async def test_the_ledger_is_not_touched(retention: Retention, pool: Pool) -> No
     await Books.on(pool).ledger.hold(TENANT, HoldRequest("k1", Path.parse([f"session:{SESSION}"]), Amount(100)))
     figures = "select json_agg(e order by entry_id)::text from entries e"
     before = await pool.fetchval(figures)
-    await retention.delete(TENANT, SESSION, by="ana")
+    await retention.delete(TENANT, SESSION, by=ANA)
     assert await pool.fetchval(figures) == before
 
 
 async def test_other_sessions_and_tenants_keep_theirs(retention: Retention, pool: Pool) -> None:
     for tenant, session in ((TENANT, SESSION), (TENANT, "s2"), ("other", SESSION)):
         await fill(pool, tenant, session)
-    await retention.delete(TENANT, SESSION, by="ana")
+    await retention.delete(TENANT, SESSION, by=ANA)
     referring = await pool.fetch(
         "select conrelid::regclass::text from pg_constraint"
         " where contype = 'f' and confrelid in ('sessions'::regclass, 'messages'::regclass)"
@@ -121,8 +122,8 @@ async def test_other_sessions_and_tenants_keep_theirs(retention: Retention, pool
 
 async def test_deleting_again_answers_with_the_same_tombstone(retention: Retention, pool: Pool) -> None:
     await fill(pool)
-    left = await retention.delete(TENANT, SESSION, by="ana")
-    assert await retention.delete(TENANT, SESSION, by="ben") == left
+    left = await retention.delete(TENANT, SESSION, by=ANA)
+    assert await retention.delete(TENANT, SESSION, by=BEN) == left
     assert await pool.fetchval("select count(*) from changes where action = 'session.delete'") == 1
 
 
@@ -130,13 +131,13 @@ async def test_what_never_was_cannot_be_deleted(retention: Retention, pool: Pool
     await fill(pool)
     for tenant, session in ((TENANT, "s2"), ("other", SESSION)):
         with pytest.raises(SessionNotFound):
-            await retention.delete(tenant, session, by="ana")
+            await retention.delete(tenant, session, by=ANA)
     assert await pool.fetchval("select count(*) from deleted_sessions") == 0
 
 
 async def test_a_deletion_is_audited(retention: Retention, pool: Pool) -> None:
     await fill(pool)
-    left = await retention.delete(TENANT, SESSION, by="ana")
+    left = await retention.delete(TENANT, SESSION, by=ANA)
     asked = "select tenant, by, action, target, before, after from changes where action = 'session.delete'"
     [change] = await pool.fetch(asked)
     figures = {"messages": 10, "tokens": left.tokens, "summaries": 1}
@@ -148,14 +149,14 @@ async def test_while_something_of_it_runs_nothing_is_deleted(retention: Retentio
     before = await texts(pool)
     others.busy.add(SESSION)
     with pytest.raises(SessionBusy, match="a task of 's1'"):
-        await retention.delete(TENANT, SESSION, by="ana")
+        await retention.delete(TENANT, SESSION, by=ANA)
     others.busy.clear()
     assert await texts(pool) == before
     await Summaries(pool).claim(TENANT, SESSION, "", "k9", 60)
     with pytest.raises(SessionBusy, match="being compressed"):
-        await retention.delete(TENANT, SESSION, by="ana")
+        await retention.delete(TENANT, SESSION, by=ANA)
     await Summaries(pool).unclaim(TENANT, SESSION, "", "k9")
-    await retention.delete(TENANT, SESSION, by="ana")
+    await retention.delete(TENANT, SESSION, by=ANA)
 
 
 # --- a deleted id stays deleted --------------------------------------------------------------------------------------
@@ -163,15 +164,15 @@ async def test_while_something_of_it_runs_nothing_is_deleted(retention: Retentio
 
 async def test_the_id_of_a_deleted_session_is_never_used_again(retention: Retention, pool: Pool) -> None:
     await fill(pool)
-    await retention.delete(TENANT, SESSION, by="ana")
+    await retention.delete(TENANT, SESSION, by=ANA)
     with pytest.raises(SessionDeleted, match="'s1' was deleted"):
         await Conversations(pool).append(TENANT, SESSION, [user("a")], origin="o1")
     with pytest.raises(SessionDeleted):
-        await PersonalSettings(pool).set_for_session(TENANT, SESSION, {"tone": "kind"}, by="ana")
+        await PersonalSettings(pool).set_for_session(TENANT, SESSION, {"tone": "kind"}, by=ANA)
     with pytest.raises(SessionDeleted, match="deleted by ana at"):
         await Sessions(pool).get(TENANT, SESSION)
     with pytest.raises(SessionDeleted):
-        await Pins(pool).pin(TENANT, SESSION, 3, author="ana")
+        await Pins(pool).pin(TENANT, SESSION, 3, author=ANA)
     assert await pool.fetchval("select count(*) from sessions") == 0
     assert await Conversations(pool).append("other", SESSION, [user("a")], origin="o1") == [1]
 
@@ -183,7 +184,7 @@ async def test_an_append_that_waited_for_the_deletion_finds_the_session_gone(ret
         transaction = connection.transaction()
         await transaction.start()
         await connection.execute("select from sessions for update")
-        deleting = asyncio.create_task(retention.delete(TENANT, SESSION, by="ana"))
+        deleting = asyncio.create_task(retention.delete(TENANT, SESSION, by=ANA))
         await _until_waiting(pool, 1)
         appending = asyncio.create_task(conversations.append(TENANT, SESSION, [user("late")], origin="o9"))
         await _until_waiting(pool, 2)
@@ -199,12 +200,12 @@ async def test_appends_and_a_deletion_at_once_leave_no_message_behind(retention:
     conversations = Conversations(pool)
     done = await asyncio.gather(
         *(conversations.append(TENANT, SESSION, [user("a")], origin=f"p{number}") for number in range(20)),
-        retention.delete(TENANT, SESSION, by="ana"),
+        retention.delete(TENANT, SESSION, by=ANA),
         return_exceptions=True,
     )
     assert {type(one) for one in done[:-1]} <= {list, SessionDeleted}
     stored = sum(isinstance(one, list) for one in done[:-1])
-    left = await retention.delete(TENANT, SESSION, by="ana")
+    left = await retention.delete(TENANT, SESSION, by=ANA)
     assert left.messages == 10 + stored
     assert await pool.fetchval("select count(*) from messages") == 0
 
@@ -241,7 +242,7 @@ async def test_old_sessions_go_and_young_ones_stay(retention: Retention, pool: P
         await fill(pool, tenant, session)
     for session, days in (("old", 31), ("edge", 30), ("old2", 31)):
         await grow_old(pool, days, session)
-    await retention.set_policy(TENANT, 30, by="ana")
+    await retention.set_policy(TENANT, 30, by=ANA)
     assert await retention.sweep() == 1
     kept = await pool.fetch("select session_id from sessions order by 1")
     assert [row[0] for row in kept] == ["edge", "old2", "young"]
@@ -253,7 +254,7 @@ async def test_old_sessions_go_and_young_ones_stay(retention: Retention, pool: P
 async def test_an_append_keeps_a_session_young(retention: Retention, pool: Pool) -> None:
     await fill(pool)
     await grow_old(pool, 31)
-    await retention.set_policy(TENANT, 30, by="ana")
+    await retention.set_policy(TENANT, 30, by=ANA)
     await Conversations(pool).append(TENANT, SESSION, [user("again")], origin="o9")
     assert await retention.sweep() == 0
 
@@ -261,7 +262,7 @@ async def test_an_append_keeps_a_session_young(retention: Retention, pool: Pool)
 async def test_an_append_while_the_sweeper_comes_by_saves_the_session(retention: Retention, pool: Pool) -> None:
     await fill(pool)
     await grow_old(pool, 31)
-    await retention.set_policy(TENANT, 30, by="ana")
+    await retention.set_policy(TENANT, 30, by=ANA)
     async with pool.acquire() as connection:
         transaction = connection.transaction()
         await transaction.start()
@@ -280,7 +281,7 @@ async def test_what_still_runs_is_left_and_does_not_stop_the_others(
         await fill(pool, session=session)
         await grow_old(pool, 31, session)
     others.busy = {"a", "b"}
-    await retention.set_policy(TENANT, 30, by="ana")
+    await retention.set_policy(TENANT, 30, by=ANA)
     assert await retention.sweep() == 1
     others.busy.clear()
     assert await retention.sweep() == 2
@@ -290,15 +291,15 @@ async def test_sweepers_at_once_delete_each_session_once(retention: Retention, p
     for number in range(10):
         await fill(pool, session=f"s{number}")
         await grow_old(pool, 31, f"s{number}")
-    await retention.set_policy(TENANT, 30, by="ana")
+    await retention.set_policy(TENANT, 30, by=ANA)
     assert sum(await asyncio.gather(*(retention.sweep() for _ in range(3)))) == 10
     assert await pool.fetchval("select count(*) from deleted_sessions") == 10
 
 
 async def test_a_policy_is_versioned_and_audited(retention: Retention, pool: Pool) -> None:
-    assert (await retention.set_policy(TENANT, 30, by="ana")).version == 1
-    assert (await retention.set_policy(TENANT, 30, by="ben")).changed_by == "ana"
-    after = await retention.set_policy(TENANT, None, by="ben")
+    assert (await retention.set_policy(TENANT, 30, by=ANA)).version == 1
+    assert (await retention.set_policy(TENANT, 30, by=BEN)).changed_by == "ana"
+    after = await retention.set_policy(TENANT, None, by=BEN)
     assert (after.version, after.days, after.changed_by) == (2, None, "ben")
     assert await retention.policy("other") != after
     changes = await pool.fetch("select by, action, target, before, after from changes order by change_id")

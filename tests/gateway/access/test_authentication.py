@@ -15,6 +15,7 @@ from purser.gateway.errors import ForgedRequest, Unauthenticated
 from purser.gateway.http.rate_limits import Limits
 from purser.gateway.postgres.browser_sessions import BrowserSessions
 from purser.gateway.postgres.keys import Keys
+from tests.support.actors import TESTER
 
 
 @pytest.fixture(autouse=True)
@@ -27,13 +28,13 @@ def guarded(pool: Pool, app: ASGIApp) -> Authentication:
 
 
 async def test_a_stream_ends_when_its_key_is_revoked(pool: Pool) -> None:
-    made = await Keys(pool).create("default", "ada", Role.VIEWER, by="test")
+    made = await Keys(pool).create("default", "ada", Role.VIEWER, by=TESTER)
     sent: list[Message] = []
 
     async def stream(scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": b"one", "more_body": True})
-        await Keys(pool).revoke("default", made.key.key_id, by="test")
+        await Keys(pool).revoke("default", made.key.key_id, by=TESTER)
         await send({"type": "http.response.body", "body": b"two", "more_body": True})
         await send({"type": "http.response.body", "body": b"three", "more_body": True})
 
@@ -47,7 +48,7 @@ async def test_a_stream_ends_when_its_key_is_revoked(pool: Pool) -> None:
 
 
 async def test_a_socket_ends_when_its_session_does(pool: Pool) -> None:
-    made = await Keys(pool).create("default", "ada", Role.VIEWER, by="test")
+    made = await Keys(pool).create("default", "ada", Role.VIEWER, by=TESTER)
     sessions = BrowserSessions(pool, timedelta(hours=1))
     caller = await Keys(pool).find(made.secret)
     assert caller is not None
@@ -108,7 +109,7 @@ async def test_a_socket_opens_for_a_session_and_a_page_of_ours_alone(
     async def socket(scope: Scope, receive: Receive, send: Send) -> None:
         opened.append(scope)
 
-    caller = await Keys(pool).find((await Keys(pool).create("default", "ada", Role.VIEWER, by="test")).secret)
+    caller = await Keys(pool).find((await Keys(pool).create("default", "ada", Role.VIEWER, by=TESTER)).secret)
     assert caller is not None
     secret = (await BrowserSessions(pool, timedelta(hours=1)).open(caller)).secret if cookie else "wrong"
     headers = [(b"host", b"purser.example"), (b"cookie", f"other=1; {COOKIE}={secret}".encode())]

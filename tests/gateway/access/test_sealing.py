@@ -13,6 +13,7 @@ from purser.gateway.access.sealing import Seal, new_key
 from purser.gateway.errors import SecretsKeyMissing, SecretUnreadable
 from purser.gateway.postgres.webhooks import WebhookFields, Webhooks
 from tests.gateway.conftest import running_gateway
+from tests.support.actors import TESTER
 
 OLD, NEW = new_key(), new_key()
 WARNING = "encrypted with keys that are not configured"
@@ -39,22 +40,22 @@ def test_a_secret_cannot_be_read_without_its_key(keys: list[str]) -> None:
 
 async def test_without_a_key_no_webhook_is_made_and_the_error_says_what_to_set(pool: Pool) -> None:
     with pytest.raises(SecretsKeyMissing, match="PURSER_SECRETS_KEY"):
-        await Webhooks(pool, Seal()).create("acme", HOOK, by="test")
+        await Webhooks(pool, Seal()).create("acme", HOOK, by=TESTER)
     assert await _stored(pool) == []
 
 
 async def test_no_secret_of_a_webhook_is_stored_in_clear(pool: Pool) -> None:
     hooks = Webhooks(pool, Seal([OLD]))
-    made, first = await hooks.create("acme", HOOK, by="test")
-    _, second = await hooks.rotate("acme", made.webhook_id, by="test")
+    made, first = await hooks.create("acme", HOOK, by=TESTER)
+    _, second = await hooks.rotate("acme", made.webhook_id, by=TESTER)
     stored = await _stored(pool)
     assert [Seal([OLD]).open(one) for one in stored] == [second, first]
     assert not {first, second} & set(stored)
 
 
 async def test_a_gateway_that_begins_with_a_new_first_key_encrypts_everything_anew(pool: Pool) -> None:
-    made, first = await Webhooks(pool, Seal([OLD])).create("acme", HOOK, by="test")
-    _, second = await Webhooks(pool, Seal([OLD])).rotate("acme", made.webhook_id, by="test")
+    made, first = await Webhooks(pool, Seal([OLD])).create("acme", HOOK, by=TESTER)
+    _, second = await Webhooks(pool, Seal([OLD])).rotate("acme", made.webhook_id, by=TESTER)
     assert await Webhooks(pool, Seal([NEW, OLD])).renew_secrets() == 0
     renewed = await _stored(pool)
     assert [Seal([NEW]).open(one) for one in renewed] == [second, first]
@@ -63,7 +64,7 @@ async def test_a_gateway_that_begins_with_a_new_first_key_encrypts_everything_an
 
 
 async def test_secrets_of_a_lost_key_are_counted_and_left_alone(pool: Pool) -> None:
-    await Webhooks(pool, Seal([OLD])).create("acme", HOOK, by="test")
+    await Webhooks(pool, Seal([OLD])).create("acme", HOOK, by=TESTER)
     before = await _stored(pool)
     assert await Webhooks(pool, Seal([NEW])).renew_secrets() == 1
     assert await _stored(pool) == before
@@ -72,7 +73,7 @@ async def test_secrets_of_a_lost_key_are_counted_and_left_alone(pool: Pool) -> N
 async def test_a_gateway_encrypts_anew_when_it_starts_and_says_what_it_cannot_read(
     settings: Settings, pool: Pool, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    _, secret = await Webhooks(pool, Seal([OLD])).create("acme", HOOK, by="test")
+    _, secret = await Webhooks(pool, Seal([OLD])).create("acme", HOOK, by=TESTER)
     async with running_gateway(settings.model_copy(update={"secrets_key": SecretStr(f"{NEW},{OLD}")})):
         [renewed] = await _stored(pool)
     assert Seal([NEW]).open(renewed) == secret

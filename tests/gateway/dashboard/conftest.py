@@ -31,6 +31,7 @@ from purser.compose.demo.provider import Provider, Recording, Reply, serve_provi
 from purser.context.postgres.conversation.conversations import Conversations
 from purser.gateway.access.roles import Role
 from purser.gateway.postgres.keys import Keys
+from tests.support.actors import TESTER
 from tests.support.browser import WIDE, Theme, Watch, chromium, sign_in
 from tests.support.databases import fresh_database
 from tests.support.purser import Purser, Started
@@ -95,7 +96,7 @@ class Tenant:
 
     async def key(self, role: Role, name: str) -> str:
         """The secret of a new key."""
-        return (await Keys(self.pool).create(self.name, name, role, by="test", replace=True)).secret
+        return (await Keys(self.pool).create(self.name, name, role, by=TESTER, replace=True)).secret
 
     async def client(self, role: Role = Role.AGENT, name: str = "backend") -> httpx.AsyncClient:
         """The API, as the owner of a new key."""
@@ -120,7 +121,7 @@ class Tenant:
 
     async def budget(self, scope: str, **patch: Any) -> None:
         """Stores a policy."""
-        await self.policies.set(self.name, Scope.parse(scope), PolicyPatch.parse(patch), by="test")
+        await self.policies.set(self.name, Scope.parse(scope), PolicyPatch.parse(patch), by=TESTER)
 
     def agent(self, agent_id: str = "a", *replies: str | Reply, **more: Any) -> dict[str, Any]:
         """An agent of a task file and what its model answers, turn by turn."""

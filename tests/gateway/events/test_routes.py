@@ -29,6 +29,7 @@ from purser.gateway.access.roles import Role
 from purser.gateway.events import routes as module
 from purser.gateway.events.feed import Feed
 from tests.gateway.conftest import RunningGateway, running_gateway
+from tests.support.actors import ADA
 
 SESSION = Scope.parse("session:s1")
 
@@ -101,7 +102,7 @@ async def test_a_threshold_arrives_as_id_kind_and_data(gateway: RunningGateway, 
     async with listener.open() as lines:
         ledger, settings = Ledger(gateway.pool, LedgerSettings()), LedgerSettings()
         patch = PolicyPatch.parse({"limit_tokens": 100, "warn_at": [0.8], "mode": "soft"})
-        await Policies(gateway.pool, settings).set("default", SESSION, patch, by="ada")
+        await Policies(gateway.pool, settings).set("default", SESSION, patch, by=ADA)
         await ledger.hold("default", HoldRequest("k", Path((SESSION,)), Amount(90)))
         async with asyncio.timeout(10):
             await listener.read(lines, 2)

@@ -20,6 +20,7 @@ from purser.context.postgres.conversation.summaries import Summaries
 from purser.context.postgres.sessions.preferences import PersonalSettings
 from purser.gateway.access.roles import Role
 from tests.gateway.conftest import RunningGateway
+from tests.support.actors import ADA
 from tests.support.conversations import calling, result, talk
 from tests.support.world import MODEL, TENANT, World, world
 
@@ -59,8 +60,8 @@ async def say(house: World) -> None:
     """A long session with tool calls, a pin, and personal settings."""
     steps = [Message("user", "Look it up."), calling("c1", "c2"), result("c2"), result("c1"), *talk(6)]
     await house.conversations.append(TENANT, "s1", [*talk(LONG), *steps], origin="talk")
-    await Pins(house.pool).pin(TENANT, "s1", 12, author="ada")
-    await PersonalSettings(house.pool).set_for_session(TENANT, "s1", {"diet": "no peanuts"}, by="ada")
+    await Pins(house.pool).pin(TENANT, "s1", 12, author=ADA)
+    await PersonalSettings(house.pool).set_for_session(TENANT, "s1", {"diet": "no peanuts"}, by=ADA)
 
 
 async def sent(

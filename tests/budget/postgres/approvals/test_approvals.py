@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 
+from purser.budget.actors import Actor
 from purser.budget.approvals import FITS, ApprovalState, Choice, Ticket
 from purser.budget.decisions import Amount
 from purser.budget.errors import InvalidRequest, NotFound
@@ -64,7 +65,7 @@ async def test_many_that_come_at_once_still_share_one_request(desk: Desk) -> Non
 
 
 async def test_a_limit_that_one_task_asked_for_does_not_raise_what_is_missing_for_all(desk: Desk) -> None:
-    await desk.policies.set(TENANT, SESSION, PolicyPatch(limit_tokens=950), by="t2", task_id="t2")
+    await desk.policies.set(TENANT, SESSION, PolicyPatch(limit_tokens=950), by=Actor("t2", None), task_id="t2")
     ticket = await desk.ask("k1", 500, "t1")
     assert (await desk.approvals.get(TENANT, ticket.approval_id)).shortage == Amount(400)
     await desk.ask("k2", 300, "t2")

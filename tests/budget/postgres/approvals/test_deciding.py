@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from purser.budget.approvals import Actor, ApprovalState, Choice, Decided, DecisionRequest, Identity, Ticket
+from purser.budget.approvals import ApprovalState, Approver, Choice, Decided, DecisionRequest, Identity, Ticket
 from purser.budget.decisions import Amount, Verdict
 from purser.budget.errors import DecisionConflict, DecisionRefused, NotFound
 from purser.budget.holds import HoldRequest
@@ -87,7 +87,7 @@ async def test_the_same_decision_twenty_times_at_once_grants_once(desk: Desk) ->
 
 async def test_of_many_people_who_decide_at_once_one_does(desk: Desk) -> None:
     ticket = await desk.ask("k1", 500)
-    people = [Actor(f"person-{n}", ("approver",)) for n in range(5)]
+    people = [Approver(f"person-{n}", None, ("approver",)) for n in range(5)]
     async with desk.pool.acquire() as other, other.transaction():
         # The first has to wait in the middle of his work, for the balance, until all have come.
         await other.execute("select 1 from balances for update")
@@ -146,8 +146,8 @@ async def test_a_refused_decision_leaves_no_trace_and_may_be_made_by_another(des
     ticket = await desk.ask("k1", 500, submitter="alice")
     for actor, reason in (
         (ALICE, "submitter"),
-        (Actor("vic", ("viewer",)), "role"),
-        (Actor("bob", ("approver",), Identity.ASSERTED), "unsigned"),
+        (Approver("vic", None, ("viewer",)), "role"),
+        (Approver("bob", None, ("approver",), Identity.ASSERTED), "unsigned"),
     ):
         with pytest.raises(DecisionRefused) as refused:
             await desk.decide(ticket, actor=actor)
@@ -160,7 +160,7 @@ async def test_self_asserted_names_may_be_trusted_by_setting(desk: Desk) -> None
     await desk.policy(approval={"not_submitter": True})
     ticket = await desk.ask("k1", 500)
     trusting = Approvals(desk.pool, LedgerSettings(), trust_temporal_identity=True, now=NOW)
-    asserted = Actor("bob", ("approver",), Identity.ASSERTED)
+    asserted = Approver("bob", None, ("approver",), Identity.ASSERTED)
     await trusting.record_decision(TENANT, DecisionRequest(ticket.approval_id, "d1", Choice.APPROVE), asserted)
     (decision,) = (await desk.approvals.get(TENANT, ticket.approval_id)).decisions
     assert decision.identity is Identity.ASSERTED

@@ -11,6 +11,7 @@ from purser.budget.policies import Mode, PolicyPatch
 from purser.budget.postgres.connections.pools import Pool
 from purser.budget.postgres.reports.exporter import Exporter
 from purser.budget.scopes import Kind, Scope
+from tests.support.actors import TESTER
 from tests.support.approvals import NOW, SESSION, TENANT, Desk, open_desk
 
 CAREFUL, OTHER = "careful", "t1"
@@ -25,7 +26,7 @@ async def desk(pool: Pool) -> AsyncIterator[Desk]:
 
 
 async def request(desk: Desk, scope: Scope, **patch: object) -> None:
-    await desk.policies.set(TENANT, scope, PolicyPatch.parse(patch), by="test", task_id=CAREFUL)
+    await desk.policies.set(TENANT, scope, PolicyPatch.parse(patch), by=TESTER, task_id=CAREFUL)
 
 
 async def test_a_budget_shows_what_everybody_finds(desk: Desk) -> None:

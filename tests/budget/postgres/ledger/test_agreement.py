@@ -21,6 +21,7 @@ from purser.budget.postgres.ledger.policies import Policies
 from purser.budget.postgres.ledger.settings import LedgerSettings
 from purser.budget.scopes import Kind, Path, Scope
 from purser.budget.windows import Window, window_bounds
+from tests.support.actors import TESTER
 from tests.support.policies import patches
 from tests.support.views import PATH, Case, cases
 
@@ -149,8 +150,8 @@ async def test_sql_resolves_a_policy_as_the_rules_do(
     tenant, scope = next(tenants), Scope.parse("session:s")
     given = LedgerSettings(defaults=dict.fromkeys(Kind, default))
     policies = Policies(pool, given)
-    await policies.set(tenant, scope, stored or PolicyPatch(), by="test")
-    await policies.set(tenant, scope, request or PolicyPatch(), by="test", task_id="t1")
+    await policies.set(tenant, scope, stored or PolicyPatch(), by=TESTER)
+    await policies.set(tenant, scope, request or PolicyPatch(), by=TESTER, task_id="t1")
     row = await pool.fetchrow(
         "select p.* from scopes s, ledger_policies(array[s.scope_id], 't1', $2) p where s.tenant = $1",
         tenant,
@@ -221,5 +222,5 @@ async def test_a_zone_that_only_python_knows_is_refused_when_it_is_stored(pool: 
     """Else every hold on the scope would fail."""
     with pytest.raises(InvalidPolicy, match="Postgres does not know it"):
         await Policies(pool, SETTINGS).set(
-            "acme", Scope.parse("session:s"), PolicyPatch(timezone="Mars/Olympus"), by="test"
+            "acme", Scope.parse("session:s"), PolicyPatch(timezone="Mars/Olympus"), by=TESTER
         )

@@ -13,6 +13,7 @@ from purser.budget.policies import PolicyPatch
 from purser.budget.postgres.ledger.batches import Ask, Settle, hold_together, settle_together
 from purser.budget.scopes import Scope
 from purser.budget.windows import Window
+from tests.support.actors import TESTER
 from tests.support.ledger import TENANT, Books, meet, report, request
 
 
@@ -99,7 +100,7 @@ async def test_a_batch_does_not_use_grants_that_have_ended(session: Books) -> No
 async def test_a_batch_sees_a_policy_that_changed_while_it_waited(session: Books) -> None:
     async def freeze(connection: Any) -> None:
         patch = PolicyPatch(frozen=True)
-        await session.policies.set(TENANT, Scope.parse("session:s1"), patch, by="test", connection=connection)
+        await session.policies.set(TENANT, Scope.parse("session:s1"), patch, by=TESTER, connection=connection)
 
     assert await meet(session.pool, freeze, lambda: held(session, request("a", 1), request("b", 1))) is None
 
@@ -109,7 +110,7 @@ async def test_a_batch_sees_a_window_that_changed_while_it_waited(session: Books
 
     async def change(connection: Any) -> None:
         patch = PolicyPatch(window=Window.DAY)
-        await session.policies.set(TENANT, Scope.parse("session:s1"), patch, by="test", connection=connection)
+        await session.policies.set(TENANT, Scope.parse("session:s1"), patch, by=TESTER, connection=connection)
 
     assert await meet(session.pool, change, lambda: held(session, request("a", 1), request("b", 1))) is None
 

@@ -7,6 +7,7 @@ from purser.budget.holds import HoldState
 from purser.budget.policies import PolicyPatch
 from purser.budget.scopes import Scope
 from purser.budget.windows import Window
+from tests.support.actors import TESTER
 from tests.support.ledger import TENANT, Books, meet, report, request
 
 
@@ -95,7 +96,7 @@ async def test_an_ask_sees_a_window_that_changed_while_it_waited(books: Books) -
 
     async def change(connection: Any) -> None:
         patch = PolicyPatch(window=Window.DAY)
-        await books.policies.set(TENANT, Scope.parse("session:s1"), patch, by="test", connection=connection)
+        await books.policies.set(TENANT, Scope.parse("session:s1"), patch, by=TESTER, connection=connection)
 
     assert (await meet(books.pool, change, lambda: books.ask("next", 100))).hold_id
 
@@ -106,6 +107,6 @@ async def test_an_ask_sees_a_limit_that_was_lowered_while_it_waited(books: Books
 
     async def lower(connection: Any) -> None:
         patch = PolicyPatch(limit_tokens=150)
-        await books.policies.set(TENANT, Scope.parse("session:s1"), patch, by="test", connection=connection)
+        await books.policies.set(TENANT, Scope.parse("session:s1"), patch, by=TESTER, connection=connection)
 
     assert not (await meet(books.pool, lower, lambda: books.ask("next", 100))).hold_id

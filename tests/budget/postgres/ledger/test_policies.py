@@ -8,6 +8,7 @@ from purser.budget.policies import Mode, Policy, PolicyPatch
 from purser.budget.postgres.connections.pools import Pool
 from purser.budget.scopes import Kind, Scope
 from purser.budget.windows import Window
+from tests.support.actors import TESTER
 from tests.support.ledger import TENANT, Books
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -95,7 +96,7 @@ async def test_a_budget_shows_the_source_of_each_field_as_its_task_sees_it(books
         TENANT,
         SESSION,
         PolicyPatch(limit_tokens=500, mode=Mode.HARD),
-        by="test",
+        by=TESTER,
         task_id="t1",
         sources={"mode": "governed"},
     )

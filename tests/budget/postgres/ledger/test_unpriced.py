@@ -11,6 +11,7 @@ from purser.budget.errors import KeyReused
 from purser.budget.holds import HoldAnswer, HoldRequest
 from purser.budget.policies import PolicyPatch
 from purser.budget.scopes import Scope
+from tests.support.actors import TESTER
 from tests.support.ledger import TENANT, Books, meet, request
 
 TASK = ("session:s1", "task:t1")
@@ -75,7 +76,7 @@ async def test_an_ask_sees_a_money_limit_that_was_set_while_it_waited(books: Boo
 
     async def limit(connection: Any) -> None:
         patch = PolicyPatch(limit_nano_usd=LIMIT)
-        await books.policies.set(TENANT, Scope.parse("session:s1"), patch, by="test", connection=connection)
+        await books.policies.set(TENANT, Scope.parse("session:s1"), patch, by=TESTER, connection=connection)
 
     assert needs_a_price(await meet(books.pool, limit, lambda: books.ask("next", 10, priced=False)))
 

@@ -5,13 +5,15 @@ from datetime import timedelta
 import asyncpg
 import pytest
 
+from purser.budget.actors import Actor
 from purser.budget.postgres.connections.pools import Pool
-from purser.budget.postgres.reports.changes import Change, Changes, acting_key, record
+from purser.budget.postgres.reports.changes import Change, Changes, record
+from tests.support.actors import ADA
 
 
 async def write(pool: Pool, target: str, tenant: str = "default", by: str = "ada", action: str = "policy.set") -> None:
     async with pool.acquire() as connection:
-        await record(connection, tenant, action, target, by=by, before=None, after={"limit_tokens": 5})
+        await record(connection, tenant, action, target, by=Actor(by, None), before=None, after={"limit_tokens": 5})
 
 
 def targets(changes: list[Change]) -> list[str]:
@@ -21,10 +23,12 @@ def targets(changes: list[Change]) -> list[str]:
 async def test_a_change_says_who_what_when_and_how_it_was(pool: Pool) -> None:
     before, after = {"limit_tokens": 5}, {"limit_tokens": 7, "mode": "hard"}
     async with pool.acquire() as connection:
-        token = acting_key.set("key-1")
-        await record(connection, "default", "policy.set", "session:s1", by="ada", before=before, after=after)
-        acting_key.reset(token)
-        await record(connection, "default", "session.delete", "session:s1", by="sweeper", before={}, after=None)
+        await record(
+            connection, "default", "policy.set", "session:s1", by=Actor("ada", "key-1"), before=before, after=after
+        )
+        await record(
+            connection, "default", "session.delete", "session:s1", by=Actor("sweeper", None), before={}, after=None
+        )
     swept, changed = (await Changes(pool).list("default"))[0]
     assert (changed.by, changed.key_id, changed.action, changed.target) == ("ada", "key-1", "policy.set", "session:s1")
     assert (changed.before, changed.after) == (before, after)
@@ -36,7 +40,7 @@ async def test_a_change_that_does_not_happen_leaves_no_row(pool: Pool) -> None:
     async with pool.acquire() as connection:
         transaction = connection.transaction()
         await transaction.start()
-        await record(connection, "default", "policy.set", "session:s1", by="ada", before=None, after=None)
+        await record(connection, "default", "policy.set", "session:s1", by=ADA, before=None, after=None)
         await transaction.rollback()
     assert (await Changes(pool).list("default"))[0] == []
 

@@ -3,26 +3,19 @@
 Revisions only add, so code of the previous release goes on working on a newer schema while a rollout is under way.
 """
 
-from uuid import uuid4
+from pathlib import Path
 
-from alembic import command
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, text
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
-from sqlalchemy.pool import NullPool
-
-from purser.compose.database import connect, connected
+from purser.compose.database import connected
 from purser.compose.errors import SchemaMismatch
 
-# Any constant will do, it only has to differ from those of other programs in the same database.
-MIGRATION_LOCK = 0x70757273
+VERSIONS = Path(__file__).parent / "migrations" / "versions"
+"""A file `r<revision>.py` for each revision."""
 
 
 def revisions() -> tuple[str, ...]:
     """All revisions of this code, oldest first."""
-    return tuple(script.revision for script in ScriptDirectory.from_config(_config()).walk_revisions())[::-1]
+    # By the names of files: Alembic takes most of a second to load, and a database is hardly ever behind.
+    return tuple(sorted(file.stem[1:] for file in VERSIONS.glob("r*.py")))
 
 
 def head() -> str:
@@ -57,45 +50,21 @@ async def require_schema(dsn: str) -> None:
         )
 
 
-async def migrate(dsn: str, revision: str = "head") -> str | None:
+async def migrate(dsn: str, revision: str | None = None) -> str | None:
     """Upgrade a database and return its revision.
 
     All steps are one transaction under an advisory lock: others wait, then find nothing to do. A database that newer
     code has migrated already is left as it is.
 
+    Args:
+        dsn: of the database.
+        revision: where to stop; the newest if left out.
+
     Raises:
         Unreachable: Postgres does not answer.
     """
+    if revision is None and await current(dsn) == head():
+        return head()
+    from purser.compose.migrations.upgrading import upgrade
 
-    def upgrade(connection: Connection) -> str | None:
-        connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": MIGRATION_LOCK})
-        found = _revision_of(connection)
-        if found is None or found in revisions():
-            config = _config()
-            config.attributes["connection"] = connection
-            command.upgrade(config, revision)
-        return _revision_of(connection)
-
-    async with _engine(dsn).begin() as connection:
-        return await connection.run_sync(upgrade)
-
-
-def _revision_of(connection: Connection) -> str | None:
-    return MigrationContext.configure(connection).get_current_revision()
-
-
-def _config() -> Config:
-    config = Config()
-    config.set_main_option("script_location", "purser.compose:migrations")
-    return config
-
-
-def _engine(dsn: str) -> AsyncEngine:
-    # asyncpg reads the DSN itself: sockets, ssl and search_path options mean the same here as everywhere else.
-    return create_async_engine(
-        "postgresql+asyncpg://",
-        async_creator=lambda *_, **__: connect(dsn),
-        poolclass=NullPool,
-        # Behind a pooler another client's statements are still prepared under the usual names.
-        connect_args={"prepared_statement_name_func": lambda: f"purser-{uuid4()}"},
-    )
+    return await upgrade(dsn, revision or head(), revisions())

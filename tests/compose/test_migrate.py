@@ -6,6 +6,8 @@ from importlib.resources import files
 
 import asyncpg
 import pytest
+from alembic.config import Config
+from alembic.script import ScriptDirectory
 
 from purser.compose.errors import SchemaMismatch, Unreachable
 from purser.compose.migrate import current, head, migrate, require_schema, revisions
@@ -23,6 +25,13 @@ async def test_migrating_again_changes_nothing(empty_dsn: str) -> None:
     before = _dump(empty_dsn)
     await migrate(empty_dsn)
     assert _dump(empty_dsn) == before
+
+
+def test_revisions_are_those_that_alembic_finds() -> None:
+    config = Config()
+    config.set_main_option("script_location", "purser.compose:migrations")
+    found = [script.revision for script in ScriptDirectory.from_config(config).walk_revisions()]
+    assert list(revisions()) == found[::-1]
 
 
 async def test_several_processes_may_migrate_at_once(empty_dsn: str) -> None:

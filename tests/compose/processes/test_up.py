@@ -47,11 +47,15 @@ class Beside:
 
 @pytest.fixture(scope="module")
 def beside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Beside]:
-    """For the tests that leave it as it is."""
+    """For the tests that leave it as it is. In the end a signal stops all of it."""
     home = tmp_path_factory.mktemp("beside")
     purser, data = Purser.at(home), home / "data"
-    with purser.up("--data", str(data), "--port", "0") as started:
-        yield Beside(purser, data, started.ready)
+    started = purser.start("up", "--data", str(data), "--port", "0")
+    assert len(processes_naming(data)) >= 3, "up, postgres and temporal"
+    yield Beside(purser, data, started.ready)
+    assert started.end(signal.SIGTERM) == 0
+    assert processes_naming(data) == []
+    assert not (data / "up.json").exists()
 
 
 def test_the_addresses_are_stored_for_this_user_only(beside: Beside) -> None:
@@ -83,33 +87,6 @@ def test_a_second_up_says_so_and_breaks_nothing(beside: Beside, fresh: list[str]
     assert httpx.get(f"{beside.ready['gateway']}/readyz").status_code == 200
 
 
-def test_the_web_ui_of_temporal_runs_on_request_and_sigterm_stops_everything(purser: Purser, data: Path) -> None:
-    started = purser.start("up", "--data", str(data), "--port", "0", "--temporal-ui")
-    assert httpx.get(started.ready["temporal_ui"]).status_code == 200
-    assert len(processes_naming(data)) >= 3, "up, postgres and temporal"
-    assert httpx.get(f"{started.ready['gateway']}/readyz").status_code == 200
-
-    assert started.end(signal.SIGTERM) == 0
-
-    assert processes_naming(data) == []
-    assert not (data / "up.json").exists()
-
-
-async def test_an_embedded_server_that_dies_is_started_again_and_ctrl_c_stops_it(purser: Purser, data: Path) -> None:
-    with purser.up("--data", str(data), "--port", "0") as started:
-        for child in psutil.Process(started.process.pid).children():
-            child.kill()
-        postmaster = int((data / "postgres" / "postmaster.pid").read_text().split()[0])
-        os.kill(postmaster, signal.SIGKILL)
-
-        async with asyncio.timeout(60):
-            while not await _both_answer(started.ready):
-                await asyncio.sleep(0.2)
-
-        assert started.end(signal.SIGINT) == 0
-    assert processes_naming(data) == []
-
-
 async def test_database_and_workflows_survive_a_restart_and_the_admin_key_does_not(data: Path) -> None:
     data.mkdir()
     (data / "mine.txt").write_text("kept")
@@ -134,15 +111,26 @@ async def test_database_and_workflows_survive_a_restart_and_the_admin_key_does_n
     assert (data / "mine.txt").read_text() == "kept", "it deletes only what it made"
 
 
-def test_after_a_kill_the_next_up_takes_over(purser: Purser, data: Path) -> None:
+async def test_after_a_kill_the_next_up_takes_over_starts_again_what_dies_and_ctrl_c_stops_all(
+    purser: Purser, data: Path
+) -> None:
     killed = purser.start("up", "--data", str(data), "--port", "0")
     killed.end(signal.SIGKILL)
     left = {line[0]: line for line in processes_naming(data)}
     assert len(left) == 2, "postgres and temporal have lost their parent"
     assert purser.json("doctor", "--data", str(data))["findings"][2]["state"] == "off"
 
-    with purser.up("--data", str(data), "--port", "0") as started:
+    with purser.up("--data", str(data), "--port", "0", "--temporal-ui") as started:
         assert httpx.get(f"{started.ready['gateway']}/readyz").status_code == 200
+        assert httpx.get(started.ready["temporal_ui"]).status_code == 200, "it runs on request"
+        for child in psutil.Process(started.process.pid).children():
+            child.kill()
+        postmaster = int((data / "postgres" / "postmaster.pid").read_text().split()[0])
+        os.kill(postmaster, signal.SIGKILL)
+        async with asyncio.timeout(60):
+            while not await _both_answer(started.ready):
+                await asyncio.sleep(0.2)
+        assert started.end(signal.SIGINT) == 0
 
     assert processes_naming(data) == []
 

@@ -14,6 +14,8 @@ from typing import Any, Self
 import psutil
 
 STOP_WITHIN_S = 30
+USERS_OWN = ("activities", "benchmarks", "budget", "compose", "context", "gateway", "workflows")
+"""Modules that a user's project may have as well: no command imports them."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,7 @@ class Purser:
         """`settings` are `PURSER_*` variables without the prefix; nothing else of that kind is set."""
         env = {name: value for name, value in os.environ.items() if not name.startswith("PURSER_")}
         env |= {"XDG_STATE_HOME": str(home / "state"), "XDG_DATA_HOME": str(home / "share")}
+        env["PYTHONPATH"] = str(_project(home / "project"))
         return cls(home, env | {f"PURSER_{name.upper()}": value for name, value in settings.items()})
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -93,6 +96,14 @@ class Started:
         assert self.process.stdout is not None
         self.process.stdout.close()
         return code
+
+
+def _project(folder: Path) -> Path:
+    """A user's own project, with modules of generic names that must not be taken for Purser's."""
+    folder.mkdir(exist_ok=True)
+    for name in USERS_OWN:
+        (folder / f"{name}.py").write_text("raise ImportError('this module is the project of a user')\n")
+    return folder
 
 
 def processes_naming(path: Path) -> list[list[str]]:

@@ -13,6 +13,7 @@ from purser.gateway.access.roles import Principal, Role
 from purser.gateway.postgres.idempotency import Answers, Ask
 from tests.gateway.conftest import RunningGateway
 from tests.support.ledger import somebody_waits
+from tests.support.webhooks import Receiver
 from tests.support.world import eventually
 
 ASKED = {"key": "k1", "path": ["session:s1"], "tokens": 100, "nano_usd": 0}
@@ -125,6 +126,20 @@ async def test_a_sign_in_link_is_made_once_and_its_token_is_nowhere(
     first, again = [await admin.post("/v1/sign-in-links", headers=under("l1")) for _ in range(2)]
     assert (first.status_code, again.status_code, again.json()["type"]) == (201, 409, "urn:purser:already-made")
     assert first.json()["token"] not in str(await gateway.pool.fetch("select * from answers"))
+
+
+async def test_the_secrets_of_a_webhook_are_shown_once_and_are_nowhere(
+    gateway: RunningGateway, admin: httpx.AsyncClient, receiver: Receiver
+) -> None:
+    wanted = {"url": receiver.url, "kinds": ["task"]}
+    made, again = [await admin.post("/v1/webhooks", json=wanted, headers=under("w1")) for _ in range(2)]
+    assert (made.status_code, again.status_code, again.json()["type"]) == (201, 409, "urn:purser:already-made")
+    path = f"/v1/webhooks/{made.json()['webhook_id']}/secret"
+    turned, again = [await admin.post(path, headers=under("w2")) for _ in range(2)]
+    assert (turned.is_success, again.status_code, again.json()["type"]) == (True, 409, "urn:purser:already-made")
+    kept = str(await gateway.pool.fetch("select * from answers"))
+    assert made.json()["webhook_id"] in kept
+    assert [answer.json()["secret"] in kept for answer in (made, turned)] == [False, False]
 
 
 @pytest.mark.parametrize(

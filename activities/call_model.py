@@ -7,8 +7,8 @@ left to be presumed. A call that has its reply is never sent again.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -16,6 +16,7 @@ from typing import Any
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
+from purser.activities.background import beside, heartbeats
 from purser.activities.calls.settlements import Attempt, Settlements
 from purser.activities.calls.shortages import shortage_of
 from purser.activities.calls.uncancelled import finished
@@ -36,8 +37,6 @@ from purser.context.windows import render
 from purser.workflows.contract import ActivityName, CallInput, CallResult, CallStatus
 
 _log = logging.getLogger(__name__)
-_BEAT_S = 1.0
-"""Between two heartbeats: a cancel comes with their answers."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,7 @@ class CallModel:
             return await self.settlements.repeated(brief, call, call.reply_seq, call.usage)
         if call.rejected is not None:
             return CallResult(CallStatus.REJECTED, reason=call.rejected)
-        async with self._attended(request):
+        async with beside(heartbeats()), beside(self._renew_lease(request)):
             return await self._send(brief, call, request)
 
     async def _send(self, brief: Brief, call: Call, request: CallInput) -> CallResult:
@@ -161,26 +160,12 @@ class CallModel:
         await finished(self.settlements.nothing(call, attempt))
         return await self.settlements.give_up(call, "reply_not_stored")
 
-    @asynccontextmanager
-    async def _attended(self, request: CallInput) -> AsyncIterator[None]:
-        """Meanwhile renews the lease and beats, so that a cancel gets through."""
-        attending = asyncio.create_task(self._attend(request))
-        try:
-            yield
-        finally:
-            attending.cancel()
-
-    async def _attend(self, request: CallInput) -> None:
-        beats_per_lease = max(1, int(self.settings.lease_ms / 3_000 / _BEAT_S))
-        beats = 0
+    async def _renew_lease(self, request: CallInput) -> None:
+        lease_ms = self.settings.lease_ms
         while True:
-            activity.heartbeat()
-            await asyncio.sleep(_BEAT_S)
-            beats += 1
-            if beats % beats_per_lease == 0:
-                with suppress(BudgetError):
-                    lease_ms = self.settings.lease_ms
-                    await self.ledger.extend(request.agent.tenant, request.hold_id, lease_ms=lease_ms)
+            await asyncio.sleep(max(1.0, lease_ms / 3_000))
+            with suppress(BudgetError):
+                await self.ledger.extend(request.agent.tenant, request.hold_id, lease_ms=lease_ms)
 
 
 def _asked_to_cancel() -> bool:

@@ -8,13 +8,12 @@ share one transaction: whoever dies before it leaves the last version standing, 
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
 
 from temporalio import activity
 
+from purser.activities.background import beside, heartbeats
 from purser.activities.calls.uncancelled import finished
 from purser.activities.compression.versions import Job, Material, version_of
 from purser.activities.compression.writing import COOLING_DOWN, Order, Writer
@@ -38,8 +37,6 @@ COOLDOWN_S = 600
 """How long a model that failed three times in a row is left alone."""
 PATIENCE_S = 30.0
 """How long a call that would overflow waits for a compression that runs already."""
-_BEAT_S = 1.0
-"""Between two heartbeats: a cancel comes with their answers."""
 _LOOK_S = 0.2
 """Between two looks whether another compression is done."""
 
@@ -98,11 +95,11 @@ class CompressContext:
         """Stores the next version of a summary, or says why there is none."""
         if stored := await self._summaries.by_key(request.tenant, request.session_id, request.key):
             return _result(stored)
-        async with _beside(_heartbeat()):
+        async with beside(heartbeats()):
             if not await self._claimed(request):
                 return CompressResult(version=0, reason="busy")
             try:
-                async with _beside(self._keep_claim(request)):
+                async with beside(self._keep_claim(request)):
                     return await self._compress(request)
             except RedactionFailed:
                 return self._none("redaction_failed")
@@ -215,24 +212,6 @@ class CompressContext:
 
 def _thread(request: CompressInput) -> tuple[str, str, str]:
     return request.tenant, request.session_id, request.thread
-
-
-async def _heartbeat() -> None:
-    """Tells Temporal that the activity is alive, so that a cancel can reach it."""
-    while activity.in_activity():
-        activity.heartbeat()
-        await asyncio.sleep(_BEAT_S)
-
-
-@asynccontextmanager
-async def _beside(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
-    """Runs `work` meanwhile."""
-    task = asyncio.create_task(work)
-    try:
-        yield
-    finally:
-        task.cancel()
-        await asyncio.wait([task])
 
 
 def _result(summary: Summary) -> CompressResult:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from purser.activities.admit import Admit
@@ -19,34 +20,20 @@ from purser.activities.metrics import Metrics
 from purser.activities.models.provider import ModelProvider
 from purser.activities.models.summariser import Summariser
 from purser.activities.open_task import OpenTask
-from purser.activities.postgres.agents import Agents
 from purser.activities.postgres.calls import Calls
 from purser.activities.record_status import RecordStatus
 from purser.activities.record_tool_failure import RecordToolFailure
 from purser.activities.release import Release
 from purser.activities.settings import ActivitySettings
 from purser.activities.settle import Settle
+from purser.activities.stores import Stores
 from purser.activities.tasks.agent_context import Briefs
 from purser.activities.tasks.signatures import SignerOf, no_signer
 from purser.activities.tools import Tools
-from purser.budget.postgres.approvals.approvals import Approvals
-from purser.budget.postgres.connections.pools import Pool
-from purser.budget.postgres.ledger.holds import Holds
-from purser.budget.postgres.ledger.ledger import Ledger
-from purser.budget.postgres.ledger.policies import Policies
 from purser.budget.postgres.ledger.pricing import Pricing
-from purser.budget.postgres.ledger.settings import LedgerSettings
 from purser.budget.pricing.prices import PriceBook
-from purser.context.postgres.conversation.calibration import Calibrations
-from purser.context.postgres.conversation.conversations import Conversations
 from purser.context.postgres.conversation.placeholders import Placeholders
-from purser.context.postgres.conversation.summaries import Summaries
-from purser.context.postgres.memory.memory import Memory
-from purser.context.postgres.sessions.payers import Payers
-from purser.context.postgres.sessions.preferences import PersonalSettings
-from purser.context.postgres.sessions.sessions import Sessions
 from purser.context.redaction import Detector
-from purser.context.retrieval import Embedder
 from purser.context.tokens import window_of
 from purser.workflows.contract import AgentRef, CompressInput
 
@@ -61,10 +48,9 @@ DEFAULT_MODEL = "gpt-4o"
 class Dependencies:
     """What activities are made of."""
 
-    pool: Pool
-    quick_pool: Pool
-    """Gives up on a lock soon: for admission inside a workflow task."""
-    ledger_settings: LedgerSettings
+    stores: Stores
+    quick: Stores
+    """Over a pool that gives up on a lock soon: for admission inside a workflow task."""
     settings: ActivitySettings
     prices: PriceBook
     provider: ModelProvider
@@ -74,141 +60,129 @@ class Dependencies:
     """Model that writes summaries; empty: none does."""
     summariser_api_base: str | None = None
     """Its address; `None`: its provider's own."""
-    trust_temporal_identity: bool = False
-    """Whether unsigned decisions count, whose approvers are only asserted."""
     signer_of: SignerOf = no_signer
     """Finds the key that signed a decision; by default no signature is accepted."""
     redaction: Sequence[Detector] = ()
     """What is taken out of texts besides personal data and secrets that have a known form."""
-    embedder: Embedder | None = None
-    """Finds memory by meaning; `None`: by words alone."""
     metrics: Metrics = field(default_factory=Metrics)
     """Where verdicts, compressions, redactions and drift are counted."""
 
 
 def all_activities(given: Dependencies) -> Sequence[Activity]:
     """Every activity of the contract, ready for a worker."""
-    agents, calls, conversations = Agents(given.pool), Calls(given.pool), Conversations(given.pool)
-    ledger, policies = Ledger(given.pool, given.ledger_settings), Policies(given.pool, given.ledger_settings)
-    pricing = Pricing(given.prices, policies, Holds(given.pool), given.metrics.calls.unpriced)
-    calibrations = Calibrations(given.pool)
-    briefs = Briefs(agents, conversations, calibrations, given.prices, given.settings)
-    settlements = Settlements(given.pool, calls, conversations, ledger, given.prices, calibrations, given.metrics)
-    approvals = Approvals(given.pool, given.ledger_settings, trust_temporal_identity=given.trust_temporal_identity)
-    approving = ApprovalActivities(approvals, _CallOf(briefs, calls), given.poke, given.signer_of)
+    stores, metrics = given.stores, given.metrics
+    agents, calls, ledger, conversations = stores.agents, stores.calls, stores.ledger, stores.sessions.conversations
+    pricing = Pricing(given.prices, stores.policies, stores.holds, metrics.calls.unpriced)
+    briefs = Briefs(agents, conversations, stores.sessions.calibrations, given.prices, given.settings)
     compress = CompressContext(
-        given.pool,
-        _ForWhom(briefs, given),
-        _Summarisers(given, ledger),
-        Placeholders(given.pool, given.redaction),
-        given.metrics,
+        stores.pool,
+        partial(_compressing, given, briefs),
+        partial(_summariser, given),
+        Placeholders(stores.pool, given.redaction),
+        metrics,
         cooldown_s=given.settings.cooldown_s,
+    )
+    call_model = CallModel(
+        briefs=briefs,
+        calls=calls,
+        conversations=conversations,
+        summaries=stores.sessions.summaries,
+        ledger=ledger,
+        provider=given.provider,
+        settlements=Settlements(
+            pool=stores.pool,
+            calls=calls,
+            conversations=conversations,
+            ledger=ledger,
+            prices=given.prices,
+            calibrations=stores.sessions.calibrations,
+            metrics=metrics,
+        ),
+        asides=_asides(given, stores),
+        settings=given.settings,
+    )
+    approving = ApprovalActivities(
+        approvals=stores.approvals,
+        call_of=partial(_call_to_approve, briefs, calls),
+        poke=given.poke,
+        signer_of=given.signer_of,
     )
     return (
         OpenTask(agents, given.settings).open_task,
-        Admit(_admission(given, given.quick_pool, briefs), _admission(given, given.pool, briefs)).admit,
-        CallModel(
-            briefs,
-            calls,
-            conversations,
-            Summaries(given.pool),
-            ledger,
-            given.provider,
-            settlements,
-            _asides(given, given.pool),
-            given.settings,
-        ).call_model,
+        Admit(_admission(given, given.quick, briefs), _admission(given, stores, briefs)).admit,
+        call_model.call_model,
         compress.compress_context,
-        RecordToolFailure(Tools(given.pool)).record_tool_failure,
+        RecordToolFailure(Tools(stores.pool)).record_tool_failure,
         RecordStatus(agents).record_status,
-        CloseAgent(agents, ledger, approvals).close_agent,
-        CloseTask(given.pool, ledger, agents, conversations).close_task,
+        CloseAgent(agents, ledger, stores.approvals).close_agent,
+        CloseTask(stores.pool, ledger, agents, conversations).close_task,
         approving.request_approval,
         approving.withdraw_approval,
         approving.record_decision,
         EstimateTokens(conversations).estimate_tokens,
-        Hold(ledger, Payers(given.pool), pricing, given.metrics.calls.decided).hold,
+        Hold(ledger, stores.payers, pricing, metrics.calls.decided).hold,
         Settle(ledger, pricing).settle,
         Release(ledger).release,
     )
 
 
-def _admission(given: Dependencies, pool: Pool, briefs: Briefs) -> Admission:
+def _admission(given: Dependencies, stores: Stores, briefs: Briefs) -> Admission:
     return Admission(
-        pool=pool,
+        pool=stores.pool,
         briefs=briefs,
-        agents=Agents(pool),
-        calls=Calls(pool),
-        conversations=Conversations(pool),
-        policies=Policies(pool, given.ledger_settings),
-        ledger=Ledger(pool, given.ledger_settings),
+        agents=stores.agents,
+        calls=stores.calls,
+        conversations=stores.sessions.conversations,
+        policies=stores.policies,
+        ledger=stores.ledger,
         prices=given.prices,
-        asides=_asides(given, pool, at_once=pool is given.quick_pool),
+        asides=_asides(given, stores),
         settings=given.settings,
         decided=given.metrics.calls.decided,
     )
 
 
-def _asides(given: Dependencies, pool: Pool, *, at_once: bool = False) -> Asides:
+def _asides(given: Dependencies, stores: Stores) -> Asides:
     return Asides(
-        conversations=Conversations(pool),
-        sessions=Sessions(pool),
-        settings=PersonalSettings(pool),
-        memory=Memory(pool, given.embedder, given.metrics.searched),
+        conversations=stores.sessions.conversations,
+        sessions=stores.sessions.sessions,
+        settings=stores.sessions.settings,
+        memory=stores.sessions.memory,
         memory_tokens=given.settings.memory_tokens,
         across_sessions=given.settings.memory_across_sessions,
-        at_once=at_once,
+        at_once=stores is given.quick,
     )
 
 
-@dataclass(frozen=True)
-class _CallOf:
-    """What an approval request needs to know of a call."""
-
-    briefs: Briefs
-    calls: Calls
-
-    async def __call__(self, agent: AgentRef, key: str) -> CallToApprove:
-        brief, call = await self.briefs.of(agent), await self.calls.get(agent, key)
-        return CallToApprove(brief.path, call.ask, brief.submitter, brief.submitted_by, brief.vouched)
+async def _call_to_approve(briefs: Briefs, calls: Calls, agent: AgentRef, key: str) -> CallToApprove:
+    brief, call = await briefs.of(agent), await calls.get(agent, key)
+    return CallToApprove(brief.path, call.ask, brief.submitter, brief.submitted_by, brief.vouched)
 
 
-@dataclass(frozen=True)
-class _ForWhom:
+async def _compressing(given: Dependencies, briefs: Briefs, request: CompressInput) -> Compressing:
     """For whom a conversation is compressed: an agent, or the session itself."""
-
-    briefs: Briefs
-    given: Dependencies
-
-    async def __call__(self, request: CompressInput) -> Compressing:
-        if request.agent_id:
-            brief = await self.briefs.of(AgentRef(request.tenant, request.task_id, request.agent_id))
-            return Compressing(brief.path, brief.model, brief.context, brief.window_tokens)
-        context, model = self.given.settings.context, request.model or self.given.summariser_model or DEFAULT_MODEL
-        window = window_of(model, self.given.prices.context_window(model), default=context.context_window_tokens)
-        path = await Payers(self.given.pool).of_session(request.tenant, request.session_id)
-        return Compressing(path, model, context, context.context_budget(window))
+    if request.agent_id:
+        brief = await briefs.of(AgentRef(request.tenant, request.task_id, request.agent_id))
+        return Compressing(brief.path, brief.model, brief.context, brief.window_tokens)
+    context, model = given.settings.context, request.model or given.summariser_model or DEFAULT_MODEL
+    window = window_of(model, given.prices.context_window(model), default=context.context_window_tokens)
+    path = await given.stores.payers.of_session(request.tenant, request.session_id)
+    return Compressing(path, model, context, context.context_budget(window))
 
 
-class _Summarisers:
+def _summariser(given: Dependencies, name: str) -> Summariser | None:
     """The model that a request names, or the configured one."""
-
-    def __init__(self, given: Dependencies, ledger: Ledger) -> None:
-        self._given = given
-        self._ledger = ledger
-
-    def __call__(self, name: str) -> Summariser | None:
-        given, model = self._given, name or self._given.summariser_model
-        if model in ("", EXTRACTIVE):
-            return None
-        return Summariser(
-            model,
-            given.provider,
-            self._ledger,
-            given.prices,
-            api_base=given.summariser_api_base if model == given.summariser_model else None,
-            timeout_s=given.settings.summarizer_timeout_s,
-            usual_window=given.settings.context.context_window_tokens,
-            decided=given.metrics.calls.decided,
-            unpriced=given.metrics.calls.unpriced,
-        )
+    model = name or given.summariser_model
+    if model in ("", EXTRACTIVE):
+        return None
+    return Summariser(
+        model,
+        given.provider,
+        given.stores.ledger,
+        given.prices,
+        api_base=given.summariser_api_base if model == given.summariser_model else None,
+        timeout_s=given.settings.summarizer_timeout_s,
+        usual_window=given.settings.context.context_window_tokens,
+        decided=given.metrics.calls.decided,
+        unpriced=given.metrics.calls.unpriced,
+    )

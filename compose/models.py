@@ -4,11 +4,9 @@ from purser.activities.models.egress import Bounds
 from purser.activities.models.embedder import EmbeddingModel, LiteLLMEmbedder
 from purser.activities.models.metrics import CallMetrics
 from purser.activities.models.provider import ModelProvider, Timeouts
-from purser.budget.postgres.connections.pools import Pool
 from purser.budget.postgres.ledger.ledger import Ledger
 from purser.budget.pricing.prices import PriceBook
 from purser.compose.settings import Settings
-from purser.compose.settings.ledger import ledger_settings
 from purser.context.redaction import Redactor, custom_detectors
 
 
@@ -32,7 +30,7 @@ def model_provider(settings: Settings, metrics: CallMetrics | None = None) -> Mo
 
 
 def embedder(
-    settings: Settings, pool: Pool, provider: ModelProvider, prices: PriceBook, calls: CallMetrics
+    settings: Settings, ledger: Ledger, provider: ModelProvider, prices: PriceBook, calls: CallMetrics
 ) -> LiteLLMEmbedder | None:
     """What makes vectors for memory; `None` where no model is configured."""
     if settings.embedding_model is None:
@@ -43,11 +41,11 @@ def embedder(
         settings.embedding_dimensions,
         settings.embedding_timeout_s,
     )
-    given, custom = ledger_settings(settings), custom_detectors(settings.redaction_patterns)
+    custom = custom_detectors(settings.redaction_patterns)
     return LiteLLMEmbedder(
         model,
         provider,
-        Ledger(pool, given),
+        ledger,
         prices,
         # One for each text: a redactor is not for several threads at once.
         lambda text: Redactor(custom=custom).redact(text),

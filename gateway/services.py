@@ -10,33 +10,17 @@ from temporalio.client import Client
 
 from purser.activities.postgres.overviews import Overviews as TaskOverviews
 from purser.activities.postgres.purposes import Purposes
-from purser.activities.postgres.tasks import Tasks
 from purser.activities.postgres.timeline import Timelines
+from purser.activities.stores import Stores
 from purser.activities.tasks.allowed_tools import AllowedTools
 from purser.activities.tasks.ceilings import Ceilings
 from purser.activities.tasks.vanished import Vanished
-from purser.budget.postgres.approvals.approvals import Approvals
-from purser.budget.postgres.approvals.queue import ApprovalQueue
-from purser.budget.postgres.ledger.holds import Holds
-from purser.budget.postgres.ledger.ledger import Ledger
-from purser.budget.postgres.ledger.policies import Policies
 from purser.budget.postgres.ledger.pricing import Pricing
-from purser.budget.postgres.reports.burn import Burn
-from purser.budget.postgres.reports.changes import Changes
-from purser.budget.postgres.reports.entries import Entries
-from purser.budget.postgres.reports.scope_tree import ScopeTree
-from purser.budget.postgres.reports.usage import UsageReports
-from purser.context.postgres.conversation.conversations import Conversations
-from purser.context.postgres.conversation.facts import Facts
-from purser.context.postgres.conversation.pins import Pins
-from purser.context.postgres.conversation.summaries import Summaries
-from purser.context.postgres.memory.memory import Memory
+from purser.budget.pricing.prices import PriceBook
 from purser.context.postgres.sessions.overviews import Overviews as SessionOverviews
-from purser.context.postgres.sessions.payers import Payers
-from purser.context.postgres.sessions.preferences import PersonalSettings
-from purser.context.postgres.sessions.retention import Retention
-from purser.context.postgres.sessions.sessions import Sessions
 from purser.context.postgres.sessions.windows import SessionWindows
+from purser.context.settings import ContextSettings
+from purser.gateway.access.sealing import Seal
 from purser.gateway.deployment import Setup
 from purser.gateway.events.feed import Feed
 from purser.gateway.http.rate_limits import Limits
@@ -52,23 +36,6 @@ from purser.gateway.webhooks.targets import Targets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SessionServices:
-    """Stores of conversations."""
-
-    sessions: Sessions
-    conversations: Conversations
-    pins: Pins
-    settings: PersonalSettings
-    retention: Retention
-    summaries: Summaries
-    facts: Facts
-    memory: Memory
-    memory_across_sessions: bool
-    """Whether a search may look into other sessions of the same user."""
-    windows: SessionWindows
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PageServices:
     """What only pages read."""
 
@@ -80,52 +47,75 @@ class PageServices:
     setup: Setup
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Services:
+@dataclass(kw_only=True, eq=False)
+class Services(Stores):
     """Stores, clients and settings of one gateway."""
 
-    keys: Keys
-    browser_sessions: BrowserSessions
-    limits: Limits
-    changes: Changes
-    answers: Answers
-    ledger: Ledger
-    holds: Holds
-    payers: Payers
-    policies: Policies
-    burn: Burn
-    entries: Entries
-    usage: UsageReports
-    approvals: Approvals
-    queue: ApprovalQueue
-    tree: ScopeTree
-    tasks: Tasks
-    vanished: Vanished
-    purposes: Purposes
-    sessions: SessionServices
-    pages: PageServices
-    pricing: Pricing
     temporal: Client
+    poke: Callable[[], None]
+    """Tells the dispatcher that a transaction has left it something to send."""
     metrics: Metrics
-    feed: Feed
-    webhooks: Webhooks
-    deliveries: Deliveries
+    limits: Limits
+    prices: PriceBook
+    seal: Seal
+    """Encrypts the secrets of webhooks."""
     targets: Targets
     """Where webhooks may lead."""
-    wake: Callable[[], None]
-    """Tells the dispatcher that a transaction has left it something to send."""
+    public_url: str
+    """Where people reach the dashboard."""
+    setup: Setup
     task_queue: str
     """Of the workers."""
     ceilings: Ceilings
     """What task files may ask for."""
     allowed_tools: AllowedTools
     """Which activities tasks may name as tools."""
+    context: ContextSettings
+    """Of agents, whose windows are previewed."""
+    memory_tokens: int
+    """What retrieved messages may take of a window."""
+    browser_session_life: timedelta
+    memory_across_sessions: bool = False
+    """Whether a search may look into other sessions of the same user."""
     allowed_api_bases: tuple[str, ...] = ()
     """Addresses that a task may name as `api_base`."""
     max_wait: timedelta = timedelta(minutes=10)
     """Longest wait for open holds before the mode decides."""
     secure_cookies: bool = False
     """Whether browsers send the cookie of a session over https only, even where a request came otherwise."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        pool = self.pool
+        self.keys = Keys(pool)
+        self.browser_sessions = BrowserSessions(pool, self.browser_session_life)
+        self.answers = Answers(pool)
+        self.webhooks = Webhooks(pool, self.seal)
+        self.deliveries = Deliveries(pool, self.policies, self.public_url)
+        self.feed = Feed(self.events)
+        self.pricing = Pricing(self.prices, self.policies, self.holds, self.metrics.calls.unpriced)
+        self.purposes = Purposes(pool, self.sessions.conversations)
+        self.vanished = Vanished(self.temporal, pool, self.agents, self.ledger, self.approvals)
+        self.windows = SessionWindows(
+            pool,
+            self.sessions.memory,
+            self.memory_tokens,
+            self.context,
+            across_sessions=self.memory_across_sessions,
+        )
+        self.pages = PageServices(
+            timelines=Timelines(pool),
+            tasks=TaskOverviews(pool),
+            sessions=SessionOverviews(pool),
+            standing=Standing(pool),
+            audits=Audits(pool),
+            setup=self.setup,
+        )
+
+    def wake(self) -> None:
+        """A transaction has just left something to send, and events to tell."""
+        self.poke()
+        self.feed.poke()
 
 
 async def _services(request: Request) -> Services:

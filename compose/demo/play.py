@@ -12,6 +12,7 @@ import httpx
 from rich.console import Console
 from temporalio.client import Client
 
+from purser.activities.background import first_of
 from purser.budget.postgres.connections.pools import Pool, create_pool
 from purser.compose.demo.api import Api, api
 from purser.compose.demo.asking import Desk
@@ -61,9 +62,7 @@ async def play(options: Options, console: Console, report: Report, stop: asyncio
         stop: set to end it.
     """
     playing = asyncio.create_task(_play(options, Teller(console), report))
-    stopping = asyncio.create_task(stop.wait())
-    await asyncio.wait((playing, stopping), return_when=asyncio.FIRST_COMPLETED)
-    stopping.cancel()
+    await first_of(asyncio.wait([playing]), stop.wait())
     if not playing.done():
         console.print("Stopping …")
         playing.cancel()

@@ -9,6 +9,7 @@ from functools import partial
 import uvicorn
 from starlette.types import ASGIApp
 
+from purser.activities.background import first_of
 from purser.compose.errors import StackError
 from purser.compose.http.connections import ConnectionLimits, Connections
 from purser.compose.http.protocol import LimitedProtocol
@@ -64,17 +65,13 @@ async def serve(
     server = _Server(config)
     with listen(host, port) as listener:
         serving = asyncio.create_task(server.serve(sockets=[listener]))
-        stopping = asyncio.create_task(stop.wait())
-        starting = asyncio.create_task(server.listening.wait())
         try:
-            await asyncio.wait((serving, starting), return_when=asyncio.FIRST_COMPLETED)
+            await first_of(asyncio.wait([serving]), server.listening.wait())
             if server.listening.is_set():
                 ready()
-            await asyncio.wait((serving, stopping), return_when=asyncio.FIRST_COMPLETED)
+            await first_of(asyncio.wait([serving]), stop.wait())
         finally:
             server.should_exit = True
-            stopping.cancel()
-            starting.cancel()
             await serving
 
 

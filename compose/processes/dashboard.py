@@ -9,35 +9,18 @@ from pydantic import SecretStr
 from pydantic_core import to_jsonable_python
 from temporalio.client import Client
 
-from purser.activities.postgres.overviews import Overviews as TaskOverviews
-from purser.activities.postgres.timeline import Timelines
 from purser.budget.postgres.connections.pools import Pool
 from purser.compose.migrate import current, head
 from purser.compose.processes.readiness import readiness
 from purser.compose.settings import Settings
 from purser.compose.settings.required import required
-from purser.context.postgres.sessions.overviews import Overviews as SessionOverviews
 from purser.gateway.deployment import Setting, Setup
-from purser.gateway.postgres.ledger_health import Standing
-from purser.gateway.reports.audits import Audits
-from purser.gateway.services import PageServices
 
 _PARTS = ("temporalio", "asyncpg", "fastapi", "nicegui")
 
 
-def page_services(settings: Settings, pool: Pool, client: Client) -> PageServices:
-    """Stores and facts for pages."""
-    return PageServices(
-        timelines=Timelines(pool),
-        tasks=TaskOverviews(pool),
-        sessions=SessionOverviews(pool),
-        standing=Standing(pool),
-        audits=Audits(pool),
-        setup=_setup(settings, pool, client),
-    )
-
-
-def _setup(settings: Settings, pool: Pool, client: Client) -> Setup:
+def setup(settings: Settings, pool: Pool, client: Client) -> Setup:
+    """How this gateway is deployed, for its pages."""
     versions = {"purser": version("purser"), "python": platform.python_version()}
     return Setup(
         checks=readiness(required(settings, "dsn"), pool, client),

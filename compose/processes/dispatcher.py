@@ -4,8 +4,6 @@ Any number of processes may run it: each takes what no other has in hand. While 
 """
 
 import asyncio
-import random
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import timedelta
 
@@ -15,17 +13,13 @@ from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError
 
-from purser.activities.tasks.vanished import Vanished, is_gone
-from purser.budget.postgres.approvals.approvals import Approvals
+from purser.activities.background import repeat, run_together
+from purser.activities.stores import Stores
+from purser.activities.tasks.vanished import is_gone
 from purser.budget.postgres.events.outbox import Outbox, Parcel
-from purser.budget.postgres.ledger.checkpoints import EVERY_S, Checkpoints
-from purser.budget.postgres.ledger.ledger import Ledger
-from purser.budget.postgres.reports.burn import SAMPLE_EVERY_S, Burn
-from purser.context.postgres.sessions.retention import Retention
 from purser.workflows.contract import START, TASK_QUEUE, TaskRef, WorkflowName
 
 BATCH = 50
-MAX_BACKOFF_S = 30.0
 RPC_TIMEOUT = timedelta(seconds=5)
 
 log = structlog.get_logger(__name__)
@@ -84,61 +78,10 @@ class Dispatcher:
             )
 
 
-async def run_background(
-    ledger: Ledger,
-    approvals: Approvals,
-    dispatcher: Dispatcher,
-    stop: asyncio.Event,
-    every_s: float,
-    retention: Retention | None = None,
-    burn: Burn | None = None,
-    vanished: Vanished | None = None,
-    checkpoints: Checkpoints | None = None,
-) -> None:
-    """Sweeps, ends approval requests and dispatches about every `every_s` seconds, until `stop`.
-
-    With `retention` also deletes the sessions whose time has come, with `burn` samples balances once a minute,
-    with `vanished` ends tasks whose workflow is gone, with `checkpoints` closes ranges of entries once a minute.
-    """
-    async with asyncio.TaskGroup() as loops:
-        if retention is not None:
-            loops.create_task(repeat("retention", retention.sweep, stop, every_s))
-        if burn is not None:
-            loops.create_task(repeat("burn", burn.sample, stop, SAMPLE_EVERY_S))
-        if checkpoints is not None:
-            loops.create_task(repeat("checkpoints", checkpoints.make, stop, EVERY_S))
-        if vanished is not None:
-            loops.create_task(repeat("vanished", vanished.sweep, stop, every_s))
-        loops.create_task(repeat("sweep", ledger.sweep, stop, every_s))
-        loops.create_task(repeat("approvals", approvals.expire_due, stop, every_s))
-        loops.create_task(repeat("outbox", dispatcher.dispatch, stop, every_s, dispatcher.poked))
-
-
-async def repeat(
-    name: str,
-    step: Callable[[], Awaitable[object]],
-    stop: asyncio.Event,
-    every_s: float,
-    poked: asyncio.Event | None = None,
-) -> None:
-    """Runs `step` about every `every_s` seconds or when poked, until `stop`; ever less often while it fails."""
-    failures = 0
-    while not stop.is_set():
-        if poked is not None:
-            poked.clear()
-        try:
-            await step()
-            failures = 0
-        except Exception as error:
-            failures += 1
-            log.warning("background work failed and will be tried again", step=name, error=type(error).__name__)
-        # Jitter keeps processes that started together from asking together.
-        pause = min(every_s * 2**failures, max(every_s, MAX_BACKOFF_S)) * random.uniform(0.8, 1.2)
-        await _first(pause, stop, *(() if poked is None else (poked,)))
-
-
-async def _first(timeout_s: float, *events: asyncio.Event) -> None:
-    waits = [asyncio.create_task(event.wait()) for event in events]
-    await asyncio.wait(waits, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
-    for wait in waits:
-        wait.cancel()
+async def run_background(stores: Stores, dispatcher: Dispatcher, stop: asyncio.Event, every_s: float) -> None:
+    """Sweeps, ends approval requests and dispatches about every `every_s` seconds, until `stop`."""
+    await run_together(
+        repeat("sweep", stores.ledger.sweep, stop, every_s),
+        repeat("approvals", stores.approvals.expire_due, stop, every_s),
+        repeat("outbox", dispatcher.dispatch, stop, every_s, dispatcher.poked),
+    )

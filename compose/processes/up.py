@@ -12,6 +12,7 @@ from typing import Protocol
 
 import structlog
 
+from purser.activities.background import first_of, run_together
 from purser.compose.errors import AlreadyRunning, StackError
 from purser.compose.http.serving import listen
 from purser.compose.migrate import migrate
@@ -141,30 +142,18 @@ async def _watch(name: str, part: Part) -> None:
 
 async def _work(settings: Settings, stop: asyncio.Event, publish: Callable[[], None]) -> None:
     polling, serving, metrics = asyncio.Event(), asyncio.Event(), ProcessMetrics()
-    try:
-        async with asyncio.TaskGroup() as group:
-            group.create_task(run_worker(settings, stop, polling.set, metrics))
-            group.create_task(run_gateway(settings, stop, serving.set, metrics))
-            group.create_task(_when_ready((polling, serving), stop, publish))
-    except ExceptionGroup as failed:
-        # The first failure ended the others; it is the one to tell.
-        raise failed.exceptions[0] from None
+    await run_together(
+        run_worker(settings, stop, polling.set, metrics),
+        run_gateway(settings, stop, serving.set, metrics),
+        _when_ready((polling, serving), stop, publish),
+    )
 
 
 async def _when_ready(events: tuple[asyncio.Event, ...], stop: asyncio.Event, publish: Callable[[], None]) -> None:
-    ready, stopping = asyncio.create_task(_all_set(events)), asyncio.create_task(stop.wait())
-    try:
-        await asyncio.wait((ready, stopping), return_when=asyncio.FIRST_COMPLETED)
-        if ready.done():
-            publish()
-    finally:
-        ready.cancel()
-        stopping.cancel()
-
-
-async def _all_set(events: tuple[asyncio.Event, ...]) -> None:
     for event in events:
-        await event.wait()
+        await first_of(event.wait(), stop.wait())
+    if all(event.is_set() for event in events):
+        publish()
 
 
 def _publish(running: Running, link: str, data: Path, announce: Announce) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import timedelta
 
 from temporalio.client import Client
@@ -9,12 +10,13 @@ from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
 from temporalio.worker import Worker, WorkerDeploymentConfig
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
+from purser.activities.background import run_together
 from purser.activities.metrics import Metrics
 from purser.activities.models.metrics import CallMetrics
 from purser.activities.registry import Activity, Dependencies, all_activities
 from purser.activities.safety import SafeErrors
 from purser.activities.settings import ActivitySettings
-from purser.budget.postgres.approvals.approvals import Approvals
+from purser.activities.stores import Stores
 from purser.budget.postgres.connections.pools import Pool, create_pool
 from purser.budget.postgres.events.outbox import Outbox
 from purser.budget.postgres.ledger.ledger import Ledger
@@ -73,23 +75,20 @@ async def run_worker(
     ):
         dispatcher = Dispatcher(Outbox(pool), client, settings.task_queue)
         given = dependencies(settings, pool, quick_pool, dispatcher.poke, measured.work)
-        ledger = Ledger(pool, given.ledger_settings)
-        approvals = Approvals(pool, given.ledger_settings, trust_temporal_identity=given.trust_temporal_identity)
-        background = run_background(ledger, approvals, dispatcher, stop, settings.sweep_every_s)
-        try:
-            grace = timedelta(seconds=settings.shutdown_grace_s)
-            version, calls = worker_version(settings), measured.work.calls
-            worker = make_worker(client, settings.task_queue, all_activities(given), grace, version, calls)
-            async with asyncio.TaskGroup() as group, worker:
-                group.create_task(background)
-                if shared is None:
-                    group.create_task(serve_metrics(settings, "worker_metrics_port", stop, *measured.sources))
-                warm_up(litellm=True)
-                ready()
-                await stop.wait()
-        except ExceptionGroup as failed:
-            # The first failure ended the others; it is the one to tell.
-            raise failed.exceptions[0] from None
+        grace = timedelta(seconds=settings.shutdown_grace_s)
+        version, calls = worker_version(settings), measured.work.calls
+        worker = make_worker(client, settings.task_queue, all_activities(given), grace, version, calls)
+        work = [_work(worker, stop, ready), run_background(given.stores, dispatcher, stop, settings.sweep_every_s)]
+        if shared is None:
+            work.append(serve_metrics(settings, "worker_metrics_port", stop, *measured.sources))
+        await run_together(*work)
+
+
+async def _work(worker: Worker, stop: asyncio.Event, ready: Callable[[], None]) -> None:
+    async with worker:
+        warm_up(litellm=True)
+        ready()
+        await stop.wait()
 
 
 def make_worker(
@@ -136,19 +135,24 @@ def dependencies(
 ) -> Dependencies:
     """What the settings mean to activities."""
     prices, provider = price_book(settings), model_provider(settings, metrics.calls)
+    ledger = Ledger(pool, ledger_settings(settings))
+    stores = Stores(
+        ledger=ledger,
+        trust_temporal_identity=settings.trust_temporal_identity,
+        pin_budget=settings.pin_token_budget,
+        embedder=embedder(settings, ledger, provider, prices, metrics.calls),
+        searched=metrics.searched,
+    )
     return Dependencies(
-        pool=pool,
-        quick_pool=quick_pool,
-        ledger_settings=ledger_settings(settings),
+        stores=stores,
+        quick=replace(stores, ledger=Ledger(quick_pool, ledger.settings)),
         settings=_activity_settings(settings),
         prices=prices,
         provider=provider,
         redaction=custom_detectors(settings.redaction_patterns),
-        embedder=embedder(settings, pool, provider, prices, metrics.calls),
         poke=poke,
         summariser_model="" if settings.summarizer in NO_MODEL else settings.summarizer,
         summariser_api_base=settings.summarizer_api_base,
-        trust_temporal_identity=settings.trust_temporal_identity,
         signer_of=Keys(pool).signer,
         metrics=metrics,
     )

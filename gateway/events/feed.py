@@ -6,14 +6,12 @@ LISTEN and NOTIFY are not used: a pooler that keeps no session loses them.
 """
 
 import asyncio
-import random
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from enum import StrEnum
 
-import structlog
-
+from purser.activities.background import repeat
 from purser.budget.errors import LedgerUnavailable
 from purser.budget.postgres.events.events import BATCH, Event, Events
 from purser.budget.scopes import Kind, Scope
@@ -30,8 +28,6 @@ PAGERS = 4
 """Subscribers that read pages at the same time: requests need connections too."""
 BUFFER = 1_000
 """Events that wait for one subscriber at most."""
-
-log = structlog.get_logger(__name__)
 
 
 class Gap(StrEnum):
@@ -174,21 +170,9 @@ class Feed:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Reads until `stop`, then ends every subscription. While Postgres is away it tries again, ever less often."""
-        stopping = asyncio.create_task(stop.wait())
-        failures = 0
         try:
-            while not stop.is_set():
-                self._poked.clear()
-                try:
-                    await self._step()
-                    failures = 0
-                except Exception as error:
-                    failures += 1
-                    log.warning("events could not be read and will be tried again", error=type(error).__name__)
-                pause = (EVERY_S if self._subscriptions else IDLE_S) * 2 ** min(failures, 10)
-                await self._rest(min(pause, MAX_BACKOFF_S) * random.uniform(0.9, 1.1), stopping, failures)
+            await repeat("events", self._step, stop, self._pause_s, self._poked, max_backoff_s=MAX_BACKOFF_S)
         finally:
-            stopping.cancel()
             self.close()
 
     def close(self) -> None:
@@ -233,12 +217,8 @@ class Feed:
                 return
             await asyncio.sleep(0)
 
-    async def _rest(self, pause_s: float, stopping: "asyncio.Task[bool]", failures: int) -> None:
-        # While Postgres is away a poke brings nothing.
-        waits: list[asyncio.Task[bool]] = [] if failures else [asyncio.create_task(self._poked.wait())]
-        await asyncio.wait([stopping, *waits], timeout=pause_s, return_when=asyncio.FIRST_COMPLETED)
-        for wait in waits:
-            wait.cancel()
+    def _pause_s(self) -> float:
+        return EVERY_S if self._subscriptions else IDLE_S
 
     async def _gap(self, tenant: str, after: int) -> Gap | None:
         if after < await self._events.forgotten(tenant):

@@ -11,6 +11,7 @@ from temporalio.client import WorkflowFailureError
 from temporalio.common import WorkflowIDConflictPolicy
 from temporalio.service import RPCError
 
+from purser.activities.stores import SessionStores
 from purser.context.conversation.messages import Message
 from purser.context.facts import MOST_TOKENS, render_facts
 from purser.context.postgres.sessions.windows import Asked
@@ -24,7 +25,7 @@ from purser.gateway.access.auth import SessionWriter, WorkReader
 from purser.gateway.errors import CompressionFailed, Forbidden, TemporalUnavailable
 from purser.gateway.http.idempotency import OnceOnly
 from purser.gateway.http.routing import Route
-from purser.gateway.services import Services, SessionServices, Use
+from purser.gateway.services import Services, Use
 from purser.gateway.sessions.schemas import (
     USUAL_MODEL,
     Asking,
@@ -93,8 +94,8 @@ async def window(
     await use.sessions.sessions.get(caller.tenant, session_id)
     asked = Asked(budget, model, strategy, preset, preference, summarizer is not Summarizer.NONE)
     if written is Format.MESSAGES:
-        return window_view(await use.sessions.windows.window(caller.tenant, session_id, asked, thread=thread))
-    return await text_window(use.sessions, caller.tenant, session_id, asked, thread)
+        return window_view(await use.windows.window(caller.tenant, session_id, asked, thread=thread))
+    return await text_window(use.windows, caller.tenant, session_id, asked, thread)
 
 
 @router.post("/compress")
@@ -188,7 +189,7 @@ async def explain_message(
     await stores.sessions.get(tenant, session_id)
     thread = (await stores.conversations.read(tenant, session_id, [seq]))[seq].thread
     asked = None if budget is None else Asked(budget, model, strategy, preset)
-    shown = asked and await stores.windows.window(tenant, session_id, asked, thread=thread)
+    shown = asked and await use.windows.window(tenant, session_id, asked, thread=thread)
     versions = await stores.summaries.versions(tenant, session_id, thread)
     told = [fact for fact in await stores.facts.all(tenant, session_id, thread) if fact.seq == seq]
     found = explain(
@@ -220,7 +221,7 @@ async def memory(
 ) -> FoundsView:
     """Messages that answer a question, in time order."""
     session = await use.sessions.sessions.get(caller.tenant, session_id)
-    if across and not use.sessions.memory_across_sessions:
+    if across and not use.memory_across_sessions:
         raise Forbidden("memory across sessions is off: set PURSER_MEMORY_ACROSS_SESSIONS, or leave out across")
     user_id = session.user_id if across else None
     found = await use.sessions.memory.search(caller.tenant, session_id, q, limit=limit, user_id=user_id)
@@ -245,6 +246,6 @@ async def check_tools(caller: WorkReader, use: Use, session_id: SessionId, body:
     return await asyncio.to_thread(tool_safety, messages, limit, planned, model=body.model)
 
 
-async def _messages(use: SessionServices, tenant: str, session_id: str) -> list[Message]:
+async def _messages(use: SessionStores, tenant: str, session_id: str) -> list[Message]:
     await use.sessions.get(tenant, session_id)
     return [one.message for one in await use.conversations.read_thread(tenant, session_id)]

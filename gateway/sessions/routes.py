@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Header, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
+from purser.activities.stores import SessionStores
 from purser.budget.errors import InvalidRequest
 from purser.context.conversation.json_lines import write_line
 from purser.context.conversation.messages import Message
@@ -18,7 +19,7 @@ from purser.gateway.http.middleware import JSON, JSON_LINES
 from purser.gateway.http.pagination import PageSize
 from purser.gateway.http.routing import Route, size_of
 from purser.gateway.http.schemas import Name
-from purser.gateway.services import SessionServices, Use
+from purser.gateway.services import Use
 from purser.gateway.sessions.schemas import (
     USUAL_MODEL,
     AppendBody,
@@ -177,7 +178,7 @@ async def delete(caller: SessionDeleter, use: Use, session_id: SessionId) -> Tom
     return TombstoneView.of(await use.sessions.retention.delete(caller.tenant, session_id, by=caller))
 
 
-async def _lines(use: SessionServices, tenant: str, session_id: str, thread: str, after: int) -> AsyncIterator[str]:
+async def _lines(use: SessionStores, tenant: str, session_id: str, thread: str, after: int) -> AsyncIterator[str]:
     while page := await use.conversations.page(tenant, session_id, thread=thread, after=after, limit=EXPORT_PAGE):
         for one in page:
             yield write_line(replace(one.stored.message, pinned=one.pinned))
@@ -185,7 +186,7 @@ async def _lines(use: SessionServices, tenant: str, session_id: str, thread: str
 
 
 async def _warnings(
-    use: SessionServices, tenant: str, session_id: str, messages: list[Message], seqs: list[int]
+    use: SessionStores, tenant: str, session_id: str, messages: list[Message], seqs: list[int]
 ) -> list[str]:
     """Tool results that answer no call: stored, because what happened is stored, but no provider takes them."""
     if not (loose := unanswering(messages)):

@@ -4,19 +4,18 @@ import asyncio
 from dataclasses import asdict, replace
 
 from purser.context.conversation.renderings import render_text
-from purser.context.postgres.sessions.windows import Asked, SessionWindow
+from purser.context.postgres.sessions.windows import Asked, SessionWindow, SessionWindows
 from purser.context.tokens import count_text
 from purser.context.windows import Window
 from purser.context.windows.explain import Places
-from purser.gateway.services import SessionServices
 from purser.gateway.sessions.views import DroppedView, WindowView
 
 
-async def text_window(use: SessionServices, tenant: str, session_id: str, asked: Asked, thread: str) -> WindowView:
+async def text_window(windows: SessionWindows, tenant: str, session_id: str, asked: Asked, thread: str) -> WindowView:
     """A window whose plain text fits the budget: its marks take other tokens than those around messages."""
     room, tokens = asked.budget, asked.budget + 1
     while tokens > asked.budget:
-        shown = await use.windows.window(tenant, session_id, replace(asked, budget=room), thread=thread)
+        shown = await windows.window(tenant, session_id, replace(asked, budget=room), thread=thread)
         text = await asyncio.to_thread(_text, shown, asked)
         tokens = count_text(text, asked.model).tokens
         room -= max(1, tokens - asked.budget)

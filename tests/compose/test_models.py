@@ -3,22 +3,37 @@
 import pytest
 from prometheus_client import CollectorRegistry
 
+from purser.activities.models.embedder import LiteLLMEmbedder
 from purser.activities.models.metrics import CallMetrics
 from purser.budget.postgres.connections.pools import Pool
+from purser.budget.postgres.ledger.ledger import Ledger
 from purser.budget.pricing.prices import PriceBook
 from purser.budget.scopes import Path
 from purser.compose.demo.provider import serve_provider
 from purser.compose.models import embedder, model_provider
 from purser.compose.settings import Settings
+from purser.compose.settings.ledger import ledger_settings
 
 # LiteLLM and its types warn of themselves at import and at first use.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
+def made(settings: Settings, pool: Pool) -> LiteLLMEmbedder | None:
+    ledger, calls = Ledger(pool, ledger_settings(settings)), CallMetrics(CollectorRegistry())
+    return embedder(settings, ledger, model_provider(settings), PriceBook.load(), calls)
+
+
 async def test_without_an_embedding_model_memory_works_by_words(pool: Pool) -> None:
     settings = Settings()
     assert (
-        embedder(settings, pool, model_provider(settings), PriceBook.load(), CallMetrics(CollectorRegistry())) is None
+        embedder(
+            settings,
+            Ledger(pool, ledger_settings(settings)),
+            model_provider(settings),
+            PriceBook.load(),
+            CallMetrics(CollectorRegistry()),
+        )
+        is None
     )
 
 
@@ -33,7 +48,13 @@ async def test_the_model_that_is_configured_gets_redacted_texts_and_the_key_of_i
             redaction_patterns={"EMPLOYEE": r"E\d{6}"},
             provider_keys={host: "sk-1"},
         )
-        maker = embedder(settings, pool, model_provider(settings), PriceBook.load(), CallMetrics(CollectorRegistry()))
+        maker = embedder(
+            settings,
+            Ledger(pool, ledger_settings(settings)),
+            model_provider(settings),
+            PriceBook.load(),
+            CallMetrics(CollectorRegistry()),
+        )
         assert maker is not None
         assert maker.model == "openai/text-embedding-3-small@16"
         vectors = await maker.embed("acme", Path.parse(["session:s1"]), ["I am E123456, write to ann@example.com"])

@@ -15,6 +15,7 @@ from purser.activities.models.provider import ModelProvider, Timeouts
 from purser.activities.postgres.tasks import Tasks
 from purser.activities.registry import Activity, Dependencies, all_activities
 from purser.activities.settings import ActivitySettings
+from purser.activities.stores import Stores
 from purser.activities.tasks.file import TaskFile
 from purser.activities.tasks.signatures import sign
 from purser.budget.policies import PolicyPatch
@@ -61,27 +62,27 @@ class World:
     @property
     def tasks(self) -> Tasks:
         """The task store."""
-        return Tasks(self.pool, self.policies, self.conversations)
+        return self.given.stores.tasks
 
     @property
     def conversations(self) -> Conversations:
         """Messages of sessions and agents."""
-        return Conversations(self.pool)
+        return self.given.stores.sessions.conversations
 
     @property
     def policies(self) -> Policies:
         """Stored policies."""
-        return Policies(self.pool, self.given.ledger_settings)
+        return self.given.stores.policies
 
     @property
     def ledger(self) -> Ledger:
         """The ledger."""
-        return Ledger(self.pool, self.given.ledger_settings)
+        return self.given.stores.ledger
 
     @property
     def approvals(self) -> Approvals:
         """Approval requests."""
-        return Approvals(self.pool, self.given.ledger_settings)
+        return self.given.stores.approvals
 
     def agent(self, agent_id: str = "a", *replies: str | Reply, **more: Any) -> dict[str, Any]:
         """An agent and what its model answers, turn by turn; the last reply from then on."""
@@ -169,14 +170,19 @@ async def world(dsn: str, client: Client, task_queue: str, *, background: bool =
         dispatcher = Dispatcher(Outbox(pool), client, task_queue)
         model_provider = ModelProvider({}, Timeouts(silence_s=2))
         given = Dependencies(
-            pool, quick_pool, ledger_settings, settings, PriceBook.load(), model_provider, dispatcher.poke,
+            stores=Stores(ledger=Ledger(pool, ledger_settings)),
+            quick=Stores(ledger=Ledger(quick_pool, ledger_settings)),
+            settings=settings,
+            prices=PriceBook.load(),
+            provider=model_provider,
+            poke=dispatcher.poke,
             signer_of=Keys(pool).signer,
-        )  # fmt: skip
+        )
         made = World(client, pool, provider, given, task_queue, dispatcher)
         if not background:
             yield made
             return
-        running = asyncio.create_task(run_background(made.ledger, made.approvals, dispatcher, stop, 0.2))
+        running = asyncio.create_task(run_background(made.given.stores, dispatcher, stop, 0.2))
         try:
             yield made
         finally:

@@ -103,7 +103,11 @@ async def test_memory_that_asks_a_model_pays_for_it_once_a_turn_and_is_not_asked
     model = EmbeddingModel("openai/hashing", idle.provider.api_base, timeout_s=20)
     prices = PriceBook({}, {}, Price.per_million("1", "0"))
     embedder = LiteLLMEmbedder(model, idle.given.provider, idle.ledger, prices, unchanged)
-    idle.given = replace(idle.given, embedder=embedder)
+    idle.given = replace(
+        idle.given,
+        stores=replace(idle.given.stores, embedder=embedder),
+        quick=replace(idle.given.quick, embedder=embedder),
+    )
     await embedder.embed(TENANT, Path((Scope(Kind.SESSION, "other"),)), ["The first request loads much."])
     slow = Fault(kind=FaultKind.SLOW, match=Match(model="hashing"), delay_ms=1_500)
     idle.provider.desk.add_fault(slow)

@@ -10,6 +10,8 @@ from temporalio import activity
 
 from purser.activities.models.provider import ModelProvider, Timeouts
 from purser.activities.registry import all_activities
+from purser.activities.stores import Stores
+from purser.budget.postgres.ledger.ledger import Ledger
 from purser.compose.demo.provider import Fault, FaultKind, Rule, Served, Usage, charged_tokens
 from purser.compose.stack.ports import free_port
 from purser.workflows.contract import ActivityName, CallInput, CallResult
@@ -143,9 +145,12 @@ async def test_a_hold_that_expired_before_the_call_is_admitted_anew(idle: World)
 
 
 async def test_a_call_longer_than_its_lease_keeps_its_hold(idle: World) -> None:
-    short = replace(idle.given.ledger_settings, lease_s=2, grace_s=0)
+    short = replace(idle.ledger.settings, lease_s=2, grace_s=0)
     idle.given = replace(
-        idle.with_settings(lease_ms=2_000), ledger_settings=short, provider=ModelProvider({}, Timeouts(silence_s=20))
+        idle.with_settings(lease_ms=2_000),
+        stores=Stores(ledger=Ledger(idle.pool, short)),
+        quick=Stores(ledger=Ledger(idle.given.quick.pool, short)),
+        provider=ModelProvider({}, Timeouts(silence_s=20)),
     )
     idle.provider.desk.add_fault(fault(FaultKind.SLOW, delay_ms=5_000))
     async with idle.worker():

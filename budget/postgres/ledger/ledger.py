@@ -46,8 +46,8 @@ class Ledger:
         settings: defaults by kind, lease and grace.
         now: stands for the server's clock; for tests of windows and leases.
         """
-        self._pool = pool
-        self._settings = settings
+        self.pool = pool
+        self.settings = settings
         self.now = now
         self._asks = Lane[Ask, HoldAnswer](
             lambda asks: hold_together(pool, settings, self.now, asks),
@@ -74,11 +74,11 @@ class Ledger:
 
     async def _hold(self, tenant: str, request: HoldRequest, connection: Connection | None) -> HoldAnswer:
         least = smallest(request.ask, request.least)
-        lease = timedelta(milliseconds=request.lease_ms or self._settings.lease_s * 1_000)
+        lease = timedelta(milliseconds=request.lease_ms or self.settings.lease_s * 1_000)
         arguments = (
             tenant, request.key, request.digest, request.path.texts(), request.path.task_id(), request.model,
             request.ask.tokens, least.tokens,
-            lease, request.patient, self._settings.waiter_lapse, self._settings.defaults_json, self.now,
+            lease, request.patient, self.settings.waiter_lapse, self.settings.defaults_json, self.now,
         )  # fmt: skip
         if request.priced:
             found = await self._call("hold", connection, *arguments, request.ask.nano_usd, least.nano_usd)
@@ -96,7 +96,7 @@ class Ledger:
             state=state,
             amount=Amount(found["tokens"], found["nano"]),
             expires_at=found["expires_at"],
-            retry_after_ms=self._settings.retry_after_ms if decision.verdict is Verdict.WAIT else None,
+            retry_after_ms=self.settings.retry_after_ms if decision.verdict is Verdict.WAIT else None,
             repeated=outcome == "repeat",
         )
 
@@ -114,7 +114,7 @@ class Ledger:
         if attempt is not None:
             check_range(attempt, "attempt", 1, MAX_ATTEMPT)
         found = await self._call(
-            "start_attempt", connection, tenant, _hold_number(hold_id), attempt, self._settings.defaults_json, self.now
+            "start_attempt", connection, tenant, _hold_number(hold_id), attempt, self.settings.defaults_json, self.now
         )
         match found["outcome"]:
             case "not_found":
@@ -165,7 +165,7 @@ class Ledger:
     ) -> Settlement:
         found = await self._call(
             "settle", connection, tenant, hold_id, attempt, report.amount.tokens, report.nano_usd,
-            report.stored, report.digest, keep_open, self._settings.defaults_json, self.now,
+            report.stored, report.digest, keep_open, self.settings.defaults_json, self.now,
         )  # fmt: skip
         match found["outcome"]:
             case "not_found":
@@ -242,7 +242,7 @@ class Ledger:
             more.tokens,
             more.nano_usd if priced else None,
             lease,
-            self._settings.defaults_json,
+            self.settings.defaults_json,
             self.now,
         )
         match found["outcome"]:
@@ -259,19 +259,19 @@ class Ledger:
 
         Nothing is refused from then on: a scope that moves again counts again.
         """
-        async with connected(self._pool, connection) as own:
+        async with connected(self.pool, connection) as own:
             await own.execute(_SQL["end_scopes"], tenant, [str(scope) for scope in scopes], self.now)
 
     async def sweep(self, limit: int = 100) -> int:
         """Expires abandoned holds and ends overdue grants; returns how many. Any number of processes may call it."""
-        grace = timedelta(seconds=self._settings.grace_s)
+        grace = timedelta(seconds=self.settings.grace_s)
         expired = await self._call("expire", None, grace, limit, self.now)
         ended = await self._call("end_grants", None, limit, self.now)
         return int(expired[0]) + int(ended[0])
 
     async def _call(self, name: str, connection: Connection | None, *arguments: object, optional: bool = False) -> Any:
         async def step() -> asyncpg.Record | None:
-            async with connected(self._pool, connection) as own:
+            async with connected(self.pool, connection) as own:
                 return await own.fetchrow(_SQL[name], *arguments)
 
         found = await step() if connection is not None else await retrying(step)
@@ -280,7 +280,7 @@ class Ledger:
     def _decide(
         self, views: list[Mapping[str, Any]], ask: Amount, least: Amount, *, patient: bool, priced: bool = True
     ) -> Decision:
-        return decide(views_of(views, self._settings.backpressure), ask, least, patient=patient, priced=priced)
+        return decide(views_of(views, self.settings.backpressure), ask, least, patient=patient, priced=priced)
 
 
 def _hold_number(hold_id: str) -> int:

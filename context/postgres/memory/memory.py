@@ -32,14 +32,14 @@ DEPTH = 50
 """Messages that words, and vectors, each bring to a fusion, or the limit of the search if that is more."""
 
 
-def _nobody(outcome: Outcome) -> None:
+def nobody(outcome: Outcome) -> None:
     """Is told nothing."""
 
 
 class Memory:
     """Searches what users and assistants said, of all tenants; a search sees one tenant, and one session or user."""
 
-    def __init__(self, pool: Pool, embedder: Embedder | None = None, told: Callable[[Outcome], None] = _nobody) -> None:
+    def __init__(self, pool: Pool, embedder: Embedder | None = None, told: Callable[[Outcome], None] = nobody) -> None:
         """Args:
         pool: from `purser.budget.postgres.connections.pools.create_pool`.
         embedder: finds by meaning as well; `None`: by words alone.

@@ -15,6 +15,7 @@ from temporalio.client import Client, WorkflowExecutionStatus
 from temporalio.service import RPCError
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
+from purser.activities.stores import Stores
 from purser.budget.approvals import ApprovalState
 from purser.budget.decisions import Amount
 from purser.budget.holds import HoldRequest
@@ -104,10 +105,8 @@ async def result(reached: Callable[[], object]) -> object:
 async def background(
     pool: Pool, dispatcher: Dispatcher, every_s: float, settings: LedgerSettings | None = None
 ) -> AsyncIterator[None]:
-    stop, settings = asyncio.Event(), settings or LedgerSettings()
-    running = asyncio.create_task(
-        run_background(Ledger(pool, settings), Approvals(pool, settings), dispatcher, stop, every_s)
-    )
+    stop, stores = asyncio.Event(), Stores(ledger=Ledger(pool, settings or LedgerSettings()))
+    running = asyncio.create_task(run_background(stores, dispatcher, stop, every_s))
     try:
         yield
     finally:

@@ -42,7 +42,7 @@ async def test_a_budget_shows_what_everybody_finds(desk: Desk) -> None:
 async def test_lists_and_metrics_go_by_what_everybody_finds(desk: Desk) -> None:
     assert (await desk.hold("own", 20, CAREFUL)).hold_id, "the gate has applied 920 last"
     assert [view.ratio for view in (await desk.policies.budgets(TENANT, kind=Kind.SESSION))[0]] == [0.92]
-    exporter = Exporter(desk.pool, desk.ledger._settings, now=NOW)
+    exporter = Exporter(desk.pool, desk.ledger.settings, now=NOW)
     found = (await exporter.figures(10)).budgets[Kind.SESSION, Mode.APPROVAL]
     assert (found.scopes["from_80"], found.scopes["from_100"], found.highest_ratio) == (1, 0, 0.92)
 

@@ -1,0 +1,86 @@
+"""The stores of a process, each made once: whoever works there asks one ledger, which sends their asks together."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from purser.activities.postgres.agents import Agents
+from purser.activities.postgres.calls import Calls
+from purser.activities.postgres.sessions import SessionTasks
+from purser.activities.postgres.tasks import Tasks
+from purser.budget.postgres.approvals.approvals import Approvals
+from purser.budget.postgres.approvals.queue import ApprovalQueue
+from purser.budget.postgres.connections.pools import Pool
+from purser.budget.postgres.events.events import Events
+from purser.budget.postgres.events.outbox import Outbox
+from purser.budget.postgres.ledger.checkpoints import Checkpoints
+from purser.budget.postgres.ledger.holds import Holds
+from purser.budget.postgres.ledger.ledger import Ledger
+from purser.budget.postgres.ledger.policies import Policies
+from purser.budget.postgres.reports.burn import Burn
+from purser.budget.postgres.reports.changes import Changes
+from purser.budget.postgres.reports.entries import Entries
+from purser.budget.postgres.reports.scope_tree import ScopeTree
+from purser.budget.postgres.reports.usage import UsageReports
+from purser.context.conversation.pins import PIN_BUDGET
+from purser.context.postgres.conversation.calibration import Calibrations
+from purser.context.postgres.conversation.conversations import Conversations
+from purser.context.postgres.conversation.facts import Facts
+from purser.context.postgres.conversation.pins import Pins
+from purser.context.postgres.conversation.summaries import Summaries
+from purser.context.postgres.memory.memory import Memory, nobody
+from purser.context.postgres.sessions.payers import Payers
+from purser.context.postgres.sessions.preferences import PersonalSettings
+from purser.context.postgres.sessions.retention import Retention
+from purser.context.postgres.sessions.sessions import Sessions
+from purser.context.retrieval import Embedder, Outcome
+
+
+class SessionStores:
+    """Stores of conversations."""
+
+    def __init__(self, pool: Pool, pin_budget: int, memory: Memory) -> None:
+        self.sessions = Sessions(pool)
+        self.conversations = Conversations(pool, pin_budget)
+        self.pins = Pins(pool, pin_budget)
+        self.settings = PersonalSettings(pool)
+        self.retention = Retention(pool, SessionTasks())
+        self.summaries = Summaries(pool)
+        self.facts = Facts(pool)
+        self.calibrations = Calibrations(pool)
+        self.memory = memory
+
+
+@dataclass(kw_only=True, eq=False)
+class Stores:
+    """Stores over the pool of one ledger."""
+
+    ledger: Ledger
+    trust_temporal_identity: bool = False
+    """Whether unsigned decisions count, whose approvers are only asserted."""
+    pin_budget: int = PIN_BUDGET
+    """Tokens that the live pins of one session may take together."""
+    embedder: Embedder | None = None
+    """Finds memory by meaning; `None`: by words alone."""
+    searched: Callable[[Outcome], None] = nobody
+    """Called with the outcome of each search of memory."""
+
+    def __post_init__(self) -> None:
+        pool, settings = self.ledger.pool, self.ledger.settings
+        self.pool = pool
+        self.policies = Policies(pool, settings)
+        self.approvals = Approvals(pool, settings, trust_temporal_identity=self.trust_temporal_identity)
+        self.queue = ApprovalQueue(pool, settings)
+        self.holds = Holds(pool)
+        self.burn = Burn(pool, self.policies)
+        self.entries = Entries(pool)
+        self.usage = UsageReports(pool)
+        self.tree = ScopeTree(pool)
+        self.changes = Changes(pool)
+        self.checkpoints = Checkpoints(pool)
+        self.events = Events(pool)
+        self.outbox = Outbox(pool)
+        self.payers = Payers(pool)
+        self.sessions = SessionStores(pool, self.pin_budget, Memory(pool, self.embedder, self.searched))
+        self.agents = Agents(pool)
+        self.calls = Calls(pool)
+        self.tasks = Tasks(pool, self.policies, self.sessions.conversations)

@@ -1,4 +1,4 @@
-"""Activities of approvals: ask a person, stop asking, and record what a person said through Temporal."""
+"""Activities of approvals: ask a person, and record what a person said through Temporal."""
 
 import logging
 from collections.abc import Awaitable, Callable
@@ -21,7 +21,6 @@ from purser.workflows.contract import (
     ApprovalTicket,
     DecisionInput,
     DecisionResult,
-    ReleaseInput,
 )
 
 _log = logging.getLogger(__name__)
@@ -75,11 +74,6 @@ class ApprovalActivities:
             workflow_id=request.workflow_id,
         )
         return ApprovalTicket(ticket.approval_id, ticket.state, ticket.deadline)
-
-    @activity.defn(name=ActivityName.WITHDRAW_APPROVAL)
-    async def withdraw_approval(self, request: ReleaseInput) -> None:
-        """The agent stops waiting."""
-        await self.approvals.withdraw(request.tenant, request.key)
 
     @activity.defn(name=ActivityName.RECORD_DECISION)
     async def record_decision(self, request: DecisionInput) -> DecisionResult:

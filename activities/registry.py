@@ -117,7 +117,6 @@ def all_activities(given: Dependencies) -> Sequence[Activity]:
         CloseAgent(agents, ledger, stores.approvals).close_agent,
         CloseTask(stores.pool, ledger, agents, conversations).close_task,
         approving.request_approval,
-        approving.withdraw_approval,
         approving.record_decision,
         EstimateTokens(conversations).estimate_tokens,
         Hold(ledger, stores.payers, pricing, metrics.calls.decided).hold,

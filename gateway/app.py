@@ -30,8 +30,20 @@ from purser.gateway.tasks import routes as tasks
 from purser.gateway.webhooks import routes as webhooks
 
 MODULES = (
-    *(holds, budgets, tasks, sessions, session_context, users, approvals),
-    *(usage, ledger, events, webhooks, keys, changes, sign_in),
+    holds,
+    budgets,
+    tasks,
+    sessions,
+    session_context,
+    users,
+    approvals,
+    usage,
+    ledger,
+    events,
+    webhooks,
+    keys,
+    changes,
+    sign_in,
 )
 """Whose endpoints there are."""
 ROUTERS = (*(module.router for module in MODULES), sign_in.links)

@@ -34,7 +34,6 @@ class ActivityName(StrEnum):
     CLOSE_AGENT = "close_agent"
     CLOSE_TASK = "close_task"
     REQUEST_APPROVAL = "request_approval"
-    WITHDRAW_APPROVAL = "withdraw_approval"
     RECORD_DECISION = "record_decision"
     ESTIMATE_TOKENS = "estimate_tokens"
     HOLD = "hold"

@@ -39,10 +39,10 @@ _PAST = (
     "|sold|built|felt|knew|thought|heard|kept|spent|taught|caught|drove|ate|flew|broke|chose|grew|hit|hurt|led|paid|sent"
     "|sang|sat|slept|spoke|stood|swam|wore|been"
 )
-_KOREAN_PAST = "".join(chr(0xAC00 + 28 * number + 20) for number in range(399)).translate(
-    {ord(no): None for no in "있겠"}
-)
-"""Syllables that end in the mark of the past tense."""
+# A syllable is 0xAC00 + 28 * (which of 399 beginnings) + its final consonant; 20 is the mark of the past tense.
+_KOREAN_PAST = "".join(chr(0xAC00 + 28 * beginning + 20) for beginning in range(399))
+_KOREAN_PAST = _KOREAN_PAST.replace("있", "").replace("겠", "")
+"""Syllables that end in the mark of the past tense, without that of "there is" and that of what will be."""
 _DEED = re.compile(
     rf"\b(?:I|we)(?:['’](?:ve|d|m|re))? (?:(?:\w+ly|just|also|even|once|then|both|always|never|still) )*"
     rf"(?:{_PAST}|\w+ed)\b"

@@ -96,7 +96,9 @@ class Strategy:
         if self.rounds is not None:
             begins = [index for index, group in enumerate(groups) if group.is_request]
             older = len(begins) + newer_rounds - self.rounds
-            return 0 if older <= 0 else [*begins, len(groups)][min(older, len(begins))]
+            if older <= 0:
+                return 0
+            return begins[older] if older < len(begins) else len(groups)
         if self.recents_count is not None:
             talk = sum(group.talk for group in groups)
             batches = max(0, talk - self.recents_count) // self.batch_count

@@ -10,7 +10,7 @@ dropped with a reason (invariant 7). A window fits its budget or planning it is 
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
+from dataclasses import replace
 from typing import Any
 
 from purser.context.compression.ranges import choose_range
@@ -175,17 +175,17 @@ def _dropped(cutter: Cutter, selection: Selection) -> list[Dropped]:
     """Runs of groups that are not kept, each for one reason; a summary or what is untold between two ends a run."""
     conversation = cutter.conversation
     groups, watermark = conversation.groups, conversation.summary.last_seq if conversation.summary else 0
-    runs = groupby(
-        enumerate(cutter.dropped(selection)),
-        key=lambda at: (
-            at[1][0] - at[0],
-            groups[at[1][0]].first_seq > watermark,
-            at[1][0] >= conversation.told_from,
-            at[1][1],
-        ),
-    )
-    members = [[out for _, out in run] for _, run in runs]
-    return [Dropped(groups[run[0][0]].first_seq, groups[run[-1][0]].last_seq, run[0][1]) for run in members]
+    runs: list[Dropped] = []
+    next_of_run = None
+    for index, reason in cutter.dropped(selection):
+        group = groups[index]
+        side = (group.first_seq > watermark, index >= conversation.told_from)
+        if runs and next_of_run == (index, reason, side):
+            runs[-1] = replace(runs[-1], last_seq=group.last_seq)
+        else:
+            runs.append(Dropped(group.first_seq, group.last_seq, reason))
+        next_of_run = (index + 1, reason, side)
+    return runs
 
 
 def _render_view(view: View, messages: Mapping[int, StoredMessage], summaries: Mapping[str, str]) -> Iterator[Message]:

@@ -5,9 +5,8 @@ or listed as dropped with a reason, and exactly one of them; the window fits its
 names what does not.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 
 from purser.context.compression.extraction import extract
 from purser.context.conversation.conversations import Conversation, MessageRef, total
@@ -242,8 +241,12 @@ def _added(*messages: Message | None) -> list[tuple[int | None, Message]]:
     return [(None, message) for message in messages if message is not None]
 
 
-def _spans(indexes: Sequence[int]) -> Iterator[tuple[int, int]]:
+def _spans(indexes: Sequence[int]) -> list[tuple[int, int]]:
     """Runs of indexes that follow each other, first and last."""
-    for _, run in groupby(enumerate(sorted(indexes)), key=lambda at: at[1] - at[0]):
-        members = [index for _, index in run]
-        yield members[0], members[-1]
+    spans: list[tuple[int, int]] = []
+    for index in sorted(indexes):
+        if spans and index == spans[-1][1] + 1:
+            spans[-1] = (spans[-1][0], index)
+        else:
+            spans.append((index, index))
+    return spans

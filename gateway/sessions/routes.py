@@ -46,7 +46,6 @@ from purser.gateway.sessions.views import (
 router = APIRouter(route_class=Route, prefix="/v1/sessions/{session_id}", tags=["sessions"])
 
 EXPORT_PAGE = 500
-_ARRAY = {"type": "array", "items": {"type": "object"}}
 _APPEND = {
     "requestBody": {
         "required": True,

@@ -10,7 +10,7 @@ from temporalio.client import Client
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from purser.activities.approvals import ApprovalActivities, CallToApprove
-from purser.budget.approvals import ApprovalState, Identity
+from purser.budget.approvals import Identity
 from purser.budget.decisions import Amount, Verdict
 from purser.budget.holds import HoldRequest
 from purser.budget.policies import PolicyPatch
@@ -28,7 +28,6 @@ from purser.workflows.contract import (
     ApprovalTicket,
     DecisionInput,
     DecisionResult,
-    ReleaseInput,
 )
 from tests.support.actors import TESTER
 
@@ -157,17 +156,9 @@ async def test_unknown_closed_and_conflicting_are_codes_too(activities: Approval
     assert (again.state, again.error) == ("denied", "")
 
 
-async def test_an_agent_that_stops_waiting_takes_its_request_along(
-    activities: ApprovalActivities, approvals: Approvals
-) -> None:
-    ticket = await activities.request_approval(REQUEST)
-    await activities.withdraw_approval(ReleaseInput(TENANT, "k1"))
-    assert (await approvals.get(TENANT, ticket.approval_id)).state is ApprovalState.WITHDRAWN
-
-
 @workflow.defn
 class Doors:
-    """Asks, decides and withdraws by the names of the contract."""
+    """Asks and decides by the names of the contract."""
 
     @workflow.run
     async def run(self) -> tuple[ApprovalTicket, DecisionResult]:
@@ -182,9 +173,6 @@ class Doors:
             result_type=DecisionResult,
             start_to_close_timeout=limit,
         )
-        await workflow.execute_activity(
-            ActivityName.WITHDRAW_APPROVAL, ReleaseInput(TENANT, "k1"), start_to_close_timeout=limit
-        )
         return ticket, done
 
 
@@ -195,7 +183,7 @@ async def test_every_value_survives_the_way_through_temporal(
         temporal_client,
         task_queue=task_queue,
         workflows=[Doors],
-        activities=[activities.request_approval, activities.record_decision, activities.withdraw_approval],
+        activities=[activities.request_approval, activities.record_decision],
         workflow_runner=UnsandboxedWorkflowRunner(),
     ):
         ticket, done = await temporal_client.execute_workflow(Doors.run, id=str(uuid.uuid4()), task_queue=task_queue)

@@ -28,10 +28,15 @@ def arguments(dsn: str, settings: dict[str, str]) -> dict[str, Any]:
         return {"dsn": dsn, "server_settings": settings}
     plain = urlunsplit(parts._replace(query=urlencode([pair for pair in query if pair[0] != MARK])))
     session = {name: value for name, value in settings.items() if name == "application_name"}
-    local = tuple((name, value) for name, value in settings.items() if name not in session)
+    of_transactions = tuple((name, value) for name, value in settings.items() if name not in session)
+
+    class OwnConnection(PooledConnection):
+        __slots__ = ()
+        local = of_transactions
+
     return {
         "dsn": plain,
-        "connection_class": type("PooledConnection", (PooledConnection,), {"__slots__": (), "local": local}),
+        "connection_class": OwnConnection,
         "statement_cache_size": 0,
         "server_settings": session,
     }

@@ -80,8 +80,8 @@ class Reasons:
             raise InvalidRequest("the note is not valid: use printable characters and line breaks")
         if self.ticket_url is not None and not _is_web_address(self.ticket_url):
             raise InvalidRequest(
-                f"ticket_url {self.ticket_url[:80]!r} is not valid: use an http or https address without spaces, of "
-                f"at most {MAX_TICKET_URL} characters"
+                f"the ticket_url {self.ticket_url[:80]!r} is not valid: use an http or https address without spaces, "
+                f"of at most {MAX_TICKET_URL} characters"
             )
 
 

@@ -40,6 +40,7 @@ class Draft:
     amount: Amount = field(default_factory=Amount)
     until: datetime | None = None
     note: str | None = None
+    ticket_url: str | None = None
     decision_id: str = field(default_factory=lambda: f"page-{uuid.uuid4()}")
 
     def body(self) -> DecisionBody:
@@ -51,6 +52,7 @@ class Draft:
             grant_nano_usd=self.amount.nano_usd or None,
             until=self.until and self.until.isoformat(),  # type: ignore[arg-type]
             note=self.note,
+            ticket_url=self.ticket_url,
         )
 
 
@@ -61,14 +63,15 @@ def read(act: Act, choice: Choice, now: datetime) -> Draft:
         Refused: it is no amount, or no time to come.
     """
     note = act.fields.get("note", "").replace("\r\n", "\n").strip() or None
+    ticket_url = act.fields.get("ticket_url", "").strip() or None
     if choice is Choice.DENY:
-        return Draft(choice, note=note)
+        return Draft(choice, note=note, ticket_url=ticket_url)
     tokens = amounts.count(act.fields.get("tokens", ""), "Tokens")
     nano = amounts.nano_usd(act.fields.get("dollars", ""), "Dollars")
     if not tokens and not nano:
         raise Refused("Name an amount to grant, or deny.")
     until = amounts.end(act.fields.get("until", ""), act.fields.get("at", ""), now)
-    return Draft(choice, Amount(tokens or 0, nano or 0), until, note)
+    return Draft(choice, Amount(tokens or 0, nano or 0), until, note, ticket_url)
 
 
 def is_large(ahead: Outlook, given: Amount) -> bool:

@@ -290,6 +290,17 @@ async def test_names_and_notes_are_shown_as_text(tenant: Tenant) -> None:
     await expect(page.locator(".decisions blockquote")).to_have_text("<img src=x onerror=alert(1)><b>bold</b>")
 
 
+async def test_a_ticket_is_a_link_and_no_other_address_is_taken(tenant: Tenant) -> None:
+    page = await asked(tenant)
+    await page.get_by_label("Ticket, a web address").fill("javascript:alert(1)")
+    await page.get_by_role("button", name="Approve").click()
+    await expect(page.locator("form.decide .problem")).to_contain_text("use an http or https address")
+    await page.get_by_label("Ticket, a web address").fill("https://tickets.example.com/4711")
+    await page.get_by_role("button", name="Approve").click()
+    link = page.locator(".decisions").get_by_role("link", name="Ticket")
+    await expect(link).to_have_attribute("href", "https://tickets.example.com/4711")
+
+
 async def test_looks_right_with_several_requests(tenant: Tenant) -> None:
     for number, deadline in enumerate((240, 700, 1_800, 7_200)):
         rules = {"deadline_s": deadline} | ({"two_people_above_tokens": 100} if number == 2 else {})

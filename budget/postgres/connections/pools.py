@@ -33,9 +33,19 @@ _CONTENTION = (asyncpg.DeadlockDetectedError, asyncpg.SerializationError)
 _TRIES = 4
 
 
+class Json(str):
+    """JSON that is written already, as it is stored."""
+
+    __slots__ = ()
+
+
+def _as_json(value: object) -> str:
+    return value if isinstance(value, Json) else json.dumps(value)
+
+
 async def _prepare(connection: Connection) -> None:
     for name in ("json", "jsonb"):
-        await connection.set_type_codec(name, encoder=json.dumps, decoder=json.loads, schema="pg_catalog")
+        await connection.set_type_codec(name, encoder=_as_json, decoder=json.loads, schema="pg_catalog")
 
 
 async def create_pool(dsn: str, *, size: int = 10, lock_timeout_ms: int | None = None, timeout_s: float = 10) -> Pool:

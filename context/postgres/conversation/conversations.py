@@ -1,5 +1,6 @@
 """Conversations in Postgres: append-only, addressed by session and sequence number."""
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -7,14 +8,20 @@ from typing import Any
 
 import asyncpg
 
-from purser.budget.postgres.connections.pools import Connection, Pool, connected
+from purser.budget.postgres.connections.pools import Connection, Json, Pool, connected
 from purser.budget.postgres.connections.queries import load
 from purser.context.compression.summaries import Summary
 from purser.context.conversation.conversations import Conversation, MessageRef, SummaryRef
 from purser.context.conversation.messages import Message, StoredMessage
 from purser.context.conversation.pins import PIN_BUDGET
 from purser.context.errors import MessageNotFound, OriginReused, OtherUser
-from purser.context.postgres.conversation.counts import USUAL_MODELS, count_messages, encoding_of
+from purser.context.postgres.conversation.counts import (
+    USUAL_MODELS,
+    count_all,
+    count_messages,
+    encoding_of,
+    off_the_loop,
+)
 from purser.context.postgres.conversation.pins import Pins
 from purser.context.postgres.conversation.summaries import Summaries
 from purser.context.postgres.sessions.sessions import refusing_deleted
@@ -89,11 +96,8 @@ class Conversations:
         """
         if not messages:
             return []
-        messages = [message.storable() for message in messages]
-        counts = await count_messages(messages, [*USUAL_MODELS, *([model] if model else [])])
-        about = [_about(message, tokens) for message, tokens in zip(messages, counts, strict=True)]
-        bodies = [message.to_dict() for message in messages]
-        arguments = (tenant, session_id, thread, origin, about, bodies, user_id, author)
+        ready = await off_the_loop(_prepare, messages, [*USUAL_MODELS, *([model] if model else [])])
+        arguments = (tenant, session_id, thread, origin, ready.about, ready.bodies, user_id, author)
         async with connected(self._pool, connection) as own:
             if not any(message.pinned for message in messages):
                 stored = await _append(own, arguments)
@@ -103,7 +107,7 @@ class Conversations:
                     await self._pins.check(own, tenant, session_id)
         if not stored or (user_id and stored[0]["user_id"] not in (None, user_id)):
             raise OtherUser(f"session {session_id[:140]!r} belongs to another user than {str(user_id)[:140]!r}")
-        if [row["digest"] for row in stored] != [item["digest"] for item in about]:
+        if [row["digest"] for row in stored] != ready.digests:
             raise OriginReused(f"origin {origin[:200]!r} stands for other messages of this session: use a new origin")
         return [row["seq"] for row in stored]
 
@@ -238,6 +242,26 @@ async def _gap(own: Connection, arguments: tuple[object, ...], covered: int, wit
 async def _append(own: Connection, arguments: tuple[object, ...]) -> list[asyncpg.Record]:
     with refusing_deleted(str(arguments[1])):
         return await own.fetch(_SQL["append"], *arguments) or await own.fetch(_SQL["append"], *arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """What is stored of an append."""
+
+    digests: list[str]
+    about: Json
+    bodies: list[str]
+
+
+def _prepare(messages: Sequence[Message], models: Sequence[str]) -> _Prepared:
+    messages = [message.storable() for message in messages]
+    counts = count_all(messages, models)
+    about = [_about(message, tokens) for message, tokens in zip(messages, counts, strict=True)]
+    return _Prepared(
+        [str(one["digest"]) for one in about],
+        Json(json.dumps(about)),
+        [json.dumps(message.to_dict()) for message in messages],
+    )
 
 
 def _about(message: Message, tokens: Mapping[str, int]) -> dict[str, Any]:

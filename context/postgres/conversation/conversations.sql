@@ -1,7 +1,7 @@
 -- name: append
 -- Finds nothing when another transaction appended this origin meanwhile: a second run then finds its messages. Finds
 -- nothing either where the session is another user's than $7.
--- $5 tells about each message, $6 holds the bodies, which are never parsed here: they may hold what `text` cannot.
+-- $5 tells about each message, $6 holds the bodies as JSON, in which escapes may stand for what `text` cannot hold.
 with known as (
     select m.seq, m.part, m.digest, s.user_id from messages m join sessions s using (tenant, session_id)
     where m.tenant = $1 and m.session_id = $2 and m.origin = $4
@@ -16,11 +16,11 @@ with known as (
 ), added as (
     insert into messages
         (tenant, session_id, seq, thread, role, body, call_ids, tool_call_id, pinned, digest, tokens, origin, part)
-    select $1, $2, place.first_seq + item.number - 1, $3, item.about ->> 'role', body.value,
+    select $1, $2, place.first_seq + item.number - 1, $3, item.about ->> 'role', body.value::json,
            array(select json_array_elements_text(item.about -> 'call_ids')), item.about ->> 'tool_call_id',
            (item.about ->> 'pinned')::boolean, item.about ->> 'digest', (item.about -> 'tokens')::jsonb, $4, item.number
     from place, json_array_elements($5) with ordinality as item (about, number)
-    join unnest($6::json[]) with ordinality as body (value, number) using (number)
+    join unnest($6::text[]) with ordinality as body (value, number) using (number)
     on conflict (tenant, session_id, origin, part) do nothing
     returning seq, part, digest, pinned
 ), pinned as (

@@ -1,13 +1,18 @@
 """Counting messages once, when they are stored, without holding up the event loop."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 from purser.context.conversation.messages import Message
 from purser.context.tokens import count_message, tokenizer_of
 from purser.context.tokens.counting import INLINE_CHARACTERS
 from purser.context.tokens.exact import is_loaded
 
+T = TypeVar("T")
+_aside = ThreadPoolExecutor(1, thread_name_prefix="long-texts")
+"""One thread: each more that computes makes the event loop wait longer for its turn."""
 USUAL_MODELS = ("gpt-4o", "gpt-4")
 """One model of each vocabulary: their counts serve most models."""
 
@@ -18,14 +23,22 @@ def encoding_of(model: str) -> str:
 
 
 async def count_messages(messages: Sequence[Message], models: Sequence[str]) -> list[dict[str, int]]:
-    """Tokens of each message by encoding; in a thread where the texts are long or a vocabulary has to be loaded."""
+    """Tokens of each message by encoding, off the event loop where that takes time."""
+    return await off_the_loop(count_all, messages, models)
+
+
+async def off_the_loop(
+    work: Callable[[Sequence[Message], Sequence[str]], T], messages: Sequence[Message], models: Sequence[str]
+) -> T:
+    """The result of `work`, which counts: in a thread where the texts are long or a vocabulary has to be loaded."""
     loaded = all(is_loaded(tokenizer_of(model).vocabulary) for model in models)
     if loaded and len(models) * sum(_length(message) for message in messages) <= INLINE_CHARACTERS:
-        return _count(messages, models)
-    return await asyncio.to_thread(_count, messages, models)
+        return work(messages, models)
+    return await asyncio.get_running_loop().run_in_executor(_aside, work, messages, models)
 
 
-def _count(messages: Sequence[Message], models: Sequence[str]) -> list[dict[str, int]]:
+def count_all(messages: Sequence[Message], models: Sequence[str]) -> list[dict[str, int]]:
+    """Tokens of each message by encoding, here and now."""
     bodies = [message.to_openai() for message in messages]
     return [{encoding_of(model): count_message(body, model).tokens for model in models} for body in bodies]
 

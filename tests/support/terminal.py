@@ -21,8 +21,7 @@ class Terminal:
     """A terminal of 100 columns that runs one command."""
 
     def __init__(self, purser: Purser, *arguments: str) -> None:
-        self.text = ""
-        """All that was written so far, without colours."""
+        self._written = b""
         self._ours, theirs = pty.openpty()
         self._process = subprocess.Popen(
             [*command(), *arguments],
@@ -47,6 +46,11 @@ class Terminal:
                 terminal.interrupt()
             terminal.ended()
             os.close(terminal._ours)
+
+    @property
+    def text(self) -> str:
+        """All that was written so far, without colours: a read may end within a code or a character."""
+        return _CODES.sub("", self._written.decode(errors="replace")).replace("\r", "")
 
     def wait_for(self, pattern: str) -> re.Match[str]:
         """Reads until the text has this."""
@@ -82,5 +86,5 @@ class Terminal:
             raw = os.read(self._ours, 65_536)
         except OSError:
             return False  # nobody holds the other end any more
-        self.text += _CODES.sub("", raw.decode(errors="replace")).replace("\r", "")
+        self._written += raw
         return bool(raw)

@@ -16,7 +16,7 @@ from purser.compose.settings import Settings
 from purser.compose.settings.required import required
 from purser.gateway.deployment import Setting, Setup
 
-_PARTS = ("temporalio", "asyncpg", "fastapi", "nicegui")
+_PARTS = ("temporalio", "asyncpg", "fastapi")
 
 
 def setup(settings: Settings, pool: Pool, client: Client) -> Setup:

@@ -37,10 +37,10 @@ from purser.compose.settings.required import required
 from purser.compose.telemetry.metrics import ProcessMetrics, serve_metrics
 from purser.compose.telemetry.temporal_metrics import TemporalMetrics
 from purser.compose.temporal import connect
-from purser.gateway import dashboard
 from purser.gateway.access.roles import Role
 from purser.gateway.access.sealing import Seal
 from purser.gateway.app import create_app
+from purser.gateway.dashboard.mounting import mount
 from purser.gateway.http.rate_limits import Limits
 from purser.gateway.metrics.ledger import LedgerMetrics
 from purser.gateway.metrics.requests import Metrics, source
@@ -100,9 +100,7 @@ async def _serve(
     settings: Settings, services: Services, stop: asyncio.Event, drained: asyncio.Event, ready: Callable[[], None]
 ) -> None:
     app = create_app(services, services.setup.checks, stop.is_set)
-    if settings.dashboard:
-        dashboard.mount(app, services, _temporal_ui(settings))
-    await serve(
+    serving = serve(
         app,
         settings.gateway_host,
         settings.gateway_port,
@@ -111,6 +109,11 @@ async def _serve(
         grace_s=settings.shutdown_grace_s,
         limits=_connection_limits(settings),
     )
+    if settings.dashboard:
+        pages = mount(app, services, _temporal_ui(settings))
+        await run_together(serving, pages.close_after(drained))
+    else:
+        await serving
 
 
 async def _look_after(settings: Settings, services: Services, stop: asyncio.Event) -> None:

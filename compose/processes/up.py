@@ -4,7 +4,6 @@ import asyncio
 import os
 import shutil
 import stat
-import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
@@ -26,7 +25,6 @@ from purser.compose.stack.ports import LOOPBACK, choose_port
 from purser.compose.stack.postgres import EmbeddedPostgres
 from purser.compose.stack.temporal import EmbeddedTemporal
 from purser.compose.telemetry.metrics import ProcessMetrics
-from purser.gateway import dashboard
 
 TEMPORAL_PORT, TEMPORAL_UI_PORT = 7233, 8233
 WATCH_EVERY_S = 1.0
@@ -65,8 +63,6 @@ async def up(settings: Settings, stop: asyncio.Event, announce: Announce, *, fre
         port = _gateway_port(settings)
         if fresh:
             await _clear(data)
-        if settings.dashboard:
-            threading.Thread(target=dashboard.load, daemon=True).start()
         async with AsyncExitStack() as parts:
             dsn, temporal, temporal_ui = await _servers(settings, parts)
             await migrate(dsn)

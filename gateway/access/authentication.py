@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from starlette.datastructures import Headers
-from starlette.responses import RedirectResponse
+from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from purser.budget.errors import LedgerUnavailable
@@ -25,14 +25,13 @@ OPEN = frozenset({HEALTH, "/readyz", "/openapi.json", SIGN_IN, "/favicon.ico"})
 """Paths for everybody."""
 DOCS = re.compile(r"/docs(/.*)?", re.DOTALL)
 """The documentation: it holds no secret."""
-ASSETS = re.compile(r"/_nicegui/[^/]+/(static|libraries|components|esm|resources)/.+")
-"""Files of the page library, the same for everybody who installs it."""
-LIVE = "/_nicegui"
+ASSETS = re.compile(r"/_purser/assets/.+")
+"""Files that pages load, the same for everybody who installs Purser."""
+LIVE = "/_purser/"
 """What pages ask for by themselves: there is no use in sending that to the sign-in page."""
 SAFE = ("GET", "HEAD", "OPTIONS")
 RECHECK_S = 5.0
-"""A stream or socket is asked for its key again after so long: it may have been revoked."""
-POLICY_VIOLATION = 1008
+"""A stream is asked for its key again after so long: it may have been revoked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,7 @@ class _Visit:
 
 
 class Authentication:
-    """Under `/v1` a bearer key or a browser session; everywhere else a browser session, sockets included."""
+    """Under `/v1` a bearer key or a browser session; everywhere else a browser session."""
 
     def __init__(self, app: ASGIApp, keys: Keys, sessions: BrowserSessions, limits: Limits) -> None:
         self._app = app
@@ -54,8 +53,11 @@ class Authentication:
         self._limits = limits
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan" or _is_open(scope):
-            if scope["type"] == "http" and (scope["path"] in OPEN - {HEALTH}):
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if _is_open(scope):
+            if scope["path"] in OPEN - {HEALTH}:
                 await self._limits.stranger(address(scope))
             await self._app(scope, receive, send)
             return
@@ -71,13 +73,12 @@ class Authentication:
             visit = found
         await self._limits.request(visit.caller)
         scope.setdefault("state", {}).update(caller=visit.caller, browser=visit.browser)
-        line = _Line(receive, send, visit.again, is_socket=scope["type"] == "websocket")
-        await self._app(scope, line.receive, line.send)
+        await self._app(scope, receive, _Line(send, visit.again).send)
 
     async def _caller(self, scope: Scope, headers: Headers) -> _Visit:
         """Who calls the API."""
         authorization = headers.get("authorization")
-        if authorization is None and scope["type"] == "http" and (cookie := cookie_of(headers)) is not None:
+        if authorization is None and (cookie := cookie_of(headers)) is not None:
             browser = await self._sessions.find(cookie)
             if browser is not None:
                 if scope["method"] not in SAFE and not is_csrf_token(headers.get(CSRF_HEADER, ""), cookie):
@@ -96,8 +97,7 @@ class Authentication:
 
     async def _visitor(self, scope: Scope, headers: Headers) -> _Visit | None:
         """Who looks at a page; `None`: nobody who signed in."""
-        is_socket = scope["type"] == "websocket"
-        if (is_socket or scope["method"] not in SAFE) and not is_own_page(headers, certain=is_socket):
+        if scope["method"] not in SAFE and not is_own_page(headers):
             raise ForgedRequest("the request comes from a page of another address")
         cookie = cookie_of(headers)
         browser = None if cookie is None else await self._sessions.find(cookie)
@@ -109,32 +109,21 @@ class Authentication:
 
 
 class _Line:
-    """A connection that ends soon after its key or session does, however long it is open."""
+    """A stream that ends soon after its key or session does, however long it is open."""
 
-    def __init__(
-        self, receive: Receive, send: Send, again: Callable[[], Awaitable[object | None]], *, is_socket: bool
-    ) -> None:
-        self._receive = receive
+    def __init__(self, send: Send, again: Callable[[], Awaitable[object | None]]) -> None:
         self._send = send
         self._again = again
-        self._is_socket = is_socket
         self._checked = time.monotonic()
         self._cut = False
-
-    async def receive(self) -> Message:
-        message = await self._receive()
-        if self._is_socket and message["type"] == "websocket.receive" and await self._is_over():
-            await self._end({"type": "websocket.close", "code": POLICY_VIOLATION})
-            return {"type": "websocket.disconnect", "code": POLICY_VIOLATION}
-        return message
 
     async def send(self, message: Message) -> None:
         if self._cut:
             return
         is_more = message["type"] == "http.response.body" and message.get("more_body", False)
         if is_more and await self._is_over():
-            await self._end({"type": "http.response.body", "body": b"", "more_body": False})
-            return
+            self._cut = True
+            message = {"type": "http.response.body", "body": b"", "more_body": False}
         await self._send(message)
 
     async def _is_over(self) -> bool:
@@ -149,10 +138,6 @@ class _Line:
         except LedgerUnavailable:  # nothing is read or changed without it: the page stays, and says so
             return False
 
-    async def _end(self, last: Message) -> None:
-        self._cut = True
-        await self._send(last)
-
 
 def address(scope: Scope) -> str:
     """Where a request comes from, as the server sees it."""
@@ -161,8 +146,6 @@ def address(scope: Scope) -> str:
 
 
 def _is_open(scope: Scope) -> bool:
-    if scope["type"] != "http":
-        return False
     path: str = scope["path"]
     reads = scope["method"] in ("GET", "HEAD")
     return path in OPEN or (reads and any(open_path.fullmatch(path) for open_path in (ASSETS, DOCS)))
@@ -170,7 +153,10 @@ def _is_open(scope: Scope) -> bool:
 
 async def _turn_away(scope: Scope, receive: Receive, send: Send) -> None:
     """Sends people to the sign-in page; whatever else came gets an error."""
-    if scope["type"] == "websocket" or scope["path"].startswith(LIVE):
+    if Headers(scope=scope).get("accept") == "text/event-stream":  # anything else, and browsers ask again for ever
+        await Response(status_code=204)(scope, receive, send)
+        return
+    if scope["path"].startswith(LIVE):
         raise Unauthenticated("nobody is signed in: open /sign-in")
     if scope["method"] not in SAFE:
         await RedirectResponse(SIGN_IN, 303)(scope, receive, send)

@@ -38,18 +38,16 @@ def is_csrf_token(given: str, secret: str) -> bool:
     return hmac.compare_digest(given.encode(), csrf_token(secret).encode())
 
 
-def is_own_page(headers: Headers, *, certain: bool) -> bool:
+def is_own_page(headers: Headers) -> bool:
     """Whether a page of this address sent a request, as browsers tell it and no page can change.
 
-    Args:
-        headers: of the request.
-        certain: whether silence counts as no; programs that are no browsers say nothing.
+    Programs that are no browsers say nothing of it: that counts as yes.
     """
     site, origin = headers.get("sec-fetch-site"), headers.get("origin")
     if site not in (None, "same-origin", "none"):
         return False
     if origin is None:
-        return not certain
+        return True
     try:
         parts = urlsplit(origin)
     except ValueError:

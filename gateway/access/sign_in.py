@@ -76,7 +76,7 @@ async def sign_in(request: Request, use: Use) -> Response:
     """Opens a browser session for a key or the token of a link, from a form or from JSON."""
     sent = _read(await request.body(), request.headers.get("content-type", ""))
     try:
-        if not is_own_page(request.headers, certain=False):
+        if not is_own_page(request.headers):
             raise ForgedRequest("the sign-in comes from a page of another address: open the sign-in page itself")
         made = await _open(sent, request, use)
     except GatewayError as error:

@@ -1,9 +1,7 @@
 """Charts whose colours are those of the page: drawn as SVG, they follow its theme by themselves."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
-
-from nicegui import ui
 
 TEXT = "var(--text)"
 MUTED = "var(--muted)"
@@ -20,33 +18,44 @@ SERIES = tuple(f"var(--c{number})" for number in range(1, 9))
 class Chart:
     """One chart. What it shows stands beside it as text or in a table: its label says where."""
 
-    def __init__(self, label: str, *, height: int = 260) -> None:
-        """Args:
-        label: what it shows, for people who do not see it.
-        height: in pixels.
+    def __init__(self, part_id: str, label: str, height: int, changed: Callable[["Chart"], None]) -> None:
+        """Use `Screen.chart`."""
+        self.part_id = part_id
+        self.text = label
+        self.height = height
+        self.hidden = True
+        self._options: dict[str, Any] = {}
+        self._changed = changed
+
+    def show(self, options: Mapping[str, Any], *, label: str | None = None, height: int | None = None) -> None:
+        """Draws; nothing is sent if nothing has changed.
+
+        Args:
+            options: of ECharts. One whose name begins with a colon names a function of `assets/charts.js`.
+            label: what is told to people who do not see it, from now on.
+            height: in pixels, from now on.
         """
-        self._element = ui.echart({}, renderer="svg").classes("chart").style(f"height:{height}px")
-        self._element._props["role"] = "img"
-        self._height = height
-        self.label(label)
+        before = self.shown()
+        self._options, self.hidden = base() | dict(options), False
+        self.text, self.height = label or self.text, height or self.height
+        if self.shown() != before:
+            self._changed(self)
 
-    def label(self, text: str) -> None:
-        """Changes what is told to people who do not see it."""
-        self._element._props["aria-label"] = text
-
-    def show(self, options: Mapping[str, Any], *, height: int | None = None) -> None:
-        """Draws; nothing is sent if nothing has changed."""
-        wanted = base() | dict(options)
-        if height is not None and height != self._height:
-            self._height = height
-            self._element.style(f"height:{height}px")
-        if self._element._props["options"] != wanted:
-            self._element._props["options"] = wanted
-            self._element.update()
-
-    def hide(self, hidden: bool) -> None:
+    def hide(self) -> None:
         """Takes the chart off the page where there is nothing to draw."""
-        self._element.set_visibility(not hidden)
+        if not self.hidden:
+            self.hidden = True
+            self._changed(self)
+
+    def shown(self) -> dict[str, Any]:
+        """As the page gets it."""
+        return {
+            "id": self.part_id,
+            "label": self.text,
+            "height": self.height,
+            "hidden": self.hidden,
+            "options": self._options,
+        }
 
 
 def base() -> dict[str, Any]:
@@ -157,13 +166,7 @@ _TIMES = {
     "millisecond": "{HH}:{mm}:{ss}.{SSS}",
 }
 """Labels of a time axis, as finely as its ticks stand."""
-
-
-SHORT_NUMBER = (
-    "v => { const a = Math.abs(v);"
-    " return a >= 1e9 ? +(v / 1e9).toFixed(1) + 'B' : a >= 1e6 ? +(v / 1e6).toFixed(1) + 'M'"
-    " : a >= 1e3 ? +(v / 1e3).toFixed(1) + 'k' : String(v); }"
-)
+SHORT_NUMBER = "short"
 """Formats the labels of an axis of tokens."""
-DOLLARS = "v => '$' + (+v.toPrecision(3))"
+DOLLARS = "dollars"
 """Formats the labels of an axis of dollars."""

@@ -3,6 +3,7 @@
 A line break between two tags of a template is layout, not a space.
 """
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -124,6 +125,7 @@ def _environment_of_pages() -> Environment:
     for form in ("short", "exact", "dollars", "percent", "words", "sentence", "utc", "lasting"):
         made.filters[form] = getattr(formats, form)
     made.filters["typed_dollars"] = typed_dollars
+    made.filters["plain_json"] = json.dumps
     made.filters["tone"] = lambda code: TONES.get(code, "")
     made.globals |= {"between": formats.between, "address": formats.address, "plural": formats.plural}
     return made

@@ -3,15 +3,12 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 
 import structlog
 from markupsafe import Markup
-from nicegui import Client, background_tasks, ui
 
 from purser.budget.errors import LedgerUnavailable
 from purser.gateway.dashboard.components import component
-from purser.gateway.dashboard.region import Region
 from purser.gateway.dashboard.visit import Visit
 
 EVERY_S = 15.0
@@ -32,76 +29,64 @@ FAILED = component("banner", "A part of this page could not be read.", "The log 
 _log = structlog.get_logger(__name__)
 
 
-@dataclass(eq=False)
 class Live:
     """What keeps one opened page up to date."""
 
-    visit: Visit
-    client: Client
-    trouble: Region
-    """Where a failure is told until it is over."""
-    failing: dict[object, Markup] = field(default_factory=dict)
-    checked_at: float = 0.0
+    def __init__(self, visit: Visit) -> None:
+        self.visit = visit
+        self.trouble = visit.screen.region()
+        """Where a failure is told until it is over."""
+        self._failing: dict[object, Markup] = {}
+        self._checked_at = 0.0
+
+    async def follow(
+        self, kinds: Sequence[str], refresh: Callable[[], Awaitable[None]], *, every_s: float = EVERY_S
+    ) -> None:
+        """While the page is open, calls `refresh` now, on every event of one of `kinds`, and every `every_s` seconds.
+
+        Returns once the first call has shown something, or after a moment without: show a loading state before.
+
+        Args:
+            kinds: of events.
+            refresh: reads and shows; it never runs twice at a time. What it raises is told in the page, and tried
+                again.
+            every_s: at least so often.
+        """
+        await self.start(kinds, refresh, every_s=every_s).first()
+
+    def start(
+        self, kinds: Sequence[str], refresh: Callable[[], Awaitable[None]], *, every_s: float = EVERY_S
+    ) -> "Part":
+        """As `follow`, without waiting for the first call."""
+        part = Part(self, kinds, refresh, every_s)
+        self.visit.page.spawn(part.run())
+        return part
 
     def told(self, part: object, problem: Markup | None) -> None:
         """A part failed, or works again."""
         if problem is None:
-            self.failing.pop(part, None)
+            self._failing.pop(part, None)
         else:
-            self.failing[part] = problem
-        self.trouble.show(next(iter(self.failing.values()), Markup()))
+            self._failing[part] = problem
+        self.trouble.show(next(iter(self._failing.values()), Markup()))
 
     async def signed_in(self) -> bool:
         """Whether the caller may go on looking; leaves the page if not."""
         now = asyncio.get_running_loop().time()
-        if now - self.checked_at < SIGNED_IN_FOR_S:
+        if now - self._checked_at < SIGNED_IN_FOR_S:
             return True
         if await self.visit.caller_now() is None:
-            self.client.run_javascript("location.reload()")
+            self.visit.screen.reload()
             return False
-        self.checked_at = now
+        self._checked_at = now
         return True
-
-
-def begin(visit: Visit, trouble: Region) -> None:
-    """Called by the shell once a page."""
-    ui.context.client.storage["live"] = Live(visit, ui.context.client, trouble)
-
-
-async def follow(kinds: Sequence[str], refresh: Callable[[], Awaitable[None]], *, every_s: float = EVERY_S) -> None:
-    """While the page is open, calls `refresh` now, on every event of one of `kinds`, and every `every_s` seconds.
-
-    Returns once the first call has shown something, or after a moment without: show a loading state before.
-
-    Args:
-        kinds: of events.
-        refresh: reads and shows; it never runs twice at a time. What it raises is told in the page, and tried again.
-        every_s: at least so often.
-    """
-    await first(start(kinds, refresh, every_s=every_s))
-
-
-async def first(part: "Part") -> None:
-    """Waits until a part has shown something, or a moment."""
-    with suppress(TimeoutError):
-        await asyncio.wait_for(part.shown.wait(), FIRST_WITHIN_S)
-
-
-def start(kinds: Sequence[str], refresh: Callable[[], Awaitable[None]], *, every_s: float = EVERY_S) -> "Part":
-    """As `follow`, without waiting for the first call."""
-    client = ui.context.client
-    live: Live = client.storage["live"]
-    part = Part(live, tuple(kinds), refresh, every_s)
-    task = background_tasks.create(part.run(), name=f"follow {'/'.join(kinds)}")
-    client.on_delete(lambda: task.cancel())
-    return part
 
 
 class Part:
     """One part of an open page."""
 
     def __init__(
-        self, live: Live, kinds: tuple[str, ...], refresh: Callable[[], Awaitable[None]], every_s: float
+        self, live: Live, kinds: Sequence[str], refresh: Callable[[], Awaitable[None]], every_s: float
     ) -> None:
         self._live = live
         self._kinds = kinds
@@ -109,8 +94,13 @@ class Part:
         self._every_s = every_s
         self._due = asyncio.Event()
         self._reading = asyncio.Lock()
-        self.shown = asyncio.Event()
+        self._shown = asyncio.Event()
         """Set once something was shown, be it that it cannot be read."""
+
+    async def first(self) -> None:
+        """Waits until something was shown, or a moment."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._shown.wait(), FIRST_WITHIN_S)
 
     def now(self) -> None:
         """Reads again at once: somebody has just changed something here."""
@@ -121,14 +111,12 @@ class Part:
         await self._read()
 
     async def run(self) -> None:
-        """Follows until it is cancelled, or the sign-in ends."""
+        """Follows until it is cancelled."""
         listening = asyncio.create_task(self._listen())
         try:
             while True:
                 self._due.clear()
                 pause = self._every_s if await self._read() else AGAIN_S
-                if not self._live.client.id or self._live.client.is_deleted:
-                    return
                 await asyncio.sleep(GAP_S)
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._due.wait(), pause)
@@ -145,17 +133,17 @@ class Part:
         except LedgerUnavailable:
             problem = LEDGER_AWAY
         except Exception:
-            _log.exception("a part of a page could not be read", page=self._live.visit.request.scope["path"])
+            _log.exception("a part of a page could not be read", page=self._live.visit.path)
             problem = FAILED
         self._live.told(self, problem)
-        self.shown.set()
+        self._shown.set()
         return problem is None
 
     async def _listen(self) -> None:
-        feed = self._live.visit.services.feed
+        visit = self._live.visit
         while True:
             try:
-                async with feed.subscribe(self._live.visit.tenant, self._kinds) as events:
+                async with visit.services.feed.subscribe(visit.tenant, self._kinds) as events:
                     async for _ in events:
                         self._due.set()
             except Exception as error:

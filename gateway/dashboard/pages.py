@@ -1,5 +1,6 @@
 """Pages by path: `@page("/tasks", "Tasks")` above the coroutine that builds one inside the shell."""
 
+import asyncio
 import importlib
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
@@ -7,27 +8,27 @@ from http import HTTPStatus
 from typing import Any
 
 import structlog
-from fastapi import Request, Response
-from nicegui import Client, ui
+from fastapi import APIRouter, Request, Response
+from markupsafe import Markup
 
-from purser.gateway.access.auth import page_caller
 from purser.gateway.access.roles import Permission
 from purser.gateway.dashboard import shell
-from purser.gateway.dashboard.visit import Visit, dashboard_of
-from purser.gateway.errors import Unauthenticated
+from purser.gateway.dashboard.live import Live
+from purser.gateway.dashboard.visit import open_visit
 
 MODULES = ("approvals", "budgets", "tasks", "sessions", "ledger", "health")
 """Subjects, whose `page` registers pages when it is imported."""
 _BUILD_WITHIN_S = 20.0
 
-_paths: list[str] = []
+Build = Callable[..., Awaitable[Markup]]
+
+router = APIRouter(include_in_schema=False)
 _log = structlog.get_logger(__name__)
 
 
-def page(
-    path: str, name: str, *, needs: Permission = Permission.READ
-) -> Callable[[Callable[..., Awaitable[None]]], Callable[..., Awaitable[None]]]:
-    """Registers a page. Its coroutine gets the `Visit`, and what else it names from path and query.
+def page(path: str, name: str, *, needs: Permission = Permission.READ) -> Callable[[Build], Build]:
+    """Registers a page. Its coroutine gets `Visit` and `Live`, and what else it names from path and query; it returns
+    the main part with the content of that moment.
 
     Args:
         path: as FastAPI writes it.
@@ -35,23 +36,24 @@ def page(
         needs: what the caller's role has to carry.
     """
 
-    def register(build: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:
-        async def shown(request: Request, **given: Any) -> None:
-            visit = _visit(request)
+    def register(build: Build) -> Build:
+        async def shown(request: Request, **given: Any) -> Response:
+            visit = open_visit(request)
+            live = Live(visit)
+            frame = shell.Frame(name, live)
             caller = visit.caller
-            with shell.frame(name, visit):
-                if not caller.may(needs):
-                    what = needs.replace("_", " ")
-                    shell.error(f"Your role may not {what}", f"You are signed in as {caller.name}, role {caller.role}.")
-                    return
-                await _guarded(build, visit, given)
+            if caller.may(needs):
+                main = await _guarded(build, live, given)
+            else:
+                may_not = f"Your role may not {needs.replace('_', ' ')}"
+                main = shell.error(may_not, f"You are signed in as {caller.name}, role {caller.role}.")
+            return frame.around(main)
 
-        own = list(inspect.signature(build).parameters.values())[1:]
+        own = list(inspect.signature(build).parameters.values())[2:]
         request = inspect.Parameter("request", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Request)
         keywords = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own]
         shown.__signature__ = inspect.Signature([request, *keywords])  # type: ignore[attr-defined]
-        ui.page(path, title=f"{name} · Purser", response_timeout=_BUILD_WITHIN_S)(shown)
-        _paths.append(path)
+        router.add_api_route(path, shown)
         return build
 
     return register
@@ -65,27 +67,22 @@ def load_pages() -> None:
 
 def page_paths() -> Sequence[str]:
     """The paths of all pages, as FastAPI writes them."""
-    return tuple(_paths)
+    return tuple(route.path for route in router.routes)  # type: ignore[attr-defined]
 
 
-def missing_page(request: Request) -> Response:
+async def missing_page(request: Request) -> Response:
     """What a browser gets for an address that no page has: status 404, and the way back."""
-    with Client(ui.page("", title="Page not found · Purser"), request=request) as client:
-        with shell.frame("Page not found", _visit(request)):
-            shell.error("There is no page at this address", "It may be mistyped. Choose a page from the navigation.")
-        return client.build_response(request, HTTPStatus.NOT_FOUND)
+    frame = shell.Frame("Page not found", Live(open_visit(request)))
+    lost = shell.error("There is no page at this address", "It may be mistyped. Choose a page from the navigation.")
+    return frame.around(lost, HTTPStatus.NOT_FOUND)
 
 
-def _visit(request: Request) -> Visit:
-    caller = page_caller(request)
-    if caller is None:  # the guard in front lets nobody else through
-        raise Unauthenticated("nobody is signed in: open /sign-in")
-    return Visit(request, dashboard_of(request), caller)
-
-
-async def _guarded(build: Callable[..., Awaitable[None]], visit: Visit, given: dict[str, Any]) -> None:
+async def _guarded(build: Build, live: Live, given: dict[str, Any]) -> Markup:
     try:
-        await build(visit, **given)
+        async with asyncio.timeout(_BUILD_WITHIN_S):
+            return await build(live.visit, live, **given)
     except Exception:
-        _log.exception("a page could not be built", page=visit.request.scope["path"])
-        shell.error("This page could not be shown", "Load it again. If that does not help, the gateway's log says why.")
+        _log.exception("a page could not be built", page=live.visit.path)
+        return shell.error(
+            "This page could not be shown", "Load it again. If that does not help, the gateway's log says why."
+        )

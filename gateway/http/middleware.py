@@ -14,8 +14,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from purser.budget.errors import InvalidRequest, LedgerUnavailable, NotFound
-from purser.gateway.access.authentication import API, LIVE, SIGN_IN
-from purser.gateway.errors import BodyRefused, GatewayError
+from purser.gateway.access.authentication import API, SIGN_IN
+from purser.gateway.errors import BodyRefused
 from purser.gateway.http.bodies import MAX_BODY, MAX_FORM, MESSAGES, max_body
 from purser.gateway.http.problems import fault, problem_of
 from purser.gateway.http.rate_limits import Limits
@@ -42,9 +42,6 @@ class Boundary:
         self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "websocket":
-            await self._open_socket(scope, receive, send)
-            return
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -73,23 +70,6 @@ class Boundary:
             self._metrics.answered(scope["method"], route, status, seconds)
             ms = round((perf_counter() - began) * 1_000)
             _log.log(_level(status), "request", method=scope["method"], route=route, status=status, ms=ms)
-
-    async def _open_socket(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """A socket that is refused before it opens gets a plain 403: browsers show no page anything else."""
-        opened = False
-
-        async def watch(message: Message) -> None:
-            nonlocal opened
-            opened = True
-            await send(message)
-
-        try:
-            await self._app(scope, receive, watch)
-        except (GatewayError, LedgerUnavailable) as error:
-            if opened:
-                raise
-            _log.info("socket refused", error=type(error).__name__)
-            await send({"type": "websocket.close", "code": 1008})
 
 
 class Opening:
@@ -182,8 +162,7 @@ def _media_types(path: str) -> tuple[str, ...]:
         return (JSON, *JSON_LINES)
     if API.fullmatch(path):
         return (JSON,)
-    # The page library speaks plain text where it cannot have a socket.
-    return (JSON, "text/plain") if path.startswith(LIVE) else (JSON, FORM)
+    return (JSON, FORM)
 
 
 def _level(status: int) -> int:

@@ -81,7 +81,6 @@ def plain_settings(temporal_address: str, hook_port: int, tmp_path_factory: pyte
         webhook_targets=(f"http://{LOOPBACK}:{hook_port}/hooks",),
         public_url="https://purser.example.com",
         secrets_key=SecretStr(new_key()),
-        dashboard=False,  # NiceGUI is one per process, gateways of tests are many
     )
 
 

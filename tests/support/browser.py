@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 from axe_playwright_python.async_playwright import Axe
-from playwright.async_api import Browser, ConsoleMessage, Page, Request, async_playwright, expect
+from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Page, Request, async_playwright, expect
 
 SCREENSHOTS = Path(__file__).parents[2] / "artifacts" / "screenshots"
 ARGUMENTS = (
@@ -29,6 +29,11 @@ WIDE, NARROW = (1360, 900), (420, 860)
 Theme = Literal["light", "dark"]
 AT_REST = "() => !document.getAnimations().some(one => one instanceof CSSTransition)"
 """Whether nothing on a page fades or moves to its place any more."""
+CHOOSE = """theme => {
+    if (theme) localStorage.setItem('purser-theme', theme); else localStorage.removeItem('purser-theme');
+    dispatchEvent(new Event('storage'));
+}"""
+"""Chooses a theme as another window does, or none."""
 LONG_MS = 60_000
 """A page that never shows what a test waits for fails it; a busy machine does not."""
 expect.set_options(timeout=LONG_MS)
@@ -80,20 +85,34 @@ async def chromium() -> AsyncIterator[Browser]:
             await browser.close()
 
 
+@asynccontextmanager
+async def borrowed(free: list[BrowserContext], browser: Browser, gateway: str) -> AsyncIterator[BrowserContext]:
+    """A browser of its own, which remembers nothing but the files that pages load; given back at the end.
+
+    Args:
+        free: those that are not in use.
+        browser: makes one where none is free.
+        gateway: address of its pages.
+    """
+    context = free.pop() if free else await browser.new_context(base_url=gateway, timezone_id="UTC")
+    yield context
+    for page in context.pages:
+        storage = await context.new_cdp_session(page)
+        await storage.send("Storage.clearDataForOrigin", {"origin": gateway, "storageTypes": "local_storage"})
+        await page.close()
+    await context.clear_cookies()
+    free.append(context)
+
+
 async def sign_in(
-    browser: Browser, gateway: str, secret: str, watch: Watch, *, theme: Theme = "light", size: tuple[int, int] = WIDE
+    context: BrowserContext, secret: str, watch: Watch, *, theme: Theme = "light", size: tuple[int, int] = WIDE
 ) -> Page:
-    """A page of a browser of its own in which the owner of a key is signed in."""
-    context = await browser.new_context(
-        base_url=gateway,
-        color_scheme=theme,
-        reduced_motion="reduce",
-        viewport={"width": size[0], "height": size[1]},
-        timezone_id="UTC",
-    )
+    """A page in which the owner of a key is signed in."""
     answer = await context.request.post("/sign-in", data={"key": secret})
     assert answer.status == httpx.codes.OK, await answer.text()
     page = await context.new_page()
+    await page.emulate_media(color_scheme=theme, reduced_motion="reduce")
+    await page.set_viewport_size({"width": size[0], "height": size[1]})
     page.set_default_timeout(LONG_MS)
     watch.over(page)
     return page
@@ -122,9 +141,9 @@ async def check_accessibility(page: Page) -> None:
 async def in_both_themes(page: Page, name: str) -> None:
     """Checks and keeps a picture of a page in light and in dark."""
     for theme in ("light", "dark"):
-        await page.evaluate("theme => { localStorage.setItem('purser-theme', theme); window.purser.tick(); }", theme)
+        await page.evaluate(CHOOSE, theme)
         await expect(page.locator("html")).to_have_attribute("data-theme", theme)
         await page.wait_for_function(AT_REST)
         await shot(page, f"{name}-{theme}")
         await check_accessibility(page)
-    await page.evaluate("localStorage.removeItem('purser-theme'); window.purser.tick()")
+    await page.evaluate(CHOOSE, None)

@@ -5,20 +5,19 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from markupsafe import Markup
-from nicegui import ui
 
 from purser.budget.approvals import ApprovalRequest, ApprovalState, Choice, Identity
 from purser.budget.errors import DecisionRefused, NotFound
 from purser.gateway.access.roles import Permission, Principal
 from purser.gateway.approvals import routes as api
 from purser.gateway.approvals.outlook import Outlook, outlook
-from purser.gateway.dashboard import live
-from purser.gateway.dashboard.actions import Refused, perform, toast
+from purser.gateway.dashboard.actions import Refused
 from purser.gateway.dashboard.approvals import form as approval_form
 from purser.gateway.dashboard.approvals import wording
 from purser.gateway.dashboard.approvals.form import Draft
 from purser.gateway.dashboard.components import LOADING, component, render
 from purser.gateway.dashboard.formats import address, amount, exact, sentence
+from purser.gateway.dashboard.live import Live, Part
 from purser.gateway.dashboard.pages import page
 from purser.gateway.dashboard.policies import BASES
 from purser.gateway.dashboard.region import Act, Region
@@ -27,6 +26,8 @@ from purser.gateway.dashboard.visit import Visit
 PAGE = 50
 """Requests that are shown before somebody asks for more."""
 KEYS = ("j", "k", "a", "d", "n", "Escape")
+NARROW = 1000
+"""Pixels of a window below which the chosen request stands under the list."""
 SHOWN_PURPOSES = 3
 """Of calls that wait for one request."""
 SHOWN_WAITERS = 20
@@ -39,21 +40,17 @@ _IDENTITIES = {
 
 @page("/", "Approvals")
 @page("/approvals", "Approvals")
-async def approvals(visit: Visit, id: str | None = None, state: str | None = None) -> None:
+async def approvals(visit: Visit, live: Live, id: str | None = None, state: str | None = None) -> Markup:
     """Args:
     visit: who looks.
+    live: keeps the page up to date.
     id: a request to open.
     state: `decided` shows what is over.
     """
     desk = Desk(visit, chosen=id, decided=state == "decided")
-    Region(render("approvals/shortcuts.html")).classes("help")
-    with ui.element("div").classes("desk"):
-        desk.queue = Region(LOADING, "section", keys=KEYS).classes("queue").props('aria-label="Requests"')
-        desk.detail = Region(tag="section").classes("detail").props('aria-label="Request" id="detail"')
-    desk.queue.on_act(desk.done)
-    desk.detail.on_act(desk.done)
     desk.part = live.start(("approval", "budget"), desk.refresh)
-    await live.first(desk.part)
+    await desk.part.first()
+    return render("approvals/page.html", queue=desk.queue, detail=desk.detail)
 
 
 @dataclass
@@ -70,7 +67,6 @@ class Desk:
     """A decision that waits for one more click."""
     problem: str = ""
     """Why the last try was not done."""
-    deciding: bool = False
     place: int = 0
     """Where the chosen request stands in the list, or stood until it was decided."""
     listed: Sequence[ApprovalRequest] = ()
@@ -81,7 +77,12 @@ class Desk:
     """What its form holds; empty until somebody types."""
     queue: Region = field(init=False)
     detail: Region = field(init=False)
-    part: live.Part = field(init=False)
+    part: Part = field(init=False)
+
+    def __post_init__(self) -> None:
+        screen = self.visit.screen
+        self.queue = screen.region(LOADING, keys=KEYS).on_act(self.done)
+        self.detail = screen.region().on_act(self.done)
 
     async def refresh(self) -> None:
         """Reads the list and the chosen request, and shows both."""
@@ -198,19 +199,16 @@ class Desk:
         self.chosen, self.armed, self.problem, self.typed = approval_id, None, "", {}
         await self._again()
         where = address("/approvals", id=approval_id, state="decided" if self.decided else None)
-        ui.run_javascript(
-            f"history.replaceState(null, '', {where!r});"
-            "if (innerWidth < 1000) window.purser.reveal('#detail');"
-            " else window.purser.reveal('.request[aria-current]')"
-        )
+        screen = self.visit.screen
+        screen.address(where)
+        screen.reveal("#detail", below=NARROW)
+        screen.reveal(".request[aria-current]", least=NARROW)
 
     async def _turn(self, decided: bool) -> None:
         self.decided, self.size, self.chosen, self.armed, self.problem = decided, PAGE, None, None, ""
         self.typed = {}
         await self._again()
-        ui.run_javascript(
-            f"history.replaceState(null, '', {address('/approvals', state='decided' if decided else None)!r})"
-        )
+        self.visit.screen.address(address("/approvals", state="decided" if decided else None))
 
     async def _pressed(self, key: str) -> None:
         if key == "Escape":
@@ -223,16 +221,16 @@ class Desk:
                 at = self.place if key == "j" else self.place - 1
             await self._choose(ids[min(max(at, 0), len(ids) - 1)])
         elif key == "n":
-            ui.run_javascript("window.purser.reveal('#note', true)")
+            self.visit.screen.reveal("#note", focus=True)
         elif key in ("a", "d"):
             # The form is sent by its own button, with what it holds.
             button = "approve" if key == "a" else "deny"
-            ui.run_javascript(f"window.purser.send('form.decide', '{button}')")
+            self.visit.screen.press(f"form.decide button[data-act={button}]")
 
     # --- deciding -----------------------------------------------------------------------------------------------------
 
     async def _wants(self, choice: Choice, act: Act) -> None:
-        if self.deciding or self.shown is None or act.data.get("id") != self.shown.approval_id:
+        if self.shown is None or act.data.get("id") != self.shown.approval_id:
             return
         if self.shown.state is not ApprovalState.PENDING:
             return  # the second click of two: the page shows already what came of the first
@@ -246,7 +244,7 @@ class Desk:
         if choice is Choice.DENY or by_key or large:
             self.armed, self.problem = draft, ""
             await self._show_detail()
-            ui.run_javascript("window.purser.reveal('#confirm', true)")
+            self.visit.screen.reveal("#confirm", focus=True)
         else:
             await self._decide(draft)
 
@@ -255,9 +253,9 @@ class Desk:
         await self._again()
 
     async def _decide(self, draft: Draft) -> None:
-        if self.deciding or self.shown is None:
+        if self.shown is None:
             return
-        self.deciding, request = True, self.shown
+        request = self.shown
 
         async def record(caller: Principal) -> str:
             try:
@@ -269,14 +267,12 @@ class Desk:
             return f"{request.scope}: denied." if draft.choice is Choice.DENY else f"{request.scope}: approved."
 
         try:
-            toast(await perform(self.visit, Permission.DECIDE, "decide", record))
+            self.visit.screen.toast(await self.visit.perform(Permission.DECIDE, "decide", record))
             self.armed, self.problem = None, ""
         except Refused as error:
             self.armed, self.problem = None, str(error)
-            toast(str(error), good=False)
-        finally:
-            await self._again()
-            self.deciding = False
+            self.visit.screen.toast(str(error), good=False)
+        await self._again()
 
     async def _overtaken(self, request: ApprovalRequest, caller: Principal, error: DecisionRefused) -> str:
         """Why a decision came too late, or was not this person's to make."""

@@ -1,124 +1,205 @@
-// The page's own clock, its theme, and its dialog of shortcuts. Everything else comes from the server.
-(() => {
-  const THEMES = ["auto", "light", "dark"];
-  const dark = matchMedia("(prefers-color-scheme: dark)");
-  const stored = () => {
-    const theme = localStorage.getItem("purser-theme");
-    return THEMES.includes(theme) ? theme : "auto";
+// An open page: hears of new markup, and tells what a person does.
+import { place, tick } from "./clock.js";
+import { morph } from "./morph.js";
+
+const { number, csrf, page } = document.body.dataset;
+const address = `/_purser/pages/${page}`;
+const popup = document.getElementById("popup");
+const TYPED = /^(INPUT|TEXTAREA|SELECT)$/;
+const AGAIN_MS = 5000;
+
+// --- what the server tells -------------------------------------------------------------------------------------------
+
+const part = (id) => document.querySelector(`[data-part="${id}"]`);
+
+function toast({ text, good }) {
+  const box = document.createElement("div");
+  box.className = `toast ${good ? "good" : "bad"}`;
+  box.setAttribute("role", good ? "status" : "alert");
+  document.getElementById("toasts").append(box);
+  box.append(Object.assign(document.createElement("span"), { textContent: text }));
+  if (!good) box.append(Object.assign(document.createElement("button"), { textContent: "Close", onclick: () => box.remove() }));
+  setTimeout(() => box.remove(), good ? 6000 : 30000);
+}
+
+let charts;
+async function draw({ id, ...chart }) {
+  charts ??= import("./charts.js"); // once: what waits for one promise goes on in order
+  (await charts).draw(part(id), chart);
+}
+
+const NEWS = {
+  region({ id, markup }) {
+    morph(part(id), markup);
+    place();
+    tick();
+  },
+  chart: draw,
+  toast,
+  title({ text }) {
+    document.title = text;
+  },
+  address({ path }) {
+    history.replaceState(null, "", path);
+  },
+  reveal({ selector, focus, least, below }) {
+    if (innerWidth < least || innerWidth >= (below ?? Infinity)) return;
+    requestAnimationFrame(() => {
+      const found = document.querySelector(selector);
+      found?.scrollIntoView({ block: "nearest" });
+      if (focus) found?.focus();
+    });
+  },
+  // Presses a button of a form for a shortcut; the server asks once more, as keys are hit by accident.
+  press({ selector }) {
+    const button = document.querySelector(`${selector}:not(:disabled)`);
+    if (!button) return;
+    button.dataset.key = "1";
+    button.form.requestSubmit(button);
+    delete button.dataset.key;
+  },
+  reload() {
+    location.reload();
+  },
+};
+
+let newest = number;
+let source;
+const stream = () => `${address}/events?after=${newest}`;
+
+function listen() {
+  source = new EventSource(stream());
+  source.onopen = () => (popup.textContent = "");
+  source.onerror = () => {
+    popup.textContent = "Connection lost. Trying to reconnect …";
+    // A browser tries again by itself, unless the answer was no stream.
+    if (source.readyState === EventSource.CLOSED) refused();
   };
-
-  function paint() {
-    const theme = stored();
-    const shown = theme === "auto" ? (dark.matches ? "dark" : "light") : theme;
-    document.documentElement.dataset.theme = shown;
-    window.Quasar?.Dark.set(shown === "dark");
-    for (const button of document.querySelectorAll("[data-theme-choice]")) {
-      button.setAttribute("aria-pressed", String(button.dataset.themeChoice === theme));
-    }
+  for (const [name, hear] of Object.entries(NEWS)) {
+    source.addEventListener(name, (event) => {
+      newest = event.lastEventId;
+      hear(JSON.parse(event.data));
+    });
   }
+}
 
-  function span(seconds) {
-    const s = Math.max(0, Math.floor(seconds));
-    if (s < 3600) return `${Math.floor(s / 60)}:${String(s % 60).padStart(2, "0")}`;
-    if (s < 48 * 3600) return `${Math.floor(s / 3600)} h ${Math.floor((s % 3600) / 60)} min`;
-    return `${Math.floor(s / 86400)} days`;
+async function refused() {
+  const asked = new AbortController();
+  try {
+    const answer = await fetch(stream(), { headers: { Accept: "text/event-stream" }, signal: asked.signal });
+    if (answer.status !== 200) popup.textContent = await problem(answer);
+  } catch {
+    // Still away.
   }
+  asked.abort();
+  setTimeout(listen, AGAIN_MS);
+}
 
-  function past(seconds) {
-    const s = Math.max(0, Math.floor(seconds));
-    if (s < 60) return `${s} s ago`;
-    if (s < 3600) return `${Math.floor(s / 60)} min ago`;
-    if (s < 48 * 3600) return `${Math.floor(s / 3600)} h ago`;
-    return `${Math.floor(s / 86400)} days ago`;
-  }
+// A browser opens six connections to one address: of the pages out of sight, three keep their stream.
+const PLACES = ["purser-1", "purser-2", "purser-3"];
+let leave = () => {};
 
-  const two = (n) => String(n).padStart(2, "0");
-  function local(at, form) {
-    const day = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
-    if (form === "day") return day;
-    const clock = `${two(at.getHours())}:${two(at.getMinutes())}` + (form === "second" ? `:${two(at.getSeconds())}` : "");
-    return at.toDateString() === new Date().toDateString() ? clock : `${day} ${clock}`;
-  }
-
-  // Countdowns go by the server's clock: that of the reader may be wrong.
-  let ahead = 0;
-  function tick() {
-    const now = Date.now() + ahead;
-    for (const time of document.querySelectorAll("time[data-form]")) {
-      const at = new Date(time.getAttribute("datetime"));
-      const seconds = (at - now) / 1000;
-      let text = "";
-      if (time.dataset.form === "left") {
-        text = seconds <= 0 ? "ending" : `${span(seconds)} left`;
-        time.dataset.near = seconds <= 60 ? "now" : seconds <= 300 ? "soon" : "";
-      } else if (time.dataset.form === "ago") text = past(-seconds);
-      else text = local(at, time.dataset.form);
-      if (time.textContent !== text) time.textContent = text;
-      if (!time.title) time.title = at.toLocaleString();
-    }
-  }
-
-  // Times come in UTC, are shown and typed in the reader's own zone, and are sent in UTC.
-  const placed = new WeakSet();
-  function place() {
-    for (const input of document.querySelectorAll("input[data-utc]")) {
-      if (placed.has(input)) continue;
-      placed.add(input);
-      if (!input.value) continue;
-      const at = new Date(`${input.value}Z`);
-      input.value = `${local(at, "day")}T${two(at.getHours())}:${two(at.getMinutes())}`;
-    }
-  }
-  document.addEventListener("formdata", (event) => {
-    for (const input of event.target.querySelectorAll("input[data-utc]")) {
-      if (input.value) event.formData.set(input.name, new Date(input.value).toISOString());
-    }
+const take = (place) =>
+  new Promise((answer) => {
+    navigator.locks.request(place, { ifAvailable: true }, (lock) => {
+      answer(lock !== null);
+      return lock && new Promise((done) => (leave = done));
+    });
   });
 
-  document.addEventListener("click", (event) => {
-    const choice = event.target.closest("[data-theme-choice]");
-    if (choice) {
-      localStorage.setItem("purser-theme", choice.dataset.themeChoice);
-      paint();
-    }
-    const opener = event.target.closest("[data-opens]");
-    if (opener) document.getElementById(opener.dataset.opens)?.showModal();
-    if (event.target.nodeName === "DIALOG" || event.target.closest("[data-closes]")) event.target.closest("dialog")?.close();
-  });
-  document.addEventListener("keydown", (event) => {
-    if (event.key !== "?" || /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.nodeName)) return;
-    const help = document.getElementById("shortcuts");
-    if (help && !help.open) help.showModal();
-  });
-  dark.addEventListener("change", paint);
-  window.addEventListener("storage", paint);
-  document.addEventListener("DOMContentLoaded", () => document.getElementById("popup")?.setAttribute("role", "alert"));
-  paint();
-  setInterval(tick, 1000);
-  window.purser = {
-    tick() {
-      tick();
-      paint();
-      place();
-    },
-    set(serverNow) {
-      ahead = new Date(serverNow) - Date.now();
-      tick();
-    },
-    // Presses a button of a form for a shortcut; the server asks once more, as keys are hit by accident.
-    send(form, act) {
-      const button = document.querySelector(`${form} button[data-act="${act}"]:not(:disabled)`);
-      if (!button) return;
-      button.dataset.key = "1";
-      button.form.requestSubmit(button);
-      delete button.dataset.key;
-    },
-    reveal(selector, focus) {
-      requestAnimationFrame(() => {
-        const found = document.querySelector(selector);
-        found?.scrollIntoView({ block: "nearest" });
-        if (focus) found?.focus();
-      });
-    },
-  };
-})();
+async function seen() {
+  leave();
+  if (!document.hidden && source.readyState === EventSource.CLOSED) listen();
+  if (!document.hidden) return;
+  for (const place of navigator.locks ? PLACES : []) {
+    if (!(await take(place))) continue;
+    if (!document.hidden) leave(); // it was shown again meanwhile
+    return;
+  }
+  if (document.hidden) source.close();
+}
+document.addEventListener("visibilitychange", seen);
+
+// What went wrong, in words. A page that is forgotten, or whose sign-in has ended, is asked for again.
+async function problem(answer) {
+  if (answer.status === 503) return "The ledger did not answer. Try again: what it has recorded it does not do twice.";
+  if (![204, 401, 404].includes(answer.status)) return (await answer.json()).detail;
+  location.reload();
+  return "";
+}
+
+// --- what a person does ----------------------------------------------------------------------------------------------
+
+let done = Promise.resolve();
+function act(element, name, data, fields = {}) {
+  const region = element.closest("[data-part]")?.dataset.part;
+  const body = JSON.stringify({ region, name, data: { ...data }, fields });
+  if (region) done = done.then(() => send(body)); // one after the other, in order
+}
+
+async function send(body) {
+  const headers = { "Content-Type": "application/json", "X-Purser-CSRF": csrf };
+  try {
+    const answer = await fetch(`${address}/acts`, { method: "POST", headers, body, keepalive: true });
+    const text = answer.ok ? "" : await problem(answer);
+    if (text) toast({ text });
+  } catch {
+    toast({ text: "The gateway did not answer. Look whether it was done before you try again." });
+  }
+}
+
+// Writes what a button offers into the form around it.
+function fill({ form, dataset }) {
+  for (const [name, value] of Object.entries(JSON.parse(dataset.fields))) form.elements[name].value = value;
+  form.dispatchEvent(new Event("change", { bubbles: true }));
+}
+
+document.addEventListener("click", (event) => {
+  const opener = event.target.closest("[data-opens]");
+  if (opener) document.getElementById(opener.dataset.opens)?.showModal();
+  if (event.target.nodeName === "DIALOG" || event.target.closest("[data-closes]")) event.target.closest("dialog")?.close();
+  const target = event.target.closest("[data-act]");
+  if (!target || target.nodeName === "FORM" || target.disabled || target.type === "submit") return;
+  if (target.dataset.act === "fill") fill(target);
+  else act(target, target.dataset.act, target.dataset);
+});
+
+document.addEventListener("submit", (event) => {
+  const form = event.target.closest("form[data-act]");
+  if (!form) return;
+  event.preventDefault();
+  const button = event.submitter;
+  const data = { ...form.dataset, ...button?.dataset };
+  act(form, data.act, data, Object.fromEntries(new FormData(form)));
+});
+
+function changed(event) {
+  const form = event.target.closest("form[data-live]");
+  if (form) act(form, form.dataset.live, form.dataset, Object.fromEntries(new FormData(form)));
+}
+document.addEventListener("change", changed);
+
+// While somebody types, as soon as there is a pause.
+let pause;
+document.addEventListener("input", (event) => {
+  clearTimeout(pause);
+  if (event.target.closest("form[data-live][data-typing]")) pause = setTimeout(() => changed(event), 250);
+});
+
+document.addEventListener("keydown", (event) => {
+  const { ctrlKey, metaKey, altKey, isComposing, repeat, target, key } = event;
+  if (ctrlKey || metaKey || altKey || isComposing || repeat || TYPED.test(target.nodeName)) return;
+  if (document.querySelector("dialog[open]")) return;
+  if (key === "?") document.getElementById("shortcuts")?.showModal();
+  const region = document.querySelector(`[data-keys~="${CSS.escape(key)}"]`);
+  if (!region) return;
+  event.preventDefault();
+  act(region, "key", { key });
+});
+
+document.querySelector(".side [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+for (const { dataset } of document.querySelectorAll("[data-chart]")) draw(JSON.parse(dataset.chart));
+place();
+tick();
+listen();
+seen();

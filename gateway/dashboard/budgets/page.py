@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from nicegui import ui
+from markupsafe import Markup
 
 from purser.budget.errors import InvalidRequest
 from purser.budget.reports.forecast import Forecast
@@ -12,8 +12,7 @@ from purser.budget.scopes import Scope
 from purser.gateway.access.roles import Permission, Principal
 from purser.gateway.budgets import routes as api
 from purser.gateway.budgets.schemas import BudgetBody
-from purser.gateway.dashboard import live
-from purser.gateway.dashboard.actions import Refused, perform, toast
+from purser.gateway.dashboard.actions import Refused
 from purser.gateway.dashboard.budgets import form as budget_form
 from purser.gateway.dashboard.budgets import wording
 from purser.gateway.dashboard.budgets.chart import course
@@ -22,6 +21,7 @@ from purser.gateway.dashboard.budgets.tree import Filter, Tree, finder
 from purser.gateway.dashboard.charts import Chart
 from purser.gateway.dashboard.components import LOADING, component, render
 from purser.gateway.dashboard.formats import address, sentence
+from purser.gateway.dashboard.live import Live, Part
 from purser.gateway.dashboard.pages import page
 from purser.gateway.dashboard.policies import BASES
 from purser.gateway.dashboard.region import Act, Region
@@ -29,19 +29,23 @@ from purser.gateway.dashboard.visit import Visit
 
 EVERY_S = 5.0
 """What is spent changes without an event."""
+NARROW = 1100
+"""Pixels of a window below which the chosen scope stands under the tree."""
 
 
 @page("/budgets", "Budgets")
 async def budgets(
     visit: Visit,
+    live: Live,
     over: str | None = None,
     exhausts: str | None = None,
     kind: str | None = None,
     q: str | None = None,
     scope: str | None = None,
-) -> None:
+) -> Markup:
     """Args:
     visit: who looks.
+    live: keeps the page up to date.
     over: only scopes used to this share.
     exhausts: `1h` or `24h`: only scopes that run out so soon, the soonest first.
     kind: only scopes of this kind.
@@ -50,18 +54,16 @@ async def budgets(
     """
     wanted = Filter(over or "", exhausts or "", kind or "", q or "")
     table = Table(visit, Tree(visit, wanted), _parsed(scope))
-    Region(finder(table.tree.filter)).on_act(table.done)
-    with ui.element("div").classes("desk wide-left"):
-        table.listing = Region(LOADING, "section").props('aria-label="Scopes"').on_act(table.done)
-        with ui.element("section").classes("detail").props('aria-label="Budget" id="detail"'):
-            with ui.element("div").classes("card") as card:
-                table.top = Region().on_act(table.done)
-                table.chart = Chart("What was spent over time; the table above says how it stands", height=210)
-                table.bottom = Region().on_act(table.done)
-            table.card = card
-    table.card.set_visibility(False)
     table.part = live.start(("budget", "threshold", "approval"), table.refresh, every_s=EVERY_S)
-    await live.first(table.part)
+    await table.part.first()
+    return render(
+        "budgets/page.html",
+        finder=table.finder,
+        listing=table.listing,
+        top=table.top,
+        chart=table.chart,
+        bottom=table.bottom,
+    )
 
 
 @dataclass
@@ -73,12 +75,19 @@ class Table:
     chosen: Scope | None
     armed: Change | None = None
     problem: str = ""
+    finder: Region = field(init=False)
     listing: Region = field(init=False)
     top: Region = field(init=False)
     bottom: Region = field(init=False)
     chart: Chart = field(init=False)
-    card: ui.element = field(init=False)
-    part: live.Part = field(init=False)
+    part: Part = field(init=False)
+
+    def __post_init__(self) -> None:
+        screen = self.visit.screen
+        self.finder = screen.region(finder(self.tree.filter)).on_act(self.done)
+        self.listing = screen.region(LOADING).on_act(self.done)
+        self.top, self.bottom = (screen.region().on_act(self.done) for _ in range(2))
+        self.chart = screen.chart("What was spent over time; the table above says how it stands", height=210)
 
     async def refresh(self) -> None:
         """Reads what is unfolded and the chosen scope, and shows both."""
@@ -116,7 +125,6 @@ class Table:
                 bases=BASES,
             )
         )
-        self.card.set_visibility(chosen is not None)
         if chosen is not None:
             await self._show_detail(found[chosen], forecasts.get(chosen))
 
@@ -158,16 +166,17 @@ class Table:
             )
         )
         in_money = budget.policy.limit_tokens is None and budget.policy.limit_nano_usd is not None
-        self.chart.hide(len(points) < 2)
         if len(points) >= 2:
             self.chart.show(course(points, budget, datetime.now(UTC), in_money=in_money))
+        else:
+            self.chart.hide()
         self.bottom.show(budget_form.form(budget, self.visit.caller, self.armed, self.problem))
 
     async def _choose(self, scope: Scope | None) -> None:
         self.chosen, self.armed, self.problem = scope, None, ""
         await self.part.again()
         self._remember()
-        ui.run_javascript("if (innerWidth < 1100) window.purser.reveal('#detail')")
+        self.visit.screen.reveal("#detail", below=NARROW)
 
     async def _filter(self, act: Act) -> None:
         given = act.fields.get
@@ -180,7 +189,7 @@ class Table:
     def _remember(self) -> None:
         now = self.tree.filter
         where = address("/budgets", over=now.over, exhausts=now.exhausts, kind=now.kind, q=now.text, scope=self.chosen)
-        ui.run_javascript(f"history.replaceState(null, '', {where!r})")
+        self.visit.screen.address(where)
 
     # --- changing -----------------------------------------------------------------------------------------------------
 
@@ -198,7 +207,7 @@ class Table:
             self.armed, self.problem = None, str(error)
         await self.part.again()
         if self.armed is not None:
-            ui.run_javascript("window.purser.reveal('#confirm', true)")
+            self.visit.screen.reveal("#confirm", focus=True)
 
     async def _store(self, change: Change) -> None:
         scope = self.chosen
@@ -213,12 +222,12 @@ class Table:
             await api.change(str(scope), BudgetBody.model_validate(dict(change.given)), caller, self.visit.services)
 
         try:
-            await perform(self.visit, Permission.SET_BUDGETS, "change budgets", store)
+            await self.visit.perform(Permission.SET_BUDGETS, "change budgets", store)
             self.problem = ""
-            toast(f"{scope}: changed.")
+            self.visit.screen.toast(f"{scope}: changed.")
         except Refused as error:
             self.problem = str(error)
-            toast(str(error), good=False)
+            self.visit.screen.toast(str(error), good=False)
         await self.part.again()
 
 

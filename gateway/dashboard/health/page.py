@@ -4,15 +4,14 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
-from nicegui import background_tasks, ui
+from markupsafe import Markup
 
 from purser.gateway.access.roles import Permission, Principal
-from purser.gateway.dashboard import live
-from purser.gateway.dashboard.actions import perform
 from purser.gateway.dashboard.components import LOADING, render
 from purser.gateway.dashboard.formats import words
+from purser.gateway.dashboard.live import Live
 from purser.gateway.dashboard.pages import page
-from purser.gateway.dashboard.region import Act, Region
+from purser.gateway.dashboard.region import Act
 from purser.gateway.dashboard.visit import Visit
 from purser.gateway.errors import TemporalUnavailable
 from purser.gateway.health import is_up
@@ -27,14 +26,15 @@ MOST_DIFFERENCES = 50
 
 
 @page("/health", "Health")
-async def health(visit: Visit) -> None:
+async def health(visit: Visit, live: Live) -> Markup:
     """The page."""
     one = _HealthPage(visit)
     live.start((), one.refresh_gateway, every_s=60.0)
     live.start((), one.refresh_workers, every_s=LOOK_EVERY_S)
     live.start((), one.refresh_ledger, every_s=LOOK_EVERY_S)
-    one.follow_audits()
+    visit.page.spawn(one.follow_audits())
     await live.follow((), one.refresh_readiness, every_s=LOOK_EVERY_S)
+    return one.shown()
 
 
 class _HealthPage:
@@ -42,16 +42,25 @@ class _HealthPage:
 
     def __init__(self, visit: Visit) -> None:
         self._visit = visit
-        with ui.element("div").classes("beside"):
-            self._readiness = Region(LOADING)
-            self._queues = Region(LOADING)
-        self._audit = Region().on_act(self._acted)
-        self._holds = Region(LOADING)
-        self._workers = Region(LOADING)
-        self._gateway = Region(LOADING)
-        if visit.caller.may(Permission.SET_BUDGETS):
-            Region(render("health/settings.html", settings=visit.services.pages.setup.settings))
+        screen = visit.screen
+        self._readiness, self._queues = screen.region(LOADING), screen.region(LOADING)
+        self._audit = screen.region().on_act(self._acted)
+        self._holds, self._workers, self._gateway = (screen.region(LOADING) for _ in range(3))
         self._show_audit()
+
+    def shown(self) -> Markup:
+        """The page as it is now."""
+        may_see = self._visit.caller.may(Permission.SET_BUDGETS)
+        return render(
+            "health/page.html",
+            readiness=self._readiness,
+            queues=self._queues,
+            audit=self._audit,
+            holds=self._holds,
+            workers=self._workers,
+            gateway=self._gateway,
+            settings=self._visit.services.pages.setup.settings if may_see else None,
+        )
 
     async def refresh_readiness(self) -> None:
         """Looks at what `/readyz` looks at."""
@@ -98,18 +107,13 @@ class _HealthPage:
             )
         )
 
-    def follow_audits(self) -> None:
+    async def follow_audits(self) -> None:
         """Shows how an audit goes on, whoever began it."""
-
-        async def follow() -> None:
-            audits = self._visit.services.pages.audits
-            while True:
-                changed = audits.changed
-                self._show_audit()
-                await changed.wait()
-
-        task = background_tasks.create(follow(), name="follow audits")
-        ui.context.client.on_delete(lambda: task.cancel())
+        audits = self._visit.services.pages.audits
+        while True:
+            changed = audits.changed
+            self._show_audit()
+            await changed.wait()
 
     def _show_audit(self) -> None:
         audits, tenant = self._visit.services.pages.audits, self._visit.tenant
@@ -130,7 +134,7 @@ class _HealthPage:
             self._visit.services.pages.audits.start(caller.name)
 
         if act.name == "audit":
-            await perform(self._visit, Permission.DECIDE, "run the audit", start)
+            await self._visit.perform(Permission.DECIDE, "run the audit", start)
 
 
 def _figures(one: Mapping[str, object], tenant: str) -> str:

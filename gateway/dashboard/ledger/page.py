@@ -3,18 +3,16 @@
 from datetime import UTC, datetime
 
 from fastapi import Query
-from nicegui import ui
+from markupsafe import Markup
 
 from purser.budget.errors import NotFound
-from purser.gateway.dashboard import live
-from purser.gateway.dashboard.actions import toast
-from purser.gateway.dashboard.charts import Chart
-from purser.gateway.dashboard.components import LOADING, component
+from purser.gateway.dashboard.components import LOADING, render
 from purser.gateway.dashboard.ledger.entries import PAGE, Opened, listing
 from purser.gateway.dashboard.ledger.filters import Wanted, filters
 from purser.gateway.dashboard.ledger.usage import SPAN, chart, chart_height, chips, label, largest, listed, usage_span
+from purser.gateway.dashboard.live import Live
 from purser.gateway.dashboard.pages import page
-from purser.gateway.dashboard.region import Act, Region
+from purser.gateway.dashboard.region import Act
 from purser.gateway.dashboard.visit import Visit
 
 USAGE_EVERY_S = 120.0
@@ -24,6 +22,7 @@ USAGE_EVERY_S = 120.0
 @page("/ledger", "Ledger")
 async def ledger(
     visit: Visit,
+    live: Live,
     scope: str = "",
     kind: str = "",
     task: str = "",
@@ -31,13 +30,14 @@ async def ledger(
     until: str = Query("", alias="to"),
     cursor: str = "",
     by: str = "",
-) -> None:
+) -> Markup:
     """Entries, newest first. What cannot be read of the address is told and left out."""
     wanted = Wanted.read(scope=scope, kind=kind, task=task, since=since, until=until, cursor=cursor, by=by)
     one = _LedgerPage(visit, wanted)
     live.start((), one.refresh_usage, every_s=USAGE_EVERY_S)
     # Older pages are facts that do not change.
     await live.follow(("turn", "task", "approval", "budget") if wanted.cursor is None else (), one.refresh_entries)
+    return one.shown()
 
 
 class _LedgerPage:
@@ -47,24 +47,31 @@ class _LedgerPage:
         self._visit = visit
         self._wanted = wanted
         self._opened: tuple[int, str] | None = None
-        Region(filters(wanted))
-        with ui.element("section").classes("card"):
-            with ui.element("div").classes("head"):
-                Region(component("heading", f"Usage {usage_span(wanted)}"))
-                Region(chips(wanted))
-            with ui.element("div").classes("beside"):
-                self._chart = Chart("Usage")
-                self._usage = Region(LOADING)
-        self._entries = Region(LOADING).on_act(self._acted)
+        self._chart = visit.screen.chart("Usage")
+        self._usage = visit.screen.region(LOADING)
+        self._entries = visit.screen.region(LOADING).on_act(self._acted)
+
+    def shown(self) -> Markup:
+        """The page as it is now."""
+        return render(
+            "ledger/page.html",
+            filters=filters(self._wanted),
+            span=usage_span(self._wanted),
+            chips=chips(self._wanted),
+            chart=self._chart,
+            usage=self._usage,
+            entries=self._entries,
+        )
 
     async def refresh_usage(self) -> None:
         """Adds usage up again."""
         until = self._wanted.until or datetime.now(UTC)
         since = self._wanted.since or until - SPAN
         usage = await largest(self._visit.services.usage, self._visit.tenant, self._wanted, since, until)
-        self._chart.hide(not usage.lines)
-        self._chart.label(label(usage, since, until))
-        self._chart.show(chart(usage), height=chart_height(usage))
+        if usage.lines:
+            self._chart.show(chart(usage), label=label(usage, since, until), height=chart_height(usage))
+        else:
+            self._chart.hide()
         self._usage.show(listed(usage))
 
     async def refresh_entries(self) -> None:
@@ -88,4 +95,4 @@ class _LedgerPage:
             await self.refresh_entries()
         except NotFound:
             self._opened = None
-            toast("This hold is not there any more.", good=False)
+            self._visit.screen.toast("This hold is not there any more.", good=False)

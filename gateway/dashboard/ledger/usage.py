@@ -86,7 +86,7 @@ def chart(usage: Usage) -> dict[str, Any]:
             "backgroundColor": "var(--surface)",
             "borderColor": LINE,
             "textStyle": {"color": TEXT, "fontSize": 12},
-            ":valueFormatter": "v => Math.round(v).toLocaleString('en-US')",
+            ":valueFormatter": "whole",
         },
         "xAxis": across("tokens", SHORT_NUMBER),
         "yAxis": axis(

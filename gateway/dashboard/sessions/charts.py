@@ -84,7 +84,7 @@ def growth(grown: Sequence[Grown], versions: Sequence[StoredSummary]) -> dict[st
             "backgroundColor": "var(--surface)",
             "borderColor": LINE,
             "textStyle": {"color": TEXT, "fontSize": 12},
-            ":valueFormatter": "v => Math.round(v).toLocaleString('en-US') + ' tokens'",
+            ":valueFormatter": "tokens",
             "axisPointer": {"lineStyle": {"color": MUTED}},
         },
         "xAxis": across,

@@ -5,7 +5,6 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 
 from markupsafe import Markup
-from nicegui import ui
 
 from purser.context.compression.layers import Level
 from purser.context.errors import SessionDeleted, SessionNotFound
@@ -14,13 +13,13 @@ from purser.context.postgres.conversation.summaries import StoredSummary
 from purser.context.postgres.sessions.overviews import Thread
 from purser.context.retrieval import Via
 from purser.gateway.access.roles import Permission, Principal
-from purser.gateway.dashboard import live, shell
-from purser.gateway.dashboard.actions import Refused, perform, toast
-from purser.gateway.dashboard.charts import Chart
+from purser.gateway.dashboard import shell
+from purser.gateway.dashboard.actions import Refused
 from purser.gateway.dashboard.components import LOADING, bar, component, render
 from purser.gateway.dashboard.formats import address
+from purser.gateway.dashboard.live import Live
 from purser.gateway.dashboard.pages import page
-from purser.gateway.dashboard.region import Act, Region
+from purser.gateway.dashboard.region import Act
 from purser.gateway.dashboard.sessions.charts import growth
 from purser.gateway.dashboard.sessions.list import PAGE, Wanted, filters, listing
 from purser.gateway.dashboard.visit import Visit
@@ -35,18 +34,17 @@ MOST_FACTS = 200
 """In one list."""
 _LEVELS: Mapping[Level, str] = {Level.LEAF: "newest", Level.SECTION: "section", Level.SESSION: "oldest part"}
 _VIA: Mapping[Via, str] = {Via.LEXICAL: "its words", Via.VECTOR: "its meaning", Via.BOTH: "words and meaning"}
-# The question travels over the page's socket and stands in no address.
+# The question is sent as an act and stands in no address.
 _MEMORY_SEARCH = component(
     "search", "memory", "Search this session", "What was said about …", most=2000, **{"data-act": "search"}
 )
 
 
 @page("/sessions", "Sessions", needs=Permission.READ_WORK)
-async def sessions(visit: Visit, q: str = "", before: str = "") -> None:
+async def sessions(visit: Visit, live: Live, q: str = "", before: str = "") -> Markup:
     """The list. What cannot be read of its address is left out."""
     wanted = Wanted.read(q, before)
-    Region(filters(wanted))
-    rows = Region(LOADING)
+    rows = visit.screen.region(LOADING)
 
     async def refresh() -> None:
         found = await visit.services.pages.sessions.page(
@@ -55,21 +53,21 @@ async def sessions(visit: Visit, q: str = "", before: str = "") -> None:
         rows.show(listing(found, wanted))
 
     await live.follow(KINDS, refresh)
+    return filters(wanted) + component("regions", rows)
 
 
 @page("/sessions/{session_id}", "Sessions", needs=Permission.READ_WORK)
-async def session(visit: Visit, session_id: str, thread: str = "") -> None:
+async def session(visit: Visit, live: Live, session_id: str, thread: str = "") -> Markup:
     """One session."""
     try:
         await visit.services.sessions.sessions.get(visit.tenant, session_id)
     except SessionDeleted as gone:
-        shell.error("This session was deleted", f"{gone}. Its figures stay in the ledger.")
-        return
+        return shell.error("This session was deleted", f"{gone}. Its figures stay in the ledger.")
     except SessionNotFound:
-        shell.error("There is no such session", "It may belong to another tenant, or its id was mistyped.")
-        return
+        return shell.error("There is no such session", "It may belong to another tenant, or its id was mistyped.")
     one = _SessionPage(visit, session_id, thread.replace("\0", ""))
     await live.follow(KINDS, one.refresh)
+    return one.shown()
 
 
 class _SessionPage:
@@ -84,25 +82,35 @@ class _SessionPage:
         self._opened: int | None = None
         self._covered: list[Listed] = []
         self._more = False
-        self._lay_out()
+        screen = visit.screen
+        self._header, self._choices = screen.region(), screen.region()
+        self._chart = screen.chart(
+            "Stored tokens over time and what compressions did. The table below has the figures."
+        )
+        self._versions = screen.region(LOADING).on_act(self._compared)
+        self._pin_form = screen.region().on_act(self._acted)
+        self._search = screen.region(_MEMORY_SEARCH).on_act(self._searched)
+        self._found = screen.region()
+        self._messages = screen.region(LOADING).on_act(self._acted)
+        self._pins = screen.region().on_act(self._acted)
+        self._facts = screen.region()
 
-    def _lay_out(self) -> None:
-        Region(component("heading", self._session_id))
-        with ui.element("section").classes("card"):
-            self._header = Region()
-        self._choices = Region()
-        with ui.element("section").classes("card"):
-            Region(component("heading", "Tokens over time"))
-            self._chart = Chart("Stored tokens over time and what compressions did. The table below has the figures.")
-            self._versions = Region(LOADING).on_act(self._compared)
-        self._pin_form = Region().on_act(self._acted)
-        with ui.element("section").classes("card"):
-            Region(component("heading", "Messages"))
-            Region(_MEMORY_SEARCH).on_act(self._searched)
-            self._found = Region()
-            self._messages = Region(LOADING).on_act(self._acted)
-        self._pins = Region().on_act(self._acted)
-        self._facts = Region()
+    def shown(self) -> Markup:
+        """The page as it is now."""
+        return render(
+            "sessions/page.html",
+            session_id=self._session_id,
+            header=self._header,
+            choices=self._choices,
+            chart=self._chart,
+            versions=self._versions,
+            pin_form=self._pin_form,
+            search=self._search,
+            found=self._found,
+            messages=self._messages,
+            pins=self._pins,
+            facts=self._facts,
+        )
 
     async def refresh(self) -> None:
         """Reads everything again."""
@@ -114,8 +122,8 @@ class _SessionPage:
         self._choices.show(_choices(session_id, threads, self._thread))
         versions = await use.sessions.summaries.versions(tenant, session_id, self._thread)
         grown = await overviews.growth(tenant, session_id, self._thread, model=USUAL_MODEL)
-        self._chart.hide(not grown)
-        self._chart.show(growth(grown, versions))
+        if grown:
+            self._chart.show(growth(grown, versions))
         self._show_versions(versions)
         await self._show_messages()
         await self._show_pins()
@@ -209,7 +217,7 @@ class _SessionPage:
                 await self._explain(seq)
             case "ask-pin" if seq is not None:
                 self._ask_pin(seq)
-                ui.run_javascript("window.purser.reveal('.pin-form', false)")
+                self._visit.screen.reveal(".pin-form")
                 return
             case "no-pin":
                 self._pin_form.show(Markup())
@@ -243,19 +251,19 @@ class _SessionPage:
             await pins.pin(caller.tenant, session_id, seq, author=caller, reason=reason, until=until)
 
         try:
-            await perform(self._visit, Permission.WRITE_SESSIONS, "change sessions", store)
+            await self._visit.perform(Permission.WRITE_SESSIONS, "change sessions", store)
         except Refused as error:
             self._ask_pin(seq, str(error))
             return
         self._pin_form.show(Markup())
-        toast(f"Message {seq} is pinned.")
+        self._visit.screen.toast(f"Message {seq} is pinned.")
 
     async def _unpin(self, seq: int) -> None:
         async def store(caller: Principal) -> None:
             await self._visit.services.sessions.pins.unpin(caller.tenant, self._session_id, seq, by=caller)
 
-        await perform(self._visit, Permission.WRITE_SESSIONS, "change sessions", store)
-        toast(f"Message {seq} is not pinned any more.")
+        await self._visit.perform(Permission.WRITE_SESSIONS, "change sessions", store)
+        self._visit.screen.toast(f"Message {seq} is not pinned any more.")
 
 
 def _choices(session_id: str, threads: Sequence[Thread], current: str) -> Markup:

@@ -40,19 +40,6 @@ LANE, AROUND = 30, 92
 OWN = "session"
 """The lane of what no agent did."""
 
-_SPAN = """(params, api) => {
-    const from = api.coord([api.value(1), api.value(0)]), to = api.coord([api.value(2), api.value(0)]);
-    const height = Math.min(18, api.size([0, 1])[1] * 0.6);
-    const shape = {x: from[0], y: from[1] - height / 2, width: Math.max(2, to[0] - from[0]), height, r: 2};
-    return {type: 'rect', shape, style: {fill: api.visual('color')}, emphasisDisabled: true};
-}"""
-_INSTANT = """(params, api) => {
-    const at = api.coord([api.value(1), api.value(0)]);
-    const height = Math.min(24, api.size([0, 1])[1] * 0.8);
-    const shape = {x: at[0] - 1, y: at[1] - height / 2, width: 2, height};
-    return {type: 'rect', shape, style: {fill: api.visual('color')}, emphasisDisabled: true};
-}"""
-
 
 def lanes(turns: Iterable[Turn]) -> list[str]:
     """Agents in the order in which they began."""
@@ -112,7 +99,7 @@ def _series(kind: StepKind, turns: Sequence[Turn], names: Sequence[str], now: da
     return {
         "type": "custom",
         "name": kind.value,
-        ":renderItem": _INSTANT if kind in INSTANTS else _SPAN,
+        ":renderItem": "instant" if kind in INSTANTS else "span",
         "clip": True,
         "encode": {"x": [1, 2], "y": 0},
         "itemStyle": {"color": COLOURS[kind]},

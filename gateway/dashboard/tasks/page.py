@@ -4,17 +4,16 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 
-from nicegui import ui
+from markupsafe import Markup
 
 from purser.activities.errors import TaskNotFound
 from purser.activities.postgres.overviews import PlannedAgent
 from purser.gateway.access.roles import Permission, Principal
-from purser.gateway.dashboard import live, shell
-from purser.gateway.dashboard.actions import perform, toast
-from purser.gateway.dashboard.charts import Chart
+from purser.gateway.dashboard import shell
 from purser.gateway.dashboard.components import LOADING, component, render
+from purser.gateway.dashboard.live import Live
 from purser.gateway.dashboard.pages import page
-from purser.gateway.dashboard.region import Act, Region
+from purser.gateway.dashboard.region import Act
 from purser.gateway.dashboard.tasks import detail
 from purser.gateway.dashboard.tasks.charts import costs_chart, costs_height, gantt, gantt_height
 from purser.gateway.dashboard.tasks.graph import Node, graph
@@ -29,10 +28,10 @@ KINDS = ("task", "agent", "turn", "approval", "compression")
 
 
 @page("/tasks", "Tasks", needs=Permission.READ_WORK)
-async def tasks(visit: Visit, state: str = "", q: str = "", before: str = "") -> None:
+async def tasks(visit: Visit, live: Live, state: str = "", q: str = "", before: str = "") -> Markup:
     """The list. What cannot be read of its address is left out."""
     wanted = Wanted.read(state, q, before)
-    choices, rows = Region(), Region(LOADING)
+    choices, rows = visit.screen.region(), visit.screen.region(LOADING)
 
     async def refresh() -> None:
         overviews = visit.services.pages.tasks
@@ -41,18 +40,19 @@ async def tasks(visit: Visit, state: str = "", q: str = "", before: str = "") ->
         rows.show(listing(found, wanted))
 
     await live.follow(("task", "agent", "approval"), refresh)
+    return component("regions", choices, rows)
 
 
 @page("/tasks/{task_id}", "Tasks", needs=Permission.READ_WORK)
-async def task(visit: Visit, task_id: str, before: str = "") -> None:
+async def task(visit: Visit, live: Live, task_id: str, before: str = "") -> Markup:
     """One task."""
     try:
         await visit.services.tasks.get(visit.tenant, task_id)
     except TaskNotFound:
-        shell.error("There is no such task", "It may belong to another tenant, or its id was mistyped.")
-        return
+        return shell.error("There is no such task", "It may belong to another tenant, or its id was mistyped.")
     one = _TaskPage(visit, task_id, _instant(before), await visit.services.pages.tasks.agents(visit.tenant, task_id))
     await live.follow(KINDS, one.refresh)
+    return one.shown()
 
 
 class _TaskPage:
@@ -63,23 +63,32 @@ class _TaskPage:
         self._task_id = task_id
         self._before = before
         self._plans = plans
-        Region(component("heading", task_id))
-        with ui.element("section").classes("card head-card"):
-            self._header = Region()
-            self._controls = Region()
-        self._approvals = Region()
-        with ui.element("section").classes("card"):
-            Region(component("heading", "Timeline"))
-            self._gantt = Chart("Timeline of the turns by agent. The table below tells the same in words.")
-            self._turns = Region(LOADING)
-        self._agents = Region()
-        with ui.element("section").classes("card"):
-            Region(component("heading", "Cost by agent and model"))
-            with ui.element("div").classes("beside"):
-                self._costs = Chart("Cost by agent and model. The table beside it has the figures.")
-                self._cost_table = Region()
-        self._budgets = Region()
-        Region(detail.dialogs()).classes("dialogs").on_act(self._steered)
+        screen = visit.screen
+        self._header, self._controls, self._approvals = screen.region(), screen.region(), screen.region()
+        self._gantt = screen.chart("Timeline of the turns by agent. The table below tells the same in words.")
+        self._turns = screen.region(LOADING)
+        self._agents = screen.region()
+        self._costs = screen.chart("Cost by agent and model. The table beside it has the figures.")
+        self._cost_table = screen.region()
+        self._budgets = screen.region()
+        self._dialogs = screen.region(detail.dialogs()).on_act(self._steered)
+
+    def shown(self) -> Markup:
+        """The page as it is now."""
+        return render(
+            "tasks/page.html",
+            task_id=self._task_id,
+            header=self._header,
+            controls=self._controls,
+            approvals=self._approvals,
+            gantt=self._gantt,
+            turns=self._turns,
+            agents=self._agents,
+            costs=self._costs,
+            cost_table=self._cost_table,
+            budgets=self._budgets,
+            dialogs=self._dialogs,
+        )
 
     async def refresh(self) -> None:
         """Reads everything again."""
@@ -94,15 +103,15 @@ class _TaskPage:
         turns = await use.pages.timelines.turns(
             tenant, self._task_id, ended_at=detail.ended_at(task), before=self._before, limit=TURNS
         )
-        self._gantt.hide(not turns.turns)
         submitted = datetime.fromisoformat(task["submitted_at"]) if turns.before is None else None
-        self._gantt.show(gantt(turns.turns, now, submitted), height=gantt_height(turns.turns))
+        if turns.turns:
+            self._gantt.show(gantt(turns.turns, now, submitted), height=gantt_height(turns.turns))
         self._turns.show(detail.turns_table(turns.turns, now, self._task_id, turns.before, newest=self._before is None))
         self._agents.show(detail.agents(task, self._plans, graph(_nodes(task["agents"], self._plans))))
         costs = await use.pages.tasks.costs(tenant, self._task_id)
-        self._costs.hide(not any(cost.tokens for cost in costs))
-        by_money = any(cost.nano_usd for cost in costs)
-        self._costs.show(costs_chart(costs, by_money=by_money), height=costs_height(costs))
+        if any(cost.tokens for cost in costs):
+            by_money = any(cost.nano_usd for cost in costs)
+            self._costs.show(costs_chart(costs, by_money=by_money), height=costs_height(costs))
         self._cost_table.show(detail.costs_table(costs))
         drawn_on = await use.policies.budgets_of(tenant, scopes_of(tenant, task), self._task_id)
         self._budgets.show(detail.budgets(drawn_on))
@@ -115,8 +124,8 @@ class _TaskPage:
         async def send(caller: Principal) -> None:
             await steer(self._visit.services, caller, self._task_id, how)
 
-        await perform(self._visit, Permission.RUN, "steer tasks", send)
-        toast(_DONE[how])
+        await self._visit.perform(Permission.RUN, "steer tasks", send)
+        self._visit.screen.toast(_DONE[how])
         await self.refresh()
 
 

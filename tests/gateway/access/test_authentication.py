@@ -1,6 +1,5 @@
-"""Sockets open for pages of ours alone, and what stays open ends soon after its key or session does."""
+"""Pages of ours alone are heard, and what stays open ends soon after its key or session does."""
 
-from collections.abc import AsyncIterator
 from datetime import timedelta
 
 import pytest
@@ -11,7 +10,7 @@ from purser.gateway.access import authentication
 from purser.gateway.access.authentication import Authentication
 from purser.gateway.access.browsers import COOKIE
 from purser.gateway.access.roles import Role
-from purser.gateway.errors import ForgedRequest, Unauthenticated
+from purser.gateway.errors import ForgedRequest
 from purser.gateway.http.rate_limits import Limits
 from purser.gateway.postgres.browser_sessions import BrowserSessions
 from purser.gateway.postgres.keys import Keys
@@ -47,78 +46,36 @@ async def test_a_stream_ends_when_its_key_is_revoked(pool: Pool) -> None:
     assert [(message.get("body"), message.get("more_body")) for message in sent[1:]] == [(b"one", True), (b"", False)]
 
 
-async def test_a_socket_ends_when_its_session_does(pool: Pool) -> None:
-    made = await Keys(pool).create("default", "ada", Role.VIEWER, by=TESTER)
-    sessions = BrowserSessions(pool, timedelta(hours=1))
-    caller = await Keys(pool).find(made.secret)
-    assert caller is not None
-    opened = await sessions.open(caller)
-    sent: list[Message] = []
-    heard: list[str] = []
-
-    async def incoming() -> AsyncIterator[Message]:
-        yield {"type": "websocket.connect"}
-        yield {"type": "websocket.receive", "text": "one"}
-        found = await sessions.find(opened.secret)
-        assert found is not None
-        await sessions.end(found)
-        yield {"type": "websocket.receive", "text": "two"}
-
-    messages = incoming()
-
-    async def socket(scope: Scope, receive: Receive, send: Send) -> None:
-        while (message := await receive())["type"] != "websocket.disconnect":
-            heard.append(message.get("text", ""))
-        await send({"type": "websocket.send", "text": "late"})
-
-    async def receive() -> Message:
-        return await anext(messages)
-
-    async def send(message: Message) -> None:
-        sent.append(message)
-
-    headers = [
-        (b"host", b"purser.example"), (b"origin", b"https://purser.example"),
-        (b"cookie", f"{COOKIE}={opened.secret}".encode()),
-    ]  # fmt: skip
-    scope = {"type": "websocket", "path": "/_nicegui_ws/socket.io/", "headers": headers}
-    await guarded(pool, socket)(scope, receive, send)
-    assert heard == ["", "one"]
-    assert sent == [{"type": "websocket.close", "code": 1008}]
-
-
 @pytest.mark.parametrize(
-    ("origin", "cookie", "refused"),
+    ("origin", "taken"),
     [
-        ("https://purser.example", True, None),
-        ("http://purser.example", True, None),
-        ("https://purser.example", False, Unauthenticated),
-        ("https://evil.example", True, ForgedRequest),
-        ("https://purser.example:8443", True, ForgedRequest),
-        ("https://purser.example.evil.example", True, ForgedRequest),
-        ("null", True, ForgedRequest),
-        (None, True, ForgedRequest),
+        ("https://purser.example", True),
+        ("http://purser.example", True),
+        (None, True),  # no browser
+        ("https://evil.example", False),
+        ("https://purser.example:8443", False),
+        ("https://purser.example.evil.example", False),
+        ("null", False),
     ],
 )
-@pytest.mark.parametrize("path", ["/_nicegui_ws/socket.io/", "/anything"])
-async def test_a_socket_opens_for_a_session_and_a_page_of_ours_alone(
-    pool: Pool, origin: str | None, cookie: bool, refused: type[Exception] | None, path: str
+async def test_what_a_page_sends_is_taken_from_pages_of_this_address_alone(
+    pool: Pool, origin: str | None, taken: bool
 ) -> None:
-    opened: list[Scope] = []
+    heard: list[Scope] = []
 
-    async def socket(scope: Scope, receive: Receive, send: Send) -> None:
-        opened.append(scope)
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        heard.append(scope)
 
     caller = await Keys(pool).find((await Keys(pool).create("default", "ada", Role.VIEWER, by=TESTER)).secret)
     assert caller is not None
-    secret = (await BrowserSessions(pool, timedelta(hours=1)).open(caller)).secret if cookie else "wrong"
+    secret = (await BrowserSessions(pool, timedelta(hours=1)).open(caller)).secret
     headers = [(b"host", b"purser.example"), (b"cookie", f"other=1; {COOKIE}={secret}".encode())]
     headers += [] if origin is None else [(b"origin", origin.encode())]
-    scope = {"type": "websocket", "path": path, "headers": headers}
-    connecting = guarded(pool, socket)(scope, None, None)  # type: ignore[arg-type]
-    if refused is None:
-        await connecting
+    scope = {"type": "http", "method": "POST", "path": "/_purser/pages/x/acts", "headers": headers}
+    posting = guarded(pool, app)(scope, None, None)  # type: ignore[arg-type]
+    if taken:
+        await posting
     else:
-        with pytest.raises(refused):
-            await connecting
-    assert bool(opened) is (refused is None)
+        with pytest.raises(ForgedRequest):
+            await posting
+    assert bool(heard) is taken

@@ -11,6 +11,7 @@ import pytest
 
 from purser.gateway.access.browsers import COOKIE, CSRF_HEADER, csrf_token, local_path
 from purser.gateway.access.roles import Role
+from purser.gateway.dashboard.asset_files import ASSETS_AT
 from tests.gateway.conftest import RunningGateway
 
 
@@ -291,16 +292,17 @@ async def test_a_key_opens_no_pages_by_itself(gateway: RunningGateway, admin: ht
 
 @pytest.mark.parametrize(
     "path",
-    ["/_nicegui_ws/socket.io/?EIO=4&transport=polling", "/_nicegui/3.0/dynamic_resources/x", "/_nicegui/client/1"],
+    ["/_purser/pages/x/events", "/_purser/pages/x/acts", "/_purser/x"],
 )
 async def test_what_pages_ask_for_is_refused_without_a_session(gateway: RunningGateway, path: str) -> None:
     assert (await (await anybody(gateway)).get(path)).status_code == 401
 
 
-async def test_files_of_the_page_library_are_for_everybody_but_only_to_read(gateway: RunningGateway) -> None:
+async def test_files_of_pages_are_for_everybody_but_only_to_read(gateway: RunningGateway) -> None:
     browser = await anybody(gateway)
-    assert (await browser.get("/_nicegui/3.0/static/nothing.js")).status_code == 404
-    assert (await browser.post("/_nicegui/3.0/static/nothing.js")).status_code == 401
+    assert (await browser.get(f"{ASSETS_AT}/purser.js")).status_code == 200
+    assert (await browser.get(f"{ASSETS_AT}/../routes.py")).status_code in (303, 404)
+    assert (await browser.post(f"{ASSETS_AT}/purser.js")).status_code == 401
 
 
 async def test_no_page_of_another_site_posts_to_ours(gateway: RunningGateway) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 import httpx
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, Page
+from playwright.async_api import Browser, BrowserContext, Page
 
 from purser.activities.postgres.tasks import Tasks
 from purser.budget.policies import PolicyPatch
@@ -32,7 +32,7 @@ from purser.context.postgres.conversation.conversations import Conversations
 from purser.gateway.access.roles import Role
 from purser.gateway.postgres.keys import Keys
 from tests.support.actors import TESTER
-from tests.support.browser import WIDE, Theme, Watch, chromium, sign_in
+from tests.support.browser import WIDE, Theme, Watch, borrowed, chromium, sign_in
 from tests.support.databases import fresh_database
 from tests.support.purser import Purser, Started
 from tests.support.world import eventually
@@ -58,6 +58,8 @@ class House:
     provider: Provider
     purser: Purser
     started: Started
+    browsers: list[BrowserContext] = field(default_factory=list)
+    """Those that no test uses at the moment."""
 
     @property
     def log(self) -> str:
@@ -114,8 +116,8 @@ class Tenant:
     ) -> Page:
         """A page in a browser of its own, opened by somebody who is signed in."""
         secret = await self.key(role, name)
-        page = await sign_in(self.browser, self.house.url, secret, self.watch, theme=theme, size=size)
-        self.open.push_async_callback(page.context.close)
+        browser = await self.open.enter_async_context(borrowed(self.house.browsers, self.browser, self.house.url))
+        page = await sign_in(browser, secret, self.watch, theme=theme, size=size)
         await page.goto(path)
         return page
 
@@ -180,7 +182,10 @@ async def open_house(dsn: str, temporal_address: str, run_dir: Path, **settings:
         purser = Purser.at(home, **(defaults | settings))
         started = await asyncio.to_thread(purser.start, "up", "--port", "0", "--data", str(home / "data"))
         try:
-            yield House(started.ready["gateway"], pool, provider, purser, started)
+            house = House(started.ready["gateway"], pool, provider, purser, started)
+            yield house
+            for browser in house.browsers:
+                await browser.close()
         finally:
             await asyncio.to_thread(started.end, signal.SIGTERM)
     # The driver's pool tells with one that it tries again; nobody else may.

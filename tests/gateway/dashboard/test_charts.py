@@ -21,7 +21,7 @@ UNREADABLE = """() => [...document.querySelectorAll('.chart svg')].flatMap(chart
 })"""
 """Labels of charts that run into each other or out of their chart."""
 OVER_TIME = f"""spans => {{
-  const element = document.querySelector('.chart'), chart = getElement(+element.id.slice(1)).chart;
+  const {{chart}} = document.querySelector('.chart');
   const unreadable = {UNREADABLE}, start = Date.UTC(2026, 0, 1, 10, 21, 45);
   return spans.flatMap(([from, span]) => {{
     chart.setOption({{xAxis: {{min: start + from, max: start + from + span}}}});

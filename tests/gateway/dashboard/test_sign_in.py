@@ -78,20 +78,21 @@ async def test_everybody_can_use_the_page(tenant: Tenant, browser: Browser, them
     await check_accessibility(page)
 
 
-OPEN_SOCKET = """address => new Promise(done => {
-    const socket = new WebSocket(address);
-    socket.onopen = () => { socket.close(); done(true); };
-    socket.onerror = () => done(false);
+OPEN_STREAM = """address => new Promise(done => {
+    const stream = new EventSource(address, {withCredentials: true});
+    stream.onopen = () => { stream.close(); done(true); };
+    stream.onerror = () => { stream.close(); done(false); };
 })"""
 
 
-async def test_only_pages_of_ours_open_a_socket(tenant: Tenant, browser: Browser) -> None:
+async def test_only_pages_of_ours_open_a_stream(tenant: Tenant, browser: Browser) -> None:
     page = await stranger(tenant, browser)
     await page.goto(f"/sign-in#{await link_of(tenant)}")
     await page.wait_for_url(f"{tenant.house.url}/")
     # Another port is another origin, but cookies do not tell ports apart: the session goes along.
     other = await page.context.new_page()
     await other.goto(f"{tenant.house.provider.address}/v1/models")
-    address = tenant.house.url.replace("http", "ws", 1) + "/_nicegui_ws/socket.io/?EIO=4&transport=websocket"
-    assert await page.evaluate(OPEN_SOCKET, address) is True
-    assert await other.evaluate(OPEN_SOCKET, address) is False
+    page_id = await page.evaluate("document.body.dataset.page")
+    address = f"{tenant.house.url}/_purser/pages/{page_id}/events?after=0"
+    assert await page.evaluate(OPEN_STREAM, address) is True
+    assert await other.evaluate(OPEN_STREAM, address) is False

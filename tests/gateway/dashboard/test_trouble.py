@@ -41,7 +41,7 @@ async def test_ledger_away_is_told_nothing_is_decided_and_the_page_recovers_by_i
             await asyncio.to_thread(postgres.stop)
             await page.get_by_role("button", name="Approve").click()
             await expect(page.locator(".trouble")).to_contain_text("The ledger does not answer")
-            await expect(page.locator(".q-notification")).to_contain_text("The ledger did not answer")
+            await expect(page.locator(".toast")).to_contain_text("The ledger did not answer")
             await in_both_themes(page, "approvals-ledger-away")
             tenant.watch.complaints.clear()
             await postgres.start()

@@ -165,15 +165,13 @@ async def test_two_people_who_click_at_once_decide_once(tenant: Tenant) -> None:
         await button.evaluate("(button, at) => setTimeout(() => button.click(), at - Date.now())", at)
     for page in (anna, bert):
         await expect(page.locator(".outcome")).to_contain_text("approved 876 tokens")
-    loser = await asyncio.gather(
-        *(page.locator(".q-notification", has_text="Too late").count() for page in (anna, bert))
-    )
+    loser = await asyncio.gather(*(page.locator(".toast", has_text="Too late").count() for page in (anna, bert)))
     assert await state(tenant, approval_id) == "approved"
     assert await grants(tenant) == [876]
     assert sum(loser) == 1
     late = anna if loser[0] else bert
     winner = "bert" if loser[0] else "anna"
-    told = late.locator(".q-notification")
+    told = late.locator(".toast")
     await expect(told).to_contain_text(re.compile(rf"Too late: {winner} has approved 876 tokens \d+ s ago"))
 
 
@@ -182,7 +180,7 @@ async def test_two_clicks_of_one_person_decide_once(tenant: Tenant) -> None:
     await page.get_by_role("button", name="Approve").dblclick()
     await expect(page.locator(".outcome")).to_contain_text("You approved")
     assert await grants(tenant) == [876]
-    assert await page.locator(".q-notification", has_text="Too late").count() == 0
+    assert await page.locator(".toast", has_text="Too late").count() == 0
 
 
 async def test_more_than_the_limit_is_asked_once_more(tenant: Tenant) -> None:

@@ -25,7 +25,7 @@ async def charged(tenant: Tenant, key: str, session: str, **settled: Any) -> Non
 async def bars(page: Page) -> dict[str, Any]:
     """Tokens that the usage chart draws, by the name of the part."""
     drawn: dict[str, Any] = await page.evaluate(
-        """() => { const chart = getElement(document.querySelector('.chart').id.slice(1)).chart.getOption();
+        """() => { const chart = document.querySelector('.chart').chart.getOption();
              return Object.fromEntries(chart.series.map(one => [one.name, one.data])); }"""
     )
     return drawn

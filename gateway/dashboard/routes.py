@@ -1,0 +1,104 @@
+"""What pages ask for by themselves: news of what they show, and acts of the person before them."""
+
+import json
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from pydantic import BaseModel, ConfigDict
+from sse_starlette.event import ServerSentEvent
+from starlette.datastructures import Headers
+from starlette.routing import Match
+from starlette.routing import Route as PlainRoute
+from starlette.types import Scope
+
+from purser.gateway.access.auth import browser_session
+from purser.gateway.access.browsers import CSRF_HEADER, is_csrf_token
+from purser.gateway.dashboard.open_pages import OpenPage
+from purser.gateway.dashboard.pages import missing_page
+from purser.gateway.dashboard.region import Act
+from purser.gateway.dashboard.visit import Dashboard
+from purser.gateway.errors import ForgedRequest, Unauthenticated
+from purser.gateway.events.routes import EventStream
+from purser.gateway.http.routing import Route
+from purser.gateway.postgres.browser_sessions import BrowserSession
+from purser.gateway.services import Use
+
+RETRY_MS = 1_000
+
+router = APIRouter(route_class=Route, prefix="/_purser/pages", include_in_schema=False)
+
+
+class ActBody(BaseModel):
+    """Something that a person did, as a page sends it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    region: str
+    name: str
+    data: dict[str, str]
+    fields: dict[str, str]
+
+
+async def _session(request: Request) -> BrowserSession:
+    session = browser_session(request)
+    if session is None:  # the guard in front lets nobody else through
+        raise Unauthenticated("nobody is signed in: open /sign-in")
+    return session
+
+
+Session = Annotated[BrowserSession, Depends(_session)]
+
+
+async def _own(request: Request, page_id: str, session: Session) -> OpenPage:
+    dashboard: Dashboard = request.app.state.dashboard
+    return dashboard.pages.find(page_id, session.session_id)
+
+
+Own = Annotated[OpenPage, Depends(_own)]
+
+
+@router.get("/{page_id}/events", response_class=EventStream)
+async def follow(
+    page: Own,
+    session: Session,
+    use: Use,
+    after: Annotated[int, Query(ge=0)] = 0,
+    last_event_id: Annotated[str | None, Header(alias="Last-Event-ID", pattern="^[0-9]{1,18}$")] = None,
+) -> EventStream:
+    """News of a page behind what its browser knows."""
+
+    async def stream() -> AsyncIterator[ServerSentEvent | bytes]:
+        yield ServerSentEvent(retry=RETRY_MS, comment="purser")
+        async for one in page.screen.news(after if last_event_id is None else int(last_event_id)):
+            yield ServerSentEvent(id=str(one.number), event=one.kind, data=json.dumps(one.data))
+
+    @contextmanager
+    def place() -> Iterator[None]:
+        with use.limits.stream(session.caller), page.streaming():
+            yield
+
+    return EventStream(stream(), place())
+
+
+@router.post("/{page_id}/acts", status_code=204)
+async def act(page: Own, session: Session, body: ActBody, request: Request) -> Response:
+    """Something that a person did. Answered once it is done; what comes of it is told by the stream."""
+    if not is_csrf_token(request.headers.get(CSRF_HEADER, ""), session.secret):
+        raise ForgedRequest(f"a page does nothing without the header {CSRF_HEADER}")
+    await page.act(body.region, Act(body.name, body.data, body.fields))
+    return Response(status_code=204)
+
+
+class MissingPage(PlainRoute):
+    """A browser asks for a document at an address that nobody has. Unknown paths of the API stay the API's."""
+
+    def __init__(self) -> None:
+        super().__init__("/{path:path}", missing_page, name="missing page")
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        wants_document = scope.get("method") == "GET" and "text/html" in Headers(scope=scope).get("accept", "")
+        if not wants_document or scope["path"].split("/")[1] in ("v1", "_purser"):
+            return Match.NONE, {}
+        return super().matches(scope)

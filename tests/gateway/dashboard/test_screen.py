@@ -1,0 +1,97 @@
+"""What an open page is told, and what becomes of what a person does there."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+
+import pytest
+from markupsafe import Markup
+
+from purser.gateway.dashboard.open_pages import OpenPage, OpenPages
+from purser.gateway.dashboard.region import Act
+from purser.gateway.dashboard.screen import MOST_SAID, Screen
+
+
+@pytest.fixture
+async def page() -> AsyncIterator[OpenPage]:
+    page = OpenPages().open("session-1")
+    yield page
+    page.close()
+
+
+async def told(screen: Screen, after: int, count: int) -> list[tuple[str, object]]:
+    """The next of what a browser hears, as (kind, what it says)."""
+    async with aclosing(screen.news(after)) as news:
+        return [(one.kind, next(reversed(one.data.values()))) for one in [await anext(news) for _ in range(count)]]
+
+
+async def test_a_slow_browser_gets_the_newest_markup_of_each_part_in_the_order_of_the_changes() -> None:
+    screen = Screen()
+    one, other = screen.region(), screen.region()
+    for text in ("a", "b", "c"):
+        one.show(Markup(text))
+        other.show(Markup(text))
+    one.show(Markup("c"))  # as before: no news
+    screen.title("d")
+    assert await told(screen, 0, 3) == [("region", "c"), ("region", "c"), ("title", "d")]
+    assert screen.number == 7
+
+
+async def test_what_happened_once_is_told_once_and_the_oldest_goes_first_where_nobody_listens() -> None:
+    screen = Screen()
+    for number in range(MOST_SAID + 5):
+        screen.address(f"/{number}")
+    assert await told(screen, 0, MOST_SAID) == [("address", f"/{number}") for number in range(5, MOST_SAID + 5)]
+    screen.address("/last")
+    assert await told(screen, MOST_SAID + 5, 1) == [("address", "/last")]
+
+
+async def test_acts_are_done_one_after_the_other_while_the_page_goes_on_hearing(page: OpenPage) -> None:
+    done: list[str] = []
+    go_on = asyncio.Event()
+
+    async def handle(act: Act) -> None:
+        page.screen.title(act.name)
+        if act.name == "slow":
+            await go_on.wait()
+        done.append(act.name)
+
+    region = page.screen.region().on_act(handle)
+    acts = [asyncio.create_task(page.act(region.part_id, Act(name))) for name in ("slow", "fast")]
+    assert await told(page.screen, 0, 1) == [("title", "slow")]
+    assert done == []
+    go_on.set()
+    await asyncio.gather(*acts)
+    assert done == ["slow", "fast"]
+
+
+async def test_what_goes_wrong_in_an_act_is_told_and_the_next_one_is_done(page: OpenPage) -> None:
+    async def handle(act: Act) -> None:
+        if act.name == "bad":
+            raise KeyError(act.name)
+        page.screen.title(act.name)
+
+    region = page.screen.region().on_act(handle)
+    for name in ("bad", "good"):
+        await page.act(region.part_id, Act(name))
+    assert [kind for kind, _ in await told(page.screen, 0, 2)] == ["toast", "title"]
+
+
+async def test_everything_that_runs_for_a_page_ends_with_it(page: OpenPage) -> None:
+    began, ended = asyncio.Event(), asyncio.Event()
+
+    async def work() -> None:
+        began.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    page.spawn(work())
+    await began.wait()
+    page.screen.title("x")
+    news = page.screen.news(0)
+    await anext(news)
+    page.close()
+    await ended.wait()
+    assert [one async for one in news] == []

@@ -15,7 +15,6 @@ from purser.compose.http.connections import (
     OTHER_FILES,
     TAKES_NOTHING_S,
 )
-from purser.compose.http.serving import MAX_SOCKET_MESSAGE
 from purser.compose.settings.limits import Limits
 from purser.context.conversation.preferences import MOST_CHARACTERS, MOST_FIELDS, MOST_NAME
 from purser.context.tokens.pieces import UNBROKEN
@@ -45,7 +44,6 @@ FIXED: tuple[tuple[str, tuple[tuple[str, float], ...]], ...] = (
             ("Bytes a second at which a body must arrive once `body_timeout_s` is over", MIN_BODY_BYTES_PER_S),
             ("Seconds after which a client that reads nothing of its answer is cut off", TAKES_NOTHING_S),
             ("Open files that are set aside for databases, Temporal and logs", OTHER_FILES),
-            ("Bytes of a message of a page over its socket", MAX_SOCKET_MESSAGE),
             ("Seconds for which an answer of `/readyz` is reused", CACHED_S),
         ),
     ),

@@ -36,7 +36,7 @@ class ConnectionLimits:
 
 @dataclass(slots=True)
 class Connections:
-    """The open connections of one server. A connection counts until its transport closes, upgraded or not."""
+    """The open connections of one server."""
 
     limits: ConnectionLimits
     _open: defaultdict[str, set[BaseTransport]] = field(default_factory=lambda: defaultdict(set))
@@ -45,9 +45,6 @@ class Connections:
     def admit(self, address: str, transport: BaseTransport) -> bool:
         """Counts a new connection; `False` if there are too many."""
         own = self._open[address]
-        if self._total >= self.limits.connections or len(own) >= self.limits.per_address:
-            self._forget_closed()
-            own = self._open[address]
         if self._total >= self.limits.connections or len(own) >= self.limits.per_address:
             return False
         own.add(transport)
@@ -62,17 +59,6 @@ class Connections:
             self._total -= 1
             if not own:
                 del self._open[address]
-
-    def _forget_closed(self) -> None:
-        """Upgraded connections do not report their end: their transports are asked."""
-        ended = [
-            (address, transport)
-            for address, own in self._open.items()
-            for transport in own
-            if transport.get_extra_info("socket").fileno() < 0
-        ]
-        for address, transport in ended:
-            self.release(address, transport)
 
 
 def raise_file_limit() -> int:

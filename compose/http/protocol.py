@@ -86,10 +86,6 @@ class LimitedProtocol(HttpToolsProtocol):
         self._stop_timer()
         super().on_message_complete()
 
-    def handle_websocket_upgrade(self) -> None:
-        self._stop_timer()
-        super().handle_websocket_upgrade()
-
     def send_400_response(self, msg: str) -> None:
         if not self.transport.is_closing():
             super().send_400_response(msg)

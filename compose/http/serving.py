@@ -21,8 +21,6 @@ BACKLOG = 2_048
 TAKEN_AT_ONCE = 16
 """Connections that the event loop takes before it goes on with what is under way: a thousand at once are a second."""
 USUAL_LIMITS = ConnectionLimits()
-MAX_SOCKET_MESSAGE = 2**20
-"""Bytes of one message that a page sends over its socket."""
 
 
 async def after(event: asyncio.Event, seconds: float, then: asyncio.Event) -> None:
@@ -56,7 +54,7 @@ async def serve(
         app,
         http=partial(LimitedProtocol, Connections(limits)),  # type: ignore[arg-type] # it is only called
         backlog=TAKEN_AT_ONCE,
-        ws_max_size=MAX_SOCKET_MESSAGE,
+        ws="none",
         log_config=None,
         access_log=False,
         timeout_keep_alive=limits.keep_alive_s,

@@ -14,7 +14,7 @@ from purser.activities.background import repeat, run_together
 from purser.activities.tasks.allowed_tools import AllowedTools
 from purser.activities.tasks.ceilings import Ceilings
 from purser.budget.actors import Actor
-from purser.budget.postgres.connections.pools import Pool, create_pool
+from purser.budget.postgres.connections.pools import create_pool
 from purser.budget.postgres.events.outbox import Outbox
 from purser.budget.postgres.ledger.checkpoints import EVERY_S as CHECKPOINT_EVERY_S
 from purser.budget.postgres.ledger.ledger import Ledger
@@ -30,11 +30,11 @@ from purser.compose.processes.deliveries import Deliverer
 from purser.compose.processes.dispatcher import Dispatcher, run_background
 from purser.compose.processes.retention import EVERY_S as FORGET_EVERY_S
 from purser.compose.processes.retention import Forgetting
+from purser.compose.processes.shared import Shared, opened_ledger
 from purser.compose.settings import Settings
 from purser.compose.settings.context import context_settings
-from purser.compose.settings.ledger import ledger_settings
 from purser.compose.settings.required import required
-from purser.compose.telemetry.metrics import ProcessMetrics, serve_metrics
+from purser.compose.telemetry.metrics import serve_metrics
 from purser.compose.telemetry.temporal_metrics import TemporalMetrics
 from purser.compose.temporal import connect
 from purser.gateway.access.roles import Role
@@ -55,7 +55,7 @@ POOL_SIZE = 20
 
 
 async def run_gateway(
-    settings: Settings, stop: asyncio.Event, ready: Callable[[], None], shared: ProcessMetrics | None = None
+    settings: Settings, stop: asyncio.Event, ready: Callable[[], None], shared: Shared | None = None
 ) -> None:
     """Serve until `stop`; calls `ready` once requests are answered.
 
@@ -63,26 +63,25 @@ async def run_gateway(
         settings: where and with what.
         stop: ends it.
         ready: told when it serves.
-        shared: what a worker in the same process measures: it is shown beside the gateway's own.
+        shared: with a worker in the same process, whose measures are shown beside the gateway's own.
 
     Raises:
         StackError: a port is taken.
         SchemaMismatch: the database is not migrated.
         Unreachable: Temporal does not answer.
     """
-    dsn = required(settings, "dsn")
-    await require_schema(dsn)
-    temporal = shared.temporal if shared else TemporalMetrics()
+    await require_schema(required(settings, "dsn"))
+    temporal = shared.metrics.temporal if shared else TemporalMetrics()
     client = await connect(settings, temporal.runtime)
-    async with await create_pool(dsn, size=POOL_SIZE) as pool:
-        dispatcher = Dispatcher(Outbox(pool), client, settings.task_queue)
-        own = Metrics(shared.work.calls if shared else None)
-        services = build_services(settings, pool, client, dispatcher.poke, own)
+    async with opened_ledger(settings, POOL_SIZE, shared) as ledger:
+        dispatcher = Dispatcher(Outbox(ledger.pool), client, settings.task_queue)
+        own = Metrics(shared.metrics.work.calls if shared else None)
+        services = build_services(settings, ledger, client, dispatcher.poke, own)
         if unreadable := await services.webhooks.renew_secrets():
             log.warning("secrets of webhooks were encrypted with keys that are not configured", webhooks=unreadable)
-        exporter = Exporter(pool, services.ledger.settings, idle=timedelta(seconds=settings.budget_idle_s))
+        exporter = Exporter(ledger.pool, ledger.settings, idle=timedelta(seconds=settings.budget_idle_s))
         figures = LedgerMetrics(exporter, services.burn)
-        others = shared.sources if shared else (temporal.text,)
+        others = shared.metrics.sources if shared else (temporal.text,)
         # Until then a gateway that was told to stop goes on as before, and only says so.
         drained = asyncio.Event()
         await run_together(
@@ -131,10 +130,10 @@ async def _look_after(settings: Settings, services: Services, stop: asyncio.Even
 
 
 def build_services(
-    settings: Settings, pool: Pool, client: Client, poke: Callable[[], None], metrics: Metrics
+    settings: Settings, ledger: Ledger, client: Client, poke: Callable[[], None], metrics: Metrics
 ) -> Services:
     """The parts that endpoints work with."""
-    prices, ledger = price_book(settings), Ledger(pool, ledger_settings(settings))
+    prices = price_book(settings)
     return Services(
         ledger=ledger,
         trust_temporal_identity=settings.trust_temporal_identity,
@@ -155,7 +154,7 @@ def build_services(
         seal=Seal(settings.secrets_keys),
         targets=Targets(settings.webhook_targets),
         public_url=settings.public_url or f"http://{settings.gateway_host}:{settings.gateway_port}",
-        setup=setup(settings, pool, client),
+        setup=setup(settings, ledger.pool, client),
         task_queue=settings.task_queue,
         ceilings=Ceilings(
             settings.task_limit_ceiling_tokens,

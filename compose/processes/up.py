@@ -15,9 +15,12 @@ from purser.activities.background import first_of, run_together
 from purser.compose.errors import AlreadyRunning, StackError
 from purser.compose.http.serving import listen
 from purser.compose.migrate import migrate
+from purser.compose.processes.gateway import POOL_SIZE as GATEWAY_POOL_SIZE
 from purser.compose.processes.gateway import renew_admin_key, run_gateway, sign_in_token
 from purser.compose.processes.secrets_key import own_secrets_key
+from purser.compose.processes.shared import Shared, opened_ledger
 from purser.compose.processes.up_file import OTHERS_WRITE, Running, forget
+from purser.compose.processes.worker import POOL_SIZE as WORKER_POOL_SIZE
 from purser.compose.processes.worker import run_worker
 from purser.compose.settings import Settings
 from purser.compose.stack.lock import FileLock
@@ -137,12 +140,14 @@ async def _watch(name: str, part: Part) -> None:
 
 
 async def _work(settings: Settings, stop: asyncio.Event, publish: Callable[[], None]) -> None:
-    polling, serving, metrics = asyncio.Event(), asyncio.Event(), ProcessMetrics()
-    await run_together(
-        run_worker(settings, stop, polling.set, metrics),
-        run_gateway(settings, stop, serving.set, metrics),
-        _when_ready((polling, serving), stop, publish),
-    )
+    polling, serving = asyncio.Event(), asyncio.Event()
+    async with opened_ledger(settings, WORKER_POOL_SIZE + GATEWAY_POOL_SIZE) as ledger:
+        shared = Shared(ProcessMetrics(), ledger)
+        await run_together(
+            run_worker(settings, stop, polling.set, shared),
+            run_gateway(settings, stop, serving.set, shared),
+            _when_ready((polling, serving), stop, publish),
+        )
 
 
 async def _when_ready(events: tuple[asyncio.Event, ...], stop: asyncio.Event, publish: Callable[[], None]) -> None:

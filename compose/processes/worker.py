@@ -24,9 +24,9 @@ from purser.compose.migrate import require_schema
 from purser.compose.models import embedder, model_provider
 from purser.compose.prices import price_book
 from purser.compose.processes.dispatcher import Dispatcher, run_background
+from purser.compose.processes.shared import Shared, opened_ledger
 from purser.compose.settings import Settings
 from purser.compose.settings.context import NEVER, context_settings
-from purser.compose.settings.ledger import ledger_settings
 from purser.compose.settings.required import required
 from purser.compose.telemetry.metrics import ProcessMetrics, serve_metrics
 from purser.compose.temporal import connect
@@ -50,7 +50,7 @@ WORKFLOWS = (AgentTask, AgentRun, CompressSession)
 
 
 async def run_worker(
-    settings: Settings, stop: asyncio.Event, ready: Callable[[], None], shared: ProcessMetrics | None = None
+    settings: Settings, stop: asyncio.Event, ready: Callable[[], None], shared: Shared | None = None
 ) -> None:
     """Work until `stop`; calls `ready` once the task queue is polled.
 
@@ -58,7 +58,7 @@ async def run_worker(
         settings: where and with what.
         stop: ends it.
         ready: told when it works.
-        shared: of a process that serves its metrics itself; `None`: they are served here.
+        shared: with a gateway in the same process, which serves the metrics of both; `None`: they are served here.
 
     Raises:
         SchemaMismatch: the database is not migrated.
@@ -67,14 +67,14 @@ async def run_worker(
     """
     dsn = required(settings, "dsn")
     await require_schema(dsn)
-    measured = shared or ProcessMetrics()
+    measured = shared.metrics if shared else ProcessMetrics()
     client = await connect(settings, measured.temporal.runtime)
     async with (
-        await create_pool(dsn, size=POOL_SIZE) as pool,
+        opened_ledger(settings, POOL_SIZE, shared) as ledger,
         await create_pool(dsn, size=QUICK_POOL_SIZE, lock_timeout_ms=LOCK_TIMEOUT_MS) as quick_pool,
     ):
-        dispatcher = Dispatcher(Outbox(pool), client, settings.task_queue)
-        given = dependencies(settings, pool, quick_pool, dispatcher.poke, measured.work)
+        dispatcher = Dispatcher(Outbox(ledger.pool), client, settings.task_queue)
+        given = dependencies(settings, ledger, quick_pool, dispatcher.poke, measured.work)
         grace = timedelta(seconds=settings.shutdown_grace_s)
         version, calls = worker_version(settings), measured.work.calls
         worker = make_worker(client, settings.task_queue, all_activities(given), grace, version, calls)
@@ -131,11 +131,10 @@ def sandbox() -> SandboxedWorkflowRunner:
 
 
 def dependencies(
-    settings: Settings, pool: Pool, quick_pool: Pool, poke: Callable[[], None], metrics: Metrics
+    settings: Settings, ledger: Ledger, quick_pool: Pool, poke: Callable[[], None], metrics: Metrics
 ) -> Dependencies:
     """What the settings mean to activities."""
     prices, provider = price_book(settings), model_provider(settings, metrics.calls)
-    ledger = Ledger(pool, ledger_settings(settings))
     stores = Stores(
         ledger=ledger,
         trust_temporal_identity=settings.trust_temporal_identity,
@@ -153,7 +152,7 @@ def dependencies(
         poke=poke,
         summariser_model="" if settings.summarizer in NO_MODEL else settings.summarizer,
         summariser_api_base=settings.summarizer_api_base,
-        signer_of=Keys(pool).signer,
+        signer_of=Keys(ledger.pool).signer,
         metrics=metrics,
     )
 

@@ -1,0 +1,30 @@
+"""What a worker and a gateway have in common where one process is both."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from purser.budget.postgres.connections.pools import create_pool
+from purser.budget.postgres.ledger.ledger import Ledger
+from purser.compose.settings import Settings
+from purser.compose.settings.ledger import ledger_settings
+from purser.compose.settings.required import required
+from purser.compose.telemetry.metrics import ProcessMetrics
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """Of one process."""
+
+    metrics: ProcessMetrics
+    ledger: Ledger
+
+
+@asynccontextmanager
+async def opened_ledger(settings: Settings, size: int, shared: Shared | None = None) -> AsyncIterator[Ledger]:
+    """The ledger that is shared, or one over a pool of its own with `size` connections."""
+    if shared is not None:
+        yield shared.ledger
+        return
+    async with await create_pool(required(settings, "dsn"), size=size) as pool:
+        yield Ledger(pool, ledger_settings(settings))

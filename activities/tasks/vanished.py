@@ -71,13 +71,14 @@ class Vanished:
             return await self.agents.close_task(ref.tenant, ref.task_id, status, own, reason=reason)
 
     async def _fate(self, ref: TaskRef, lost_for: timedelta) -> tuple[TaskStatus, str] | None:
+        # Asked before Temporal is: an order to start that goes out meanwhile leaves no trace here, and is no loss.
+        about_to_start = await Outbox(self.pool).holds(ref.workflow_id)
         try:
             found = await self.client.get_workflow_handle(ref.workflow_id).describe(rpc_timeout=_RPC_TIMEOUT)
         except RPCError as error:
             if not is_gone(error):
                 raise
-            # An order to start that has not gone out yet is no loss.
-            if await Outbox(self.pool).holds(ref.workflow_id):
+            if about_to_start:
                 return None
             return _LOST if await self.agents.lost(ref) >= lost_for else None
         await self.agents.found(ref)

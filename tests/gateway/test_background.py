@@ -4,7 +4,7 @@ import httpx
 import pytest
 from temporalio.client import Client
 
-from purser.compose.processes import dispatcher
+from purser.compose.processes import gateway as process
 from purser.compose.settings import Settings
 from purser.workflows.contract import TaskRef
 from tests.gateway.conftest import RunningGateway, running_gateway
@@ -27,7 +27,7 @@ async def test_a_gateway_ends_a_terminated_task_that_nobody_steers(
 
 
 async def test_a_gateway_closes_ranges_of_entries(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dispatcher, "EVERY_S", 0.05)
+    monkeypatch.setattr(process, "CHECKPOINT_EVERY_S", 0.05)
     async with running_gateway(settings) as gateway:
         agent = await gateway.client()
         held = await agent.post("/v1/holds", json={"key": "k", "path": ["session:s1"], "tokens": 600})

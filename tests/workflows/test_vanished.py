@@ -2,10 +2,11 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from temporalio import workflow
-from temporalio.client import Client, WorkflowExecutionStatus
+from temporalio.client import Client, WorkflowExecutionStatus, WorkflowHandle
 from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
@@ -54,6 +55,37 @@ async def test_a_terminated_task_ends_and_what_it_held_is_released(house: World)
     assert [row["kind"] for row in ended] == ["agent", "task"], "its budgets leave the metrics"
     assert await vanished(house).sweep() == 0
     await house.audited()
+
+
+class StartsMeanwhile:
+    """A client whose workflow starts just after Temporal has said that it does not know it."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def get_workflow_handle(self, workflow_id: str) -> Any:
+        handle = self._world.client.get_workflow_handle(workflow_id)
+
+        async def describe(**options: Any) -> Any:
+            try:
+                return await WorkflowHandle.describe(handle, **options)
+            except RPCError:
+                await self._world.dispatcher.dispatch()
+                raise
+
+        handle.describe = describe  # type: ignore[method-assign]
+        return handle
+
+
+async def test_a_task_that_starts_while_somebody_asks_for_it_is_not_lost(
+    dsn: str, temporal_client: Client, task_queue: str
+) -> None:
+    async with world(dsn, temporal_client, task_queue, background=False) as idle:
+        task_id = await idle.submit(idle.agent("a"))
+        looking: Any = StartsMeanwhile(idle)
+        assert not await replace(vanished(idle), client=looking).ended(TaskRef(task_id, TENANT), timedelta(0))
+        assert (await idle.tasks.get(TENANT, task_id))["status"] == "running"
+        assert (await idle.workflow(task_id).describe()).status is WorkflowExecutionStatus.RUNNING
 
 
 async def test_a_task_that_temporal_has_lost_fails_after_a_day_or_at_once_if_somebody_cancels_it(

@@ -18,7 +18,7 @@ async def test_tenant_and_user_of_the_session_stop_holds_that_do_not_name_them(
     gateway: RunningGateway, admin: httpx.AsyncClient
 ) -> None:
     said = {"user_id": "ana", "messages": [{"role": "user", "content": "Hello."}]}
-    # The gateway remembers for a second that a session has no user: no other test has asked for these.
+    # The common gateway remembers whose a session is, so these are of this test alone.
     one, two, three, four = (f"s{uuid.uuid4().hex}" for _ in range(4))
     for session in (one, two):
         assert (await admin.post(f"/v1/sessions/{session}/messages", json=said)).status_code == 200
@@ -36,7 +36,8 @@ async def test_tenant_and_user_of_the_session_stop_holds_that_do_not_name_them(
 async def test_a_key_stands_for_what_its_caller_named_although_the_session_gets_a_user_meanwhile(
     gateway: RunningGateway, admin: httpx.AsyncClient
 ) -> None:
-    first = await ask(admin, "k1", "session:s1")
+    session = f"s{uuid.uuid4().hex}"
+    first = await ask(admin, "k1", f"session:{session}")
     said = {"user_id": "ana", "messages": [{"role": "user", "content": "Hello."}]}
-    assert (await admin.post("/v1/sessions/s1/messages", json=said)).status_code == 200
-    assert (await ask(admin, "k1", "session:s1"))["hold_id"] == first["hold_id"]
+    assert (await admin.post(f"/v1/sessions/{session}/messages", json=said)).status_code == 200
+    assert (await ask(admin, "k1", f"session:{session}"))["hold_id"] == first["hold_id"]

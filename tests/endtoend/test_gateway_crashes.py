@@ -277,7 +277,7 @@ async def test_nothing_is_done_twice_by_clients_that_repeat_what_a_killed_gatewa
 async def everything_was_done_once(made: World, told: Told) -> None:
     """What the tables hold is what the clients were told."""
     pool, tasks = made.pool, len(told.tasks)
-    held = await pool.fetch("select key, attempts, charged_tokens from holds where key ~ '^c[0-9]+-'")
+    held = await pool.fetch("select key, attempts, charged_tokens from holds where key ~ '^c[0-9]+-[0-9a-f]+$'")
     assert sorted(row["key"] for row in held) == sorted(told.keys), "one hold a key"
     assert {(row["attempts"], row["charged_tokens"]) for row in held} == {(1, USED)}
     for scope, tokens in told.settled.items():

@@ -2,7 +2,8 @@
 
 One gateway serves all tests of a worker, on a database that is empty when a test begins. A test gets a gateway and a
 database of its own where it asks for `own_gateway`, `settings`, `dsn` or `pool`, or where its file or class overrides
-`settings`. It needs them if it changes the schema, counts metrics, or takes something away.
+`settings`. It needs them if it changes the schema, counts metrics, takes something away, or holds tokens on a session
+of a user whose name other tests use as well: a gateway remembers whose a session is.
 """
 
 import asyncio

@@ -51,6 +51,7 @@ WAITS_FOR_A_WORKER = "/v1/sessions/{session_id}/compress"
 
 # Hypothesis takes the dice of the gateway, which runs in this process, for its own strategies'.
 @pytest.mark.filterwarnings("ignore:Do not use the `random` module inside strategies")
+@pytest.mark.usefixtures("own_gateway")
 async def test_the_document_tells_the_truth(gateway: RunningGateway, seed: int) -> None:
     known = await _something_of_everything(gateway)
     keys = {role: (await gateway.client(role, name=f"fuzz-{role}")).headers["Authorization"] for role in Role}

@@ -1,7 +1,8 @@
 """Endpoints of the API: role first, then the query, then the body."""
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
-from typing import Any
+from typing import Any, get_args, get_origin
 
 from fastapi import Request, Response
 from fastapi.dependencies.models import Dependant
@@ -18,7 +19,9 @@ class Route(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Awaitable[Response]]:  # type: ignore[override]
         handle = super().get_route_handler()
         needed = [one.call for one in self.dependant.dependencies if isinstance(one.call, Needs)]
-        known = sorted(_query_names(self.dependant))
+        fields = dict(_query_fields(self.dependant))
+        known = sorted(fields)
+        lists = {name for name, annotation in fields.items() if _is_list(annotation)}
         takes_body = self.body_field is not None
 
         async def handler(request: Request) -> Response:
@@ -26,6 +29,9 @@ class Route(APIRoute):
                 needs.check(request.state.caller)
             if unknown := [name for name in request.query_params if name not in known]:
                 raise _unknown(unknown[0], known)
+            sent = Counter(name for name, _ in request.query_params.multi_items())
+            if repeated := [name for name, times in sent.items() if times > 1 and name not in lists]:
+                raise _repeated(repeated[0])
             return await handle(await _read(request) if takes_body else request)
 
         return handler
@@ -57,10 +63,21 @@ async def _read(request: Request) -> Request:
     return _Read(request, body, await aside(len(body), read_json, body) if is_json else None)
 
 
-def _query_names(dependant: Dependant) -> Iterator[str]:
-    yield from (field.alias for field in dependant.query_params)
+def _query_fields(dependant: Dependant) -> Iterator[tuple[str, object]]:
+    """Names of parameters and what they are."""
+    yield from ((field.alias, field.field_info.annotation) for field in dependant.query_params)
     for one in dependant.dependencies:
-        yield from _query_names(one)
+        yield from _query_fields(one)
+
+
+def _is_list(annotation: object) -> bool:
+    return any(get_origin(one) is list for one in (annotation, *get_args(annotation)))
+
+
+def _repeated(name: str) -> RequestValidationError:
+    return RequestValidationError(
+        [{"type": "repeated_query", "loc": ("query", name), "msg": "came twice, send it once"}]
+    )
 
 
 def _unknown(name: str, known: list[str]) -> RequestValidationError:

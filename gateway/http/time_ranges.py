@@ -10,9 +10,11 @@ from purser.budget.errors import InvalidRequest
 
 
 def _text_only(value: object) -> object:
-    if isinstance(value, str) and value.strip().lstrip("+-").replace(".", "", 1).isdigit():
-        raise ValueError("write a time as text, for example 2026-11-20T18:00:00Z")
-    return value
+    try:
+        float(str(value))
+    except ValueError:
+        return value
+    raise ValueError("write a time as text, for example 2026-11-20T18:00:00Z")
 
 
 def _in_utc(value: datetime) -> datetime:

@@ -187,5 +187,19 @@ async def test_unknown_parameters_are_a_422_that_names_the_known_ones(admin: htt
     assert (await admin.get("/v1/tasks", params={"state": "completed", "limit": 1})).status_code == 200
 
 
+async def test_a_parameter_that_is_no_list_comes_once(admin: httpx.AsyncClient) -> None:
+    answer = await admin.get("/v1/changes?from=2026-11-20T18:00:00Z&from=2026-11-21T18:00:00Z")
+    assert (answer.status_code, answer.json()["field"]) == (422, "from")
+    assert "send it once" in answer.json()["detail"]
+    assert (await admin.get("/v1/usage?by=session&by=task")).status_code == 422
+
+
+@pytest.mark.parametrize("number", ["1763668800", "-1.5", "6.989e-211", "1e9", "inf"])
+async def test_a_time_in_a_query_is_no_number(admin: httpx.AsyncClient, number: str) -> None:
+    answer = await admin.get("/v1/changes", params={"from": number})
+    assert answer.status_code == 422
+    assert "write a time as text" in answer.json()["detail"]
+
+
 def test_the_thread_for_large_bodies_is_the_only_one() -> None:
     assert bodies._aside._max_workers == 1

@@ -26,8 +26,8 @@ class Admission:
     state: str | None = None
     """Of the hold: `none` while nothing was held, then `held`, `settled`, `released` or `expired`."""
     held_at: datetime | None = None
-    held_tokens: int = 0
     """When it was admitted."""
+    held_tokens: int = 0
     charged_tokens: int = 0
     charged_nano: int = 0
     ended_at: datetime | None = None

@@ -8,6 +8,7 @@ from fastapi import Request, Response
 from fastapi.dependencies.models import Dependant
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
+from starlette.datastructures import QueryParams
 
 from purser.gateway.access.auth import Needs
 from purser.gateway.http.bodies import aside, read_json
@@ -27,11 +28,8 @@ class Route(APIRoute):
         async def handler(request: Request) -> Response:
             for needs in needed:
                 needs.check(request.state.caller)
-            if unknown := [name for name in request.query_params if name not in known]:
-                raise _unknown(unknown[0], known)
-            sent = Counter(name for name, _ in request.query_params.multi_items())
-            if repeated := [name for name, times in sent.items() if times > 1 and name not in lists]:
-                raise _repeated(repeated[0])
+            if request.query_params:
+                _check_query(request.query_params, known, lists)
             return await handle(await _read(request) if takes_body else request)
 
         return handler
@@ -61,6 +59,14 @@ async def _read(request: Request) -> Request:
     body = await request.body()
     is_json = body and request.headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json"
     return _Read(request, body, await aside(len(body), read_json, body) if is_json else None)
+
+
+def _check_query(query: QueryParams, known: list[str], lists: set[str]) -> None:
+    for name, times in Counter(name for name, _ in query.multi_items()).items():
+        if name not in known:
+            raise _unknown(name, known)
+        if times > 1 and name not in lists:
+            raise _repeated(name)
 
 
 def _query_fields(dependant: Dependant) -> Iterator[tuple[str, object]]:

@@ -25,9 +25,13 @@ def _in_utc(value: datetime) -> datetime:
 
 
 def _text_only(value: object) -> object:
-    if not isinstance(value, str):
-        raise ValueError("write a time as text, for example 2026-11-20T18:00:00Z")
-    return value
+    # A number in a text would be taken for seconds since 1970.
+    if isinstance(value, str):
+        try:
+            float(value)
+        except ValueError:
+            return value
+    raise ValueError("write a time as text, for example 2026-11-20T18:00:00Z")
 
 
 Positive = Annotated[int, Field(ge=1, le=MAX_AMOUNT)]
@@ -37,6 +41,7 @@ CallMoney = Annotated[int, Field(ge=0, le=MAX_CALL_NANO_USD)]
 Lease = Annotated[int, Field(ge=1, le=MAX_LEASE_MS)]
 Attempt = Annotated[int, Field(ge=1, le=1_000_000)]
 Time = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_text_only), AfterValidator(_in_utc)]
+"""A time in a body or a query, in UTC from here on."""
 Name = Annotated[str, Field(min_length=1, max_length=256), AfterValidator(printable)]
 
 

@@ -175,6 +175,7 @@ async def test_a_bad_decision_names_its_field_and_writes_nothing(
         ({"until": "2999-01-01T00:00:00"}, "until"),
         ({"until": "0001-01-01T00:00:00+23:00"}, "until"),
         ({"until": 5}, "until"),
+        ({"until": "4102444800"}, "until"),
         ({"note": "x" * 2_001}, "note"),
         ({"ticket_url": f"https://{'x' * 2_000}"}, "ticket_url"),
         ({"ticket_url": "javascript:alert(1)"}, "ticket_url"),

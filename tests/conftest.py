@@ -22,7 +22,6 @@ from temporalio.client import Client
 from purser.budget.postgres.connections.pools import create_pool
 from purser.compose.migrate import migrate
 from purser.compose.stack.lock import FileLock
-from purser.compose.stack.ports import free_port
 from purser.compose.stack.postgres import EmbeddedPostgres
 from purser.compose.stack.temporal import EmbeddedTemporal
 from tests.support.databases import fresh_database, named
@@ -162,7 +161,6 @@ def temporal_address(run_dir: Path) -> Iterator[str]:
     def start() -> tuple[str, Stop]:
         server = EmbeddedTemporal(
             run_dir / "temporal",
-            port=free_port(),
             dynamic_config={
                 "frontend.WorkflowTimeSkippingEnabled": "true",
                 "system.forceSearchAttributesCacheRefreshOnRead": "true",

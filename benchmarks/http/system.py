@@ -15,7 +15,6 @@ import psutil
 
 from purser.benchmarks.postgres import temporary_postgres
 from purser.compose.processes.gateway import renew_admin_key
-from purser.compose.stack.ports import free_port
 from purser.compose.stack.temporal import EmbeddedTemporal
 
 COMMAND = [sys.executable, "-c", "from purser.compose.cli import main; main()", "gateway", "--json"]
@@ -48,7 +47,7 @@ async def system() -> AsyncIterator[System]:
     """Starts one, and leaves nothing behind."""
     with tempfile.TemporaryDirectory(prefix="purser-bench-") as base:
         home = Path(base)
-        temporal = EmbeddedTemporal(home / "temporal", port=free_port())
+        temporal = EmbeddedTemporal(home / "temporal")
         async with temporary_postgres() as dsn:
             try:
                 key = await renew_admin_key(dsn, home)

@@ -24,7 +24,7 @@ from purser.compose.processes.worker import POOL_SIZE as WORKER_POOL_SIZE
 from purser.compose.processes.worker import run_worker
 from purser.compose.settings import Settings
 from purser.compose.stack.lock import FileLock
-from purser.compose.stack.ports import LOOPBACK, choose_port
+from purser.compose.stack.ports import choose_port
 from purser.compose.stack.postgres import EmbeddedPostgres
 from purser.compose.stack.temporal import EmbeddedTemporal
 from purser.compose.telemetry.metrics import ProcessMetrics
@@ -100,16 +100,15 @@ async def _servers(settings: Settings, parts: AsyncExitStack) -> tuple[str, str,
         postgres = EmbeddedPostgres(settings.data_dir / "postgres")
         dsn = await parts.enter_async_context(_kept_running("postgres", postgres))
     if temporal is None:
-        ui_port = choose_port(TEMPORAL_UI_PORT) if settings.temporal_ui else None
         server = EmbeddedTemporal(
             settings.data_dir / "temporal",
-            port=choose_port(TEMPORAL_PORT),
-            ui_port=ui_port,
+            port=TEMPORAL_PORT,
+            ui_port=TEMPORAL_UI_PORT if settings.temporal_ui else None,
             durable=True,
             namespace=settings.temporal_namespace,
         )
         temporal = await parts.enter_async_context(_kept_running("temporal", server))
-        temporal_ui = None if ui_port is None else f"http://{LOOPBACK}:{ui_port}"
+        temporal_ui = server.ui_url
     return dsn, temporal, temporal_ui
 
 

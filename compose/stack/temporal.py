@@ -6,6 +6,8 @@ import shutil
 import subprocess
 import sysconfig
 from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
@@ -14,12 +16,23 @@ from temporalio.client import Client
 from temporalio.service import RPCError
 
 from purser.compose.errors import StackError
-from purser.compose.stack.ports import LOOPBACK
+from purser.compose.stack.ports import LOOPBACK, choose_port
 from purser.compose.temporal import plain_runtime
 
 START_TIMEOUT_S = 30.0
 CONNECT_TIMEOUT_S = 2.0
 STOP_TIMEOUT_S = 10.0
+TRIES = 3
+
+
+class _Exited(StackError):
+    """The server ended before it answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Ports:
+    grpc: int
+    ui: int | None
 
 
 class EmbeddedTemporal:
@@ -29,7 +42,7 @@ class EmbeddedTemporal:
         self,
         directory: Path,
         *,
-        port: int,
+        port: int = 0,
         ui_port: int | None = None,
         durable: bool = False,
         namespace: str = "default",
@@ -38,17 +51,17 @@ class EmbeddedTemporal:
         """
         Args:
             directory: Created when missing.
-            port: gRPC port on loopback.
-            ui_port: Port of the Web UI; None starts the server without it.
+            port: gRPC port on loopback; where it is taken, any free one. 0 prefers none.
+            ui_port: Port of the Web UI, chosen likewise; None starts the server without it.
             durable: Keep workflows in a database file, so that they survive a restart.
             namespace: Created beside `default`.
             dynamic_config: Server settings by name, values as JSON.
         """
-        self.address = f"{LOOPBACK}:{port}"
         self._directory = directory
         self._namespace = namespace
-        self._arguments = ["server", "start-dev", "--ip", LOOPBACK, "--port", str(port), "--log-level", "warn"]
-        self._arguments += ["--headless"] if ui_port is None else ["--ui-port", str(ui_port), "--ui-disable-news-fetch"]
+        self._preferred = _Ports(port, ui_port)
+        self._ports: _Ports | None = None
+        self._arguments = ["server", "start-dev", "--ip", LOOPBACK, "--log-level", "warn"]
         if durable:
             self._arguments += ["--db-filename", str(directory / "temporal.db")]
         if namespace != "default":
@@ -57,8 +70,15 @@ class EmbeddedTemporal:
             self._arguments += ["--dynamic-config-value", f"{name}={value}"]
         self._process: subprocess.Popen[bytes] | None = None
 
+    @property
+    def ui_url(self) -> str | None:
+        """Address of the Web UI, once the server runs."""
+        if self._ports is None or self._ports.ui is None:
+            return None
+        return f"http://{LOOPBACK}:{self._ports.ui}"
+
     async def start(self) -> str:
-        """Start the server, wait until its namespace answers, and return its address.
+        """Start the server, wait until its namespace answers, and return its address, the same at every later start.
 
         A server that a killed process left behind in this directory is ended first.
 
@@ -67,16 +87,33 @@ class EmbeddedTemporal:
         """
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._end_leftover()
-        self._process = self._spawn()
+        if self._ports is not None:
+            return await self._start(self._ports)
+        # Another program may take a port between the choice and the server's own attempt to listen on it.
+        for _ in range(TRIES - 1):
+            with suppress(_Exited):
+                return await self._start(self._choice())
+        return await self._start(self._choice())
+
+    def _choice(self) -> _Ports:
+        return _Ports(
+            choose_port(self._preferred.grpc),
+            None if self._preferred.ui is None else choose_port(self._preferred.ui),
+        )
+
+    async def _start(self, ports: _Ports) -> str:
+        address = f"{LOOPBACK}:{ports.grpc}"
+        self._process = self._spawn(ports)
         try:
             async with asyncio.timeout(START_TIMEOUT_S):
-                await self._answers()
+                await self._answers(address, ports.grpc)
         except BaseException as error:
             self.stop()
             if isinstance(error, TimeoutError):
-                raise self._failure(f"did not answer in {START_TIMEOUT_S:.0f} s") from None
+                raise self._failure(StackError, address, f"did not answer in {START_TIMEOUT_S:.0f} s") from None
             raise
-        return self.address
+        self._ports = ports
+        return address
 
     def is_running(self) -> bool:
         """Whether the server is alive."""
@@ -101,11 +138,12 @@ class EmbeddedTemporal:
     def _log(self) -> Path:
         return self._directory / "temporal.log"
 
-    def _spawn(self) -> subprocess.Popen[bytes]:
+    def _spawn(self, ports: _Ports) -> subprocess.Popen[bytes]:
+        ui = ["--headless"] if ports.ui is None else ["--ui-port", str(ports.ui), "--ui-disable-news-fetch"]
         with self._log.open("ab") as log:
             # A session of its own: ctrl-C reaches us first, so that workers can drain before the server goes.
             process = subprocess.Popen(
-                [find_temporal(), *self._arguments],
+                [find_temporal(), *self._arguments, "--port", str(ports.grpc), *ui],
                 stdout=log,
                 stderr=log,
                 stdin=subprocess.DEVNULL,
@@ -114,18 +152,28 @@ class EmbeddedTemporal:
         self._pid_file.write_text(str(process.pid))
         return process
 
-    async def _answers(self) -> None:
+    async def _answers(self, address: str, port: int) -> None:
+        """Waits for the namespace of this very server: one of another program at the same address would answer too."""
         while self.is_running():
-            try:
-                # Whoever else holds the port may never say a word: our server will have ended then.
-                async with asyncio.timeout(CONNECT_TIMEOUT_S):
-                    client = await Client.connect(self.address, namespace=self._namespace, runtime=plain_runtime())
-                    namespace = DescribeNamespaceRequest(namespace=self._namespace)
-                    await client.workflow_service.describe_namespace(namespace)
-                return
-            except (RPCError, RuntimeError, TimeoutError):
-                await asyncio.sleep(0.05)
-        raise self._failure("exited at once")
+            if self._listens(port):
+                try:
+                    async with asyncio.timeout(CONNECT_TIMEOUT_S):
+                        client = await Client.connect(address, namespace=self._namespace, runtime=plain_runtime())
+                        namespace = DescribeNamespaceRequest(namespace=self._namespace)
+                        await client.workflow_service.describe_namespace(namespace)
+                    return
+                except (RPCError, RuntimeError, TimeoutError):
+                    pass
+            await asyncio.sleep(0.05)
+        raise self._failure(_Exited, address, "exited at once")
+
+    def _listens(self, port: int) -> bool:
+        assert self._process is not None
+        try:
+            connections = psutil.Process(self._process.pid).net_connections("tcp4")
+        except psutil.NoSuchProcess:
+            return False
+        return any(one.status == psutil.CONN_LISTEN and one.laddr.port == port for one in connections)
 
     def _end_leftover(self) -> None:
         try:
@@ -136,9 +184,9 @@ class EmbeddedTemporal:
         except (FileNotFoundError, ValueError, psutil.Error):
             return
 
-    def _failure(self, what: str) -> StackError:
-        return StackError(
-            f"the embedded Temporal server at {self.address!r} {what}",
+    def _failure(self, kind: type[StackError], address: str, what: str) -> StackError:
+        return kind(
+            f"the embedded Temporal server at {address!r} {what}",
             remedy=f"Read {str(self._log)!r}; PURSER_TEMPORAL_ADDRESS uses a server of your own instead.",
         )
 

@@ -108,19 +108,48 @@ async def test_a_postgres_that_cannot_start_names_its_directory(tmp_path: Path) 
 
 
 async def test_a_temporal_that_cannot_start_names_its_log_and_leaves_nothing(tmp_path: Path) -> None:
-    with socket.create_server((LOOPBACK, 0)) as taken:
-        server = EmbeddedTemporal(tmp_path / "temporal", port=taken.getsockname()[1])
-        with pytest.raises(StackError, match="exited at once") as failed:
-            await server.start()
+    (tmp_path / "temporal" / "temporal.db").mkdir(parents=True)
+    server = EmbeddedTemporal(tmp_path / "temporal", durable=True)
+    with pytest.raises(StackError, match="exited at once") as failed:
+        await server.start()
     assert "temporal.log" in failed.value.remedy
     assert not server.is_running()
+
+
+@pytest.mark.stack
+async def test_two_temporals_that_choose_one_port_at_the_same_moment_do_not_share_a_server(tmp_path: Path) -> None:
+    port = free_port()
+    servers = [EmbeddedTemporal(tmp_path / name, port=port) for name in ("one", "other")]
+    try:
+        addresses = await asyncio.gather(*(server.start() for server in servers))
+        assert f"{LOOPBACK}:{port}" in addresses
+        assert len(set(addresses)) == 2
+        assert all(server.is_running() for server in servers)
+    finally:
+        for server in servers:
+            await asyncio.to_thread(server.stop)
+
+
+@pytest.mark.stack
+async def test_a_temporal_does_not_take_another_at_its_address_for_itself(tmp_path: Path) -> None:
+    server = EmbeddedTemporal(tmp_path / "one")
+    address = await server.start()
+    await asyncio.to_thread(server.stop)
+    other = EmbeddedTemporal(tmp_path / "other", port=int(address.rpartition(":")[2]))
+    try:
+        assert await other.start() == address
+        with pytest.raises(StackError, match="exited at once"):
+            await server.start()
+        assert other.is_running()
+    finally:
+        await asyncio.to_thread(other.stop)
 
 
 @pytest.mark.stack
 async def test_temporal_serves_the_configured_namespace(tmp_path: Path) -> None:
     from temporalio.client import Client
 
-    server = EmbeddedTemporal(tmp_path / "temporal", port=free_port(), namespace="team")
+    server = EmbeddedTemporal(tmp_path / "temporal", namespace="team")
     try:
         client = await Client.connect(await server.start(), namespace="team")
         assert [workflow async for workflow in client.list_workflows()] == []

@@ -10,7 +10,6 @@ from temporalio.client import Client
 
 from purser.compose.demo.provider import Match
 from purser.compose.migrate import migrate
-from purser.compose.stack.ports import free_port
 from purser.compose.stack.postgres import EmbeddedPostgres
 from purser.compose.stack.temporal import EmbeddedTemporal
 from tests.support.proof import sized
@@ -35,7 +34,7 @@ async def house(tmp_path_factory: pytest.TempPathFactory, task_queue: str) -> As
     """A Postgres and a Temporal that the test may stop."""
     base = tmp_path_factory.mktemp("outage")
     postgres = EmbeddedPostgres(base / "postgres")
-    temporal = EmbeddedTemporal(base / "temporal", port=free_port(), durable=True)
+    temporal = EmbeddedTemporal(base / "temporal", durable=True)
     dsn = await postgres.start()
     try:
         await migrate(dsn)

@@ -20,7 +20,6 @@ from purser.budget.holds import HoldRequest
 from purser.budget.scopes import Path as ScopePath
 from purser.compose.demo.provider import Fault, FaultKind
 from purser.compose.migrate import migrate
-from purser.compose.stack.ports import free_port
 from purser.compose.stack.postgres import EmbeddedPostgres
 from purser.compose.stack.temporal import EmbeddedTemporal
 from purser.context.conversation.messages import Message as ChatMessage
@@ -188,7 +187,7 @@ async def main() -> None:
     """Records on servers of its own."""
     with tempfile.TemporaryDirectory() as directory:
         postgres = EmbeddedPostgres(Path(directory) / "postgres")
-        temporal = EmbeddedTemporal(Path(directory) / "temporal", port=free_port())
+        temporal = EmbeddedTemporal(Path(directory) / "temporal")
         try:
             dsn, address = await postgres.start(), await temporal.start()
             await migrate(dsn)

@@ -28,7 +28,6 @@ from purser.budget.postgres.ledger.policies import Policies
 from purser.budget.postgres.ledger.settings import LedgerSettings
 from purser.budget.scopes import Path, Scope
 from purser.compose.processes.dispatcher import Dispatcher, run_background
-from purser.compose.stack.ports import free_port
 from purser.compose.stack.temporal import EmbeddedTemporal
 from purser.workflows.contract import START, ApprovalDecided, TaskRef
 from tests.support.actors import TESTER
@@ -250,7 +249,7 @@ async def test_it_survives_a_database_that_is_away_and_tells_nothing_secret(
 
 @pytest.mark.stack
 async def test_it_survives_temporal_being_away(pool: Pool, tmp_path: Directory, task_queue: str) -> None:
-    server = EmbeddedTemporal(tmp_path, port=free_port(), durable=True)
+    server = EmbeddedTemporal(tmp_path, durable=True)
     client = await Client.connect(await server.start())
     dispatcher = Dispatcher(Outbox(pool), client, task_queue)
     workflow_id = f"task-{uuid.uuid4()}"

@@ -9,7 +9,6 @@ import pytest
 
 from purser.compose.migrate import migrate
 from purser.compose.settings import Settings
-from purser.compose.stack.ports import free_port
 from purser.compose.stack.postgres import EmbeddedPostgres
 from purser.compose.stack.temporal import EmbeddedTemporal
 from tests.gateway.conftest import RunningGateway
@@ -67,7 +66,7 @@ class TestWithoutPostgres:
 class TestWithoutTemporal:
     @pytest.fixture
     async def temporal(self, tmp_path: Path) -> Any:
-        server = EmbeddedTemporal(tmp_path, port=free_port())
+        server = EmbeddedTemporal(tmp_path)
         yield server
         server.stop()
 

@@ -18,7 +18,7 @@ from purser.activities.calls.uncancelled import finished
 from purser.activities.compression.versions import Job, Material, version_of
 from purser.activities.compression.writing import COOLING_DOWN, Order, Writer
 from purser.activities.metrics import Metrics
-from purser.activities.models.summariser import Summariser
+from purser.activities.models.summarizer import Summarizer
 from purser.budget.postgres.connections.pools import Pool, connected, retrying
 from purser.budget.scopes import Path
 from purser.context.compression.ranges import choose_range
@@ -55,8 +55,8 @@ class Compressing:
 
 
 ForWhom = Callable[[CompressInput], Awaitable[Compressing]]
-Choose = Callable[[str], Summariser | None]
-"""The summariser that a request names; `None`: no model is asked."""
+Choose = Callable[[str], Summarizer | None]
+"""The summarizer that a request names; `None`: no model is asked."""
 
 
 class CompressContext:
@@ -152,8 +152,8 @@ class CompressContext:
         return found
 
     async def _writer(self, request: CompressInput, whom: Compressing, job: Job) -> Writer:
-        summariser = self._choose(request.summarizer)
-        cooling = summariser is not None and await self._summaries.cooling(*_thread(request))
+        summarizer = self._choose(request.summarizer)
+        cooling = summarizer is not None and await self._summaries.cooling(*_thread(request))
         order = Order(request.tenant, request.key, whom.path, whom.model, whom.settings.wishes, job.language)
 
         async def redact(text: str) -> str:
@@ -164,7 +164,7 @@ class CompressContext:
             self._metrics.redacted(counts)
             return found
 
-        return Writer(order, summariser, redact, fault=COOLING_DOWN if cooling else "")
+        return Writer(order, summarizer, redact, fault=COOLING_DOWN if cooling else "")
 
     async def _finish(self, job: Job, writer: Writer, summary: Summary | None, began: float) -> CompressResult:
         """Stores version and facts and settles the last call, in one transaction."""

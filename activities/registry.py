@@ -18,7 +18,7 @@ from purser.activities.estimate_tokens import EstimateTokens
 from purser.activities.hold import Hold
 from purser.activities.metrics import Metrics
 from purser.activities.models.provider import ModelProvider
-from purser.activities.models.summariser import Summariser
+from purser.activities.models.summarizer import Summarizer
 from purser.activities.open_task import OpenTask
 from purser.activities.postgres.calls import Calls
 from purser.activities.record_status import RecordStatus
@@ -39,7 +39,7 @@ from purser.workflows.contract import AgentRef, CompressInput
 
 Activity = Callable[..., Any]
 EXTRACTIVE = "extractive"
-"""The summariser that is no model."""
+"""The summarizer that is no model."""
 DEFAULT_MODEL = "gpt-4o"
 """Whose counter applies to a session that is compressed for nobody in particular."""
 
@@ -56,9 +56,9 @@ class Dependencies:
     provider: ModelProvider
     poke: Callable[[], None]
     """Called when a workflow may have to be woken."""
-    summariser_model: str = ""
+    summarizer_model: str = ""
     """Model that writes summaries; empty: none does."""
-    summariser_api_base: str | None = None
+    summarizer_api_base: str | None = None
     """Its address; `None`: its provider's own."""
     signer_of: SignerOf = no_signer
     """Finds the key that signed a decision; by default no signature is accepted."""
@@ -77,7 +77,7 @@ def all_activities(given: Dependencies) -> Sequence[Activity]:
     compress = CompressContext(
         stores.pool,
         partial(_compressing, given, briefs),
-        partial(_summariser, given),
+        partial(_summarizer, given),
         Placeholders(stores.pool, given.redaction),
         metrics,
         cooldown_s=given.settings.cooldown_s,
@@ -163,23 +163,23 @@ async def _compressing(given: Dependencies, briefs: Briefs, request: CompressInp
     if request.agent_id:
         brief = await briefs.of(AgentRef(request.tenant, request.task_id, request.agent_id))
         return Compressing(brief.path, brief.model, brief.context, brief.window_tokens)
-    context, model = given.settings.context, request.model or given.summariser_model or DEFAULT_MODEL
+    context, model = given.settings.context, request.model or given.summarizer_model or DEFAULT_MODEL
     window = window_of(model, given.prices.context_window(model), default=context.context_window_tokens)
     path = await given.stores.payers.of_session(request.tenant, request.session_id)
     return Compressing(path, model, context, context.context_budget(window))
 
 
-def _summariser(given: Dependencies, name: str) -> Summariser | None:
+def _summarizer(given: Dependencies, name: str) -> Summarizer | None:
     """The model that a request names, or the configured one."""
-    model = name or given.summariser_model
+    model = name or given.summarizer_model
     if model in ("", EXTRACTIVE):
         return None
-    return Summariser(
+    return Summarizer(
         model,
         given.provider,
         given.stores.ledger,
         given.prices,
-        api_base=given.summariser_api_base if model == given.summariser_model else None,
+        api_base=given.summarizer_api_base if model == given.summarizer_model else None,
         timeout_s=given.settings.summarizer_timeout_s,
         usual_window=given.settings.context.context_window_tokens,
         decided=given.metrics.calls.decided,

@@ -12,7 +12,7 @@ class ActivitySettings:
     context: ContextSettings = field(default_factory=ContextSettings)
     """What models get to see."""
     cooldown_s: int = 600
-    """Seconds for which a summariser that failed three times in a row on a conversation is not asked there."""
+    """Seconds for which a summarizer that failed three times in a row on a conversation is not asked there."""
     summarizer_timeout_s: float = 60
     """Seconds that it may take to write one summary, less than the lease of a hold."""
     memory_tokens: int = 2_000

@@ -64,7 +64,7 @@ async def _at(pool: Pool, size: int) -> list[Timing]:
     compressed, fresh = f"compressed-{size}", f"fresh-{size}"
     for session in (compressed, fresh):
         await _store(pool, session, messages)
-    await _summarise(pool, compressed, size, tokens)
+    await _summarize(pool, compressed, size, tokens)
     conversations = Conversations(pool)
 
     def live(session: str, strategy: StrategyName) -> Callable[[], Awaitable[None]]:
@@ -127,7 +127,7 @@ async def _store(pool: Pool, session: str, messages: Sequence[Message]) -> None:
         await conversations.append(TENANT, session, messages[first : first + 500], origin=str(first))
 
 
-async def _summarise(pool: Pool, session: str, size: int, tokens: int) -> None:
+async def _summarize(pool: Pool, session: str, size: int, tokens: int) -> None:
     covered = Summary(
         version=1, first_seq=4, last_seq=size - UNCOVERED, text="They spoke of orders.", method=Method.EXTRACTIVE,
         key="k", tokens_before=tokens, tokens_after=20, source_digest="d",

@@ -51,7 +51,7 @@ from purser.budget.pricing.prices import PriceBook
 from purser.budget.pricing.rates import Price, Rates
 from purser.budget.reports.views import BudgetView
 from purser.budget.scopes import Kind, Path, Scope, agent_scope
-from purser.budget.usage import Usage, normalise
+from purser.budget.usage import Usage, normalize
 from purser.budget.windows import Window, window_bounds
 
 __all__ = [
@@ -113,7 +113,7 @@ __all__ = [
     "agent_scope",
     "decide",
     "judge",
-    "normalise",
+    "normalize",
     "pressure",
     "resolve",
     "window_bounds",

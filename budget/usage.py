@@ -1,7 +1,7 @@
-"""Usage: what one attempt used, normalised once, at the edge where the provider's report comes in.
+"""Usage: what one attempt used, normalized once, at the edge where the provider's report comes in.
 
 Providers disagree on whether cached tokens stand inside the input figure (OpenAI, Gemini) or beside it (Anthropic),
-and on whether reasoning stands inside the output figure. `normalise` knows both; behind it everything counts alike.
+and on whether reasoning stands inside the output figure. `normalize` knows both; behind it everything counts alike.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -90,7 +90,7 @@ _FIELDS = tuple(field.name for field in fields(Usage))
 _COUNTS = ("input", "cache_read", "cache_write_5m", "cache_write_1h", "output", "unsplit")
 
 
-def normalise(payload: Mapping[str, object], shape: Shape | None = None) -> Usage:
+def normalize(payload: Mapping[str, object], shape: Shape | None = None) -> Usage:
     """Reads the usage block of a provider's reply, of LiteLLM, or of a caller of the HTTP API.
 
     A contradiction never lowers a charge. Where the total is below the parts, the parts count; where it exceeds them,
@@ -99,7 +99,7 @@ def normalise(payload: Mapping[str, object], shape: Shape | None = None) -> Usag
 
     Args:
         payload: The usage block alone. `null` counts as absent; fields that nobody knows are ignored.
-        shape: Whose words the block uses; recognised by its keys if not given.
+        shape: Whose words the block uses; recognized by its keys if not given.
 
     Raises:
         InvalidUsage: A figure is not a count, input, output and total are missing, or the keys fit several shapes.

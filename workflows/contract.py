@@ -325,7 +325,7 @@ class CompressInput:
     budget_tokens: int = 0
     """Context budget of the result; 0: from the settings and the model."""
     model: str = ""
-    """Whose counter applies where no agent is named; empty: the summariser's."""
+    """Whose counter applies where no agent is named; empty: the summarizer's."""
     summarizer: str = ""
     """`extractive` or the name of a model; empty: from the settings."""
     trigger: str = Trigger.REQUEST

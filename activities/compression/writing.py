@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from temporalio import activity
 
-from purser.activities.models.summariser import Summariser, Unwritten, Written
+from purser.activities.models.summarizer import Summarizer, Unwritten, Written
 from purser.budget.postgres.connections.pools import Connection
 from purser.budget.scopes import Path
 from purser.context.compression.extraction import extract
@@ -60,16 +60,16 @@ class Writer:
     """Writes the texts of one compression, in turn."""
 
     def __init__(
-        self, order: Order, summariser: Summariser | None, redact: Callable[[str], Awaitable[str]], *, fault: str = ""
+        self, order: Order, summarizer: Summarizer | None, redact: Callable[[str], Awaitable[str]], *, fault: str = ""
     ) -> None:
         """Args:
         order: for whom.
-        summariser: `None`: no model is asked.
+        summarizer: `None`: no model is asked.
         redact: applied to what a model says.
         fault: why a model that is there is not asked.
         """
         self._order = order
-        self._summariser = summariser
+        self._summarizer = summarizer
         self._redact = redact
         self._calls = 0
         self.fault = fault
@@ -82,40 +82,40 @@ class Writer:
     @property
     def model(self) -> str | None:
         """The model that may be asked."""
-        return self._summariser.model if self._summariser else None
+        return self._summarizer.model if self._summarizer else None
 
     @property
     def by_model(self) -> bool:
         """Whether a model wrote everything so far."""
-        return self._summariser is not None and not self.fault
+        return self._summarizer is not None and not self.fault
 
     async def write(self, source: Source, most_tokens: int) -> Text:
         """The text of at most so many tokens that stands for a source."""
-        summariser = self._summariser
-        if summariser is not None and not self.fault:
-            most = min(most_tokens, MOST_OUTPUT, summariser.window // WINDOW_SHARE)
-            if (text := await self._by_model(summariser, source, most)) is not None:
+        summarizer = self._summarizer
+        if summarizer is not None and not self.fault:
+            most = min(most_tokens, MOST_OUTPUT, summarizer.window // WINDOW_SHARE)
+            if (text := await self._by_model(summarizer, source, most)) is not None:
                 return text
             activity.logger.warning("the model's text is no summary: %s", self.fault)
         return await asyncio.to_thread(self._extracted, source, most_tokens)
 
     async def settle(self, connection: Connection | None = None) -> None:
         """Settles the last reply, if it is still open; joins the transaction of `connection`."""
-        if self._summariser is not None and self.pending is not None:
-            await self._summariser.settle(self._order.tenant, self.pending, connection)
+        if self._summarizer is not None and self.pending is not None:
+            await self._summarizer.settle(self._order.tenant, self.pending, connection)
 
-    async def _by_model(self, summariser: Summariser, source: Source, most_tokens: int) -> Text | None:
-        parts = await asyncio.to_thread(self._chunks, summariser, source, most_tokens)
+    async def _by_model(self, summarizer: Summarizer, source: Source, most_tokens: int) -> Text | None:
+        parts = await asyncio.to_thread(self._chunks, summarizer, source, most_tokens)
         before = await asyncio.to_thread(self._tokens, source)
         record, merged = "", source
         for part in parts:
             merged = Source(part.summary or record, part.passages)
-            if (answer := await self._asked(summariser, merged, most_tokens, before)) is None:
+            if (answer := await self._asked(summarizer, merged, most_tokens, before)) is None:
                 return None
             record = answer
         score = await asyncio.to_thread(_score, source, record)
         if score < BAR:
-            record = await self._asked(summariser, merged, most_tokens, before, insist=True) or ""
+            record = await self._asked(summarizer, merged, most_tokens, before, insist=True) or ""
             score = await asyncio.to_thread(_score, source, record)
             if score < BAR:
                 self.fault, self.failed = self.fault or LOW_FIDELITY, True
@@ -123,7 +123,7 @@ class Writer:
         return Text(record, score)
 
     async def _asked(
-        self, summariser: Summariser, source: Source, most_tokens: int, before: int, *, insist: bool = False
+        self, summarizer: Summarizer, source: Source, most_tokens: int, before: int, *, insist: bool = False
     ) -> str | None:
         """What a model makes of a part of what takes `before` tokens; `None` if that is no summary."""
         order = self._order
@@ -132,7 +132,7 @@ class Writer:
         self._calls += 1
         key = order.key if self._calls == 1 else f"{order.key}.{self._calls}"
         messages = summary_request(source, most_tokens, wishes=order.wishes, language=order.language, insist=insist)
-        answer = await summariser.write(order.tenant, key, order.path, messages, most_tokens)
+        answer = await summarizer.write(order.tenant, key, order.path, messages, most_tokens)
         if isinstance(answer, Unwritten):
             self.fault, self.failed = answer, answer.failed
             return None
@@ -150,12 +150,12 @@ class Writer:
     def _tokens(self, source: Source) -> int:
         return self._count(source.summary) + sum(self._count(said) for _, said in source.passages)
 
-    def _chunks(self, summariser: Summariser, source: Source, most_tokens: int) -> list[Source]:
+    def _chunks(self, summarizer: Summarizer, source: Source, most_tokens: int) -> list[Source]:
         empty = summary_request(Source(".", ()), most_tokens, wishes=self._order.wishes, language="..", insist=True)
-        record = max(count_text(source.summary, summariser.model).tokens, most_tokens)
-        around = count_request(empty, (), summariser.model).tokens + int(record * _ESCAPED) + most_tokens
-        room = max(LEAST_CHUNK, summariser.window - around)
-        return chunks(source, room, lambda text: count_text(text, summariser.model).tokens)
+        record = max(count_text(source.summary, summarizer.model).tokens, most_tokens)
+        around = count_request(empty, (), summarizer.model).tokens + int(record * _ESCAPED) + most_tokens
+        room = max(LEAST_CHUNK, summarizer.window - around)
+        return chunks(source, room, lambda text: count_text(text, summarizer.model).tokens)
 
     def _extracted(self, source: Source, most_tokens: int) -> Text:
         """Sentences of the source; takes a second for the longest."""

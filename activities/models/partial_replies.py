@@ -7,7 +7,7 @@ from typing import Any
 
 from purser.activities.errors import Cost, ProviderRejected
 from purser.budget.errors import InvalidUsage
-from purser.budget.usage import Usage, normalise
+from purser.budget.usage import Usage, normalize
 from purser.context.conversation.messages import Message
 from purser.context.tokens import count_text
 
@@ -67,7 +67,7 @@ class Draft:
     def report(self, payload: Mapping[str, Any]) -> bool:
         """Takes in the provider's usage block; whether it can be understood."""
         try:
-            usage = normalise(payload)
+            usage = normalize(payload)
         except InvalidUsage:
             return False
         self.usage = usage if usage.total > 0 else None

@@ -81,15 +81,15 @@ def entity_dense(talk: Talk, most_tokens: int) -> Remains:
 
 def extracted(talk: Talk, most_tokens: int) -> Remains:
     """The ends, and our extract of the rest, its header counted."""
-    return _summarised(talk, most_tokens, with_facts=False)
+    return _summarized(talk, most_tokens, with_facts=False)
 
 
 def extracted_with_facts(talk: Talk, most_tokens: int) -> Remains:
     """The ends, our extract of the rest and the sheet of facts that it does not tell, all counted."""
-    return _summarised(talk, most_tokens, with_facts=True)
+    return _summarized(talk, most_tokens, with_facts=True)
 
 
-def _summarised(talk: Talk, most_tokens: int, *, with_facts: bool) -> Remains:
+def _summarized(talk: Talk, most_tokens: int, *, with_facts: bool) -> Remains:
     ends = _ends(talk)
     middle = [index for index in range(len(talk.messages)) if index not in ends]
     around = sum(talk.tokens[index] for index in ends)

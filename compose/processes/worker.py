@@ -150,8 +150,8 @@ def dependencies(
         provider=provider,
         redaction=custom_detectors(settings.redaction_patterns),
         poke=poke,
-        summariser_model="" if settings.summarizer in NO_MODEL else settings.summarizer,
-        summariser_api_base=settings.summarizer_api_base,
+        summarizer_model="" if settings.summarizer in NO_MODEL else settings.summarizer,
+        summarizer_api_base=settings.summarizer_api_base,
         signer_of=Keys(ledger.pool).signer,
         metrics=metrics,
     )

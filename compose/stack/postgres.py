@@ -37,7 +37,7 @@ class EmbeddedPostgres:
     def __init__(self, data_dir: Path, config: Mapping[str, str] | None = None) -> None:
         """
         Args:
-            data_dir: Created and initialised when missing; kept across starts.
+            data_dir: Created and initialized when missing; kept across starts.
             config: Server settings, applied when the server is started (not when one is reused).
         """
         self._data_dir = data_dir

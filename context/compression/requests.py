@@ -77,7 +77,7 @@ def chunks(source: Source, most_tokens: int, count: CountText) -> list[Source]:
     Whole messages, in order; one that is too large by itself is cut between what a reader sees as characters.
 
     Args:
-        source: what to summarise.
+        source: what to summarize.
         most_tokens: of the passages of a chunk, as a request shows them.
         count: by the counter of the model that is asked.
     """
@@ -168,7 +168,7 @@ def summary_request(
     without passages the last version is shortened.
 
     Args:
-        source: what to summarise.
+        source: what to summarize.
         most_tokens: of the summary.
         wishes: of the domain.
         language: code of the language to write in; `None`: whatever the conversation is in.

@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class Writer:
-    """A caller's summariser as `build_window` takes it. It keeps in mind why it failed, and does not ask again."""
+    """A caller's summarizer as `build_window` takes it. It keeps in mind why it failed, and does not ask again."""
 
     def __init__(self, write: Callable[..., str], model: str, *, header: bool = True) -> None:
         """Args:
@@ -53,7 +53,7 @@ def _header(source: Source, text: str, written: str) -> str:
 
 
 def as_text(source: Source) -> str:
-    """What a summariser is given: the last summary, if there is one, and a line for each message."""
+    """What a summarizer is given: the last summary, if there is one, and a line for each message."""
     lines = [f"{speaker}: {said}" for speaker, said in source.passages]
     return "\n".join([*(["Summary so far:", source.summary, "New messages:"] if source.summary else []), *lines])
 

@@ -104,7 +104,7 @@ def values(sentence: str) -> Iterator[tuple[Kind, re.Match[str]]]:
 
 
 def _is_word(kind: Kind, match: re.Match[str]) -> bool:
-    """Whether a capitalised word names nothing that is told of: a common word, or who is spoken to."""
+    """Whether a capitalized word names nothing that is told of: a common word, or who is spoken to."""
     if kind is not Kind.NAME:
         return False
     spoken_to = _VOCATIVE.search(match.string[: match.start()]) and not match.string[match.end() :].strip(".!…~ ")

@@ -5,11 +5,11 @@ The matrix goes first. Rows are the larger of two classes, so a few long message
 | class | messages | characters | fast | balanced | quality |
 | --- | --- | --- | --- | --- | --- |
 | short | under 10 | under 2,000 | truncate | truncate | truncate |
-| medium | 10 to 30 | 2,000 to 10,000 | truncate | by scores | summarise |
-| long | over 30 | over 10,000 | truncate | summarise | summarise |
+| medium | 10 to 30 | 2,000 to 10,000 | truncate | by scores | summarize |
+| long | over 30 | over 10,000 | truncate | summarize | summarize |
 
 Scores decide the one cell that the matrix leaves open; a tie truncates. Two things go before both: nothing is
-summarised without something that summarises, nor a fourth time in one conversation.
+summarised without something that summarizes, nor a fourth time in one conversation.
 """
 
 from collections.abc import Mapping
@@ -61,7 +61,7 @@ class Choice:
     reason: str
     """For people; has figures, never text of the conversation."""
     scores: Mapping[str, Fraction] = field(default_factory=dict)
-    """Weighted score of `truncate` and of `summarise`, where scores decided."""
+    """Weighted score of `truncate` and of `summarize`, where scores decided."""
 
 
 _WEIGHTS: Mapping[Preference, tuple[Fraction, Fraction]] = {
@@ -74,7 +74,7 @@ _MATRIX: Mapping[Size, Mapping[Preference, bool | None]] = {
     Size.MEDIUM: {Preference.FAST: False, Preference.BALANCED: None, Preference.QUALITY: True},
     Size.LONG: {Preference.FAST: False, Preference.BALANCED: True, Preference.QUALITY: True},
 }
-"""Whether to summarise; `None`: scores decide."""
+"""Whether to summarize; `None`: scores decide."""
 
 
 def choose(
@@ -83,7 +83,7 @@ def choose(
     characters: int,
     preference: Preference = Preference.BALANCED,
     summaries: int = 0,
-    can_summarise: bool = True,
+    can_summarize: bool = True,
     tool_messages: int = 0,
 ) -> Choice:
     """Chooses between truncation and a summary.
@@ -93,31 +93,31 @@ def choose(
         characters: of their texts.
         preference: of the caller.
         summaries: how often this conversation was summarised before.
-        can_summarise: whether there is something that writes summaries.
+        can_summarize: whether there is something that writes summaries.
         tool_messages: how many of the messages call a tool or answer a call.
     """
     truncation = TRUNCATE_BY_TOKENS if 2 * tool_messages > messages else TRUNCATE
-    if not can_summarise:
+    if not can_summarize:
         return Choice(truncation, "nothing that writes summaries is configured: truncate")
     if summaries >= MOST_SUMMARIES:
         return Choice(truncation, f"already summarised {summaries} times, at most {MOST_SUMMARIES}: truncate")
     size, told = _size(messages, characters)
-    summarise, found = _MATRIX[size][preference], dict[str, Fraction]()
+    summarize, found = _MATRIX[size][preference], dict[str, Fraction]()
     how = f"{told}, preference {preference}"
-    if summarise is None:
+    if summarize is None:
         found = scores(messages=messages, characters=characters, preference=preference, summaries=summaries)
-        summarise = found["summarise"] > found["truncate"]
-        how += f", scores truncate {float(found['truncate']):g} and summarise {float(found['summarise']):g}"
-    strategy = SUMMARISE if summarise else truncation
-    return Choice(strategy, f"{how}: {'summarise' if summarise else 'truncate'}", found)
+        summarize = found["summarize"] > found["truncate"]
+        how += f", scores truncate {float(found['truncate']):g} and summarize {float(found['summarize']):g}"
+    strategy = SUMMARISE if summarize else truncation
+    return Choice(strategy, f"{how}: {'summarize' if summarize else 'truncate'}", found)
 
 
 def scores(*, messages: int, characters: int, preference: Preference, summaries: int) -> dict[str, Fraction]:
     """Weighted scores of both ways; the arguments are those of `choose`."""
     truncate = 20 + 30 * (messages <= 50) + 30 * (characters <= 10_000) + 20 * (summaries < 5)
-    summarise = 20 + 30 * (messages >= 10) + 30 * (characters >= 2_000) + (20 if summaries < 3 else -50)
-    for_truncate, for_summarise = _WEIGHTS[preference]
-    return {"truncate": for_truncate * truncate, "summarise": for_summarise * summarise}
+    summarize = 20 + 30 * (messages >= 10) + 30 * (characters >= 2_000) + (20 if summaries < 3 else -50)
+    for_truncate, for_summarize = _WEIGHTS[preference]
+    return {"truncate": for_truncate * truncate, "summarize": for_summarize * summarize}
 
 
 def _size(messages: int, characters: int) -> tuple[Size, str]:

@@ -24,7 +24,7 @@ class Traits:
     """Whether a number of messages bounds the newest that it takes."""
     rounds: Callable[[StrategySettings, int], int | None] | None = None
     """Rounds that it takes, by its figures and the messages of a conversation; `None`: all that fit."""
-    summarises: bool = False
+    summarizes: bool = False
     """Whether what it does not take is covered by a summary. Otherwise it is dropped: the strategy is lossy."""
     retrieves: bool = False
     """Whether it has room for what memory finds."""
@@ -40,9 +40,9 @@ STRATEGIES: Mapping[StrategyName, Traits] = {
     StrategyName.SLIDING_WINDOW: Traits(rounds=lambda figures, messages: figures.rounds),
     StrategyName.TOKEN_TRUNCATION: Traits(),
     StrategyName.SMART_TRUNCATION: Traits(rounds=_by_size),
-    StrategyName.SUMMARY: Traits(recents=True, summarises=True),
-    StrategyName.THREE_PART: Traits(primers=True, recents=True, summarises=True),
-    StrategyName.HYBRID: Traits(primers=True, recents=True, summarises=True, retrieves=True),
+    StrategyName.SUMMARY: Traits(recents=True, summarizes=True),
+    StrategyName.THREE_PART: Traits(primers=True, recents=True, summarizes=True),
+    StrategyName.HYBRID: Traits(primers=True, recents=True, summarizes=True, retrieves=True),
     StrategyName.AUTO: Traits(chooses=True),
 }
 """All that the code knows of each strategy."""
@@ -61,7 +61,7 @@ class Strategy:
     """Messages older than the recents are left out so many at a time."""
     rounds: int | None = None
     """Newest rounds that it takes; `None`: all that fit."""
-    summarises: bool = False
+    summarizes: bool = False
     """Whether what it does not take is covered by a summary."""
 
     @property
@@ -126,5 +126,5 @@ def strategy_of(name: StrategyName, settings: StrategySettings, messages: int) -
         recents_count=settings.recents_count if traits.recents and rounds is None else None,
         batch_count=settings.batch_count,
         rounds=rounds(settings, messages) if rounds else None,
-        summarises=traits.summarises,
+        summarizes=traits.summarizes,
     )

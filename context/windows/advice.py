@@ -24,7 +24,7 @@ AnyMessage = Message | JsonObject
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """What optimising would do."""
+    """What optimizing would do."""
 
     tokens: int
     """Of the conversation."""
@@ -53,7 +53,7 @@ class ToolSafety:
     """For the planned calls."""
     limit: int
     safe_once_optimized: bool
-    """Whether all fits after the conversation is optimised with preference fast."""
+    """Whether all fits after the conversation is optimized with preference fast."""
     message: str
     """The same in words, with what to do if it does not fit."""
 
@@ -68,7 +68,7 @@ def messages_of(messages: Iterable[AnyMessage]) -> list[Message]:
 
 
 def available(max_tokens: int, reserve: int = REPLY_RESERVE) -> int:
-    """What messages may take of a limit before they are optimised: what the reply leaves, 0 if that is nothing.
+    """What messages may take of a limit before they are optimized: what the reply leaves, 0 if that is nothing.
 
     Raises:
         InvalidSettings: the limit is no positive number.
@@ -84,7 +84,7 @@ def recommend(
     *,
     preference: Preference | str = Preference.BALANCED,
     summaries: int = 0,
-    can_summarise: bool = True,
+    can_summarize: bool = True,
     reserve: int = REPLY_RESERVE,
     model: str = USUAL_MODEL,
 ) -> Recommendation:
@@ -95,7 +95,7 @@ def recommend(
         max_tokens: the limit.
         preference: of the caller.
         summaries: how often this conversation was summarised before.
-        can_summarise: whether there is something that writes summaries.
+        can_summarize: whether there is something that writes summaries.
         reserve: tokens of the limit that are kept for the reply.
         model: whose tokens are counted.
     """
@@ -109,7 +109,7 @@ def recommend(
             characters=sum(len(message.text) for message in read),
             preference=Preference(preference),
             summaries=summaries,
-            can_summarise=can_summarise,
+            can_summarize=can_summarize,
             tool_messages=sum(message.role == "tool" or bool(message.tool_calls) for message in read),
         )
         strategy, reason = choice.strategy, f"{tokens:,} of {room:,} tokens: {choice.reason}"
@@ -135,7 +135,7 @@ def tool_safety(
     least = _optimized(read, limit - reserved, model)
     remedy = "shorten what must stay, or plan fewer calls"
     if least is not None:
-        remedy = f"optimise first with preference fast, which leaves {least:,} tokens"
+        remedy = f"optimize first with preference fast, which leaves {least:,} tokens"
     message = f"unsafe: {figures}: {tokens + reserved - limit:,} too many, {remedy}"
     return ToolSafety(False, tokens, reserved, limit, least is not None, message)
 
@@ -152,7 +152,7 @@ def check_tool_safety(
 
 
 def _optimized(messages: Sequence[Message], budget: int, model: str) -> int | None:
-    """Tokens that are left of a conversation optimised with preference fast; `None` if it cannot be made to fit."""
+    """Tokens that are left of a conversation optimized with preference fast; `None` if it cannot be made to fit."""
     try:
         return build_window(messages, budget=budget, model=model, preset="optimizer", preference=Preference.FAST).tokens
     except WindowTooSmall:

@@ -68,7 +68,7 @@ def plan_window(
         crowded=crowded,
         preference=settings.preference,
         summaries=max(one.summary.version if one.summary else 0 for one in (session, own)),
-        can_summarise=settings.compresses,
+        can_summarize=settings.compresses,
         question_tokens=question.tokens,
     )
     of_session, of_own = Cutter(session, rule, asked_after=True), Cutter(own, rule.of_thread)
@@ -99,7 +99,7 @@ def plan_window(
         question=question,
         own=_show(of_own, kept_own, with_summary=own_summary),
         dropped_replies=tuple(reply for reply in replies if reply not in shown),
-        compress=_to_compress(settings, (session, own), limit, crowded=crowded) if rule.summarises else None,
+        compress=_to_compress(settings, (session, own), limit, crowded=crowded) if rule.summarizes else None,
         strategy=rule.name,
         personal=personal,
         memory=memory,

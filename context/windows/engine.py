@@ -85,7 +85,7 @@ def ruled(
     crowded: bool,
     preference: Preference,
     summaries: int,
-    can_summarise: bool,
+    can_summarize: bool,
     question_tokens: int = 0,
     characters: int | None = None,
 ) -> tuple[Strategy, str]:
@@ -96,7 +96,7 @@ def ruled(
         groups: of the conversations that the window is made of.
         messages: of the conversation that it cuts, with the newest user message.
         crowded: from `is_crowded`; `auto` leaves alone what is not.
-        preference, summaries, can_summarise: see `choose`.
+        preference, summaries, can_summarize: see `choose`.
         question_tokens: of the newest user message, where no group holds it.
         characters: of all texts, where they are known.
     """
@@ -108,7 +108,7 @@ def ruled(
         characters=CHARACTERS_PER_TOKEN * (total(groups) + question_tokens) if characters is None else characters,
         preference=preference,
         summaries=summaries,
-        can_summarise=can_summarise,
+        can_summarize=can_summarize,
         tool_messages=sum(bool(ref.call_ids) or ref.tool_call_id is not None for ref in refs),
     )
     rule = strategy_of(choice.strategy, figures, messages)
@@ -174,8 +174,8 @@ class Cutter:
         complete = self.oldest == 0 and self.conversation.untold is None
         if limit is None or (complete and self.tokens(whole) <= limit):
             return Selection(frozenset(whole))
-        more = self.rule.unbounded if figures.extends and self.rule.summarises else self.rule
-        if write is None or not self.rule.summarises:
+        more = self.rule.unbounded if figures.extends and self.rule.summarizes else self.rule
+        if write is None or not self.rule.summarizes:
             return Selection(self._filled(more, self.must, limit))
         kept = self._filled(self.rule, self.must, limit - self.summary_reserve(figures, limit))
         while True:
@@ -204,7 +204,7 @@ class Cutter:
         for index in range(len(self.conversation.groups)):
             if index in selection.kept:
                 continue
-            if asked_summary and self.rule.summarises:
+            if asked_summary and self.rule.summarizes:
                 yield index, NO_SUMMARY
             elif self.rule.rounds is not None and index < self.oldest:
                 yield index, OLDER_THAN_ROUNDS

@@ -142,7 +142,7 @@ def built(draft: Draft, budget: int) -> Window:
         crowded=_is_crowded(draft, budget),
         preference=draft.preference,
         summaries=draft.summaries,
-        can_summarise=draft.summarize is not None,
+        can_summarize=draft.summarize is not None,
         characters=draft.characters,
     )
     if draft.conversation.thread:
@@ -169,7 +169,7 @@ def _limit(draft: Draft, cutter: Cutter, budget: int, stored: int) -> int | None
         return None
     room = budget - draft.around - stored
     limit = min(room, share(budget, figures.keep_ratio) - stored)
-    reserve = cutter.summary_reserve(figures, limit) if rule.summarises and draft.summarize else 0
+    reserve = cutter.summary_reserve(figures, limit) if rule.summarizes and draft.summarize else 0
     limit = min(room, max(limit, cutter.least + reserve))
     return limit if total(conversation.groups) > limit or cutter.oldest > 0 else None
 

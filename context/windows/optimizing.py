@@ -1,7 +1,7 @@
 """One call that makes a conversation fit, for code that keeps its own: messages in, messages and stats out.
 
 Messages that fit beside a reply are returned as they came. Others are cut by the preset `optimizer`:
-`context.strategies.choice` names the strategy and `build_window` applies it. Whatever a summariser does, it is no error
+`context.strategies.choice` names the strategy and `build_window` applies it. Whatever a summarizer does, it is no error
 here.
 """
 
@@ -32,7 +32,7 @@ PRESET = "optimizer"
 MAX_TOKENS = 4_096
 """Limit where the caller names none."""
 SUMMARY_TIMEOUT_S = 30.0
-"""How long a summariser that is awaited may take."""
+"""How long a summarizer that is awaited may take."""
 
 Stats = dict[str, Any]
 """What was done, always with `optimization_applied`, `messages_removed`, `tokens_saved`, `strategy_chosen` (`none`
@@ -108,7 +108,7 @@ class Optimizer:
         preference: Preference | str = Preference.BALANCED,
         **others: Any,
     ) -> tuple[list[dict[str, Any]], Stats]:
-        """`optimize` beside the event loop, with a summariser that is awaited, for 30 s at most."""
+        """`optimize` beside the event loop, with a summarizer that is awaited, for 30 s at most."""
         loop, ask = asyncio.get_running_loop(), of_two(summarize) if summarize else None
 
         def write(text: str, characters: int) -> str:
@@ -128,7 +128,7 @@ class Optimizer:
         conversation_id: str | None = None,
         preference: Preference | str = Preference.BALANCED,
         *,
-        can_summarise: bool = True,
+        can_summarize: bool = True,
     ) -> Recommendation:
         """What `optimize` would do; changes nothing and counts as no summary."""
         return recommend(
@@ -136,7 +136,7 @@ class Optimizer:
             max_tokens,
             preference=preference,
             summaries=self._summaries.get(conversation_id, 0) if conversation_id else 0,
-            can_summarise=can_summarise,
+            can_summarize=can_summarize,
             model=self._model,
         )
 
@@ -201,7 +201,7 @@ _default = Optimizer()
 optimize = _default.optimize
 """`Optimizer.optimize` of one optimizer that the whole process shares; it forgets when the process ends."""
 optimize_async = _default.optimize_async
-"""The same with a summariser that is awaited."""
+"""The same with a summarizer that is awaited."""
 prepare_optimized_messages = optimize
 
 

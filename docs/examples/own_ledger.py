@@ -13,7 +13,7 @@ from purser.budget.postgres.ledger.ledger import Ledger
 from purser.budget.postgres.ledger.policies import Policies
 from purser.budget.postgres.ledger.settings import LedgerSettings
 from purser.budget.scopes import Path, Scope
-from purser.budget.usage import normalise
+from purser.budget.usage import normalize
 
 TENANT = "default"
 
@@ -32,7 +32,7 @@ async def main() -> str:
             return f"{answer.decision.verdict} by {answer.decision.decisive.scope}"
         await ledger.start_attempt(TENANT, answer.hold_id, 1)
         # Here the model is called.
-        usage = normalise({"prompt_tokens": 1_200, "completion_tokens": 300, "total_tokens": 1_500})
+        usage = normalize({"prompt_tokens": 1_200, "completion_tokens": 300, "total_tokens": 1_500})
         settled = await ledger.settle(TENANT, answer.hold_id, 1, Report(usage, nano_usd=360_000))
         return f"{settled.state}: {settled.charged.tokens} tokens"
 

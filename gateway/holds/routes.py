@@ -8,7 +8,7 @@ from purser.budget.decisions import Amount, Decision, Verdict
 from purser.budget.holds import HoldAnswer, HoldRequest, HoldState
 from purser.budget.postgres.connections.pools import Connection
 from purser.budget.scopes import Path
-from purser.budget.usage import normalise
+from purser.budget.usage import normalize
 from purser.gateway.access.auth import Spender, WorkReader, check_tenant
 from purser.gateway.holds.schemas import AttemptBody, ExtendBody, HoldRequestBody, SettleBody
 from purser.gateway.holds.views import HoldView, ReleaseView, SettlementView, StepView, StoredHoldView, scope_verdicts
@@ -72,7 +72,7 @@ async def start_attempt(hold_id: str, body: AttemptBody, caller: Spender, use: U
 @router.post("/{hold_id}/settle")
 async def settle(hold_id: str, body: SettleBody, caller: Spender, use: Use) -> SettlementView:
     """Records what an attempt used, in full, and ends the hold. The same report again changes nothing."""
-    report = await use.pricing.report(caller.tenant, hold_id, normalise(body.usage), body.nano_usd)
+    report = await use.pricing.report(caller.tenant, hold_id, normalize(body.usage), body.nano_usd)
     done = await use.ledger.settle(caller.tenant, hold_id, body.attempt, report)
     use.metrics.stepped("settled")
     return SettlementView.of(done)

@@ -230,7 +230,7 @@ async def memory(
 
 @router.post("/recommend")
 async def recommend(caller: WorkReader, use: Use, session_id: SessionId, body: RecommendBody) -> Recommendation:
-    """What optimising the conversation for a limit would do, without doing it."""
+    """What optimizing the conversation for a limit would do, without doing it."""
     messages = await _messages(use.sessions, caller.tenant, session_id)
     versions = await use.sessions.summaries.versions(caller.tenant, session_id, "")
     return await asyncio.to_thread(

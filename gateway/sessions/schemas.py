@@ -91,7 +91,7 @@ class CompressBody(Request):
     budget: Positive | None = None
     """Context budget of the result in tokens; from the settings and the model if left out."""
     model: Name | None = None
-    """Whose tokens are counted; the summariser's if left out."""
+    """Whose tokens are counted; the summarizer's if left out."""
     thread: Annotated[str, Field(max_length=300)] = ""
     """Empty for the session's own conversation, else `{task_id}/{agent_id}`."""
 

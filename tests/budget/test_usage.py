@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from purser.budget.errors import InvalidUsage
-from purser.budget.usage import MAX_TOKENS, Shape, Usage, normalise
+from purser.budget.usage import MAX_TOKENS, Shape, Usage, normalize
 
 tokens = st.integers(0, 10**7)
 
@@ -171,7 +171,7 @@ REPORTS: dict[str, tuple[dict[str, Any], Usage]] = {
 
 @pytest.mark.parametrize(("payload", "expected"), REPORTS.values(), ids=REPORTS.keys())
 def test_reports_of_every_shape_become_the_same_classes(payload: dict[str, Any], expected: Usage) -> None:
-    usage = normalise(payload)
+    usage = normalize(payload)
     assert usage == expected
     assert usage.split_known is (payload.keys() != {"total"})
 
@@ -179,7 +179,7 @@ def test_reports_of_every_shape_become_the_same_classes(payload: dict[str, Any],
 def test_nine_thousand_cached_of_ten_thousand_and_five_hundred_out_are_ten_thousand_five_hundred() -> None:
     inside = {"prompt_tokens": 10_000, "completion_tokens": 500, "prompt_tokens_details": {"cached_tokens": 9_000}}
     beside = {"input_tokens": 1_000, "cache_read_input_tokens": 9_000, "output_tokens": 500}
-    assert normalise(inside).total == normalise(beside).total == 10_500
+    assert normalize(inside).total == normalize(beside).total == 10_500
 
 
 def _written_as(usage: Usage, shape: Shape) -> Mapping[str, object]:
@@ -230,7 +230,7 @@ def test_what_a_provider_counted_is_what_is_read(usage: Usage, shape: Shape) -> 
     if shape == "gemini":  # it does not report cache writes
         usage = Usage(input=usage.input, cache_read=usage.cache_read, output=usage.output, reasoning=usage.reasoning)
     report = _written_as(usage, shape)
-    assert normalise(report) == normalise(report, shape) == usage
+    assert normalize(report) == normalize(report, shape) == usage
 
 
 @given(usages(), st.integers(0, 10**9))
@@ -238,36 +238,36 @@ def test_a_total_never_lowers_the_charge_and_its_surplus_is_never_dropped(usage:
     shapes: dict[Shape, str] = {"openai": "total_tokens", "gemini": "totalTokenCount", "purser": "total"}
     for shape, field in shapes.items():
         report = {**_written_as(usage, shape), field: total}
-        assert normalise(report).total >= max(total, normalise(report).prompt + usage.output)
+        assert normalize(report).total >= max(total, normalize(report).prompt + usage.output)
 
 
 # --- contradictions --------------------------------------------------------------------------------------------------
 
 
 def test_a_total_above_the_parts_leaves_the_rest_unsplit() -> None:
-    usage = normalise({"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 150})
+    usage = normalize({"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 150})
     assert usage == Usage(input=100, output=20, unsplit=30)
     assert usage.total == 150
     assert not usage.split_known
 
 
 def test_a_total_below_the_parts_is_not_believed() -> None:
-    assert normalise({"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 1}).total == 120
+    assert normalize({"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 1}).total == 120
 
 
 def test_cached_tokens_that_exceed_the_prompt_stand_beside_it() -> None:
     report = {"prompt_tokens": 100, "completion_tokens": 20, "prompt_tokens_details": {"cached_tokens": 9_000}}
-    assert normalise(report) == Usage(input=100, cache_read=9_000, output=20)
+    assert normalize(report) == Usage(input=100, cache_read=9_000, output=20)
 
 
 def test_cached_tokens_that_account_for_the_rest_of_the_total_stand_beside_the_prompt() -> None:
     report = {"prompt_tokens": 5_000, "completion_tokens": 20, "total_tokens": 9_020, "cache_read_input_tokens": 4_000}
-    assert normalise(report) == Usage(input=5_000, cache_read=4_000, output=20)
+    assert normalize(report) == Usage(input=5_000, cache_read=4_000, output=20)
 
 
 def test_reasoning_that_exceeds_the_output_stands_beside_it() -> None:
     report = {"prompt_tokens": 1, "completion_tokens": 2, "completion_tokens_details": {"reasoning_tokens": 30}}
-    assert normalise(report) == Usage(input=1, output=32, reasoning=30)
+    assert normalize(report) == Usage(input=1, output=32, reasoning=30)
 
 
 def test_tool_use_that_litellm_leaves_out_of_the_prompt_is_input() -> None:
@@ -277,7 +277,7 @@ def test_tool_use_that_litellm_leaves_out_of_the_prompt_is_input() -> None:
         "total_tokens": 1_120,
         "prompt_tokens_details": {"tool_use_tokens": 1_000},
     }
-    assert normalise(report) == Usage(input=1_100, output=20)
+    assert normalize(report) == Usage(input=1_100, output=20)
 
 
 # --- what is refused -------------------------------------------------------------------------------------------------
@@ -299,7 +299,7 @@ def test_a_figure_that_is_no_count_is_an_error_that_names_the_field(
     report: dict[str, object], field: str, wrong: object
 ) -> None:
     with pytest.raises(InvalidUsage, match=field):
-        normalise({**report, field: wrong})
+        normalize({**report, field: wrong})
 
 
 @pytest.mark.parametrize(
@@ -329,18 +329,18 @@ def test_a_figure_that_is_no_count_is_an_error_that_names_the_field(
 )
 def test_a_report_that_cannot_be_read_says_why(report: Any, says: str) -> None:
     with pytest.raises(InvalidUsage, match=says):
-        normalise(report)
+        normalize(report)
 
 
 def test_naming_the_shape_settles_what_the_keys_leave_open() -> None:
     mixed = {"input_tokens": 100, "output_tokens": 1, "total_tokens": 101, "cache_read_input_tokens": 40}
-    assert normalise(mixed, "openai") == Usage(input=60, cache_read=40, output=1)
-    assert normalise(mixed, "anthropic") == Usage(input=100, cache_read=40, output=1)
+    assert normalize(mixed, "openai") == Usage(input=60, cache_read=40, output=1)
+    assert normalize(mixed, "anthropic") == Usage(input=100, cache_read=40, output=1)
 
 
 def test_errors_never_repeat_text_from_the_report() -> None:
     with pytest.raises(InvalidUsage) as error:
-        normalise({"prompt_tokens": "sk-secret", "completion_tokens": 1})
+        normalize({"prompt_tokens": "sk-secret", "completion_tokens": 1})
     assert "sk-secret" not in str(error.value)
 
 
@@ -393,7 +393,7 @@ print(json.dumps({name: [raw[name], usage.model_dump()] for name, usage in read.
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     for shape, (raw, through_litellm) in json.loads(done.stdout.splitlines()[-1]).items():
-        direct, through = normalise(raw), normalise(through_litellm)
+        direct, through = normalize(raw), normalize(through_litellm)
         assert (through.prompt, through.cache_read, through.cache_write_1h, through.total) == (
             direct.prompt,
             direct.cache_read,

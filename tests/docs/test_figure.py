@@ -25,7 +25,7 @@ def test_the_page_of_strategies_has_a_row_for_each_and_says_which_lose_something
     page = (DOCS / "concepts" / "strategies.md").read_text(encoding="utf-8")
     rows = {line.split("`")[1]: line for line in page.splitlines() if line.startswith("| `")}
     assert rows.keys() >= STRATEGIES.keys()
-    lossy = {name for name, traits in STRATEGIES.items() if not (traits.summarises or traits.chooses)}
+    lossy = {name for name, traits in STRATEGIES.items() if not (traits.summarizes or traits.chooses)}
     assert {name for name, row in rows.items() if "**lost**" in row} == lossy
 
 

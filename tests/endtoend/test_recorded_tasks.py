@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from purser.budget.pricing.prices import PriceBook
-from purser.budget.usage import Usage, normalise
+from purser.budget.usage import Usage, normalize
 from purser.compose.demo.recordings import MAKERS
 from tests.support.proof import sized
 from tests.support.recorded import run_recorded
@@ -25,7 +25,7 @@ def test_recorded_tasks_are_charged_exactly_what_the_provider_served(tmp_path: P
         assert task["status"] == "completed", task_id
         for agent in ran.submitted[task_id]["agents"]:
             shown, served = task["agents"][agent["id"]], ran.served_to(task_id, agent["id"])
-            usages = [normalise(one.end.usage.payload()) for one in served if one.end and one.end.usage]
+            usages = [normalize(one.end.usage.payload()) for one in served if one.end and one.end.usage]
             assert len(usages) == len(served) == shown["turns"], "one request a turn"
             assert Usage.from_dict(shown["usage"]) == sum(usages, Usage(reasoning=0)), (task_id, agent["id"])
             assert shown["nano_usd"] == sum(prices.price(agent["model"]).cost(usage) for usage in usages)

@@ -7,7 +7,7 @@ from typing import Any
 from purser.activities.compress_context import CompressContext, Compressing
 from purser.activities.metrics import Metrics
 from purser.activities.models.provider import ModelProvider
-from purser.activities.models.summariser import Summariser
+from purser.activities.models.summarizer import Summarizer
 from purser.budget.postgres.connections.pools import Pool
 from purser.budget.pricing.prices import PriceBook
 from purser.budget.pricing.rates import Price
@@ -72,7 +72,7 @@ class Room:
             return Compressing(PATH, MODEL, settings or ContextSettings(), 73_142)
 
         books = self.books
-        summariser = Summariser(
+        summarizer = Summarizer(
             "openai/writer",
             ModelProvider({}),
             books.ledger,
@@ -82,8 +82,8 @@ class Room:
             usual_window=window,
         )
 
-        def choose(name: str) -> Summariser | None:
-            return summariser if model and name != "extractive" else None
+        def choose(name: str) -> Summarizer | None:
+            return summarizer if model and name != "extractive" else None
 
         placeholders = Placeholders(self.pool)
         return CompressContext(self.pool, for_whom, choose, placeholders, self.metrics, cooldown_s=cooldown_s)

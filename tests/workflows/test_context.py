@@ -191,7 +191,7 @@ async def test_what_cannot_fit_the_model_fails_the_agent_without_a_call(idle: Wo
 
 async def test_a_task_says_what_its_summaries_must_keep(idle: World, long: str) -> None:
     idle.given = replace(
-        idle.given, summariser_model="openai/writer", summariser_api_base=idle.provider.api_base_of("none", "writer")
+        idle.given, summarizer_model="openai/writer", summarizer_api_base=idle.provider.api_base_of("none", "writer")
     )
     await talk(idle, long, 60)
     async with idle.worker():

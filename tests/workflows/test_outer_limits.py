@@ -48,7 +48,7 @@ async def test_a_compression_that_no_task_asks_for_counts_on_session_user_and_te
     said = [Message(("user", "assistant")[n % 2], f"Sentence {n} tells about topic {n}. " * 8) for n in range(60)]
     await Conversations(idle.pool).append(TENANT, session_id, said, origin="talk", user_id=user_id or None)
     writer = idle.provider.api_base_of("none", "writer")
-    idle.given = replace(idle.given, summariser_model="openai/gpt-4o", summariser_api_base=writer)
+    idle.given = replace(idle.given, summarizer_model="openai/gpt-4o", summarizer_api_base=writer)
     start = CompressSessionInput(tenant=TENANT, session_id=session_id, budget_tokens=1_000)
     async with idle.worker():
         done = await idle.client.execute_workflow(

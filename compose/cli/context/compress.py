@@ -27,7 +27,7 @@ def compress(
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Summarise the middle of a conversation, or a text, so that what is left fits a budget."""
+    """Summarize the middle of a conversation, or a text, so that what is left fits a budget."""
     from purser.compose.cli.context.conversation_file import read_conversation
 
     read = read_conversation(file)

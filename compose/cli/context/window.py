@@ -67,7 +67,7 @@ def window(
 
         document = _safety(messages, budget, tools, model) if tools is not None else {}
         if recommend:
-            document = _advice(messages, budget, preference, model, can_summarise=summarize is not None) | document
+            document = _advice(messages, budget, preference, model, can_summarize=summarize is not None) | document
         elif written is Format.TEXT:
             document = _as_text(build, originals, budget, model) | document
         else:
@@ -133,13 +133,13 @@ def _safety(messages: "list[Message]", budget: int, tools: int, model: str) -> d
 
 
 def _advice(
-    messages: "list[Message]", budget: int, preference: Preference, model: str, *, can_summarise: bool
+    messages: "list[Message]", budget: int, preference: Preference, model: str, *, can_summarize: bool
 ) -> dict[str, Any]:
     from dataclasses import asdict
 
     from purser.context.windows.advice import recommend
 
-    advice = recommend(messages, budget, preference=preference, can_summarise=can_summarise, reserve=0, model=model)
+    advice = recommend(messages, budget, preference=preference, can_summarize=can_summarize, reserve=0, model=model)
     return asdict(advice)
 
 

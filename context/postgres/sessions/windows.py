@@ -39,7 +39,7 @@ class Asked:
     """One of `WINDOW_PRESETS`."""
     preference: str = "balanced"
     """What `auto` goes by."""
-    summarises: bool = True
+    summarizes: bool = True
     """Whether it may hold summaries: the stored one, and an extract of what that does not cover."""
 
 
@@ -120,7 +120,7 @@ class SessionWindows:
         stored = await self._conversations.conversation(tenant, session_id, thread, model=wanted.model, whole=True)
         usual = None if wanted.preset else self._context.figures
         name, figures, why = asked(wanted.strategy, wanted.preset, usual, self._context.strategy)
-        summary = stored.summary if wanted.summarises else None
+        summary = stored.summary if wanted.summarizes else None
         stored = replace(stored, summary=summary, keeps_first_request=figures.keeps_first_request)
         seqs = tuple(ref.seq for ref in stored.messages)
         conversation = _placed(stored, seqs)
@@ -138,7 +138,7 @@ class SessionWindows:
             preference=Preference(wanted.preference),
             summaries=summary.version if summary else 0,
             personal=(await self._settings.personal(tenant, session_id)).message,
-            summarize=extract if wanted.summarises and self._context.compresses else None,
+            summarize=extract if wanted.summarizes and self._context.compresses else None,
             stored=summary_message(summary.first_seq, summary.last_seq, texts[thread]) if summary else None,
         ), seqs
 

@@ -1,4 +1,4 @@
-"""A summariser that fails, in every way: the turn goes on, and the metric says why."""
+"""A summarizer that fails, in every way: the turn goes on, and the metric says why."""
 
 import asyncio
 from typing import Any
@@ -138,7 +138,7 @@ async def test_a_budget_that_refuses_is_no_failure_of_the_model(room: Room) -> N
 # --- small windows, long sessions ------------------------------------------------------------------------------------
 
 
-async def test_what_is_larger_than_the_summarisers_window_goes_to_it_in_chunks(room: Room) -> None:
+async def test_what_is_larger_than_the_summarizers_window_goes_to_it_in_chunks(room: Room) -> None:
     async with serve_provider(keep_text=True) as provider:
         narrow = Room.on(room.pool, provider)
         narrow.answer(SUMMARY)
@@ -155,7 +155,7 @@ async def test_what_is_larger_than_the_summarisers_window_goes_to_it_in_chunks(r
     assert (row["first_seq"], row["last_seq"]) == (4, 180)
 
 
-async def test_one_message_larger_than_the_window_is_cut_for_the_summariser_only(room: Room) -> None:
+async def test_one_message_larger_than_the_window_is_cut_for_the_summarizer_only(room: Room) -> None:
     room.answer(SUMMARY)
     [seq] = await room.say(user("订单8842。" * 2_000))
     await room.say(*talk(60))

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from purser.budget.errors import InvalidPrices, UnknownPrice
 from purser.budget.pricing.prices import Price, PriceBook
 from purser.budget.pricing.rates import Rates
-from purser.budget.usage import Usage, normalise
+from purser.budget.usage import Usage, normalize
 
 CLAUDE = {
     "input_cost_per_token": 3e-06,
@@ -57,7 +57,7 @@ def test_the_bill_of_litellm_9812_is_met_to_the_nano_dollar(load: Load) -> None:
         "cache_read_input_tokens": 0,
         "output_tokens": 550,
     }
-    assert load({"claude": CLAUDE}).price("claude").cost(normalise(report)) == 54_399_000
+    assert load({"claude": CLAUDE}).price("claude").cost(normalize(report)) == 54_399_000
 
 
 def test_each_class_has_its_own_rate(load: Load) -> None:
@@ -313,4 +313,4 @@ print(json.dumps(rows))
     rows = json.loads(done.stdout.splitlines()[-1])
     assert len(rows) == 20
     for model, report, dollars in rows:
-        assert book.price(model).cost(normalise(report)) == pytest.approx(dollars * 1e9, rel=1e-9, abs=1), model
+        assert book.price(model).cost(normalize(report)) == pytest.approx(dollars * 1e9, rel=1e-9, abs=1), model

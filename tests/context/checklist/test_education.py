@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from purser.activities.models.summariser import TEMPERATURE
+from purser.activities.models.summarizer import TEMPERATURE
 from purser.compose.settings import load_settings
 from purser.compose.settings.context import context_settings
 from purser.context.compression.requests import CountText, Source, Wishes, chunks, summary_request
@@ -241,7 +241,7 @@ def test_maybe_summarize_covers_what_it_drops_and_merges_the_previous_summary() 
     assert request.index("They met.") < request.index("Hello")
 
 
-def test_hooks_summarise_when_the_answer_is_saved_and_not_before() -> None:
+def test_hooks_summarize_when_the_answer_is_saved_and_not_before() -> None:
     written: list[str] = []
 
     def note(text: str) -> str:

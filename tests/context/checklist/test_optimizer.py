@@ -126,7 +126,7 @@ def test_dynamic_summary_length_has_a_configurable_ratio(ratio: float) -> None:
     assert summary_length(2_000, ratio=ratio).characters == round(2_000 * ratio)
 
 
-def test_dynamic_summary_length_reaches_the_summariser() -> None:
+def test_dynamic_summary_length_reaches_the_summarizer() -> None:
     told: list[int] = []
 
     def remember(text: str, characters: int) -> str:
@@ -200,12 +200,12 @@ def test_tool_safety_reserves_per_planned_tool_and_names_the_numbers() -> None:
     assert not check_tool_safety(talk(20), 2_000 + room, 3)[0]
 
 
-def test_tool_safety_unsafe_then_optimise_with_fast_and_check_again() -> None:
+def test_tool_safety_unsafe_then_optimize_with_fast_and_check_again() -> None:
     messages = talk(60)
     limit = 2_000 + tokens(messages)
     safe, message = check_tool_safety(messages, limit, 2)
     assert not safe
-    assert "optimise first with preference fast" in message
+    assert "optimize first with preference fast" in message
     shown, _ = optimize(messages, limit, preference="fast", planned_tools=2)
     assert check_tool_safety(shown, limit, 2)[0]
 
@@ -238,7 +238,7 @@ def test_selection_matrix_takes_the_larger_class_of_a_mixed_case_and_says_so() -
 
 
 @pytest.mark.parametrize(
-    ("messages", "characters", "summaries", "truncate", "summarise"),
+    ("messages", "characters", "summaries", "truncate", "summarize"),
     [
         (5, 500, 0, 100, 40),
         (30, 9_000, 0, 100, 100),
@@ -248,15 +248,15 @@ def test_selection_matrix_takes_the_larger_class_of_a_mixed_case_and_says_so() -
         (51, 10_001, 5, 20, 30),
     ],
 )
-def test_scores(messages: int, characters: int, summaries: int, truncate: int, summarise: int) -> None:
+def test_scores(messages: int, characters: int, summaries: int, truncate: int, summarize: int) -> None:
     for preference, weight in ((Preference.FAST, 8), (Preference.BALANCED, 5), (Preference.QUALITY, 2)):
         found = scores(messages=messages, characters=characters, preference=preference, summaries=summaries)
-        assert found == {"truncate": truncate * weight / 10, "summarise": summarise * (10 - weight) / 10}
+        assert found == {"truncate": truncate * weight / 10, "summarize": summarize * (10 - weight) / 10}
 
 
 def test_scores_that_tie_truncate() -> None:
     tie = choose(messages=30, characters=9_000, preference=Preference.BALANCED)
-    assert tie.scores["truncate"] == tie.scores["summarise"] == 50
+    assert tie.scores["truncate"] == tie.scores["summarize"] == 50
     assert tie.strategy == T
 
 
@@ -281,7 +281,7 @@ def test_frequency_is_at_most_3_summaries_per_conversation() -> None:
     assert all(fresh.optimize(talk(60), 2_500, short, None, "quality")[1]["summary_generated"] for _ in range(5))
 
 
-def test_no_summarise_function_always_truncates() -> None:
+def test_no_summarize_function_always_truncates() -> None:
     for preference in Preference:
         _, stats = optimize(talk(60), 4_096, None, preference=preference)
         assert stats["strategy_chosen"] == T

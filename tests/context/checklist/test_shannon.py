@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from purser.activities.errors import InvalidTask
-from purser.activities.models.summariser import TEMPERATURE
+from purser.activities.models.summarizer import TEMPERATURE
 from purser.activities.tasks.file import TaskFile
 from purser.budget import PRESETS as BUDGET_PRESETS
 from purser.budget import Amount, Kind, Mode, Policy, Price, PriceBook, Scope, Usage, Verdict, decide, resolve

@@ -114,7 +114,7 @@ def test_a_message_larger_than_the_window_is_cut_between_graphemes(text: str, mo
         ("RateLimitError: try again", 20, "error_text"),
         ("Internal Server Error", 20, "error_text"),
         ("I'm sorry, but I can't help with that.", 20, "error_text"),
-        ("I cannot summarise this.", 20, "error_text"),
+        ("I cannot summarize this.", 20, "error_text"),
         ("对不起，我无法完成", 20, "error_text"),
         ("## Goal\n\n## Decisions\n\n## Open questions\n", 30, "template"),
         ("Goal: [insert goal]\nDecisions: N/A\n- Names: <names>", 30, "template"),

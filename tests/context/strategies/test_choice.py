@@ -51,11 +51,11 @@ def test_a_mixed_case_takes_the_larger_class_and_says_so() -> None:
 
 
 def test_scores_decide_the_open_cell_only() -> None:
-    assert choose(messages=20, characters=5_000, preference=BALANCED).scores == {"truncate": 50, "summarise": 50}
+    assert choose(messages=20, characters=5_000, preference=BALANCED).scores == {"truncate": 50, "summarize": 50}
     assert choose(messages=20, characters=5_000, preference=QUALITY).scores == {}
     assert scores(messages=60, characters=20_000, preference=FAST, summaries=5) == {
         "truncate": Fraction("0.8") * 20,
-        "summarise": Fraction("0.2") * 30,
+        "summarize": Fraction("0.2") * 30,
     }
 
 
@@ -66,16 +66,16 @@ def test_where_most_messages_are_tool_traffic_rounds_are_not_counted() -> None:
 
 
 @given(st.integers(0, 500), st.integers(0, 200_000), st.sampled_from(Preference), st.integers(0, 10), st.booleans())
-def test_summaries_stop_at_their_limit_and_need_a_summariser(
-    messages: int, characters: int, preference: Preference, summaries: int, can_summarise: bool
+def test_summaries_stop_at_their_limit_and_need_a_summarizer(
+    messages: int, characters: int, preference: Preference, summaries: int, can_summarize: bool
 ) -> None:
     found = choose(
         messages=messages,
         characters=characters,
         preference=preference,
         summaries=summaries,
-        can_summarise=can_summarise,
+        can_summarize=can_summarize,
     )
-    assert found.reason.endswith(("truncate", "summarise"))
-    if summaries >= MOST_SUMMARIES or not can_summarise or preference is FAST:
+    assert found.reason.endswith(("truncate", "summarize"))
+    if summaries >= MOST_SUMMARIES or not can_summarize or preference is FAST:
         assert found.strategy == TRUNCATE

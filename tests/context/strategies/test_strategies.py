@@ -44,7 +44,7 @@ def test_token_truncation_stops_at_the_first_group_that_does_not_fit() -> None:
     assert found.dropped == ((1, "over_budget"),)
 
 
-def test_three_part_takes_primers_and_recents_and_summarises_the_middle() -> None:
+def test_three_part_takes_primers_and_recents_and_summarizes_the_middle() -> None:
     found = window([SYSTEM, *talk(60)], 900, "three_part")
     assert indexes(found)[:4] == [0, 1, 2, 3]
     [(first, last)] = found.summarised
@@ -53,14 +53,14 @@ def test_three_part_takes_primers_and_recents_and_summarises_the_middle() -> Non
     assert found.dropped == ()
 
 
-def test_a_pin_in_the_middle_stays_in_its_place_and_cuts_the_summarised_range() -> None:
+def test_a_pin_in_the_middle_stays_in_its_place_and_cuts_the_summarized_range() -> None:
     messages = [*talk(20), user("I am allergic to peanuts.", pinned=True), *talk(40)]
     found = window(messages, 700)
     assert 20 in indexes(found)
     assert [found.summarised[0][1], found.summarised[1][0]] == [19, 21]
 
 
-def test_what_is_not_kept_is_dropped_where_nothing_summarises_and_where_that_fails() -> None:
+def test_what_is_not_kept_is_dropped_where_nothing_summarizes_and_where_that_fails() -> None:
     found = window(talk(60), 500, "three_part", summarize=None)
     assert {reason for _, reason in found.dropped} == {"over_budget"}
     assert found.summarised == ()
@@ -115,7 +115,7 @@ def test_shannon_shrinks_recents_until_the_target_is_met() -> None:
     assert indexes(found)[:3] == [0, 1, 2]
 
 
-def test_education_keeps_40_turns_and_summarises_above_80_percent() -> None:
+def test_education_keeps_40_turns_and_summarizes_above_80_percent() -> None:
     assert not window(talk(40), 100_000, preset="education").stats.optimization_applied
     assert window(talk(42), 100_000, preset="education").summarised == ((0, 1),)
     tokens = requested(talk(40))

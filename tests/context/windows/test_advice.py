@@ -29,7 +29,7 @@ def test_one_that_does_not_is_told_how_and_why() -> None:
     assert found.usage_ratio == found.tokens / 2_096
     assert "60 messages" in found.reason
     assert recommend(talk(60, 100), 4_096, preference=Preference.FAST).recommended_strategy == "smart_truncation"
-    assert recommend(talk(60, 100), 4_096, can_summarise=False).recommended_strategy == "smart_truncation"
+    assert recommend(talk(60, 100), 4_096, can_summarize=False).recommended_strategy == "smart_truncation"
     assert recommend(talk(60, 100), 4_096, summaries=3).recommended_strategy == "smart_truncation"
 
 
@@ -67,7 +67,7 @@ def test_tools_are_safe_up_to_the_last_token() -> None:
     assert (fits.safe, fits.tokens, fits.reserved_tokens) == (True, tokens, 1_000)
     short = tool_safety(talk(10), tokens + 2 * TOOL_RESERVE - 1, 2)
     assert (short.safe, short.safe_once_optimized) == (False, True)
-    assert "1 too many, optimise first with preference fast, which leaves " in short.message
+    assert "1 too many, optimize first with preference fast, which leaves " in short.message
 
 
 def test_what_must_stay_can_be_too_much_for_the_tools() -> None:

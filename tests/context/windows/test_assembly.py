@@ -125,7 +125,7 @@ def test_a_system_message_or_a_pin_is_never_clipped() -> None:
 
 
 @pytest.mark.parametrize("fault", ["raises", "too long"])
-def test_where_a_summariser_fails_an_extract_stands_in(fault: str) -> None:
+def test_where_a_summarizer_fails_an_extract_stands_in(fault: str) -> None:
     def failing(source: Source, most_tokens: int, count: CountText) -> str:
         if fault == "raises":
             raise TimeoutError
@@ -136,7 +136,7 @@ def test_where_a_summariser_fails_an_extract_stands_in(fault: str) -> None:
     assert found == window(talk(60), 700, summarize=extract)
 
 
-def test_a_summariser_that_says_nothing_leaves_room_for_more_of_the_conversation() -> None:
+def test_a_summarizer_that_says_nothing_leaves_room_for_more_of_the_conversation() -> None:
     found = window(talk(60), 700, summarize=lambda source, most_tokens, count: "")
     assert not found.stats.summary_generated
     assert len(found.messages) > len(window(talk(60), 700).messages)

@@ -110,7 +110,7 @@ def test_a_summary_stands_under_a_header_with_true_numbers() -> None:
     assert tokens(shown) <= 2_096
 
 
-def test_a_summariser_of_two_parameters_is_told_how_many_characters_to_use() -> None:
+def test_a_summarizer_of_two_parameters_is_told_how_many_characters_to_use() -> None:
     told: list[int] = []
 
     def remember(text: str, characters: int) -> str:
@@ -122,7 +122,7 @@ def test_a_summariser_of_two_parameters_is_told_how_many_characters_to_use() -> 
     assert set(told) == {800}
 
 
-def test_a_conversation_is_summarised_three_times_and_then_truncated() -> None:
+def test_a_conversation_is_summarized_three_times_and_then_truncated() -> None:
     optimizer = Optimizer()
     made = [optimizer.optimize(talk(60), 4_096, summary, "c1", "quality")[1] for _ in range(4)]
     assert [stats["summary_generated"] for stats in made] == [True, True, True, False]
@@ -151,7 +151,7 @@ def test_a_text_that_is_no_summary_leads_to_truncation(written: Any, fault: str)
     assert tokens(shown) <= 2_096
 
 
-def test_a_summariser_that_raises_is_asked_once_and_never_heard_of() -> None:
+def test_a_summarizer_that_raises_is_asked_once_and_never_heard_of() -> None:
     calls = 0
 
     def fails(text: str) -> str:
@@ -168,7 +168,7 @@ def test_a_summariser_that_raises_is_asked_once_and_never_heard_of() -> None:
 # --- awaited ---------------------------------------------------------------------------------------------------------
 
 
-async def test_a_summariser_may_be_awaited() -> None:
+async def test_a_summarizer_may_be_awaited() -> None:
     async def remember(text: str) -> str:
         await asyncio.sleep(0)
         return summary(text)

@@ -78,7 +78,7 @@ def compress(purser: Commands, file: str, budget: int, *more: str, code: int = 0
     return purser.json("compress", file, "--budget", str(budget), "--model", MODEL, *more, code=code)
 
 
-def test_the_middle_of_a_conversation_is_summarised_and_the_result_fits(alone: Commands) -> None:
+def test_the_middle_of_a_conversation_is_summarized_and_the_result_fits(alone: Commands) -> None:
     messages = talk(120)
     found = compress(alone, written(alone.home, messages), 1_500)
     first, last = found["covers"]

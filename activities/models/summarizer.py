@@ -59,7 +59,7 @@ class Unwritten(StrEnum):
         return self in (Unwritten.TIMEOUT, Unwritten.NO_REPLY)
 
 
-class Summariser:
+class Summarizer:
     """Asks the configured model, where the budget lets it."""
 
     def __init__(

@@ -10,7 +10,10 @@ left join lateral (
     select e.hold_id from entries e where e.scope_id = f.scope_id and e.hold_id is not null
     order by e.window_start desc, e.seq desc limit 1) e on true
 left join holds h on h.hold_id = e.hold_id
-left join scopes t on f.kind = 'agent' and t.tenant = $1 and t.kind = 'task' and t.id = requesting_task('agent', f.id)
+-- One look into the index for each agent: as a plain join, without statistics, this compares every scope with every task.
+left join lateral (
+    select t.scope_id from scopes t
+    where f.kind = 'agent' and t.tenant = $1 and t.kind = 'task' and t.id = requesting_task('agent', f.id) limit 1) t on true
 where h.hold_id is not null or t.scope_id is not null
 on conflict do nothing;
 

@@ -1,9 +1,11 @@
 """Scopes as a tree, by name, and over time."""
 
+import re
+
 import pytest
 
 from purser.budget.postgres.connections.pools import Pool
-from purser.budget.postgres.reports.scope_tree import Node, ScopeTree
+from purser.budget.postgres.reports.scope_tree import _SQL, Node, ScopeTree
 from purser.budget.scopes import Kind, Scope
 from tests.support.ledger import TENANT, Books
 
@@ -56,6 +58,17 @@ async def test_the_course_of_a_balance_ends_with_how_it_stands(tree: ScopeTree) 
     few = await tree.course(TENANT, Scope.parse("session:S1"), points=2)
     assert len(few) < len(course)
     assert few[-1] == course[-1]
+
+
+async def test_to_place_many_new_scopes_does_not_compare_each_with_each(pool: Pool) -> None:
+    many = "insert into scopes (tenant, kind, id) select $1, 'task', 't' || n from generate_series(1, 2000) n"
+    await pool.execute("alter table scopes set (autovacuum_enabled = false)")  # no statistics, as right after they came
+    await pool.execute(many, TENANT)
+    await pool.execute(many.replace("'task', 't' || n", "'agent', 't' || n || '/a'"), TENANT)
+    plan = await pool.fetch(f"explain (analyze, format text) {_SQL['place']}", TENANT, 10_000)
+    removed = [int(number) for (line,) in plan for number in re.findall(r"Rows Removed by .*Filter: (\d+)", line)]
+    assert max(removed) <= 2 * 4_000, plan
+    assert await pool.fetchval("select count(*) from scope_parents") == 2_000, "each agent under its task"
 
 
 async def test_another_tenant_sees_nothing(tree: ScopeTree) -> None:

@@ -25,20 +25,20 @@ async def run(world: World, name: ActivityName, request: Any) -> Any:
 async def test_of_two_attempts_that_reply_the_first_is_stored_and_both_are_charged(dsn: str) -> None:
     nobody = await Client.connect("127.0.0.1:1", lazy=True)
     async with world(dsn, nobody, "no-worker", background=False) as made:
-        desk = made.provider.desk
-        desk.add_rule(Rule(match=Match(attempt=1), reply=Reply(content="The reply of the first attempt.")))
-        desk.add_rule(Rule(match=Match(attempt=2), reply=Reply(content="What the second attempt says is longer.")))
+        control = made.provider.control
+        control.add_rule(Rule(match=Match(attempt=1), reply=Reply(content="The reply of the first attempt.")))
+        control.add_rule(Rule(match=Match(attempt=2), reply=Reply(content="What the second attempt says is longer.")))
         agent = AgentRef(TENANT, await made.submit(made.agent("a")), "a")
         admitted = await run(made, ActivityName.ADMIT, AdmitInput(agent, "k1", 1))
         call = CallInput(agent, "k1", admitted.hold_id, 1)
-        desk.hold(times=2)
+        control.hold(times=2)
         first = asyncio.create_task(run(made, ActivityName.CALL_MODEL, call))
-        await desk.wait_held(1)
+        await control.wait_held(1)
         second = asyncio.create_task(run(made, ActivityName.CALL_MODEL, call))
-        await desk.wait_held(2)
-        desk.continue_held("1-1")
+        await control.wait_held(2)
+        control.continue_held("1-1")
         replied = await first
-        desk.continue_held()
+        control.continue_held()
         assert replied.status is CallStatus.REPLIED
         assert await second == replied, "the reply of the first attempt, with its own usage"
         said = await made.conversations.read_thread(TENANT, f"s-{agent.task_id}", f"{agent.task_id}/a")

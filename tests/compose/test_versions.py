@@ -62,12 +62,12 @@ async def test_a_task_stays_with_the_version_it_began_on_and_later_tasks_go_to_t
     blue, green = (WorkerDeploymentVersion(deployment, build) for build in ("blue", "green"))
     async with versioned(house, blue):
         await make_current(blue, temporal_address)
-        house.provider.desk.hold(Match(attempt=1))
+        house.provider.control.hold(Match(attempt=1))
         old = await house.submit(house.agent("a"), house.agent("b", depends_on=["a"]))
-        await house.provider.desk.wait_held()
+        await house.provider.control.wait_held()
         async with versioned(house, green):
             await make_current(green, temporal_address)
-            house.provider.desk.continue_held()
+            house.provider.control.continue_held()
             new = await house.submit(house.agent("a"))
             ended = [await house.end(task) for task in (old, new)]
             assert [task["status"] for task in ended] == ["completed", "completed"]
@@ -117,10 +117,10 @@ async def test_the_command_replays_and_ends(
 
 async def _waiting_task(house: World, **more: str) -> str:
     """A task that ran for a while and whose worker is gone."""
-    house.provider.desk.hold(Match(attempt=1))
+    house.provider.control.hold(Match(attempt=1))
     async with house.worker(grace=timedelta(0)):
         task_id = await house.submit(house.agent("a"), **more)
-        await house.provider.desk.wait_held()
+        await house.provider.control.wait_held()
     return task_id
 
 

@@ -61,9 +61,9 @@ async def after_the_attempt_started(crash: Crash) -> None:
 
 
 async def after_the_request_was_sent(crash: Crash) -> None:
-    await asyncio.wait_for(crash.world.provider.desk.wait_held(), ENDS_WITHIN_S)
+    await asyncio.wait_for(crash.world.provider.control.wait_held(), ENDS_WITHIN_S)
     await crash.kill()
-    crash.world.provider.desk.continue_held()
+    crash.world.provider.control.continue_held()
 
 
 async def after_the_reply(crash: Crash) -> None:
@@ -106,7 +106,7 @@ async def test_a_task_survives_a_worker_that_is_killed(
     crash: Crash, dsn: str, point: Callable[[Crash], Coroutine[Any, Any, None]]
 ) -> None:
     if point is after_the_request_was_sent:
-        crash.world.provider.desk.hold(Match())
+        crash.world.provider.control.hold(Match())
     async with never_two_open_holds_of_a_call(crash.world):
         striking = asyncio.create_task(point(crash))
         await crash.start_worker()
@@ -120,7 +120,7 @@ async def test_a_task_survives_a_worker_that_is_killed(
 
 
 async def test_a_hold_that_outlives_its_worker_charges_the_lost_request_as_presumed(crash: Crash, dsn: str) -> None:
-    crash.world.provider.desk.hold(Match())
+    crash.world.provider.control.hold(Match())
     await crash.start_worker(lease_s=LONG_LEASE_S)
     task_id = await crash.world.submit(crash.world.agent("a", "First."))
     await after_the_request_was_sent(crash)

@@ -48,24 +48,24 @@ async def house(tmp_path_factory: pytest.TempPathFactory, task_queue: str) -> As
 
 @pytest.mark.proof
 async def test_a_task_outlives_its_ledger_and_its_engine(house: House) -> None:
-    made, desk = house.world, house.world.provider.desk
+    made, control = house.world, house.world.provider.control
     turns = [calls("undeclared", n=turn) for turn in range(4)]
-    desk.hold(Match(attempt=1))
+    control.hold(Match(attempt=1))
     task_id = await made.submit(made.agent("a", *turns, "Done."), made.agent("b", depends_on=["a"]))
 
     async with asyncio.timeout(ENDS_WITHIN_S):
-        await desk.wait_held()
+        await control.wait_held()
         await asyncio.to_thread(house.postgres.stop)
-        desk.continue_held()
+        control.continue_held()
         served = len(made.provider.served())
         await asyncio.sleep(AWAY_S)
         assert len(made.provider.served()) == served, "no call reaches the provider while the ledger is away"
         await house.postgres.start()
 
-        desk.hold(Match(attempt=1))
-        await desk.wait_held()
+        control.hold(Match(attempt=1))
+        await control.wait_held()
         await asyncio.to_thread(house.temporal.stop)
-        desk.continue_held()
+        control.continue_held()
         await house.temporal.start()
         task = await finished(made, task_id)
 

@@ -67,11 +67,11 @@ async def test_a_task_that_the_restored_database_does_not_know_ends_and_spends_n
     house: World, dsn: str, tmp_path: Path
 ) -> None:
     dump(dsn, tmp_path / "before.dump")
-    house.provider.desk.hold(Match(attempt=1))
+    house.provider.control.hold(Match(attempt=1))
     async with house.worker():
         task_id = await house.submit(house.agent("a"))
-        await house.provider.desk.wait_held()
-    house.provider.desk.continue_held()
+        await house.provider.control.wait_held()
+    house.provider.control.continue_held()
     restored = await restore(dsn, tmp_path / "before.dump")
     async with world(restored, house.client, house.task_queue) as again, again.worker():
         with pytest.raises(WorkflowFailureError):
@@ -83,16 +83,16 @@ async def test_a_task_that_the_restored_database_does_not_know_ends_and_spends_n
 async def test_a_task_that_went_on_after_the_backup_ends_in_part_and_spends_nothing(
     house: World, dsn: str, tmp_path: Path
 ) -> None:
-    desk = house.provider.desk
-    desk.hold(Match(attempt=1))
+    control = house.provider.control
+    control.hold(Match(attempt=1))
     async with house.worker():
         task_id = await house.submit(house.agent("a"), house.agent("b", depends_on=["a"]))
-        await desk.wait_held()
+        await control.wait_held()
         dump(dsn, tmp_path / "before.dump")
-        desk.continue_held()
-        desk.hold(Match(agent="b"))
-        await desk.wait_held()
-    desk.continue_held()
+        control.continue_held()
+        control.hold(Match(agent="b"))
+        await control.wait_held()
+    control.continue_held()
     restored = await restore(dsn, tmp_path / "before.dump")
     async with world(restored, house.client, house.task_queue) as again, again.worker():
         ended = await again.end(task_id)
@@ -104,14 +104,14 @@ async def test_a_task_that_went_on_after_the_backup_ends_in_part_and_spends_noth
 async def test_a_task_whose_workflow_is_lost_goes_on_when_it_is_started_again(
     house: World, temporal_address: str
 ) -> None:
-    house.provider.desk.hold(Match(attempt=1, agent="b"))
+    house.provider.control.hold(Match(attempt=1, agent="b"))
     async with house.worker():
         task_id = await house.submit(house.agent("a"), house.agent("b", depends_on=["a"]))
-        await house.provider.desk.wait_held()
+        await house.provider.control.wait_held()
     # Terminated as good as lost: neither tells anybody.
     for workflow in (house.workflow(task_id, "b"), house.workflow(task_id)):
         await workflow.terminate()
-    house.provider.desk.continue_held()
+    house.provider.control.continue_held()
     async with house.worker():
         words = ("workflow", "start", "--type", "AgentTask", "--task-queue", house.task_queue)
         lost = TaskRef(task_id, TENANT)

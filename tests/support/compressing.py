@@ -99,7 +99,7 @@ class Room:
 
     def answer(self, text: str, **rule: Any) -> None:
         """What the model says from now on."""
-        self.provider.desk.add_rule(Rule(reply=Reply(content=text), **rule))
+        self.provider.control.add_rule(Rule(reply=Reply(content=text), **rule))
 
     async def prompt(self, thread: str = "t1/a1") -> list[dict[str, Any]]:
         """The next prompt of an agent."""

@@ -54,7 +54,7 @@ async def graph_with_tools_and_skipped_agents(house: World) -> str:
 @story
 async def delay_and_provider_failure(house: World) -> str:
     await house.budget("session:slow", limit_tokens=10, backpressure=[["1.00", 100]])
-    house.provider.desk.add_fault(Fault(kind=FaultKind.SERVER_ERROR))
+    house.provider.control.add_fault(Fault(kind=FaultKind.SERVER_ERROR))
     return str((await house.run(house.agent("a"), session_id="slow"))["task_id"])
 
 
@@ -103,12 +103,12 @@ async def approval_after_continuing_as_new(house: World) -> str:
 
 @story
 async def pause_and_resume(house: World) -> str:
-    house.provider.desk.hold()
+    house.provider.control.hold()
     task_id = await house.submit(house.agent("a", calls("unknown"), "Done."))
-    await house.provider.desk.wait_held()
+    await house.provider.control.wait_held()
     await house.workflow(task_id).signal(Message.PAUSE)
     await house.until(task_id, lambda task: task["status"] == "paused")
-    house.provider.desk.continue_held()
+    house.provider.control.continue_held()
     await house.until(task_id, lambda task: task["agents"]["a"]["status"] == "paused")
     await house.workflow(task_id).signal(Message.RESUME)
     await house.end(task_id)
@@ -117,9 +117,9 @@ async def pause_and_resume(house: World) -> str:
 
 @story
 async def cancelled_during_a_call(house: World) -> str:
-    house.provider.desk.hold()
+    house.provider.control.hold()
     task_id = await house.submit(house.agent("a"), house.agent("b", depends_on=["a"]))
-    await house.provider.desk.wait_held()
+    await house.provider.control.wait_held()
     await house.workflow(task_id).cancel()
     await house.end(task_id)
     return task_id

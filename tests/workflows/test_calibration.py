@@ -42,7 +42,7 @@ async def test_a_model_without_a_public_tokenizer_is_held_for_as_its_reports_tea
 
 
 async def test_a_call_without_reported_usage_teaches_nothing(house: World) -> None:
-    house.provider.desk.add_rule(Rule(report_usage=False))
+    house.provider.control.add_rule(Rule(report_usage=False))
     await house.run(house.agent("a", instructions=LONG, model=UNKNOWN))
     assert drifts(house) == []
     assert (await Calibrations(house.pool).of(TENANT, UNKNOWN)).calls == 0

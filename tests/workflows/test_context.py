@@ -110,7 +110,7 @@ async def test_memory_that_asks_a_model_pays_for_it_once_a_turn_and_is_not_asked
     )
     await embedder.embed(TENANT, Path((Scope(Kind.SESSION, "other"),)), ["The first request loads much."])
     slow = Fault(kind=FaultKind.SLOW, match=Match(model="hashing"), delay_ms=1_500)
-    idle.provider.desk.add_fault(slow)
+    idle.provider.control.add_fault(slow)
     await talk(idle, long, 8, first="The spare key of the boat house hangs behind the blue door.")
     async with idle.worker():
         task = await idle.run(idle.agent("a"), session_id=long, context={"strategy": "hybrid", "trigger_ratio": 1.0})

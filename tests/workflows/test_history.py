@@ -91,7 +91,7 @@ async def test_no_word_of_a_task_stands_in_a_history_or_a_log(idle: World, caplo
         return await Tools(idle.pool).store_result(call, CANARY)
 
     caplog.set_level(logging.DEBUG)
-    idle.provider.desk.add_fault(Fault(kind=FaultKind.SERVER_ERROR))
+    idle.provider.control.add_fault(Fault(kind=FaultKind.SERVER_ERROR))
     declared = [{"name": "leaky", "description": CANARY, "parameters": {"title": CANARY}}]
     works, fails = calls("leaky", fail=False, about=CANARY), calls("leaky", fail=True, about=CANARY)
     agents = (

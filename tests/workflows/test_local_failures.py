@@ -58,7 +58,7 @@ async def test_a_provider_cannot_put_an_agent_off_for_years(house: World) -> Non
 
 
 async def test_a_hold_outlives_the_pause_that_its_provider_asks_for(house: World) -> None:
-    house.provider.desk.add_fault(Fault(kind=FaultKind.RATE_LIMITED, retry_after_ms=10 * LEASE_S * 1_000))
+    house.provider.control.add_fault(Fault(kind=FaultKind.RATE_LIMITED, retry_after_ms=10 * LEASE_S * 1_000))
     task_id = await house.submit(house.agent("a"))
     again = await eventually(lambda: put_off_until(house, task_id))
     assert await house.pool.fetchval("select expires_at from holds where state = 'held'") > again

@@ -21,12 +21,12 @@ from tests.support.world import World, calls, eventually
 
 async def stays_paused_after_its_first_call(idle: World) -> None:
     """A task that is paused during its agent's first call makes no second one until it is resumed."""
-    idle.provider.desk.hold()
+    idle.provider.control.hold()
     task_id = await idle.submit(idle.agent("a", calls("nothing"), "Done."))
-    await idle.provider.desk.wait_held()
+    await idle.provider.control.wait_held()
     await idle.workflow(task_id).signal(Message.PAUSE)
     await idle.until(task_id, lambda task: task["status"] == "paused")
-    idle.provider.desk.continue_held()
+    idle.provider.control.continue_held()
     await idle.until(task_id, lambda task: task["agents"]["a"]["status"] == "paused")
     assert len(idle.provider.served()) == 1
     await idle.workflow(task_id).signal(Message.RESUME)
@@ -76,16 +76,16 @@ async def test_a_decision_that_is_being_recorded_when_the_task_ends_is_answered(
         await ended.wait()
         return DecisionResult(request.decision.approval_id, "pending", error="not_found")
 
-    idle.provider.desk.hold()
+    idle.provider.control.hold()
     async with idle.worker(slow):
         task_id = await idle.submit(idle.agent("a"))
-        await idle.provider.desk.wait_held()
+        await idle.provider.control.wait_held()
         decision = ApprovalDecision("apr-1", "d1", "approve", "ana")
         update = asyncio.create_task(
             idle.workflow(task_id).execute_update(Message.DECIDE_APPROVAL, decision, result_type=DecisionResult)
         )
         await began.wait()
-        idle.provider.desk.continue_held()
+        idle.provider.control.continue_held()
         await eventually(lambda: went_on_after_closing(idle, task_id))
         ended.set()
         assert (await update).error == "not_found"

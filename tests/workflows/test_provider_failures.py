@@ -33,7 +33,7 @@ def request_ids(served: tuple[Served, ...]) -> list[str]:
 
 
 async def test_a_rate_limit_costs_nothing_and_is_tried_again_when_the_provider_says(house: World) -> None:
-    house.provider.desk.add_fault(fault(FaultKind.RATE_LIMITED, retry_after_ms=1_500))
+    house.provider.control.add_fault(fault(FaultKind.RATE_LIMITED, retry_after_ms=1_500))
     task = await house.run(house.agent("a"))
     first, second = house.provider.served()
     assert task["status"] == "completed"
@@ -55,7 +55,7 @@ async def test_a_rate_limit_costs_nothing_and_is_tried_again_when_the_provider_s
     ids=["500", "drop", "drop in the stream", "hang", "hang in the stream"],
 )
 async def test_what_may_have_cost_something_is_presumed_at_its_estimate(house: World, broken: Fault) -> None:
-    house.provider.desk.add_fault(broken)
+    house.provider.control.add_fault(broken)
     task = await house.run(house.agent("a", "word " * 50))
     second = house.provider.served()[1]
     assert task["status"] == "completed"
@@ -76,7 +76,7 @@ async def test_a_refused_connection_costs_nothing(idle: World) -> None:
 
 async def test_a_provider_that_never_answers_fails_the_agent_after_the_last_attempt(idle: World) -> None:
     idle.given = idle.with_settings(max_attempts=3)
-    idle.provider.desk.add_fault(fault(FaultKind.RATE_LIMITED, times=None, retry_after_ms=10))
+    idle.provider.control.add_fault(fault(FaultKind.RATE_LIMITED, times=None, retry_after_ms=10))
     async with idle.worker():
         task = await idle.run(idle.agent("a"))
     assert (task["status"], task["agents"]["a"]["reason"]) == ("failed", "rate_limited")
@@ -107,7 +107,7 @@ async def test_a_client_error_is_not_tried_again(house: World) -> None:
 
 
 async def test_usage_that_the_provider_does_not_report_is_estimated_and_marked(house: World) -> None:
-    house.provider.desk.add_rule(Rule(report_usage=False))
+    house.provider.control.add_rule(Rule(report_usage=False))
     task = await house.run(house.agent("a", "Five words are said here."))
     usage, [served] = task["agents"]["a"]["usage"], house.provider.served()
     assert usage["estimated"]
@@ -116,7 +116,7 @@ async def test_usage_that_the_provider_does_not_report_is_estimated_and_marked(h
 
 
 async def test_usage_above_the_hold_is_charged_in_full_as_overrun(house: World) -> None:
-    house.provider.desk.add_rule(Rule(usage=Usage(prompt_tokens=5_000, completion_tokens=5_000)))
+    house.provider.control.add_rule(Rule(usage=Usage(prompt_tokens=5_000, completion_tokens=5_000)))
     task = await house.run(house.agent("a"))
     assert await house.spent(f"task:{task['task_id']}") == 10_000
     assert task["agents"]["a"]["overrun"] > 9_000
@@ -124,7 +124,7 @@ async def test_usage_above_the_hold_is_charged_in_full_as_overrun(house: World) 
 
 
 async def test_a_top_up_that_does_not_fit_gives_the_hold_back_and_the_gate_decides_anew(house: World) -> None:
-    house.provider.desk.add_fault(fault(FaultKind.SERVER_ERROR))
+    house.provider.control.add_fault(fault(FaultKind.SERVER_ERROR))
     task = await house.run(house.agent("a"), budget={"task": {"limit_tokens": 150, "mode": "hard"}})
     assert (task["status"], task["agents"]["a"]["reason"]) == ("refused", "limit")
     assert len(house.provider.served()) == 1
@@ -152,7 +152,7 @@ async def test_a_call_longer_than_its_lease_keeps_its_hold(idle: World) -> None:
         quick=Stores(ledger=Ledger(idle.given.quick.pool, short)),
         provider=ModelProvider({}, Timeouts(silence_s=20)),
     )
-    idle.provider.desk.add_fault(fault(FaultKind.SLOW, delay_ms=5_000))
+    idle.provider.control.add_fault(fault(FaultKind.SLOW, delay_ms=5_000))
     async with idle.worker():
         task_id = await idle.submit(idle.agent("a"))
         while (await idle.tasks.get(TENANT, task_id))["ended_at"] is None:
@@ -181,11 +181,11 @@ async def test_a_reply_whose_acknowledgement_was_lost_is_neither_asked_for_nor_c
 
 
 async def test_a_worker_that_stops_during_a_call_leaves_its_hold_to_the_next_one(idle: World) -> None:
-    idle.provider.desk.add_rule(Rule(chunks=5))
-    idle.provider.desk.hold(after_chunks=2)
+    idle.provider.control.add_rule(Rule(chunks=5))
+    idle.provider.control.hold(after_chunks=2)
     async with idle.worker(grace=timedelta(0)):
         task_id = await idle.submit(idle.agent("a", "word " * 50))
-        await idle.provider.desk.wait_held()
+        await idle.provider.control.wait_held()
     assert await idle.open_holds() == 1
     async with idle.worker():
         task = await idle.end(task_id)

@@ -20,12 +20,12 @@ from tests.support.world import TENANT, World, calls, eventually
 
 
 async def test_a_paused_task_holds_nothing_and_goes_on_when_resumed(house: World) -> None:
-    house.provider.desk.hold()
+    house.provider.control.hold()
     task_id = await house.submit(house.agent("a", calls("nothing"), "Done."))
-    await house.provider.desk.wait_held()
+    await house.provider.control.wait_held()
     await house.workflow(task_id).signal(Message.PAUSE)
     await house.until(task_id, lambda task: task["status"] == "paused")
-    house.provider.desk.continue_held()
+    house.provider.control.continue_held()
     await house.until(task_id, lambda task: task["agents"]["a"]["status"] == "paused")
     assert await house.open_holds() == 0
     assert len(house.provider.served()) == 1
@@ -93,9 +93,9 @@ async def test_cancelling_while_waiting_for_a_person_withdraws_the_request(house
 
 
 async def test_cancelling_before_the_first_word_charges_the_input(house: World) -> None:
-    house.provider.desk.hold()
+    house.provider.control.hold()
     task_id = await house.submit(house.agent("a"))
-    await house.provider.desk.wait_held()
+    await house.provider.control.wait_held()
     task = await cancelled(house, task_id)
     usage = task["agents"]["a"]["usage"]  # type: ignore[index]
     assert usage["input"] == house.provider.served()[0].arrival.prompt_tokens
@@ -104,10 +104,10 @@ async def test_cancelling_before_the_first_word_charges_the_input(house: World) 
 
 
 async def test_cancelling_in_the_middle_of_a_stream_charges_what_was_produced(house: World) -> None:
-    house.provider.desk.add_rule(Rule(match=Match(agent="a"), chunks=5))
-    house.provider.desk.hold(after_chunks=3)
+    house.provider.control.add_rule(Rule(match=Match(agent="a"), chunks=5))
+    house.provider.control.hold(after_chunks=3)
     task_id = await house.submit(house.agent("a", "word " * 50))
-    await house.provider.desk.wait_held()
+    await house.provider.control.wait_held()
     task = await cancelled(house, task_id)
     usage = task["agents"]["a"]["usage"]  # type: ignore[index]
     [served] = house.provider.served()

@@ -38,22 +38,22 @@ async def test_a_graph_of_three_agents_completes_and_is_charged_what_the_provide
 
 async def test_at_most_so_many_agents_run_at_the_same_time(idle: World) -> None:
     idle.given = idle.with_settings(max_parallel_agents=2)
-    idle.provider.desk.hold(times=4)
+    idle.provider.control.hold(times=4)
     async with idle.worker():
         task_id = await idle.submit(*(idle.agent(f"a{number}") for number in range(4)))
-        await idle.provider.desk.wait_held(2)
+        await idle.provider.control.wait_held(2)
         running = [agent["status"] for agent in (await idle.tasks.get(TENANT, task_id))["agents"].values()]
         assert sorted(running) == ["running", "running", "waiting", "waiting"]
         while (await idle.tasks.get(TENANT, task_id))["ended_at"] is None:
-            idle.provider.desk.continue_held()
+            idle.provider.control.continue_held()
             await asyncio.sleep(0.05)
     assert len(idle.provider.served()) == 4
 
 
 async def test_a_terminated_task_still_ends_its_agents_in_good_order(house: World) -> None:
-    house.provider.desk.hold()
+    house.provider.control.hold()
     task_id = await house.submit(house.agent("a"))
-    await house.provider.desk.wait_held()
+    await house.provider.control.wait_held()
     await house.workflow(task_id).terminate()
     await house.until(task_id, lambda task: task["agents"]["a"]["status"] == "cancelled")
     assert await house.open_holds() == 0

@@ -1,8 +1,7 @@
 """The model provider that Purser ships: a real HTTP server on loopback that speaks the OpenAI chat protocol.
 
-It answers from recordings, from a script, or with a short text of its own; makes vectors of texts; counts, caches and
-reports usage as providers do; breaks on request in the ways providers break; and keeps a log of its own of all it
-served.
+It answers from recordings, from a script, or with a short default text; embeds texts; counts, caches and reports usage
+as providers do; fails on request in the ways providers fail; and writes its own log of every request.
 """
 
 from purser.compose.demo.provider.errors import ProviderError, RecordingError, ScriptError

@@ -14,7 +14,7 @@ from purser.compose.demo.provider.serving import serve_provider
 
 
 def main() -> int:
-    """Serve; writes `{"address", "api_base"}` on one line when ready."""
+    """Serves the provider; writes `{"address", "api_base"}` to stdout on one line when it is ready."""
     arguments = _arguments()
     try:
         asyncio.run(_serve(arguments))
@@ -26,9 +26,9 @@ def main() -> int:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m purser.compose.demo.provider", description=__doc__)
-    parser.add_argument("--port", type=int, default=4010, help="port on loopback; 0: any free one (default: 4010)")
-    parser.add_argument("--log", type=Path, help="new file that gets a line per request and one per end")
-    parser.add_argument("--log-text", action="store_true", help="keep prompts in the log, not only their digests")
+    parser.add_argument("--port", type=int, default=4010, help="port on loopback; 0: any free port (default: 4010)")
+    parser.add_argument("--log", type=Path, help="new log file: a line when a request arrives and one when it ends")
+    parser.add_argument("--log-text", action="store_true", help="write prompts to the log, not only their digests")
     parser.add_argument("--recordings", type=Path, help="folder that python -m purser.compose.demo.recordings writes")
     parser.add_argument("--script", type=Path, help="JSON file of rules and faults")
     parser.add_argument("--key", help="bearer key that clients must send (default: any)")

@@ -1,92 +1,129 @@
-"""The provider's doors for tests: what it shall answer, what shall go wrong, and who waits.
+"""The state of a running provider: its rules, faults, held requests and log, without any HTTP."""
 
-```
-POST /_control            {"rules"?, "faults"?, "clear"?}        more rules and faults
-POST /_control/hold       {"match"?, "after_chunks"?, "times"?}  matching requests wait
-POST /_control/continue   {"request_id"?}                        they go on
-GET  /_control/waiting                                           those that wait
-GET  /_control/served                                            the log
-```
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 
-The provider listens on loopback only, so these doors are closed to everyone else.
-"""
-
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
-
-from pydantic import ValidationError
-from starlette.requests import Request
-from starlette.responses import JSONResponse
-from starlette.routing import Route
-
-from purser.compose.demo.provider.desk import Desk
-from purser.compose.demo.provider.errors import reason
-from purser.compose.demo.provider.script import Fault, FaultKind, Script, Scripted
-
-Order = TypeVar("Order", bound=Scripted)
-Door = Callable[[Request], Awaitable[JSONResponse]]
+from purser.compose.demo.provider.prefix_cache import PrefixCache
+from purser.compose.demo.provider.recorded import Recording
+from purser.compose.demo.provider.script import Fault, FaultKind, Match, Reply, RequestInfo, Rule, Script, default_reply
+from purser.compose.demo.provider.service_log import ServiceLog
+from purser.compose.demo.provider.wire import ChatRequest
 
 
-class _Change(Script):
-    clear: bool = False
-    """Forget everything that was scripted before, and continue everyone who is held."""
+@dataclass
+class HeldRequest:
+    """A request that waits for a test to continue it."""
+
+    seq: int
+    """Its number in the log."""
+    info: RequestInfo
+    """What is known of it."""
+    released: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
+    """Set when it may continue."""
 
 
-class _Hold(Fault):
-    kind: FaultKind = FaultKind.HOLD
-    """A hold, unless said otherwise."""
+@dataclass
+class _Armed:
+    fault: Fault
+    remaining: int | None
 
 
-class _Continue(Scripted):
-    request_id: str = ""
-    """Beginning of the ids that go on."""
+class Control:
+    """Decides what happens to each request; tests change its rules and faults. Belongs to one event loop."""
 
+    def __init__(self, log: ServiceLog, recordings: Iterable[Recording], script: Script, key: str | None) -> None:
+        self.log = log
+        self.recordings = {recording.name: recording for recording in recordings}
+        self.key = key
+        self.cache = PrefixCache()
+        self.stopping = asyncio.Event()
+        self._rules: list[Rule] = []
+        self._armed: list[_Armed] = []
+        self._held: list[HeldRequest] = []
+        self._held_changed = asyncio.Event()
+        self.add(script)
 
-def control_routes(desk: Desk) -> list[Route]:
-    """The routes of all control doors."""
+    def add(self, script: Script) -> None:
+        """Adds rules and faults: new rules precede older ones, new faults follow older ones."""
+        self._rules[:0] = script.rules
+        self._armed += [_Armed(fault, fault.times) for fault in script.faults]
 
-    def change(order: _Change) -> object:
-        if order.clear:
-            desk.clear()
-        desk.add(order)
-        return {"rules": len(order.rules), "faults": len(order.faults)}
+    def add_rule(self, rule: Rule) -> None:
+        """Answers matching requests by this rule from now on."""
+        self.add(Script(rules=(rule,)))
 
-    def hold(order: _Hold) -> object:
-        desk.add_fault(order)
-        return {"faults": 1}
+    def add_fault(self, fault: Fault) -> None:
+        """Applies this fault to matching requests from now on."""
+        self.add(Script(faults=(fault,)))
 
-    def resume(order: _Continue) -> object:
-        return {"continued": desk.continue_held(order.request_id)}
+    def clear(self) -> None:
+        """Removes all rules and faults and continues all held requests."""
+        self._rules.clear()
+        self._armed.clear()
+        self.continue_held()
 
-    async def waiting(_: Request) -> JSONResponse:
-        return JSONResponse(
-            [
-                {"seq": held.seq, "model": held.asked.model, "recording": held.asked.recording}
-                | {"agent": held.asked.agent, "request_id": held.asked.request_id}
-                for held in desk.waiting()
-            ]
-        )
+    def add_recordings(self, recordings: Iterable[Recording]) -> None:
+        """Serves these recordings too."""
+        self.recordings.update((recording.name, recording) for recording in recordings)
 
-    async def served(_: Request) -> JSONResponse:
-        return JSONResponse([one.record() for one in desk.log.served()])
+    def rule_for(self, info: RequestInfo) -> Rule:
+        """The first rule that matches a request; without one, a rule with defaults only."""
+        return next((rule for rule in self._rules if rule.match.accepts(info)), Rule())
 
-    return [
-        Route("/_control", _door(_Change, change), methods=["POST"]),
-        Route("/_control/hold", _door(_Hold, hold), methods=["POST"]),
-        Route("/_control/continue", _door(_Continue, resume), methods=["POST"]),
-        Route("/_control/waiting", waiting),
-        Route("/_control/served", served),
-    ]
+    def reply_for(self, rule: Rule, info: RequestInfo, request: ChatRequest) -> Reply:
+        """The reply of the rule, else of the recording in the path, else the default reply.
 
+        Raises:
+            RecordingError: the recording does not have the agent in the path.
+        """
+        if rule.reply is not None:
+            return rule.reply
+        recording = self.recordings.get(info.recording or "")
+        if recording is not None:
+            return recording.reply(info.agent, request.messages)
+        spoken = [message.text for message in request.messages if message.role == "user"]
+        return default_reply(spoken[-1] if spoken else info.text)
 
-def _door(kind: type[Order], obey: Callable[[Order], object]) -> Door:
-    """A door that reads one kind of order; a bad order is answered 400 and changes nothing."""
+    def take_fault(self, info: RequestInfo) -> Fault | None:
+        """The first fault that matches a request; counts one use of it."""
+        armed = next((one for one in self._armed if one.remaining != 0 and one.fault.match.accepts(info)), None)
+        if armed is None:
+            return None
+        if armed.remaining is not None:
+            armed.remaining -= 1
+        return armed.fault
 
-    async def door(http: Request) -> JSONResponse:
+    def hold(self, match: Match | None = None, *, after_chunks: int | None = None, times: int | None = 1) -> None:
+        """Holds the next matching requests until they are continued."""
+        match = match or Match()
+        self.add_fault(Fault(kind=FaultKind.HOLD, match=match, after_chunks=after_chunks, times=times))
+
+    async def wait(self, seq: int, info: RequestInfo) -> None:
+        """Blocks a request until a test continues it."""
+        held = HeldRequest(seq, info)
+        self._held.append(held)
+        self._held_changed.set()
         try:
-            order = kind.model_validate_json(await http.body() or b"{}")
-        except ValidationError as error:
-            return JSONResponse({"error": f"this order cannot be followed: {reason(error)}"}, 400)
-        return JSONResponse(obey(order))
+            await held.released.wait()
+        finally:
+            self._held.remove(held)
+            self._held_changed.set()
 
-    return door
+    def waiting(self) -> tuple[HeldRequest, ...]:
+        """The held requests, in order."""
+        return tuple(held for held in self._held if not held.released.is_set())
+
+    async def wait_held(self, count: int = 1) -> tuple[HeldRequest, ...]:
+        """Waits until at least this many requests are held; returns all that are."""
+        while len(self.waiting()) < count:
+            self._held_changed.clear()
+            await self._held_changed.wait()
+        return self.waiting()
+
+    def continue_held(self, request_id: str = "") -> int:
+        """Continues held requests whose id begins with `request_id`, by default all; returns how many."""
+        continued = [held for held in self.waiting() if (held.info.request_id or "").startswith(request_id)]
+        for held in continued:
+            held.released.set()
+        return len(continued)

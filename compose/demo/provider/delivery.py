@@ -1,4 +1,4 @@
-"""One answer on its way to a client that may leave, from a provider that may break."""
+"""The delivery of one answer to a client that may disconnect, by a provider that may fail on purpose."""
 
 import asyncio
 import itertools
@@ -11,49 +11,49 @@ from typing import Any
 from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
-from purser.compose.demo.provider.desk import Desk
+from purser.compose.demo.provider.control import Control
 from purser.compose.demo.provider.embeddings import embedding_list
-from purser.compose.demo.provider.script import Asked, Fault, FaultKind, Rule
+from purser.compose.demo.provider.script import Fault, FaultKind, RequestInfo, Rule
 from purser.compose.demo.provider.service_log import End, Outcome
 from purser.compose.demo.provider.tokens import Completion, Piece
-from purser.compose.demo.provider.wire import Asking, EmbeddingRequest, Head, Usage
+from purser.compose.demo.provider.wire import EmbeddingRequest, Head, ModelRequest, Usage
 
 TOKENS_PER_CHUNK = 16
 
 HangUp = Callable[[Scope], None]
-"""Closes the connection that a request came on."""
+"""Closes the connection of a request."""
 
 
 class _Dropped(Exception):
-    """The provider breaks the connection here."""
+    """The provider drops the connection here."""
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """A request and what was decided about it."""
+    """A request and how it is answered."""
 
     seq: int
     """Its number in the log."""
-    asked: Asked
-    """Who asks."""
-    request: Asking
-    """What is asked."""
+    info: RequestInfo
+    """What is known of the request without its prompt."""
+    request: ModelRequest
+    """The body of the request."""
     prompt: Sequence[int] = field(repr=False)
     """The tokens of the prompt."""
     completion: Completion = field(repr=False)
-    """What is answered; empty where vectors are."""
+    """The completion to send; empty for embeddings."""
     rule: Rule = field(repr=False)
-    """How it is answered."""
+    """The rule that answers it."""
     fault: Fault | None
-    """What goes wrong, if anything."""
+    """The fault to apply, if any."""
 
 
 class Delivery:
-    """Sends one completion, streamed or whole, and writes its end into the log."""
+    """Sends one completion, streamed or whole, and logs how it ended."""
 
-    def __init__(self, exchange: Exchange, desk: Desk, hang_up: HangUp) -> None:
+    def __init__(self, exchange: Exchange, control: Control, hang_up: HangUp) -> None:
         self._exchange = exchange
-        self._desk = desk
+        self._control = control
         self._hang_up = hang_up
         self._head = Head(f"chatcmpl-{exchange.seq}", int(time.time()), exchange.request.model)
         self._chunks = list(_chunks(exchange.completion.pieces, exchange.rule.chunks))
@@ -62,13 +62,13 @@ class Delivery:
         self._usage: Usage | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer until it is done, the client leaves, or the provider breaks off, whichever is first."""
+        """Answers until the answer is complete, the client disconnects, or the provider stops, whichever is first."""
         answering = asyncio.create_task(self._answer(scope, receive, send))
         leaving = asyncio.create_task(_client_left(receive))
-        stopping = asyncio.create_task(self._desk.stopping.wait())
+        stopping = asyncio.create_task(self._control.stopping.wait())
         try:
             await asyncio.wait((answering, leaving, stopping), return_when=asyncio.FIRST_COMPLETED)
-            outcome = _how_it_broke(answering, leaving)
+            outcome = _interruption(answering, leaving)
             if outcome is None:
                 return answering.result()
             answering.cancel()
@@ -82,22 +82,22 @@ class Delivery:
             await asyncio.gather(answering, leaving, stopping, return_exceptions=True)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._befall(None)
+        await self._apply_fault(None)
         usage = self._count()
         self._produced = self._exchange.completion.reasoning_tokens
         if self._exchange.request.stream:
             await self._stream(send, usage)
         else:
             await self._send_whole(scope, receive, send, usage)
-        # Nothing is awaited between the last byte and this line: whoever has the answer finds it in the log.
+        # Nothing is awaited between the last byte and this line: a client that has the answer finds it in the log.
         self._log_end(Outcome.ANSWERED, self._exchange.completion.finish_reason)
 
     def _count(self) -> Usage | None:
-        """The usage to report, None if none is; the prompt is in the cache from here on."""
+        """The usage to report, or None; adds the prompt to the cache."""
         exchange = self._exchange
         cached = 0
         if not isinstance(exchange.request, EmbeddingRequest):
-            cached = self._desk.cache.admit(exchange.asked.conversation, exchange.prompt)
+            cached = self._control.cache.admit(exchange.info.conversation, exchange.prompt)
         if not (exchange.request.wants_usage and exchange.rule.report_usage):
             return None
         return exchange.rule.usage or Usage(
@@ -132,16 +132,16 @@ class Delivery:
         await send({"type": "http.response.body", "body": b"data: [DONE]\n\n", "more_body": False})
 
     async def _paced(self) -> AsyncIterator[Sequence[Piece]]:
-        """The chunks, each in its time, with the fault in its place."""
+        """The chunks, each after its delay, with the fault applied at its point."""
         for index, pieces in enumerate(self._chunks):
-            await self._befall(index)
+            await self._apply_fault(index)
             await asyncio.sleep(self._exchange.rule.chunk_delay_ms / 1000)
             yield pieces
             self._produced += sum(piece.tokens for piece in pieces)
-        await self._befall(len(self._chunks))
+        await self._apply_fault(len(self._chunks))
 
-    async def _befall(self, point: int | None) -> None:
-        """Let the fault happen if this is its point: before the answer (None), or after so many chunks."""
+    async def _apply_fault(self, point: int | None) -> None:
+        """Applies the fault if this is its point: before the answer (None), or after so many chunks."""
         fault = self._exchange.fault
         if fault is None or point != _point(fault, len(self._chunks)):
             return
@@ -153,18 +153,18 @@ class Delivery:
             case FaultKind.SLOW:
                 await asyncio.sleep(fault.delay_ms / 1000)
             case FaultKind.HOLD:
-                await self._desk.wait(self._exchange.seq, self._exchange.asked)
+                await self._control.wait(self._exchange.seq, self._exchange.info)
 
     def _log_end(self, outcome: Outcome, finish_reason: str | None = None) -> None:
         fault = self._exchange.fault
         kind = None if fault is None else fault.kind.value
-        self._desk.log.ended(
+        self._control.log.ended(
             self._exchange.seq, End(outcome, self._status, finish_reason, self._produced, self._usage, kind)
         )
 
 
-def _how_it_broke(answering: asyncio.Task[None], leaving: asyncio.Task[None]) -> Outcome | None:
-    """Why an answer does not go on; None if it is complete, or failed in a way that is not part of the play."""
+def _interruption(answering: asyncio.Task[None], leaving: asyncio.Task[None]) -> Outcome | None:
+    """Why an answer was interrupted; None if it is complete, or failed in a way that is not scripted."""
     if answering.done():
         return Outcome.DROPPED if isinstance(answering.exception(), _Dropped) else None
     return Outcome.CLIENT_GONE if leaving.done() else Outcome.STOPPED
@@ -185,7 +185,7 @@ async def _send_event(send: Send, payload: dict[str, Any]) -> None:
 
 
 def _chunks(pieces: Sequence[Piece], wanted: int | None) -> Iterator[Sequence[Piece]]:
-    """The pieces in about equal parts."""
+    """The pieces in about equal chunks."""
     count = min(wanted or -(-len(pieces) // TOKENS_PER_CHUNK), len(pieces))
     edges = [len(pieces) * index // count for index in range(count + 1)] if count else []
     return (pieces[start:end] for start, end in itertools.pairwise(edges))

@@ -1,6 +1,6 @@
-"""Vectors that the provider makes without a model: hashed character n-grams, the same for every language.
+"""Embeddings without a model: vectors of hashed character n-grams, for texts in any language.
 
-Texts that share spellings come out near each other, synonyms do not.
+Texts that share spellings have similar vectors, synonyms do not.
 """
 
 import base64
@@ -15,7 +15,7 @@ from purser.compose.demo.provider.tokens import encode
 from purser.compose.demo.provider.wire import EmbeddingRequest
 
 DIMENSIONS = 256
-"""Of a vector, where the request does not say."""
+"""Length of a vector where the request names none."""
 _SIZES = (2, 3, 4)
 
 
@@ -26,28 +26,28 @@ def embedding(text: str, dimensions: int = DIMENSIONS) -> list[float]:
     vector = [0.0] * dimensions
     for gram, count in grams.items():
         hashed = crc32(gram.encode("utf-8", "surrogatepass"))
-        # The sign makes grams that meet in one place cancel out on average.
+        # The sign makes grams that share an index cancel out on average.
         vector[hashed % dimensions] += math.sqrt(count) * (1 if hashed >> 31 else -1)
     length = math.hypot(*vector) or 1.0
     return [value / length for value in vector]
 
 
 def embedding_tokens(request: EmbeddingRequest) -> list[int]:
-    """What a request costs: the tokens of its texts."""
+    """The tokens of a request's texts, for which it is charged."""
     return [token for text in request.texts for token in encode(text)]
 
 
 def embedding_list(request: EmbeddingRequest) -> dict[str, Any]:
-    """The answer as the protocol spells it, without its usage."""
+    """The response body of the protocol, without its usage."""
     vectors = [embedding(text, request.dimensions or DIMENSIONS) for text in request.texts]
     data = [
-        {"object": "embedding", "index": index, "embedding": _written(vector, request.encoding_format)}
+        {"object": "embedding", "index": index, "embedding": _encoded(vector, request.encoding_format)}
         for index, vector in enumerate(vectors)
     ]
     return {"object": "list", "data": data, "model": request.model}
 
 
-def _written(vector: Sequence[float], encoding_format: str) -> str | list[float]:
+def _encoded(vector: Sequence[float], encoding_format: str) -> str | list[float]:
     if encoding_format == "base64":
         return base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode()
     return list(vector)

@@ -1,11 +1,11 @@
-"""What can be wrong with what the provider is given.
+"""Errors of the provider: invalid scripts and recordings.
 
 ComposeError
 └── ProviderError
     ├── ScriptError      a script is not valid: which field, and why
-    └── RecordingError   a recording cannot be read, or does not hold what was asked of it
+    └── RecordingError   a recording cannot be read, or lacks the requested agent
 
-Bad requests are no exceptions: they are answered with a status, as a provider does.
+Invalid requests raise nothing: they are answered with an error status, as by any provider.
 """
 
 from pydantic import ValidationError
@@ -14,7 +14,7 @@ from purser.compose.errors import ComposeError
 
 
 class ProviderError(ComposeError):
-    """Base of everything that the provider raises on purpose."""
+    """Base of all errors that the provider raises."""
 
 
 class ScriptError(ProviderError):
@@ -22,11 +22,11 @@ class ScriptError(ProviderError):
 
 
 class RecordingError(ProviderError):
-    """A recording cannot be read, or does not hold what was asked of it."""
+    """A recording cannot be read, or lacks the requested agent."""
 
 
 def reason(error: OSError | ValidationError) -> str:
-    """Why a file could not be used: field and cause, never the values in it, which may be conversation text."""
+    """Why an input is not valid: field and cause, never its values, which may be conversation text."""
     if isinstance(error, OSError):
         return error.strerror or type(error).__name__
     places = (".".join(map(str, detail["loc"])) or "the document" for detail in error.errors(include_input=False))

@@ -1,27 +1,28 @@
-"""Which part of a prompt a provider has cached: whole blocks from its start, as providers bill it."""
+"""Prompt caching: the longest known prefix of a prompt, in whole blocks, as providers bill it."""
 
 from collections import defaultdict
 from collections.abc import Sequence
 from hashlib import blake2b
 
 BLOCK = 128
-"""Tokens of one block. A prefix counts in whole blocks."""
+"""Tokens in one block."""
 
 
 class PrefixCache:
     """The prefixes of all prompts of each conversation.
 
-    A block is known by the digest of everything up to its end, so that a lookup costs the prompt and not the history.
+    A block is identified by the digest of everything up to its end, so that a lookup takes time proportional to the
+    prompt and not to the history.
     """
 
     def __init__(self) -> None:
         self._seen: defaultdict[str, set[bytes]] = defaultdict(set)
 
     def admit(self, conversation: str, tokens: Sequence[int]) -> int:
-        """Take a prompt in.
+        """Adds a prompt.
 
         Returns:
-            The tokens of the longest prefix that an earlier prompt of the conversation shares, in whole blocks.
+            The tokens of the longest prefix that it shares with an earlier prompt of the conversation, in whole blocks.
         """
         seen = self._seen[conversation]
         digests = _block_digests(tokens)

@@ -1,8 +1,8 @@
-"""Recorded conversations: which reply comes next, decided from the prompt alone.
+"""Recorded conversations: the next reply is determined by the prompt alone.
 
-A reply counts as given when the prompt holds it: its tool call ids, or the exact text of a reply without tool calls.
-The next one is the one after the last that was given. So a retry of the same prompt gets the same reply, whatever
-else was asked in between, and compressed or foreign messages in the prompt do not shift it.
+A reply counts as given when the prompt contains it: its tool call ids, or the exact text of a reply without tool calls.
+The next reply is the one after the last given. So a retry of the same prompt gets the same reply, whatever other
+requests came in between, and compressed messages or those of other agents in the prompt do not shift it.
 """
 
 from collections.abc import Sequence
@@ -31,17 +31,17 @@ class Recording(Scripted):
     """What the agents of one conversation said, in order, and what their tools returned."""
 
     name: str = Field(pattern=r"^[A-Za-z0-9._~-]{1,128}$")
-    """Name of the recording, part of the provider's paths."""
+    """Name of the recording, as in the provider's paths."""
     agents: dict[str, Annotated[tuple[Reply, ...], Field(min_length=1)]]
     """The replies of each agent, by its id; at least one each."""
     tools: dict[str, ToolResult] = Field(default_factory=dict)
-    """The results of tool calls, by the id of the call, unique in the recording."""
+    """The results of tool calls, by the id of the call, which is unique in the recording."""
 
     def reply(self, agent: str | None, messages: Sequence[Message]) -> Reply:
-        """The next reply of an agent; past the end, the last one again.
+        """The next reply of an agent; past the end, the last reply again.
 
         Args:
-            agent: its id; None means the only agent of the recording.
+            agent: id of the agent; None: the only agent of the recording.
             messages: the prompt.
 
         Raises:
@@ -70,10 +70,10 @@ def read_recordings(folder: Path) -> dict[str, Recording]:
     """All recordings of a folder, by name.
 
     Raises:
-        RecordingError: a file is no recording, or the folder does not exist.
+        RecordingError: a file is not a recording, or the folder does not exist.
     """
     if not folder.is_dir():
-        raise RecordingError(f"there is no folder of recordings {str(folder)!r}")
+        raise RecordingError(f"the folder of recordings does not exist: {str(folder)!r}")
     recordings = [_read(path) for path in sorted(folder.glob("*.json"))]
     return {recording.name: recording for recording in recordings}
 

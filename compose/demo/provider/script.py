@@ -1,6 +1,6 @@
-"""What a model answers, and what goes wrong on the way: rules and faults, as values.
+"""Scripts of the provider: rules for what a model answers, and faults.
 
-Everything here is pure. A script is read from JSON, given to the provider at start or through its control door.
+Everything here is pure. A script is read from JSON and given to the provider at start or through its control endpoint.
 """
 
 from dataclasses import dataclass, field
@@ -15,15 +15,15 @@ from purser.compose.demo.provider.wire import ToolCall, Usage
 
 
 @dataclass(frozen=True)
-class Asked:
+class RequestInfo:
     """What is known of a request when it arrives, without its prompt."""
 
     model: str
     """The model it names; empty if the request could not be read."""
     recording: str | None
-    """The recording of its path."""
+    """The recording in its path."""
     agent: str | None
-    """The agent of its path."""
+    """The agent in its path."""
     request_id: str | None
     """Header `X-Client-Request-Id`; Purser sends `{hold_id}-{attempt}`."""
     text: str = field(repr=False)
@@ -37,25 +37,25 @@ class Asked:
 
     @property
     def conversation(self) -> str:
-        """What shares a prompt cache: the agent of a recording, else everything that asks the same model."""
+        """Key of the prompt cache: recording, agent and model. Requests without a recording share one per model."""
         return "/".join((self.recording or "", self.agent or "", self.model))
 
 
 class Scripted(BaseModel):
-    """A value of a script: immutable, and a misspelt field is an error."""
+    """Base of script values: immutable, and an unknown field is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Match(Scripted):
-    """Which requests are meant: all that fit every field that is set."""
+    """Selects the requests that match every field that is set."""
 
     model: str | None = None
-    """Exactly this model."""
+    """The model is exactly this."""
     text: str | None = None
     """The last message contains this."""
     recording: str | None = None
-    """The path chooses this recording."""
+    """The path names this recording."""
     agent: str | None = None
     """The path names this agent."""
     request_id: str | None = None
@@ -63,25 +63,25 @@ class Match(Scripted):
     attempt: int | None = None
     """The request id ends with this attempt."""
 
-    def accepts(self, asked: Asked) -> bool:
-        """Whether a request is meant."""
+    def accepts(self, info: RequestInfo) -> bool:
+        """Whether a request matches."""
         return (
-            self.model in (None, asked.model)
-            and self.recording in (None, asked.recording)
-            and self.agent in (None, asked.agent)
-            and self.attempt in (None, asked.attempt)
-            and (self.text is None or self.text in asked.text)
-            and (self.request_id is None or (asked.request_id or "").startswith(self.request_id))
+            self.model in (None, info.model)
+            and self.recording in (None, info.recording)
+            and self.agent in (None, info.agent)
+            and self.attempt in (None, info.attempt)
+            and (self.text is None or self.text in info.text)
+            and (self.request_id is None or (info.request_id or "").startswith(self.request_id))
         )
 
 
 class Reply(Scripted):
-    """What a model says: text, tool calls, or both."""
+    """A reply of a model: text, tool calls, or both."""
 
     content: str | None = None
     """The text."""
     tool_calls: tuple[ToolCall, ...] = ()
-    """Calls of tools, in order."""
+    """Tool calls, in order."""
 
 
 class Rule(Scripted):
@@ -90,19 +90,19 @@ class Rule(Scripted):
     match: Match = Match()
     """The requests that the rule answers."""
     reply: Reply | None = None
-    """What is said; None leaves that to the recording or the default, and only paces it."""
+    """The reply; None: that of the recording or the default, at the pace of this rule."""
     chunks: int | None = Field(default=None, ge=1)
-    """Into how many chunks the answer is cut; default one per 16 tokens. Never more than there are tokens."""
+    """Number of chunks, at most one per token; by default one per 16 tokens."""
     chunk_delay_ms: int = Field(default=0, ge=0)
-    """How long each chunk takes. An answer that is not streamed takes as long."""
+    """Delay before each chunk. An answer that is not streamed takes as long in total."""
     usage: Usage | None = None
-    """Reported instead of what was counted."""
+    """Usage to report instead of the counted one."""
     report_usage: bool = True
-    """False: the answer never tells its usage."""
+    """Whether answers report their usage."""
 
 
 class FaultKind(StrEnum):
-    """What a provider can do instead of answering."""
+    """Ways in which a provider fails or delays an answer."""
 
     RATE_LIMITED = "rate_limited"
     """Status 429 with Retry-After."""
@@ -111,37 +111,37 @@ class FaultKind(StrEnum):
     UNAVAILABLE = "unavailable"
     """Status 503."""
     HANG = "hang"
-    """Say nothing (more) until the client goes away."""
+    """Send nothing (more) until the client disconnects."""
     DROP = "drop"
     """Close the connection."""
     SLOW = "slow"
-    """Wait once, then go on."""
+    """Wait once, then continue."""
     HOLD = "hold"
-    """Wait until a test continues it, then go on."""
+    """Wait until a test continues it."""
 
 
 STATUSES = {FaultKind.RATE_LIMITED: 429, FaultKind.SERVER_ERROR: 500, FaultKind.UNAVAILABLE: 503}
 
 
 class Fault(Scripted):
-    """Something that goes wrong with matching requests. One request has at most one fault, the first that fits."""
+    """A fault for matching requests. A request gets at most one, the first that matches."""
 
     kind: FaultKind
     """What happens."""
     match: Match = Match()
-    """The requests that it happens to."""
+    """The requests that it affects."""
     times: int | None = Field(default=1, ge=1)
-    """How many requests it happens to; None: all."""
+    """How many requests it affects; None: all."""
     after_chunks: int | None = Field(default=None, ge=0)
-    """After how many chunks of content it happens, at the latest after the last one; None: before the answer."""
+    """After how many chunks of content it occurs, at the latest after the last one; None: before the answer."""
     retry_after_ms: int = Field(default=1000, ge=0)
-    """What a 429 tells the client to wait."""
+    """Delay that a 429 asks the client to wait."""
     delay_ms: int = Field(default=1000, ge=0)
     """How long `slow` waits."""
 
     @property
     def status(self) -> int | None:
-        """The status that is sent instead of an answer, or None."""
+        """The error status that is sent instead of an answer, or None."""
         return STATUSES.get(self.kind)
 
     @model_validator(mode="after")
@@ -155,16 +155,16 @@ class Script(Scripted):
     """Rules and faults, each tried in order."""
 
     rules: tuple[Rule, ...] = ()
-    """How requests are answered; the first that fits wins."""
+    """How requests are answered; the first that matches wins."""
     faults: tuple[Fault, ...] = ()
-    """What goes wrong; the first that fits and is not used up wins."""
+    """What fails; the first that matches and is not used up wins."""
 
 
 def read_script(path: Path) -> Script:
     """A script from a JSON file.
 
     Raises:
-        ScriptError: the file cannot be read or is no script.
+        ScriptError: the file cannot be read or is not a valid script.
     """
     try:
         return Script.model_validate_json(path.read_bytes())
@@ -173,6 +173,6 @@ def read_script(path: Path) -> Script:
 
 
 def default_reply(user_text: str) -> Reply:
-    """A short answer made from the last user message, always the same for the same text."""
+    """A short reply derived from the last user message; the same text always gets the same reply."""
     words = user_text.split()
     return Reply(content=f"You said {len(words)} words, beginning with: {' '.join(words[:12])}")

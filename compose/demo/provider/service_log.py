@@ -1,7 +1,7 @@
-"""The provider's own account of what it served, kept apart from the product so that both can be compared.
+"""The provider's own log of requests, independent of Purser so that both can be compared.
 
 Append-only JSON lines, flushed one by one: a line when a request arrives and one when it ends. Prompts appear as
-SHA-256 only, unless text is asked for.
+SHA-256 only, unless the log is configured to include text.
 """
 
 import asyncio
@@ -22,15 +22,15 @@ class Outcome(StrEnum):
     """How a request ended."""
 
     ANSWERED = "answered"
-    """Completely."""
+    """The whole answer was sent."""
     REFUSED = "refused"
-    """With an error status."""
+    """An error status was sent."""
     DROPPED = "dropped"
     """The provider closed the connection."""
     CLIENT_GONE = "client_gone"
     """The client closed the connection."""
     STOPPED = "stopped"
-    """The provider was stopped meanwhile."""
+    """The provider was stopped before the answer was complete."""
 
 
 @dataclass(frozen=True)
@@ -38,45 +38,45 @@ class Arrival:
     """What is known of a request before it is answered."""
 
     model: str
-    """Model that was asked; empty if the request could not be read."""
+    """Requested model; empty if the request could not be read."""
     recording: str | None
-    """Recording of the path."""
+    """Recording in the path."""
     agent: str | None
-    """Agent of the path."""
+    """Agent in the path."""
     request_id: str | None
-    """Header `X-Client-Request-Id`, in Purser `{hold_id}-{attempt}`."""
+    """Header `X-Client-Request-Id`; Purser sends `{hold_id}-{attempt}`."""
     messages: int
     """Number of messages in the prompt."""
     prompt_tokens: int
-    """What the prompt costs."""
+    """Tokens of the prompt."""
     prompt_sha256: str
     """Digest of the prompt, messages and tools."""
     stream: bool
-    """Whether a stream was asked for."""
+    """Whether the client requested a stream."""
     text: str | None = field(default=None, repr=False)
-    """The prompt as JSON, only where the log was told to keep text."""
+    """The prompt as JSON; only if the log is configured to include text."""
 
 
 @dataclass(frozen=True)
 class End:
-    """How a request was answered, or broke."""
+    """How a request ended."""
 
     outcome: Outcome
-    """How it ended."""
+    """The outcome."""
     status: int | None = None
-    """Status that was sent; None if nothing was."""
+    """Status that was sent; None if none was."""
     finish_reason: str | None = None
-    """Finish reason that was sent; None if the answer broke before."""
+    """Finish reason that was sent; None if the answer was interrupted before."""
     produced_tokens: int = 0
-    """Completion tokens that were really sent, or, of an answer that is not streamed, really made."""
+    """Completion tokens that were actually sent or, if the answer is not streamed, produced."""
     usage: Usage | None = None
-    """Usage that was really sent; None if the client never got one."""
+    """Usage that was actually sent; None if the client received none."""
     fault: str | None = None
-    """The fault that befell the request."""
+    """Kind of the fault that affected the request."""
 
     @property
     def client_gone(self) -> bool:
-        """Whether the client went away before the end."""
+        """Whether the client disconnected before the end."""
         return self.outcome is Outcome.CLIENT_GONE
 
 
@@ -89,13 +89,13 @@ class Served:
     arrived_at: str
     """When it arrived, ISO 8601 in UTC."""
     arrival: Arrival
-    """What was asked."""
+    """The request."""
     end: End | None = None
     """How it ended; None while it is in flight."""
 
     @property
     def charged_tokens(self) -> int:
-        """The total that was reported to the client; 0 where nothing was reported."""
+        """Total tokens reported to the client; 0 if none were reported."""
         return self.end.usage.total_tokens if self.end is not None and self.end.usage is not None else 0
 
     def record(self) -> dict[str, Any]:
@@ -110,31 +110,31 @@ class ServiceLog:
     """The log in memory and, with a path, in a new file.
 
     Raises:
-        FileExistsError: there is such a file; its numbers would be mistaken for those of this log.
+        FileExistsError: the file exists; its sequence numbers would be confused with those of this log.
     """
 
     def __init__(self, path: Path | None = None, *, keep_text: bool = False) -> None:
         self.keep_text = keep_text
-        """Whether arrivals shall carry their prompt."""
+        """Whether arrivals include their prompt."""
         self._served: dict[int, Served] = {}
         self._ended = asyncio.Event()
         self._file: IO[str] | None = None if path is None else path.open("x", encoding="utf-8")
 
     def arrived(self, arrival: Arrival) -> int:
-        """Note that a request arrived; its number."""
+        """Records that a request arrived; returns its number."""
         served = Served(len(self._served) + 1, _now(), arrival)
         self._served[served.seq] = served
         self._write({"event": "arrived", "seq": served.seq, "at": served.arrived_at, **_json(arrival)})
         return served.seq
 
     def ended(self, seq: int, end: End) -> None:
-        """Note how a request ended."""
+        """Records how a request ended."""
         self._served[seq] = replace(self._served[seq], end=end)
         self._write({"event": "ended", "seq": seq, "at": _now(), **_json(end)})
         self._ended.set()
 
     async def end_of(self, seq: int) -> End:
-        """How a request ended, as soon as it has."""
+        """Waits until a request has ended; returns how."""
         while (end := self._served[seq].end) is None:
             self._ended.clear()
             await self._ended.wait()
@@ -145,7 +145,7 @@ class ServiceLog:
         return tuple(self._served.values())
 
     def close(self) -> None:
-        """Close the file; the memory stays readable."""
+        """Closes the file; requests remain readable from memory."""
         if self._file is not None:
             self._file.close()
             self._file = None
@@ -157,7 +157,7 @@ class ServiceLog:
 
 
 def read_log(path: Path) -> tuple[Served, ...]:
-    """The requests of a log file that one provider wrote, in order of arrival; a torn last line is passed over."""
+    """The requests of a log file that one provider wrote, in order of arrival; an incomplete last line is ignored."""
     served: dict[int, Served] = {}
     for line in path.read_text(encoding="utf-8").splitlines(keepends=True):
         if not line.endswith("\n"):
@@ -174,13 +174,13 @@ def read_log(path: Path) -> tuple[Served, ...]:
 def charged_tokens(
     served: Iterable[Served], *, request_id: str | None = None, recording: str | None = None, agent: str | None = None
 ) -> int:
-    """Sum of the reported totals of all requests that fit.
+    """Sum of the reported totals of all matching requests.
 
     Args:
         served: the requests.
-        request_id: beginning of the request id, such as a hold id.
-        recording: recording of the path.
-        agent: agent of the path.
+        request_id: prefix of the request id, such as a hold id.
+        recording: recording in the path.
+        agent: agent in the path.
     """
     return sum(
         one.charged_tokens

@@ -1,4 +1,4 @@
-"""Runs the provider on loopback, inside this process."""
+"""Runs the provider on loopback inside the current process."""
 
 import asyncio
 import contextlib
@@ -11,7 +11,7 @@ import uvicorn
 from starlette.types import Scope
 
 from purser.compose.demo.provider.app import build_app
-from purser.compose.demo.provider.desk import Desk
+from purser.compose.demo.provider.control import Control
 from purser.compose.demo.provider.recorded import Recording
 from purser.compose.demo.provider.script import Script
 from purser.compose.demo.provider.service_log import Served, ServiceLog
@@ -25,22 +25,22 @@ class Provider:
     """A provider that is listening."""
 
     address: str
-    """Where it listens, such as `http://127.0.0.1:4010`."""
-    desk: Desk
-    """Its rules, faults, holds and recordings, to be changed while it serves."""
+    """Its URL, such as `http://127.0.0.1:4010`."""
+    control: Control
+    """Its rules, faults, held requests and recordings, which may change while it serves."""
 
     @property
     def api_base(self) -> str:
-        """Base address for clients that choose no recording."""
+        """Base address for clients that use no recording."""
         return f"{self.address}/v1"
 
     @property
     def log(self) -> ServiceLog:
-        """What it served."""
-        return self.desk.log
+        """The log of its requests."""
+        return self.control.log
 
     def api_base_of(self, recording: str, agent: str) -> str:
-        """Base address of one agent of a recording."""
+        """Base address for one agent of a recording."""
         return f"{self.address}/r/{recording}/{agent}/v1"
 
     def served(self) -> tuple[Served, ...]:
@@ -49,7 +49,7 @@ class Provider:
 
 
 class _Server(uvicorn.Server):
-    """A server that leaves the signals to the process it runs in, and tells when it listens."""
+    """A server that leaves signals to the process that runs it, and sets an event once it listens."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -74,33 +74,33 @@ async def serve_provider(
     script: Script | None = None,
     key: str | None = None,
 ) -> AsyncIterator[Provider]:
-    """A provider that listens from here on, until the context ends.
+    """A provider that listens until the context ends.
 
     Args:
-        port: where to listen; 0 takes any free port.
-        log: new file that the log is written to, besides memory.
-        keep_text: whether the log keeps prompts.
-        recordings: conversations to serve, with or without their names.
-        script: rules and faults to begin with.
-        key: bearer key that requests must carry; None takes any.
+        port: port to listen on; 0: any free port.
+        log: new file to which the log is written, in addition to memory.
+        keep_text: whether the log includes prompts.
+        recordings: conversations to serve, optionally by name.
+        script: initial rules and faults.
+        key: bearer key that requests must carry; None: any is accepted.
 
     Raises:
         OSError: the port is taken, or the log file exists or cannot be written.
     """
     await asyncio.to_thread(encoding)
     with contextlib.closing(ServiceLog(log, keep_text=keep_text)) as service_log:
-        known = recordings.values() if isinstance(recordings, Mapping) else recordings
-        desk = Desk(service_log, known, script or Script(), key)
+        served = recordings.values() if isinstance(recordings, Mapping) else recordings
+        control = Control(service_log, served, script or Script(), key)
         with socket.create_server((HOST, port)) as listener:
-            # Connections inherit it. Without, each answer of two writes waits 40 ms for an acknowledgement: asyncio
+            # Connections inherit it. Without it, each answer of two writes waits 40 ms for an acknowledgement: asyncio
             # sets it only on sockets that were opened with an explicit protocol.
             listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            async with _running(desk, listener):
-                yield Provider(f"http://{HOST}:{listener.getsockname()[1]}", desk)
+            async with _running(control, listener):
+                yield Provider(f"http://{HOST}:{listener.getsockname()[1]}", control)
 
 
 @contextlib.asynccontextmanager
-async def _running(desk: Desk, listener: socket.socket) -> AsyncIterator[None]:
+async def _running(control: Control, listener: socket.socket) -> AsyncIterator[None]:
     server: _Server
 
     def hang_up(scope: Scope) -> None:
@@ -108,13 +108,13 @@ async def _running(desk: Desk, listener: socket.socket) -> AsyncIterator[None]:
             if getattr(connection, "client", None) == tuple(scope["client"]):
                 connection.transport.abort()
 
-    app = build_app(desk, hang_up)
+    app = build_app(control, hang_up)
     server = _Server(uvicorn.Config(app, http="h11", lifespan="off", log_config=None, access_log=False))
     serving = asyncio.create_task(server.serve(sockets=[listener]))
     try:
         await server.listening.wait()
         yield
     finally:
-        desk.stopping.set()
+        control.stopping.set()
         server.should_exit = True
         await serving

@@ -1,8 +1,7 @@
-"""How the provider counts: o200k_base, the encoding of the gpt-4o family, without a network.
+"""Token counting of the provider: o200k_base, the encoding of the gpt-4o family, without network access.
 
 A prompt costs its contents (texts, tool names and arguments, tool definitions), 4 tokens per message and 3 per
-request. Tokens that no text stands for are negative numbers, so that a prompt is one sequence whose prefixes can be
-compared.
+request. Tokens without text are negative numbers, so that a prompt is one sequence whose prefixes can be compared.
 """
 
 import codecs
@@ -38,12 +37,12 @@ def encoding() -> tiktoken.Encoding:
 
 @lru_cache(maxsize=4096)
 def encode(text: str) -> tuple[int, ...]:
-    """The tokens of a text; special tokens in it are plain text. Long prompts repeat, so the last ones are kept."""
+    """The tokens of a text; special tokens in it are plain text. Cached, because prompts repeat earlier messages."""
     return tuple(encoding().encode_ordinary(text))
 
 
 def prompt_tokens(request: ChatRequest) -> list[int]:
-    """A prompt as one sequence of tokens, in the order in which a provider caches it: tools, then messages."""
+    """A prompt as one sequence of tokens, in the order in which providers cache it: tools, then messages."""
     tokens = [_REQUEST] * 3
     for tool in request.tools or ():
         tokens.extend(encode(json.dumps(tool.get("function", tool), separators=(",", ":"), ensure_ascii=False)))
@@ -70,42 +69,42 @@ class Piece:
     """The smallest part of a completion that can be sent: one token, or the name of a tool call."""
 
     tokens: int
-    """How many tokens it costs."""
+    """Its number of tokens."""
     content: str = ""
-    """Text that it adds to the content; empty while a character is incomplete."""
+    """Text that it appends to the content; empty while a character is incomplete."""
     call: int | None = None
-    """Index of the tool call that it belongs to, or None."""
+    """Index of the tool call to which it belongs, or None."""
     opens: ToolCall | None = None
     """The tool call that begins here, or None."""
     arguments: str = ""
-    """Text that it adds to the arguments of its tool call."""
+    """Text that it appends to the arguments of its tool call."""
 
 
 @dataclass(frozen=True)
 class Completion:
-    """A reply cut to its cap."""
+    """A reply truncated to its cap."""
 
     pieces: tuple[Piece, ...]
-    """What is sent, in order."""
+    """The pieces to send, in order."""
     reasoning_tokens: int
-    """Tokens that were thought and not sent."""
+    """Reasoning tokens, which are charged and not sent."""
     finish_reason: str
-    """`stop`, `tool_calls`, or `length` when the cap cut it."""
+    """`stop`, `tool_calls`, or `length` if the cap truncated it."""
 
     @property
     def tokens(self) -> int:
-        """What the completion costs."""
+        """Tokens of the completion, reasoning included."""
         return self.reasoning_tokens + sum(piece.tokens for piece in self.pieces)
 
     @property
     def content(self) -> str | None:
-        """The text, None if there are only tool calls."""
+        """The text; None if there are only tool calls."""
         text = "".join(piece.content for piece in self.pieces)
         return text if text or not self.tool_calls else None
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
-        """The tool calls, the last one with cut arguments if the cap fell into it."""
+        """The tool calls; the last one has truncated arguments if the cap fell within it."""
         calls: list[ToolCall] = []
         for piece in self.pieces:
             if piece.opens is not None:
@@ -119,17 +118,17 @@ class Completion:
 
 
 def complete(reply: Reply, request: ChatRequest) -> Completion:
-    """What of a reply fits under the request's cap, reasoning first."""
+    """The part of a reply that fits the request's cap, reasoning first."""
     left = request.cap
     reasoning = REASONING_TOKENS.get(request.reasoning_effort or "none", 0)
     if left is not None:
         reasoning = min(reasoning, left)
         left -= reasoning
     whole = tuple(_pieces(reply))
-    kept = whole if left is None else _fitting(whole, left)
-    if len(kept) < len(whole):
-        return Completion(kept, reasoning, "length")
-    return Completion(kept, reasoning, "tool_calls" if reply.tool_calls else "stop")
+    sent = whole if left is None else _fitting(whole, left)
+    if len(sent) < len(whole):
+        return Completion(sent, reasoning, "length")
+    return Completion(sent, reasoning, "tool_calls" if reply.tool_calls else "stop")
 
 
 def _fitting(pieces: Sequence[Piece], cap: int) -> tuple[Piece, ...]:
@@ -151,7 +150,7 @@ def _pieces(reply: Reply) -> Iterator[Piece]:
 
 
 def _token_texts(text: str) -> Iterator[str]:
-    """One text per token; a character that spans tokens comes with the last of them."""
+    """One text per token; a character that spans several tokens comes with the last of them."""
     decoder = codecs.getincrementaldecoder("utf-8")("ignore")
     for token in encode(text):
         yield decoder.decode(encoding().decode_single_token_bytes(token))

@@ -1,4 +1,4 @@
-"""The OpenAI chat completions protocol, as far as the provider speaks it."""
+"""The part of the OpenAI protocol that the provider supports: chat completions and embeddings."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class Wire(BaseModel):
-    """A value of the protocol: immutable; fields that the provider does not act on are passed over."""
+    """Base of protocol values: immutable; fields that the provider does not use are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -18,18 +18,18 @@ class FunctionCall(Wire):
     name: str
     """Name of the function."""
     arguments: str
-    """Its arguments, JSON as text."""
+    """Its arguments as JSON text."""
 
 
 class ToolCall(Wire):
     """One call of a tool by the model."""
 
     id: str
-    """Identity that the tool's result refers to."""
+    """Id to which the tool's result refers."""
     type: Literal["function"] = "function"
     """The only type of tool call there is."""
     function: FunctionCall
-    """What is called."""
+    """The called function."""
 
 
 class Message(Wire):
@@ -38,11 +38,11 @@ class Message(Wire):
     role: str
     """`system`, `developer`, `user`, `assistant` or `tool`."""
     content: str | tuple[dict[str, Any], ...] | None = None
-    """Text, or parts (text, images), or nothing beside tool calls."""
+    """Text, parts (text, images), or None where there are only tool calls."""
     name: str | None = None
-    """Who speaks, where the client says so."""
+    """Name of the speaker, if the client sends one."""
     tool_calls: tuple[ToolCall, ...] | None = None
-    """Calls that an assistant message makes."""
+    """Tool calls of an assistant message."""
     tool_call_id: str | None = None
     """The call that a tool message answers."""
 
@@ -65,7 +65,7 @@ class ChatRequest(Wire):
     """A request for one completion."""
 
     model: str = Field(min_length=1)
-    """The model that is asked; any name is served."""
+    """The requested model; any name is served."""
     messages: tuple[Message, ...] = Field(min_length=1)
     """The prompt."""
     tools: tuple[dict[str, Any], ...] | None = None
@@ -75,27 +75,27 @@ class ChatRequest(Wire):
     stream_options: StreamOptions | None = None
     """Options of the stream."""
     max_tokens: int | None = Field(default=None, ge=1)
-    """Cap of the completion in tokens, under its old name."""
+    """Cap of the completion in tokens; the deprecated name."""
     max_completion_tokens: int | None = Field(default=None, ge=1)
     """Cap of the completion in tokens, reasoning included."""
     reasoning_effort: str | None = None
-    """How much the model shall reason: `none`, `minimal`, `low`, `medium` or `high`."""
+    """How much the model reasons: `none`, `minimal`, `low`, `medium` or `high`."""
     n: Literal[1] = 1
-    """How many completions; one is all the provider makes."""
+    """Number of completions; only one is supported."""
 
     @property
     def cap(self) -> int | None:
-        """The cap that counts, or None."""
+        """The effective cap, or None."""
         return self.max_completion_tokens or self.max_tokens
 
     @property
     def wants_usage(self) -> bool:
-        """Whether the answer shall report its usage."""
+        """Whether the answer is to report its usage."""
         return not self.stream or (self.stream_options is not None and self.stream_options.include_usage)
 
     @property
     def text(self) -> str:
-        """What is said last."""
+        """Text of the last message."""
         return self.messages[-1].text
 
 
@@ -103,13 +103,13 @@ class EmbeddingRequest(Wire):
     """A request for the vectors of some texts."""
 
     model: str = Field(min_length=1)
-    """The model that is asked; any name is served."""
+    """The requested model; any name is served."""
     input: str | tuple[str, ...] = Field(min_length=1)
-    """The texts; one may come without a list."""
+    """The texts; a single text may come without a list."""
     dimensions: int | None = Field(default=None, ge=1, le=4096)
     """Length of the vectors."""
     encoding_format: Literal["float", "base64"] = "float"
-    """How vectors are written."""
+    """Encoding of the vectors."""
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -123,12 +123,12 @@ class EmbeddingRequest(Wire):
 
     @property
     def stream(self) -> bool:
-        """Vectors come in one piece."""
+        """Always false: embeddings are not streamed."""
         return False
 
     @property
     def wants_usage(self) -> bool:
-        """The answer reports its usage."""
+        """Always true."""
         return True
 
 
@@ -146,11 +146,11 @@ class Usage(Wire):
 
     @property
     def total_tokens(self) -> int:
-        """What the call is charged."""
+        """Tokens that the call is charged."""
         return self.prompt_tokens + self.completion_tokens
 
     def payload(self) -> dict[str, Any]:
-        """The usage as the protocol spells it."""
+        """The usage as the protocol's JSON."""
         return {
             "prompt_tokens": self.prompt_tokens,
             "completion_tokens": self.completion_tokens,
@@ -162,19 +162,19 @@ class Usage(Wire):
 
 @dataclass(frozen=True)
 class Head:
-    """What every payload of one completion repeats."""
+    """The fields that every payload of one completion repeats."""
 
     id: str
-    """Identity of the completion."""
+    """Id of the completion."""
     created: int
-    """When it was made, seconds since 1970."""
+    """Creation time in seconds since 1970."""
     model: str
     """The model that answers."""
 
     def completion(
         self, content: str | None, tool_calls: tuple[ToolCall, ...], finish_reason: str, usage: Usage | None
     ) -> dict[str, Any]:
-        """The whole answer in one piece."""
+        """The whole answer as one payload."""
         message: dict[str, Any] = {"role": "assistant", "content": content, "refusal": None}
         if tool_calls:
             message["tool_calls"] = [call.model_dump() for call in tool_calls]
@@ -183,22 +183,22 @@ class Head:
         return body if usage is None else body | {"usage": usage.payload()}
 
     def chunk(self, delta: dict[str, Any], finish_reason: str | None = None) -> dict[str, Any]:
-        """One piece of a streamed answer."""
+        """One chunk of a streamed answer."""
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish_reason}
         return self._payload("chat.completion.chunk", [choice])
 
     def usage_chunk(self, usage: Usage) -> dict[str, Any]:
-        """The last chunk of a stream whose client asked for the usage: no choices, only figures."""
+        """The last chunk of a stream whose client requested the usage: it has no choices."""
         return self._payload("chat.completion.chunk", []) | {"usage": usage.payload()}
 
     def _payload(self, kind: str, choices: list[dict[str, Any]]) -> dict[str, Any]:
         return {"id": self.id, "object": kind, "created": self.created, "model": self.model, "choices": choices}
 
 
-Asking = ChatRequest | EmbeddingRequest
-"""What the provider can be asked for."""
+ModelRequest = ChatRequest | EmbeddingRequest
+"""A request that the provider serves."""
 
 
 def error_payload(message: str, kind: str, code: str | None = None) -> dict[str, Any]:
-    """A refusal in the protocol's form."""
+    """An error response body of the protocol."""
     return {"error": {"message": message, "type": kind, "param": None, "code": code}}

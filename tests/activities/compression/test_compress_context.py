@@ -120,11 +120,11 @@ async def test_a_try_after_the_commit_returns_what_was_stored_and_asks_nobody(ro
 
 async def test_of_two_compressions_at_once_one_runs(room: Room) -> None:
     room.answer(SUMMARY)
-    room.provider.desk.hold()
+    room.provider.control.hold()
     first = asyncio.create_task(room.activity(model=True).compress_context(request("k1")))
-    await room.provider.desk.wait_held()
+    await room.provider.control.wait_held()
     assert await room.activity(model=True).compress_context(request("k2")) == CompressResult(version=0, reason="busy")
-    room.provider.desk.continue_held()
+    room.provider.control.continue_held()
     assert (await first).version == 1
     assert len(room.provider.served()) == 1
 
@@ -138,13 +138,13 @@ async def test_ten_compressions_at_once_store_one_version(room: Room) -> None:
 
 async def test_a_claim_that_lapsed_costs_a_call_but_never_a_version(room: Room) -> None:
     room.answer(SUMMARY)
-    room.provider.desk.hold(times=2)
+    room.provider.control.hold(times=2)
     slow = asyncio.create_task(room.activity(model=True).compress_context(request("k1")))
-    await room.provider.desk.wait_held(1)
+    await room.provider.control.wait_held(1)
     await room.pool.execute("update compressions set expires_at = now() - interval '1 second'")
     quick = asyncio.create_task(room.activity(model=True).compress_context(request("k2")))
-    await room.provider.desk.wait_held(2)
-    room.provider.desk.continue_held()
+    await room.provider.control.wait_held(2)
+    room.provider.control.continue_held()
     found = await asyncio.gather(slow, quick)
     assert sorted(one.version for one in found) == [0, 1]
     assert [one["version"] for one in await room.versions()] == [1]
@@ -175,22 +175,22 @@ async def test_a_compression_renews_its_claim_while_the_model_writes(
     room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("purser.activities.compress_context.LEASE_S", 1)
-    room.provider.desk.hold()
+    room.provider.control.hold()
     running = asyncio.create_task(room.activity(model=True).compress_context(request()))
-    await room.provider.desk.wait_held()
+    await room.provider.control.wait_held()
     claimed = await room.pool.fetchval("select expires_at from compressions")
     await eventually(lambda: room.pool.fetchval("select true from compressions where expires_at > $1", claimed))
-    room.provider.desk.continue_held()
+    room.provider.control.continue_held()
     await running
 
 
 async def test_what_is_said_while_a_model_writes_stays_verbatim(room: Room) -> None:
     room.answer(SUMMARY)
-    room.provider.desk.hold()
+    room.provider.control.hold()
     running = asyncio.create_task(room.activity(model=True).compress_context(request()))
-    await room.provider.desk.wait_held()
+    await room.provider.control.wait_held()
     await asyncio.gather(*(room.say(user(f"meanwhile {one}")) for one in range(50)))
-    room.provider.desk.continue_held()
+    room.provider.control.continue_held()
     found = await running
     conversation = await room.conversations.conversation(TENANT, "s1", model=MODEL)
     verbatim = {ref.seq for ref in conversation.messages}
@@ -206,23 +206,23 @@ def _is_new(stored: StoredMessage) -> bool:
 
 
 async def test_no_transaction_is_open_while_a_model_writes(room: Room) -> None:
-    room.provider.desk.hold()
+    room.provider.control.hold()
     running = asyncio.create_task(room.activity(model=True).compress_context(request()))
-    await room.provider.desk.wait_held()
+    await room.provider.control.wait_held()
     in_transaction = (
         "select count(*) from pg_stat_activity where datname = current_database() and state like 'idle in%'"
     )
     assert await room.pool.fetchval(in_transaction) == 0
-    room.provider.desk.continue_held()
+    room.provider.control.continue_held()
     await running
 
 
 async def test_a_worker_that_dies_while_the_model_writes_leaves_it_to_the_next(room: Room, dsn: str) -> None:
     room.answer(SUMMARY)
-    room.provider.desk.hold()
+    room.provider.control.hold()
     dying = await create_pool(dsn)
     first = asyncio.create_task(Room.on(dying, room.provider).activity(model=True).compress_context(request()))
-    await room.provider.desk.wait_held()
+    await room.provider.control.wait_held()
     # What a killed process does: connections end, nothing is tidied up.
     dying.terminate()
     first.cancel()
@@ -236,12 +236,12 @@ async def test_a_worker_that_dies_while_the_model_writes_leaves_it_to_the_next(r
 
 async def test_a_cancel_while_the_model_writes_leaves_nothing_behind(room: Room) -> None:
     room.answer(SUMMARY)
-    room.provider.desk.hold()
+    room.provider.control.hold()
     environment = ActivityEnvironment()
     beats: list[Any] = []
     environment.on_heartbeat = lambda *details: beats.append(details)
     running = asyncio.create_task(environment.run(room.activity(model=True).compress_context, request()))
-    await room.provider.desk.wait_held()
+    await room.provider.control.wait_held()
     environment.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running

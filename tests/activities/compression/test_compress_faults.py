@@ -60,7 +60,7 @@ async def test_sentences_stand_in_for_what_is_no_summary(room: Room, text: str, 
 )
 async def test_sentences_stand_in_where_no_reply_comes(room: Room, fault: Fault, reason: str) -> None:
     room.answer(SUMMARY, chunks=4)
-    room.provider.desk.add_fault(fault)
+    room.provider.control.add_fault(fault)
     found = await room.activity(model=True, timeout_s=1).compress_context(request())
     assert (found.version, found.method) == (1, "extractive")
     assert room.told("compression_fallbacks") == {reason: 1}
@@ -204,13 +204,13 @@ async def test_facts_that_the_layers_do_not_tell_stand_beside_them(room: Room) -
 
 async def test_a_call_that_would_overflow_waits_for_the_compression_that_runs(room: Room) -> None:
     room.answer(SUMMARY)
-    room.provider.desk.hold()
+    room.provider.control.hold()
     first = asyncio.create_task(room.activity(model=True).compress_context(request("k1")))
-    await room.provider.desk.wait_held()
+    await room.provider.control.wait_held()
     waiting = asyncio.create_task(room.activity(model=True).compress_context(request("k2", trigger=Trigger.OVERFLOW)))
     await asyncio.sleep(0.3)
     assert not waiting.done()
-    room.provider.desk.continue_held()
+    room.provider.control.continue_held()
     assert (await first).version == 1
     assert await waiting == CompressResult(version=0, reason="nothing_to_cover")
     conversation = await room.conversations.conversation(TENANT, "s1", model=MODEL)

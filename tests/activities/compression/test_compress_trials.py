@@ -30,7 +30,7 @@ async def test_of_messages_appended_while_slow_compressions_run_none_is_lost_and
 ) -> None:
     room, chance = Room.on(pool, provider), random.Random(seed)
     room.answer(SUMMARY)
-    provider.desk.add_fault(Fault(kind=FaultKind.SLOW, delay_ms=100, times=None))
+    provider.control.add_fault(Fault(kind=FaultKind.SLOW, delay_ms=100, times=None))
     activity = room.activity(model=True, settings=SMALL)
     turns = asyncio.Semaphore(AT_ONCE)
 

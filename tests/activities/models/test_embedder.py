@@ -121,7 +121,7 @@ async def test_text_is_redacted_before_it_leaves(books: Books, provider: Provide
 async def test_a_provider_that_fails_gives_no_vectors_and_leaves_no_hold(
     books: Books, provider: Provider, kind: FaultKind
 ) -> None:
-    provider.desk.add_fault(Fault(kind=kind))
+    provider.control.add_fault(Fault(kind=kind))
     assert await embedder(books, provider, timeout_s=1).embed(TENANT, PATH, TEXTS) is None
     presumed = sum(count_text(text, "openai/hashing").tokens for text in TEXTS)
     assert await books.balance() == ({} if kind is FaultKind.RATE_LIMITED else {"spent": presumed})
@@ -129,9 +129,9 @@ async def test_a_provider_that_fails_gives_no_vectors_and_leaves_no_hold(
 
 
 async def test_who_is_cancelled_leaves_no_hold(books: Books, provider: Provider) -> None:
-    provider.desk.hold()
+    provider.control.hold()
     task = asyncio.create_task(embedder(books, provider).embed(TENANT, PATH, TEXTS))
-    await provider.desk.wait_held()
+    await provider.control.wait_held()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -156,6 +156,6 @@ async def test_memory_finds_by_vectors_and_goes_on_by_words_when_the_provider_is
     assert [(one.seq, one.via) for one in found] == [(1, Via.VECTOR)]
     dimensions = await books.pool.fetchval("select distinct vector_dims(embedding) from memory_vectors")
     assert dimensions == DIMENSIONS
-    provider.desk.add_fault(Fault(kind=FaultKind.UNAVAILABLE))
+    provider.control.add_fault(Fault(kind=FaultKind.UNAVAILABLE))
     assert [one.seq for one in await memory.search(TENANT, "s1", "bicycle", limit=1)] == [22]
     assert told == [Outcome.FUSED, Outcome.NO_VECTORS]

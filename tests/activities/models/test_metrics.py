@@ -100,7 +100,7 @@ async def complete(counted: Counted, api_base: str, model: str = "openai/secret-
 
 
 async def test_answers_are_counted_with_their_time_and_tokens_by_class(counted: Counted, provider: Provider) -> None:
-    provider.desk.add_rule(Rule(usage=ReportedUsage(prompt_tokens=100, completion_tokens=5, cached_tokens=90)))
+    provider.control.add_rule(Rule(usage=ReportedUsage(prompt_tokens=100, completion_tokens=5, cached_tokens=90)))
     await complete(counted, provider.api_base)
     assert counted.lines("purser_provider_requests_total") == [
         'purser_provider_requests_total{kind="chat"} 1.0',
@@ -122,7 +122,7 @@ async def test_answers_are_counted_with_their_time_and_tokens_by_class(counted: 
 async def test_failures_are_counted_by_our_code_and_the_class_of_the_status(
     counted: Counted, provider: Provider, fault: FaultKind, code: str, status_class: str
 ) -> None:
-    provider.desk.add_fault(Fault(kind=fault))
+    provider.control.add_fault(Fault(kind=fault))
     await complete(counted, provider.api_base)
     assert counted.lines("purser_provider_errors_total") == [
         f'purser_provider_errors_total{{code="{code}",kind="chat",status_class="{status_class}"}} 1.0'

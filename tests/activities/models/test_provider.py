@@ -61,7 +61,7 @@ async def test_without_a_key_for_a_provider_that_wants_one_nothing_is_sent(monke
 
 
 async def test_a_request_carries_its_id_and_its_cap(locked: Provider) -> None:
-    locked.desk.add_rule(Rule(reply=Reply(content="word " * 200)))
+    locked.control.add_rule(Rule(reply=Reply(content="word " * 200)))
     draft = await complete(ModelProvider({"127.0.0.1": SECRET}), request(locked.api_base))
     [served] = locked.served()
     assert served.arrival.request_id == "7-1"
@@ -78,14 +78,14 @@ async def test_a_model_that_nobody_knows_is_asked_in_openais_words_at_an_address
 
 async def test_tool_calls_arrive_whole(locked: Provider) -> None:
     asked = Call(id="c1", function=Function(name="add", arguments='{"one": "1234567890 1234567890 1234567890"}'))
-    locked.desk.add_rule(Rule(reply=Reply(content="Let me see.", tool_calls=(asked,)), chunks=4))
+    locked.control.add_rule(Rule(reply=Reply(content="Let me see.", tool_calls=(asked,)), chunks=4))
     message = (await complete(ModelProvider({"127.0.0.1": SECRET}), request(locked.api_base))).message()
     assert message.content == "Let me see."
     assert message.tool_calls == (asked.model_dump(),)
 
 
 async def test_cached_tokens_are_told_apart(locked: Provider) -> None:
-    locked.desk.add_rule(Rule(usage=Usage(prompt_tokens=100, completion_tokens=5, cached_tokens=90)))
+    locked.control.add_rule(Rule(usage=Usage(prompt_tokens=100, completion_tokens=5, cached_tokens=90)))
     usage = (await complete(ModelProvider({"127.0.0.1": SECRET}), request(locked.api_base))).usage
     assert usage is not None
     assert (usage.input, usage.cache_read, usage.output, usage.total) == (10, 90, 5, 105)
@@ -107,7 +107,7 @@ async def test_cached_tokens_are_told_apart(locked: Provider) -> None:
 async def test_a_failure_tells_what_it_cost_and_when_to_come_back(
     locked: Provider, fault: Fault, reason: str, cost: Cost, retry_after_ms: int | None
 ) -> None:
-    locked.desk.add_fault(fault)
+    locked.control.add_fault(fault)
     with pytest.raises(ProviderUnavailable) as failure:
         await complete(ModelProvider({"127.0.0.1": SECRET}, Timeouts(silence_s=0.5)), request(locked.api_base))
     found = failure.value
@@ -122,7 +122,7 @@ async def test_a_connection_that_nobody_takes_costs_nothing() -> None:
 
 
 async def test_a_request_that_takes_too_long_as_a_whole_ends(locked: Provider) -> None:
-    locked.desk.add_rule(Rule(reply=Reply(content="word " * 40), chunks=20, chunk_delay_ms=100))
+    locked.control.add_rule(Rule(reply=Reply(content="word " * 40), chunks=20, chunk_delay_ms=100))
     provider = ModelProvider({"127.0.0.1": SECRET}, Timeouts(total_s=0.5))
     with pytest.raises(ProviderUnavailable, match="timeout"):
         await complete(provider, request(locked.api_base))

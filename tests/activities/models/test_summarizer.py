@@ -99,7 +99,7 @@ async def test_what_is_no_summary_is_paid_for_and_not_stored(room: Room, text: s
 )
 async def test_a_model_that_fails_does_not_block(room: Room, kind: FaultKind, after: int | None, charged: str) -> None:
     room.answer(SUMMARY, chunks=4)
-    room.provider.desk.add_fault(Fault(kind=kind, after_chunks=after))
+    room.provider.control.add_fault(Fault(kind=kind, after_chunks=after))
     found = await room.activity(model=True, timeout_s=2).compress_context(request())
     assert (found.version, found.method) == (1, "extractive")
     assert await room.open_holds() == 0

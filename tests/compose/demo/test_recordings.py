@@ -161,7 +161,7 @@ def test_real_rows_make_valid_tasks_always_the_same(shared_data: Path, name: str
 async def test_an_agent_loop_hears_the_recorded_conversation(shared_data: Path, name: str) -> None:
     async with serve_provider() as provider, httpx.AsyncClient(timeout=30) as http:
         tasks = make_tasks(shared_data, name, 10, provider.address)
-        provider.desk.add_recordings(task.recording for task in tasks)
+        provider.control.add_recordings(task.recording for task in tasks)
         for task in tasks:
             await drive(task, provider, http)
 

@@ -40,7 +40,7 @@ def recorded(house: World, calling: Reply, *results: str) -> dict[str, Any]:
     }
     name = uuid.uuid4().hex
     replies = (calling, Reply(content="Done."))
-    house.provider.desk.add_recordings([Recording(name=name, agents={"a": replies}, tools=tools)])
+    house.provider.control.add_recordings([Recording(name=name, agents={"a": replies}, tools=tools)])
     tool = {"name": "find", "description": "Finds.", "parameters": {"type": "object"}}
     tool |= {"activity": TOOL_ACTIVITY, "task_queue": queue_of(house)}
     return house.agent() | {"api_base": house.provider.api_base_of(name, "a"), "tools": [tool]}
@@ -64,7 +64,7 @@ async def test_a_call_that_was_not_recorded_is_told_to_the_model(house: World) -
 
 async def test_an_agent_without_a_recording_has_no_recorded_tools(house: World) -> None:
     agent = recorded(house, calls("find"), "seat 12A") | {"api_base": house.provider.api_base}
-    house.provider.desk.add_rule(Rule(match=Match(text="Say something."), reply=calls("find")))
+    house.provider.control.add_rule(Rule(match=Match(text="Say something."), reply=calls("find")))
     await house.run(agent | {"max_turns": 2})
     assert await said(house, "tool") == ["error: the tool failed (NoRecording)"]
 

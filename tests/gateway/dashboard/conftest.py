@@ -129,7 +129,7 @@ class Tenant:
         """An agent of a task file and what its model answers, turn by turn."""
         said = [Reply(content=reply) if isinstance(reply, str) else reply for reply in replies]
         name = uuid.uuid4().hex
-        self.house.provider.desk.add_recordings(
+        self.house.provider.control.add_recordings(
             [Recording(name=name, agents={agent_id: said or [Reply(content="Done.")]})]
         )
         plain = {"id": agent_id, "model": MODEL, "instructions": "Be brief.", "max_output_tokens": 100}

@@ -68,17 +68,17 @@ async def sent(
     house: World, client: httpx.AsyncClient, limit: int, **context: str
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """What the first call of a task is sent besides instructions, and the window of its session meanwhile."""
-    house.provider.desk.hold(Match())
+    house.provider.control.hold(Match())
     agent = house.agent("a", budget={"limit_tokens": limit, "mode": "hard"})
     task_id = await house.submit(
         agent, session_id="s1", context={"history_window_size": 1_000} | context, input="What was order 1010 about?"
     )
     async with asyncio.timeout(60):
-        await house.provider.desk.wait_held()
+        await house.provider.control.wait_held()
     plan = await house.pool.fetchval("select plan from calls where task_id = $1", task_id)
     query = {"budget": plan["budget"], "model": MODEL} | context
     answer = await client.get("/v1/sessions/s1/window", params=query)
-    house.provider.desk.continue_held()
+    house.provider.control.continue_held()
     assert (await house.end(task_id))["status"] == "completed"
     request = json.loads(house.provider.served()[-1].arrival.text or "")
     assert answer.status_code == httpx.codes.OK, answer.text

@@ -1,4 +1,4 @@
-"""What clients of the OpenAI protocol see."""
+"""The OpenAI protocol, as clients see it."""
 
 import asyncio
 import json
@@ -110,7 +110,7 @@ async def test_conversations_share_no_cache(provider: Provider) -> None:
 
 
 async def test_tool_calls_come_whole_and_as_deltas(client: AsyncOpenAI, provider: Provider) -> None:
-    provider.desk.add_rule(Rule(reply=WEATHER, chunks=1000))
+    provider.control.add_rule(Rule(reply=WEATHER, chunks=1000))
     answer = (await whole(client)).choices[0]
     assert answer.finish_reason == "tool_calls"
     assert [call.model_dump(exclude_none=True) for call in answer.message.tool_calls or []] == [
@@ -134,7 +134,7 @@ async def test_tool_calls_come_whole_and_as_deltas(client: AsyncOpenAI, provider
 
 
 async def test_tool_calls_without_text_have_no_content(client: AsyncOpenAI, provider: Provider) -> None:
-    provider.desk.add_rule(Rule(reply=Reply(tool_calls=WEATHER.tool_calls)))
+    provider.control.add_rule(Rule(reply=Reply(tool_calls=WEATHER.tool_calls)))
     assert (await whole(client)).choices[0].message.content is None
 
 
@@ -142,7 +142,7 @@ async def test_tool_calls_without_text_have_no_content(client: AsyncOpenAI, prov
 async def test_a_cap_cuts_the_completion_to_exactly_that_many_tokens(
     client: AsyncOpenAI, provider: Provider, cap: str
 ) -> None:
-    provider.desk.add_rule(Rule(reply=Reply(content="one two three four five six seven eight")))
+    provider.control.add_rule(Rule(reply=Reply(content="one two three four five six seven eight")))
     answer = await whole(client, **{cap: 3})
     assert answer.choices[0].finish_reason == "length"
     assert answer.choices[0].message.content == "one two three"
@@ -152,7 +152,7 @@ async def test_a_cap_cuts_the_completion_to_exactly_that_many_tokens(
 
 
 async def test_a_cap_cuts_tool_calls_too(client: AsyncOpenAI, provider: Provider) -> None:
-    provider.desk.add_rule(Rule(reply=Reply(tool_calls=WEATHER.tool_calls)))
+    provider.control.add_rule(Rule(reply=Reply(tool_calls=WEATHER.tool_calls)))
     answer = await whole(client, max_tokens=4)
     assert answer.choices[0].finish_reason == "length"
     assert usage_of(answer).completion_tokens == 4
@@ -175,12 +175,12 @@ async def test_reasoning_is_counted_when_asked_for_and_comes_out_of_the_cap(clie
 
 @pytest.mark.parametrize("text", ["花费预算之前先留出预算。", "👩‍👩‍👧‍👦 naïve 🇨🇭", "<|endoftext|> is text"])
 async def test_no_character_is_torn_whatever_the_chunks(client: AsyncOpenAI, provider: Provider, text: str) -> None:
-    provider.desk.add_rule(Rule(reply=Reply(content=text), chunks=1000))
+    provider.control.add_rule(Rule(reply=Reply(content=text), chunks=1000))
     assert text_of(await streamed(client)) == text
 
 
 async def test_a_rule_answers_by_model_and_by_the_last_message(client: AsyncOpenAI, provider: Provider) -> None:
-    provider.desk.add_rule(Rule(match=Match(model="m", text="budget"), reply=Reply(content="Nothing.")))
+    provider.control.add_rule(Rule(match=Match(model="m", text="budget"), reply=Reply(content="Nothing.")))
     assert (await whole(client)).choices[0].message.content == "Nothing."
     other = await client.chat.completions.create(model="other", messages=QUESTION)
     assert other.choices[0].message.content != "Nothing."
@@ -190,7 +190,7 @@ async def test_a_rule_answers_by_model_and_by_the_last_message(client: AsyncOpen
 
 async def test_a_rule_sets_the_number_of_chunks_and_the_usage(client: AsyncOpenAI, provider: Provider) -> None:
     usage = Usage(prompt_tokens=10_000, cached_tokens=9_000, completion_tokens=500)
-    provider.desk.add_rule(Rule(reply=Reply(content="a b c d e f"), chunks=3, usage=usage))
+    provider.control.add_rule(Rule(reply=Reply(content="a b c d e f"), chunks=3, usage=usage))
     chunks = await streamed(client)
     spoken = [chunk for chunk in chunks if chunk.choices and chunk.choices[0].delta.content]
     assert [chunk.choices[0].delta.content for chunk in spoken] == ["a b", " c d", " e f"]
@@ -198,8 +198,8 @@ async def test_a_rule_sets_the_number_of_chunks_and_the_usage(client: AsyncOpenA
     assert provider.served()[0].charged_tokens == 10_500
 
 
-async def test_a_rule_may_keep_the_usage_to_itself(client: AsyncOpenAI, provider: Provider) -> None:
-    provider.desk.add_rule(Rule(report_usage=False))
+async def test_a_rule_may_leave_the_usage_out(client: AsyncOpenAI, provider: Provider) -> None:
+    provider.control.add_rule(Rule(report_usage=False))
     assert (await whole(client)).usage is None
     assert (await streamed(client))[-1].usage is None
 
@@ -231,7 +231,7 @@ async def test_a_configured_key_must_be_sent() -> None:
         (b'{"model": "m", "messages": [{"role": "user", "content": "secret"}], "n": 2}', "n"),
     ],
 )
-async def test_a_bad_request_is_refused_by_name_without_repeating_its_text(
+async def test_an_invalid_request_is_refused_by_field_without_repeating_its_text(
     http: httpx.AsyncClient, provider: Provider, body: bytes, field: str
 ) -> None:
     answer = await http.post("/v1/chat/completions", content=body)
@@ -241,7 +241,7 @@ async def test_a_bad_request_is_refused_by_name_without_repeating_its_text(
     assert [one.end and one.end.status for one in provider.served()] == [400]
 
 
-async def test_half_a_request_asks_for_nothing(
+async def test_an_incomplete_request_is_ignored(
     provider: Provider, client: AsyncOpenAI, caplog: pytest.LogCaptureFixture
 ) -> None:
     _, writer = await asyncio.open_connection("127.0.0.1", int(provider.address.rpartition(":")[2]))

@@ -1,4 +1,4 @@
-"""Vectors of the provider."""
+"""Embeddings of the provider."""
 
 import math
 from typing import Any
@@ -50,11 +50,11 @@ async def test_one_text_may_come_without_a_list_and_ask_for_a_length(client: Asy
 
 
 @pytest.mark.parametrize("body", [{}, {"model": "m"}, {"model": "m", "input": []}, {"model": "m", "input": [[1, 2]]}])
-async def test_what_is_no_text_is_a_bad_request(http: httpx.AsyncClient, body: dict[str, Any]) -> None:
+async def test_input_that_is_not_text_is_a_bad_request(http: httpx.AsyncClient, body: dict[str, Any]) -> None:
     assert (await http.post("/v1/embeddings", json=body)).status_code == 400
 
 
-async def test_faults_befall_vectors_too(http: httpx.AsyncClient, provider: Provider) -> None:
-    provider.desk.add_fault(Fault(kind=FaultKind.UNAVAILABLE, times=1))
+async def test_faults_affect_embeddings_too(http: httpx.AsyncClient, provider: Provider) -> None:
+    provider.control.add_fault(Fault(kind=FaultKind.UNAVAILABLE, times=1))
     body = {"model": "m", "input": "red"}
     assert [(await http.post("/v1/embeddings", json=body)).status_code for _ in "ab"] == [503, 200]

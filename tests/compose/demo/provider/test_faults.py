@@ -1,4 +1,4 @@
-"""Everything that a provider can do wrong, as real clients see it and as the log tells it."""
+"""Every fault of the provider, as real clients see it and as the log records it."""
 
 import asyncio
 import time
@@ -11,12 +11,12 @@ from openai.types.chat import ChatCompletionMessageParam
 
 from purser.compose.demo.provider import End, Fault, FaultKind, Match, Outcome, Provider, Reply, Rule, serve_provider
 
-QUESTION: list[ChatCompletionMessageParam] = [{"role": "user", "content": "Is anybody there?"}]
+QUESTION: list[ChatCompletionMessageParam] = [{"role": "user", "content": "Is anyone there?"}]
 TEN_CHUNKS = Rule(reply=Reply(content="1 2 3 4 5 6 7 8 9 0"), chunks=10)
 
 
 async def ask(client: AsyncOpenAI, request_id: str = "hold-1") -> str:
-    """A streamed answer; whatever came before it broke is lost."""
+    """A streamed answer; text received before an error is lost."""
     stream = await client.chat.completions.create(
         model="m",
         messages=QUESTION,
@@ -34,7 +34,7 @@ def last_end(provider: Provider) -> End:
 
 
 async def ended(provider: Provider) -> End:
-    """The end of the last request, as soon as the provider has noticed it."""
+    """The end of the last request, once the provider has recorded it."""
     async with asyncio.timeout(10):
         return await provider.log.end_of(len(provider.served()))
 
@@ -42,7 +42,7 @@ async def ended(provider: Provider) -> End:
 async def test_a_rate_limit_says_how_long_to_wait_in_seconds_and_milliseconds(
     client: AsyncOpenAI, provider: Provider
 ) -> None:
-    provider.desk.add_fault(Fault(kind=FaultKind.RATE_LIMITED, retry_after_ms=1500))
+    provider.control.add_fault(Fault(kind=FaultKind.RATE_LIMITED, retry_after_ms=1500))
     with pytest.raises(openai.RateLimitError) as error:
         await ask(client)
     assert error.value.response.headers["retry-after"] == "2"
@@ -55,7 +55,7 @@ async def test_a_rate_limit_says_how_long_to_wait_in_seconds_and_milliseconds(
 async def test_a_server_error_charges_nothing(
     client: AsyncOpenAI, provider: Provider, kind: FaultKind, status: int
 ) -> None:
-    provider.desk.add_fault(Fault(kind=kind))
+    provider.control.add_fault(Fault(kind=kind))
     with pytest.raises(openai.InternalServerError) as error:
         await ask(client)
     assert error.value.status_code == status
@@ -66,8 +66,8 @@ async def test_a_server_error_charges_nothing(
 async def test_a_hang_lasts_until_the_client_leaves(
     client: AsyncOpenAI, provider: Provider, after_chunks: int | None, status: int | None, produced: int
 ) -> None:
-    provider.desk.add_rule(TEN_CHUNKS)
-    provider.desk.add_fault(Fault(kind=FaultKind.HANG, after_chunks=after_chunks))
+    provider.control.add_rule(TEN_CHUNKS)
+    provider.control.add_fault(Fault(kind=FaultKind.HANG, after_chunks=after_chunks))
     with pytest.raises((openai.APITimeoutError, httpx.ReadTimeout)):
         await ask(client.with_options(timeout=0.3))
     assert await ended(provider) == End(Outcome.CLIENT_GONE, status, None, produced, None, "hang")
@@ -77,8 +77,8 @@ async def test_a_hang_lasts_until_the_client_leaves(
 async def test_a_drop_closes_the_connection_and_the_log_knows_what_was_produced(
     client: AsyncOpenAI, provider: Provider, after_chunks: int | None, status: int | None, produced: int
 ) -> None:
-    provider.desk.add_rule(TEN_CHUNKS)
-    provider.desk.add_fault(Fault(kind=FaultKind.DROP, after_chunks=after_chunks))
+    provider.control.add_rule(TEN_CHUNKS)
+    provider.control.add_fault(Fault(kind=FaultKind.DROP, after_chunks=after_chunks))
     with pytest.raises((openai.APIConnectionError, httpx.RemoteProtocolError)):
         await ask(client)
     assert last_end(provider) == End(Outcome.DROPPED, status, None, produced, None, "drop")
@@ -87,25 +87,25 @@ async def test_a_drop_closes_the_connection_and_the_log_knows_what_was_produced(
 async def test_an_answer_in_one_piece_that_is_dropped_after_chunks_was_produced_and_not_sent(
     client: AsyncOpenAI, provider: Provider
 ) -> None:
-    provider.desk.add_rule(TEN_CHUNKS)
-    provider.desk.add_fault(Fault(kind=FaultKind.DROP, after_chunks=4))
+    provider.control.add_rule(TEN_CHUNKS)
+    provider.control.add_fault(Fault(kind=FaultKind.DROP, after_chunks=4))
     with pytest.raises(openai.APIConnectionError):
         await client.chat.completions.create(model="m", messages=QUESTION)
     assert last_end(provider) == End(Outcome.DROPPED, None, None, 7, None, "drop")
 
 
 async def test_a_slow_answer_still_comes(client: AsyncOpenAI, provider: Provider) -> None:
-    provider.desk.add_fault(Fault(kind=FaultKind.SLOW, delay_ms=200))
+    provider.control.add_fault(Fault(kind=FaultKind.SLOW, delay_ms=200))
     began = time.monotonic()
     assert await ask(client)
     assert time.monotonic() - began >= 0.2
     assert last_end(provider).outcome is Outcome.ANSWERED
 
 
-async def test_a_client_that_leaves_in_the_middle_is_noted_with_what_it_got(
+async def test_a_client_that_leaves_in_the_middle_is_recorded_with_what_it_received(
     client: AsyncOpenAI, provider: Provider
 ) -> None:
-    provider.desk.add_rule(TEN_CHUNKS.model_copy(update={"chunk_delay_ms": 30}))
+    provider.control.add_rule(TEN_CHUNKS.model_copy(update={"chunk_delay_ms": 30}))
     asking = asyncio.create_task(ask(client))
     await asyncio.sleep(0.15)
     asking.cancel()
@@ -115,11 +115,11 @@ async def test_a_client_that_leaves_in_the_middle_is_noted_with_what_it_got(
     assert end.produced_tokens < 19
 
 
-async def test_a_fault_befalls_the_next_so_many_requests_and_faults_come_in_order(
+async def test_a_fault_affects_the_given_number_of_requests_and_faults_apply_in_order(
     client: AsyncOpenAI, provider: Provider
 ) -> None:
-    provider.desk.add_fault(Fault(kind=FaultKind.SERVER_ERROR, times=2))
-    provider.desk.add_fault(Fault(kind=FaultKind.RATE_LIMITED))
+    provider.control.add_fault(Fault(kind=FaultKind.SERVER_ERROR, times=2))
+    provider.control.add_fault(Fault(kind=FaultKind.RATE_LIMITED))
     statuses = []
     for _ in range(4):
         try:
@@ -130,8 +130,8 @@ async def test_a_fault_befalls_the_next_so_many_requests_and_faults_come_in_orde
     assert statuses == [500, 500, 429, 200]
 
 
-async def test_a_fault_befalls_only_what_it_matches(client: AsyncOpenAI, provider: Provider) -> None:
-    provider.desk.add_fault(Fault(kind=FaultKind.SERVER_ERROR, match=Match(request_id="bad", attempt=2), times=None))
+async def test_a_fault_affects_only_requests_that_it_matches(client: AsyncOpenAI, provider: Provider) -> None:
+    provider.control.add_fault(Fault(kind=FaultKind.SERVER_ERROR, match=Match(request_id="bad", attempt=2), times=None))
     assert await ask(client, "good-2")
     assert await ask(client, "bad-1")
     for _ in range(3):
@@ -143,39 +143,39 @@ async def test_a_fault_befalls_only_what_it_matches(client: AsyncOpenAI, provide
 async def test_a_held_request_waits_until_it_is_continued(
     client: AsyncOpenAI, provider: Provider, after_chunks: int | None
 ) -> None:
-    provider.desk.add_rule(TEN_CHUNKS)
-    provider.desk.hold(Match(request_id="held"), after_chunks=after_chunks)
+    provider.control.add_rule(TEN_CHUNKS)
+    provider.control.hold(Match(request_id="held"), after_chunks=after_chunks)
     asking = asyncio.create_task(ask(client, "held-1"))
     async with asyncio.timeout(10):
-        (held,) = await provider.desk.wait_held()
-    assert held.asked.attempt == 1
+        (held,) = await provider.control.wait_held()
+    assert held.info.attempt == 1
     assert await ask(client, "other-1")
     assert not asking.done()
     assert provider.served()[0].end is None
-    assert provider.desk.continue_held() == 1
+    assert provider.control.continue_held() == 1
     assert await asking == "1 2 3 4 5 6 7 8 9 0"
-    assert provider.desk.waiting() == ()
+    assert provider.control.waiting() == ()
 
 
-async def test_a_held_request_whose_client_dies_is_let_go(client: AsyncOpenAI, provider: Provider) -> None:
-    provider.desk.hold()
+async def test_a_held_request_whose_client_dies_is_released(client: AsyncOpenAI, provider: Provider) -> None:
+    provider.control.hold()
     asking = asyncio.create_task(ask(client))
     async with asyncio.timeout(10):
-        await provider.desk.wait_held()
+        await provider.control.wait_held()
     asking.cancel()
     assert (await ended(provider)).client_gone
-    assert provider.desk.waiting() == ()
+    assert provider.control.waiting() == ()
 
 
-async def test_stopping_breaks_what_hangs_and_frees_the_port() -> None:
+async def test_stopping_interrupts_held_requests_and_frees_the_port() -> None:
     async with (
         serve_provider() as provider,
         AsyncOpenAI(base_url=provider.api_base, api_key="any", max_retries=0) as client,
     ):
-        provider.desk.hold()
+        provider.control.hold()
         asking = asyncio.create_task(ask(client))
         async with asyncio.timeout(10):
-            await provider.desk.wait_held()
+            await provider.control.wait_held()
     with pytest.raises(openai.APIConnectionError):
         await asking
     assert last_end(provider).outcome is Outcome.STOPPED

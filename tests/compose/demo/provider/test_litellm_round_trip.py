@@ -1,4 +1,4 @@
-"""LiteLLM, as Purser calls models, talks to the provider as to any other."""
+"""LiteLLM, through which Purser calls models, talks to the provider as to any other."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -10,7 +10,7 @@ from openai import AsyncOpenAI
 from purser.activities.models.litellm_library import litellm_library
 from purser.compose.demo.provider import Fault, FaultKind, FunctionCall, Outcome, Provider, Reply, Rule, ToolCall
 
-# LiteLLM and its types warn of themselves at import and at first use.
+# LiteLLM and its types emit warnings at import and at first use.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 Ask = Callable[..., Awaitable[Any]]
@@ -21,13 +21,13 @@ LOOK = Reply(tool_calls=(ToolCall(id="call_1", function=FunctionCall(name="look_
 
 @pytest.fixture(scope="module")
 def litellm() -> Any:
-    """LiteLLM, as Purser sets it up."""
+    """LiteLLM as Purser configures it."""
     return litellm_library()
 
 
 @pytest.fixture
 def ask(litellm: Any, provider: Provider, client: AsyncOpenAI) -> Ask:
-    """One call, with the options of Purser's activity. LiteLLM's own clients open nothing."""
+    """One call, with the options of Purser's activity. LiteLLM's own clients are not used."""
 
     async def ask(**options: Any) -> Any:
         return await litellm.acompletion(
@@ -72,7 +72,7 @@ async def test_a_streamed_answer_and_its_usage_arrive(ask: Ask, provider: Provid
 
 
 async def test_tool_calls_arrive_in_both_ways(ask: Ask, provider: Provider, litellm: Any) -> None:
-    provider.desk.add_rule(Rule(reply=LOOK, chunks=100))
+    provider.control.add_rule(Rule(reply=LOOK, chunks=100))
     for answer in (await ask(), litellm.stream_chunk_builder(await stream(ask))):
         assert answer.choices[0].finish_reason == "tool_calls"
         (call,) = answer.choices[0].message.tool_calls
@@ -86,7 +86,7 @@ async def test_a_cap_arrives_and_cuts(ask: Ask, provider: Provider) -> None:
 
 
 async def test_a_rate_limit_carries_its_delay_and_is_not_retried(ask: Ask, provider: Provider, litellm: Any) -> None:
-    provider.desk.add_fault(Fault(kind=FaultKind.RATE_LIMITED, retry_after_ms=1500))
+    provider.control.add_fault(Fault(kind=FaultKind.RATE_LIMITED, retry_after_ms=1500))
     with pytest.raises(litellm.RateLimitError) as error:
         await ask()
     assert error.value.litellm_response_headers["retry-after-ms"] == "1500"
@@ -101,7 +101,7 @@ async def test_a_rate_limit_carries_its_delay_and_is_not_retried(ask: Ask, provi
 async def test_what_fails_before_the_answer_is_a_retryable_error(
     ask: Ask, provider: Provider, litellm: Any, fault: Fault
 ) -> None:
-    provider.desk.add_fault(fault)
+    provider.control.add_fault(fault)
     with pytest.raises((litellm.InternalServerError, litellm.ServiceUnavailableError, litellm.APIConnectionError)):
         await stream(ask)
     assert len(provider.served()) == 1
@@ -110,17 +110,17 @@ async def test_what_fails_before_the_answer_is_a_retryable_error(
 async def test_a_drop_in_the_middle_is_an_error_and_not_a_short_answer(
     ask: Ask, provider: Provider, litellm: Any
 ) -> None:
-    provider.desk.add_fault(Fault(kind=FaultKind.DROP, after_chunks=1))
+    provider.control.add_fault(Fault(kind=FaultKind.DROP, after_chunks=1))
     with pytest.raises(litellm.ServiceUnavailableError):
         await stream(ask)
     assert [one.end and one.end.outcome for one in provider.served()] == [Outcome.DROPPED]
 
 
 async def test_a_cancelled_call_closes_the_connection(ask: Ask, provider: Provider) -> None:
-    provider.desk.hold(after_chunks=1)
+    provider.control.hold(after_chunks=1)
     calling = asyncio.create_task(stream(ask))
     async with asyncio.timeout(10):
-        await provider.desk.wait_held()
+        await provider.control.wait_held()
     calling.cancel()
     async with asyncio.timeout(10):
         end = await provider.log.end_of(1)

@@ -1,4 +1,4 @@
-"""Which part of a prompt is cached."""
+"""The cached prefix of a prompt."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -28,7 +28,7 @@ def test_the_cached_part_is_the_longest_prefix_seen_before_in_whole_blocks(promp
         assert cache.admit("c", prompt) == longest // BLOCK * BLOCK
 
 
-def test_conversations_are_kept_apart() -> None:
+def test_conversations_are_separate() -> None:
     cache, prompt = PrefixCache(), list(range(3 * BLOCK))
     assert cache.admit("one", prompt) == 0
     assert cache.admit("two", prompt) == 0

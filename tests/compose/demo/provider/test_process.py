@@ -1,4 +1,4 @@
-"""The provider as a process of its own."""
+"""The provider as a separate process."""
 
 import asyncio
 import json
@@ -26,7 +26,7 @@ async def process(*arguments: str) -> AsyncIterator[asyncio.subprocess.Process]:
         await running.communicate()
 
 
-async def test_it_prints_its_address_serves_what_it_was_given_and_stops_when_told(tmp_path: Path) -> None:
+async def test_it_prints_its_address_serves_what_it_was_given_and_stops_on_a_signal(tmp_path: Path) -> None:
     recordings, log, script = tmp_path / "recordings", tmp_path / "log.jsonl", tmp_path / "script.json"
     recordings.mkdir()
     spoken = Recording(name="r1", agents={"a1": (Reply(content="Recorded."),)})
@@ -49,7 +49,7 @@ async def test_it_prints_its_address_serves_what_it_was_given_and_stops_when_tol
     assert [one.end and one.end.outcome for one in read_log(log)] == [Outcome.REFUSED, Outcome.ANSWERED]
 
 
-async def test_a_script_that_is_not_valid_is_named(tmp_path: Path) -> None:
+async def test_an_invalid_script_is_named(tmp_path: Path) -> None:
     script = tmp_path / "script.json"
     script.write_text('{"faults": [{"kind": "explode"}]}')
     async with process("--port", "0", "--script", str(script)) as provider:

@@ -1,4 +1,4 @@
-"""Which recorded reply comes next."""
+"""Which recorded reply is next."""
 
 from pathlib import Path
 
@@ -34,7 +34,7 @@ ASKED = Message(role="user", content="Book it.")
 
 
 def called(number: int) -> list[Message]:
-    """A call in the prompt, and its result."""
+    """A call and its result, as messages of the prompt."""
     return [
         Message(role="assistant", tool_calls=(call(number),)),
         Message(role="tool", tool_call_id=f"call_{number}", content="42"),
@@ -60,7 +60,7 @@ def test_a_compressed_beginning_does_not_shift_the_reply() -> None:
 
 
 def test_what_other_agents_said_does_not_shift_the_reply() -> None:
-    foreign = [Message(role="assistant", content="I am somebody else."), *called(77)]
+    foreign = [Message(role="assistant", content="I am someone else."), *called(77)]
     assert RECORDING.reply("booker", [ASKED, *foreign]) is LOOK
 
 
@@ -83,7 +83,7 @@ def test_an_unknown_agent_is_an_error_that_names_it() -> None:
 
 
 async def test_a_recording_is_served_by_the_path(provider: Provider, http: httpx.AsyncClient) -> None:
-    provider.desk.add_recordings([RECORDING])
+    provider.control.add_recordings([RECORDING])
     messages: list[ChatCompletionMessageParam] = [{"role": "user", "content": "Book it."}]
     async with AsyncOpenAI(base_url=provider.api_base_of("trip", "booker"), api_key="any") as client:
         answer = await client.chat.completions.create(model="m", messages=messages)
@@ -105,7 +105,7 @@ def test_recordings_are_read_from_a_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["{", '{"name": "a b", "agents": {}}', '{"name": "n", "agents": {"a": []}}'])
-def test_a_file_that_is_no_recording_is_an_error_that_names_it(tmp_path: Path, text: str) -> None:
+def test_a_file_that_is_not_a_recording_is_an_error_that_names_it(tmp_path: Path, text: str) -> None:
     (tmp_path / "broken.json").write_text(text)
     with pytest.raises(RecordingError, match=r"broken\.json"):
         read_recordings(tmp_path)

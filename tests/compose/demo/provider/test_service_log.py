@@ -1,4 +1,4 @@
-"""The provider's own account of what it served."""
+"""The provider's own log of requests."""
 
 import asyncio
 import json
@@ -44,12 +44,12 @@ async def ask(provider: Provider, recording: str, agent: str, request_id: str, t
 async def test_every_request_has_a_line_when_it_arrives_and_one_when_it_ends(
     provider: Provider, log_file: Path
 ) -> None:
-    provider.desk.hold()
+    provider.control.hold()
     asking = asyncio.create_task(ask(provider, "r1", "a1", "h1-1"))
     async with asyncio.timeout(10):
-        await provider.desk.wait_held()
+        await provider.control.wait_held()
     assert [line["event"] for line in lines(log_file)] == ["arrived"]
-    provider.desk.continue_held()
+    provider.control.continue_held()
     await asking
     arrived, ended = lines(log_file)
     assert arrived["seq"] == ended["seq"] == 1
@@ -60,7 +60,7 @@ async def test_every_request_has_a_line_when_it_arrives_and_one_when_it_ends(
 
 
 async def test_charges_are_summed_by_hold_and_by_agent(provider: Provider) -> None:
-    provider.desk.add_fault(Fault(kind=FaultKind.DROP))
+    provider.control.add_fault(Fault(kind=FaultKind.DROP))
     with pytest.raises(openai.APIConnectionError):
         await ask(provider, "r1", "a1", "h1-1")
     retried = await ask(provider, "r1", "a1", "h1-2")
@@ -81,10 +81,10 @@ async def test_the_same_prompt_has_the_same_digest(provider: Provider) -> None:
     assert first == second != third
 
 
-async def test_the_file_tells_the_same_as_the_memory(provider: Provider, log_file: Path) -> None:
-    provider.desk.add_rule(Rule(reply=Reply(content="a b c d"), chunks=4))
-    provider.desk.add_fault(Fault(kind=FaultKind.SERVER_ERROR))
-    provider.desk.add_fault(Fault(kind=FaultKind.DROP, after_chunks=2))
+async def test_the_file_and_the_memory_agree(provider: Provider, log_file: Path) -> None:
+    provider.control.add_rule(Rule(reply=Reply(content="a b c d"), chunks=4))
+    provider.control.add_fault(Fault(kind=FaultKind.SERVER_ERROR))
+    provider.control.add_fault(Fault(kind=FaultKind.DROP, after_chunks=2))
     for _ in range(2):
         with pytest.raises(openai.APIError):
             await ask(provider, "r1", "a1", "h1-1")
@@ -97,7 +97,7 @@ async def test_the_file_tells_the_same_as_the_memory(provider: Provider, log_fil
     ]
 
 
-async def test_a_line_that_was_being_written_when_the_provider_died_is_passed_over(
+async def test_a_line_that_was_being_written_when_the_provider_died_is_ignored(
     provider: Provider, log_file: Path
 ) -> None:
     await ask(provider, "r1", "a1", "h1-1")
@@ -112,7 +112,7 @@ async def test_text_stays_out_of_the_log(provider: Provider, log_file: Path) -> 
     assert CANARY not in repr(provider.served())
 
 
-async def test_text_is_kept_on_request(tmp_path: Path) -> None:
+async def test_text_is_logged_on_request(tmp_path: Path) -> None:
     path = tmp_path / "with-text.jsonl"
     async with serve_provider(log=path, keep_text=True) as provider, httpx.AsyncClient() as http:
         chat = {"model": "m", "messages": [{"role": "user", "content": CANARY}]}
@@ -120,7 +120,7 @@ async def test_text_is_kept_on_request(tmp_path: Path) -> None:
     assert CANARY in path.read_text()
 
 
-async def test_a_log_never_goes_on_in_the_file_of_another(provider: Provider, log_file: Path) -> None:
+async def test_a_log_never_continues_the_file_of_another(provider: Provider, log_file: Path) -> None:
     with pytest.raises(FileExistsError):
         async with serve_provider(log=log_file):
             pass

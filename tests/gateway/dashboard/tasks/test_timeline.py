@@ -12,7 +12,7 @@ async def test_attempts_tell_how_they_failed_apart_from_the_pauses_between_them(
     recording = str(agent["api_base"]).split("/r/")[1].split("/")[0]
     for kind in (FaultKind.RATE_LIMITED, FaultKind.SERVER_ERROR):
         fault = Fault(kind=kind, match=Match(recording=recording), retry_after_ms=1_000)
-        tenant.house.provider.desk.add_fault(fault)
+        tenant.house.provider.control.add_fault(fault)
     task_id = await tenant.submit(agent)
     assert await tenant.until_task(task_id, "completed", "failed") == "completed"
     page = await tenant.page(f"/tasks/{task_id}")

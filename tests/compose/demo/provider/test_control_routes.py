@@ -1,4 +1,4 @@
-"""The control doors, for tests that run beside the provider and not in it."""
+"""The control endpoints, for tests that run outside the process of the provider."""
 
 import asyncio
 
@@ -15,8 +15,8 @@ async def ask(http: AsyncClient, request_id: str = "hold-1") -> Response:
 
 
 async def test_rules_and_faults_can_be_given_while_it_serves(http: AsyncClient) -> None:
-    order = {"rules": [{"reply": {"content": "scripted"}}], "faults": [{"kind": "server_error"}]}
-    assert (await http.post("/_control", json=order)).json() == {"rules": 1, "faults": 1}
+    command = {"rules": [{"reply": {"content": "scripted"}}], "faults": [{"kind": "server_error"}]}
+    assert (await http.post("/_control", json=command)).json() == {"rules": 1, "faults": 1}
     assert (await ask(http)).status_code == 500
     assert (await ask(http)).json()["choices"][0]["message"]["content"] == "scripted"
 
@@ -33,7 +33,7 @@ async def test_a_request_can_be_held_and_continued_from_outside(http: AsyncClien
     await http.post("/_control/hold", json={"match": {"request_id": "h1"}})
     asking = asyncio.create_task(ask(http, "h1-3"))
     async with asyncio.timeout(10):
-        await provider.desk.wait_held()
+        await provider.control.wait_held()
     assert (await http.get("/_control/waiting")).json() == [
         {"seq": 1, "model": "m", "recording": None, "agent": None, "request_id": "h1-3"}
     ]
@@ -43,7 +43,7 @@ async def test_a_request_can_be_held_and_continued_from_outside(http: AsyncClien
     assert (await asking).status_code == 200
 
 
-async def test_what_was_served_can_be_asked_for(http: AsyncClient) -> None:
+async def test_the_log_of_requests_can_be_read(http: AsyncClient) -> None:
     total = (await ask(http)).json()["usage"]["total_tokens"]
     (served,) = (await http.get("/_control/served")).json()
     assert served["charged_tokens"] == total
@@ -51,7 +51,7 @@ async def test_what_was_served_can_be_asked_for(http: AsyncClient) -> None:
 
 
 @pytest.mark.parametrize(
-    ("order", "field"),
+    ("command", "field"),
     [
         ({"faults": [{"kind": "explode"}]}, "faults.0.kind"),
         ({"faults": [{"kind": "server_error", "after_chunks": 1}]}, "after_chunks"),
@@ -59,10 +59,10 @@ async def test_what_was_served_can_be_asked_for(http: AsyncClient) -> None:
         ({"fault": []}, "fault"),
     ],
 )
-async def test_a_bad_order_is_refused_by_name_and_changes_nothing(
-    http: AsyncClient, order: dict[str, object], field: str
+async def test_an_invalid_command_is_refused_by_field_and_changes_nothing(
+    http: AsyncClient, command: dict[str, object], field: str
 ) -> None:
-    answer = await http.post("/_control", json=order | {"rules": [{"reply": {"content": "changed"}}]})
+    answer = await http.post("/_control", json=command | {"rules": [{"reply": {"content": "changed"}}]})
     assert answer.status_code == 400
     assert field in answer.json()["error"]
     assert (await ask(http)).json()["choices"][0]["message"]["content"] != "changed"

@@ -1,1 +1,1 @@
-"""`purser demo`: a real task under a tight budget, in a house of its own that is gone afterwards."""
+"""`purser demo`: a real task under a tight budget, on a temporary stack that is removed afterwards."""

@@ -1,4 +1,4 @@
-"""The gateway, as the demo asks it: over HTTP, with a key, like everybody else."""
+"""Client of the gateway's HTTP API, which the demo uses like any other client."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -10,23 +10,23 @@ from purser.compose.errors import RequestFailed
 
 
 class Api:
-    """HTTP API of the demo's own gateway, with one person's key."""
+    """HTTP API of the demo's own gateway, called with one key."""
 
     def __init__(self, client: httpx.AsyncClient) -> None:
         self._client = client
 
     async def get(self, path: str, **params: str) -> Any:
-        """GET; raises `RequestFailed`."""
+        """Sends a GET and returns the JSON of the answer; raises `RequestFailed`."""
         return _body(await self._client.get(path, params=params))
 
     async def post(self, path: str, body: object) -> Any:
-        """POST; raises `RequestFailed`."""
+        """Sends a POST and returns the JSON of the answer; raises `RequestFailed`."""
         return _body(await self._client.post(path, json=body))
 
 
 @asynccontextmanager
 async def api(address: str, key: str) -> AsyncIterator[Api]:
-    """The gateway at `address`."""
+    """The API of the gateway at `address`, called with `key`."""
     headers = {"Authorization": f"Bearer {key}"}
     async with httpx.AsyncClient(base_url=address, headers=headers, timeout=30) as client:
         yield Api(client)

@@ -1,4 +1,4 @@
-"""The command as it works when it is typed."""
+"""How to type the `purser` command in the current shell."""
 
 import os
 import shlex
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def purser() -> str:
-    """`purser` where the shell finds this installation by that name, otherwise the path of its command."""
+    """`purser` if the shell finds this installation by that name, otherwise the path of its command."""
     own = Path(sys.executable).with_name("purser")
     found = shutil.which("purser")
     if not own.exists() or (found and own.samefile(found)):

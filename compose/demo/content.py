@@ -1,7 +1,7 @@
-"""What the demo is about: the notes of an incident, and five agents that turn them into a review.
+"""Content of the demo: the notes of an incident, and five agents that turn them into a review.
 
-`session.json` is the conversation before the task, `task.json` the task, `recording.json` what the agents answer where
-no real provider does.
+`session.json` is the conversation before the task, `task.json` the task, `recording.json` the agents' replies where no
+real provider answers.
 """
 
 import json
@@ -16,25 +16,26 @@ from purser.context.conversation.messages import Message
 
 AGENT_TOOLS = {"timeline": ("look_up",), "impact": ("look_up", "add_up"), "cause": ("look_up", "add_up")}
 PACE = Script(rules=(Rule(chunk_delay_ms=40),))
-"""How fast answers come: 16 tokens in 40 ms."""
+"""The pace of answers: 16 tokens per 40 ms."""
 
 
 def conversation() -> list[Message]:
-    """What was said in the session before the task."""
+    """The messages of the session before the task."""
     return [Message.parse(message, index) for index, message in enumerate(_read("session.json"))]
 
 
 def recording() -> Recording:
-    """What each agent answers."""
+    """The replies of each agent."""
     return Recording.model_validate(_read("recording.json"))
 
 
 def task_file(*, api_base: str | None, model: str | None) -> dict[str, Any]:
-    """The task.
+    """The task file.
 
     Args:
-        api_base: address of the provider that answers from the recording, with `{agent}` for the agent's id.
-        model: asked instead of the models of the file.
+        api_base: address of the provider that answers from the recording, with `{agent}` for the agent's id; `None`:
+            real providers answer.
+        model: replaces the models of the file.
     """
     task: dict[str, Any] = _read("task.json")
     for agent in task["agents"]:

@@ -1,4 +1,4 @@
-"""What the demo did, in figures: from the API where it tells them, else from the tables."""
+"""Figures of the demo for its report: from the API where it has them, otherwise from the database."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ _SQL = load("purser.compose.demo", "figures.sql")
 
 @dataclass(frozen=True)
 class Held:
-    """What was set aside before the calls."""
+    """What was held before the calls."""
 
     holds: int
     tokens: int
     returned_tokens: int
-    """Set aside and not needed."""
+    """Held, not used, and returned."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Spent:
     tokens: int
     nano_usd: int
     provider_tokens: int | None
-    """The same by the provider's own log, where it is ours."""
+    """The same according to the provider's own log; `None` with a real provider."""
 
 
 @dataclass(frozen=True)
@@ -41,34 +41,34 @@ class Compression:
 
     version: int
     messages: int
-    """That it covers."""
+    """Messages that it covers."""
     of_messages: int
-    """That the session had when the task began."""
+    """Messages in the session when the task began."""
     tokens_before: int
     tokens_after: int
     calls: int
-    """Calls whose prompt showed it."""
+    """Calls whose prompt contained it."""
     method: str
     text: str
 
     @property
     def saved_tokens(self) -> int:
-        """Input that those calls did not send."""
+        """Input tokens that those calls saved."""
         return (self.tokens_before - self.tokens_after) * self.calls
 
 
 @dataclass(frozen=True)
 class Cached:
-    """Input that came from the provider's cache."""
+    """Input tokens read from the provider's cache."""
 
     tokens: int
     saved_nano_usd: int
-    """Less than it would have cost fresh."""
+    """Difference to the price of uncached input."""
 
 
 @dataclass(frozen=True)
 class Delayed:
-    """What backpressure did."""
+    """Delays by backpressure."""
 
     calls: int
     ms: int
@@ -83,20 +83,20 @@ class Warned:
 
 
 @dataclass(frozen=True)
-class SetAside:
-    """What was held of one scope."""
+class ScopeHolds:
+    """Tokens held of one scope."""
 
     tokens: int
     most_tokens: int
-    """At one moment."""
+    """The maximum at one moment."""
 
 
 @dataclass(frozen=True)
 class Figures:
-    """Everything that the report tells."""
+    """All figures of the report; its JSON has the same fields."""
 
     task: Mapping[str, Any]
-    """As `GET /tasks/{id}`."""
+    """As `GET /tasks/{id}` returns it."""
     seconds: float
     """From submitting the task to its end."""
     held: Held
@@ -105,16 +105,16 @@ class Figures:
     cached: Cached
     delayed: Delayed
     approvals: tuple[Mapping[str, Any], ...]
-    """As `GET /approvals`."""
+    """As `GET /approvals` returns them."""
     warnings: tuple[Warned, ...]
-    set_aside: Mapping[str, SetAside]
+    set_aside: Mapping[str, ScopeHolds]
     """By scope."""
     audit: Mapping[str, Any]
-    """As `purser audit`."""
+    """As `purser audit --json` prints it."""
 
     @property
     def ok(self) -> bool:
-        """Whether the task completed and the ledger is right."""
+        """Whether the task completed and the audit found no difference."""
         return bool(self.task["status"] == "completed" and self.audit["ok"])
 
 
@@ -128,18 +128,18 @@ async def collect(
     seconds: float,
     provider_tokens: int | None,
 ) -> Figures:
-    """Reads what happened.
+    """Collects the figures.
 
     Args:
-        pool: of the demo's own database.
-        prices: of the models.
+        pool: connections to the demo's own database.
+        prices: prices of the models.
         submitted: the task file.
-        task: how it ended, as `GET /tasks/{id}` shows it.
-        approvals: as `GET /approvals` lists them.
+        task: the ended task, as `GET /tasks/{id}` returns it.
+        approvals: as `GET /approvals` returns them.
         seconds: how long the task took.
-        provider_tokens: what the provider's log says that it charged; `None` if the log is not ours.
+        provider_tokens: tokens charged according to the provider's log; `None` with a real provider.
     """
-    set_aside = {row["scope"]: SetAside(row["held"], row["most_held"]) for row in await pool.fetch(_SQL["scopes"])}
+    set_aside = {row["scope"]: ScopeHolds(row["held"], row["most_held"]) for row in await pool.fetch(_SQL["scopes"])}
     session = f"session:{task['session_id']}"
     tokens = task["scopes"][session]["tokens"]["spent"]
     held = set_aside[session].tokens if session in set_aside else 0
@@ -164,17 +164,17 @@ async def collect(
 
 
 async def compressions(pool: Pool) -> tuple[Compression, ...]:
-    """The versions of the session's summary so far."""
+    """All versions of the session's summary so far."""
     return tuple(Compression(**row) for row in await pool.fetch(_SQL["compressions"]))
 
 
 def charged(agent: Mapping[str, Any]) -> int:
-    """Tokens that an agent was charged for, in the shape of `GET /tasks/{id}`."""
+    """Tokens charged to an agent of `GET /tasks/{id}`."""
     return Usage.from_dict(agent["usage"]).total
 
 
 def short_name(scope: str) -> str:
-    """A scope without the task that all agents have in common."""
+    """Kind and name of a scope, without the task id in front of an agent's name."""
     kind, _, name = scope.partition(":")
     return f"{kind} {name.rpartition('/')[2]}"
 

@@ -1,5 +1,5 @@
 -- name: scopes
--- What was set aside of each scope: in all, and at most at one moment.
+-- Tokens held of each scope: in total, and the maximum at one moment.
 select kind || ':' || id as scope, sum(greatest(tokens, 0))::bigint as held, max(held_after) as most_held
 from scope_entries group by 1;
 -- name: holds
@@ -9,7 +9,7 @@ select count(*) as calls, coalesce(sum(delay_ms), 0)::bigint as ms from call_fac
 -- name: warnings
 select scope, threshold::text as ratio from threshold_events order by event_id;
 -- name: compressions
--- Each version of the session's summary, and the calls whose prompt showed it.
+-- Each version of the session's summary, and the number of calls whose prompt contained it.
 select s.version, s.tokens_before, s.tokens_after, s.method, s.text, s.messages, t.input_seq - 1 as of_messages,
        (select count(*) from call_facts c where c.tenant = t.tenant and c.task_id = t.task_id and c.reply_seq is not null
         and c.plan #>> '{session,summary,version}' = s.version::text) as calls

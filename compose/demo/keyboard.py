@@ -1,4 +1,4 @@
-"""Single keys from the terminal."""
+"""Single key presses from the terminal."""
 
 import asyncio
 import os
@@ -9,14 +9,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 
-def someone_is_there() -> bool:
-    """Whether a person sees what we write and can press keys."""
+def is_interactive() -> bool:
+    """Whether a person sees stderr and can press keys."""
     return sys.stdin.isatty() and sys.stderr.isatty() and _in_foreground(sys.stdin.fileno())
 
 
 @contextmanager
 def pressed_keys() -> Iterator["asyncio.Queue[str]"]:
-    """Keys as they are pressed, without enter; ctrl-C stays what it is."""
+    """Keys as they are pressed, without Enter; ctrl-C still interrupts."""
     keyboard, loop = sys.stdin.fileno(), asyncio.get_running_loop()
     keys: asyncio.Queue[str] = asyncio.Queue()
     before = termios.tcgetattr(keyboard)
@@ -30,8 +30,8 @@ def pressed_keys() -> Iterator["asyncio.Queue[str]"]:
 
 
 def _in_foreground(terminal: int) -> bool:
-    """Whether the terminal's keys are ours; a background job that touched them would be stopped."""
+    """Whether this process may read the terminal; a background job that did would be stopped."""
     try:
         return os.tcgetpgrp(terminal) == os.getpgrp()
     except OSError:
-        return True  # it controls no jobs
+        return True  # this terminal has no job control

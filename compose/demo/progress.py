@@ -1,4 +1,4 @@
-"""What is worth telling between two looks at the task."""
+"""Progress of the demo: one line for each change of the task between two polls."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -11,7 +11,7 @@ from rich.markup import escape
 from purser.compose.cli.tables import percent, usd
 from purser.compose.demo.figures import Compression, charged, short_name
 
-NOT_BEGUN = ("waiting", "skipped", "cancelled")
+NOT_STARTED = ("waiting", "skipped", "cancelled")
 ENDINGS = {
     "completed": "done",
     "refused": "was refused: {reason}",
@@ -25,26 +25,26 @@ ENDINGS = {
 class Line:
     """One line of progress."""
 
-    who: str
-    """An agent; empty: the demo itself."""
+    agent_id: str
+    """Empty: the demo itself."""
     text: str
 
 
-class Teller:
-    """Writes lines with the time since it was made."""
+class Progress:
+    """Writes lines with the seconds since the demo started."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
-        self._began = time.monotonic()
+        self._started = time.monotonic()
 
-    def say(self, text: str, who: str = "") -> None:
-        """One line, in the name of an agent or of the demo."""
-        seconds = time.monotonic() - self._began
-        self.console.print(f"[dim]{seconds:5.1f} s[/]  [cyan]{escape(who):<9}[/]{escape(text)}", soft_wrap=True)
+    def write(self, text: str, agent_id: str = "") -> None:
+        """Writes one line about an agent or the demo itself."""
+        seconds = time.monotonic() - self._started
+        self.console.print(f"[dim]{seconds:5.1f} s[/]  [cyan]{escape(agent_id):<9}[/]{escape(text)}", soft_wrap=True)
 
 
-def told(compression: Compression) -> Line:
-    """The line about a summary."""
+def compression_line(compression: Compression) -> Line:
+    """The line about a new summary."""
     one = compression
     return Line(
         "",
@@ -53,15 +53,15 @@ def told(compression: Compression) -> Line:
     )
 
 
-def news(before: Mapping[str, Any] | None, now: Mapping[str, Any]) -> Iterator[Line]:
-    """Lines about what changed; both in the shape of `GET /tasks/{id}`."""
+def changes(before: Mapping[str, Any] | None, now: Mapping[str, Any]) -> Iterator[Line]:
+    """Lines about what changed between two answers of `GET /tasks/{id}`."""
     for agent_id, agent in now["agents"].items():
         old = before["agents"][agent_id] if before else {"status": "waiting", "turns": 0, "delay_ms": 0}
-        yield from (Line(agent_id, text) for text in _of_agent(old, agent, now))
+        yield from (Line(agent_id, text) for text in _agent_changes(old, agent, now))
 
 
-def _of_agent(old: Mapping[str, Any], agent: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
-    if old["status"] == "waiting" and agent["status"] not in NOT_BEGUN:
+def _agent_changes(old: Mapping[str, Any], agent: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    if old["status"] == "waiting" and agent["status"] not in NOT_STARTED:
         yield "begins"
     if agent["delay_ms"] > old["delay_ms"]:
         scope, ratio = _fullest(now)
@@ -77,7 +77,7 @@ def _of_agent(old: Mapping[str, Any], agent: Mapping[str, Any], now: Mapping[str
 
 
 def _fullest(task: Mapping[str, Any]) -> tuple[str, float]:
-    """The scope with the highest ratio."""
+    """The scope with the highest ratio, and that ratio."""
     ratios = {scope: view["ratio"] or 0.0 for scope, view in task["scopes"].items()}
     scope = max(ratios, key=ratios.__getitem__)
     return scope, ratios[scope]

@@ -1,4 +1,4 @@
-"""The demo's report, for somebody who sees Purser for the first time."""
+"""The demo's report, for readers who see Purser for the first time."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
@@ -23,13 +23,13 @@ BEYOND = {
     "approval": "beyond the limit a person is asked",
     "hard": "beyond the limit calls are refused",
 }
-"""What each mode does."""
+"""What each mode does beyond the limit."""
 EXCERPT = 6
 """Lines of a summary that are shown."""
 
 
 def page(*, stderr: bool = False) -> Console:
-    """A console as wide as a page, or as the terminal if that is narrower."""
+    """A console of `WIDTH` columns, or as wide as the terminal if that is narrower."""
     console = SafeConsole(stderr=stderr, highlight=False)
     console.width = min(console.width, WIDTH) if console.is_terminal else WIDTH
     return console
@@ -40,26 +40,26 @@ def to_json(figures: Figures) -> dict[str, Any]:
     return {"ok": figures.ok, **asdict(figures)}
 
 
-def show(figures: Figures, kept: Path | None) -> None:
-    """The report as text on stdout.
+def show(figures: Figures, running_in: Path | None) -> None:
+    """Writes the report as text to stdout.
 
     Args:
-        figures: what happened.
-        kept: directory of what still runs, if it does.
+        figures: what to report.
+        running_in: data directory of the demo if it keeps running.
     """
     console, task = page(), figures.task
     console.print()
     console.rule(f"[bold]{escape(task['task_id'])} {status(task['status'])}[/]", align="left", style="dim")
-    tables = (_story(figures), _budgets(figures), _agents(figures))
+    tables = (_summary(figures), _budgets(figures), _agents(figures))
     texts = (*map(_excerpt, figures.compressions), *_reply(task))
     for part in (*tables, *texts):
         console.print()
         console.print(part)
     console.print()
-    console.print(_look_further(figures, kept), markup=False, soft_wrap=True)
+    console.print(_next_steps(figures, running_in), markup=False, soft_wrap=True)
 
 
-def _story(figures: Figures) -> Table:
+def _summary(figures: Figures) -> Table:
     made = _grid()
     for what, text in _lines(figures):
         made.add_row(f"[bold]{what}[/]", text)
@@ -75,8 +75,8 @@ def _lines(figures: Figures) -> Iterator[tuple[str, str]]:
             yield agent["status"].capitalize(), f"{escape(agent_id)}, because of: {escape(agent['reason'])}."
     yield (
         "Held",
-        f"Before each call, all that it could cost was set aside on three levels: {held.tokens:,} tokens in "
-        f"{held.holds} holds. {held.returned_tokens:,} were not needed and went back.",
+        f"Before each call, the most it could cost was held on three levels: {held.tokens:,} tokens in "
+        f"{held.holds} holds. {held.returned_tokens:,} were not needed and were returned.",
     )
     own_log = "" if spent.provider_tokens is None else f" The provider's own log says {spent.provider_tokens:,}."
     yield "Spent", f"{spent.tokens:,} tokens, {_usd(spent.nano_usd)}.{own_log}"
@@ -123,14 +123,14 @@ def _audit(found: Mapping[str, Any]) -> str:
 def _budgets(figures: Figures) -> Table:
     rows = []
     for scope, view in figures.task["scopes"].items():
-        tokens, aside = view["tokens"], figures.set_aside.get(scope)
+        tokens, holds = view["tokens"], figures.set_aside.get(scope)
         rows.append(
             (
                 short_name(scope),
                 view["mode"],
                 number(view["limit_tokens"]),
                 number(tokens["granted"]),
-                number(aside.most_tokens if aside else 0),
+                number(holds.most_tokens if holds else 0),
                 number(tokens["spent"]),
                 number(tokens["overrun"]),
                 _usd(view["nano_usd"]["spent"]),
@@ -167,23 +167,23 @@ def _excerpt(compression: Compression) -> Panel:
 
 
 def _reply(task: Mapping[str, Any]) -> Iterator[Panel]:
-    """What the last agent wrote."""
+    """The reply of the last agent, if there is one."""
     *_, last = task["agents"].values()
     if last["reply"]:
         yield _panel(Markdown(last["reply"]), "What the agents wrote")
 
 
-def _look_further(figures: Figures, kept: Path | None) -> str:
-    """What to do next. Commands are the ends of their lines, which are not wrapped, so that they can be copied."""
-    if kept is None:
+def _next_steps(figures: Figures, running_in: Path | None) -> str:
+    """Commands to try next, each at the end of a line that is not wrapped, so that it can be copied."""
+    if running_in is None:
         rows = {
             "Leave all of this running": f"{purser()} demo --keep",
             "Start Purser for your own tasks": f"{purser()} up",
         }
     else:
         rows = {
-            "The task, as the API returns it": f"{purser()} tasks show {figures.task['task_id']} --data {kept}",
-            "The audit once more": f"{purser()} audit --data {kept}",
+            "The task, as the API returns it": f"{purser()} tasks show {figures.task['task_id']} --data {running_in}",
+            "The audit once more": f"{purser()} audit --data {running_in}",
             "Stop everything and delete it": "ctrl-C",
         }
     return "\n".join(f"{meaning:<33}{typed}" for meaning, typed in rows.items())
@@ -201,5 +201,5 @@ def _panel(content: str | Markdown, title: str) -> Panel:
 
 
 def _usd(nano: int) -> str:
-    """Dollars to a thousandth of a cent; `--json` has them exactly."""
+    """Dollars to a thousandth of a cent; `--json` has exact amounts."""
     return dollars(nano, decimals=5)

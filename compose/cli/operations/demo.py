@@ -27,19 +27,19 @@ def demo(
     """
     from purser.compose.cli.run_async import until_stopped
     from purser.compose.demo import report
-    from purser.compose.demo.keyboard import someone_is_there
-    from purser.compose.demo.play import Options, play
+    from purser.compose.demo.keyboard import is_interactive
+    from purser.compose.demo.run import Options, run_demo
 
     ended: list[Figures] = []
 
-    def tell(figures: "Figures", data: Path) -> None:
+    def on_figures(figures: "Figures", data: Path) -> None:
         ended.append(figures)
         if as_json:
             print_json(report.to_json(figures))
         else:
-            report.show(figures, kept=data if keep else None)
+            report.show(figures, running_in=data if keep else None)
 
-    options = Options(model, keep, someone=not as_json and someone_is_there())
-    until_stopped(lambda stop: play(options, report.page(stderr=True), tell, stop))
+    options = Options(model, keep, interactive=not as_json and is_interactive())
+    until_stopped(lambda stop: run_demo(options, report.page(stderr=True), on_figures, stop))
     if not ended or not ended[0].ok:
         raise typer.Exit(FAILURE)

@@ -1,4 +1,4 @@
-"""Recorded conversations of real data sets, as tasks for Purser and recordings for its provider."""
+"""Conversations of real data sets, converted to tasks for Purser and recordings for its provider."""
 
 from purser.compose.demo.recordings.datasets import MAKERS, make_tasks
 from purser.compose.demo.recordings.errors import DatasetError

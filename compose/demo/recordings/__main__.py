@@ -1,4 +1,4 @@
-"""`python -m purser.compose.demo.recordings DATA --out DIR`: write task files and the recordings that answer them."""
+"""`python -m purser.compose.demo.recordings DATA --out DIR`: writes task files and the recordings that answer them."""
 
 import argparse
 import json
@@ -10,7 +10,7 @@ from purser.compose.demo.recordings.errors import DatasetError
 
 
 def main() -> int:
-    """Write `DIR/tasks/*.json` and `DIR/recordings/*.json`; names the tasks that were shortened."""
+    """Writes `DIR/tasks/*.json` and `DIR/recordings/*.json`; names shortened tasks on stderr."""
     arguments = _arguments()
     try:
         for dataset in arguments.dataset:

@@ -1,4 +1,4 @@
-"""Where recorded conversations come from: folders with a `dev.jsonl.gz` each, given as an argument, never committed."""
+"""Data sets of recorded conversations: folders with a `dev.jsonl.gz` each, given as an argument, never committed."""
 
 import gzip
 import json
@@ -12,12 +12,12 @@ MAKERS = {"tau_airline": tau_airline.make, "whowhen": whowhen.make}
 
 
 def make_tasks(data: Path, dataset: str, count: int, provider: str) -> list[RecordedTask]:
-    """Tasks of the first rows of a data set in the order of their ids, always the same.
+    """Tasks made of the first rows of a data set in the order of their ids; the result is deterministic.
 
     Args:
         data: folder that holds the data sets.
         dataset: `tau_airline` or `whowhen`.
-        count: how many tasks at most.
+        count: maximum number of tasks.
         provider: address of the provider that will serve the recordings, without a path.
 
     Raises:
@@ -26,7 +26,7 @@ def make_tasks(data: Path, dataset: str, count: int, provider: str) -> list[Reco
     if dataset not in MAKERS:
         raise DatasetError(f"there is no data set {dataset!r}", remedy=f"choose one of {', '.join(MAKERS)}")
     rows = sorted(_read(data / dataset / "dev.jsonl.gz"), key=lambda row: str(row["id"]))
-    # A conversation in which nobody answers has no agents to run.
+    # A conversation without an assistant message has no agents to run.
     answered = [row for row in rows if any(message["role"] == "assistant" for message in row["messages"])]
     return [MAKERS[dataset](row, provider.rstrip("/")) for row in answered[:count]]
 

@@ -1,4 +1,4 @@
-"""What can be wrong with the data that tasks are made of.
+"""Errors of data sets.
 
 ComposeError
 └── DatasetError   a data set is unknown, absent, or not laid out as its README says

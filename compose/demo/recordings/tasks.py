@@ -1,4 +1,4 @@
-"""A recorded conversation as a task that Purser runs and a recording that the provider answers from."""
+"""A recorded conversation as a task for Purser and a recording from which the provider answers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,9 +12,9 @@ Row = Mapping[str, Any]
 
 MODEL = "openai/gpt-4o"
 TOOL_ACTIVITY = "tool_recorded"
-"""The activity that looks a result up where the provider serves it."""
+"""The activity that fetches a recorded result from the provider."""
 TOOL_QUEUE = "tools-demo"
-"""Where its worker works."""
+"""The task queue of its worker."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class RecordedAgent:
     instructions: str
     """Its system prompt."""
     replies: tuple[Reply, ...]
-    """What it said, in order; one turn each."""
+    """Its replies in order, one per turn."""
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,9 @@ class RecordedTask:
     task: dict[str, Any]
     """The task, as `purser run` reads it."""
     recording: Recording = field(repr=False)
-    """What the provider answers, named like the task."""
+    """The provider's replies, named like the task."""
     left_out: int
-    """Agents of the conversation that were left out because it has too many."""
+    """Number of agents omitted because the conversation has too many."""
 
 
 def chain(
@@ -51,16 +51,16 @@ def chain(
     results: Mapping[str, ToolResult] | None = None,
     left_out: int = 0,
 ) -> RecordedTask:
-    """A task whose agents answer one after the other.
+    """A task whose agents run one after the other.
 
     Args:
         row: the line of the data set; its id names task, session and recording.
         text: the task's input.
-        agents: who answers, in order.
+        agents: the agents, in order.
         provider: address of the provider, without a path.
         tools: names of the tools that the agents may call.
-        results: what the tools returned, by the id of the call.
-        left_out: agents that were left out.
+        results: results of the tools, by the id of the call.
+        left_out: number of omitted agents.
     """
     name = row["id"]
     definitions = [_tool(tool) for tool in tools]

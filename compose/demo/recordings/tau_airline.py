@@ -1,7 +1,7 @@
-"""tau_airline: an airline's agent that talks to a customer and calls tools.
+"""The data set tau_airline: an airline's assistant talks to a customer and calls tools.
 
-Every message of the customer that was answered becomes an agent, in a chain; the assistant's messages up to the next
-one are its replies.
+Each answered message of the customer becomes an agent, in a chain; the assistant's messages up to the customer's next
+one are the replies of that agent.
 """
 
 from collections import defaultdict
@@ -17,7 +17,7 @@ Message = Mapping[str, Any]
 
 
 def make(row: Row, provider: str) -> RecordedTask:
-    """The task of one transcript."""
+    """The task made of one transcript."""
     messages = list(_with_unique_calls(row["messages"]))
     policy = messages[0]["content"]
     turns = [turn for turn in _turns(messages[1:]) if len(turn) > 1]
@@ -41,7 +41,7 @@ def make(row: Row, provider: str) -> RecordedTask:
 
 
 def _with_unique_calls(messages: Sequence[Message]) -> Iterator[Message]:
-    """The messages with each tool call id used once: a quarter of the transcripts reuse ids of earlier calls."""
+    """The messages with unique tool call ids: a quarter of the transcripts reuse ids of earlier calls."""
     uses: defaultdict[str, int] = defaultdict(int)
     for message in messages:
         if message.get("tool_calls"):
@@ -61,7 +61,7 @@ def _numbered(call_id: str, use: int) -> str:
 
 
 def _turns(messages: Sequence[Message]) -> Iterator[list[Message]]:
-    """The messages in groups that begin with one of the customer's."""
+    """The messages in groups that each begin with a message of the customer."""
     turn: list[Message] = []
     for message in messages:
         if message["role"] == "user" and turn:
@@ -77,5 +77,5 @@ def _replies(turn: Sequence[Message]) -> Iterator[Reply]:
             calls = tuple(ToolCall.model_validate(call) for call in message.get("tool_calls") or ())
             yield Reply(content=message["content"], tool_calls=calls)
     if turn[-1]["role"] == "tool":
-        # The transcript ends with the tool that hands the customer over: what it returned is the last word.
+        # The transcript ends with the tool that transfers the customer: its result becomes the last reply.
         yield Reply(content=turn[-1]["content"] or "Done.")

@@ -1,7 +1,7 @@
-"""whowhen: logs of agent teams.
+"""The data set whowhen: logs of agent teams.
 
-Consecutive messages of one name become one agent that says them in one reply, in a chain. The first message is no
-reply: it is the question, or the manager's plan for it, which the first agent gets with its instructions.
+Consecutive messages of one name become one agent with one reply, in a chain. The first message is not a reply: it is
+the question, or the manager's plan for it, and is appended to the first agent's instructions.
 """
 
 import re
@@ -15,7 +15,7 @@ MOST_AGENTS = 10
 
 
 def make(row: Row, provider: str) -> RecordedTask:
-    """The task of one log, of its first ten agents."""
+    """The task made of the first ten agents of one log."""
     agents = list(_agents(row))
     return chain(row, row["question"], agents[:MOST_AGENTS], provider, left_out=len(agents[MOST_AGENTS:]))
 
@@ -27,7 +27,7 @@ def _agents(row: Row) -> Iterator[RecordedAgent]:
     uses: dict[str, int] = {}
     for name, messages in groupby(spoken, key=lambda message: str(message["name"])):
         agent_id = re.sub(r"[^A-Za-z0-9._~]+", "-", name).strip("-")
-        # Some logs have a prompt without a word.
+        # Some logs have an empty prompt.
         instructions = prompts.get(name) or f"You are {name}, one of a team that answers the user's question."
         if not uses:
             instructions += f"\n\n{opening['content']}"

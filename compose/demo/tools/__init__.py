@@ -1,7 +1,7 @@
-"""Tools of the demo and of recorded conversations, run by a worker of their own, as a user's tools are.
+"""Tools of the demo and of recorded conversations, run by a separate worker, as a user's own tools are.
 
-Each is an activity that takes and returns a reference, as any tool of a task. `python -m purser.compose.demo.tools`
-runs them beside a Purser that runs already.
+Each is an activity that receives and returns references, like any tool of a task. `python -m purser.compose.demo.tools`
+runs them next to a running Purser.
 """
 
 import httpx
@@ -17,12 +17,12 @@ from purser.compose.demo.tools.records import RecordTools
 
 
 def tool_worker(temporal: Client, pool: Pool, client: httpx.AsyncClient, queue: str = TOOL_QUEUE) -> Worker:
-    """A worker of all of them.
+    """A worker that runs all of them.
 
     Args:
-        temporal: where tasks run.
-        pool: of the database that holds tasks and conversations.
-        client: for requests to the provider of recordings.
+        temporal: client of the Temporal where tasks run.
+        pool: connections to the database of tasks and conversations.
+        client: sends requests to the provider that serves recordings.
         queue: task queue that tasks name for these tools.
     """
     tools = Tools(pool)

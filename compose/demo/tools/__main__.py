@@ -1,6 +1,6 @@
-"""`python -m purser.compose.demo.tools`: a worker with the tools of the demo.
+"""`python -m purser.compose.demo.tools`: runs a worker with the tools of the demo.
 
-It needs PURSER_DSN and PURSER_TEMPORAL_ADDRESS.
+It requires PURSER_DSN and PURSER_TEMPORAL_ADDRESS.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from purser.compose.temporal import connect
 
 
 async def main(stop: asyncio.Event) -> None:
-    """Works until it is stopped; prints a line once it polls."""
+    """Runs until it is stopped; prints `ready` once it polls."""
     settings = load_settings()
     temporal = await connect(settings)
     async with (

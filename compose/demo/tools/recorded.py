@@ -1,4 +1,4 @@
-"""`tool_recorded`: a tool of a recorded conversation returns what it returned then."""
+"""`tool_recorded`: a tool that returns the recorded result of its call."""
 
 import re
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from purser.compose.demo.recordings.tasks import TOOL_ACTIVITY
 from purser.workflows.contract import ToolCall, ToolResult
 
 _RECORDING = re.compile(r"(.+/r/[^/]+)/[^/]+/v1/?")
-"""The provider's address of an agent, up to the name of its recording."""
+"""An agent's address at the provider; the group ends with the name of its recording."""
 
 
 @dataclass(frozen=True)
 class RecordedTool:
-    """Looks results up where the provider serves the recording."""
+    """Fetches results from the provider that serves the recording."""
 
     tools: Tools
     agents: Agents
@@ -26,7 +26,7 @@ class RecordedTool:
 
     @activity.defn(name=TOOL_ACTIVITY)
     async def recorded_tool(self, call: ToolCall) -> ToolResult:
-        """Stores the recorded result of this call."""
+        """Stores the recorded result of a call."""
         task = (await self.agents.given(call.tenant, call.task_id)).task
         found = _RECORDING.fullmatch(task.agent(call.agent_id).api_base or "")
         if found is None:

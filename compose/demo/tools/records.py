@@ -1,4 +1,4 @@
-"""`look_up` and `add_up`: the demo's tools, which read and add up the records of an incident."""
+"""`look_up` and `add_up`: the demo's tools, which read and aggregate the records of an incident."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ class LookUp(BaseModel):
     """Time of the last row."""
 
     def answer(self) -> dict[str, Any]:
-        """What the tool returns to the model."""
+        """The tool's result, as JSON."""
         return {"rows": self._rows()} if self.table in _tables() else self._unknown_table()
 
     def _rows(self) -> list[Row]:
@@ -46,7 +46,7 @@ class AddUp(LookUp):
     column: str
 
     def answer(self) -> dict[str, Any]:
-        """What the tool returns to the model."""
+        """The tool's result, as JSON."""
         if self.table not in _tables():
             return self._unknown_table()
         figures = [figure for row in self._rows() if isinstance(figure := row.get(self.column), int)]
@@ -56,7 +56,7 @@ class AddUp(LookUp):
 
 
 QUESTIONS: Mapping[str, type[LookUp]] = {"look_up": LookUp, "add_up": AddUp}
-"""By name of the tool."""
+"""The arguments of each tool, by its name."""
 
 
 @dataclass(frozen=True)
@@ -67,12 +67,12 @@ class RecordTools:
 
     @activity.defn(name="tool_look_up")
     async def look_up(self, call: ToolCall) -> ToolResult:
-        """Stores rows."""
+        """Stores the rows of a table as the result of a call."""
         return await self._answer(LookUp, call)
 
     @activity.defn(name="tool_add_up")
     async def add_up(self, call: ToolCall) -> ToolResult:
-        """Stores figures."""
+        """Stores the figures of a column as the result of a call."""
         return await self._answer(AddUp, call)
 
     async def _answer(self, question: type[LookUp], call: ToolCall) -> ToolResult:
@@ -81,7 +81,7 @@ class RecordTools:
 
 
 def answer(question: type[LookUp], arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """What a tool returns to the model; a question that cannot be read is told so, and may be asked again."""
+    """A tool's result for the model; invalid arguments result in an error text, so that the model can try again."""
     try:
         return question.model_validate(arguments).answer()
     except ValidationError as error:
@@ -89,7 +89,7 @@ def answer(question: type[LookUp], arguments: Mapping[str, Any]) -> dict[str, An
 
 
 def definition(name: str) -> dict[str, Any]:
-    """A tool as a task file declares it."""
+    """The declaration of a tool in a task file."""
     schema = QUESTIONS[name].model_json_schema()
     return {
         "name": name,

@@ -1,4 +1,4 @@
-"""`purser demo`: what it shows, who may decide, and that nothing of it is left."""
+"""`purser demo`: what it shows, who may decide, and that nothing of it remains."""
 
 import json
 import re
@@ -11,7 +11,7 @@ import pytest
 from purser.activities.tasks.file import TaskFile
 from purser.budget.usage import Usage
 from purser.compose.demo.content import conversation, recording, task_file
-from purser.compose.demo.progress import Line, news
+from purser.compose.demo.progress import Line, changes
 from purser.compose.demo.tools.records import QUESTIONS, answer
 from tests.support.proof import some
 from tests.support.purser import Purser, processes_naming
@@ -26,7 +26,7 @@ def purser(tmp_path: Path) -> Purser:
 
 
 def directory(text: str) -> Path:
-    """Where the demo says that it runs."""
+    """The directory in which the demo says it runs."""
     found = re.search(r"gateway in (\S+)", text)
     assert found, text
     return Path(found[1])
@@ -37,42 +37,42 @@ def assert_gone(data: Path) -> None:
     assert processes_naming(data) == []
 
 
-# --- the whole -------------------------------------------------------------------------------------------------------
+# --- whole runs ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.stack
 def test_without_a_terminal_every_figure_agrees_and_keep_leaves_it_running(purser: Purser) -> None:
     demo = purser.start("demo", "--keep")
-    told, data = demo.ready, directory((purser.home / "stderr.log").read_text())
+    report, data = demo.ready, directory((purser.home / "stderr.log").read_text())
 
-    agents, scopes = told["task"]["agents"], told["task"]["scopes"]
-    assert told["ok"]
+    agents, scopes = report["task"]["agents"], report["task"]["scopes"]
+    assert report["ok"]
     assert {agent["status"] for agent in agents.values()} == {"completed"}
-    assert told["audit"] == {"ok": True, "checked": told["audit"]["checked"], "differences": []}
+    assert report["audit"] == {"ok": True, "checked": report["audit"]["checked"], "differences": []}
 
     spent = scopes["session:inc-2041"]["tokens"]["spent"]
-    assert spent == told["spent"]["tokens"] == told["spent"]["provider_tokens"]
+    assert spent == report["spent"]["tokens"] == report["spent"]["provider_tokens"]
     assert spent == sum(Usage.from_dict(agent["usage"]).total for agent in agents.values())
-    assert told["held"]["tokens"] - told["held"]["returned_tokens"] == spent
+    assert report["held"]["tokens"] - report["held"]["returned_tokens"] == spent
 
-    (summary,) = told["compressions"]
+    (summary,) = report["compressions"]
     assert summary["tokens_after"] < summary["tokens_before"] / 3
-    assert summary["calls"] == told["spent"]["calls"] - 1, "every prompt but the first, beside which it was made"
+    assert summary["calls"] == report["spent"]["calls"] - 1, "every prompt but the first, during which it was made"
     for fact in ("severity 1 since 14:22", "Friday 20 November", "build of 11 November"):
         assert fact in summary["text"]
 
-    assert told["delayed"]["calls"] >= 2
-    assert told["delayed"]["ms"] == sum(agent["delay_ms"] for agent in agents.values())
-    assert told["cached"]["tokens"] > 0
-    assert {"scope": "agent:review-inc-2041/impact", "ratio": "0.8"} in told["warnings"]
-    (approval,) = told["approvals"]
+    assert report["delayed"]["calls"] >= 2
+    assert report["delayed"]["ms"] == sum(agent["delay_ms"] for agent in agents.values())
+    assert report["cached"]["tokens"] > 0
+    assert {"scope": "agent:review-inc-2041/impact", "ratio": "0.8"} in report["warnings"]
+    (approval,) = report["approvals"]
     assert (approval["state"], approval["scope"]) == ("approved", "task:review-inc-2041")
     assert approval["decisions"][0]["note"] == "by itself after 2 s"
     assert scopes["task:review-inc-2041"]["tokens"]["granted"] == approval["given"]["tokens"] > 0
 
     assert purser.json("audit", "--data", str(data))["ok"]
     assert purser.json("tasks", "show", "review-inc-2041", "--data", str(data))["status"] == "completed"
-    assert not list(purser.home.rglob("last-up*")), "other commands go on finding what the user runs"
+    assert not list(purser.home.rglob("last-up*")), "other commands still find the user's own stack"
     assert demo.end(signal.SIGINT) == 0
     assert_gone(data)
 
@@ -83,11 +83,11 @@ def test_a_denial_from_another_terminal_ends_it_and_the_report_says_so(purser: P
         approval, data = terminal.wait_for(r"purser approvals approve (\S+) --tokens \d+ --data (\S+)\n").groups()
         purser.json("approvals", "deny", approval, "--note", "not tonight", "--data", data)
         assert terminal.ended() == 1
-    told = " ".join(terminal.text.split())
-    assert "writer was refused" in told
-    assert "review-inc-2041 partial" in told
-    assert re.search(r"Asked writer needed [\d,]+ tokens more than task review-inc-2041 had left: denied by \S+", told)
-    assert "not tonight" in told
+    shown = " ".join(terminal.text.split())
+    assert "writer was refused" in shown
+    assert "review-inc-2041 partial" in shown
+    assert re.search(r"Asked writer needed [\d,]+ tokens more than task review-inc-2041 had left: denied by \S+", shown)
+    assert "not tonight" in shown
     assert [line for line in terminal.text.splitlines() if len(line) > 100 and "--data" not in line] == []
     assert_gone(Path(data))
 
@@ -104,10 +104,10 @@ def test_ctrl_c_leaves_nothing_whenever_it_comes(purser: Purser, moment: str) ->
     assert_gone(directory(terminal.text))
 
 
-# --- what it is about ------------------------------------------------------------------------------------------------
+# --- its content ---------------------------------------------------------------------------------------------------
 
 
-def test_the_session_is_long_and_the_task_is_one_that_any_user_could_submit() -> None:
+def test_the_session_is_long_and_the_task_is_valid_for_any_user() -> None:
     assert len(conversation()) >= 60
     submitted = task_file(api_base=f"{PROVIDER}/r/demo/{{agent}}/v1", model=None)
     task = TaskFile.parse(submitted, [PROVIDER])
@@ -115,13 +115,13 @@ def test_the_session_is_long_and_the_task_is_one_that_any_user_could_submit() ->
     assert [agent.api_base for agent in task.agents] == [f"{PROVIDER}/r/demo/{agent.id}/v1" for agent in task.agents]
 
 
-def test_with_a_model_of_the_users_own_every_agent_asks_that_and_no_other_address() -> None:
+def test_with_a_real_model_every_agent_uses_it_at_its_default_address() -> None:
     agents = task_file(api_base=None, model="anthropic/claude-sonnet-4-5")["agents"]
     assert {agent["model"] for agent in agents} == {"anthropic/claude-sonnet-4-5"}
     assert not any("api_base" in agent for agent in agents)
 
 
-def test_the_recorded_agents_say_what_their_tools_answer() -> None:
+def test_the_recorded_agents_quote_what_their_tools_return() -> None:
     said = {name: replies[-1].content or "" for name, replies in recording().agents.items()}
     answers = {
         call.id: answer(QUESTIONS[call.function.name], json.loads(call.function.arguments))
@@ -144,7 +144,7 @@ def test_the_recorded_agents_say_what_their_tools_answer() -> None:
 # --- progress --------------------------------------------------------------------------------------------------------
 
 
-def looked(status: str, *, turns: int = 0, delay_ms: int = 0) -> dict[str, Any]:
+def task_view(status: str, *, turns: int = 0, delay_ms: int = 0) -> dict[str, Any]:
     """A task of one agent, as `GET /tasks/{id}` shows it."""
     agent = {"status": status, "reason": "denied", "turns": turns, "delay_ms": delay_ms, "nano_usd": 2_500_000}
     agent["usage"] = Usage(input=1_000).to_dict()
@@ -154,22 +154,22 @@ def looked(status: str, *, turns: int = 0, delay_ms: int = 0) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("before", "now", "lines"),
     [
-        (None, looked("waiting"), []),
-        (looked("waiting"), looked("running"), ["begins"]),
-        (looked("running"), looked("running"), []),
-        (looked("running"), looked("running", delay_ms=750), ["slowed down by 750 ms: agent ann is 91% taken"]),
-        (looked("running"), looked("running", turns=1), ["call 1 answered; 1,000 tokens, $0.0025 so far"]),
-        (looked("running"), looked("waiting_approval"), ["does not fit any more and asks a person"]),
-        (looked("waiting_approval"), looked("running"), []),
-        (looked("running"), looked("completed"), ["done"]),
-        (looked("running"), looked("refused"), ["was refused: denied"]),
+        (None, task_view("waiting"), []),
+        (task_view("waiting"), task_view("running"), ["begins"]),
+        (task_view("running"), task_view("running"), []),
+        (task_view("running"), task_view("running", delay_ms=750), ["slowed down by 750 ms: agent ann is 91% taken"]),
+        (task_view("running"), task_view("running", turns=1), ["call 1 answered; 1,000 tokens, $0.0025 so far"]),
+        (task_view("running"), task_view("waiting_approval"), ["does not fit any more and asks a person"]),
+        (task_view("waiting_approval"), task_view("running"), []),
+        (task_view("running"), task_view("completed"), ["done"]),
+        (task_view("running"), task_view("refused"), ["was refused: denied"]),
         (
-            looked("waiting"),
-            looked("completed", turns=1),
+            task_view("waiting"),
+            task_view("completed", turns=1),
             ["begins", "call 1 answered; 1,000 tokens, $0.0025 so far", "done"],
         ),
-        (looked("waiting"), looked("skipped"), ["is skipped: an agent that it needs did not complete"]),
+        (task_view("waiting"), task_view("skipped"), ["is skipped: an agent that it needs did not complete"]),
     ],
 )
-def test_progress_tells_what_changed_and_nothing_twice(before: Any, now: Any, lines: list[str]) -> None:
-    assert list(news(before, now)) == [Line("ann", line) for line in lines]
+def test_progress_reports_what_changed_and_nothing_twice(before: Any, now: Any, lines: list[str]) -> None:
+    assert list(changes(before, now)) == [Line("ann", line) for line in lines]

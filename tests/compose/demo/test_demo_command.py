@@ -1,4 +1,4 @@
-"""What the demo tells its user to type."""
+"""The command that the demo shows its user to type."""
 
 import subprocess
 import sys
@@ -11,7 +11,7 @@ from purser.compose.demo.command import purser
 BIN = Path(sys.executable).parent
 
 
-def test_where_the_shell_finds_it_by_its_name_that_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_the_shell_finds_it_by_name_the_name_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", f"/usr/bin:{BIN}")
     assert purser() == "purser"
 

@@ -1,4 +1,4 @@
-"""Recorded conversations as tasks and recordings."""
+"""Recorded conversations, converted to tasks and recordings."""
 
 import gzip
 import json
@@ -32,7 +32,7 @@ def result(call_id: str, name: str, content: str) -> dict[str, Any]:
 
 
 def dataset(folder: Path, name: str, *rows: dict[str, Any]) -> Path:
-    """A folder of data with these rows in one data set."""
+    """A folder of data sets, one of them with these rows."""
     (folder / name).mkdir()
     with gzip.open(folder / name / "dev.jsonl.gz", "wt", encoding="utf-8") as lines:
         lines.writelines(json.dumps(row) + "\n" for row in rows)
@@ -129,13 +129,13 @@ def test_an_empty_prompt_counts_as_none(tmp_path: Path) -> None:
     assert mute == "You are Mute, one of a team that answers the user's question."
 
 
-def test_a_team_has_at_most_ten_agents_and_says_how_many_were_left_out(tmp_path: Path) -> None:
+def test_a_team_has_at_most_ten_agents_and_reports_how_many_were_left_out(tmp_path: Path) -> None:
     task = team(tmp_path, *"ABCDEFGHIJKL")
     assert agents(task, "id") == list("ABCDEFGHIJ")
     assert task.left_out == 2
 
 
-def test_what_is_no_data_set_is_an_error_that_names_it(tmp_path: Path) -> None:
+def test_an_unknown_or_missing_data_set_is_an_error_that_names_it(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="'poems'"):
         make_tasks(tmp_path, "poems", 1, ADDRESS)
     with pytest.raises(DatasetError, match="whowhen"):
@@ -143,7 +143,7 @@ def test_what_is_no_data_set_is_an_error_that_names_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", DATASETS)
-def test_real_rows_make_valid_tasks_always_the_same(shared_data: Path, name: str) -> None:
+def test_real_rows_make_valid_tasks_deterministically(shared_data: Path, name: str) -> None:
     tasks = make_tasks(shared_data, name, 1000, ADDRESS)
     assert len(tasks) >= 80
     assert tasks[:10] == make_tasks(shared_data, name, 10, ADDRESS)
@@ -158,7 +158,7 @@ def test_real_rows_make_valid_tasks_always_the_same(shared_data: Path, name: str
 
 
 @pytest.mark.parametrize("name", DATASETS)
-async def test_an_agent_loop_hears_the_recorded_conversation(shared_data: Path, name: str) -> None:
+async def test_an_agent_loop_receives_the_recorded_conversation(shared_data: Path, name: str) -> None:
     async with serve_provider() as provider, httpx.AsyncClient(timeout=30) as http:
         tasks = make_tasks(shared_data, name, 10, provider.address)
         provider.control.add_recordings(task.recording for task in tasks)
@@ -167,7 +167,7 @@ async def test_an_agent_loop_hears_the_recorded_conversation(shared_data: Path, 
 
 
 async def drive(task: RecordedTask, provider: Provider, http: httpx.AsyncClient) -> None:
-    """Run the agents of a task one after the other, every request twice; each hears its recorded replies."""
+    """Runs the agents of a task one after the other, each request twice; each gets its recorded replies."""
     replies: list[dict[str, Any]] = []
     for agent in task.task["agents"]:
         prompt = [spoken("system", agent["instructions"]), spoken("user", task.task["input"]), *replies]

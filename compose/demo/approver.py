@@ -1,4 +1,4 @@
-"""The approval in the demo: whoever decides first, decides; where nobody is there, it decides by itself."""
+"""Approvals in the demo: decided by a key at this terminal, elsewhere, or automatically after a timeout."""
 
 import asyncio
 import uuid
@@ -20,44 +20,44 @@ from purser.compose.demo.keyboard import pressed_keys
 from purser.compose.errors import RequestFailed
 
 INDENT = 9
-"""Columns left of a request, as wide as the time beside other lines."""
+"""Columns left of a request, as wide as the time in front of other lines."""
 POLL_S = 0.3
 ROUND = 1_000
-"""People grant round amounts: what is missing, rounded up to this many tokens."""
+"""Grants are what is missing, rounded up to a multiple of this many tokens."""
 CHOICES = {"a": "approve", "d": "deny"}
 
 
 @dataclass(frozen=True)
-class Desk:
-    """Where requests are shown and decided."""
+class Approver:
+    """Shows approval requests at the terminal and decides them."""
 
     api: Api
-    """With the key of the person who decides."""
+    """The API, called with the approver's key."""
     console: Console
     data: Path
-    """Directory that other commands find the demo by."""
-    someone: bool
-    """Whether a person is there to press a key."""
+    """The demo's directory, through which other commands reach it (`--data`)."""
+    interactive: bool
+    """Whether a person can press a key."""
 
     @property
-    def patience_s(self) -> int:
-        """How long a request is left to people."""
-        return 30 if self.someone else 2
+    def timeout_s(self) -> int:
+        """Seconds after which a request is approved automatically."""
+        return 30 if self.interactive else 2
 
-    async def decided(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Shows a request and returns it as soon as it is decided, by a key here or by anybody elsewhere."""
+    async def wait_for_decision(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Shows a request and returns it once it is decided, by a key here or by anyone elsewhere."""
         path, clock = f"/v1/approvals/{request['approval_id']}", asyncio.get_running_loop().time
-        give_up = clock() + self.patience_s
+        give_up = clock() + self.timeout_s
         with ExitStack() as stack:
-            keys = stack.enter_context(pressed_keys()) if self.someone else None
+            keys = stack.enter_context(pressed_keys()) if self.interactive else None
             self._show(request)
-            while (standing := await self.api.get(path))["state"] == "pending":
+            while (current := await self.api.get(path))["state"] == "pending":
                 if choice := await _choice(keys):
                     await self._decide(path, {"decision": choice}, request)
                 elif clock() > give_up:
-                    note = f"by itself after {self.patience_s} s"
+                    note = f"by itself after {self.timeout_s} s"
                     await self._decide(path, {"decision": "approve", "note": note}, request)
-        return dict(standing)
+        return dict(current)
 
     async def _decide(self, path: str, decision: dict[str, object], request: Mapping[str, Any]) -> None:
         if decision["decision"] == "approve":
@@ -65,15 +65,15 @@ class Desk:
         try:
             await self.api.post(f"{path}/decision", {"decision_id": str(uuid.uuid4()), **decision})
         except RequestFailed as failed:
-            # Somebody else was faster.
+            # Another approver was faster.
             if failed.problem.get("status") != 409:
                 raise
 
     def _show(self, request: Mapping[str, Any]) -> None:
         for line in self._lines(request):
             self.console.print(Padding(line, (0, 0, 0, INDENT)))
-        if self.someone:
-            # In one piece, to be copied.
+        if self.interactive:
+            # Not wrapped, so that it can be copied.
             self.console.print(" " * INDENT + f"  {self._command(request)}", soft_wrap=True, markup=False)
             self.console.print()
 
@@ -87,14 +87,15 @@ class Desk:
             f"{short_name(request['scope'])} has spent {number(tokens['spent'])} of {number(request['limit_tokens'])}, "
             f"so {number(request['asked']['tokens'])} are missing."
         )
-        yield f"The task was submitted by {escape(waiter['submitter'] or 'nobody')}. Nothing is held while it waits."
-        if self.someone:
+        submitter = escape(waiter["submitter"] or "an unnamed caller")
+        yield f"The task was submitted by {submitter}. Nothing is held while it waits."
+        if self.interactive:
             yield (
-                f"Press [bold]a[/] to grant {number(grant)} tokens or [bold]d[/] to deny; in {self.patience_s} s they "
+                f"Press [bold]a[/] to grant {number(grant)} tokens or [bold]d[/] to deny; in {self.timeout_s} s they "
                 "are granted anyway. From another terminal:"
             )
         else:
-            yield f"Nobody is at this terminal: {number(grant)} tokens are granted in {self.patience_s} s."
+            yield f"No one is at this terminal: {number(grant)} tokens are granted in {self.timeout_s} s."
             yield ""
 
     def _command(self, request: Mapping[str, Any]) -> str:
@@ -107,7 +108,7 @@ def _grant(request: Mapping[str, Any]) -> int:
 
 
 async def _choice(keys: "asyncio.Queue[str] | None") -> str | None:
-    """The next choice that is pressed, if one is."""
+    """The decision of the next key pressed within `POLL_S`, if it is a key of `CHOICES`."""
     if keys is None:
         await asyncio.sleep(POLL_S)
         return None

@@ -1,4 +1,4 @@
-"""A whole Purser of the demo's own: in a temporary directory, on free ports, apart from every other."""
+"""The demo's own stack: a complete Purser in a temporary directory, on free ports, separate from any other."""
 
 import asyncio
 import os
@@ -13,14 +13,14 @@ from purser.compose.processes.up import up
 from purser.compose.processes.up_file import Running
 from purser.compose.settings import Settings, load_settings
 
-ROOTS_PLACE = Path("/var/tmp")
-"""As root the embedded Postgres opens every parent directory, so never below a directory of root's."""
+ROOT_PARENT = Path("/var/tmp")
+"""Run by root, the embedded Postgres makes every parent directory accessible, so none of root's own may be one."""
 
 
 @contextmanager
 def temporary_directory() -> Iterator[Path]:
-    """A directory that is gone afterwards."""
-    parent = ROOTS_PLACE if os.geteuid() == 0 else None
+    """A directory that is removed afterwards."""
+    parent = ROOT_PARENT if os.geteuid() == 0 else None
     data = Path(tempfile.mkdtemp(prefix="purser-demo-", dir=parent))
     try:
         yield data
@@ -28,12 +28,12 @@ def temporary_directory() -> Iterator[Path]:
         shutil.rmtree(data, ignore_errors=True)
 
 
-def house_settings(data: Path, *, provider: str | None) -> Settings:
-    """Settings that ignore this user's system.
+def stack_settings(data: Path, *, provider: str | None) -> Settings:
+    """Settings of the demo's stack, independent of the user's own installation.
 
     Args:
-        data: directory of everything.
-        provider: address of the demo's provider; without it the user's own provider settings apply.
+        data: directory of all its data.
+        provider: address of the demo's provider; `None`: the user's own provider settings apply.
     """
     own: dict[str, Any] = {"data_dir": data, "gateway_port": 0, "metrics_port": 0, "log_level": "warning"}
     if provider is not None:
@@ -44,16 +44,16 @@ def house_settings(data: Path, *, provider: str | None) -> Settings:
 
 
 @asynccontextmanager
-async def house(settings: Settings) -> AsyncIterator[Running]:
-    """Everything of `purser up`, started when entered and stopped at the end."""
+async def running_stack(settings: Settings) -> AsyncIterator[Running]:
+    """Everything that `purser up` starts, running until the context ends."""
     stop = asyncio.Event()
     ready: asyncio.Future[Running] = asyncio.get_running_loop().create_future()
-    living = asyncio.create_task(up(settings, stop, lambda running, _: ready.set_result(running), fresh=False))
+    serving = asyncio.create_task(up(settings, stop, lambda running, _: ready.set_result(running), fresh=False))
     try:
-        await asyncio.wait((living, ready), return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait((serving, ready), return_when=asyncio.FIRST_COMPLETED)
         if ready.done():
             yield ready.result()
     finally:
         stop.set()
-        # What made it die is what the caller has to hear.
-        await living
+        # Raises what stopped the stack, if it failed.
+        await serving

@@ -1,4 +1,4 @@
-"""Who decides in the demo: a key that is pressed, or anybody elsewhere."""
+"""Approvals in the demo: decided by a pressed key, or by anyone elsewhere."""
 
 import asyncio
 import io
@@ -14,18 +14,18 @@ import pytest
 from rich.console import Console
 
 from purser.compose.demo.api import Api
-from purser.compose.demo.asking import Desk
+from purser.compose.demo.approver import Approver
 from tests.compose.conftest import System
 
 
 @dataclass(frozen=True)
 class Asked:
-    """An approval request, and the terminal at which it is shown."""
+    """An approval request, and the terminal that shows it."""
 
-    desk: Desk
+    approver: Approver
     request: dict[str, Any]
     written: io.StringIO
-    """What the terminal shows."""
+    """The output of the terminal."""
 
 
 @pytest.fixture
@@ -47,12 +47,13 @@ async def asked(system: System, name: str) -> AsyncIterator[Asked]:
         asks = (await client.post("/v1/holds", json=hold)).json()
         request = (await client.get(f"/v1/approvals/{asks['approval_id']}")).json()
         written = io.StringIO()
-        yield Asked(Desk(Api(client), Console(file=written, width=100), Path("data"), True), request, written)
+        approver = Approver(Api(client), Console(file=written, width=100), Path("data"), interactive=True)
+        yield Asked(approver, request, written)
 
 
 async def decided(asked: Asked, press: Callable[[str], object], keys: str) -> Any:
-    """The request after these keys were pressed, each once the terminal asks for them."""
-    deciding = asyncio.create_task(asked.desk.decided(asked.request))
+    """The decided request, after these keys are pressed once the terminal prompts for them."""
+    deciding = asyncio.create_task(asked.approver.wait_for_decision(asked.request))
     while "Press a" not in asked.written.getvalue():
         await asyncio.sleep(0.01)
     for key in keys:
@@ -60,20 +61,20 @@ async def decided(asked: Asked, press: Callable[[str], object], keys: str) -> An
     return await deciding
 
 
-async def test_who_presses_d_denies_and_other_keys_do_nothing(asked: Asked, press: Callable[[str], object]) -> None:
+async def test_d_denies_and_other_keys_do_nothing(asked: Asked, press: Callable[[str], object]) -> None:
     assert (await decided(asked, press, "xd"))["state"] == "denied"
 
 
-async def test_who_presses_a_grants_what_is_missing_rounded_up(asked: Asked, press: Callable[[str], object]) -> None:
+async def test_a_grants_what_is_missing_rounded_up(asked: Asked, press: Callable[[str], object]) -> None:
     request = await decided(asked, press, "a")
     assert (request["state"], request["given"]["tokens"]) == ("approved", 1_000)
-    assert request["decisions"][0]["note"] is None, "nobody waited until it decided by itself"
+    assert request["decisions"][0]["note"] is None, "it was not decided automatically"
 
 
-async def test_another_person_may_decide_meanwhile(asked: Asked, press: Callable[[str], object]) -> None:
-    deciding = asyncio.create_task(asked.desk.decided(asked.request))
+async def test_another_person_may_decide_first(asked: Asked, press: Callable[[str], object]) -> None:
+    deciding = asyncio.create_task(asked.approver.wait_for_decision(asked.request))
     decision = {"decision_id": "elsewhere", "decision": "approve", "grant_tokens": 800, "note": "from my desk"}
-    await asked.desk.api.post(f"/v1/approvals/{asked.request['approval_id']}/decision", decision)
+    await asked.approver.api.post(f"/v1/approvals/{asked.request['approval_id']}/decision", decision)
     assert (await deciding)["decisions"][-1]["note"] == "from my desk"
     command = f"approvals approve {asked.request['approval_id']} --tokens 1000 --data data"
-    assert command in asked.written.getvalue(), "what this person types"
+    assert command in asked.written.getvalue(), "the command for another terminal is shown"

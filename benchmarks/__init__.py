@@ -1,8 +1,8 @@
-"""Measured claims: `purser bench NAME`. Each has a gate of correctness; ratios of one run count, machines are noisy.
+"""Benchmarks: `purser bench NAME`. Each has a correctness gate. Compare ratios within one run: machines are noisy.
 
-A benchmark is a module with `run(data: Path | None) -> Outcome`; `data` is a folder as `purser.benchmarks.data` reads
-it. One that can be shortened or varied takes `seconds` or `streams` as well.
+A benchmark is a module with `run(data: Path | None) -> Outcome`; `data` is a folder as described in
+`purser.benchmarks.data`. `run` may also take `seconds` or `streams`, to shorten or vary the benchmark.
 """
 
 NAMES = ("context", "edge", "http", "ledger", "memory", "redact", "tokens", "windows")
-"""All benchmarks."""
+"""Names of all benchmarks."""

@@ -1,4 +1,4 @@
-"""Conversations to measure on: a folder with one folder per set, each with `*.jsonl.gz`, one JSON object a line."""
+"""Conversations for benchmarks: one folder per data set, each with `*.jsonl.gz`, one JSON object a line."""
 
 import gzip
 import json
@@ -9,13 +9,13 @@ from typing import Any
 from purser.compose.errors import MissingData
 
 Row = dict[str, Any]
-"""A conversation: `id`, `lang`, `messages` and what its set knows besides."""
+"""A conversation: `id`, `lang`, `messages` and further fields of its set."""
 
 _REMEDY = "Name a folder with --data DIR or PURSER_BENCH_DATA; in it a folder per set with *.jsonl.gz files."
 
 
 def rows(data: Path | None, name: str, having: str = "messages") -> list[Row]:
-    """The rows of the set `name` that have the field `having`, whatever its files are called.
+    """The rows of all files of the set `name` that have the field `having`.
 
     Raises:
         MissingData: there is no such set, or none of its rows has the field.
@@ -27,17 +27,17 @@ def rows(data: Path | None, name: str, having: str = "messages") -> list[Row]:
 
 
 def conversations(data: Path | None) -> Iterator[tuple[str, Row]]:
-    """Every conversation of every set, with the name of its set."""
+    """All conversations of all sets, each with the name of its set."""
     for place in sorted(folder(data).iterdir()):
         yield from ((place.name, row) for row in _read(place) if "messages" in row)
 
 
 def folder(data: Path | None) -> Path:
-    """The folder; raises `MissingData` if there is none."""
+    """The folder itself; raises `MissingData` if it is not given or does not exist."""
     if data is None:
         raise MissingData("this benchmark measures on conversations, and no folder of them is named", remedy=_REMEDY)
     if not data.is_dir():
-        raise MissingData(f"{str(data)!r} is no folder", remedy=_REMEDY)
+        raise MissingData(f"{str(data)!r} is not a folder", remedy=_REMEDY)
     return data
 
 

@@ -1,8 +1,7 @@
-"""Hold and settle pairs per second on one shared session, durable, and how long one hold takes among fifty callers.
+"""Hold and settle pairs per second on one shared session, durable, and the latency of a hold among concurrent callers.
 
-It starts a Postgres of its own, measures, and audits the ledger after every run: figures of a ledger that does not
-add up are worth nothing. Unbatched means that every caller has a ledger object of its own, so that nothing travels
-together.
+It starts its own Postgres, measures, and audits the ledger after every run: figures of a ledger that does not add up
+are worthless. Unbatched means that every caller has its own ledger object, so that no requests share a batch.
 """
 
 import asyncio
@@ -33,7 +32,7 @@ SECONDS = 5.0
 
 @dataclass(frozen=True)
 class Run:
-    """One run."""
+    """Figures of one run."""
 
     callers: int
     batched: bool
@@ -46,7 +45,7 @@ class Run:
 
 
 async def measure(dsn: str, callers: int, seconds: float, *, batched: bool, connections: int) -> Run:
-    """Runs `callers` loops of hold and settle on a session of their own for some seconds, then audits."""
+    """Runs `callers` loops of hold and settle on one new session for `seconds`, then audits."""
     session = f"s{callers}-{'batched' if batched else 'alone'}-{time.time_ns()}"
     settings = LedgerSettings()
     async with await create_pool(dsn, size=connections) as pool:
@@ -88,11 +87,11 @@ async def _gate(pool: Pool, session: str, pairs: int) -> bool:
 
 
 def run(data: FilePath | None, seconds: float = SECONDS) -> Outcome:
-    """Measures.
+    """Runs the benchmark.
 
     Args:
-        data: not needed.
-        seconds: that each run takes.
+        data: not used.
+        seconds: duration of each run.
     """
     runs = asyncio.run(_runs(seconds))
     best = max(run.pairs_per_second for run in runs if not run.batched)

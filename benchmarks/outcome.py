@@ -1,4 +1,4 @@
-"""What a benchmark tells."""
+"""The outcome of a benchmark: results, tables, and whether its gate passed."""
 
 import os
 import platform
@@ -7,38 +7,38 @@ from dataclasses import dataclass, field
 from typing import Any
 
 Cell = str | int | float | None
-"""Text, a figure, or nothing to tell."""
+"""Text, a figure, or None for an empty cell."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """Figures for people. The same figures are in the results, as JSON."""
+    """Figures as a readable table. The same figures are in the results, as JSON."""
 
     title: str
     columns: Sequence[str]
     rows: Sequence[Sequence[Cell]]
-    """Floats are shown with one decimal; a benchmark that needs more writes text."""
+    """Floats are shown with one decimal; a benchmark that needs more formats them as text."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Figures of one run, and whether they mean anything."""
+    """Figures of one run, and whether they are valid."""
 
     gate_passed: bool
-    """Whether what was measured also did its work."""
+    """Whether the measured work was also correct."""
     results: Mapping[str, Any]
-    """Figures, as JSON."""
+    """The figures, as JSON."""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """What the figures depend on, as JSON."""
+    """Parameters on which the figures depend, as JSON."""
     tables: Sequence[Table] = ()
-    """How people see the results."""
+    """The results as readable tables."""
 
 
 def percentile_ms(took: Sequence[float], share: float) -> float:
-    """Of durations in seconds; `share` is 0.99 for the 99th percentile."""
+    """A percentile, in milliseconds, of durations in seconds; `share` is 0.99 for the 99th."""
     return round(sorted(took)[int(len(took) * share)] * 1_000, 2)
 
 
 def machine() -> dict[str, Any]:
-    """On what the figures were measured."""
+    """The machine on which the figures were measured."""
     return {"cores": os.cpu_count(), "python": platform.python_version(), "machine": platform.machine()}

@@ -1,4 +1,4 @@
-"""A Postgres for one benchmark."""
+"""A temporary Postgres for one benchmark."""
 
 import asyncio
 import shutil
@@ -13,7 +13,7 @@ from purser.compose.stack.postgres import EmbeddedPostgres
 
 @asynccontextmanager
 async def temporary_postgres() -> AsyncIterator[str]:
-    """The DSN of a migrated database without rows; the server and its data are gone afterwards."""
+    """The DSN of a migrated, empty database; the server and its data are removed afterwards."""
     base = Path(tempfile.mkdtemp(prefix="purser-bench-"))
     postgres = EmbeddedPostgres(base / "postgres")
     try:

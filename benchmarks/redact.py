@@ -1,7 +1,7 @@
-"""What redaction finds, what it mistakes and what it leaves alone, beside the seven patterns of Shannon.
+"""Recall and false alarms of redaction, compared with the seven patterns of Shannon.
 
 Personal data in labelled sentences (`pii_synth`), dates in airline transcripts (`tau_airline`), landlines in Chinese
-dialogues (`crosswoz`), and what is replaced in logs of agents (`whowhen`, `sweagent`), where there is little to find.
+dialogues (`crosswoz`), and replacements in logs of agents (`whowhen`, `sweagent`), which contain little personal data.
 """
 
 import re
@@ -22,16 +22,16 @@ KINDS = {
     "IP_ADDRESS": "IP",
     "PHONE_NUMBER": "PHONE",
 }
-"""Our labels of the structured data in the labelled sentences."""
+"""Purser's labels for the types of structured data in the labelled sentences."""
 STRUCTURED = {*KINDS, "US_DRIVER_LICENSE"}
 WHOLE = ("EMAIL", "CARD", "IBAN", "SSN")
-"""The gate: every one of these is found with the right label,"""
+"""The gate requires that every value of these kinds is found with the right label,"""
 PHONES = 0.87
-"""at least this share of the phone numbers,"""
+"""that at least this share of the phone numbers is,"""
 FALSE_ALARMS = 8 / 575
-"""something is replaced in at most this share of the sentences without structured data, and no date is changed."""
+"""that at most this share of the sentences without structured data is changed, and that no date is changed."""
 
-# After the description of Shannon's patterns. On the same data they give the counts that are known of them: 2,016 phone
+# From the published description of Shannon. On the same data these patterns give the published counts: 2,016 phone
 # numbers in the texts of tau_airline (without arguments of calls), 879 in whowhen, 435 in crosswoz.
 SHANNON = {
     "EMAIL": r"[a-zA-Z0-9._%+-]+@[a-zA-Z0-9.-]+\.[a-zA-Z]{2,}",
@@ -45,38 +45,38 @@ SHANNON = {
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}|\d{1,2}/\d{1,2}/\d{2,4}|\d{1,2}:\d{2}(?::\d{2})?")
 _LANDLINE = re.compile(r"(?<!\d)010-?\d{8}(?!\d)")
 
-Redacting = Callable[[str], str]
+Redact = Callable[[str], str]
 
 
 @dataclass(frozen=True)
 class Recall:
-    """How much of one kind was found."""
+    """How many values of one kind were found."""
 
     there: int
     removed: int
-    """Their value is not in the text any more."""
+    """Values that are no longer in the text."""
     right: int
-    """And a placeholder with the right label is."""
+    """Removed values that were replaced by the right label."""
 
 
 @dataclass(frozen=True)
 class Figures:
-    """One redactor on all sets."""
+    """Figures of one redactor on all sets."""
 
     found: Mapping[str, Recall]
     sentences: int
-    """Without structured data."""
+    """Sentences without structured data."""
     false_alarms: int
-    """Of these, how many were changed."""
+    """Sentences of these that were changed."""
     dates: int
     dates_changed: int
     landlines: Recall
     replaced: Mapping[str, Mapping[str, int]]
-    """By set and label, where there is little to find."""
+    """Replacements by set and label."""
 
     @property
     def gate_passed(self) -> bool:
-        """Whether everything that has to be found is, and nothing that must not change does."""
+        """Whether recall is sufficient and false alarms are few enough."""
         phones = self.found["PHONE"]
         return (
             all(self.found[label].right == self.found[label].there for label in WHOLE)
@@ -87,7 +87,7 @@ class Figures:
 
 
 def run(data: Path | None) -> Outcome:
-    """Measures both."""
+    """Measures Purser's redactor and Shannon's patterns."""
     figures = {"purser": measure(data, lambda text: Redactor().redact(text)), "shannon": measure(data, shannon)}
     return Outcome(
         gate_passed=figures["purser"].gate_passed,
@@ -96,8 +96,8 @@ def run(data: Path | None) -> Outcome:
     )
 
 
-def measure(data: Path | None, redact: Redacting) -> Figures:
-    """One redactor on all sets."""
+def measure(data: Path | None, redact: Redact) -> Figures:
+    """Measures one redactor on all sets."""
     sentences = rows(data, "pii_synth", "spans")
     plain = [row["text"] for row in sentences if not STRUCTURED & {span["type"] for span in row["spans"]}]
     dates = list(_changes(_texts(data, "tau_airline"), _DATE, redact))
@@ -116,13 +116,13 @@ def measure(data: Path | None, redact: Redacting) -> Figures:
 
 
 def shannon(text: str) -> str:
-    """The text as Shannon's patterns leave it, with our labels."""
+    """The text redacted by Shannon's patterns, with Purser's labels."""
     for label, pattern in SHANNON.items():
         text = re.sub(pattern, f"[{label}_1]", text)
     return text
 
 
-def _recall(sentences: Iterable[Row], kind: str, label: str, redact: Redacting) -> Recall:
+def _recall(sentences: Iterable[Row], kind: str, label: str, redact: Redact) -> Recall:
     there = removed = right = 0
     for row in sentences:
         values = [span["value"] for span in row["spans"] if span["type"] == kind]
@@ -134,15 +134,15 @@ def _recall(sentences: Iterable[Row], kind: str, label: str, redact: Redacting) 
     return Recall(there, removed, right)
 
 
-def _changes(texts: Iterable[str], pattern: re.Pattern[str], redact: Redacting) -> Iterator[tuple[int, int, int]]:
-    """Per text: matches of a pattern, how many of them are left, and placeholders of phone numbers."""
+def _changes(texts: Iterable[str], pattern: re.Pattern[str], redact: Redact) -> Iterator[tuple[int, int, int]]:
+    """For each text with matches of a pattern: their number, how many remain, and placeholders of phone numbers."""
     for text in texts:
         if before := Counter(pattern.findall(text)):
             after = redact(text)
             yield before.total(), (before & Counter(pattern.findall(after))).total(), _labels(after)["PHONE"]
 
 
-def _replaced(texts: Iterable[str], redact: Redacting) -> dict[str, int]:
+def _replaced(texts: Iterable[str], redact: Redact) -> dict[str, int]:
     return dict(sum((_labels(redact(text)) for text in texts), Counter[str]()))
 
 

@@ -1,7 +1,7 @@
-"""Token counts on real conversations: that exact ones are, and how far the formula and rules of thumb are off.
+"""Errors of token counts on real conversations: exact counts, the formula, and rules of thumb.
 
 The reference is tiktoken itself: content (with names and arguments of tool calls) + 4 per message + 3 per conversation.
-Errors are in percent of it. Of a group (a set and language) bias is that of the sum, error the mean over conversations.
+Errors are in percent of it. For a group (a set and a language) bias is the error of the sum, error the mean of errors.
 """
 
 from collections import defaultdict
@@ -22,7 +22,7 @@ MODELS: Mapping[Vocabulary, str] = {"cl100k_base": "gpt-4", "o200k_base": "gpt-4
 OURS, EXACT = "formula", "exact"
 RULES = {EXACT: "exact count", OURS: "formula by script", **{name: found.rule for name, found in ESTIMATORS.items()}}
 MOST_MEAN, MOST_WORST = 4.5, 16.0
-"""Percent that the formula may be off: on the mean over conversations, and in the worst group."""
+"""Maximum error of the formula in percent: the mean over conversations, and the mean in the worst group."""
 
 Group = tuple[str, str]
 """A set and a language."""
@@ -30,13 +30,13 @@ Group = tuple[str, str]
 
 @dataclass
 class _Counts:
-    """What was counted of a group; lists have one entry for each conversation."""
+    """Counts of a group; lists have one entry for each conversation."""
 
     characters: int = 0
     content_tokens: int = 0
     reference: list[int] = field(default_factory=list)
     by: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
-    """By the name of who counted."""
+    """Counts by name of the counter."""
 
     def add(self, messages: Sequence[Row], vocabulary: Vocabulary) -> None:
         pieces = [_pieces(message) for message in messages]
@@ -51,7 +51,7 @@ class _Counts:
             self.by[name].append(legacy.estimate(texts))
 
     def errors(self, name: str) -> list[float]:
-        """Of each conversation, signed."""
+        """Signed error of each conversation, in percent."""
         return [100 * (count / true - 1) for count, true in zip(self.by[name], self.reference, strict=True)]
 
     def bias(self, name: str) -> float:
@@ -84,7 +84,7 @@ def _counted(data: Path | None, vocabulary: Vocabulary) -> Groups:
 
 
 def _pieces(message: Row) -> list[str]:
-    """What the reference counts of a message, read without the counter that is measured."""
+    """The texts of a message that the reference counts, read independently of the measured counters."""
     functions = (call["function"] for call in message.get("tool_calls") or ())
     return [message.get("content") or "", *(call["name"] + call["arguments"] for call in functions)]
 
@@ -132,7 +132,7 @@ def _biases(vocabulary: Vocabulary, groups: Groups) -> Table:
 
 
 def _errors(overall: Mapping[Vocabulary, Mapping[str, Mapping[str, float]]]) -> Table:
-    """Over all groups; `under`: one conversation of a hundred is counted lower than that."""
+    """Errors over all groups; `under` is the first percentile of signed errors."""
     figures = ["mean", "macro", "worst", "under"]
     columns = [f"{figure}, {vocabulary}" for vocabulary in overall for figure in figures]
     rows: list[list[Cell]] = [

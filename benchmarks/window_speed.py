@@ -1,6 +1,6 @@
-"""How long a window takes over a long session whose messages are counted, and how that grows with the session.
+"""Time to build a window over a long session with stored token counts, and how it grows with the session.
 
-Beside it LangChain's `trim_messages` on the same history, with the same counts.
+Compared with LangChain's `trim_messages` on the same history, with the same counts.
 """
 
 import time
@@ -25,16 +25,16 @@ from purser.context.windows.plans import TextRef
 MODEL, TENANT = "gpt-4o", "bench"
 SIZES = (1_000, 10_000)
 WORDS = 235
-"""Of a message: about 250 tokens."""
+"""Words of a message: about 250 tokens."""
 BUDGET = ContextSettings().context_budget()
 UNCOVERED = 60
-"""Newest messages that no summary covers yet."""
+"""Number of newest messages that no summary covers yet."""
 RUNS = 200
 
 
 @dataclass(frozen=True)
 class Timing:
-    """How long one way takes."""
+    """Latencies of one way to build a window."""
 
     way: str
     messages: int
@@ -52,7 +52,7 @@ def history(count: int) -> list[Message]:
 
 
 async def measure() -> list[Timing]:
-    """All ways at all sizes."""
+    """Measures all ways at all sizes."""
     async with temporary_postgres() as dsn, await create_pool(dsn, size=4) as pool:
         return [timing for size in SIZES for timing in await _at(pool, size)]
 
@@ -70,13 +70,13 @@ async def _at(pool: Pool, size: int) -> list[Timing]:
     def live(session: str, strategy: StrategyName) -> Callable[[], Awaitable[None]]:
         async def plan() -> None:
             settings, question = ContextSettings(strategy=strategy), TextRef(size + 1, 40)
-            told = [
+            loaded = [
                 await conversations.conversation(
                     TENANT, session, thread, model=MODEL, within=Within(BUDGET, settings.primers)
                 )
                 for thread in ("", "t/a")
             ]
-            plan_window(settings, budget=BUDGET, system_tokens=0, session=told[0], question=question, own=told[1])
+            plan_window(settings, budget=BUDGET, system_tokens=0, session=loaded[0], question=question, own=loaded[1])
 
         return plan
 
@@ -99,7 +99,7 @@ async def _at(pool: Pool, size: int) -> list[Timing]:
 
 
 async def _timed(call: Callable[[], Awaitable[None]]) -> tuple[float, float]:
-    """Median and 95th percentile in milliseconds; fewer runs of what takes long."""
+    """Median and 95th percentile in milliseconds; fewer runs if they take long."""
     took: list[float] = []
     while len(took) < RUNS and sum(took) < 10:
         begun = time.perf_counter()

@@ -1,7 +1,7 @@
-"""How long an honest client waits while others burden the same gateway.
+"""Latency of a well-behaved client while others overload the same gateway.
 
-Each burden is opened at once and kept, while one client reads, and holds and settles, again and again. What is over a
-limit has to be refused, and the honest client gets every answer that it asked for.
+All connections of a load are opened at once and stay open, while one client reads, holds and settles repeatedly. What
+exceeds a limit must be refused, and every request of the well-behaved client must be answered.
 """
 
 import asyncio
@@ -14,12 +14,12 @@ from typing import Any
 
 import aiohttp
 
-from purser.benchmarks.beside import beside
-from purser.benchmarks.edge.burdens import Answers, Burden, Kind, press
-from purser.benchmarks.http import books
+from purser.benchmarks.background import background_process
+from purser.benchmarks.edge.loads import Answers, Kind, Load, run_load
+from purser.benchmarks.http import check_ledger
 from purser.benchmarks.http.mix import Clients, Record
-from purser.benchmarks.http.stage import furnish
 from purser.benchmarks.http.system import System, system
+from purser.benchmarks.http.target import prepare
 from purser.benchmarks.outcome import Outcome, Table, percentile_ms
 from purser.budget.actors import Actor
 from purser.budget.postgres.connections.pools import create_pool
@@ -27,48 +27,48 @@ from purser.gateway.access.roles import Role
 from purser.gateway.postgres.keys import Keys
 
 BOUND_MS = 250.0
-"""99 of 100 reads, and of calls, have to be done within this time."""
-LOOKS = 300
-"""Reads of the honest client beside each burden, and as many calls."""
+"""Upper bound of the 99th percentile of reads, and of calls."""
+READS = 300
+"""Minimum number of reads under each load, and of calls."""
 PAUSE_S = 0.01
-"""Of the honest client between two of them."""
+"""Pause between two rounds of the client."""
 SEED = 7
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much there is of each burden."""
+    """Connections of each load, and the client's reads."""
 
     silent: int = 1_000
     streams: int = 2_000
     bodies: int = 16
-    looks: int = LOOKS
+    looks: int = READS
     tenants: int = 4
     keys: int = 10
-    """Of each tenant."""
+    """Keys of each tenant."""
 
 
 @dataclass(frozen=True)
-class Felt:
-    """What the honest client met beside a burden."""
+class Latencies:
+    """Latencies of the client under one load."""
 
-    burden: str
+    load: str
     answers: Answers
-    """To the burden."""
-    looks: Sequence[float]
+    """Answers to the connections of the load."""
+    reads: Sequence[float]
     """Seconds of every read."""
     calls: Sequence[float]
-    """Seconds of every hold, start of an attempt and settlement together."""
+    """Seconds of every call: hold, start of an attempt and settlement together."""
 
     @property
-    def bearable(self) -> bool:
-        """Whether the client was served in time."""
-        return max(percentile_ms(took, 0.99) for took in (self.looks, self.calls)) <= BOUND_MS
+    def within_bound(self) -> bool:
+        """Whether both 99th percentiles are within the bound."""
+        return max(percentile_ms(took, 0.99) for took in (self.reads, self.calls)) <= BOUND_MS
 
     def figures(self) -> dict[str, Any]:
-        """As JSON."""
+        """The figures as JSON."""
         return {
-            "burden": self.burden,
+            "burden": self.load,
             "answers": dict(self.answers),
             **{
                 name: {
@@ -77,33 +77,32 @@ class Felt:
                     "p99_ms": percentile_ms(took, 0.99),
                     "max_ms": round(max(took) * 1_000, 2),
                 }
-                for name, took in (("reads", self.looks), ("calls", self.calls))
+                for name, took in (("reads", self.reads), ("calls", self.calls))
             },
         }
 
 
 def run(data: Path | None) -> Outcome:
-    """Measures; `data` is not needed."""
+    """Runs the benchmark; `data` is not used."""
     return asyncio.run(measure(Sizes()))
 
 
 async def measure(sizes: Sizes) -> Outcome:
-    """What one honest client meets beside burdens of these sizes."""
+    """Measures one client under loads of these sizes."""
     async with system() as running:
-        stage = await asyncio.to_thread(furnish, running)
+        target = await asyncio.to_thread(prepare, running)
         record = Record()
         async with aiohttp.ClientSession(
             running.url, headers={"Authorization": f"Bearer {running.key}"}, timeout=aiohttp.ClientTimeout(60)
         ) as http:
-            honest = Clients(http, stage, record, "honest", Random(SEED))
-            burdens = await _burdens(running, sizes)
-            felt = [await _felt(running.url, honest, burden, sizes.looks) for burden in burdens]
-        gate = {f"{one.burden}: p99 within {BOUND_MS:.0f} ms": one.bearable for one in felt}
-        gate |= await books(running, stage, record.settled)
-    return _outcome(felt, gate, sizes)
+            client = Clients(http, target, record, "honest", Random(SEED))
+            measured = [await _measure(running.url, client, load, sizes.looks) for load in await _loads(running, sizes)]
+        gate = {f"{one.load}: p99 within {BOUND_MS:.0f} ms": one.within_bound for one in measured}
+        gate |= await check_ledger(running, target, record.settled)
+    return _outcome(measured, gate, sizes)
 
 
-async def _burdens(running: System, sizes: Sizes) -> list[Burden]:
+async def _loads(running: System, sizes: Sizes) -> list[Load]:
     async with await create_pool(running.dsn, size=1) as pool:
         keys = Keys(pool)
         one = (await keys.create("greedy", "one", Role.AGENT, by=Actor("bench", None))).secret
@@ -113,25 +112,25 @@ async def _burdens(running: System, sizes: Sizes) -> list[Burden]:
             for number in range(sizes.keys)
         ]
     return [
-        Burden("nothing", Kind.SILENT, 0),
-        Burden("silent connections", Kind.SILENT, sizes.silent),
-        Burden("streams of one key", Kind.STREAM, sizes.streams, (one,)),
-        Burden("streams of several tenants", Kind.STREAM, sizes.streams, tuple(several)),
-        Burden("bodies of 15 MB of one key", Kind.BODY, sizes.bodies, (one,)),
+        Load("nothing", Kind.SILENT, 0),
+        Load("silent connections", Kind.SILENT, sizes.silent),
+        Load("streams of one key", Kind.STREAM, sizes.streams, (one,)),
+        Load("streams of several tenants", Kind.STREAM, sizes.streams, tuple(several)),
+        Load("bodies of 15 MB of one key", Kind.BODY, sizes.bodies, (one,)),
     ]
 
 
-async def _felt(url: str, honest: Clients, burden: Burden, least: int) -> Felt:
-    """What the client meets until the burden is answered, for as many reads and calls as that takes."""
-    looks: list[float] = []
+async def _measure(url: str, client: Clients, load: Load, least: int) -> Latencies:
+    """Reads and calls at least `least` times, and until all of the load is answered."""
+    reads: list[float] = []
     calls: list[float] = []
-    with beside(press, url, burden) as parent:
+    with background_process(run_load, url, load) as parent:
         answered = asyncio.create_task(asyncio.to_thread(parent.recv))
-        while len(looks) < least or not answered.done():
-            looks.append(await _took(honest.look(0)))
-            calls.append(await _took(honest.call(0)))
+        while len(reads) < least or not answered.done():
+            reads.append(await _took(client.read(0)))
+            calls.append(await _took(client.call(0)))
             await asyncio.sleep(PAUSE_S)
-        return Felt(burden.name, await answered, looks, calls)
+        return Latencies(load.name, await answered, reads, calls)
 
 
 async def _took(work: Awaitable[None]) -> float:
@@ -140,17 +139,17 @@ async def _took(work: Awaitable[None]) -> float:
     return time.perf_counter() - begun
 
 
-def _outcome(felt: Sequence[Felt], gate: dict[str, bool], sizes: Sizes) -> Outcome:
-    found = [one.figures() for one in felt]
+def _outcome(measured: Sequence[Latencies], gate: dict[str, bool], sizes: Sizes) -> Outcome:
+    found = [one.figures() for one in measured]
     return Outcome(
         gate_passed=all(gate.values()),
         results={"burdens": found, "gate": gate},
         settings={"bound_p99_ms": BOUND_MS, "seed": SEED, **asdict(sizes)},
         tables=[
             Table(
-                "an honest client beside a burden",
+                "a well-behaved client under load",
                 (
-                    "burden",
+                    "load",
                     "answers",
                     "reads",
                     "p50 ms",
@@ -161,7 +160,7 @@ def _outcome(felt: Sequence[Felt], gate: dict[str, bool], sizes: Sizes) -> Outco
                     "call max ms",
                 ),
                 [
-                    (one["burden"], _told(one["answers"]), *one["reads"].values(), *list(one["calls"].values())[1:])
+                    (one["burden"], _listed(one["answers"]), *one["reads"].values(), *list(one["calls"].values())[1:])
                     for one in found
                 ],
             ),
@@ -170,5 +169,5 @@ def _outcome(felt: Sequence[Felt], gate: dict[str, bool], sizes: Sizes) -> Outco
     )
 
 
-def _told(answers: dict[str, int]) -> str:
+def _listed(answers: dict[str, int]) -> str:
     return ", ".join(f"{count:,} {status}" for status, count in sorted(answers.items()))

@@ -1,8 +1,8 @@
-"""The highest rate of holds and reads that one gateway sustains over HTTP, with people and pages listening.
+"""The highest rate of holds and reads that one gateway sustains over HTTP while event streams are open.
 
-A gateway process with a Postgres of its own is asked by clients in another process, at a rate that is searched first
-and then held. Meanwhile streams of events are open, each of which has to see every change. Figures count only if no
-request failed, no event was lost or doubled, and the ledger says what the clients settled.
+Clients in another process send requests to a gateway process with its own Postgres, at a rate that is first searched
+and then sustained. Meanwhile event streams are open, each of which must receive every change. The figures are valid
+only if no request failed, no event was lost or duplicated, and the ledger agrees with what the clients settled.
 """
 
 import asyncio
@@ -17,100 +17,101 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from purser.benchmarks.beside import beside
+from purser.benchmarks.background import background_process
 from purser.benchmarks.http import search
-from purser.benchmarks.http.load import CONNECTIONS, Driven, drive
-from purser.benchmarks.http.mix import Stage
-from purser.benchmarks.http.stage import furnish, spent
+from purser.benchmarks.http.load import CONNECTIONS, LoadResult, send_requests
+from purser.benchmarks.http.mix import Target
 from purser.benchmarks.http.streams import Compared, compare, listen
 from purser.benchmarks.http.system import System, system
+from purser.benchmarks.http.target import prepare, spent
 from purser.benchmarks.outcome import Outcome, Table, percentile_ms
 from purser.budget.postgres.connections.pools import create_pool
 from purser.budget.postgres.reports.audit import audit
 
 SECONDS, STREAMS = 60.0, 200
 STEP_S = 5.0
-"""Of one step of the search, at most."""
+"""Maximum duration of one step of the search."""
 BOUND_MS = 100.0
-"""99 of 100 requests have to be answered within this time."""
+"""Upper bound of the 99th percentile of requests."""
 TRIES, BACK = 4, 0.85
-"""A rate that five seconds sustained and the whole time did not is tried again at this share."""
+"""A rate sustained for one step but not for the whole duration is reduced by this factor, up to so many tries."""
 SEED = 7
 
 
 @dataclass
 class Session:
-    """One gateway under load."""
+    """One gateway under load, and the totals of its clients."""
 
     system: System
-    stage: Stage
+    target: Target
     clients: ProcessPoolExecutor
     bound_ms: float
     settled: Counter[str] = field(default_factory=Counter)
     errors: Counter[str] = field(default_factory=Counter)
     runs: Iterator[int] = field(default_factory=lambda: count(1))
 
-    def drive(self, rate: float, seconds: float) -> Driven:
-        """Has the clients ask at a rate, and keeps account."""
+    def send_requests(self, rate: float, seconds: float) -> LoadResult:
+        """Sends requests at a rate from the client process, and adds up what was settled and what failed."""
         run = next(self.runs)
-        driven = self.clients.submit(drive, self.stage, f"r{run}", rate, seconds, SEED + run).result()
-        self.settled += driven.record.settled
-        self.errors += driven.record.errors
-        return driven
+        result = self.clients.submit(send_requests, self.target, f"r{run}", rate, seconds, SEED + run).result()
+        self.settled += result.record.settled
+        self.errors += result.record.errors
+        return result
 
-    def sustains(self, driven: Driven) -> bool:
-        """Whether answers kept up."""
-        late = driven.requests > 0 and percentile_ms(driven.record.all, 0.99) > self.bound_ms
-        return not (driven.beyond or driven.record.errors or late)
+    def sustains(self, result: LoadResult) -> bool:
+        """Whether all requests were answered within the bound."""
+        late = result.requests > 0 and percentile_ms(result.record.all, 0.99) > self.bound_ms
+        return not (result.gave_up or result.record.errors or late)
 
-    def held(self, rate: float, seconds: float) -> tuple[Driven, bool, dict[str, float]]:
-        """The highest rate, from `rate` down, that the whole time sustains, and the processor time a second."""
+    def highest_sustained(self, rate: float, seconds: float) -> tuple[LoadResult, bool, dict[str, float]]:
+        """The result at the highest rate, from `rate` down, that is sustained for `seconds`; whether there is one; and
+        the processor seconds per second of each part."""
         for _ in range(TRIES):
             before = self.system.cpu_seconds()
-            driven = self.drive(rate, seconds)
+            result = self.send_requests(rate, seconds)
             after = self.system.cpu_seconds()
-            cores = {name: round((after[name] - before[name]) / driven.seconds, 2) for name in after}
-            if self.sustains(driven):
-                return driven, True, cores
+            cores = {name: round((after[name] - before[name]) / result.seconds, 2) for name in after}
+            if self.sustains(result):
+                return result, True, cores
             rate *= BACK
-        return driven, False, cores
+        return result, False, cores
 
 
 def run(data: Path | None, seconds: float = SECONDS, streams: int = STREAMS) -> Outcome:
-    """Measures.
+    """Runs the benchmark.
 
     Args:
-        data: not needed.
-        seconds: for which the found rate has to be sustained.
-        streams: of events that are open meanwhile.
+        data: not used.
+        seconds: how long the found rate must be sustained.
+        streams: number of event streams that are open meanwhile.
     """
     return asyncio.run(_run(seconds, streams, min(STEP_S, seconds), BOUND_MS))
 
 
 async def _run(seconds: float, streams: int, step_s: float, bound: float) -> Outcome:
     async with system() as running:
-        stage = await asyncio.to_thread(furnish, running)
-        with beside(listen, stage, streams) as listeners, _clients() as clients:
-            session = Session(running, stage, clients, bound)
+        target = await asyncio.to_thread(prepare, running)
+        with background_process(listen, target, streams) as listeners, _clients() as clients:
+            session = Session(running, target, clients, bound)
             assert await asyncio.to_thread(listeners.recv) == "open"
             begun = await _last_event(running)
             rate, tried = await asyncio.to_thread(
-                search.highest, lambda rate: session.sustains(session.drive(rate, step_s))
+                search.highest, lambda rate: session.sustains(session.send_requests(rate, step_s))
             )
-            driven, sustained, cores = await asyncio.to_thread(session.held, rate or search.FIRST, seconds)
+            result, sustained, cores = await asyncio.to_thread(session.highest_sustained, rate or search.FIRST, seconds)
             compared = await _compared(running, listeners, begun)
-        sums = await books(running, stage, session.settled)
+        ledger = await check_ledger(running, target, session.settled)
     gate = {
         "no_errors": not session.errors,
         "every_event_seen_once": compared.complete and compared.events > 0,
-        **sums,
+        **ledger,
     }
     settings = {"seconds": seconds, "streams": streams, "bound_p99_ms": bound, "connections": CONNECTIONS, "seed": SEED}
-    return _outcome(driven, sustained, compared, gate, tried, cores, session.errors, settings)
+    return _outcome(result, sustained, compared, gate, tried, cores, session.errors, settings)
 
 
 def _outcome(
-    driven: Driven,
+    result: LoadResult,
     sustained: bool,
     compared: Compared,
     gate: dict[str, bool],
@@ -119,7 +120,7 @@ def _outcome(
     errors: Counter[str],
     settings: dict[str, Any],
 ) -> Outcome:
-    took = driven.record.took
+    took = result.record.took
     operations = {
         name: {
             "requests": len(took[name]),
@@ -130,21 +131,21 @@ def _outcome(
     return Outcome(
         gate_passed=all(gate.values()),
         results={
-            "requests_per_second": round(driven.rate, 1),
+            "requests_per_second": round(result.rate, 1),
             "sustained": sustained,
-            "requests": driven.requests,
+            "requests": result.requests,
             "operations": operations,
             "streams": asdict(compared),
             "gate": gate,
             "errors": dict(errors),
             "cores": cores,
-            "gateway_cpu_ms_per_request": round(cores["gateway"] / driven.rate * 1_000, 2),
+            "gateway_cpu_ms_per_request": round(cores["gateway"] / result.rate * 1_000, 2),
             "search": [asdict(one) for one in tried],
         },
         settings=settings,
         tables=[
             Table(
-                f"{driven.rate:,.0f} requests a second for {driven.seconds:.0f} s, {compared.streams} streams open"
+                f"{result.rate:,.0f} requests a second for {result.seconds:.0f} s, {compared.streams} streams open"
                 + ("" if sustained else ": more than the machine sustained"),
                 ("operation", "requests", "p50 ms", "p99 ms"),
                 [(name, *operation.values()) for name, operation in operations.items()],
@@ -161,12 +162,12 @@ def _outcome(
     )  # fmt: skip
 
 
-async def books(running: System, stage: Stage, settled: Counter[str]) -> dict[str, bool]:
-    """Whether the ledger proves itself, and says what the clients settled."""
-    told = await asyncio.to_thread(spent, running, stage)
+async def check_ledger(running: System, target: Target, settled: Counter[str]) -> dict[str, bool]:
+    """Whether the audit is clean, and balances agree with what the clients settled."""
+    balances = await asyncio.to_thread(spent, running, target)
     async with await create_pool(running.dsn, size=1) as pool:
         clean = (await audit(pool)).ok
-    return {"audit_clean": clean, "sums_agree": told == {name: (settled[name], 0) for name in stage.sessions}}
+    return {"audit_clean": clean, "sums_agree": balances == {name: (settled[name], 0) for name in target.sessions}}
 
 
 async def _last_event(running: System) -> int:
@@ -175,9 +176,9 @@ async def _last_event(running: System) -> int:
 
 
 async def _compared(running: System, listeners: "Connection[int, Any]", begun: int) -> Compared:
-    """What the streams saw beside what the table of events holds."""
+    """Compares the events that the streams received with the table of events."""
     async with await create_pool(running.dsn, size=1) as pool:
-        # The gateway's reader gives positions a moment after the commit.
+        # The gateway assigns positions shortly after the commit.
         while await pool.fetchval("select count(*) from events where position is null"):  # noqa: ASYNC110
             await asyncio.sleep(0.1)
         rows = await pool.fetch("select position, at from events where event_id > $1 order by position", begun)

@@ -1,8 +1,8 @@
-"""Clients that ask at a fixed rate whatever the answers do, in a process of their own.
+"""Open-loop load: clients that send requests at a fixed rate whatever the answers are, in a separate process.
 
-Requests come as independent clients send them: at random moments, so many a second on average. A request that has to
-wait for a connection or for its turn is late since the moment when it was due, so that a slow gateway cannot hide by
-slowing its clients down.
+Requests arrive as from independent clients: at random moments, with a given average rate. The latency of a request that
+waits for a connection or its turn counts from when it was due, so that a slow gateway cannot hide delays by slowing its
+clients down (coordinated omission).
 """
 
 import asyncio
@@ -12,57 +12,65 @@ from random import Random
 
 import aiohttp
 
-from purser.benchmarks.http.mix import REQUESTS_AN_OPERATION, Clients, Operation, Record, Stage, Wrong, draw
+from purser.benchmarks.http.mix import (
+    REQUESTS_PER_OPERATION,
+    Clients,
+    Operation,
+    Record,
+    Target,
+    UnexpectedAnswer,
+    draw,
+)
 
 CONNECTIONS = 64
 MAX_OPEN = 1_000
-"""Operations under way at which a rate counts as beyond reach."""
-PATIENCE_S = 30
+"""Open operations at which the clients give up on a rate."""
+TIMEOUT_S = 30
 
 
 @dataclass(frozen=True)
-class Driven:
-    """What a run of clients came to."""
+class LoadResult:
+    """The result of one run of the clients."""
 
     record: Record
     requests: int
     seconds: float
-    """From the first to the last answer."""
-    beyond: bool
-    """Whether the clients gave up, because answers fell behind for good."""
+    """Duration from start to the last answer."""
+    gave_up: bool
+    """Whether the clients gave up because answers fell too far behind."""
 
     @property
     def rate(self) -> float:
-        """Answered requests a second."""
+        """Answered requests per second."""
         return self.requests / self.seconds
 
 
-def drive(stage: Stage, name: str, rate: float, seconds: float, seed: int) -> Driven:
-    """Asks `rate` times a second, and returns when everything is answered. The entry of a client process."""
-    return asyncio.run(_drive(stage, name, rate, seconds, seed))
+def send_requests(target: Target, name: str, rate: float, seconds: float, seed: int) -> LoadResult:
+    """Sends `rate` requests per second, and returns when all are answered. Entry point of a client process."""
+    return asyncio.run(_send_requests(target, name, rate, seconds, seed))
 
 
-async def _drive(stage: Stage, name: str, rate: float, seconds: float, seed: int) -> Driven:
+async def _send_requests(target: Target, name: str, rate: float, seconds: float, seed: int) -> LoadResult:
     record = Record()
     async with aiohttp.ClientSession(
-        stage.url,
+        target.url,
         connector=aiohttp.TCPConnector(limit=CONNECTIONS),
-        headers={"Authorization": f"Bearer {stage.key}"},
-        timeout=aiohttp.ClientTimeout(PATIENCE_S),
+        headers={"Authorization": f"Bearer {target.key}"},
+        timeout=aiohttp.ClientTimeout(TIMEOUT_S),
     ) as http:
-        clients = Clients(http, stage, record, name, Random(seed))
+        clients = Clients(http, target, record, name, Random(seed))
         begun = time.perf_counter()
-        beyond = await _send(clients, rate / REQUESTS_AN_OPERATION, seconds)
+        gave_up = await _start_operations(clients, rate / REQUESTS_PER_OPERATION, seconds)
         elapsed = time.perf_counter() - begun
-    return Driven(record, sum(len(took) for took in record.took.values()), max(elapsed, seconds), beyond)
+    return LoadResult(record, sum(len(took) for took in record.took.values()), max(elapsed, seconds), gave_up)
 
 
-async def _send(clients: Clients, operations_a_second: float, seconds: float) -> bool:
+async def _start_operations(clients: Clients, operations_per_second: float, seconds: float) -> bool:
     due = time.perf_counter()
     deadline = due + seconds
     async with asyncio.TaskGroup() as open_operations:
         under_way: set[asyncio.Task[None]] = set()
-        while (due := due + clients.random.expovariate(operations_a_second)) < deadline:
+        while (due := due + clients.random.expovariate(operations_per_second)) < deadline:
             if (pause := due - time.perf_counter()) > 0:
                 await asyncio.sleep(pause)
             if len(under_way) >= MAX_OPEN:
@@ -76,5 +84,5 @@ async def _send(clients: Clients, operations_a_second: float, seconds: float) ->
 async def _counted(operation: Operation, due: float, record: Record) -> None:
     try:
         await operation(due)
-    except (Wrong, aiohttp.ClientError, TimeoutError) as error:
-        record.errors[str(error) if isinstance(error, Wrong) else type(error).__name__] += 1
+    except (UnexpectedAnswer, aiohttp.ClientError, TimeoutError) as error:
+        record.errors[str(error) if isinstance(error, UnexpectedAnswer) else type(error).__name__] += 1

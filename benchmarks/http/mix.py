@@ -1,6 +1,6 @@
-"""What clients do: half of the requests hold, start an attempt and settle, half read, one in a hundred sets a budget.
+"""The request mix: half of the requests hold, start an attempt and settle, half read, one in a hundred sets a budget.
 
-Every answer is checked. What a client settled is remembered, to be compared with the ledger's own sums.
+Every answer is checked. What clients settle is recorded, to be compared with the ledger's balances.
 """
 
 import time
@@ -19,13 +19,13 @@ HOLDS_A_TASK = 10
 Json = dict[str, Any]
 
 
-class Wrong(Exception):
-    """An answer that a client did not ask for; its text names it."""
+class UnexpectedAnswer(Exception):
+    """The answer to a request is not as expected; the message says which."""
 
 
 @dataclass(frozen=True)
-class Stage:
-    """What there is to work on."""
+class Target:
+    """The gateway under test, and the names of what it holds."""
 
     url: str
     key: str
@@ -36,42 +36,42 @@ class Stage:
 
 @dataclass
 class Record:
-    """What one run of clients did and saw."""
+    """Latencies and totals of one run of clients."""
 
     took: dict[str, list[float]] = field(default_factory=dict)
     """Seconds by operation."""
     settled: Counter[str] = field(default_factory=Counter)
-    """Tokens by session."""
+    """Settled tokens by session."""
     errors: Counter[str] = field(default_factory=Counter)
     changes: int = 0
-    """Of budgets, each of which is an event."""
+    """Number of budget changes, each of which is an event."""
 
     @property
     def all(self) -> list[float]:
-        """Seconds of every request."""
+        """Seconds of all requests."""
         return [seconds for took in self.took.values() for seconds in took]
 
     def add(self, operation: str, seconds: float) -> None:
-        """An operation that was answered as it should be."""
+        """Records an operation that was answered as expected."""
         self.took.setdefault(operation, []).append(seconds)
 
 
 @dataclass
 class Clients:
-    """Clients of one process, on the same connections."""
+    """The clients of one process, which share connections."""
 
     http: aiohttp.ClientSession
-    stage: Stage
+    target: Target
     record: Record
     name: str
-    """Begins every key: no run meets the keys of another."""
+    """Prefix of every idempotency key, so that runs do not share keys."""
     random: Random
     holds: int = 0
 
     async def call(self, due: float) -> None:
-        """Holds, starts an attempt, settles. The first request is late since `due`."""
+        """Holds, starts an attempt, settles. The latency of the first request counts from `due`."""
         number, self.holds = self.holds, self.holds + 1
-        session = self.random.choice(self.stage.sessions)
+        session = self.random.choice(self.target.sessions)
         task = f"{self.name}-{session}-{number // HOLDS_A_TASK}"
         ask = {
             "key": f"{self.name}-{number}",
@@ -81,54 +81,54 @@ class Clients:
         }
         held = await self.request("hold", "POST", "/v1/holds", ask, due)
         if held["verdict"] != "allow":
-            raise Wrong(f"hold: {held['verdict']}")
+            raise UnexpectedAnswer(f"hold: {held['verdict']}")
         place = f"/v1/holds/{held['hold_id']}"
         started = await self.request("start attempt", "POST", f"{place}/attempts", {"attempt": 1})
         report = {"attempt": 1, "usage": {"total": USED}, "nano_usd": USED_NANO_USD}
         done = await self.request("settle", "POST", f"{place}/settle", report)
         if started["verdict"] != "allow" or done["charged"] != {"tokens": USED, "nano_usd": USED_NANO_USD}:
-            raise Wrong("settle: another charge")
+            raise UnexpectedAnswer("settle: another charge")
         self.record.settled[session] += USED
 
-    async def look(self, due: float) -> None:
+    async def read(self, due: float) -> None:
         """One of the reads that pages and schedulers make."""
-        stage, choose = self.stage, self.random.choice
+        target, choose = self.target, self.random.choice
         name, path = choose(
             (
-                ("one budget", f"/v1/budgets/session:{choose(stage.sessions)}"),
+                ("one budget", f"/v1/budgets/session:{choose(target.sessions)}"),
                 ("budgets", "/v1/budgets?kind=session&limit=20"),
-                ("one task", f"/v1/tasks/{choose(stage.tasks)}"),
+                ("one task", f"/v1/tasks/{choose(target.tasks)}"),
                 ("tasks", "/v1/tasks?limit=20"),
-                ("one approval", f"/v1/approvals/{choose(stage.approvals)}"),
+                ("one approval", f"/v1/approvals/{choose(target.approvals)}"),
                 ("approvals", "/v1/approvals?state=pending&limit=20"),
             )
         )
         await self.request(name, "GET", path, None, due)
 
-    async def change(self, due: float) -> None:
-        """Stores a limit, of which every stream is told."""
+    async def set_budget(self, due: float) -> None:
+        """Stores a limit, which every stream reports as an event."""
         limit = {"limit_tokens": 10**12 + self.random.randrange(10**6)}
-        await self.request("set budget", "PUT", f"/v1/budgets/session:{self.stage.sessions[0]}", limit, due)
+        await self.request("set budget", "PUT", f"/v1/budgets/session:{self.target.sessions[0]}", limit, due)
         self.record.changes += 1
 
     async def request(self, name: str, method: str, path: str, body: Json | None = None, due: float = 0) -> Json:
-        """One request; its time counts from `due`, or from now."""
+        """Sends one request; its latency counts from `due`, or from now if that is 0."""
         due = due or time.perf_counter()
         async with self.http.request(method, path, json=body) as response:
             answer: Json = await response.json()
         if response.status != 200:
-            raise Wrong(f"{name}: {response.status} {answer.get('type')}")
+            raise UnexpectedAnswer(f"{name}: {response.status} {answer.get('type')}")
         self.record.add(name, time.perf_counter() - due)
         return answer
 
 
 Operation = Callable[[float], Awaitable[None]]
 
-REQUESTS_AN_OPERATION = 1.5
-"""On average."""
+REQUESTS_PER_OPERATION = 1.5
+"""Average number of requests of one operation."""
 
 
 def draw(clients: Clients) -> Operation:
-    """The next operation: a call is three requests, so a quarter of calls is half of the requests."""
+    """The next operation: a call is three requests, so a quarter of the operations is half of the requests."""
     at = clients.random.random()
-    return clients.call if at < 0.25 else clients.change if at < 0.265 else clients.look
+    return clients.call if at < 0.25 else clients.set_budget if at < 0.265 else clients.read

@@ -1,4 +1,4 @@
-"""The highest rate that is sustained: doubled while it goes well, then halved down to a step."""
+"""Search for the highest sustained rate: doubling until a rate fails, then bisection."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 FIRST = 50.0
 HIGHEST = 20_000.0
 CLOSE = 1.10
-"""The search ends when the lowest rate that failed is at most this many times the highest that did not."""
+"""The search ends when the lowest failed rate is at most this many times the highest sustained one."""
 
 
 @dataclass(frozen=True)
@@ -18,9 +18,9 @@ class Tried:
 
 
 def highest(sustained: Callable[[float], bool]) -> tuple[float, list[Tried]]:
-    """The highest rate at which `sustained`, and what was tried for it; 0 if none was.
+    """The highest rate for which `sustained` is true, or 0, and the rates tried.
 
-    A rate fails when it failed twice: something else may have had the machine for a moment.
+    A rate fails only if it fails twice: another process may have occupied the machine for a moment.
     """
     tried: list[Tried] = []
     good, bad = 0.0, HIGHEST

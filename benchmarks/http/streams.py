@@ -1,4 +1,4 @@
-"""Listeners: many open streams of `GET /v1/events` in a process of their own, each of which has to see everything."""
+"""Many open streams of `GET /v1/events` in a separate process, each of which must receive every event."""
 
 import asyncio
 import time
@@ -9,52 +9,54 @@ from typing import Any
 
 import aiohttp
 
-from purser.benchmarks.http.mix import Stage
+from purser.benchmarks.http.mix import Target
 
-PATIENCE_S = 30
-"""For every stream to open, and at the end for the last event."""
+TIMEOUT_S = 30
+"""Until every stream is open, and at the end until the last event arrives."""
 OPENING = 50
-"""Streams that are opened at the same time."""
+"""Streams that are opened concurrently."""
 
 
 @dataclass
 class Seen:
-    """What one stream was sent."""
+    """The events that one stream received."""
 
     positions: list[int] = field(default_factory=list)
     at: list[float] = field(default_factory=list)
-    """Seconds since the epoch."""
+    """Time of arrival of each, in seconds since the epoch."""
     broken: str = ""
-    """Why the stream ended before its time."""
+    """Why the stream ended early."""
 
 
 @dataclass(frozen=True)
 class Compared:
-    """All streams beside what there was to see."""
+    """All streams, compared with the events that occurred."""
 
     streams: int
     events: int
-    """That every stream has to see."""
+    """Events that every stream must receive."""
     lost: int
     doubled: int
     disordered: int
-    """Streams that saw events in another order."""
+    """Streams that received events in another order."""
     broken: dict[str, int]
-    """Streams that ended before their time, by reason."""
+    """Streams that ended early, by reason."""
     late_p50_ms: float
     late_p99_ms: float
-    """From the change to the stream that tells it."""
+    """From the change to its arrival in a stream."""
 
     @property
     def complete(self) -> bool:
-        """Whether every stream saw every event once and in order."""
+        """Whether every stream received every event once and in order."""
         return not (self.lost or self.doubled or self.disordered or self.broken)
 
 
 def compare(seen: Sequence[Seen], expected: Sequence[tuple[int, float]]) -> Compared:
-    """Args:
-    seen: by stream.
-    expected: position and moment of every event, in order.
+    """Compares what the streams received with what they should have received.
+
+    Args:
+        seen: one entry per stream.
+        expected: position and time of every event, in order.
     """
     moments = dict(expected)
     lost = doubled = disordered = 0
@@ -75,28 +77,28 @@ def compare(seen: Sequence[Seen], expected: Sequence[tuple[int, float]]) -> Comp
     return Compared(len(seen), len(moments), lost, doubled, disordered, broken, p50, p99)
 
 
-def listen(stage: Stage, count: int, parent: "Connection[Any, int]") -> None:
-    """The entry of the listeners' process.
+def listen(target: Target, count: int, parent: "Connection[Any, int]") -> None:
+    """Entry point of the process of the streams.
 
-    It says "open" when all streams are, waits for the last position, says "seen" with what came, and ends.
+    It sends "open" when all streams are, waits for the last position, sends what the streams received, and ends.
     """
-    asyncio.run(_listen(stage, count, parent))
+    asyncio.run(_listen(target, count, parent))
 
 
-async def _listen(stage: Stage, count: int, parent: "Connection[Any, int]") -> None:
+async def _listen(target: Target, count: int, parent: "Connection[Any, int]") -> None:
     opening, seen = asyncio.Semaphore(OPENING), [Seen() for _ in range(count)]
     opened = [asyncio.Event() for _ in range(count)]
     async with aiohttp.ClientSession(
-        stage.url,
+        target.url,
         connector=aiohttp.TCPConnector(limit=0),
-        headers={"Authorization": f"Bearer {stage.key}"},
+        headers={"Authorization": f"Bearer {target.key}"},
         timeout=aiohttp.ClientTimeout(total=None),
         read_bufsize=2**14,
     ) as http:
         reading = [
             asyncio.create_task(_read(http, one, is_open, opening)) for one, is_open in zip(seen, opened, strict=True)
         ]
-        await asyncio.wait_for(asyncio.gather(*(is_open.wait() for is_open in opened)), PATIENCE_S)
+        await asyncio.wait_for(asyncio.gather(*(is_open.wait() for is_open in opened)), TIMEOUT_S)
         parent.send("open")
         last: int = await asyncio.to_thread(parent.recv)
         await _until(lambda: all(one.broken or _has(one, last) for one in seen))
@@ -126,8 +128,8 @@ async def _read(http: aiohttp.ClientSession, seen: Seen, is_open: asyncio.Event,
 
 
 async def _until(met: Callable[[], bool]) -> None:
-    give_up = time.monotonic() + PATIENCE_S
-    while time.monotonic() < give_up and not met():  # noqa: ASYNC110 # an event in every stream would slow all of them
+    give_up = time.monotonic() + TIMEOUT_S
+    while time.monotonic() < give_up and not met():  # noqa: ASYNC110 # an asyncio.Event per stream would slow all of them
         await asyncio.sleep(0.05)
 
 

@@ -1,4 +1,4 @@
-"""The gateway that is measured: a process of its own, with a Postgres and a Temporal that nobody else uses."""
+"""The measured gateway: a separate process with its own Postgres and Temporal."""
 
 import asyncio
 import json
@@ -23,16 +23,16 @@ STOP_WITHIN_S = 30
 
 @dataclass(frozen=True)
 class System:
-    """A gateway that answers."""
+    """A running gateway."""
 
     url: str
     key: str
-    """Of an admin."""
+    """Key of an admin."""
     dsn: str
     gateway: psutil.Process
 
     def cpu_seconds(self) -> dict[str, float]:
-        """Processor time so far of the gateway, of Postgres, and of the whole machine."""
+        """Processor time so far of the gateway, of all Postgres processes, and of the whole machine."""
         postgres = [one for one in psutil.process_iter(["name"]) if one.info["name"] == "postgres"]
         whole = psutil.cpu_times()
         return {
@@ -44,7 +44,7 @@ class System:
 
 @asynccontextmanager
 async def system() -> AsyncIterator[System]:
-    """Starts one, and leaves nothing behind."""
+    """Starts a gateway and everything that it needs; stops and removes all of it at the end."""
     with tempfile.TemporaryDirectory(prefix="purser-bench-") as base:
         home = Path(base)
         temporal = EmbeddedTemporal(home / "temporal")
@@ -63,7 +63,7 @@ async def system() -> AsyncIterator[System]:
 
 
 def _start(home: Path, dsn: str, temporal: str) -> "subprocess.Popen[str]":
-    """Nothing of this user's own settings applies."""
+    """Starts the gateway without any of the user's own settings."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("PURSER_")}
     places = {"XDG_STATE_HOME": str(home), "XDG_DATA_HOME": str(home)}
     settings = {

@@ -1,4 +1,4 @@
-"""The folder of conversations that benchmarks measure on."""
+"""The folder of conversations for benchmarks."""
 
 import gzip
 import json
@@ -9,7 +9,7 @@ import pytest
 from purser.benchmarks.data import conversations, rows
 from purser.compose.errors import MissingData
 
-TALK = {"id": "t", "messages": [{"role": "user", "content": "hi"}]}
+CONVERSATION = {"id": "t", "messages": [{"role": "user", "content": "hi"}]}
 
 
 def _write(file: Path, *found: object) -> None:
@@ -19,21 +19,25 @@ def _write(file: Path, *found: object) -> None:
 
 
 def test_a_set_is_read_whatever_its_files_are_called(tmp_path: Path) -> None:
-    _write(tmp_path / "talks" / "heldout.jsonl.gz", TALK)
-    _write(tmp_path / "talks" / "tool_schemas.jsonl.gz", {"tool": {}})
-    assert rows(tmp_path, "talks") == [TALK]
-    assert rows(tmp_path, "talks", having="tool") == [{"tool": {}}]
+    _write(tmp_path / "chats" / "heldout.jsonl.gz", CONVERSATION)
+    _write(tmp_path / "chats" / "tool_schemas.jsonl.gz", {"tool": {}})
+    assert rows(tmp_path, "chats") == [CONVERSATION]
+    assert rows(tmp_path, "chats", having="tool") == [{"tool": {}}]
 
 
 def test_all_conversations_come_with_the_name_of_their_set(tmp_path: Path) -> None:
-    _write(tmp_path / "b" / "dev.jsonl.gz", TALK, TALK)
-    _write(tmp_path / "a" / "dev.jsonl.gz", TALK, {"text": "no conversation"})
+    _write(tmp_path / "b" / "dev.jsonl.gz", CONVERSATION, CONVERSATION)
+    _write(tmp_path / "a" / "dev.jsonl.gz", CONVERSATION, {"text": "no conversation"})
     (tmp_path / "README.md").write_text("")
-    assert list(conversations(tmp_path)) == [("a", TALK), ("b", TALK), ("b", TALK)]
+    assert list(conversations(tmp_path)) == [("a", CONVERSATION), ("b", CONVERSATION), ("b", CONVERSATION)]
 
 
-def test_what_is_missing_is_named_with_the_remedy(tmp_path: Path) -> None:
-    for folder, said in ((None, "no folder"), (tmp_path / "none", "is no folder"), (tmp_path, "no rows with 'spans'")):
-        with pytest.raises(MissingData, match=said) as caught:
-            rows(folder, "talks", having="spans")
+def test_missing_data_is_named_with_the_remedy(tmp_path: Path) -> None:
+    for folder, message in (
+        (None, "no folder"),
+        (tmp_path / "none", "is not a folder"),
+        (tmp_path, "no rows with 'spans'"),
+    ):
+        with pytest.raises(MissingData, match=message) as caught:
+            rows(folder, "chats", having="spans")
         assert "--data DIR or PURSER_BENCH_DATA" in caught.value.remedy

@@ -1,4 +1,4 @@
-"""The benchmark of HTTP: how it searches, what it counts as lost, and one short run on real parts."""
+"""The HTTP benchmark: its search, what it counts as lost, and one short run on real parts."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ def test_the_highest_rate_that_is_sustained_is_found_within_a_tenth() -> None:
     assert len(tried) < 12
 
 
-def test_a_rate_has_a_second_chance_and_no_third() -> None:
+def test_a_rate_is_tried_twice_and_not_a_third_time() -> None:
     asked: list[float] = []
 
     def sustained(rate: float) -> bool:
@@ -35,7 +35,7 @@ def test_where_nothing_is_sustained_the_search_ends() -> None:
 
 
 @pytest.mark.parametrize(
-    ("positions", "broken", "told"),
+    ("positions", "broken", "expected"),
     [
         ([10, 12], "", (0, 0, 0)),
         ([9, 10, 12, 14], "", (0, 0, 0)),
@@ -45,13 +45,13 @@ def test_where_nothing_is_sustained_the_search_ends() -> None:
         ([10, 12], "ended", (0, 0, 0)),
     ],
 )
-def test_a_stream_has_to_tell_every_event_once_and_in_order_to_its_end(
-    positions: list[int], broken: str, told: tuple[int, int, int]
+def test_a_stream_must_report_every_event_once_and_in_order_to_its_end(
+    positions: list[int], broken: str, expected: tuple[int, int, int]
 ) -> None:
     seen = [Seen(positions, [3.0] * len(positions), broken), Seen([10, 12], [1.5, 2.5])]
     compared = compare(seen, EXPECTED)
-    assert (compared.lost, compared.doubled, compared.disordered) == told
-    assert compared.complete is (told == (0, 0, 0) and not broken)
+    assert (compared.lost, compared.doubled, compared.disordered) == expected
+    assert compared.complete is (expected == (0, 0, 0) and not broken)
 
 
 @pytest.mark.stack

@@ -1,4 +1,4 @@
-"""The benchmark of token counts, on a folder of our own making."""
+"""The benchmark of token counts, on a small made-up data set."""
 
 import gzip
 import json

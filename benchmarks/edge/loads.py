@@ -1,7 +1,7 @@
-"""What burdens a gateway: connections that say nothing, streams, and large bodies, from a process of their own.
+"""Loads on a gateway: silent connections, streams, and large bodies, from a separate process.
 
-They are bare sockets, of which thousands cost a client little, and come from other loopback addresses than the honest
-client: how much one address may open is a limit of its own.
+They are plain sockets, of which thousands cost a client little, and use other loopback addresses than the measured
+client, because connections per address have their own limit.
 """
 
 import asyncio
@@ -17,13 +17,13 @@ from purser.compose.http.connections import raise_file_limit
 
 BODY_BYTES = 15 * 2**20
 MESSAGES = 10_000
-"""Of a large body: as many as one append may have."""
-PATIENCE_S = 120
-"""For everything to be answered."""
+"""Messages of a large body: the maximum of one append."""
+TIMEOUT_S = 120
+"""Until each connection is answered."""
 
 
 class Kind(StrEnum):
-    """What connections do."""
+    """What the connections of a load do."""
 
     SILENT = "silent"
     STREAM = "stream"
@@ -31,29 +31,29 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True)
-class Burden:
-    """Connections that are opened at once."""
+class Load:
+    """Connections that are opened at the same time."""
 
     name: str
     kind: Kind
     connections: int
     secrets: tuple[str, ...] = ()
-    """Keys, which take turns."""
+    """Keys, used in rotation."""
 
 
 Answers = Counter[str]
-"""Connections by the status that they got: `open` has none, `cut` lost its connection."""
+"""Number of connections by status: `open` got none and is still open, `cut` lost its connection."""
 
 
-def press(url: str, burden: Burden, parent: "Connection[Answers, Any]") -> None:
-    """The entry of the process: opens everything, says what came of it, and keeps it open until it hears something."""
+def run_load(url: str, load: Load, parent: "Connection[Answers, Any]") -> None:
+    """Entry point of the process: opens all connections, sends the answers, and stays until it receives a message."""
     raise_file_limit()
-    asyncio.run(_press(url, burden, parent))
+    asyncio.run(_run_load(url, load, parent))
 
 
-async def _press(url: str, burden: Burden, parent: "Connection[Answers, Any]") -> None:
-    clients = _Clients(url, burden)
-    found = Counter(await asyncio.gather(*(clients.ask(number) for number in range(burden.connections))))
+async def _run_load(url: str, load: Load, parent: "Connection[Answers, Any]") -> None:
+    clients = _Clients(url, load)
+    found = Counter(await asyncio.gather(*(clients.ask(number) for number in range(load.connections))))
     parent.send(found)
     await asyncio.to_thread(parent.recv)
 
@@ -61,25 +61,25 @@ async def _press(url: str, burden: Burden, parent: "Connection[Answers, Any]") -
 @dataclass
 class _Clients:
     url: str
-    burden: Burden
+    load: Load
     opened: list[asyncio.StreamWriter] = field(default_factory=list)
 
     async def ask(self, number: int) -> str:
         parts = urlsplit(self.url)
         own = (f"127.0.0.{2 + number % 2}", 0)
         try:
-            async with asyncio.timeout(PATIENCE_S):
+            async with asyncio.timeout(TIMEOUT_S):
                 reader, writer = await asyncio.open_connection(parts.hostname, parts.port, local_addr=own)
                 self.opened.append(writer)
-                if self.burden.kind is Kind.SILENT:
+                if self.load.kind is Kind.SILENT:
                     return "open"
-                return await self._request(reader, writer, self.burden.secrets[number % len(self.burden.secrets)])
+                return await self._request(reader, writer, self.load.secrets[number % len(self.load.secrets)])
         except (OSError, EOFError, TimeoutError):
             return "cut"
 
     async def _request(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, secret: str) -> str:
         first, body = ("GET /v1/events", b"")
-        if self.burden.kind is Kind.BODY:
+        if self.load.kind is Kind.BODY:
             first, body = "POST /v1/sessions/large/messages", large_body()
         head = f"{first} HTTP/1.1\r\nhost: gateway\r\nauthorization: Bearer {secret}\r\n"
         head += f"content-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
@@ -89,6 +89,6 @@ class _Clients:
 
 
 def large_body() -> bytes:
-    """Messages that are taken, as many and as large as they may be."""
+    """A body of valid messages, close to the limits of their number and size."""
     message = {"role": "user", "content": "Some words of a long document. " * (BODY_BYTES // MESSAGES // 31 - 1)}
     return json.dumps([message] * MESSAGES).encode()

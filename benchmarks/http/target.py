@@ -1,17 +1,17 @@
-"""What clients find: sessions to spend in, tasks and approval requests to look at."""
+"""Setup of the gateway under test: sessions to spend in, tasks and approval requests to read."""
 
 from typing import Any
 
 import httpx
 
-from purser.benchmarks.http.mix import Stage
+from purser.benchmarks.http.mix import Target
 from purser.benchmarks.http.system import System
 
 SESSIONS, TASKS, APPROVALS = 20, 50, 20
 
 
-def furnish(system: System) -> Stage:
-    """Makes them, over HTTP."""
+def prepare(system: System) -> Target:
+    """Creates sessions, tasks and approval requests over HTTP."""
     headers = {"Authorization": f"Bearer {system.key}"}
     with httpx.Client(base_url=system.url, headers=headers, timeout=30) as http:
 
@@ -28,14 +28,14 @@ def furnish(system: System) -> Stage:
             ask("PUT", f"/v1/budgets/{scope}", {"limit_tokens": 1, "mode": "approval"})
             short = ask("POST", "/v1/holds", {"key": scope, "path": [scope], "tokens": 500})
             approvals.append(short["approval_id"])
-    return Stage(system.url, system.key, tuple(sessions), tuple(tasks), tuple(approvals))
+    return Target(system.url, system.key, tuple(sessions), tuple(tasks), tuple(approvals))
 
 
-def spent(system: System, stage: Stage) -> dict[str, tuple[int, int]]:
-    """Tokens spent and held by session, as the gateway tells them."""
+def spent(system: System, target: Target) -> dict[str, tuple[int, int]]:
+    """Tokens spent and tokens held by session, as the gateway returns them."""
     headers = {"Authorization": f"Bearer {system.key}"}
     with httpx.Client(base_url=system.url, headers=headers, timeout=30) as http:
-        found = {name: http.get(f"/v1/budgets/session:{name}").raise_for_status().json() for name in stage.sessions}
+        found = {name: http.get(f"/v1/budgets/session:{name}").raise_for_status().json() for name in target.sessions}
     return {name: (budget["tokens"]["spent"], budget["tokens"]["held"]) for name, budget in found.items()}
 
 

@@ -1,4 +1,4 @@
-"""Work in another process, so that it takes no time from the one that measures."""
+"""Work in a background process, so that it takes no processor time from the process that measures."""
 
 import multiprocessing
 from collections.abc import Callable, Iterator
@@ -8,11 +8,11 @@ from typing import Any
 
 
 @contextmanager
-def beside(work: Callable[..., None], *arguments: Any) -> Iterator["Connection[Any, Any]"]:
-    """Run `work(*arguments, connection)` in a process of its own; ends it at the end.
+def background_process(work: Callable[..., None], *arguments: Any) -> Iterator["Connection[Any, Any]"]:
+    """Runs `work(*arguments, connection)` in a separate process, which is terminated at the end of the context.
 
     Yields:
-        The other end of its connection.
+        The other end of the connection.
     """
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()

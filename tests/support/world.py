@@ -88,7 +88,9 @@ class World:
         """An agent and what its model answers, turn by turn; the last reply from then on."""
         said = [Reply(content=reply) if isinstance(reply, str) else reply for reply in replies]
         name = uuid.uuid4().hex
-        self.provider.control.add_recordings([Recording(name=name, agents={agent_id: said or [Reply(content="Done.")]})])
+        self.provider.control.add_recordings(
+            [Recording(name=name, agents={agent_id: said or [Reply(content="Done.")]})]
+        )
         plain = {"id": agent_id, "model": MODEL, "instructions": "Be brief.", "max_output_tokens": 100}
         return plain | {"api_base": self.provider.api_base_of(name, agent_id)} | more
 

@@ -1,1 +1,1 @@
-"""How the parts are put together: settings, entry points, the embedded stack, the CLI."""
+"""Composition of the service: settings, processes, the embedded stack, migrations, the CLI."""

@@ -1,4 +1,4 @@
-"""The configured Postgres, or the embedded one with or without a running `up`."""
+"""Connections to the configured Postgres, or to the embedded one, with or without a running `up`."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 async def connect(dsn: str) -> "Connection":
-    """One connection.
+    """Open one connection.
 
     Raises:
-        Unreachable: Postgres does not answer there, or not to these credentials. The message repeats no password.
+        Unreachable: Postgres does not answer, or rejects the credentials. The message contains no password.
     """
     try:
         return await asyncpg.connect(**arguments(dsn, {}))
@@ -33,7 +33,7 @@ async def connect(dsn: str) -> "Connection":
 
 @asynccontextmanager
 async def connected(dsn: str) -> AsyncIterator["Connection"]:
-    """One connection, closed at the end."""
+    """Open one connection and close it at the end."""
     connection = await connect(dsn)
     try:
         yield connection
@@ -43,9 +43,9 @@ async def connected(dsn: str) -> AsyncIterator["Connection"]:
 
 @asynccontextmanager
 async def database(settings: Settings) -> AsyncIterator[str]:
-    """DSN of the database, stack up or down.
+    """Yield the DSN of the database, whether the stack is up or down.
 
-    With nothing configured and nothing running, the embedded server of the data directory runs meanwhile.
+    If no DSN is configured and nothing runs, the embedded server of the data directory is started and stopped again.
 
     Raises:
         SettingsError: the data directory holds no database.

@@ -1,4 +1,4 @@
-"""What is configured, what answers, at what version, and what to do about what does not."""
+"""Diagnosis of a deployment: configuration, reachable services, their versions, and remedies."""
 
 import asyncio
 import platform
@@ -32,16 +32,16 @@ TIMEOUT_S = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One part of the system."""
+    """Result of checking one part of the system."""
 
     name: str
-    """What was looked at."""
+    """Name of the part."""
     state: str
-    """`ok`, `off` (embedded, and nothing runs), `warned` (a usual pitfall) or `failed`."""
+    """`ok`, `off` (embedded, and nothing runs), `warned` (a common pitfall) or `failed`."""
     detail: str
-    """Where it is, and its version."""
+    """Location and version of the part, or the error."""
     remedy: str = ""
-    """What to do about it."""
+    """How to fix it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Diagnosis:
 
     findings: tuple[Finding, ...]
     configured: dict[str, str] = field(default_factory=dict)
-    """Settings that are no defaults, and where they come from."""
+    """Source of each setting that is not a default, by name."""
 
     @property
     def ok(self) -> bool:
@@ -59,31 +59,31 @@ class Diagnosis:
 
 
 async def diagnose(settings: Settings) -> Diagnosis:
-    """Look at every part; what is away is a finding, no error."""
+    """Check every part; a part that does not answer is a finding, not an error."""
     dsn, temporal, url = settings.dsn, settings.temporal_address, settings.url
     findings = (
         _package(),
         _binaries(),
         _up(settings),
         _files(settings),
-        await _look("postgres", _postgres(dsn)) if dsn else _off("postgres"),
-        await _look("schema", _schema(dsn)) if dsn else _off("schema"),
-        await _look("temporal", _temporal(settings)) if temporal else _off("temporal"),
-        await _look("gateway", _gateway(url)) if url else _off("gateway"),
+        await _check("postgres", _postgres(dsn)) if dsn else _off("postgres"),
+        await _check("schema", _schema(dsn)) if dsn else _off("schema"),
+        await _check("temporal", _temporal(settings)) if temporal else _off("temporal"),
+        await _check("gateway", _gateway(url)) if url else _off("gateway"),
         *await _settings(settings),
     )
     origins = {name: settings.source(name) for name in type(settings).model_fields}
     return Diagnosis(findings, {name: origin for name, origin in origins.items() if origin != "default"})
 
 
-async def _look(name: str, check: Coroutine[None, None, str]) -> Finding:
+async def _check(name: str, check: Coroutine[None, None, str]) -> Finding:
     try:
         async with asyncio.timeout(TIMEOUT_S):
             return Finding(name, "ok", await check)
     except ComposeError as error:
         return Finding(name, "failed", str(error), error.remedy)
     except TimeoutError:
-        return Finding(name, "failed", f"no answer within {TIMEOUT_S:.0f} s", "See whether it runs and is reachable.")
+        return Finding(name, "failed", f"no answer within {TIMEOUT_S:.0f} s", "Check that it runs and is reachable.")
 
 
 def _off(name: str) -> Finding:
@@ -112,7 +112,7 @@ def _up(settings: Settings) -> Finding:
 
 
 def _files(settings: Settings) -> Finding:
-    """Open files as a gateway has them once it has raised its limit, and the connections that they allow."""
+    """The file limit of a gateway, after it has raised it, and the connections that the limit allows."""
     files = raise_file_limit()
     connections = connections_of(files, settings.max_connections)
     detail = f"{files} open files, up to {connections} connections"
@@ -123,7 +123,7 @@ def _files(settings: Settings) -> Finding:
 
 
 async def _settings(settings: Settings) -> list[Finding]:
-    """What is valid and still works badly."""
+    """Settings that are valid and still cause problems."""
     try:
         context = context_settings(settings)
     except InvalidSettings as error:
@@ -142,7 +142,7 @@ async def _practice(dsn: str | None) -> Practice | None:
         async with asyncio.timeout(TIMEOUT_S), connected(dsn) as connection:
             return await practice(connection)
     except (ComposeError, TimeoutError, asyncpg.PostgresError):
-        return None  # told by the findings on Postgres and its schema
+        return None  # reported by the findings on Postgres and its schema
 
 
 async def _postgres(dsn: str) -> str:

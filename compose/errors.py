@@ -1,14 +1,14 @@
-"""What can go wrong while the parts are put together.
+"""Errors of settings, commands and the embedded stack.
 
 ComposeError
 ├── SettingsError        a setting is missing, unknown or wrong
 ├── StackError           an embedded part did not start
 │   └── AlreadyRunning   another `purser up` owns the data directory
-├── NoGateway            a command knows no gateway that it may ask
+├── NoGateway            a command has no gateway to call
 ├── Unreachable          a configured service does not answer
 ├── SchemaMismatch       the database is at another revision than this code
-├── UnreadableFile       a file is not what a command reads
-├── MissingData          a benchmark does not find what it measures on
+├── UnreadableFile       a file is not in a format that the command reads
+├── MissingData          a benchmark does not find its data
 └── RequestFailed        the gateway answered with a problem
 """
 
@@ -16,7 +16,7 @@ from collections.abc import Mapping
 
 
 class ComposeError(Exception):
-    """Base of all. `remedy` says what the reader can do about it."""
+    """Base class. `remedy` says what the reader can do about the error."""
 
     def __init__(self, message: str, *, remedy: str = "") -> None:
         super().__init__(message)
@@ -36,7 +36,7 @@ class AlreadyRunning(StackError):
 
 
 class NoGateway(ComposeError):
-    """A command knows no gateway that it may ask."""
+    """A command has no gateway to call: none is configured, and no `up` runs."""
 
 
 class Unreachable(ComposeError):
@@ -48,11 +48,11 @@ class SchemaMismatch(ComposeError):
 
 
 class UnreadableFile(ComposeError):
-    """A file is not what a command reads; the message names the file, the line and the field."""
+    """A file is not in a format that the command reads; the message names the file, the line and the field."""
 
 
 class MissingData(ComposeError):
-    """A benchmark does not find what it measures on."""
+    """A benchmark does not find its data."""
 
 
 class RequestFailed(ComposeError):

@@ -1,6 +1,6 @@
-"""Bring a database to the schema of this code: forward only, repeatable, safe to run from several processes at once.
+"""Migrate a database to the schema of this code: forward only, repeatable, safe to run from several processes at once.
 
-Revisions only add, so code of the previous release goes on working on a newer schema while a rollout is under way.
+Revisions only add, so code of the previous release keeps working on a newer schema during a rollout.
 """
 
 from pathlib import Path
@@ -9,12 +9,12 @@ from purser.compose.database import connected
 from purser.compose.errors import SchemaMismatch
 
 VERSIONS = Path(__file__).parent / "migrations" / "versions"
-"""A file `r<revision>.py` for each revision."""
+"""Folder with a file `r<revision>.py` for each revision."""
 
 
 def revisions() -> tuple[str, ...]:
     """All revisions of this code, oldest first."""
-    # By the names of files: Alembic takes most of a second to load, and a database is hardly ever behind.
+    # Read from the file names: Alembic takes most of a second to load, and a database is rarely behind.
     return tuple(sorted(file.stem[1:] for file in VERSIONS.glob("r*.py")))
 
 
@@ -53,12 +53,12 @@ async def require_schema(dsn: str) -> None:
 async def migrate(dsn: str, revision: str | None = None) -> str | None:
     """Upgrade a database and return its revision.
 
-    All steps are one transaction under an advisory lock: others wait, then find nothing to do. A database that newer
-    code has migrated already is left as it is.
+    All steps run in one transaction under an advisory lock: other processes wait, then find nothing to do. A database
+    that newer code has already migrated is left unchanged.
 
     Args:
-        dsn: of the database.
-        revision: where to stop; the newest if left out.
+        dsn: DSN of the database.
+        revision: last revision to apply; `None` means the newest.
 
     Raises:
         Unreachable: Postgres does not answer.

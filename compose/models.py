@@ -1,4 +1,4 @@
-"""The ways to models that the settings describe."""
+"""Model provider and embedder, built from the settings."""
 
 from purser.activities.models.egress import Bounds
 from purser.activities.models.embedder import EmbeddingModel, LiteLLMEmbedder
@@ -11,7 +11,7 @@ from purser.context.redaction import Redactor, custom_detectors
 
 
 def model_provider(settings: Settings, metrics: CallMetrics | None = None) -> ModelProvider:
-    """The way to all models."""
+    """The provider that all model calls go through."""
     keys = {host: key.get_secret_value() for host, key in settings.provider_keys.items()}
     bounds = Bounds(
         settings.provider_error_bytes,
@@ -32,7 +32,7 @@ def model_provider(settings: Settings, metrics: CallMetrics | None = None) -> Mo
 def embedder(
     settings: Settings, ledger: Ledger, provider: ModelProvider, prices: PriceBook, calls: CallMetrics
 ) -> LiteLLMEmbedder | None:
-    """What makes vectors for memory; `None` where no model is configured."""
+    """The embedder for memory; `None` if no embedding model is configured."""
     if settings.embedding_model is None:
         return None
     model = EmbeddingModel(
@@ -47,7 +47,7 @@ def embedder(
         provider,
         ledger,
         prices,
-        # One for each text: a redactor is not for several threads at once.
+        # One redactor for each text: a redactor is not thread-safe.
         lambda text: Redactor(custom=custom).redact(text),
         calls.decided,
         calls.unpriced,

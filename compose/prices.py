@@ -1,4 +1,4 @@
-"""The price book that the settings describe."""
+"""The price book, built from the settings."""
 
 from fractions import Fraction
 
@@ -8,7 +8,7 @@ from purser.compose.settings import Settings
 
 
 def price_book(settings: Settings) -> PriceBook:
-    """LiteLLM's table under the price file; models that neither knows cost the ceiling, or are an error.
+    """Prices of the price file, then of LiteLLM's table; a model in neither costs the ceiling, or is an error.
 
     Raises:
         InvalidPrices: the price file cannot be read.

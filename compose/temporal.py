@@ -1,4 +1,4 @@
-"""Connect to Temporal as the settings say: plain, TLS, mTLS or API key."""
+"""Temporal client from the settings: plain, TLS, mTLS or API key."""
 
 import logging
 from functools import cache
@@ -11,7 +11,7 @@ from purser.compose.errors import Unreachable
 from purser.compose.settings import Settings
 from purser.compose.settings.required import required
 
-# Left alone, the core of the SDK logs to stdout, which belongs to the output of commands.
+# By default the core of the SDK logs to stdout, which is reserved for the output of commands.
 CORE_LOGS = LoggingConfig(
     filter=TelemetryFilter(core_level="WARN", other_level="ERROR"),
     forwarding=LogForwardingConfig(logging.getLogger("temporalio.core")),
@@ -20,20 +20,20 @@ CORE_LOGS = LoggingConfig(
 
 @cache
 def plain_runtime() -> Runtime:
-    """What runs the clients of this process that measure nothing."""
+    """The SDK runtime for clients without metrics."""
     return Runtime(telemetry=TelemetryConfig(logging=CORE_LOGS))
 
 
 async def connect(settings: Settings, runtime: Runtime | None = None) -> Client:
-    """A client of the configured namespace.
+    """Connect a client to the configured namespace.
 
     Args:
-        settings: where and how.
-        runtime: what runs it; `None`: `plain_runtime`.
+        settings: address, namespace and credentials.
+        runtime: SDK runtime of the client; `None` means `plain_runtime`.
 
     Raises:
         SettingsError: no address is configured.
-        Unreachable: nobody answers there, or not with these credentials.
+        Unreachable: no server answers at the address, or it rejects the credentials.
     """
     address = required(settings, "temporal_address")
     key = settings.temporal_api_key

@@ -1,4 +1,4 @@
-"""Whether the code of this version replays what runs, before it takes over."""
+"""Replay check: whether the workflow code of this version replays the histories of running workflows."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -10,39 +10,39 @@ from purser.compose.processes.worker import WORKFLOWS, sandbox
 
 
 @dataclass(frozen=True, slots=True)
-class Replayed:
-    """What became of the histories that were replayed."""
+class ReplayResult:
+    """Result of replaying histories."""
 
     workflows: int
-    """How many."""
+    """Number of replayed histories."""
     failed: dict[str, str] = field(default_factory=dict)
-    """Workflow id and kind of error of those that this code tells differently."""
+    """Type of the error by workflow id, for histories that did not replay."""
 
     @property
     def ok(self) -> bool:
-        """Whether this code can take over."""
+        """Whether all histories replayed, so that this code can take over."""
         return not self.failed
 
 
-async def replay_running(client: Client, task_queue: str, most: int) -> Replayed:
-    """Replays the histories of running workflows, newest first: what a worker of this code would meet.
+async def replay_running(client: Client, task_queue: str, limit: int) -> ReplayResult:
+    """Replay the histories of running workflows, newest first, as a worker of this code would.
 
     Args:
-        client: of their namespace.
-        task_queue: of their workers.
-        most: how many at most.
+        client: client of their namespace.
+        task_queue: task queue of their workers.
+        limit: maximum number of workflows.
     """
     replayer = Replayer(workflows=WORKFLOWS, workflow_runner=sandbox())
     workflows, failed = 0, {}
-    async with replayer.workflow_replay_iterator(_running(client, task_queue, most)) as results:
+    async with replayer.workflow_replay_iterator(_running(client, task_queue, limit)) as results:
         async for result in results:
             workflows += 1
             if result.replay_failure is not None:
                 failed[result.history.workflow_id] = type(result.replay_failure).__name__
-    return Replayed(workflows, failed)
+    return ReplayResult(workflows, failed)
 
 
-async def _running(client: Client, task_queue: str, most: int) -> AsyncIterator[WorkflowHistory]:
+async def _running(client: Client, task_queue: str, limit: int) -> AsyncIterator[WorkflowHistory]:
     query = f"TaskQueue = '{task_queue}' AND ExecutionStatus = 'Running'"
-    async for history in client.list_workflows(query, limit=most).map_histories():
+    async for history in client.list_workflows(query, limit=limit).map_histories():
         yield history

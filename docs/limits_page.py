@@ -13,7 +13,7 @@ from purser.compose.http.connections import (
     MAX_HEADERS,
     MIN_BODY_BYTES_PER_S,
     OTHER_FILES,
-    TAKES_NOTHING_S,
+    WRITE_STALL_S,
 )
 from purser.compose.settings.limits import Limits
 from purser.context.conversation.preferences import MOST_CHARACTERS, MOST_FIELDS, MOST_NAME
@@ -42,7 +42,7 @@ FIXED: tuple[tuple[str, tuple[tuple[str, float], ...]], ...] = (
             ("Bytes of the address and all headers of a request", MAX_HEADER_BYTES),
             ("Headers of a request", MAX_HEADERS),
             ("Bytes a second at which a body must arrive once `body_timeout_s` is over", MIN_BODY_BYTES_PER_S),
-            ("Seconds after which a client that reads nothing of its answer is cut off", TAKES_NOTHING_S),
+            ("Seconds after which a client that reads nothing of its answer is cut off", WRITE_STALL_S),
             ("Open files that are set aside for databases, Temporal and logs", OTHER_FILES),
             ("Seconds for which an answer of `/readyz` is reused", CACHED_S),
         ),

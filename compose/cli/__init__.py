@@ -1,6 +1,7 @@
 """The `purser` command.
 
-Each module of `GROUPS` registers its commands. They import what is heavy inside, so that `purser --help` is quick.
+Each module of `GROUPS` registers its commands. A command imports heavy modules when it runs, so that `purser --help`
+is quick.
 """
 
 import sys
@@ -43,7 +44,7 @@ def main() -> None:
         code = FAILURE
     except typer.TyperException as error:
         problem = usage_problem(error)
-        # Without a command typer has shown the help, and there is nothing to add.
+        # Without a command, typer has already shown the help and the error has no text.
         if problem["detail"]:
             fail(problem, as_json=as_json)
         code = BAD_USAGE
@@ -64,7 +65,9 @@ def build() -> typer.Typer:
 
     @app.callback()
     def purser(
-        version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show it.")] = False,
+        version: Annotated[
+            bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+        ] = False,
     ) -> None:
         pass
 

@@ -1,4 +1,4 @@
-"""How commands print: one JSON document or text on stdout, everything else on stderr."""
+"""Output of commands: one JSON document or text on stdout, everything else on stderr."""
 
 import json
 import re
@@ -18,17 +18,17 @@ from purser.compose.errors import ComposeError, RequestFailed
 FAILURE = 1
 BAD_USAGE = 2
 
-JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")]
 DataOption = Annotated[
-    Path | None, typer.Option("--data", help="Data directory of an `up`; the last one by default.", file_okay=False)
+    Path | None, typer.Option("--data", help="Data directory of an `up`. Default: the last one.", file_okay=False)
 ]
 
 _HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-"""What moves a cursor, sets colours and titles, or turns the order of text around: control and bidi characters."""
+"""Control and bidi characters, which move the cursor, set colours and titles, or reorder text."""
 
 
 def visible(text: str) -> str:
-    """The text with `\N{REPLACEMENT CHARACTER}` for each character that a terminal would obey instead of showing it."""
+    """Replace each control or bidi character with `\N{REPLACEMENT CHARACTER}`, so that a terminal only shows it."""
     return _HIDDEN.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
@@ -36,25 +36,25 @@ class SafeConsole(Console):
     """A console whose own styles are the only control sequences that reach the terminal, whatever text it prints."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """As rich renders it, with every text made `visible`."""
+        """Render as rich does, with every text passed through `visible`."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else segment._replace(text=visible(segment.text))
 
 
 out = SafeConsole(highlight=False, soft_wrap=True)
-"""Text for people, on stdout."""
+"""Console for text on stdout."""
 
 
 def print_json(document: object) -> None:
     """Write one document on one line."""
     line = json.dumps(document, ensure_ascii=False, default=str)
-    # JSON holds them in strings alone, where an escape means the same; half a surrogate pair is legal in no other form.
+    # In JSON they occur only in strings, where an escape means the same; a lone surrogate is legal in no other form.
     sys.stdout.write(_HIDDEN.sub(lambda hidden: f"\\u{ord(hidden[0]):04x}", line) + "\n")
     sys.stdout.flush()
 
 
 def problem_of(error: Exception) -> dict[str, Any]:
-    """An RFC 9457 problem. Only errors that we raise on purpose tell their message."""
+    """The RFC 9457 problem of an error. Only errors that Purser raises on purpose show their message."""
     if isinstance(error, RequestFailed):
         return error.problem
     if not isinstance(error, _expected()):
@@ -65,8 +65,8 @@ def problem_of(error: Exception) -> dict[str, Any]:
 
 
 def usage_problem(error: typer.TyperException) -> dict[str, Any]:
-    """The problem of a command line that cannot be read."""
-    # Typer's own errors format themselves, but publish no type that says so.
+    """The problem of an invalid command line."""
+    # Typer's own errors format themselves, but their base type does not declare it.
     format_message = getattr(error, "format_message", error.__str__)
     return _problem("BadUsage", format_message(), "`purser COMMAND --help` shows what a command takes.")
 
@@ -96,7 +96,7 @@ def _problem(name: str, detail: str, remedy: str) -> dict[str, Any]:
 
 
 def _expected() -> tuple[type[Exception], ...]:
-    """The error trees of packages that are loaded: what was never imported cannot have been raised."""
+    """Base errors of the packages that are loaded: an error of a package never imported cannot have been raised."""
     roots = {
         "purser.activities.errors": "ActivityError",
         "purser.context.errors": "ContextError",

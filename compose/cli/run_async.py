@@ -1,4 +1,4 @@
-"""Coroutines of commands."""
+"""Running coroutines from commands."""
 
 import asyncio
 import gc
@@ -24,10 +24,10 @@ def run_to_end(main: Awaitable[T]) -> T:
     return asyncio.run(run())
 
 
-def serving() -> None:
-    """Takes what a process consists of, once it serves, out of the sight of the garbage collector.
+def freeze_heap() -> None:
+    """Exclude all objects that exist once a process serves from garbage collection.
 
-    It stays until the end anyway, and each look at it stopped every request for a quarter of a second.
+    They live as long as the process, and each full collection stopped every request for a quarter of a second.
     """
     gc.collect()
     gc.freeze()

@@ -1,4 +1,4 @@
-"""How commands show budgets, tasks and amounts to people."""
+"""Text output of commands: tables of budgets and agents, amounts, states."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from purser.budget.money import dollars
 from purser.compose.cli.output import SafeConsole, out
 
 WIDE = 240
-"""Columns where there is no terminal."""
+"""Width in columns where there is no terminal."""
 
 COLOURS = {
     "low": "green",
@@ -34,13 +34,13 @@ COLOURS = {
 }
 
 
-def put(made: Table) -> None:
-    """Prints a table: folded into a terminal, one line a row where other programs read."""
+def print_table(made: Table) -> None:
+    """Print a table: folded to the width of a terminal, one line per row for other programs."""
     (out if out.is_terminal else SafeConsole(highlight=False, width=WIDE)).print(made)
 
 
 def table(*columns: str, rows: Iterable[Iterable[object]], right: Iterable[str] = ()) -> Table:
-    """A plain table; columns named in `right` hold figures. Cells are markup."""
+    """Build a plain table; columns named in `right` are right-aligned. Cells are rich markup."""
     made = Table(box=None, pad_edge=False, header_style="bold")
     figures = set(right)
     for column in columns:
@@ -53,25 +53,25 @@ def table(*columns: str, rows: Iterable[Iterable[object]], right: Iterable[str] 
 
 
 def budgets(views: Sequence[Mapping[str, Any]]) -> Table:
-    """Budgets, one line each, in the shape of `GET /budgets/{scope}`."""
+    """Build a table of budgets, one line each, from views in the shape of `GET /budgets/{scope}`."""
     money = any(view["limit_nano_usd"] is not None or view["nano_usd"]["spent"] for view in views)
     columns = ("scope", "mode", "used", "spent", "held", "granted", "limit", *(("money",) if money else ()))
     return table(*columns, rows=[_budget(view, money) for view in views], right=columns[2:])
 
 
 def _budget(view: Mapping[str, Any], money: bool) -> Iterator[str]:
-    tokens, span = view["tokens"], "" if view["window"] == "lifetime" else f" a {view['window']}"
+    tokens, per_window = view["tokens"], "" if view["window"] == "lifetime" else f" a {view['window']}"
     yield escape(view["scope"])
     yield view["mode"]
     yield "[red]frozen[/]" if view["frozen"] else f"[{COLOURS[view['pressure']]}]{percent(view['ratio'])}[/]"
     yield from (number(tokens[name]) for name in ("spent", "held", "granted"))
-    yield number(view["limit_tokens"]) + span
+    yield number(view["limit_tokens"]) + per_window
     if money:
         yield f"{usd(view['nano_usd']['spent'])} of {usd(view['limit_nano_usd'])}"
 
 
 def agents(task: Mapping[str, Any]) -> Table:
-    """The agents of a task, in the shape of `GET /tasks/{id}`."""
+    """Build a table of the agents of a task in the shape of `GET /tasks/{id}`."""
     rows = [
         (
             escape(agent_id),
@@ -91,24 +91,24 @@ def agents(task: Mapping[str, Any]) -> Table:
 
 
 CHARGED = ("input", "cache_read", "cache_write_5m", "cache_write_1h", "output", "unsplit")
-"""The classes of usage that are charged."""
+"""Classes of usage that are charged."""
 
 
 def status(name: str) -> str:
-    """A state in its colour."""
+    """Format a state in its colour."""
     return f"[{COLOURS.get(name, 'default')}]{name.replace('_', ' ')}[/]"
 
 
 def number(value: int | None) -> str:
-    """A count with separators; a missing limit is a dash."""
+    """Format a count with separators; a missing limit is a dash."""
     return "-" if value is None else f"{value:,}"
 
 
 def usd(nano: int | None) -> str:
-    """Nano-dollars as dollars, exactly; a missing limit is a dash."""
+    """Format nano-dollars as exact dollars; a missing limit is a dash."""
     return "-" if nano is None else dollars(nano)
 
 
 def percent(ratio: float | None) -> str:
-    """A ratio for people; a limit of zero has none."""
+    """Format a ratio as a percentage; a limit of zero has no ratio."""
     return "none left" if ratio is None else f"{ratio:.0%}"

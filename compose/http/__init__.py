@@ -1,1 +1,1 @@
-"""Serving HTTP: the server, its protocol, its limits of connections."""
+"""The HTTP server: startup and shutdown, protocol, connection limits."""

@@ -1,4 +1,4 @@
-"""How many connections one server takes: in all, and from one address."""
+"""Connection limits of one server, in total and per address."""
 
 import resource
 from asyncio import BaseTransport
@@ -7,29 +7,29 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 OTHER_FILES = 256
-"""Open files that a process needs besides its connections: databases, Temporal, logs, libraries."""
+"""Open files that a process needs in addition to its connections: databases, Temporal, logs, libraries."""
 MAX_HEADER_BYTES = 64 * 1_024
-"""Bytes of the address and all headers of one request."""
+"""Bytes of the URL and all headers of one request."""
 MAX_HEADERS = 100
 """Headers of one request."""
 MIN_BODY_BYTES_PER_S = 32 * 1_024
-"""A body that arrives more slowly than this is cut off once its time is over."""
-TAKES_NOTHING_S = 30
-"""Seconds after which a client that reads nothing of an answer is cut off."""
+"""A body that arrives more slowly than this is cut off once its time is up."""
+WRITE_STALL_S = 30
+"""Seconds after which a client that reads nothing of a response is cut off."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionLimits:
-    """What clients of one server are held to."""
+    """Limits for the clients of one server."""
 
     connections: int = 5_000
-    """Open at the same time, in all."""
+    """Concurrent connections in total."""
     per_address: int = 2_000
-    """Open at the same time, from one address."""
+    """Concurrent connections from one address."""
     header_s: float = 10
     """Seconds from the first byte of a request, or from the opening of a connection, to the end of the headers."""
     body_s: float = 30
-    """Seconds for a body, besides the time that it takes at `MIN_BODY_BYTES_PER_S`."""
+    """Seconds for a body, in addition to the time that it takes at `MIN_BODY_BYTES_PER_S`."""
     keep_alive_s: int = 75
     """Seconds that a connection stays open between two requests."""
 
@@ -43,7 +43,7 @@ class Connections:
     _total: int = 0
 
     def admit(self, address: str, transport: BaseTransport) -> bool:
-        """Counts a new connection; `False` if there are too many."""
+        """Count a new connection; `False` if there are too many."""
         own = self._open[address]
         if self._total >= self.limits.connections or len(own) >= self.limits.per_address:
             return False
@@ -52,7 +52,7 @@ class Connections:
         return True
 
     def release(self, address: str, transport: BaseTransport) -> None:
-        """The connection has ended. Unknown ones are ignored."""
+        """Forget a connection that has ended; unknown ones are ignored."""
         own = self._open.get(address)
         if own is not None and transport in own:
             own.discard(transport)
@@ -62,13 +62,13 @@ class Connections:
 
 
 def raise_file_limit() -> int:
-    """Raises the soft limit of open files to the hard limit; returns what holds from now on."""
+    """Raise the soft limit of open files to the hard limit; returns the new soft limit."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with suppress(OSError, ValueError):  # some systems name a hard limit that they do not grant
+    with suppress(OSError, ValueError):  # some systems report a hard limit that they do not grant
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
 
 
 def connections_of(files: int, wanted: int) -> int:
-    """How many connections a process takes that may open so many files: at most `wanted`, at least one."""
+    """Number of connections that a limit of open files allows: at most `wanted`, at least one."""
     return wanted if files == resource.RLIM_INFINITY else max(1, min(wanted, files - OTHER_FILES))

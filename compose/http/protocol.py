@@ -1,4 +1,4 @@
-"""HTTP connections that hold clients to limits of size and time, on uvicorn's own protocol."""
+"""HTTP protocol with limits on size and time for each connection, on top of uvicorn's protocol."""
 
 import asyncio
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from purser.compose.http.connections import (
     MAX_HEADER_BYTES,
     MAX_HEADERS,
     MIN_BODY_BYTES_PER_S,
-    TAKES_NOTHING_S,
+    WRITE_STALL_S,
     Connections,
 )
 
@@ -21,7 +21,7 @@ _TOO_LARGE = f"address and headers take more than {MAX_HEADER_BYTES} bytes or {M
 
 
 class LimitedProtocol(HttpToolsProtocol):
-    """One connection. What exceeds a limit is answered with 408, 431 or 503, and the connection ends."""
+    """One connection. A request that exceeds a limit is answered with 408, 431 or 503, and the connection is closed."""
 
     def __init__(self, connections: Connections, **given: Any) -> None:
         super().__init__(**given)
@@ -54,7 +54,7 @@ class LimitedProtocol(HttpToolsProtocol):
             self._start_timer(self._limits.header_s, self._head_overdue)
         self._progress = False
         super().data_received(data)
-        # The parser shows a header, trailer or chunk size only once it is whole, and keeps what it has until then.
+        # The parser reports a header, trailer or chunk size only once it is complete, and buffers it until then.
         self._pending = 0 if self._progress else self._pending + len(data)
         if self._pending > MAX_HEADER_BYTES and not self.transport.is_closing():
             self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, _TOO_LARGE)
@@ -92,7 +92,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._write_timer = self.loop.call_later(TAKES_NOTHING_S, self._write_overdue, self._unsent)
+        self._write_timer = self.loop.call_later(WRITE_STALL_S, self._write_overdue, self._unsent)
 
     def resume_writing(self) -> None:
         self._stop_write_timer()
@@ -117,7 +117,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def _head_overdue(self) -> None:
         if self._is_answering:
-            self._start_timer(self._limits.header_s, self._head_overdue)  # the answer before is under way
+            self._start_timer(self._limits.header_s, self._head_overdue)  # the previous response is still being sent
         elif self._begun:
             self._refuse(HTTPStatus.REQUEST_TIMEOUT, "the headers did not arrive in time: send them at once")
         else:
@@ -136,7 +136,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def _write_overdue(self, unsent: int) -> None:
         if self._unsent < unsent:
-            self._write_timer = self.loop.call_later(TAKES_NOTHING_S, self._write_overdue, self._unsent)
+            self._write_timer = self.loop.call_later(WRITE_STALL_S, self._write_overdue, self._unsent)
         else:
             self.transport.abort()
 

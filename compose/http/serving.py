@@ -1,4 +1,4 @@
-"""Serve an ASGI application until told to stop."""
+"""Serve an ASGI application until a stop event is set."""
 
 import asyncio
 import socket
@@ -15,16 +15,16 @@ from purser.compose.http.connections import ConnectionLimits, Connections
 from purser.compose.http.protocol import LimitedProtocol
 
 GRACE_S = 5
-"""Seconds that requests under way get to finish, where nothing else is said."""
+"""Default time in seconds for requests in progress to finish."""
 BACKLOG = 2_048
-"""Connections that wait in the kernel to be taken."""
-TAKEN_AT_ONCE = 16
-"""Connections that the event loop takes before it goes on with what is under way: a thousand at once are a second."""
+"""Connections that wait in the kernel to be accepted."""
+ACCEPT_BATCH = 16
+"""Connections that the event loop accepts before it continues other work: accepting a thousand takes a second."""
 USUAL_LIMITS = ConnectionLimits()
 
 
 async def after(event: asyncio.Event, seconds: float, then: asyncio.Event) -> None:
-    """Sets `then` some seconds after `event`."""
+    """Set `then` some seconds after `event` is set."""
     await event.wait()
     await asyncio.sleep(seconds)
     then.set()
@@ -42,10 +42,10 @@ async def serve(
 ) -> None:
     """Run an ASGI application on `host:port` until `stop`; calls `ready` once it listens.
 
-    From `stop` on it takes no connection, and what is under way has `grace_s` seconds to end.
+    Once `stop` is set it accepts no connection, and requests in progress have `grace_s` seconds to finish.
 
     Args:
-        limits: what its clients are held to.
+        limits: connection limits for its clients.
 
     Raises:
         StackError: the port is taken.
@@ -53,7 +53,7 @@ async def serve(
     config = uvicorn.Config(
         app,
         http=partial(LimitedProtocol, Connections(limits)),  # type: ignore[arg-type] # it is only called
-        backlog=TAKEN_AT_ONCE,
+        backlog=ACCEPT_BATCH,
         ws="none",
         log_config=None,
         access_log=False,
@@ -74,7 +74,7 @@ async def serve(
 
 
 class _Server(uvicorn.Server):
-    """A server that leaves signals to its caller and says when it listens."""
+    """A server that leaves signals to its caller and sets an event once it listens."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -86,12 +86,16 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=sockets)
         for listener in sockets or ():
-            listener.listen(BACKLOG)  # asyncio has one figure for both, and has set the smaller one
+            listener.listen(BACKLOG)  # asyncio uses `backlog` for both and has set the smaller figure
         self.listening.set()
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that takes connections, without delay; raises `StackError` if it cannot be had."""
+    """Open a listening socket with TCP_NODELAY.
+
+    Raises:
+        StackError: the port is taken, or the address cannot be bound.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listener = socket.create_server((host, port), family=family, backlog=BACKLOG)
@@ -101,6 +105,6 @@ def listen(host: str, port: int) -> socket.socket:
             remedy="Choose another port: --port, PURSER_GATEWAY_PORT, PURSER_METRICS_PORT and "
             "PURSER_WORKER_METRICS_PORT take 0 for any free one.",
         ) from error
-    # asyncio sets it only where a socket names its protocol; without it an answer waits 40 ms to be acknowledged.
+    # asyncio sets it only on sockets that name their protocol; without it a response waits 40 ms for an ACK.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listener

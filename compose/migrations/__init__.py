@@ -1,7 +1,7 @@
-"""The schema as it is, and the revisions that lead to it.
+"""Alembic environment: the current schema, and the revisions that lead to it.
 
-The package that owns a table owns its SQL: `schema/` holds the present, a file for each subject; `migrations/` holds
-the steps between releases. A test compares both.
+The package that owns a table owns its SQL: `schema/` holds the current schema, a file for each subject; `migrations/`
+holds the steps between releases. A test compares both.
 """
 
 from importlib.resources import files
@@ -43,11 +43,11 @@ SCHEMA = {
     "purser.activities.postgres": ("tasks", "events"),
     "purser.gateway.postgres": ("access", "webhooks", "answers"),
 }
-"""The files of each `schema/`, in an order in which each finds what it refers to."""
+"""Files of each package's `schema/`, in dependency order."""
 
 
 def apply_schema() -> None:
-    """Create everything, in the transaction of the migration."""
+    """Create the whole schema, in the transaction of the migration."""
     for package, names in SCHEMA.items():
         for name in names:
             apply_sql(package, f"schema/{name}.sql")
@@ -56,8 +56,8 @@ def apply_schema() -> None:
 def apply_sql(package: str, path: str) -> None:
     """Run a script of `package` in the transaction of the migration.
 
-    Statements of a script go to the server as one message, hence the driver's own connection: SQLAlchemy prepares
-    every statement, and a prepared statement holds one command only.
+    A script goes to the server as one message, through the driver's own connection: SQLAlchemy prepares every
+    statement, and a prepared statement holds only one command.
     """
     adapted = op.get_bind().connection.dbapi_connection
     assert adapted is not None

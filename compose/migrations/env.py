@@ -1,4 +1,4 @@
-"""Run by Alembic. `purser.compose.migrate` hands over a connection with a transaction and the advisory lock."""
+"""Alembic environment script. `purser.compose.migrate` passes a connection that holds the advisory lock."""
 
 from alembic import context
 

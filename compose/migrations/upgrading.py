@@ -1,4 +1,4 @@
-"""Upgrades by Alembic, through the driver that everything else uses."""
+"""Schema upgrades with Alembic, through the same driver as all other queries."""
 
 from uuid import uuid4
 
@@ -11,12 +11,12 @@ from sqlalchemy.pool import NullPool
 
 from purser.compose.database import connect
 
-# Any constant will do, it only has to differ from those of other programs in the same database.
+# Any constant that no other program uses in the same database.
 MIGRATION_LOCK = 0x70757273
 
 
 async def upgrade(dsn: str, revision: str, known: tuple[str, ...]) -> str | None:
-    """Upgrades a database and returns its revision; one that is not `known` stays.
+    """Upgrade a database and return its revision; a database at a revision that is not `known` is left unchanged.
 
     Raises:
         Unreachable: Postgres does not answer.
@@ -46,11 +46,11 @@ def _config() -> Config:
 
 
 def _engine(dsn: str) -> AsyncEngine:
-    # asyncpg reads the DSN itself: sockets, ssl and search_path options mean the same here as everywhere else.
+    # asyncpg parses the DSN itself, so socket, ssl and search_path options mean the same as everywhere else.
     return create_async_engine(
         "postgresql+asyncpg://",
         async_creator=lambda *_, **__: connect(dsn),
         poolclass=NullPool,
-        # Behind a pooler another client's statements are still prepared under the usual names.
+        # Behind a pooler, statements of another client may still be prepared under the default names.
         connect_args={"prepared_statement_name_func": lambda: f"purser-{uuid4()}"},
     )

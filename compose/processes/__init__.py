@@ -1,1 +1,1 @@
-"""The processes: gateway, worker, and `purser up`, which is both."""
+"""The processes: gateway, worker, and `purser up`, which runs both."""

@@ -1,4 +1,4 @@
-"""What the pages of the dashboard read besides what endpoints do."""
+"""Deployment data that the dashboard shows: readiness checks, versions, schema revision, settings."""
 
 import platform
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ def setup(settings: Settings, pool: Pool, client: Client) -> Setup:
 
 
 def shown_settings(settings: Settings) -> tuple[Setting, ...]:
-    """All settings as they are in force, by name, without what opens doors."""
+    """The effective settings by name, without secrets."""
     return tuple(
         Setting(name, _text(name, getattr(settings, name)), settings.source(name))
         for name in sorted(type(settings).model_fields)
@@ -40,7 +40,7 @@ def shown_settings(settings: Settings) -> tuple[Setting, ...]:
 
 
 def _text(name: str, value: object) -> str:
-    """A value as people read it, without what opens doors."""
+    """Format a value as text, without secrets."""
     if value is None:
         return "not set"
     if name == "dsn":

@@ -1,4 +1,4 @@
-"""Sends what webhooks are owed. Any number of processes may: each takes what no other has in hand."""
+"""Delivery of webhook messages. Any number of processes may run it: each claims messages that no other has claimed."""
 
 import asyncio
 import base64
@@ -19,18 +19,18 @@ from purser.gateway.webhooks.targets import Targets
 
 EVERY_S = 1.0
 TIMEOUT_S = 10.0
-IN_HAND = 32
-"""Webhooks that are sent to at the same time; one message each, so that a slow receiver holds up nobody else."""
+MAX_CONCURRENT = 32
+"""Webhooks that are sent to concurrently, one message each, so that a slow receiver delays no other."""
 BACKOFF = tuple(timedelta(seconds=s) for s in (5, 30, 120, 600, 1_800, 3_600, 10_800))
-"""Pauses between tries: after the last one fails, about five hours after the first, a delivery is given up."""
-LAST_WORDS_S = 3.0
-"""What is on its way gets this long when the process stops; the lease brings the rest back."""
+"""Pauses between attempts: if the last one fails, about five hours after the first, the delivery is given up."""
+STOP_GRACE_S = 3.0
+"""Seconds for deliveries in progress when the process stops; after the lease, another process sends the rest."""
 
 log = structlog.get_logger(__name__)
 
 
 class Deliverer:
-    """Makes deliveries of events, and sends them."""
+    """Creates deliveries from events, and sends them."""
 
     def __init__(self, deliveries: Deliveries, targets: Targets, seal: Seal) -> None:
         self._deliveries = deliveries
@@ -40,19 +40,19 @@ class Deliverer:
         self._poked = asyncio.Event()
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Makes and sends until `stop`."""
-        # Redirects are not followed: they lead to addresses that nobody allowed.
+        """Create and send deliveries until `stop` is set."""
+        # Redirects are not followed: they may lead to addresses that are not allowed.
         async with httpx.AsyncClient(follow_redirects=False, timeout=TIMEOUT_S) as client:
 
             async def step() -> None:
                 while await self._deliveries.make():
                     pass
-                for parcel in await self._deliveries.claim(IN_HAND - len(self._sending), self._sending):
+                for parcel in await self._deliveries.claim(MAX_CONCURRENT - len(self._sending), self._sending):
                     self._sending[parcel.webhook_id] = asyncio.create_task(self._handle(client, parcel))
 
             await repeat("webhooks", step, stop, EVERY_S, self._poked)
             if self._sending:
-                _, late = await asyncio.wait(self._sending.values(), timeout=LAST_WORDS_S)
+                _, late = await asyncio.wait(self._sending.values(), timeout=STOP_GRACE_S)
                 for task in late:
                     task.cancel()
                 await asyncio.gather(*late, return_exceptions=True)
@@ -61,8 +61,10 @@ class Deliverer:
         try:
             await self._deliver(client, parcel)
         except Exception as error:
-            # What became of it is not known here: it is sent again, and receivers know it by its id.
-            log.warning("a delivery is not accounted for", webhook=parcel.webhook_id, error=type(error).__name__)
+            # The outcome is unknown: it is sent again, and receivers recognize it by its id.
+            log.warning(
+                "a webhook delivery has an unknown outcome", webhook=parcel.webhook_id, error=type(error).__name__
+            )
         finally:
             del self._sending[parcel.webhook_id]
             self._poked.set()
@@ -88,7 +90,7 @@ class Deliverer:
             return
         gone = status == httpx.codes.GONE
         given_up = gone or error == "target_not_allowed" or parcel.tries > len(BACKOFF)
-        log.info("a webhook was not reached", webhook=parcel.webhook_id, error=error, status=status, tries=parcel.tries)
+        log.info("a webhook delivery failed", webhook=parcel.webhook_id, error=error, status=status, tries=parcel.tries)
         await self._deliveries.failed(
             parcel, error or "status", status, took, None if given_up else BACKOFF[parcel.tries - 1]
         )
@@ -100,11 +102,15 @@ class Deliverer:
         plain = {"content-type": "application/json", "user-agent": "Purser"}
         headers = plain | sign(parcel, self._seal, body, int(time.time()))
         async with asyncio.timeout(TIMEOUT_S), client.stream("POST", url, content=body, headers=headers) as response:
-            return response.status_code  # what it says is of no interest, however long it is
+            return response.status_code  # the body is not read, however long it is
 
 
 def sign(parcel: Parcel, seal: Seal, body: bytes, at: int) -> dict[str, str]:
-    """Headers of Standard Webhooks; while a secret is being replaced, both sign. Raises `SecretUnreadable`."""
+    """The headers of a Standard Webhooks message; while a secret is being replaced, both secrets sign.
+
+    Raises:
+        SecretUnreadable: a secret was encrypted with a key that is not configured.
+    """
     signed = f"{parcel.message_id}.{at}.".encode() + body
     secrets = [seal.open(secret) for secret in (parcel.secret, parcel.previous_secret) if secret]
     return {

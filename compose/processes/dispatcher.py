@@ -1,6 +1,7 @@
-"""What runs beside requests and tasks: the sweeper, approval deadlines, and the outbox's way to Temporal.
+"""Background work of every process: the sweeper, approval deadlines, and the dispatch of the outbox to Temporal.
 
-Any number of processes may run it: each takes what no other has in hand. While the ledger or Temporal is away it waits.
+Any number of processes may run it: each claims rows that no other has claimed. While the ledger or Temporal does not
+answer, it waits.
 """
 
 import asyncio
@@ -26,7 +27,7 @@ log = structlog.get_logger(__name__)
 
 
 class Dispatcher:
-    """Sends what the outbox holds to its workflows, at least once."""
+    """Delivers the messages of the outbox to their workflows, at least once."""
 
     def __init__(self, outbox: Outbox, client: Client, task_queue: str = TASK_QUEUE) -> None:
         self._outbox = outbox
@@ -35,11 +36,11 @@ class Dispatcher:
         self.poked = asyncio.Event()
 
     def poke(self) -> None:
-        """Something was just committed: send it now."""
+        """Dispatch now: a message was just committed."""
         self.poked.set()
 
     async def dispatch(self) -> None:
-        """Sends what is due; stops early when something could not be sent."""
+        """Send all due messages; stops early when one could not be sent."""
         while parcels := await self._outbox.claim(BATCH):
             if not all(await asyncio.gather(*(self._deliver(parcel) for parcel in parcels))):
                 return
@@ -48,7 +49,7 @@ class Dispatcher:
         try:
             await (self._start(parcel) if parcel.signal == START else self._signal(parcel))
         except (RPCError, RuntimeError) as error:
-            # The payload and the server's words stay out of the log.
+            # The payload and the server's message stay out of the log.
             status = error.status.name if isinstance(error, RPCError) else type(error).__name__
             log.warning("a message did not reach its workflow", outbox_id=parcel.outbox_id, status=status)
             await self._outbox.failed(parcel)
@@ -65,7 +66,7 @@ class Dispatcher:
                 raise
 
     async def _start(self, parcel: Parcel) -> None:
-        # A workflow that has run to its end is not run again.
+        # A workflow that has completed is not run again.
         with suppress(WorkflowAlreadyStartedError):
             await self._client.start_workflow(
                 WorkflowName.AGENT_TASK,
@@ -79,7 +80,7 @@ class Dispatcher:
 
 
 async def run_background(stores: Stores, dispatcher: Dispatcher, stop: asyncio.Event, every_s: float) -> None:
-    """Sweeps, ends approval requests and dispatches about every `every_s` seconds, until `stop`."""
+    """Sweep, expire approval requests and dispatch about every `every_s` seconds, until `stop` is set."""
     await run_together(
         repeat("sweep", stores.ledger.sweep, stop, every_s),
         repeat("approvals", stores.approvals.expire_due, stop, every_s),

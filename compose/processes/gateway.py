@@ -1,4 +1,4 @@
-"""The gateway process: the HTTP API, its metrics, and what runs beside requests."""
+"""The gateway process: the HTTP API, the dashboard, metrics, and background work."""
 
 import asyncio
 import hashlib
@@ -28,8 +28,8 @@ from purser.compose.prices import price_book
 from purser.compose.processes.dashboard import setup
 from purser.compose.processes.deliveries import Deliverer
 from purser.compose.processes.dispatcher import Dispatcher, run_background
-from purser.compose.processes.retention import EVERY_S as FORGET_EVERY_S
-from purser.compose.processes.retention import Forgetting
+from purser.compose.processes.retention import EVERY_S as RETENTION_EVERY_S
+from purser.compose.processes.retention import Retention
 from purser.compose.processes.shared import Shared, opened_ledger
 from purser.compose.settings import Settings
 from purser.compose.settings.context import context_settings
@@ -57,13 +57,13 @@ POOL_SIZE = 20
 async def run_gateway(
     settings: Settings, stop: asyncio.Event, ready: Callable[[], None], shared: Shared | None = None
 ) -> None:
-    """Serve until `stop`; calls `ready` once requests are answered.
+    """Serve until `stop` is set; calls `ready` once requests are answered.
 
     Args:
-        settings: where and with what.
-        stop: ends it.
-        ready: told when it serves.
-        shared: with a worker in the same process, whose measures are shown beside the gateway's own.
+        settings: settings of this process.
+        stop: ends the process when set.
+        ready: called once the gateway serves.
+        shared: ledger and metrics of a worker in the same process; its metrics are served together with the gateway's.
 
     Raises:
         StackError: a port is taken.
@@ -82,14 +82,14 @@ async def run_gateway(
         exporter = Exporter(ledger.pool, ledger.settings, idle=timedelta(seconds=settings.budget_idle_s))
         figures = LedgerMetrics(exporter, services.burn)
         others = shared.metrics.sources if shared else (temporal.text,)
-        # Until then a gateway that was told to stop goes on as before, and only says so.
+        # Until it is set, a stopping gateway still serves; only its readiness check fails.
         drained = asyncio.Event()
         await run_together(
             after(stop, settings.drain_s, drained),
             _serve(settings, services, stop, drained, ready),
             serve_metrics(settings, "metrics_port", drained, source(own.registry), figures.text, *others),
             run_background(services, dispatcher, drained, settings.sweep_every_s),
-            _look_after(settings, services, drained),
+            _maintain(settings, services, drained),
             services.feed.run(drained),
             Deliverer(services.deliveries, services.targets, services.seal).run(drained),
         )
@@ -115,24 +115,24 @@ async def _serve(
         await serving
 
 
-async def _look_after(settings: Settings, services: Services, stop: asyncio.Event) -> None:
-    """What one of all gateways does now and then: samples, checkpoints, and the end of what has served its time."""
+async def _maintain(settings: Settings, services: Services, stop: asyncio.Event) -> None:
+    """Run periodic maintenance, of which one gateway at a time does each round: samples, checkpoints, retention."""
     age = timedelta(days=settings.events_retention_days)
-    forgetting, every_s = Forgetting(services.events, services.outbox, services.deliveries, age), settings.sweep_every_s
+    retention, every_s = Retention(services.events, services.outbox, services.deliveries, age), settings.sweep_every_s
     await run_together(
-        repeat("retention", services.sessions.retention.sweep, stop, every_s),
+        repeat("session_retention", services.sessions.retention.sweep, stop, every_s),
         repeat("vanished", services.vanished.sweep, stop, every_s),
         repeat("burn", services.burn.sample, stop, SAMPLE_EVERY_S),
         repeat("checkpoints", services.checkpoints.make, stop, CHECKPOINT_EVERY_S),
-        repeat("forgetting", forgetting.sweep, stop, FORGET_EVERY_S),
-        repeat("answers", services.answers.sweep, stop, FORGET_EVERY_S),
+        repeat("event_retention", retention.sweep, stop, RETENTION_EVERY_S),
+        repeat("answers", services.answers.sweep, stop, RETENTION_EVERY_S),
     )
 
 
 def build_services(
     settings: Settings, ledger: Ledger, client: Client, poke: Callable[[], None], metrics: Metrics
 ) -> Services:
-    """The parts that endpoints work with."""
+    """Build the services that endpoints use."""
     prices = price_book(settings)
     return Services(
         ledger=ledger,
@@ -173,11 +173,11 @@ def build_services(
 
 
 async def renew_admin_key(dsn: str, owner: Path) -> str:
-    """Make the admin key of one local `up`, and revoke the one that it had before.
+    """Create the admin key of one local `up` and revoke its previous one.
 
     Args:
-        dsn: where keys are kept.
-        owner: data directory of that `up`: others on the same database keep theirs.
+        dsn: DSN of the database that stores the keys.
+        owner: data directory of that `up`; keys of others on the same database stay valid.
     """
     async with await create_pool(dsn, size=1) as pool:
         made = await Keys(pool).create(
@@ -187,7 +187,7 @@ async def renew_admin_key(dsn: str, owner: Path) -> str:
 
 
 async def sign_in_token(dsn: str, key: str) -> str:
-    """The token of a new sign-in link for the owner of a live key."""
+    """The token of a new sign-in link for the owner of a valid key."""
     async with await create_pool(dsn, size=1) as pool:
         caller = await Keys(pool).find(key)
         assert caller is not None

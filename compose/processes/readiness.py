@@ -1,7 +1,7 @@
-"""What has to answer before a gateway can serve, each part by its own name.
+"""Readiness checks of a gateway, by name.
 
-A part that is away is named, and what only lies behind it is not: without Postgres nobody can tell how old its schema
-is.
+A check fails only for its own part: while Postgres does not answer, the check of its schema passes, because the
+revision is unknown.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from purser.compose.migrate import require_schema
 
 TEMPORAL_WAIT_S = 1.0
 POOL_WAIT_S = 1.0
-"""A request that waits longer for a connection will not be answered in time."""
+"""Seconds to wait for a connection: a request that waits longer is not answered in time."""
 
 
 def readiness(dsn: str, pool: Pool, client: Client) -> Mapping[str, Callable[[], Awaitable[object]]]:
@@ -34,7 +34,7 @@ def readiness(dsn: str, pool: Pool, client: Client) -> Mapping[str, Callable[[],
             pass
 
     async def schema() -> None:
-        with suppress(Unreachable):  # told by `postgres`
+        with suppress(Unreachable):  # reported by `postgres`
             await require_schema(dsn)
 
     async def namespace() -> None:
@@ -45,7 +45,7 @@ def readiness(dsn: str, pool: Pool, client: Client) -> Mapping[str, Callable[[],
         except RPCError as error:
             if error.status is RPCStatusCode.NOT_FOUND:
                 raise
-        except (TimeoutError, RuntimeError):  # the second: there never was a connection; both told by `temporal`
+        except (TimeoutError, RuntimeError):  # RuntimeError: never connected; both are reported by `temporal`
             return
 
     return {

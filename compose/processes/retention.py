@@ -1,4 +1,4 @@
-"""Deletes what has served its time: events, messages to workflows that were sent, deliveries that have ended."""
+"""Retention: deletes old events, sent outbox messages and finished webhook deliveries."""
 
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
@@ -10,16 +10,16 @@ from purser.gateway.postgres.deliveries import Deliveries
 EVERY_S = 60.0
 OUTBOX_AGE = timedelta(days=7)
 BATCHES = 20
-"""Batches of one table at most in one round: nothing else waits for long."""
+"""Maximum number of batches per table in one round, so that nothing else waits for long."""
 
 
-class Forgetting:
-    """What is kept for so long, and no longer."""
+class Retention:
+    """Deletes rows that are older than their retention period."""
 
     def __init__(self, events: Events, outbox: Outbox, deliveries: Deliveries, age: timedelta) -> None:
         """Args:
-        events, outbox, deliveries: where it is deleted from.
-        age: of events and deliveries.
+        events, outbox, deliveries: stores to delete from.
+        age: retention period of events and deliveries.
         """
         self._steps: list[Callable[[], Awaitable[int]]] = [
             lambda: events.forget(age),
@@ -28,7 +28,7 @@ class Forgetting:
         ]
 
     async def sweep(self) -> int:
-        """Deletes what is due, in bounded batches; returns how many rows."""
+        """Delete what is due, in bounded batches; returns the number of rows."""
         deleted = 0
         for step in self._steps:
             for _ in range(BATCHES):

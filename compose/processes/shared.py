@@ -1,4 +1,4 @@
-"""What a worker and a gateway have in common where one process is both."""
+"""Resources that a worker and a gateway in one process share."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -14,7 +14,7 @@ from purser.compose.telemetry.metrics import ProcessMetrics
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """Of one process."""
+    """Metrics and ledger of one process."""
 
     metrics: ProcessMetrics
     ledger: Ledger
@@ -22,7 +22,7 @@ class Shared:
 
 @asynccontextmanager
 async def opened_ledger(settings: Settings, size: int, shared: Shared | None = None) -> AsyncIterator[Ledger]:
-    """The ledger that is shared, or one over a pool of its own with `size` connections."""
+    """Yield the shared ledger, or else a new one on its own pool of `size` connections."""
     if shared is not None:
         yield shared.ledger
         return

@@ -1,4 +1,4 @@
-"""Everything on this machine, in one process: Postgres, Temporal, migrations, worker and gateway."""
+"""`purser up`: embedded Postgres and Temporal, migrations, worker and gateway, in one process."""
 
 import asyncio
 import os
@@ -35,8 +35,8 @@ WATCH_EVERY_S = 1.0
 log = structlog.get_logger(__name__)
 
 
-class Part(Protocol):
-    """An embedded server."""
+class EmbeddedServer(Protocol):
+    """An embedded server that can be started, watched and stopped."""
 
     async def start(self) -> str: ...
 
@@ -46,16 +46,17 @@ class Part(Protocol):
 
 
 Announce = Callable[[Running, str], None]
-"""Told once, with a sign-in link, when requests are answered and the task queue is polled."""
+"""Called once, with a sign-in link, when requests are answered and the task queue is polled."""
 
 
 async def up(settings: Settings, stop: asyncio.Event, announce: Announce, *, fresh: bool) -> None:
-    """Run everything until `stop`, then stop what was started here and nothing else.
+    """Run everything until `stop` is set, then stop only what was started here.
 
     Args:
-        settings: A configured `dsn` or `temporal_address` is used as it is; otherwise the embedded server runs.
-        announce: Told when it runs.
-        fresh: Delete what an earlier `up` left in the data directory.
+        settings: a configured `dsn` or `temporal_address` is used as it is; otherwise the embedded server runs.
+        stop: ends the process when set.
+        announce: called once everything runs.
+        fresh: whether to delete first what an earlier `up` left in the data directory.
 
     Raises:
         AlreadyRunning: another `up` owns the data directory.
@@ -86,7 +87,7 @@ async def up(settings: Settings, stop: asyncio.Event, announce: Announce, *, fre
 
 
 def _gateway_port(settings: Settings) -> int:
-    """The configured port; without one, the usual port or, beside another Purser, any free one."""
+    """The configured port; without one, the default port, or any free one if that is taken."""
     if settings.source("gateway_port") == "default" or not settings.gateway_port:
         return choose_port(settings.gateway_port, settings.gateway_host)
     listen(settings.gateway_host, settings.gateway_port).close()
@@ -94,11 +95,11 @@ def _gateway_port(settings: Settings) -> int:
 
 
 async def _servers(settings: Settings, parts: AsyncExitStack) -> tuple[str, str, str | None]:
-    """DSN, Temporal's address and its Web UI, each configured or started here."""
+    """DSN, address of Temporal and address of its Web UI, each configured or of a server started here."""
     dsn, temporal, temporal_ui = settings.dsn, settings.temporal_address, None
     if dsn is None:
         postgres = EmbeddedPostgres(settings.data_dir / "postgres")
-        dsn = await parts.enter_async_context(_kept_running("postgres", postgres))
+        dsn = await parts.enter_async_context(_supervised("postgres", postgres))
     if temporal is None:
         server = EmbeddedTemporal(
             settings.data_dir / "temporal",
@@ -107,14 +108,14 @@ async def _servers(settings: Settings, parts: AsyncExitStack) -> tuple[str, str,
             durable=True,
             namespace=settings.temporal_namespace,
         )
-        temporal = await parts.enter_async_context(_kept_running("temporal", server))
+        temporal = await parts.enter_async_context(_supervised("temporal", server))
         temporal_ui = server.ui_url
     return dsn, temporal, temporal_ui
 
 
 @asynccontextmanager
-async def _kept_running(name: str, part: Part) -> AsyncIterator[str]:
-    """Start a server, start it again whenever it dies, stop it at the end."""
+async def _supervised(name: str, part: EmbeddedServer) -> AsyncIterator[str]:
+    """Start a server, restart it whenever it dies, and stop it at the end."""
     try:
         address = await part.start()
         watch = asyncio.create_task(_watch(name, part))
@@ -127,15 +128,15 @@ async def _kept_running(name: str, part: Part) -> AsyncIterator[str]:
         await asyncio.to_thread(part.stop)
 
 
-async def _watch(name: str, part: Part) -> None:
+async def _watch(name: str, part: EmbeddedServer) -> None:
     while True:
         await asyncio.sleep(WATCH_EVERY_S)
         if not part.is_running():
-            log.warning("an embedded server died and is started again", server=name)
+            log.warning("an embedded server died and is restarted", server=name)
             try:
                 await part.start()
             except Exception:
-                log.exception("it did not start", server=name)
+                log.exception("an embedded server did not restart", server=name)
 
 
 async def _work(settings: Settings, stop: asyncio.Event, publish: Callable[[], None]) -> None:
@@ -165,7 +166,7 @@ def _publish(running: Running, link: str, data: Path, announce: Announce) -> Non
 def _sole_owner(data: Path) -> Iterator[None]:
     data.mkdir(mode=0o700, parents=True, exist_ok=True)
     if {data.lstat().st_uid, data.stat().st_uid} != {os.geteuid()}:
-        # The default of root is in a directory where anybody may have made it first, as a link to another one too.
+        # The default for root is in /var/tmp, where any user may have created it first, even as a symbolic link.
         raise StackError(
             f"{str(data)!r} belongs to another user", remedy="Choose a directory of yours with --data DIR."
         )
@@ -175,7 +176,7 @@ def _sole_owner(data: Path) -> Iterator[None]:
         other = Running.read(data)
         raise AlreadyRunning(
             f"another `purser up` runs on {str(data)!r}" + (f" at {other.gateway}" if other else ""),
-            remedy="Use that one, end it with ctrl-C, or give this one a directory of its own with --data DIR.",
+            remedy="Use that one, stop it with ctrl-C, or choose another directory with --data DIR.",
         )
     try:
         yield

@@ -1,4 +1,4 @@
-"""What runs on this machine: the `up.json` of a data directory, and which directory the last `up` used."""
+"""Discovery of a local `up`: the `up.json` of its data directory, and the data directory of the last `up`."""
 
 import json
 import os
@@ -10,7 +10,7 @@ import psutil
 from pydantic import SecretStr
 
 from purser.compose.settings import Settings, load_settings
-from purser.compose.settings.places import state_dir
+from purser.compose.settings.directories import state_dir
 
 FILE = "up.json"
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
@@ -18,31 +18,31 @@ OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """Addresses of a running `up`."""
+    """Addresses and admin key of a running `up`."""
 
     gateway: str
     """Address of the HTTP API."""
     temporal: str
     """`host:port` of the Temporal frontend."""
     temporal_ui: str | None
-    """Address of Temporal's Web UI; None where it is not started here."""
+    """Address of Temporal's Web UI; None if this `up` does not run it."""
     postgres: str
-    """DSN."""
+    """DSN of the database."""
     admin_key: str
     """Key of the HTTP API, valid until the next `up` on this data directory."""
     pid: int
     """Process id of `up`."""
 
     def write(self, data_dir: Path) -> None:
-        """Store it, readable by this user only: it holds a key."""
-        draft = data_dir / f"{FILE}.{self.pid}"
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        """Write the file, readable by this user only: it holds a key."""
+        temporary = data_dir / f"{FILE}.{self.pid}"
+        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
             json.dump(asdict(self), file)
-        draft.replace(data_dir / FILE)
+        temporary.replace(data_dir / FILE)
 
     @classmethod
     def read(cls, data_dir: Path) -> "Running | None":
-        """What runs on `data_dir` now; None if nothing does, or if another user may have written what it says."""
+        """The `up` that runs on `data_dir`; None if there is none, or if another user may have written the file."""
         if not is_private(data_dir):
             return None
         try:
@@ -54,7 +54,7 @@ class Running:
 
 
 def is_private(data_dir: Path) -> bool:
-    """Whether the `up.json` of a directory can be believed: both are ours, and no other user may write them."""
+    """Whether the `up.json` of a directory is trusted: this user owns both, and no other user may write them."""
     try:
         found = [data_dir.stat(), (data_dir / FILE).lstat()]
     except OSError:
@@ -63,7 +63,7 @@ def is_private(data_dir: Path) -> bool:
 
 
 def forget(data_dir: Path) -> None:
-    """Nothing runs on `data_dir` any more."""
+    """Remove the file: nothing runs on `data_dir` any more."""
     (data_dir / FILE).unlink(missing_ok=True)
 
 
@@ -76,8 +76,8 @@ def remember(data_dir: Path) -> None:
 def command_settings(data: Path | None = None, **overrides: object) -> Settings:
     """Settings of a command that works on a running system.
 
-    What is not configured comes from the running `up` of `data`, by default of the last `up`. Its key goes to its own
-    gateway only, and a configured key to a configured gateway only.
+    Settings that are not configured come from the running `up` of `data`, by default of the last `up`. Its key is sent
+    only to its own gateway, and a configured key only to a configured gateway.
     """
     settings = load_settings(data_dir=data, **overrides)
     last = state_dir() / "last-up"

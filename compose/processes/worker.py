@@ -1,4 +1,4 @@
-"""The worker process: workflows, activities, and what runs beside them."""
+"""The worker process: workflows, activities, metrics, and background work."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -40,11 +40,11 @@ from purser.workflows.signals import PassOverMisfits
 
 POOL_SIZE, QUICK_POOL_SIZE = 20, 8
 LOCK_TIMEOUT_MS = 300
-"""Of admission inside a workflow task: the regular form of it waits."""
+"""Lock timeout for admission inside a workflow task (local activity); the regular activity waits longer."""
 GRACE = timedelta(seconds=45)
-"""For activities under way when the worker stops, where nothing else is said."""
-BEAT = timedelta(seconds=1)
-"""How soon at most a cancel reaches a model call."""
+"""Default time for running activities to finish when the worker stops."""
+HEARTBEAT_THROTTLE = timedelta(seconds=1)
+"""Longest delay before a cancellation reaches a model call."""
 NO_MODEL = ("extractive", NEVER)
 WORKFLOWS = (AgentTask, AgentRun, CompressSession)
 
@@ -52,13 +52,14 @@ WORKFLOWS = (AgentTask, AgentRun, CompressSession)
 async def run_worker(
     settings: Settings, stop: asyncio.Event, ready: Callable[[], None], shared: Shared | None = None
 ) -> None:
-    """Work until `stop`; calls `ready` once the task queue is polled.
+    """Run a worker until `stop` is set; calls `ready` once the task queue is polled.
 
     Args:
-        settings: where and with what.
-        stop: ends it.
-        ready: told when it works.
-        shared: with a gateway in the same process, which serves the metrics of both; `None`: they are served here.
+        settings: settings of this process.
+        stop: ends the worker when set.
+        ready: called once the worker polls.
+        shared: ledger and metrics of a gateway in the same process, which serves the metrics of both; with `None` the
+            worker serves its own metrics.
 
     Raises:
         SchemaMismatch: the database is not migrated.
@@ -99,10 +100,10 @@ def make_worker(
     version: WorkerDeploymentVersion | None = None,
     calls: CallMetrics | None = None,
 ) -> Worker:
-    """A worker of all workflows and these activities, whose failures for want of the ledger are counted in `calls`.
+    """Build a worker of all workflows and these activities; `calls` counts activities that fail without the ledger.
 
-    With a `version` its workflows are pinned: a task, its agents and their activities stay with the version on which
-    the task began, so a release never meets a history that an older one has written.
+    With a `version` its workflows are pinned: a task, its agents and their activities stay on the version on which the
+    task began, so a release never replays a history that an older release has written.
     """
     return Worker(
         client,
@@ -112,20 +113,20 @@ def make_worker(
         interceptors=[SafeErrors(calls), PassOverMisfits()],
         workflow_runner=sandbox(),
         graceful_shutdown_timeout=grace,
-        max_heartbeat_throttle_interval=BEAT,
+        max_heartbeat_throttle_interval=HEARTBEAT_THROTTLE,
         deployment_config=WorkerDeploymentConfig(version, True, VersioningBehavior.PINNED) if version else None,
     )
 
 
 def worker_version(settings: Settings) -> WorkerDeploymentVersion | None:
-    """Which version of which deployment the settings make of a worker; `None`: it is not versioned."""
+    """The deployment version of a worker; `None` if workers are not versioned."""
     if settings.worker_deployment is None or settings.worker_build_id is None:
         return None
     return WorkerDeploymentVersion(settings.worker_deployment, settings.worker_build_id)
 
 
 def sandbox() -> SandboxedWorkflowRunner:
-    """Runs workflow code. Rules and wire types are pure, so one copy of them serves all workflows."""
+    """The sandbox for workflow code. Rules and wire types are pure, so all workflows share one copy of them."""
     restrictions = SandboxRestrictions.default.with_passthrough_modules("purser.budget", "purser.workflows")
     return SandboxedWorkflowRunner(restrictions=restrictions)
 
@@ -133,7 +134,7 @@ def sandbox() -> SandboxedWorkflowRunner:
 def dependencies(
     settings: Settings, ledger: Ledger, quick_pool: Pool, poke: Callable[[], None], metrics: Metrics
 ) -> Dependencies:
-    """What the settings mean to activities."""
+    """Build the dependencies of activities from the settings."""
     prices, provider = price_book(settings), model_provider(settings, metrics.calls)
     stores = Stores(
         ledger=ledger,

@@ -1,14 +1,14 @@
-"""What the settings mean to contexts."""
+"""Context settings, built from the settings of the process."""
 
 from purser.compose.settings.model import Settings
 from purser.context.settings import ContextSettings
 
 NEVER = "none"
-"""The summarizer that never compresses."""
+"""Value of `summarizer` that turns compression off."""
 
 
 def context_settings(settings: Settings) -> ContextSettings:
-    """Settings of every agent's context, before use-case presets and requests."""
+    """The default context settings of agents; use-case presets and requests override them."""
     return ContextSettings(
         context_window_tokens=settings.context_window_tokens,
         output_token_reserve=settings.output_token_reserve,

@@ -1,4 +1,4 @@
-"""What the settings mean to the ledger."""
+"""Ledger settings, built from the settings of the process."""
 
 from dataclasses import replace
 
@@ -15,11 +15,11 @@ POLICY_FIELDS = {
     "approval_deadline_s": "approval",
     "approval_on_expiry": "approval",
 }
-"""Setting to policy field, the same for every kind of scope."""
+"""Policy field of each setting, the same for every kind of scope."""
 
 
 def ledger_settings(settings: Settings) -> LedgerSettings:
-    """Defaults by kind, with the source of each field that is not built in."""
+    """The default policy of each kind of scope, with the source of each field that is configured."""
     shared = PolicyPatch.parse({"warn_at": settings.warn_at, "backpressure": settings.backpressure})
     base = Policy(
         mode=settings.mode,

@@ -1,4 +1,4 @@
-"""Read settings from the command line, the environment and a file, and say clearly what is wrong with them."""
+"""Load settings from the command line, the environment and a file, with clear errors."""
 
 import os
 import re
@@ -17,23 +17,23 @@ from purser.compose.settings.model import Settings
 
 PREFIX = "PURSER_"
 IN_FILE = "_FILE"
-"""Behind the variable of a secret: it names a file that holds the value, as container engines mount them."""
+"""Suffix of the variable that names a file with the value of a secret, as container engines mount it."""
 CONFIG_FILE = "PURSER_CONFIG_FILE"
 DEFAULT_FILE = "purser.toml"
 SERVICE = re.compile(r"PURSER_(SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)")
-"""Variables that Kubernetes adds to every pod beside a Service of the name `purser`, no settings."""
+"""Variables that Kubernetes injects into every pod for a Service named `purser`; they are not settings."""
 TEST_PREFIX = "PURSER_TEST_"
-"""Variables of the test suite, no settings."""
+"""Prefix of variables of the test suite, which are not settings."""
 REFERENCE = "docs/reference/settings.md lists all settings."
 
 
 def load_settings(**overrides: object) -> Settings:
-    """Merge `overrides` (None: not given) over the environment, over the file, over the defaults.
+    """Merge `overrides` (None: not set) over the environment, over the file, over the defaults.
 
     The file is `$PURSER_CONFIG_FILE`, else `purser.toml` in the working directory if there is one.
 
     Raises:
-        SettingsError: an unknown key or a bad value; the message names the setting and where it stands.
+        SettingsError: an unknown key or a bad value; the message names the setting and its source.
     """
     file = _config_file()
     secrets = _secret_files()
@@ -53,11 +53,11 @@ def load_settings(**overrides: object) -> Settings:
         settings = Settings(**values)
     except ValidationError as error:
         raise _explained(error, origins) from None
-    return settings.came_from(origins)
+    return settings.with_sources(origins)
 
 
 def aliases() -> Mapping[str, str]:
-    """Every accepted name of a setting, other names included, and the field it stands for."""
+    """The field of every accepted name of a setting, including aliases."""
     names = {name: name for name in Settings.model_fields}
     for name, field in Settings.model_fields.items():
         if isinstance(field.validation_alias, AliasChoices):
@@ -66,7 +66,7 @@ def aliases() -> Mapping[str, str]:
 
 
 def secrets() -> tuple[str, ...]:
-    """Settings whose value a file may hold: everything that is never shown."""
+    """Names of secret settings: they are never shown, and a file may hold their value."""
     fields = Settings.model_fields
     return tuple(name for name, field in fields.items() if not field.repr or "SecretStr" in str(field.annotation))
 
@@ -105,7 +105,7 @@ def _secret_files() -> dict[str, Path]:
 
 
 def _secret(name: str, file: Path) -> str:
-    """What the file holds, without the line end that editors add. The value is never repeated."""
+    """Read a secret from a file, without surrounding white space. No error contains the value."""
     try:
         value = file.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
@@ -126,8 +126,8 @@ def _from_environment(files: Mapping[str, Path]) -> dict[str, Any]:
         if variable.upper().startswith(PREFIX) and not known and not variable.startswith(TEST_PREFIX):
             raise _unknown(variable, "in the environment", [*names, CONFIG_FILE])
     source = EnvSettingsSource(Settings)
-    held = {_variable(name).lower(): _secret(name, file) for name, file in files.items()}
-    source.env_vars = {**source.env_vars, **held}
+    from_files = {_variable(name).lower(): _secret(name, file) for name, file in files.items()}
+    source.env_vars = {**source.env_vars, **from_files}
     try:
         return source()
     except Unreadable as error:

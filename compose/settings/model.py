@@ -1,4 +1,4 @@
-"""All settings as one frozen value, and the checks that look beyond one field's type."""
+"""All settings as one frozen value, and the validation that goes beyond the type of one field."""
 
 from collections.abc import Mapping
 from ipaddress import ip_address
@@ -13,17 +13,26 @@ from purser.activities.models.names import check_model_name
 from purser.activities.models.routes import HOMES
 from purser.budget.policies import PolicyPatch
 from purser.budget.windows import zone
-from purser.compose.settings.groups import Access, Context, Group, Ledger, Models, Notices, Places, Temporal
+from purser.compose.settings.groups import (
+    Access,
+    Context,
+    Group,
+    Ledger,
+    Models,
+    ProcessSettings,
+    Temporal,
+    WebhookSettings,
+)
 from purser.compose.settings.limits import Limits
 from purser.context.errors import InvalidSettings
 from purser.context.redaction import custom_detectors
 from purser.gateway.webhooks.targets import Targets
 
-GROUPS: tuple[type[Group], ...] = (Places, Access, Limits, Notices, Temporal, Ledger, Models, Context)
+GROUPS: tuple[type[Group], ...] = (ProcessSettings, Access, Limits, WebhookSettings, Temporal, Ledger, Models, Context)
 
 
-class Settings(Places, Access, Limits, Notices, Temporal, Ledger, Models, Context):
-    """Settings of one process. The constructor takes values only; `load_settings` looks at the world."""
+class Settings(ProcessSettings, Access, Limits, WebhookSettings, Temporal, Ledger, Models, Context):
+    """Settings of one process. The constructor takes values only; `load_settings` reads the environment and files."""
 
     _sources: Mapping[str, str] = PrivateAttr(default_factory=dict)
 
@@ -39,11 +48,11 @@ class Settings(Places, Access, Limits, Notices, Temporal, Ledger, Models, Contex
         return (init_settings,)
 
     def source(self, name: str) -> str:
-        """Where a value came from: `command line`, `environment`, `file` or `default`."""
+        """Source of a value: `command line`, `environment`, `file` or `default`."""
         return self._sources.get(name, "default")
 
-    def came_from(self, sources: Mapping[str, str]) -> Self:
-        """These settings, with the source of every value that is no default."""
+    def with_sources(self, sources: Mapping[str, str]) -> Self:
+        """Record the source of every value that is not a default; returns the settings."""
         self._sources = dict(sources)
         return self
 
@@ -122,7 +131,7 @@ class Settings(Places, Access, Limits, Notices, Temporal, Ledger, Models, Contex
     @classmethod
     def _page_address(cls, value: str | None) -> str | None:
         if value is not None and (urlsplit(value).scheme not in ("http", "https") or not urlsplit(value).hostname):
-            raise ValueError(f"{value!r} is no address such as https://purser.example.com")
+            raise ValueError(f"{value!r} is not an address such as https://purser.example.com")
         return value
 
     @field_validator("timezone")
@@ -153,14 +162,14 @@ class Settings(Places, Access, Limits, Notices, Temporal, Ledger, Models, Contex
         if self.unknown_price == "ceiling" and self.unknown_price_ceiling_nano_usd_per_token is None:
             raise ValueError("unknown_price = 'ceiling' needs unknown_price_ceiling_nano_usd_per_token")
         if self.metrics_token is None and not _is_loopback(self.metrics_host):
-            raise ValueError(f"metrics_host {self.metrics_host!r} is no loopback address: set metrics_token too")
+            raise ValueError(f"metrics_host {self.metrics_host!r} is not a loopback address: set metrics_token too")
         return self
 
 
 def _check_address(address: str, example: str) -> None:
     parts = urlsplit(address)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ValueError(f"{address!r} is no address such as {example}")
+        raise ValueError(f"{address!r} is not an address such as {example}")
 
 
 def _is_loopback(host: str) -> bool:

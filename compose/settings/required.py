@@ -1,14 +1,14 @@
-"""Settings that a command cannot do without."""
+"""Access to settings that a command requires."""
 
 from purser.compose.errors import SettingsError
 from purser.compose.settings.model import Settings
 
 
 def required(settings: Settings, name: str) -> str:
-    """The value of a text setting.
+    """The value of a required text setting.
 
     Raises:
-        SettingsError: it is not set, and no running `up` provides it.
+        SettingsError: the setting is not set, and no running `up` provides it.
     """
     value: str | None = getattr(settings, name)
     if value is None:

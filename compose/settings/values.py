@@ -16,4 +16,4 @@ def _split(value: Any) -> Any:
 
 
 CommaList = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
-"""A list in the file, `a,b,c` in the environment."""
+"""Texts: a list in the file, `a,b,c` in the environment."""

@@ -1,4 +1,4 @@
-"""Exclusive use of a file or directory by one process, released by the kernel when that process dies."""
+"""File locks: exclusive use of a file or directory by one process, released by the kernel when the process dies."""
 
 import fcntl
 import os
@@ -8,7 +8,7 @@ from typing import IO, Self
 
 
 def make_private(path: Path) -> None:
-    """Makes the file if it is missing, and closes it to other users: whoever opens a lock file can hold the lock."""
+    """Create the file if it is missing, and deny other users access: any process that opens it can hold the lock."""
     made = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     try:
         os.fchmod(made, 0o600)

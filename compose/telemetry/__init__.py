@@ -1,1 +1,1 @@
-"""Logs and metrics of a process."""
+"""Logging and metrics of a process."""

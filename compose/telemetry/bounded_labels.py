@@ -1,4 +1,4 @@
-"""Label values that callers choose, folded into `other`: each new value would be a series for good."""
+"""Bounded label values: values that callers choose become `other`, because each new value would be a new series."""
 
 import re
 from collections.abc import Collection
@@ -7,16 +7,16 @@ _OTHER = b"other"
 
 
 def bounded(text: bytes, label: str, known: Collection[str]) -> bytes:
-    """Metrics in the text format, with `other` for each value of a label that is not known; equal series are added up.
+    """Replace each unknown value of a label with `other` and add up series that become equal.
 
     Args:
-        text: counters and histograms, whose samples may be added.
+        text: counters and histograms, whose samples may be added, in the Prometheus text format.
         label: name of the label.
-        known: values that keep their series.
+        known: values that stay as they are.
     """
     found = re.compile(rb"(?<=[{,])" + label.encode() + rb'="((?:[^"\\]|\\.)*)"')
-    kept = {value.encode() for value in known} | {b"", _OTHER}
-    if kept.issuperset(found.findall(text)):
+    unchanged = {value.encode() for value in known} | {b"", _OTHER}
+    if unchanged.issuperset(found.findall(text)):
         return text
     lines: list[bytes] = []
     places: dict[bytes, int] = {}
@@ -26,7 +26,7 @@ def bounded(text: bytes, label: str, known: Collection[str]) -> bytes:
         if match is None or match[1] == b"":
             lines.append(line)
             continue
-        value = match[1] if match[1] in kept else _OTHER
+        value = match[1] if match[1] in unchanged else _OTHER
         series, _, sample = (line[: match.start(1)] + value + line[match.end(1) :]).rpartition(b" ")
         places.setdefault(series, len(lines))
         if series in values:

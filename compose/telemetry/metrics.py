@@ -1,4 +1,4 @@
-"""What a process measures, and where it serves that."""
+"""Prometheus metrics of a process, and the server of `/metrics`."""
 
 import asyncio
 import platform
@@ -20,12 +20,12 @@ PortSetting = Literal["metrics_port", "worker_metrics_port"]
 
 log = structlog.get_logger(__name__)
 
-# When a series began is of no use to Prometheus, and would double their number.
+# Prometheus does not use the `_created` series, which would double the number of series.
 prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]
 
 
 def process_registry() -> CollectorRegistry:
-    """What a process says of itself: its version, CPU seconds, memory, open files and start."""
+    """Registry of process metrics: version, CPU seconds, memory, open files, start time."""
     registry = CollectorRegistry()
     ProcessCollector(registry=registry)
     info = Info("purser_build", "The running version of Purser.", registry=registry)
@@ -34,27 +34,27 @@ def process_registry() -> CollectorRegistry:
 
 
 class ProcessMetrics:
-    """What one process measures, whether it is a gateway, a worker or both."""
+    """Metrics of one process: a gateway, a worker or both."""
 
     def __init__(self) -> None:
         self.work = Metrics()
-        """Of activities; a gateway counts its verdicts and provider requests there too if it is a worker as well."""
+        """Metrics of activities, and of the gateway's verdicts and provider requests if the process is both."""
         self.temporal = TemporalMetrics()
 
     @property
     def sources(self) -> tuple[Source, Source]:
-        """Everything."""
+        """Sources of all metrics of this process."""
         return source(self.work.registry), self.temporal.text
 
 
 async def serve_metrics(settings: Settings, port: PortSetting, stop: asyncio.Event, *sources: Source) -> None:
-    """Serve `/metrics` on an address of its own until `stop`.
+    """Serve `/metrics` on its own port until `stop` is set.
 
     Args:
         settings: host, port and token.
-        port: the setting that names the port.
-        stop: ends it.
-        sources: what to show.
+        port: name of the setting that holds the port.
+        stop: ends the server when set.
+        sources: metrics to serve.
 
     Raises:
         StackError: the port is taken.
@@ -65,7 +65,7 @@ async def serve_metrics(settings: Settings, port: PortSetting, stop: asyncio.Eve
 
 
 def _port(settings: Settings, name: PortSetting) -> int:
-    """The configured port; without one, the usual port or, beside another Purser, any free one."""
+    """The configured port; without one, the default port, or any free one if that is taken."""
     preferred: int = getattr(settings, name)
     if settings.source(name) != "default" and preferred:
         return preferred

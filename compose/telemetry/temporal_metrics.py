@@ -1,6 +1,6 @@
-"""Metrics of the Temporal SDK, under the names that Temporal's own alert pages use.
+"""Metrics of the Temporal SDK, under the names that Temporal's documentation uses.
 
-The SDK serves them on a loopback port of its own. Here they are fetched, so that a scraper sees one address.
+The SDK serves them on its own loopback port. They are fetched from there, so that Prometheus scrapes one address.
 """
 
 import httpx
@@ -13,20 +13,20 @@ from purser.compose.temporal import CORE_LOGS
 from purser.workflows.contract import ActivityName
 
 KNOWN = frozenset(ActivityName)
-"""Activities that our workers run. Any other name was chosen by whoever submitted a task."""
+"""Activities of Purser. Any other name is a tool that the submitter of a task chose."""
 TIMEOUT_S = 2.0
-_TRIES = 5
+_ATTEMPTS = 5
 _log = structlog.get_logger(__name__)
 
 
 class TemporalMetrics:
-    """A runtime for the clients and workers of one process, and what it measures."""
+    """The SDK runtime for the clients and workers of one process, with its metrics."""
 
     def __init__(self) -> None:
         self.runtime, self._url = _start()
 
     async def text(self) -> bytes:
-        """The families in the text format; nothing if the SDK does not answer."""
+        """The metrics in the text format; empty if the SDK does not answer."""
         try:
             async with httpx.AsyncClient(timeout=TIMEOUT_S, trust_env=False) as client:
                 answer = await client.get(self._url)
@@ -37,8 +37,8 @@ class TemporalMetrics:
 
 
 def _start() -> tuple[Runtime, str]:
-    """A runtime on a free port. Another process may take the port in between: then another one is tried."""
-    for left in reversed(range(_TRIES)):
+    """Start a runtime on a free port; tries another port if a process takes it in between."""
+    for left in reversed(range(_ATTEMPTS)):
         address = f"{LOOPBACK}:{free_port()}"
         metrics = PrometheusConfig(
             bind_address=address, counters_total_suffix=True, unit_suffix=True, durations_as_seconds=True
@@ -50,4 +50,4 @@ def _start() -> tuple[Runtime, str]:
                 raise
         else:
             return runtime, f"http://{address}/metrics"
-    raise AssertionError("the last try returns or raises")
+    raise AssertionError("the last attempt returns or raises")

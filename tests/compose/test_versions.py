@@ -16,7 +16,7 @@ from purser.compose.demo.provider import Match
 from purser.compose.processes.worker import make_worker, worker_version
 from purser.compose.settings import Settings
 from purser.compose.stack.temporal import find_temporal
-from purser.compose.versions import Replayed, replay_running
+from purser.compose.versions import ReplayResult, replay_running
 from purser.workflows.turn import Turn
 from tests.support.purser import Purser
 from tests.support.world import World, eventually, world
@@ -124,7 +124,7 @@ async def _waiting_task(house: World, **more: str) -> str:
     return task_id
 
 
-async def _replayed(house: World, task_id: str) -> Replayed | None:
+async def _replayed(house: World, task_id: str) -> ReplayResult | None:
     """What became of the task and its agent, once the list of workflows has both."""
     found = await replay_running(house.client, house.task_queue, 10)
     return found if found.workflows == 2 else None

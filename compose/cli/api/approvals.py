@@ -15,23 +15,23 @@ if TYPE_CHECKING:
     from purser.compose.cli.api.client import Gateway
 
 
-class Door(StrEnum):
-    """Which way a decision goes."""
+class Channel(StrEnum):
+    """How a decision is sent."""
 
     HTTP = "http"
     TEMPORAL = "temporal"
 
 
 ApprovalId = Annotated[str, typer.Argument(metavar="APPROVAL_ID")]
-Note = Annotated[str | None, typer.Option(help="Why, for the record.")]
+Note = Annotated[str | None, typer.Option(help="The reason, for the record.")]
 TicketUrl = Annotated[str | None, typer.Option(help="Where it was discussed: an http or https address.")]
-Via = Annotated[Door, typer.Option(help="`http`, or `temporal`: signed with the key, through the task's workflow.")]
-DecisionId = Annotated[str | None, typer.Option(help="Name of the decision: send it twice, it counts once.")]
+Via = Annotated[Channel, typer.Option(help="`http`, or `temporal`: signed with the key, through the task's workflow.")]
+DecisionId = Annotated[str | None, typer.Option(help="Id of the decision: sent twice, it counts once.")]
 
 
 def register(app: typer.Typer) -> None:
     """Add the group."""
-    group = typer.Typer(no_args_is_help=True, help="Decide what asks for a person.")
+    group = typer.Typer(no_args_is_help=True, help="List approval requests and decide them.")
     group.command("list")(list_approvals)
     group.command("show")(show)
     group.command("approve")(approve)
@@ -41,15 +41,15 @@ def register(app: typer.Typer) -> None:
 
 def list_approvals(
     state: Annotated[ApprovalState | None, typer.Option(help="Only requests in this state.")] = None,
-    limit: Annotated[int, typer.Option(help="At most so many.", min=1, max=1_000)] = 100,
+    limit: Annotated[int, typer.Option(help="Maximum number of rows.", min=1, max=1_000)] = 100,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Requests, newest first."""
+    """List approval requests, newest first."""
     from rich.markup import escape
 
     from purser.compose.cli.api.client import gateway
-    from purser.compose.cli.tables import number, put, status, table, usd
+    from purser.compose.cli.tables import number, print_table, status, table, usd
 
     with gateway(data) as api:
         page = api.get("/v1/approvals", state=state, limit=limit)
@@ -69,11 +69,11 @@ def list_approvals(
         for one in page["items"]
     ]
     columns = ("approval", "state", "scope", "tokens", "money", "for", "deadline")
-    put(table(*columns, rows=rows, right=("tokens", "money")))
+    print_table(table(*columns, rows=rows, right=("tokens", "money")))
 
 
 def show(approval_id: ApprovalId, data: DataOption = None, as_json: JsonOption = False) -> None:
-    """One request: what is short, who waits, what was decided."""
+    """Show one request: the shortage, who waits, and the decisions."""
     from purser.compose.cli.api.client import gateway
 
     with gateway(data) as api:
@@ -86,17 +86,17 @@ def show(approval_id: ApprovalId, data: DataOption = None, as_json: JsonOption =
 
 def approve(
     approval_id: ApprovalId,
-    tokens: Annotated[int | None, typer.Option(help="Tokens to grant; what is short by default.", min=1)] = None,
+    tokens: Annotated[int | None, typer.Option(help="Tokens to grant. Default: the shortage.", min=1)] = None,
     usd: Annotated[str | None, typer.Option(help="Dollars to grant, for example 0.25.")] = None,
     until: Annotated[str | None, typer.Option(help="When the grant ends, for example 2026-11-20T18:00:00Z.")] = None,
     note: Note = None,
     ticket_url: TicketUrl = None,
     decision_id: DecisionId = None,
-    via: Via = Door.HTTP,
+    via: Via = Channel.HTTP,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Let the scope spend more."""
+    """Approve a request: raise the limit of its scope."""
     from purser.compose.cli.amounts import nano_usd
 
     grant = {"grant_tokens": tokens, "grant_nano_usd": nano_usd(usd), "until": until}
@@ -108,11 +108,11 @@ def deny(
     note: Note = None,
     ticket_url: TicketUrl = None,
     decision_id: DecisionId = None,
-    via: Via = Door.HTTP,
+    via: Via = Channel.HTTP,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Refuse it: who waits is refused."""
+    """Deny a request: the calls that wait for it are refused."""
     _decide(approval_id, "deny", {"note": note, "ticket_url": ticket_url}, decision_id, via, data, as_json)
 
 
@@ -121,18 +121,18 @@ def _decide(
     decision: str,
     more: dict[str, Any],
     decision_id: str | None,
-    via: Door,
+    via: Channel,
     data: DataOption,
     as_json: bool,
 ) -> None:
     from purser.compose.cli.api.client import gateway
 
-    if via is Door.TEMPORAL and more["note"] is not None:
-        raise typer.BadParameter("a note would be kept in the workflow's history: leave it out, or use --via http")
+    if via is Channel.TEMPORAL and more["note"] is not None:
+        raise typer.BadParameter("a note would be stored in the workflow's history: leave it out, or use --via http")
     body = {"decision_id": decision_id or str(uuid.uuid4()), "decision": decision}
     body |= {name: value for name, value in more.items() if value is not None}
     with gateway(data) as api:
-        if via is Door.TEMPORAL:
+        if via is Channel.TEMPORAL:
             answer = _through_temporal(api, approval_id, body, data)
         else:
             answer = api.post(f"{_path(approval_id)}/decision", body)
@@ -157,7 +157,7 @@ def _path(approval_id: str) -> str:
 def _print(request: dict[str, Any]) -> None:
     from rich.markup import escape
 
-    from purser.compose.cli.tables import number, put, status, table, usd
+    from purser.compose.cli.tables import number, print_table, status, table, usd
 
     asked = request["asked"]
     out.print(f"[bold]{escape(request['approval_id'])}[/] {status(request['state'])}, {escape(request['scope'])}")
@@ -174,7 +174,8 @@ def _print(request: dict[str, Any]) -> None:
         for one in request["waiters"]
     ]
     if waiters:
-        put(table("task", "agent", "submitted by", "asks tokens", "since", rows=waiters, right=("asks tokens",)))
+        columns = ("task", "agent", "submitted by", "asks tokens", "since")
+        print_table(table(*columns, rows=waiters, right=("asks tokens",)))
     for one in request["purposes"]:
         _print_purpose(one)
     if request["effects"] is not None:
@@ -187,7 +188,7 @@ def _print(request: dict[str, Any]) -> None:
 
 
 def _print_purpose(purpose: dict[str, Any]) -> None:
-    """What a call is for, in the words of others: as text, on one line each."""
+    """Print what a call is for. The texts come from others, so they are printed without markup, one line each."""
     last = purpose["last_input"]
     texts = {
         "task": purpose["input"],
@@ -199,10 +200,10 @@ def _print_purpose(purpose: dict[str, Any]) -> None:
             out.print(f"{name:<10} {_one_line(text)}", markup=False, highlight=False)
 
 
-def _one_line(text: str, most: int = 200) -> str:
-    """The beginning of a text."""
+def _one_line(text: str, max_chars: int = 200) -> str:
+    """The beginning of a text, on one line."""
     line = " ".join(text.split())
-    return line if len(line) <= most else f"{line[: most - 1]}…"
+    return line if len(line) <= max_chars else f"{line[: max_chars - 1]}…"
 
 
 def _print_effects(effects: dict[str, Any]) -> None:
@@ -215,8 +216,8 @@ def _print_effects(effects: dict[str, Any]) -> None:
 
 def _effect(effect: dict[str, Any]) -> str:
     counts = {"go on": "admitted", "ask again": "asking", "wait for open holds": "waiting", "are refused": "refused"}
-    told = [f"{effect[field]} {what}" for what, field in counts.items() if effect[field]]
-    # Cut: what stays just below a step of 80% causes no delay, and 80% would say that it does.
-    told += [] if effect["ratio"] is None else [f"{whole_percent(effect['ratio'])}% used"]
-    told += [f"slowed by {effect['delay_ms']} ms ({effect['slowed_by']})"] if effect["delay_ms"] else []
-    return ", ".join(told)
+    parts = [f"{effect[field]} {what}" for what, field in counts.items() if effect[field]]
+    # Rounded down: a ratio just below a step of 80% causes no delay, and "80%" would suggest that it does.
+    parts += [] if effect["ratio"] is None else [f"{whole_percent(effect['ratio'])}% used"]
+    parts += [f"slowed by {effect['delay_ms']} ms ({effect['slowed_by']})"] if effect["delay_ms"] else []
+    return ", ".join(parts)

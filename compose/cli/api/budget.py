@@ -21,14 +21,14 @@ Field = StrEnum(
 
 def register(app: typer.Typer) -> None:
     """Add the group."""
-    group = typer.Typer(no_args_is_help=True, help="Look at budgets and change them.")
+    group = typer.Typer(no_args_is_help=True, help="Show and change budgets.")
     group.command("show")(show)
     group.command("set")(set_budget)
     app.add_typer(group, name="budget")
 
 
 def show(scope: ScopeArgument, data: DataOption = None, as_json: JsonOption = False) -> None:
-    """One budget in its current window."""
+    """Show one budget in its current window."""
     from purser.compose.cli.api.client import gateway
 
     with gateway(data) as api:
@@ -39,24 +39,24 @@ def set_budget(
     scope: ScopeArgument,
     limit_tokens: Annotated[int | None, typer.Option(help="Token limit.", min=0)] = None,
     limit_usd: Annotated[str | None, typer.Option(help="Money limit in dollars, for example 0.25.")] = None,
-    mode: Annotated[Mode | None, typer.Option(help="What happens when an ask does not fit.")] = None,
-    window: Annotated[Window | None, typer.Option(help="What the limit counts.")] = None,
-    timezone: Annotated[str | None, typer.Option(help="IANA zone in which windows begin.")] = None,
-    warn_at: Annotated[list[str] | None, typer.Option(help="Ratio that warns; repeatable.")] = None,
-    backpressure: Annotated[list[str] | None, typer.Option(help="Step RATIO:DELAY_MS; repeatable.")] = None,
+    mode: Annotated[Mode | None, typer.Option(help="What happens when a request does not fit.")] = None,
+    window: Annotated[Window | None, typer.Option(help="Period that the limit applies to.")] = None,
+    timezone: Annotated[str | None, typer.Option(help="IANA time zone in which windows begin.")] = None,
+    warn_at: Annotated[list[str] | None, typer.Option(help="Ratio at which to warn; repeatable.")] = None,
+    backpressure: Annotated[list[str] | None, typer.Option(help="Delay, as RATIO:DELAY_MS; repeatable.")] = None,
     frozen: Annotated[bool | None, typer.Option("--frozen/--no-frozen", help="Admit nothing.")] = None,
     approver_role: Annotated[list[str] | None, typer.Option(help="Role that may approve; repeatable.")] = None,
     not_submitter: Annotated[
-        bool | None, typer.Option("--not-submitter/--or-submitter", help="Who submitted the task may not approve.")
+        bool | None, typer.Option("--not-submitter/--or-submitter", help="The submitter of a task may not approve.")
     ] = None,
     two_people_above_tokens: Annotated[int | None, typer.Option(help="Larger grants need two people.", min=0)] = None,
     deadline_s: Annotated[int | None, typer.Option(help="Seconds until a request expires.", min=1)] = None,
-    on_expiry: Annotated[OnExpiry | None, typer.Option(help="What an unanswered request turns into.")] = None,
-    clear: Annotated[list[Field] | None, typer.Option(help="Field to hand back to the defaults; repeatable.")] = None,
+    on_expiry: Annotated[OnExpiry | None, typer.Option(help="What happens to a request that expires.")] = None,
+    clear: Annotated[list[Field] | None, typer.Option(help="Field to reset to its default; repeatable.")] = None,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Change the policy of a scope; what is not named stays as it is. The next hold follows it."""
+    """Change the policy of a scope, from the next hold on. Fields that are not named stay as they are."""
     from purser.compose.cli.amounts import nano_usd
     from purser.compose.cli.api.client import gateway
 
@@ -95,17 +95,17 @@ def _path(scope: str) -> str:
 def _step(text: str) -> list[object]:
     ratio, colon, delay = text.partition(":")
     if not colon or not delay.isdecimal():
-        raise typer.BadParameter(f"{text[:40]!r} is no step: write RATIO:DELAY_MS, for example 0.9:750")
+        raise typer.BadParameter(f"{text[:40]!r} is not a backpressure step: write RATIO:DELAY_MS, for example 0.9:750")
     return [ratio, int(delay)]
 
 
 def _print(view: dict[str, Any], as_json: bool) -> None:
-    from purser.compose.cli.tables import budgets, put
+    from purser.compose.cli.tables import budgets, print_table
 
     if as_json:
         print_json(view)
         return
-    put(budgets([view]))
+    print_table(budgets([view]))
     stored = sorted(name for name, source in view["sources"].items() if source != "default")
     if stored:
         out.print("set: " + ", ".join(f"{name} ({view['sources'][name]})" for name in stored), markup=False)

@@ -1,4 +1,4 @@
-"""The gateway as commands see it."""
+"""HTTP client of the gateway, for commands."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,30 +15,30 @@ TIMEOUT_S = 30.0
 
 
 class Gateway:
-    """HTTP API of a running system."""
+    """Client of the HTTP API of a running gateway."""
 
     def __init__(self, client: httpx.Client) -> None:
         self._client = client
 
     @property
     def url(self) -> str:
-        """Where it answers, without a final slash."""
+        """Address of the gateway, without a final slash."""
         return str(self._client.base_url).rstrip("/")
 
     def get(self, path: str, **params: Any) -> Any:
-        """GET; parameters that are None are left out."""
+        """Send a GET request; parameters that are None are left out."""
         return self.request("GET", path, params={name: value for name, value in params.items() if value is not None})
 
     def post(self, path: str, body: object = None) -> Any:
-        """POST with a JSON body."""
+        """Send a POST request with a JSON body."""
         return self.request("POST", path, json=body)
 
     def put(self, path: str, body: object) -> Any:
-        """PUT with a JSON body."""
+        """Send a PUT request with a JSON body."""
         return self.request("PUT", path, json=body)
 
     def delete(self, path: str) -> Any:
-        """DELETE."""
+        """Send a DELETE request."""
         return self.request("DELETE", path)
 
     def request(self, method: str, path: str, **arguments: Any) -> Any:
@@ -46,7 +46,7 @@ class Gateway:
 
         Raises:
             RequestFailed: the gateway answered with a problem.
-            Unreachable: it did not answer.
+            Unreachable: the gateway did not answer.
         """
         try:
             response = self._client.request(method, path, **arguments)
@@ -62,10 +62,10 @@ class Gateway:
 
 @contextmanager
 def gateway(data: Path | None = None) -> Iterator[Gateway]:
-    """The configured gateway (PURSER_URL, PURSER_API_KEY), else that of the running `up` on `data`.
+    """Open a client of the configured gateway (PURSER_URL, PURSER_API_KEY), else of the running `up` on `data`.
 
     Raises:
-        NoGateway: there is neither, or a key is configured without the address that it is for.
+        NoGateway: there is neither, or a key is configured without the address of its gateway.
     """
     settings = command_settings(data)
     if settings.url is None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the group."""
-    group = typer.Typer(no_args_is_help=True, help="Keys of the HTTP API.")
+    group = typer.Typer(no_args_is_help=True, help="Manage keys of the HTTP API.")
     group.command("create")(create)
     group.command("list")(list_keys)
     group.command("revoke")(revoke)
@@ -24,21 +24,21 @@ def register(app: typer.Typer) -> None:
 
 
 def create(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Whom it stands for; decisions carry this name.")],
-    role: Annotated[Role, typer.Option(help="What it may do.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Owner of the key; decisions carry this name.")],
+    role: Annotated[Role, typer.Option(help="What the key may do.")],
     tenant: Annotated[
-        str | None, typer.Option(help="Whose data it reaches; set, it is made in the database (PURSER_DSN).")
+        str | None, typer.Option(help="Tenant of the key; if set, the key is made in the database (PURSER_DSN).")
     ] = None,
-    expires: Annotated[str | None, typer.Option(metavar="SPAN", help="When it ends by itself, such as 30d.")] = None,
+    expires: Annotated[str | None, typer.Option(metavar="DURATION", help="Time until it expires, such as 30d.")] = None,
     rate_limit: Annotated[
-        int | None, typer.Option(min=1, help="Requests a second, where it is not to be the gateway's own limit.")
+        int | None, typer.Option(min=1, help="Requests a second. Default: the limit of the gateway.")
     ] = None,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Make a key and show it once.
+    """Create a key and show it once.
 
-    The first key of a tenant is made in the database; after that an admin key does it over HTTP.
+    The first key of a tenant is created in the database, later ones over HTTP with an admin key.
     """
     from purser.compose.cli.amounts import seconds
     from purser.compose.cli.api.client import gateway
@@ -60,11 +60,11 @@ def create(
 
 
 def list_keys(data: DataOption = None, as_json: JsonOption = False) -> None:
-    """All keys of the tenant, those that have ended included."""
+    """List all keys of the tenant, including those that have ended."""
     from rich.markup import escape
 
     from purser.compose.cli.api.client import gateway
-    from purser.compose.cli.tables import put, table
+    from purser.compose.cli.tables import print_table, table
 
     with gateway(data) as api:
         page = api.get("/v1/keys")
@@ -81,7 +81,7 @@ def list_keys(data: DataOption = None, as_json: JsonOption = False) -> None:
         )
         for one in page["items"]
     ]
-    put(table("key", "name", "role", "created", "state", rows=rows))
+    print_table(table("key", "name", "role", "created", "state", rows=rows))
 
 
 def _state(key: Mapping[str, Any]) -> str:
@@ -94,11 +94,11 @@ def _state(key: Mapping[str, Any]) -> str:
 
 
 def revoke(
-    key_id: Annotated[str, typer.Argument(metavar="KEY_ID", help="As `purser keys list` shows it.")],
+    key_id: Annotated[str, typer.Argument(metavar="KEY_ID", help="The id that `purser keys list` shows.")],
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """End a key at once."""
+    """Revoke a key, with immediate effect."""
     from purser.compose.cli.api.client import gateway
     from purser.compose.errors import RequestFailed
 

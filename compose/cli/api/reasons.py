@@ -9,7 +9,7 @@ _FAILED = {
     "authentication": "The provider did not accept the key. Set PURSER_PROVIDER_KEYS, or the provider's own variable "
     "such as OPENAI_API_KEY, where the worker runs, and start the worker again.",
     "permission": "The key may not use this model. Check its rights at the provider.",
-    "payment": "The provider wants to be paid. Check the account at the provider.",
+    "payment": "The provider requires payment. Check the account at the provider.",
     "model_not_found": "The provider has no such model. Correct `model` in the task file.",
     "provider_not_allowed": "No key is configured for this provider. Set PURSER_PROVIDER_KEYS, or the provider's own "
     "variable such as OPENAI_API_KEY, where the worker runs, or name the provider in PURSER_ALLOWED_PROVIDERS.",
@@ -24,21 +24,25 @@ _FAILED = {
     "unreachable": "The provider cannot be reached. Check `api_base` and the network of the worker.",
     "connection_broken": "The connection to the provider broke. Submit the task again later.",
     "incomplete_reply": "The provider's reply broke off every time. Submit the task again later.",
-    "unreadable_reply": "The provider's reply is no reply of a model. Check `api_base`.",
-    "reply_not_stored": "Replies were paid for and could not be stored. Check that Postgres answers the worker.",
-    "WindowTooSmall": "What must be in the window exceeds it. Use a larger model or a smaller input.",
+    "unreadable_reply": "The provider's reply is not a model's reply. Check `api_base`.",
+    "reply_not_stored": "Replies were paid for and could not be stored. Check that the worker reaches Postgres.",
+    "WindowTooSmall": "The required part of the window exceeds it. Use a larger model or a smaller input.",
 }
 _REFUSED = {
     "frozen": "Unfreeze it: purser budget set {scope} --no-frozen",
     "limit": "Raise the limit: purser budget set {scope} --limit-tokens N",
     "denied": "A person denied it: purser approvals list --state denied",
-    "expired": "Nobody decided in time: purser approvals list --state expired",
+    "expired": "No one decided in time: purser approvals list --state expired",
     "unknown_price": "The model has no price: name it in PURSER_PRICE_FILE, or set PURSER_UNKNOWN_PRICE=ceiling.",
 }
 
 
 def why(task: Mapping[str, Any]) -> Iterator[str]:
-    """A line for each agent that failed or was refused, in the shape of `GET /tasks/{id}`."""
+    """Explain each agent that failed or was refused, one line each.
+
+    Args:
+        task: in the shape of `GET /tasks/{id}`.
+    """
     for agent_id, agent in task["agents"].items():
         reason = agent["reason"]
         if agent["status"] == "failed":
@@ -51,7 +55,7 @@ def why(task: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _figures(agent: Mapping[str, Any], budget: Mapping[str, Any] | None) -> str:
-    """What was short, as far as it is known."""
+    """The figures behind a refusal, as far as they are known."""
     shown = []
     if budget is not None:
         tokens, money = budget["tokens"], budget["nano_usd"]

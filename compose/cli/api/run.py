@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from purser.compose.cli.api.client import Gateway
 
 POLL_S = 0.3
-AWAY_S = 120.0
-"""How long the gateway may be away while a task runs: the task itself does not need it."""
+GATEWAY_OUTAGE_S = 120.0
+"""How long the gateway may be unreachable while a task runs: the task itself does not need it."""
 LIVE = ("running", "paused", "waiting_approval")
 
 
@@ -53,13 +53,13 @@ def _read(file: Path) -> Any:
         return json.loads(file.read_text(encoding="utf-8"))
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
-        raise InvalidTask(f"{str(file)!r} is no JSON: {error.msg} at {where}") from None
+        raise InvalidTask(f"{str(file)!r} is not JSON: {error.msg} at {where}") from None
     except (UnicodeDecodeError, RecursionError) as error:
-        raise InvalidTask(f"{str(file)!r} is no JSON in UTF-8 ({type(error).__name__}): write it anew") from None
+        raise InvalidTask(f"{str(file)!r} is not JSON in UTF-8 ({type(error).__name__}): write it again") from None
 
 
 def _follow(api: "Gateway", task_id: str) -> dict[str, Any]:
-    """Shows the task on stderr until it ends, and returns it."""
+    """Show the task on stderr until it ends, and return it."""
     from rich.live import Live
 
     from purser.compose.cli.api.tasks import path_of
@@ -69,7 +69,7 @@ def _follow(api: "Gateway", task_id: str) -> dict[str, Any]:
     try:
         with Live(console=console, transient=True, auto_refresh=False, redirect_stdout=False) as live:
             while True:
-                task = _look(api, path_of(task_id))
+                task = _fetch(api, path_of(task_id))
                 if task["status"] not in LIVE:
                     return task
                 hint = _hint(api, task)
@@ -84,18 +84,18 @@ def _follow(api: "Gateway", task_id: str) -> dict[str, Any]:
         raise typer.Abort from None
 
 
-def _look(api: "Gateway", path: str) -> dict[str, Any]:
-    """The task as it stands; waits for a gateway that is away."""
+def _fetch(api: "Gateway", path: str) -> dict[str, Any]:
+    """Get the current task; waits while the gateway is unreachable."""
     from purser.compose.errors import RequestFailed, Unreachable
 
-    give_up = time.monotonic() + AWAY_S
+    deadline = time.monotonic() + GATEWAY_OUTAGE_S
     while True:
         try:
             task: dict[str, Any] = api.get(path)
             return task
         except (RequestFailed, Unreachable) as error:
-            passing = isinstance(error, Unreachable) or error.problem.get("retryable")
-            if not passing or time.monotonic() > give_up:
+            transient = isinstance(error, Unreachable) or error.problem.get("retryable")
+            if not transient or time.monotonic() > deadline:
                 raise
             time.sleep(POLL_S)
 
@@ -117,7 +117,7 @@ def _line(task: dict[str, Any], hint: str) -> str:
 
 
 def _hint(api: "Gateway", task: dict[str, Any]) -> str:
-    """Where to decide what the task waits for; empty while it waits for nobody."""
+    """Where to decide what the task waits for; empty while it waits for no decision."""
     if task["status"] != "waiting_approval":
         return ""
     pending = _pending(api, task["task_id"])
@@ -128,7 +128,7 @@ def _hint(api: "Gateway", task: dict[str, Any]) -> str:
 
 
 def _pending(api: "Gateway", task_id: str) -> list[str] | None:
-    """Ids of the requests that the task waits for; `None` for a key that may not look at them."""
+    """Ids of the approval requests that the task waits for; `None` if the key may not read them."""
     from purser.compose.errors import RequestFailed, Unreachable
 
     try:

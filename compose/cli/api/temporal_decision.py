@@ -1,4 +1,4 @@
-"""`purser approvals … --via temporal`: a decision that is signed here and sent to the workflow of a task that waits."""
+"""`purser approvals … --via temporal`: signs a decision and sends it to the workflow of a waiting task."""
 
 import asyncio
 from collections.abc import Mapping
@@ -12,24 +12,24 @@ from purser.compose.settings.required import required
 from purser.gateway.postgres.keys import digest
 from purser.workflows.contract import ApprovalDecision, DecisionResult, Message, TaskRef
 
-WITHIN_S = 30.0
+UPDATE_TIMEOUT_S = 30.0
 
 
 def decide(
     settings: Settings, request: Mapping[str, Any], key: Mapping[str, Any], fields: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Signs a decision and sends it as an update; returns the state of the request, as HTTP does.
+    """Sign a decision and send it as a workflow update; returns the state of the request, as HTTP does.
 
     Args:
-        settings: with the key that signs, and where Temporal is.
+        settings: they hold the signing key and the address of Temporal.
         request: the approval request, as `GET /v1/approvals/{id}` shows it.
         key: id, tenant and name of the key.
-        fields: of the decision, except `approval_id` and `approver`.
+        fields: fields of the decision, except `approval_id` and `approver`.
 
     Raises:
-        DecisionRefused: the rules or the signature forbid it.
-        InvalidRequest: it is malformed, or no task waits for the request.
-        SettingsError: there is no key.
+        DecisionRefused: the approval rules forbid the decision, or its signature is invalid.
+        InvalidRequest: the decision is malformed, or no task waits for the request.
+        SettingsError: no key is configured.
         Unreachable: Temporal does not answer, or no worker runs.
     """
     from purser.compose.cli.run_async import run_to_end
@@ -37,10 +37,10 @@ def decide(
     task_id = next((waiter["task_id"] for waiter in request["waiters"] if waiter["task_id"]), None)
     if task_id is None:
         raise InvalidRequest(
-            f"no task waits for request {request['approval_id']!r}, so no workflow takes it: leave out --via temporal"
+            f"no task waits for request {request['approval_id']!r}, so no workflow decides it: leave out --via temporal"
         )
     if settings.api_key is None:
-        raise SettingsError("no key signs the decision", remedy="Set PURSER_API_KEY, or start `purser up`.")
+        raise SettingsError("no key to sign the decision with", remedy="Set PURSER_API_KEY, or start `purser up`.")
     decision = ApprovalDecision(approval_id=request["approval_id"], approver=key["name"], **fields)
     signed = sign(decision, key["key_id"], digest(settings.api_key.get_secret_value()))
     done = run_to_end(_send(settings, TaskRef(task_id, key["tenant"]).workflow_id, signed))
@@ -57,7 +57,7 @@ async def _send(settings: Settings, workflow_id: str, decision: ApprovalDecision
 
     workflow = (await connect(settings)).get_workflow_handle(workflow_id)
     try:
-        async with asyncio.timeout(WITHIN_S):
+        async with asyncio.timeout(UPDATE_TIMEOUT_S):
             done: DecisionResult = await workflow.execute_update(
                 Message.DECIDE_APPROVAL, decision, result_type=DecisionResult
             )
@@ -66,7 +66,7 @@ async def _send(settings: Settings, workflow_id: str, decision: ApprovalDecision
         raise InvalidRequest(str(error.cause)) from error
     except (TimeoutError, RPCError, WorkflowUpdateRPCTimeoutOrCancelledError) as error:
         raise Unreachable(
-            f"workflow {workflow_id!r} at {required(settings, 'temporal_address')!r} did not take the decision: "
+            f"workflow {workflow_id!r} at {required(settings, 'temporal_address')!r} did not accept the decision: "
             f"{type(error).__name__}",
             remedy="Check that a worker runs and that the task has not ended, or leave out --via temporal.",
         ) from error

@@ -21,13 +21,13 @@ def register(app: typer.Typer) -> None:
 
 def compress(
     file: FileArgument,
-    budget: Annotated[int, typer.Option(min=1, help="Tokens of the result: what stays and the summary.")],
+    budget: Annotated[int, typer.Option(min=1, help="Tokens of the result: remaining messages and summary.")],
     model: ModelOption,
     summarizer: SummarizerOption = EXTRACTIVE,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Summarize the middle of a conversation, or a text, so that what is left fits a budget."""
+    """Summarize the middle of a conversation, or a text, so that the result fits a budget."""
     from purser.compose.cli.context.conversation_file import read_conversation
 
     read = read_conversation(file)
@@ -42,7 +42,7 @@ def compress(
 def _conversation(
     messages: "Sequence[Message]", budget: int, model: str, summarize: "Summarize | None"
 ) -> dict[str, Any]:
-    """The summary of a window of the default strategy, and what it stands for; none if all messages fit."""
+    """The summary in a window of the default strategy, and the messages it covers; none if all messages fit."""
     from purser.context.tokens import count_message
     from purser.context.windows import build_window
 
@@ -63,12 +63,12 @@ def _conversation(
 
 
 def _text(text: str, budget: int, model: str, summarize: "Summarize | None") -> dict[str, Any]:
-    """The summary of a text; a text that fits is its own."""
+    """The summary of a text; a text that fits is returned unchanged."""
     from purser.context.compression.requests import Source
     from purser.context.tokens import count_text
 
-    def count(said: str) -> int:
-        return count_text(said, model).tokens
+    def count(part: str) -> int:
+        return count_text(part, model).tokens
 
     original = count(text)
     fits = original <= budget
@@ -83,7 +83,7 @@ def _text(text: str, budget: int, model: str, summarize: "Summarize | None") -> 
 
 
 def _method(summary: str, summarize: "Summarize | None") -> str:
-    """What wrote a summary: `model`, `extractive`, or `none` if there is none."""
+    """How a summary was written: `model`, `extractive`, or `none` if there is none."""
     from purser.compose.cli.context.model_writer import ModelWriter
 
     if not summary or summarize is None:
@@ -93,7 +93,7 @@ def _method(summary: str, summarize: "Summarize | None") -> str:
 
 def _print(document: dict[str, Any]) -> None:
     if document["covers"] is None:
-        out.print("Nothing was summarised.")
+        out.print("Nothing was summarized.")
         return
     first, last = document["covers"]
     out.print(document["summary"], markup=False)

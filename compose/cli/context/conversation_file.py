@@ -1,4 +1,4 @@
-"""Files that commands read: conversations and plain text."""
+"""Reading conversation files and plain text for commands."""
 
 import json
 from collections.abc import Iterator
@@ -13,25 +13,25 @@ from purser.context.errors import InvalidMessage
 
 @dataclass(frozen=True, slots=True)
 class ConversationFile:
-    """A conversation as a file holds it."""
+    """A conversation that was read from a file."""
 
     messages: list[Message]
-    """What is known of each message. Fields that are ours are checked, all others are passed over."""
+    """The parsed messages. Fields that Purser knows are validated, all others are ignored."""
     originals: list[dict[str, Any]]
-    """The same messages as they were written."""
+    """The same messages, as they are in the file."""
 
 
 def read_conversation(path: Path) -> list[Message] | str:
-    """The messages of a `.json` or `.jsonl` file, or the text of any other; raises as `read_file`."""
+    """Read the messages of a `.json` or `.jsonl` file, or the text of any other; raises what `read_file` raises."""
     found = read_file(path)
     return found if isinstance(found, str) else found.messages
 
 
 def read_file(path: Path) -> ConversationFile | str:
-    """Reads a `.json` file (an array of OpenAI chat messages) or `.jsonl` file (one a line), or text from any other.
+    """Read a `.json` file (an array of OpenAI chat messages), a `.jsonl` file (one a line), or any other as text.
 
     Raises:
-        UnreadableFile: names the file, the line or index, and the field; never what the file says.
+        UnreadableFile: the message names the file, the line or index, and the field; it never quotes the content.
     """
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -61,7 +61,7 @@ def _array(path: Path, text: str) -> Iterator[tuple[str, Any]]:
 
 
 def _lines(path: Path, text: str) -> Iterator[tuple[str, Any]]:
-    # Not `splitlines`, which also splits at separators that JSON allows inside of strings.
+    # Not `splitlines`, which also splits at separators that JSON allows inside strings.
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             where = f"{path}, line {number}"

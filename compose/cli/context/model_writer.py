@@ -1,4 +1,4 @@
-"""A model that writes summaries for commands, under a hold of a running Purser."""
+"""Summaries that a model writes for commands, under a hold of a running gateway."""
 
 import asyncio
 import time
@@ -22,17 +22,17 @@ from purser.context.redaction import Redactor, custom_detectors
 from purser.context.tokens import count_request
 
 SESSION = "session:cli"
-"""Whose budget pays."""
+"""Scope whose budget is charged."""
 
 
 class ModelWriter:
-    """A model as `drafts.Summarize`: asked once, under a hold, with redacted text, its answer checked."""
+    """A model as `drafts.Summarize`: called once, under a hold, with redacted text; its answer is checked."""
 
     def __init__(self, model: str, client: Gateway, settings: Settings) -> None:
         """Args:
-        model: as LiteLLM names it.
-        client: holds and settles.
-        settings: keys and address of the model.
+        model: name of the model, as LiteLLM spells it.
+        client: gateway that holds and settles the budget.
+        settings: they hold the keys and the address of the model.
         """
         self._model = model
         self._gateway = client
@@ -40,14 +40,14 @@ class ModelWriter:
         self._custom = custom_detectors(settings.redaction_patterns)
         self._api_base = settings.summarizer_api_base
         self.problem: ComposeError | None = None
-        """What kept the model from being asked."""
+        """Why the model was not called."""
         self.fault = ""
-        """Why its answer is no summary, as a code."""
+        """Why its answer was rejected, as a code."""
         self.wrote: str | None = None
-        """Its answer, if that is a summary."""
+        """Its answer, if it was accepted as a summary."""
 
     def __call__(self, source: Source, most_tokens: int, count: CountText) -> str:
-        """What the model writes, or an extract of the redacted source where that is no summary."""
+        """The model's summary, or an extract of the redacted source if its answer is rejected."""
         redactor = Redactor(custom=self._custom)
         passages = tuple((speaker, redactor.redact(text)) for speaker, text in source.passages)
         source = Source(redactor.redact(source.summary), passages)
@@ -68,7 +68,7 @@ class ModelWriter:
         return extract(source, most_tokens, count)
 
     def _ask(self, messages: list[dict[str, Any]], most_tokens: int) -> Draft:
-        """The model's answer; what it cost is settled whatever comes of it."""
+        """Call the model; what the call cost is settled even if its answer is rejected."""
         prompt = count_request(messages, (), self._model).tokens
         asked = {"key": f"cli-{uuid.uuid4()}", "path": [SESSION], "model": self._model}
         held = self._gateway.post("/v1/holds", asked | {"tokens": prompt + most_tokens})
@@ -92,7 +92,7 @@ class ModelWriter:
         return draft
 
     def _end(self, hold: str, draft: Draft, prompt: int, cost: Cost) -> None:
-        """Settles what is known of a request; what is not known is presumed."""
+        """Settle the reported usage of a request; without one, release the hold, which presumes a charge."""
         if draft.usage is not None or draft.finish_reason is not None:
             usage = draft.charge(prompt, self._model)
         elif cost is Cost.NOTHING or not draft.sent:
@@ -104,18 +104,18 @@ class ModelWriter:
 
 
 def _fault(source: Source, text: str, most_tokens: int, count: CountText) -> str | None:
-    before = sum(count(said) for said in (source.summary, *(said for _, said in source.passages)))
-    language = conversation_language([said for _, said in source.passages])
+    before = sum(count(part) for part in (source.summary, *(part for _, part in source.passages)))
+    language = conversation_language([part for _, part in source.passages])
     return fault(text, count(text), most_tokens=most_tokens, tokens_before=before, language=language)
 
 
 def _refusal(held: Mapping[str, Any]) -> dict[str, Any]:
-    """A verdict as a problem."""
+    """The problem document of a verdict that does not admit the call."""
     remedy = held.get("remedy") or f"Raise it with `purser budget set {SESSION}`, or use --summarizer extractive."
     return {
         "type": "about:blank",
         "title": "BudgetRefused",
-        "detail": f"the budget of {SESSION} does not let the summarizer be asked: {held['verdict']}",
+        "detail": f"the budget of {SESSION} does not admit the call of the summarizer: {held['verdict']}",
         "verdict": held["verdict"],
         "scopes": held["scopes"],
         "remedy": remedy,

@@ -14,7 +14,7 @@ def register(app: typer.Typer) -> None:
 
 
 def redact(file: FileArgument, as_json: JsonOption = False) -> None:
-    """Replace personal data and secrets in a conversation or a text by placeholders."""
+    """Replace personal data and secrets in a conversation or a text with placeholders."""
     import json
 
     from purser.compose.cli.context.conversation_file import read_file

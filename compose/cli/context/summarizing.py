@@ -1,4 +1,4 @@
-"""What writes summaries for commands: nothing, an extract, or a model."""
+"""The `--summarizer` option of commands: no summary, an extract, or a model."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,12 +18,12 @@ SummarizerOption = Annotated[
 
 @contextmanager
 def summarizing(name: str, data: Path | None = None) -> "Iterator[Summarize | None]":
-    """What writes summaries, by name: `extractive`, `none`, or a model.
+    """Open a summarizer by name: `extractive`, `none`, or a model.
 
-    A window is built whatever happens to a model; what kept it from being asked is raised at the end.
+    A window is built even if the model cannot be called; that error is raised at the end.
 
     Raises:
-        SettingsError: a model is named and no Purser runs that could hold its budget.
+        NoGateway: a model is named, and no running gateway is known that could hold its budget.
         Unreachable: the gateway does not answer.
         RequestFailed: the budget refused.
     """

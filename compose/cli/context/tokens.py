@@ -11,7 +11,7 @@ FileArgument = Annotated[
     Path,
     typer.Argument(metavar="FILE", help="A conversation (.json, .jsonl) or any text.", exists=True, dir_okay=False),
 ]
-ModelOption = Annotated[str, typer.Option(help="Whose counter applies.")]
+ModelOption = Annotated[str, typer.Option(help="Model whose token counter applies.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -22,10 +22,10 @@ def register(app: typer.Typer) -> None:
 def tokens(
     file: FileArgument,
     model: ModelOption,
-    fast: Annotated[bool, typer.Option(help="Use the formula: no vocabulary is loaded, about 4 % off.")] = False,
+    fast: Annotated[bool, typer.Option(help="Estimate by a formula, about 4 % off; loads no vocabulary.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Count the tokens of a conversation or a text, for a model."""
+    """Count the tokens of a conversation or a text for a model."""
     from dataclasses import asdict
 
     from purser.compose.cli.context.conversation_file import read_file

@@ -10,7 +10,7 @@ from rich.markup import escape
 from purser.compose.cli.context.summarizing import EXTRACTIVE, SummarizerOption, summarizing
 from purser.compose.cli.context.tokens import FileArgument, ModelOption
 from purser.compose.cli.output import DataOption, JsonOption, out, print_json
-from purser.compose.cli.tables import put, table
+from purser.compose.cli.tables import print_table, table
 from purser.context.strategies import WINDOW_PRESETS, StrategyName
 from purser.context.strategies.choice import Preference
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 Preset = StrEnum("Preset", {name: name for name in WINDOW_PRESETS})  # type: ignore[misc] # known when it runs
 _SHOWN = 100
-"""Characters of a message that people see."""
+"""Characters of a message that are printed."""
 
 
 class Format(StrEnum):
-    """How a window is written."""
+    """Output format of a window."""
 
     MESSAGES = "messages"
     TEXT = "text"
@@ -42,18 +42,18 @@ def window(
     budget: Annotated[int, typer.Option(min=1, help="Tokens of the whole window.")],
     model: ModelOption,
     strategy: Annotated[StrategyName | None, typer.Option(help="Default: three_part, or the preset's.")] = None,
-    preset: Annotated[Preset | None, typer.Option(help="Figures of a known system.")] = None,
-    preference: Annotated[Preference, typer.Option(help="What auto goes by.")] = Preference.BALANCED,
+    preset: Annotated[Preset | None, typer.Option(help="Parameters of a known system.")] = None,
+    preference: Annotated[Preference, typer.Option(help="What `auto` optimizes for.")] = Preference.BALANCED,
     summarizer: SummarizerOption = EXTRACTIVE,
     written: Annotated[
         Format, typer.Option("--format", help="Messages for agents, or plain text for routers.")
     ] = Format.MESSAGES,
-    recommend: Annotated[bool, typer.Option("--recommend", help="Only tell what should be done.")] = False,
-    tools: Annotated[int | None, typer.Option(min=0, help="Planned tool calls: do they fit as well?")] = None,
+    recommend: Annotated[bool, typer.Option("--recommend", help="Only recommend what to do.")] = False,
+    tools: Annotated[int | None, typer.Option(min=0, help="Check whether this many tool calls still fit.")] = None,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show what a model sees of a conversation within a budget, and what becomes of the rest."""
+    """Show which part of a conversation a model sees within a budget, and what happens to the rest."""
     from purser.context.windows import build_window
 
     messages, originals = _read(file)
@@ -86,7 +86,7 @@ def _read(file: Path) -> "tuple[list[Message], list[dict[str, Any]]]":
 
 
 def _as_messages(found: "Window", originals: list[dict[str, Any]]) -> dict[str, Any]:
-    """The document of a window; messages that stay are those of the file, but for what was clipped."""
+    """The document of a window; its messages are those of the file, except where they were clipped."""
     from dataclasses import asdict
 
     clipped = {one.index for one in found.stats.clipped}
@@ -108,7 +108,7 @@ def _as_messages(found: "Window", originals: list[dict[str, Any]]) -> dict[str, 
 def _as_text(
     build: "Callable[[int], Window]", originals: list[dict[str, Any]], budget: int, model: str
 ) -> dict[str, Any]:
-    """The document of a window whose plain text fits the budget: its marks differ from those around messages."""
+    """The document of a window whose plain text fits the budget: text needs other delimiters than messages do."""
     from purser.context.conversation.renderings import render_text
     from purser.context.tokens import count_text
 
@@ -144,17 +144,17 @@ def _advice(
 
 
 def _print(document: dict[str, Any]) -> None:
-    """The window for people: its text or its messages, then the figures."""
+    """Print the text or the messages of a window, then its figures."""
     if "text" in document:
         out.print(document["text"], markup=False)
     elif "messages" in document:
         rows = [(message["role"], escape(_line(message.get("content")))) for message in document["messages"]]
-        put(table("role", "content", rows=rows))
+        print_table(table("role", "content", rows=rows))
     hidden = ("text", "messages", "stats")
     figures = {name: value for name, value in (document | document.get("stats", {})).items() if name not in hidden}
     if "dropped" in figures:
         figures["dropped"] = len(figures["dropped"])
-    put(table("", "", rows=[(name.replace("_", " "), escape(str(value))) for name, value in figures.items()]))
+    print_table(table("", "", rows=[(name.replace("_", " "), escape(str(value))) for name, value in figures.items()]))
 
 
 def _line(content: Any) -> str:

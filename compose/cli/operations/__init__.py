@@ -1,1 +1,1 @@
-"""Commands that run Purser and look after it."""
+"""Commands that run and maintain Purser."""

@@ -10,7 +10,7 @@ from rich.markup import escape
 
 from purser.benchmarks import NAMES
 from purser.compose.cli.output import FAILURE, JsonOption, out, print_json
-from purser.compose.cli.tables import put, table
+from purser.compose.cli.tables import print_table, table
 
 if TYPE_CHECKING:
     from purser.benchmarks.outcome import Cell, Outcome, Table
@@ -23,10 +23,10 @@ BenchDataOption = Annotated[
 ]
 
 SecondsOption = Annotated[
-    float | None, typer.Option(help="Seconds that each run takes, of http and ledger.", min=1, show_default=False)
+    float | None, typer.Option(help="Seconds of each run, for http and ledger.", min=1, show_default=False)
 ]
 StreamsOption = Annotated[
-    int | None, typer.Option(help="Streams of events that are open meanwhile, of http.", min=1, max=1_000)
+    int | None, typer.Option(help="Event streams open during the run, for http.", min=1, max=1_000)
 ]
 
 
@@ -42,7 +42,7 @@ def bench(
     streams: StreamsOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Run a benchmark; exit code 1 if what it measured did not do its work."""
+    """Run a benchmark; exit code 1 if what it measured did not work correctly."""
     from importlib import import_module
     from inspect import signature
 
@@ -68,7 +68,7 @@ def bench(
 def _print(outcome: "Outcome", settings: dict[str, object]) -> None:
     for made in outcome.tables:
         out.print(f"[bold]{escape(made.title)}[/]")
-        put(table(*made.columns, rows=map(_cells, made.rows), right=_figures(made)))
+        print_table(table(*made.columns, rows=map(_cells, made.rows), right=_figures(made)))
         out.print()
     out.print(", ".join(f"{setting} {value}" for setting, value in settings.items()), markup=False)
     out.print("[green]Gate passed.[/]" if outcome.gate_passed else "[red]Gate failed.[/]")

@@ -13,13 +13,13 @@ def register(app: typer.Typer) -> None:
 
 
 def doctor(data: DataOption = None, as_json: JsonOption = False) -> None:
-    """Tell what is configured, what answers, at what version, and what to do about the rest."""
+    """Check configuration, services and versions, and say how to fix what fails."""
     from dataclasses import asdict
 
     from rich.markup import escape
 
     from purser.compose.cli.run_async import run_to_end
-    from purser.compose.cli.tables import put, table
+    from purser.compose.cli.tables import print_table, table
     from purser.compose.doctor import diagnose
     from purser.compose.processes.up_file import command_settings
 
@@ -31,7 +31,7 @@ def doctor(data: DataOption = None, as_json: JsonOption = False) -> None:
             (finding.name, MARKS[finding.state], escape(finding.detail), escape(finding.remedy))
             for finding in diagnosis.findings
         ]
-        put(table("part", "state", "found", "what to do", rows=rows))
+        print_table(table("part", "state", "found", "what to do", rows=rows))
         for name, origin in diagnosis.configured.items():
             out.print(f"{name} is set by the {origin}")
     if not diagnosis.ok:

@@ -18,7 +18,7 @@ def gateway(
     as_json: JsonOption = False,
 ) -> None:
     """Serve the HTTP API on the configured Postgres and Temporal; ctrl-C stops it."""
-    from purser.compose.cli.run_async import serving, until_stopped
+    from purser.compose.cli.run_async import freeze_heap, until_stopped
     from purser.compose.processes.gateway import run_gateway
     from purser.compose.processes.up_file import command_settings
     from purser.compose.stack.ports import choose_port
@@ -30,7 +30,7 @@ def gateway(
     configure_logging(settings)
 
     def ready() -> None:
-        serving()
+        freeze_heap()
         if as_json:
             print_json({"gateway": f"http://{settings.gateway_host}:{settings.gateway_port}"})
 

@@ -11,7 +11,7 @@ def register(app: typer.Typer) -> None:
 
 
 def migrate(data: DataOption = None, as_json: JsonOption = False) -> None:
-    """Bring the database to the schema of this version. Repeatable; older workers go on working meanwhile."""
+    """Migrate the database to the schema of this version. Repeatable; older workers keep working meanwhile."""
     import asyncio
 
     from purser.compose.database import database

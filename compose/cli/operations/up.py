@@ -17,9 +17,9 @@ def register(app: typer.Typer) -> None:
 
 
 def up(
-    data: Annotated[Path | None, typer.Option(help="Directory that keeps everything.", file_okay=False)] = None,
+    data: Annotated[Path | None, typer.Option(help="Data directory.", file_okay=False)] = None,
     port: Annotated[int | None, typer.Option(help="Port of the gateway; 0: any free one.", min=0, max=65_535)] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Delete what the directory holds and begin anew.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Delete the data in the directory first.")] = False,
     temporal_ui: Annotated[
         bool, typer.Option("--temporal-ui", help="Start Temporal's Web UI too; it asks for no sign-in.")
     ] = False,
@@ -27,11 +27,11 @@ def up(
 ) -> None:
     """Start everything on this machine; ctrl-C stops it.
 
-    Postgres and Temporal are embedded unless PURSER_DSN and PURSER_TEMPORAL_ADDRESS name others.
+    Postgres and Temporal are embedded unless PURSER_DSN and PURSER_TEMPORAL_ADDRESS are set.
     """
     from dataclasses import asdict
 
-    from purser.compose.cli.run_async import serving, until_stopped
+    from purser.compose.cli.run_async import freeze_heap, until_stopped
     from purser.compose.processes.up import up as run_up
     from purser.compose.processes.up_file import Running, remember
     from purser.compose.settings import load_settings
@@ -41,7 +41,7 @@ def up(
     configure_logging(settings)
 
     def announce(running: Running, link: str) -> None:
-        serving()
+        freeze_heap()
         remember(settings.data_dir)
         if as_json:
             print_json({name: value for name, value in asdict(running).items() if name != "pid"})
@@ -52,7 +52,7 @@ def up(
 
 
 def _show(running: "Running", link: str, data_dir: Path) -> None:
-    """What runs, for people; without a terminal no secret, because a supervisor writes what it reads into a log."""
+    """Print what runs; without a terminal no secret, because a supervisor writes the output to a log."""
     from purser.compose.processes.up_file import FILE
 
     out.print(f"[bold green]Purser is up[/] at [bold]{running.gateway}[/]")

@@ -18,13 +18,13 @@ def register(app: typer.Typer) -> None:
 def worker(
     verify: Annotated[
         int | None,
-        typer.Option(help="Only replay this many running workflows: exit 1 if one is told differently.", min=1),
+        typer.Option(help="Only replay this many running workflows; exit code 1 if one fails.", min=1),
     ] = None,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run workflows and activities against the configured Temporal and Postgres; ctrl-C drains and stops."""
-    from purser.compose.cli.run_async import serving, until_stopped
+    from purser.compose.cli.run_async import freeze_heap, until_stopped
     from purser.compose.processes.up_file import command_settings
     from purser.compose.processes.worker import run_worker
     from purser.compose.telemetry.logging import configure_logging
@@ -36,26 +36,26 @@ def worker(
         return
 
     def ready() -> None:
-        serving()
+        freeze_heap()
         if as_json:
             print_json({"task_queue": settings.task_queue})
 
     until_stopped(lambda stop: run_worker(settings, stop, ready))
 
 
-def _verify(settings: "Settings", most: int, as_json: bool) -> None:
+def _verify(settings: "Settings", limit: int, as_json: bool) -> None:
     from purser.compose.cli.run_async import run_to_end
     from purser.compose.temporal import connect
-    from purser.compose.versions import Replayed, replay_running
+    from purser.compose.versions import ReplayResult, replay_running
 
-    async def run() -> Replayed:
-        return await replay_running(await connect(settings), settings.task_queue, most)
+    async def run() -> ReplayResult:
+        return await replay_running(await connect(settings), settings.task_queue, limit)
 
     replayed = run_to_end(run())
     if as_json:
         print_json({"ok": replayed.ok, "replayed": replayed.workflows, "failed": replayed.failed})
     else:
-        out.print(f"{replayed.workflows} running workflows replayed, {len(replayed.failed)} are told differently.")
+        out.print(f"{replayed.workflows} running workflows replayed, {len(replayed.failed)} failed.")
         for workflow_id, error in replayed.failed.items():
             out.print(f"{workflow_id}: {error}", markup=False)
     if not replayed.ok:

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The first start of Postgres: a role and its own databases for Purser and for Temporal.
+# Runs at the first start of Postgres: creates a role and databases each for Purser and for Temporal.
 set -eu
 
 secret() { cat "/run/secrets/$1"; }

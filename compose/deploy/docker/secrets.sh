@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes the secrets of docker-compose.yml in compose/deploy/secrets, each once: what is there stays as it is.
+# Creates the secrets of docker-compose.yml in compose/deploy/secrets; existing files stay as they are.
 set -eu
 cd "$(dirname "$0")/.."
 umask 077
@@ -9,7 +9,7 @@ random() { od -An -N32 -tx1 /dev/urandom | tr -d ' \n'; }
 put() { # NAME VALUE
   if [ ! -s "secrets/$1" ]; then
     printf '%s\n' "$2" > "secrets/$1"
-    # Containers read them as users of their own; the folder keeps everybody else on this machine out.
+    # Containers read them as other users; the mode of the folder keeps other users of this machine out.
     chmod 444 "secrets/$1"
     echo "made secrets/$1"
   fi

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes the namespace of Purser's workflows, once.
+# Creates the namespace of Purser's workflows if it does not exist.
 set -eu
 
 temporal operator namespace describe --namespace "$NAMESPACE" >/dev/null 2>&1 ||

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Brings both databases of Temporal to the schema of this release; nothing to do on the next start.
+# Migrates both databases of Temporal to the schema of this release; repeatable.
 set -eu
 SQL_PASSWORD="$(cat /run/secrets/temporal_password)"
 export SQL_PASSWORD

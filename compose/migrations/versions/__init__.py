@@ -1,1 +1,1 @@
-"""Revisions in order; never edited once released."""
+"""Schema revisions in order; a released revision is never edited."""

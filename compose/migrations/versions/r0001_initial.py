@@ -1,4 +1,4 @@
-"""Everything. Until the first release this is `schema/` as it is now; from then on its files are a copy that stays."""
+"""Create the whole schema. Until the first release this applies `schema/`; from then on, a frozen copy of its files."""
 
 from purser.compose.migrations import apply_schema
 

@@ -1,4 +1,4 @@
-"""Text that was stored with NULs or halves of surrogate pairs is healed."""
+"""Repair stored text that contains NULs or lone surrogates."""
 
 from purser.compose.migrations import apply_sql
 

@@ -6,9 +6,9 @@ import sys
 
 SCRIPT = """
 import gc, json
-from purser.compose.cli.run_async import serving
+from purser.compose.cli.run_async import freeze_heap
 before = gc.get_freeze_count()
-serving()
+freeze_heap()
 gc.collect()
 print(json.dumps([before, gc.get_freeze_count(), len(gc.get_objects())]))
 """

@@ -56,7 +56,7 @@ def test_every_alert_is_tested_silent_firing_and_recovered() -> None:
 
 def test_every_ratio_is_tested_with_too_little_volume() -> None:
     groups = yaml.safe_load((PROMETHEUS / "rules_test.yml").read_text("utf-8"))["tests"]
-    little = next(group for group in groups if group["name"] == "a ratio of very little")
+    little = next(group for group in groups if group["name"] == "ratios without the minimum volume")
     by_time = {rule["alert"] for rule in RULES if "sum by (tokenizer)" in rule["expr"]}
     ratios = {rule["alert"] for rule in RULES if re.search(r"\) / |\n?/ \(", rule["expr"])}
     assert {one["alertname"] for one in little["alert_rule_test"]} == ratios - by_time

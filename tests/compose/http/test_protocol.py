@@ -131,7 +131,7 @@ async def test_a_body_may_take_longer_the_larger_it_is(monkeypatch: pytest.Monke
 
 
 async def test_a_client_that_takes_nothing_of_its_answer_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(protocol, "TAKES_NOTHING_S", 0.2)
+    monkeypatch.setattr(protocol, "WRITE_STALL_S", 0.2)
     gone = asyncio.Event()
 
     async def large(scope: Scope, receive: Receive, send: Send) -> None:

@@ -10,7 +10,7 @@ import pytest
 from starlette.types import Receive, Scope, Send
 
 from purser.compose.errors import StackError
-from purser.compose.http.serving import TAKEN_AT_ONCE, listen, serve
+from purser.compose.http.serving import ACCEPT_BATCH, listen, serve
 from purser.compose.stack.ports import LOOPBACK, free_port
 
 
@@ -57,7 +57,7 @@ async def test_a_rush_of_connections_is_taken_a_few_at_a_time() -> None:
         await send({"type": "http.response.start", "status": 204, "headers": []})
         await send({"type": "http.response.body"})
 
-    rush = 5 * TAKEN_AT_ONCE
+    rush = 5 * ACCEPT_BATCH
     port, stop, ready = free_port(), asyncio.Event(), asyncio.Event()
     serving = asyncio.create_task(serve(app, LOOPBACK, port, stop, ready.set))
     await ready.wait()
@@ -70,6 +70,6 @@ async def test_a_rush_of_connections_is_taken_a_few_at_a_time() -> None:
             while entered.total() < rush:
                 turn += 1
                 await asyncio.sleep(0)
-    assert max(entered.values()) <= TAKEN_AT_ONCE
+    assert max(entered.values()) <= ACCEPT_BATCH
     stop.set()
     await serving

@@ -24,7 +24,7 @@ from purser.compose.settings import Settings
 )  # fmt: skip
 def test_settings_are_shown_without_what_opens_doors(given: dict[str, Any], value: str) -> None:
     [name] = given
-    shown = {one.name: one for one in shown_settings(Settings(**given).came_from({name: "file"}))}
+    shown = {one.name: one for one in shown_settings(Settings(**given).with_sources({name: "file"}))}
     assert (shown[name].value, shown[name].source) == (value, "file")
     assert not any("hush" in one.value for one in shown.values())
     assert shown["task_queue"].source == "default"

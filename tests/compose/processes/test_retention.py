@@ -7,7 +7,7 @@ from purser.budget.postgres.events.events import EventKind, Events, put
 from purser.budget.postgres.events.outbox import Outbox
 from purser.budget.postgres.ledger.policies import Policies
 from purser.budget.postgres.ledger.settings import LedgerSettings
-from purser.compose.processes.retention import Forgetting
+from purser.compose.processes.retention import Retention
 from purser.gateway.access.sealing import Seal, new_key
 from purser.gateway.postgres.deliveries import Deliveries
 from purser.gateway.postgres.webhooks import WebhookFields, Webhooks
@@ -36,9 +36,9 @@ async def test_old_events_sent_messages_and_finished_deliveries_go_and_all_else_
                 hook.webhook_id,
             )
     await events.number()
-    forgetting = Forgetting(events, outbox, deliveries, timedelta(days=90))
-    assert await forgetting.sweep() == 3
-    assert await forgetting.sweep() == 0
+    retention = Retention(events, outbox, deliveries, timedelta(days=90))
+    assert await retention.sweep() == 3
+    assert await retention.sweep() == 0
     assert await pool.fetchval("select count(*) from events") == 1
     left = await pool.fetch("select workflow_id, count(*) from outbox group by 1 order by 1")
     assert [tuple(row) for row in left] == [("sent", 1), ("unsent", 2)]

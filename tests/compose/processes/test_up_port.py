@@ -15,7 +15,7 @@ from purser.compose.stack.ports import LOOPBACK
 async def test_a_configured_port_that_is_taken_is_an_error_and_nothing_is_started(tmp_path: Path) -> None:
     with socket.create_server((LOOPBACK, 0)) as taken:
         port = taken.getsockname()[1]
-        settings = Settings(data_dir=tmp_path, gateway_port=port).came_from({"gateway_port": "command line"})
+        settings = Settings(data_dir=tmp_path, gateway_port=port).with_sources({"gateway_port": "command line"})
         with pytest.raises(StackError, match=f"cannot listen on {LOOPBACK}:{port}") as caught:
             await up(settings, asyncio.Event(), lambda running, link: None, fresh=False)
     assert "--port" in caught.value.remedy

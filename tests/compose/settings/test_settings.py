@@ -136,7 +136,7 @@ def test_variables_of_the_checklist_exist(monkeypatch: pytest.MonkeyPatch, name:
         ("PURSER_WARN_AT", "0.8;0.9", "PURSER_WARN_AT (from the environment) is not valid JSON"),
         ("PURSER_WARN_AT", "[-1]", "warn_at"),
         ("PURSER_BACKPRESSURE", "[[0.8, -5]]", "backpressure"),
-        ("PURSER_ALLOWED_API_BASES", "api.example.com", "'api.example.com' is no address"),
+        ("PURSER_ALLOWED_API_BASES", "api.example.com", "'api.example.com' is not an address"),
         ("PURSER_PRICE_FILE", "nowhere.json", "there is no file 'nowhere.json'"),
         ("PURSER_TEMPORAL_TLS_CLIENT_CERT", __file__, "temporal_tls_client_key go together"),
         ("PURSER_WORKER_BUILD_ID", "1.0", "worker_deployment and worker_build_id go together"),

@@ -49,7 +49,7 @@ def test_a_file_that_is_no_task_is_exit_code_1_and_says_where(purser: Commands, 
     bad = (
         (b'{"session_id": "s",', "line 1"),
         (b"\xff", "UTF-8"),
-        (b"[" * 100_000, "no JSON"),
+        (b"[" * 100_000, "not JSON"),
         (b"{}", "session_id"),
         (b"[]", "valid"),
     )

@@ -1,13 +1,14 @@
-"""Directories of this user."""
+"""Default data directory and state directory of this user."""
 
 import os
 from pathlib import Path
 
 
 def default_data_dir() -> Path:
-    """Where `purser up` keeps its data.
+    """Data directory of `purser up`.
 
-    As root the embedded Postgres runs as a user of its own and opens every parent directory, so never below a home.
+    As root, the embedded Postgres runs as another user and makes every parent directory readable, so the directory is
+    never below a home directory.
     """
     if os.geteuid() == 0:
         return Path("/var/tmp/purser-0")
@@ -15,7 +16,7 @@ def default_data_dir() -> Path:
 
 
 def state_dir() -> Path:
-    """Where commands remember the data directory of the last `up`."""
+    """Directory in which commands record the data directory of the last `up`."""
     return _home("XDG_STATE_HOME", ".local/state") / "purser"
 
 

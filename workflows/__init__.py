@@ -1,1 +1,1 @@
-"""Durable orchestration: what happens next, and nothing else."""
+"""Temporal workflows: they order the steps of tasks and leave every side effect to activities."""

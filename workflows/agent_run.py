@@ -1,4 +1,4 @@
-"""AgentRun: one agent takes turns until it answers."""
+"""The workflow `AgentRun`: one agent takes turns until it answers."""
 
 import asyncio
 from dataclasses import replace
@@ -17,10 +17,10 @@ from purser.workflows.contract import (
     Message,
     WorkflowName,
 )
-from purser.workflows.doors import Doors
-from purser.workflows.steps import kind_of, perform, shielded
+from purser.workflows.inbox import AgentInbox
+from purser.workflows.steps import failure_type, run_activity, shielded
 from purser.workflows.tools import run_tools
-from purser.workflows.turn import AgentEnds, Turn
+from purser.workflows.turn import AgentEnded, Turn
 
 
 @workflow.defn(name=WorkflowName.AGENT_RUN)
@@ -30,19 +30,19 @@ class AgentRun:
     @workflow.init
     def __init__(self, start: AgentRunInput) -> None:
         self._start = start
-        self._doors = Doors(start.agent, paused=start.paused)
-        self._turn = Turn(start, start.turn, self._doors)
+        self._inbox = AgentInbox(start.agent, paused=start.paused)
+        self._turn = Turn(start, start.turn, self._inbox)
         self._replies = start.turn - 1
 
     @workflow.run
     async def run(self, start: AgentRunInput) -> AgentOutcome:
-        """Ends with an outcome, or as cancelled; its key is closed either way."""
+        """Returns the outcome or ends as cancelled; closes the agent's key either way."""
         try:
             outcome = await self._turns()
-        except AgentEnds as end:
-            outcome = self._outcome(end.status, end.reason, end.scope)
+        except AgentEnded as ended:
+            outcome = self._outcome(ended.status, ended.reason, ended.scope)
         except ActivityError as error:
-            outcome = self._outcome(AgentStatus.FAILED, kind_of(error))
+            outcome = self._outcome(AgentStatus.FAILED, failure_type(error))
         except asyncio.CancelledError:
             outcome = self._outcome(AgentStatus.CANCELLED, "cancelled")
         await shielded(self._close(outcome))
@@ -52,18 +52,18 @@ class AgentRun:
 
     @workflow.signal(name=Message.PAUSE)
     def pause(self) -> None:
-        """Stops before the next hold."""
-        self._doors.paused = True
+        """Pauses the agent before its next hold."""
+        self._inbox.paused = True
 
     @workflow.signal(name=Message.RESUME)
     def resume(self) -> None:
-        """Goes on."""
-        self._doors.paused = False
+        """Resumes the agent."""
+        self._inbox.paused = False
 
     @workflow.signal(name=Message.APPROVAL_DECIDED)
     def approval_decided(self, decided: ApprovalDecided) -> None:
-        """Wakes an agent that waits for a person."""
-        self._doors.decide(decided)
+        """Wakes the agent while it waits for an approval."""
+        self._inbox.decide(decided)
 
     async def _turns(self) -> AgentOutcome:
         while True:
@@ -80,12 +80,12 @@ class AgentRun:
         number = self._turn.number + 1
         taken = number - self._start.turn
         if workflow.info().is_continue_as_new_suggested() or taken >= self._start.turns_per_run:
-            workflow.continue_as_new(replace(self._start, turn=number, paused=self._doors.paused))
-        self._turn = Turn(self._start, number, self._doors)
+            workflow.continue_as_new(replace(self._start, turn=number, paused=self._inbox.paused))
+        self._turn = Turn(self._start, number, self._inbox)
 
     async def _close(self, outcome: AgentOutcome) -> None:
         closing = AgentClosing(self._start.agent, outcome, self._turn.key, self._turn.compression_key)
-        await perform(ActivityName.CLOSE_AGENT, closing, type(None), options.RECORD)
+        await run_activity(ActivityName.CLOSE_AGENT, closing, type(None), options.RECORD)
 
     def _outcome(self, status: AgentStatus, reason: str, scope: str = "") -> AgentOutcome:
         return AgentOutcome(self._start.agent.agent_id, status, self._replies, reason, scope)

@@ -1,4 +1,4 @@
-"""AgentTask: runs the graph of a stored task, each agent as a workflow of its own, and keeps the doors."""
+"""The workflow `AgentTask`: runs the agents of a stored task as child workflows and handles its messages."""
 
 import asyncio
 
@@ -28,7 +28,7 @@ from purser.workflows.contract import (
 from purser.workflows.decisions import malformed
 from purser.workflows.graph import Graph
 from purser.workflows.outcome import task_status
-from purser.workflows.steps import perform, shielded, step
+from purser.workflows.steps import run_activity, shielded, step
 
 
 @workflow.defn(name=WorkflowName.AGENT_TASK)
@@ -44,13 +44,13 @@ class AgentTask:
 
     @workflow.run
     async def run(self, task: TaskRef) -> TaskOutcome:
-        """Ends with an outcome, or as cancelled; every agent is closed either way."""
-        telling = asyncio.create_task(self._tell_pauses())
+        """Returns the outcome or ends as cancelled; every agent is closed either way."""
+        relaying = asyncio.create_task(self._relay_pauses())
         try:
             await self._work()
         except asyncio.CancelledError:
             workflow.logger.info("cancelled")
-        telling.cancel()
+        relaying.cancel()
         outcome = self._outcome()
         self._ended = outcome.status
         await shielded(self._close(outcome))
@@ -60,22 +60,22 @@ class AgentTask:
 
     @workflow.signal(name=Message.PAUSE)
     def pause(self) -> None:
-        """Agents stop before their next hold."""
+        """Pauses every agent before its next hold."""
         self._paused = True
 
     @workflow.signal(name=Message.RESUME)
     def resume(self) -> None:
-        """Agents go on."""
+        """Resumes every agent."""
         self._paused = False
 
     @workflow.signal(name=Message.AGENT_REPORT)
     def agent_report(self, report: AgentReport) -> None:
-        """An agent tells how it stands."""
-        self._graph.note(report)
+        """Records the status that an agent reports."""
+        self._graph.record(report)
 
     @workflow.update(name=Message.DECIDE_APPROVAL)
     async def decide_approval(self, decision: ApprovalDecision) -> DecisionResult:
-        """Decides an approval request; the caller learns what became of it."""
+        """Decides an approval request and returns the result to the caller."""
         return await self._decide(decision)
 
     @decide_approval.validator
@@ -85,7 +85,7 @@ class AgentTask:
 
     @workflow.signal(name=Message.APPROVAL)
     async def approval(self, decision: ApprovalDecision) -> None:
-        """The same door for callers that need no answer; what it cannot use it ignores."""
+        """Decides an approval request for callers that need no result; ignores a malformed decision."""
         if malformed(decision):
             return
         try:
@@ -95,13 +95,13 @@ class AgentTask:
 
     @workflow.query(name=Message.STATUS)
     def status(self) -> TaskState:
-        """Where the task and its agents stand."""
+        """Returns the status of the task and of its agents."""
         agents = tuple(AgentState(agent_id, status) for agent_id, status in self._graph.statuses.items())
         return TaskState(self._task.task_id, self._status(), agents)
 
     @workflow.query(name=Message.APPROVALS)
     def approvals(self) -> tuple[ApprovalTicket, ...]:
-        """The requests that agents of this task wait for, each once."""
+        """Returns the approval requests that agents of this task wait for, each once."""
         return tuple({ticket.approval_id: ticket for ticket in self._graph.tickets.values()}.values())
 
     async def _work(self) -> None:
@@ -110,20 +110,20 @@ class AgentTask:
 
     async def _decide(self, decision: ApprovalDecision) -> DecisionResult:
         request = DecisionInput(self._task.tenant, decision)
-        return await perform(ActivityName.RECORD_DECISION, request, DecisionResult, options.RECORD)
+        return await run_activity(ActivityName.RECORD_DECISION, request, DecisionResult, options.RECORD)
 
-    async def _tell_pauses(self) -> None:
-        """Hands every pause and resume on to the agents and to the record."""
+    async def _relay_pauses(self) -> None:
+        """Relays every pause and resume to the agents and stores the task's status."""
         while True:
             await workflow.wait_condition(lambda: self._paused)
-            await self._tell(Message.PAUSE, TaskStatus.PAUSED)
+            await self._relay(Message.PAUSE, TaskStatus.PAUSED)
             await workflow.wait_condition(lambda: not self._paused)
-            await self._tell(Message.RESUME, TaskStatus.RUNNING)
+            await self._relay(Message.RESUME, TaskStatus.RUNNING)
 
-    async def _tell(self, message: Message, status: TaskStatus) -> None:
+    async def _relay(self, message: Message, status: TaskStatus) -> None:
         update = StatusUpdate(self._task.tenant, self._task.task_id, status)
-        await self._graph.tell(message)
-        await perform(ActivityName.RECORD_STATUS, update, type(None), options.RECORD)
+        await self._graph.signal_all(message)
+        await run_activity(ActivityName.RECORD_STATUS, update, type(None), options.RECORD)
 
     def _status(self) -> TaskStatus:
         if self._ended is not None:
@@ -140,5 +140,5 @@ class AgentTask:
 
     async def _close(self, outcome: TaskOutcome) -> None:
         closing = TaskClosing(self._task.tenant, outcome)
-        await perform(ActivityName.CLOSE_TASK, closing, type(None), options.RECORD)
+        await run_activity(ActivityName.CLOSE_TASK, closing, type(None), options.RECORD)
         await workflow.wait_condition(workflow.all_handlers_finished)

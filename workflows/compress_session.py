@@ -1,6 +1,6 @@
-"""CompressSession: one conversation of a session is compressed, beside whatever else uses it.
+"""The workflow `CompressSession`: compresses one conversation of a session while others go on using it.
 
-Its id names the conversation, so that one runs at a time; it outlives the turn that started it.
+The workflow id names the conversation, so that only one runs at a time. It outlives the turn that started it.
 """
 
 import uuid
@@ -9,27 +9,27 @@ from temporalio import workflow
 
 from purser.workflows import options
 from purser.workflows.contract import ActivityName, CompressInput, CompressResult, CompressSessionInput, WorkflowName
-from purser.workflows.steps import noticing, step
+from purser.workflows.steps import cancellable, step
 
 _KEYS = uuid.UUID("b1f8f0a4-6a0f-5a4e-9c39-7d2f3a1f6c55")
 _TRIES = 5
-"""How often another compression of the conversation may be in the way."""
+"""Attempts before the workflow gives up because another compression of the conversation is running."""
 
 
 @workflow.defn(name=WorkflowName.COMPRESS_SESSION)
 class CompressSession:
-    """Stores one version of a summary, if there is anything to cover."""
+    """Stores one version of a summary, if there are messages to cover."""
 
     @workflow.run
     async def run(self, start: CompressSessionInput) -> CompressResult:
-        """The version, or why there is none."""
+        """Returns the new version, or the reason why there is none."""
         for number in range(1, _TRIES + 1):
             result = await step(
                 ActivityName.COMPRESS_CONTEXT, _request(start, number), CompressResult, options.COMPRESS
             )
             if result.reason != "busy":
                 break
-            await noticing(workflow.sleep(options.BUSY_PAUSE, summary="another compression runs"))
+            await cancellable(workflow.sleep(options.BUSY_PAUSE, summary="another compression runs"))
         return result
 
 

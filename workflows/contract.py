@@ -1,8 +1,8 @@
-"""Names and wire types that workflows, activities and callers from outside share.
+"""Names and wire types shared by workflows, activities and external callers.
 
-This module is light on purpose: standard library only, no text of any conversation. Wire types hold str, int, bool,
-StrEnum, datetime and tuples, which every Temporal payload converter can carry. Names and fields are public API: fields
-are added with defaults, never renamed.
+This module is light on purpose: it imports the standard library only and carries no conversation text. Wire types hold
+str, int, bool, StrEnum, datetime and tuples, which every Temporal payload converter supports. Names and fields are
+public API: fields are added with defaults, never renamed.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from enum import StrEnum
 
 TASK_QUEUE = "purser"
 START = "@start"
-"""In place of a signal in the outbox: start the workflow of a task."""
+"""Takes the place of a signal's name in the outbox: start the workflow of a task."""
 
 
 class WorkflowName(StrEnum):
@@ -55,7 +55,7 @@ class Message(StrEnum):
 
 
 class TaskStatus(StrEnum):
-    """Where a task stands."""
+    """The status of a task."""
 
     RUNNING = "running"
     PAUSED = "paused"
@@ -68,10 +68,10 @@ class TaskStatus(StrEnum):
 
 
 class AgentStatus(StrEnum):
-    """Where an agent of a task stands."""
+    """The status of an agent."""
 
     WAITING = "waiting"
-    """For the agents that it depends on."""
+    """The agent waits for its dependencies."""
     RUNNING = "running"
     PAUSED = "paused"
     WAITING_APPROVAL = "waiting_approval"
@@ -80,7 +80,7 @@ class AgentStatus(StrEnum):
     FAILED = "failed"
     CANCELLED = "cancelled"
     SKIPPED = "skipped"
-    """A dependency did not complete."""
+    """The agent never ran because a dependency did not complete."""
 
 
 ENDED = frozenset(
@@ -97,7 +97,7 @@ class TaskRef:
 
     @property
     def workflow_id(self) -> str:
-        """Id of its workflow. Neither part holds a slash, so no two tasks share one."""
+        """Id of the task's workflow. Neither part contains a slash, so no two tasks share an id."""
         return f"task-{self.tenant}/{self.task_id}"
 
 
@@ -111,13 +111,13 @@ class AgentRef:
 
     @property
     def workflow_id(self) -> str:
-        """Id of its workflow."""
+        """Id of the agent's workflow."""
         return f"{TaskRef(self.task_id, self.tenant).workflow_id}/{self.agent_id}"
 
 
 @dataclass(frozen=True)
 class AgentPlan:
-    """What the workflow needs to know of an agent: its place in the graph and its bounds."""
+    """An agent as the task's workflow sees it: its place in the graph and its bounds."""
 
     agent_id: str
     depends_on: tuple[str, ...] = ()
@@ -126,21 +126,21 @@ class AgentPlan:
 
 @dataclass(frozen=True)
 class TaskPlan:
-    """The graph of a task, from `open_task`."""
+    """The agent graph of a task; the result of `open_task`."""
 
     session_id: str
     agents: tuple[AgentPlan, ...]
     max_parallel: int
-    """Agents that run at the same time."""
+    """Most agents that run at the same time."""
     max_wait_s: int = 600
-    """Longest wait for open holds of others before the mode decides."""
+    """Longest wait in seconds for open holds of others; after it the scope's mode decides."""
     turns_per_run: int = 200
-    """An agent continues as new at the latest after this many turns."""
+    """Most turns that an agent takes before it continues as new."""
 
 
 @dataclass(frozen=True)
 class AgentRunInput:
-    """The input of `AgentRun`; the fields after `max_turns` carry over when it continues as new."""
+    """The input of `AgentRun`. When the workflow continues as new, it passes on all fields."""
 
     agent: AgentRef
     max_turns: int
@@ -151,7 +151,7 @@ class AgentRunInput:
     turns_per_run: int = 200
     """As in `TaskPlan`."""
     session_id: str = ""
-    """Whose conversation is compressed."""
+    """Session whose conversation is compressed."""
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ class TaskOutcome:
 
 
 class Plan(StrEnum):
-    """What `admit` found to do next."""
+    """The next step that `admit` advises."""
 
     CALL = "call"
     COMPRESS = "compress"
@@ -185,7 +185,7 @@ class Plan(StrEnum):
 
 @dataclass(frozen=True)
 class AdmitInput:
-    """Asks for one turn's hold."""
+    """Asks for the hold of one turn; the input of `admit`."""
 
     agent: AgentRef
     key: str
@@ -198,19 +198,20 @@ class AdmitInput:
 
 @dataclass(frozen=True)
 class Shortage:
-    """Why an ask was not admitted: the decisive scope and its figures."""
+    """Why an ask was not admitted: the decisive scope and the amounts asked for."""
 
     scope: str
     reason: str
     tokens: int
-    """Asked."""
+    """Tokens asked for."""
     nano_usd: int
+    """Nano-dollars asked for."""
     retry_after_ms: int = 0
 
 
 @dataclass(frozen=True)
 class AdmitResult:
-    """What a turn may do: figures and ids, never text."""
+    """The result of `admit`: figures and ids, never text."""
 
     plan: Plan
     verdict: str
@@ -224,12 +225,12 @@ class AdmitResult:
     compress_thread: str = ""
     """The conversation to compress: empty for the session's own, else the agent's."""
     compress_budget: int = 0
-    """Context budget in tokens that it is compressed for; 0: there is nothing to compress."""
+    """Context budget in tokens for which it is compressed; 0: there is nothing to compress."""
 
 
 @dataclass(frozen=True)
 class CallInput:
-    """Calls the model for an admitted key."""
+    """Calls the model under an admitted hold; the input of `call_model`."""
 
     agent: AgentRef
     key: str
@@ -238,15 +239,15 @@ class CallInput:
 
 
 class CallStatus(StrEnum):
-    """What became of a model call."""
+    """The result of a model call."""
 
     REPLIED = "replied"
     HOLD_LOST = "hold_lost"
-    """The hold had ended: admit anew under another key."""
+    """The hold had ended: ask for admission again under another key."""
     SHORT = "short"
     """The top-up for another attempt did not fit."""
     REJECTED = "rejected"
-    """The provider refused the request for good; `reason` names why."""
+    """The provider refused the request for good; `reason` says why."""
 
 
 @dataclass(frozen=True)
@@ -258,32 +259,32 @@ class ToolCall:
     task_id: str
     agent_id: str
     seq: int
-    """Sequence number of the assistant message that calls."""
+    """Sequence number of the assistant message with the call."""
     index: int
-    """Which of its calls."""
+    """Position among the calls of that message, from 0."""
     activity: str = ""
     """Activity type; empty if the model named a tool that was not declared."""
     task_queue: str = ""
-    """Empty: the queue of the workflow."""
+    """Task queue of the activity; empty: that of the workflow."""
 
 
 @dataclass(frozen=True)
 class ToolResult:
-    """The stored result of a tool call; what every tool activity returns."""
+    """The stored result of a tool call; the return value of every tool activity."""
 
     seq: int
 
 
 @dataclass(frozen=True)
 class CallResult:
-    """A stored reply, or why there is none."""
+    """A stored reply, or why there is none; the result of `call_model`."""
 
     status: CallStatus
     seq: int = 0
     """Sequence number of the reply."""
     tools: tuple[ToolCall, ...] = ()
     tokens: int = 0
-    """What the attempt that replied was charged."""
+    """Tokens charged for the attempt that replied."""
     reason: str = ""
     verdict: str = ""
     short: Shortage | None = None
@@ -291,7 +292,7 @@ class CallResult:
 
 @dataclass(frozen=True)
 class ToolFailure:
-    """A tool call that failed for good; its result becomes a message that says so."""
+    """A tool call that failed for good; a message that says so becomes its result."""
 
     call: ToolCall
     kind: str
@@ -302,30 +303,30 @@ class Trigger(StrEnum):
     """Why a conversation is compressed."""
 
     SOFT_MARK = "soft_mark"
-    """It passed the trigger of its settings: beside the turn."""
+    """The conversation passed the trigger of its settings; the compression runs in parallel with the turn."""
     OVERFLOW = "overflow"
-    """The window of a call would have to leave something out: before the call."""
+    """The window of a call would have to leave something out; the compression runs before the call."""
     REQUEST = "request"
-    """Somebody asked for it."""
+    """A client requested it."""
 
 
 @dataclass(frozen=True)
 class CompressInput:
-    """Compresses one conversation of a session."""
+    """Compresses one conversation of a session; the input of `compress_context`."""
 
     tenant: str
     session_id: str
     key: str
-    """Names the hold of the compression."""
+    """Key of the hold of the compression."""
     thread: str = ""
     """Empty for the session's own conversation, else `{task_id}/{agent_id}`."""
     task_id: str = ""
     agent_id: str = ""
-    """Whose model and budget apply; empty: the session's, and its user's."""
+    """Agent whose model and budget apply; empty: the session's model and budget, and its user's."""
     budget_tokens: int = 0
-    """Context budget of the result; 0: from the settings and the model."""
+    """Context budget of the result in tokens; 0: from the settings and the model."""
     model: str = ""
-    """Whose counter applies where no agent is named; empty: the summarizer's."""
+    """Model whose tokenizer counts if no agent is named; empty: the summarizer's."""
     summarizer: str = ""
     """`extractive` or the name of a model; empty: from the settings."""
     trigger: str = Trigger.REQUEST
@@ -348,13 +349,13 @@ class CompressSessionInput:
 
     @property
     def workflow_id(self) -> str:
-        """One per conversation, so that one runs at a time: whoever starts it again joins the one that runs."""
+        """Id of the workflow, one per conversation: a second start joins the workflow that is running."""
         return "/".join(filter(None, (f"compress-{self.tenant}", self.session_id, self.thread)))
 
 
 @dataclass(frozen=True)
 class CompressResult:
-    """A new summary version, or why there is none."""
+    """A new summary version, or why there is none; the result of a compression."""
 
     version: int
     """0 if nothing was stored."""
@@ -370,13 +371,13 @@ class CompressResult:
 
 @dataclass(frozen=True)
 class StatusUpdate:
-    """A status that the task's page shows."""
+    """A status to store for the task's page."""
 
     tenant: str
     task_id: str
     status: str
     agent_id: str = ""
-    """Empty: of the task itself."""
+    """Agent whose status it is; empty: the task itself."""
 
 
 @dataclass(frozen=True)
@@ -388,12 +389,12 @@ class AgentClosing:
     key: str = ""
     """The key that may still be open; empty: none."""
     compression_key: str = ""
-    """Likewise, of the last compression."""
+    """The key of the last compression that may still be open; empty: none."""
 
 
 @dataclass(frozen=True)
 class TaskClosing:
-    """Ends a task: stores its outcome and publishes the last replies to the session."""
+    """Ends a task: stores its outcome and appends the last replies to the session."""
 
     tenant: str
     outcome: TaskOutcome
@@ -407,22 +408,22 @@ class ApprovalInput:
     key: str
     scope: str
     workflow_id: str
-    """Whom to wake."""
+    """Workflow to wake when the request is decided."""
 
 
 @dataclass(frozen=True)
 class ApprovalTicket:
-    """A request that waits for a person."""
+    """An approval request and its state."""
 
     approval_id: str
     state: str
-    """`pending`, `approved`, `denied`, `expired`, `withdrawn`; or `fits` when the shortage is gone: ask again."""
+    """`pending`, `approved`, `denied`, `expired`, `withdrawn`; or `fits` if the shortage is gone: ask again."""
     deadline: datetime | None = None
 
 
 @dataclass(frozen=True)
 class ApprovalDecision:
-    """A person's decision, as the signal `approval` and the update `decide_approval` carry it."""
+    """An approver's decision, as the signal `approval` and the update `decide_approval` carry it."""
 
     approval_id: str
     decision_id: str
@@ -430,26 +431,26 @@ class ApprovalDecision:
     decision: str
     """`approve` or `deny`."""
     approver: str
-    """Whoever the sender says decides. In a signed decision the name of the key counts instead."""
+    """The approver, as the sender asserts. In a signed decision the name of the key counts instead."""
     grant_tokens: int | None = None
-    """Tokens to grant. Without this and `grant_nano_usd`: the shortage."""
+    """Tokens to grant. If this and `grant_nano_usd` are missing, the shortage is granted."""
     grant_nano_usd: int | None = None
     until: str | None = None
     """End of the grant, ISO 8601 with a time zone."""
     note_ref: str | None = None
-    """Where a note is; never its text."""
+    """Reference to a note; never its text."""
     key_id: str | None = None
     """Id of the approver's key."""
     signature: str | None = None
     """HMAC-SHA256 of the canonical JSON of the other fields, keyed with the SHA-256 of the approver's key, in hex.
-    Without it `approver` is only asserted, which counts where `trust_temporal_identity` is set."""
+    Without it `approver` is only asserted, which is accepted if `trust_temporal_identity` is set."""
     ticket_url: str | None = None
-    """Where the decision was discussed: an http or https address."""
+    """Address of the ticket in which the decision was discussed, http or https."""
 
 
 @dataclass(frozen=True)
 class DecisionInput:
-    """A decision that came through Temporal."""
+    """A decision received through Temporal; the input of `record_decision`."""
 
     tenant: str
     decision: ApprovalDecision
@@ -457,7 +458,7 @@ class DecisionInput:
 
 @dataclass(frozen=True)
 class DecisionResult:
-    """What a decision did."""
+    """The effect of a decision; the result of `record_decision`."""
 
     approval_id: str
     state: str
@@ -471,7 +472,7 @@ class DecisionResult:
 
 @dataclass(frozen=True)
 class ApprovalDecided:
-    """Wakes a waiting agent; Postgres holds the truth."""
+    """The argument of the signal that wakes a waiting agent. Postgres remains the source of truth."""
 
     approval_id: str
     state: str
@@ -479,12 +480,12 @@ class ApprovalDecided:
 
 @dataclass(frozen=True)
 class AgentReport:
-    """An agent tells its task how it stands."""
+    """The status that an agent reports to its task."""
 
     agent_id: str
     status: AgentStatus
     ticket: ApprovalTicket | None = None
-    """The request that it waits for."""
+    """The request that the agent waits for."""
 
 
 @dataclass(frozen=True)
@@ -506,7 +507,7 @@ class TaskState:
 
 @dataclass(frozen=True)
 class EstimateInput:
-    """Stored messages to count for a model."""
+    """Stored messages to count for a model; the input of `estimate_tokens`."""
 
     tenant: str
     session_id: str
@@ -518,7 +519,7 @@ class EstimateInput:
 
 @dataclass(frozen=True)
 class EstimateResult:
-    """A token count and how it came about."""
+    """A token count and how it was counted; the result of `estimate_tokens`."""
 
     tokens: int
     method: str
@@ -528,14 +529,14 @@ class EstimateResult:
 
 @dataclass(frozen=True)
 class HoldInput:
-    """Holds on a path, for any workflow."""
+    """Asks for a hold on a path, from any workflow; the input of `hold`."""
 
     tenant: str
     key: str
     path: tuple[str, ...]
     tokens: int
     nano_usd: int | None = None
-    """Nano-dollars; `None`: the dearest that `model` could charge."""
+    """Nano-dollars; `None`: the most that `model` could charge."""
     min_tokens: int | None = None
     model: str = ""
     patient: bool = True
@@ -543,7 +544,7 @@ class HoldInput:
 
 @dataclass(frozen=True)
 class HoldResult:
-    """The verdict on a path."""
+    """The gate's verdict on a path; the result of `hold`."""
 
     verdict: str
     hold_id: str
@@ -557,7 +558,7 @@ class HoldResult:
 
 @dataclass(frozen=True)
 class SettleInput:
-    """What an attempt cost: the five charged classes, or one total of unknown split."""
+    """The usage of an attempt: tokens in the five charged classes, or one total of unknown split."""
 
     tenant: str
     hold_id: str
@@ -569,12 +570,12 @@ class SettleInput:
     output: int = 0
     total: int | None = None
     nano_usd: int | None = None
-    """Nano-dollars; `None`: by the price of the hold's model."""
+    """Cost in nano-dollars; `None`: by the price of the hold's model."""
 
 
 @dataclass(frozen=True)
 class SettleResult:
-    """What a settlement changed."""
+    """The effect of a settlement; the result of `settle`."""
 
     state: str
     tokens: int
@@ -585,7 +586,7 @@ class SettleResult:
 
 @dataclass(frozen=True)
 class ReleaseInput:
-    """Closes a hold by key."""
+    """Closes a hold by key; the input of `release`."""
 
     tenant: str
     key: str
@@ -593,6 +594,6 @@ class ReleaseInput:
 
 @dataclass(frozen=True)
 class ReleaseResult:
-    """How the hold ended."""
+    """The state in which the hold ended; the result of `release`."""
 
     state: str

@@ -1,4 +1,4 @@
-"""The shape of a decision that comes through Temporal. What it means, Postgres decides."""
+"""Checks the shape of an approval decision sent through Temporal. The ledger in Postgres checks its meaning."""
 
 from dataclasses import asdict
 from datetime import datetime
@@ -13,7 +13,7 @@ _MAX_AMOUNT = 2**53 - 1
 
 
 def malformed(decision: ApprovalDecision) -> str:
-    """What is wrong with a decision, or nothing."""
+    """Returns what is wrong with a decision; empty if nothing is."""
     for name, value in asdict(decision).items():
         if not isinstance(value, str):
             continue
@@ -26,12 +26,12 @@ def malformed(decision: ApprovalDecision) -> str:
         amount = getattr(decision, name)
         if amount is not None and not 0 <= amount <= _MAX_AMOUNT:
             return f"{name} is not valid: use a whole number from 0 to {_MAX_AMOUNT}"
-    if decision.until is not None and not _is_moment(decision.until):
+    if decision.until is not None and not _is_timestamp(decision.until):
         return "until is not valid: use ISO 8601 with a time zone, for example 2026-11-20T18:00:00+00:00"
     return ""
 
 
-def _is_moment(text: str) -> bool:
+def _is_timestamp(text: str) -> bool:
     try:
         return datetime.fromisoformat(text).tzinfo is not None
     except ValueError:

@@ -1,4 +1,4 @@
-"""The graph of a task: every agent starts when those it depends on have completed, a bounded number at a time."""
+"""The agent graph of a task: an agent starts once its dependencies have completed, a bounded number at a time."""
 
 import asyncio
 from collections.abc import Callable
@@ -24,30 +24,30 @@ from purser.workflows.contract import (
     TaskRef,
     WorkflowName,
 )
-from purser.workflows.steps import noticing, perform, shielded
+from purser.workflows.steps import cancellable, run_activity, shielded
 
 Child = workflow.ChildWorkflowHandle[object, AgentOutcome]
 
 
 class Graph:
-    """The agents of one task and how they stand."""
+    """The agents of one task, with their statuses and outcomes."""
 
     def __init__(self, task: TaskRef) -> None:
         self._task = task
         self._children: dict[str, Child] = {}
         self._outcomes: dict[str, AgentOutcome] = {}
         self.statuses: dict[str, AgentStatus] = {}
-        """By agent, in the order of the task file."""
+        """Status by agent, in the order of the task file."""
         self.tickets: dict[str, ApprovalTicket] = {}
         """Pending approval requests, by the agent that waits."""
 
     @property
     def outcomes(self) -> tuple[AgentOutcome, ...]:
-        """How agents ended, in the order of the task file."""
+        """Outcomes of the agents that have ended, in the order of the task file."""
         return tuple(self._outcomes[agent_id] for agent_id in self.statuses if agent_id in self._outcomes)
 
-    def note(self, report: AgentReport) -> None:
-        """Takes in how an agent stands."""
+    def record(self, report: AgentReport) -> None:
+        """Records the status of an agent; a status after its end changes nothing."""
         if self.statuses.get(report.agent_id, AgentStatus.SKIPPED) in ENDED:
             return
         self.statuses[report.agent_id] = report.status
@@ -55,17 +55,17 @@ class Graph:
         if report.ticket is not None:
             self.tickets[report.agent_id] = report.ticket
 
-    async def tell(self, message: Message) -> None:
+    async def signal_all(self, message: Message) -> None:
         """Signals every running agent."""
         for child in list(self._children.values()):
             await self._signal(child, message)
 
     async def run(self, plan: TaskPlan, paused: Callable[[], bool]) -> None:
-        """Runs all agents to their end; a cancel reaches each of them and is waited for."""
+        """Runs all agents to their end; a cancellation reaches each of them and waits for them to close."""
         self.statuses = dict.fromkeys((agent.agent_id for agent in plan.agents), AgentStatus.WAITING)
         slots = asyncio.Semaphore(plan.max_parallel)
         agents = (self._agent(plan, agent, slots, paused) for agent in plan.agents)
-        # Collecting exceptions makes a cancelled gather wait for all of them.
+        # With return_exceptions a cancelled gather waits for all agents.
         for ended in await asyncio.gather(*map(asyncio.create_task, agents), return_exceptions=True):
             if ended is not None:
                 raise ended
@@ -74,7 +74,7 @@ class Graph:
         self, plan: TaskPlan, agent: AgentPlan, slots: asyncio.Semaphore, paused: Callable[[], bool]
     ) -> None:
         try:
-            await noticing(workflow.wait_condition(lambda: self._outcomes.keys() >= set(agent.depends_on)))
+            await cancellable(workflow.wait_condition(lambda: self._outcomes.keys() >= set(agent.depends_on)))
             if all(self._outcomes[other].status is AgentStatus.COMPLETED for other in agent.depends_on):
                 async with slots:
                     outcome = await self._run(plan, agent, paused)
@@ -83,7 +83,7 @@ class Graph:
         except asyncio.CancelledError:
             outcome = await shielded(self._closed(agent, AgentStatus.CANCELLED, "cancelled"))
         self._outcomes[agent.agent_id] = outcome
-        self.note(AgentReport(agent.agent_id, outcome.status))
+        self.record(AgentReport(agent.agent_id, outcome.status))
         self._children.pop(agent.agent_id, None)
 
     async def _run(self, plan: TaskPlan, agent: AgentPlan, paused: Callable[[], bool]) -> AgentOutcome:
@@ -102,11 +102,11 @@ class Graph:
                 start,
                 id=ref.workflow_id,
                 result_type=AgentOutcome,
-                # A terminated task still ends its agents in good order.
+                # If the task is terminated, its agents still close their holds.
                 parent_close_policy=ParentClosePolicy.REQUEST_CANCEL,
             )
             self._children[agent.agent_id] = child
-            self.note(AgentReport(agent.agent_id, AgentStatus.RUNNING))
+            self.record(AgentReport(agent.agent_id, AgentStatus.RUNNING))
             if paused() is not start.paused:
                 await self._signal(child, Message.PAUSE if paused() else Message.RESUME)
             return await child
@@ -116,10 +116,10 @@ class Graph:
             return await self._closed(agent, AgentStatus.FAILED, "workflow_ended")
 
     async def _closed(self, agent: AgentPlan, status: AgentStatus, reason: str) -> AgentOutcome:
-        """Ends an agent that has no workflow to do it."""
+        """Closes an agent that has no running workflow to close itself."""
         ref = AgentRef(self._task.tenant, self._task.task_id, agent.agent_id)
         outcome = AgentOutcome(agent.agent_id, status, reason=reason)
-        await perform(ActivityName.CLOSE_AGENT, AgentClosing(ref, outcome), type(None), options.RECORD)
+        await run_activity(ActivityName.CLOSE_AGENT, AgentClosing(ref, outcome), type(None), options.RECORD)
         return outcome
 
     async def _signal(self, child: Child, message: Message) -> None:

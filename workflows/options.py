@@ -1,7 +1,7 @@
-"""How long activities may take and how they are tried again.
+"""Timeouts and retry policies of the activities.
 
-Activities that only move rows are tried until the database answers: nothing is admitted while it is away, and nothing
-is forgotten. What must not be tried again says so itself, as a non-retryable error.
+Activities that only write rows are retried until the database answers: while it is unavailable nothing is admitted and
+nothing is lost. An activity that must not be retried raises a non-retryable error.
 """
 
 from datetime import timedelta
@@ -9,34 +9,34 @@ from datetime import timedelta
 from temporalio.common import RetryPolicy
 from temporalio.workflow import ActivityCancellationType, ActivityConfig, LocalActivityConfig
 
-_PATIENT = RetryPolicy(initial_interval=timedelta(milliseconds=200), maximum_interval=timedelta(seconds=5))
+_RETRY_UNTIL_DONE = RetryPolicy(initial_interval=timedelta(milliseconds=200), maximum_interval=timedelta(seconds=5))
 
-ADMIT_AT_ONCE = LocalActivityConfig(
+ADMIT_LOCALLY = LocalActivityConfig(
     schedule_to_close_timeout=timedelta(seconds=1), retry_policy=RetryPolicy(maximum_attempts=1)
 )
-"""One try inside the workflow task. A lock, a long conversation or a slow database falls back to `ADMIT`."""
+"""One attempt inside the workflow task. On a lock, a long conversation or a slow database `ADMIT` follows."""
 
-ADMIT = ActivityConfig(start_to_close_timeout=timedelta(seconds=30), retry_policy=_PATIENT)
+ADMIT = ActivityConfig(start_to_close_timeout=timedelta(seconds=30), retry_policy=_RETRY_UNTIL_DONE)
 
 CALL_MODEL = ActivityConfig(
     start_to_close_timeout=timedelta(minutes=30),
-    # Carries cancellation and tells that a worker died; accounting never depends on it.
+    # Delivers cancellation and reveals a dead worker; accounting never depends on it.
     heartbeat_timeout=timedelta(seconds=10),
-    # Settlement runs in the activity: wait for it.
+    # The activity settles its attempt when it is cancelled: wait for that.
     cancellation_type=ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     retry_policy=RetryPolicy(initial_interval=timedelta(seconds=1), maximum_interval=timedelta(seconds=30)),
 )
-"""The activity counts its requests to the provider itself and gives up for good."""
+"""The activity counts its requests to the provider and ends with a final result after the last one."""
 
 COMPRESS = ActivityConfig(
     start_to_close_timeout=timedelta(minutes=10),
     heartbeat_timeout=timedelta(seconds=30),
     retry_policy=RetryPolicy(maximum_attempts=3),
 )
-"""A compression that fails never blocks the turn."""
+"""A failed compression never blocks the turn."""
 
 BUSY_PAUSE = timedelta(seconds=5)
-"""Before a compression looks again whether another one is done."""
+"""Pause before a compression checks again whether another one has finished."""
 
 TOOL = ActivityConfig(
     schedule_to_close_timeout=timedelta(minutes=15),
@@ -44,8 +44,8 @@ TOOL = ActivityConfig(
     retry_policy=RetryPolicy(maximum_attempts=3),
 )
 
-RECORD = ActivityConfig(start_to_close_timeout=timedelta(seconds=30), retry_policy=_PATIENT)
-"""Moves rows."""
+RECORD = ActivityConfig(start_to_close_timeout=timedelta(seconds=30), retry_policy=_RETRY_UNTIL_DONE)
+"""For activities that only write rows."""
 
 DECISION_GRACE = timedelta(seconds=5)
-"""Past the deadline of an approval, before Postgres is asked what became of it."""
+"""Time that an agent waits past the deadline of an approval before it asks Postgres for the result."""

@@ -1,4 +1,4 @@
-"""How a task ends, from how its agents ended."""
+"""The status with which a task ends, derived from the outcomes of its agents."""
 
 from collections.abc import Sequence
 
@@ -6,10 +6,10 @@ from purser.workflows.contract import AgentOutcome, AgentStatus, TaskStatus
 
 
 def task_status(agents: Sequence[AgentOutcome], *, cancelled: bool) -> TaskStatus:
-    """The status of a task whose agents have all ended.
+    """Returns the status of a task whose agents have all ended.
 
     Args:
-        agents: how each ended; may be empty if the task was cancelled before it began.
+        agents: the outcome of each agent; may be empty if the task was cancelled before it began.
         cancelled: whether the task itself was cancelled.
     """
     ends = [agent.status for agent in agents]

@@ -1,7 +1,8 @@
-"""Signals that do not fit their handler are passed over.
+"""A worker interceptor that drops signals whose arguments do not match their handler.
 
-Whoever may signal a workflow can send anything. What the converter cannot read the SDK drops; but a missing, an extra
-or a null argument reaches the handler, and an error there stops the workflow for good: not even a cancel ends it.
+A client that may signal a workflow can send anything. The SDK drops arguments that the converter cannot read, but a
+missing, an extra or a null argument reaches the handler. An error there stops the workflow for good: not even a
+cancellation ends it.
 """
 
 from collections.abc import Sequence
@@ -16,33 +17,33 @@ from temporalio.worker import (
 
 from purser.workflows.contract import AgentReport, ApprovalDecided, ApprovalDecision, Message
 
-_TAKES: dict[str, type] = {
+_ARGUMENT_TYPES: dict[str, type] = {
     Message.APPROVAL: ApprovalDecision,
     Message.APPROVAL_DECIDED: ApprovalDecided,
     Message.AGENT_REPORT: AgentReport,
 }
-"""What each signal brings; the others bring nothing."""
+"""Type of the argument of each signal; the other signals take none."""
 
 
-def fits(signal: str, arguments: Sequence[object]) -> bool:
-    """Whether the handler of a signal can take what it brings."""
-    kind = _TAKES.get(signal)
-    return kind is None or [type(each) for each in arguments] == [kind]
+def matches_handler(signal: str, arguments: Sequence[object]) -> bool:
+    """Whether the handler of a signal accepts these arguments."""
+    expected = _ARGUMENT_TYPES.get(signal)
+    return expected is None or [type(each) for each in arguments] == [expected]
 
 
-class PassOverMisfits(Interceptor):
-    """For every worker that runs workflows of ours."""
+class DropMismatchedSignals(Interceptor):
+    """Drops mismatched signals; belongs into every worker that runs Purser's workflows."""
 
     def workflow_interceptor_class(
         self, input: WorkflowInterceptorClassInput
     ) -> type[WorkflowInboundInterceptor] | None:
-        """Wraps the signals of every workflow."""
-        return _FittingSignals
+        """Returns the interceptor of every workflow's signals."""
+        return _MatchingSignals
 
 
-class _FittingSignals(WorkflowInboundInterceptor):
+class _MatchingSignals(WorkflowInboundInterceptor):
     async def handle_signal(self, input: HandleSignalInput) -> None:
-        if fits(input.signal, input.args):
+        if matches_handler(input.signal, input.args):
             await super().handle_signal(input)
         else:
-            workflow.logger.warning("a signal %s does not fit its handler and is passed over", input.signal)
+            workflow.logger.warning("signal %s dropped: its arguments do not match its handler", input.signal)

@@ -1,8 +1,8 @@
-"""Steps of a story: activities by name, cancellation noticed, and the end of the story protected from it.
+"""Steps of workflows: activities by name, awaits that never miss a cancellation, and a last step shielded from it.
 
-Temporal delivers a cancel once, into whatever is awaited at that moment. Where an activity completes in the same
-activation the cancel is swallowed: the code goes on as if nothing had happened. So every await of a turn passes
-through `noticing`, which looks at the workflow's own record of the request.
+Temporal delivers a cancellation once, into whatever is awaited at that moment. If an activity completes in the same
+activation, the cancellation is lost and the code continues as if nothing had happened. Therefore every await of a turn
+goes through `cancellable`, which checks the workflow's own record of the request.
 """
 
 import asyncio
@@ -17,44 +17,44 @@ T = TypeVar("T")
 
 
 async def step(activity: str, argument: object, returns: type[T], config: ActivityConfig) -> T:
-    """Runs an activity; raises `CancelledError` if a cancel came meanwhile."""
-    return await noticing(perform(activity, argument, returns, config))
+    """Runs an activity; raises `CancelledError` if the workflow was asked to cancel in the meantime."""
+    return await cancellable(run_activity(activity, argument, returns, config))
 
 
-async def perform(activity: str, argument: object, returns: type[T], config: ActivityConfig) -> T:
-    """Runs an activity."""
+async def run_activity(activity: str, argument: object, returns: type[T], config: ActivityConfig) -> T:
+    """Runs an activity and returns its result."""
     result: T = await workflow.execute_activity(activity, argument, result_type=returns, **config)
     return result
 
 
-async def noticing(awaited: Awaitable[T]) -> T:
-    """Awaits; however that ends, raises `CancelledError` if the workflow was asked to cancel meanwhile."""
+async def cancellable(awaited: Awaitable[T]) -> T:
+    """Awaits, then raises `CancelledError` if the workflow was asked to cancel in the meantime, whatever the result."""
     try:
         result = await awaited
     except (Exception, asyncio.CancelledError):
-        # Nothing else: a story that is put away is closed outside of its workflow, where nothing can be asked.
-        _notice()
+        # No other exceptions: on eviction the coroutine is closed outside its workflow, where nothing can be queried.
+        _raise_if_cancelled()
         raise
-    _notice()
+    _raise_if_cancelled()
     return result
 
 
-def _notice() -> None:
+def _raise_if_cancelled() -> None:
     if workflow.cancellation_reason() is not None:
         raise asyncio.CancelledError
 
 
 async def shielded(last: Coroutine[Any, Any, T]) -> T:
-    """Awaits to the end, whatever is cancelled around it."""
+    """Awaits to completion, even if the caller is cancelled."""
     task = asyncio.create_task(last)
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
-        # A cancel is delivered once: from here on nothing interrupts.
+        # A cancellation is delivered once, so nothing interrupts from here on.
         return await task
 
 
-def kind_of(error: ActivityError) -> str:
-    """Type name of what made an activity fail, never its text."""
+def failure_type(error: ActivityError) -> str:
+    """The type name of the error that made an activity fail, never its text."""
     cause = error.cause
     return (cause.type if isinstance(cause, ApplicationError) else None) or type(cause).__name__

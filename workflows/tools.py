@@ -1,4 +1,4 @@
-"""The tools of a reply, all at once. What they take and return are references; a failure becomes a result too."""
+"""Runs the tool calls of a reply in parallel. Arguments and results are references; a failure becomes a result too."""
 
 import asyncio
 from collections.abc import Sequence
@@ -9,12 +9,12 @@ from temporalio.workflow import ActivityConfig
 
 from purser.workflows import options
 from purser.workflows.contract import ActivityName, ToolCall, ToolFailure, ToolResult
-from purser.workflows.steps import kind_of, noticing, step
+from purser.workflows.steps import cancellable, failure_type, step
 
 
 async def run_tools(calls: Sequence[ToolCall]) -> None:
-    """Runs the calls of one reply and waits for all of them."""
-    await noticing(asyncio.gather(*map(_run_tool, calls)))
+    """Runs the tool calls of one reply and waits for all of them."""
+    await cancellable(asyncio.gather(*map(_run_tool, calls)))
 
 
 async def _run_tool(call: ToolCall) -> None:
@@ -23,10 +23,10 @@ async def _run_tool(call: ToolCall) -> None:
         return
     config = ActivityConfig(**options.TOOL, task_queue=call.task_queue or workflow.info().task_queue)
     try:
-        # What a tool returns is its own affair: its result stands in the conversation.
-        await noticing(workflow.execute_activity(call.activity, call, **config))
+        # The return value is ignored: the tool has stored its result in the conversation.
+        await cancellable(workflow.execute_activity(call.activity, call, **config))
     except ActivityError as error:
-        await _failed(call, kind_of(error))
+        await _failed(call, failure_type(error))
 
 
 async def _failed(call: ToolCall, kind: str) -> None:

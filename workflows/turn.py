@@ -1,9 +1,9 @@
-"""One turn of an agent: admit, compress if need be, slow down, call the model.
+"""One turn of an agent: admit, compress if necessary, wait out backpressure, call the model.
 
-A compression waits in front of the call only where the window would leave something out; past the soft mark it runs
-beside the call.
+The turn waits for a compression only if its window would have to leave something out. Past the soft mark the
+compression runs in parallel with the call.
 
-Each step either goes on with the story or ends the agent by raising `AgentEnds`.
+A step that cannot continue ends the agent by raising `AgentEnded`.
 """
 
 import uuid
@@ -36,16 +36,16 @@ from purser.workflows.contract import (
     Trigger,
     WorkflowName,
 )
-from purser.workflows.doors import Doors
-from purser.workflows.steps import noticing, step
+from purser.workflows.inbox import AgentInbox
+from purser.workflows.steps import cancellable, step
 
 _KEYS = uuid.UUID("6d0c2b5e-0f3b-5d52-9b1e-7f0a4be1c9a4")
-_CHANCE = 0.2
-"""At most this share is added to a delay, so that agents slowed down together do not come back together."""
+_JITTER = 0.2
+"""Largest share that is added to a delay at random, so that agents delayed together do not return together."""
 
 
-class AgentEnds(Exception):
-    """The agent cannot go on: an ending, not an error."""
+class AgentEnded(Exception):
+    """The agent cannot continue. This is a regular end, not an error."""
 
     def __init__(self, status: AgentStatus, reason: str, scope: str = "") -> None:
         super().__init__(reason)
@@ -55,71 +55,71 @@ class AgentEnds(Exception):
 
 
 class Turn:
-    """One turn, and the names of its holds."""
+    """One turn of an agent and the keys of its holds."""
 
-    def __init__(self, run: AgentRunInput, number: int, doors: Doors) -> None:
+    def __init__(self, run: AgentRunInput, number: int, inbox: AgentInbox) -> None:
         self._run = run
         self._agent = run.agent
         self.number = number
-        self._doors = doors
+        self._inbox = inbox
         self._admission = 1
         self._compressed = False
 
     @property
     def key(self) -> str:
-        """Names the hold of the current admission.
+        """The key of the hold of the current admission.
 
-        Made of names only: a local activity commits before its workflow task is in history, so a rerun of this code has
-        to come to the same key.
+        It is derived from ids alone: a local activity commits before its workflow task is in history, so a rerun of
+        this code must arrive at the same key.
         """
-        return self._named(str(self._admission))
+        return self._key_for(str(self._admission))
 
     @property
     def compression_key(self) -> str:
-        """Names the hold of this turn's compression."""
-        return self._named("compression")
+        """The key of the hold of this turn's compression."""
+        return self._key_for("compression")
 
     async def take(self) -> CallResult:
-        """The model's stored reply.
+        """Takes the turn and returns the model's stored reply.
 
         Raises:
-            AgentEnds: refused, denied, or rejected by the provider.
+            AgentEnded: the budget refused, an approver denied, or the provider rejected the call.
         """
         while True:
-            admitted = await self._admitted()
-            await self._slowed_down(admitted.delay_ms)
+            admitted = await self._admit()
+            await self._sleep_before_call(admitted.delay_ms)
             call = CallInput(self._agent, self.key, admitted.hold_id, self.number)
             reply = await step(ActivityName.CALL_MODEL, call, CallResult, options.CALL_MODEL)
             match reply.status:
                 case CallStatus.REPLIED:
                     return reply
                 case CallStatus.REJECTED:
-                    raise AgentEnds(AgentStatus.FAILED, reply.reason)
-            # The hold has ended, so the gate decides anew.
+                    raise AgentEnded(AgentStatus.FAILED, reply.reason)
+            # The hold has ended, so the gate is asked again.
             self._admission += 1
 
-    async def _admitted(self) -> AdmitResult:
+    async def _admit(self) -> AdmitResult:
         while True:
-            await self._doors.pass_when_open()
-            answer = await self._asked()
+            await self._inbox.wait_while_paused()
+            answer = await self._ask_gate()
             if answer.plan is Plan.COMPRESS:
                 await self._compress(answer)
                 continue
             verdict, short = Verdict(answer.verdict), answer.short
             if verdict.admits or short is None:
-                await self._compress_beside(answer)
+                await self._start_compression(answer)
                 return answer
             if verdict is not Verdict.ASK:
-                raise AgentEnds(AgentStatus.REFUSED, short.reason, short.scope)
-            await self._approved(short)
+                raise AgentEnded(AgentStatus.REFUSED, short.reason, short.scope)
+            await self._request_approval(short)
 
-    async def _asked(self) -> AdmitResult:
-        """The gate's answer; a wait for open holds of others is over when it comes."""
+    async def _ask_gate(self) -> AdmitResult:
+        """Returns the gate's verdict, after any wait for open holds of others."""
         request = AdmitInput(self._agent, self.key, self.number, may_compress=not self._compressed)
-        answer = await self._asked_at_once(request)
+        answer = await self._ask_gate_locally(request)
         if answer is not None and answer.verdict != Verdict.WAIT:
             return answer
-        # The retries of an activity wait without a trace in history.
+        # The retries of an activity leave no trace in history.
         longest = timedelta(seconds=self._run.max_wait_s)
         patient = ActivityConfig(**options.ADMIT, schedule_to_close_timeout=longest)
         try:
@@ -129,17 +129,17 @@ class Turn:
                 raise
         return await step(ActivityName.ADMIT, replace(request, patient=False), AdmitResult, options.ADMIT)
 
-    async def _asked_at_once(self, request: AdmitInput) -> AdmitResult | None:
+    async def _ask_gate_locally(self, request: AdmitInput) -> AdmitResult | None:
         admitting: Awaitable[AdmitResult] = workflow.execute_local_activity(
-            ActivityName.ADMIT, request, result_type=AdmitResult, **options.ADMIT_AT_ONCE
+            ActivityName.ADMIT, request, result_type=AdmitResult, **options.ADMIT_LOCALLY
         )
         try:
-            return await noticing(admitting)
-        except FailureError:  # of a local activity it comes as it is, not as an ActivityError
+            return await cancellable(admitting)
+        except FailureError:  # a local activity's failure is not wrapped in an ActivityError
             return None
 
     async def _compress(self, advice: AdmitResult) -> None:
-        """Once a turn, and never in its way: where it fails, the old summary stays."""
+        """Compresses once a turn; a failure leaves the old summary and does not fail the turn."""
         self._compressed = True
         agent = self._agent
         request = CompressInput(
@@ -157,8 +157,8 @@ class Turn:
         except ActivityError:
             workflow.logger.warning("the context could not be compressed")
 
-    async def _compress_beside(self, advice: AdmitResult) -> None:
-        """Starts a compression that later calls profit from; it goes on when the agent has ended."""
+    async def _start_compression(self, advice: AdmitResult) -> None:
+        """Starts a compression for the benefit of later calls; it continues after the agent has ended."""
         if self._compressed or not advice.compress_budget:
             return
         self._compressed = True
@@ -181,23 +181,23 @@ class Turn:
             cancellation_type=ChildWorkflowCancellationType.ABANDON,
         )
         try:
-            await noticing(starting)
+            await cancellable(starting)
         except WorkflowAlreadyStartedError:
-            workflow.logger.info("the conversation is being compressed already")
+            workflow.logger.info("the conversation is already being compressed")
 
-    async def _approved(self, short: Shortage) -> None:
-        """Asks a person to extend the short scope. What was granted is spent through the gate like any limit."""
+    async def _request_approval(self, short: Shortage) -> None:
+        """Requests an approval to extend the short scope. The gate applies a grant like any other limit."""
         request = ApprovalInput(self._agent, self.key, short.scope, workflow.info().workflow_id)
         ticket = await step(ActivityName.REQUEST_APPROVAL, request, ApprovalTicket, options.RECORD)
-        state = ticket.state if ticket.state != "pending" else await self._doors.decision(ticket)
+        state = ticket.state if ticket.state != "pending" else await self._inbox.decision(ticket)
         if state in ("denied", "expired"):
-            raise AgentEnds(AgentStatus.REFUSED, state, short.scope)
+            raise AgentEnded(AgentStatus.REFUSED, state, short.scope)
 
-    async def _slowed_down(self, delay_ms: int) -> None:
+    async def _sleep_before_call(self, delay_ms: int) -> None:
         if delay_ms > 0:
-            factor = 1 + _CHANCE * workflow.random().random()
-            await noticing(workflow.sleep(timedelta(milliseconds=delay_ms * factor), summary="backpressure"))
+            factor = 1 + _JITTER * workflow.random().random()
+            await cancellable(workflow.sleep(timedelta(milliseconds=delay_ms * factor), summary="backpressure"))
 
-    def _named(self, what: str) -> str:
+    def _key_for(self, use: str) -> str:
         run_id = workflow.info().run_id
-        return str(uuid.uuid5(_KEYS, f"{run_id}/{self._agent.agent_id}/{self.number}/{what}"))
+        return str(uuid.uuid5(_KEYS, f"{run_id}/{self._agent.agent_id}/{self.number}/{use}"))

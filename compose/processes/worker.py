@@ -36,7 +36,7 @@ from purser.gateway.postgres.keys import Keys
 from purser.workflows.agent_run import AgentRun
 from purser.workflows.agent_task import AgentTask
 from purser.workflows.compress_session import CompressSession
-from purser.workflows.signals import PassOverMisfits
+from purser.workflows.signals import DropMismatchedSignals
 
 POOL_SIZE, QUICK_POOL_SIZE = 20, 8
 LOCK_TIMEOUT_MS = 300
@@ -110,7 +110,7 @@ def make_worker(
         task_queue=task_queue,
         workflows=WORKFLOWS,
         activities=activities,
-        interceptors=[SafeErrors(calls), PassOverMisfits()],
+        interceptors=[SafeErrors(calls), DropMismatchedSignals()],
         workflow_runner=sandbox(),
         graceful_shutdown_timeout=grace,
         max_heartbeat_throttle_interval=HEARTBEAT_THROTTLE,

@@ -99,7 +99,7 @@ async def test_a_workflow_that_this_code_tells_differently_is_named(
     async def at_once(turn: Turn, delay_ms: int) -> None:
         """A turn that no longer sleeps."""
 
-    monkeypatch.setattr(Turn, "_slowed_down", at_once)
+    monkeypatch.setattr(Turn, "_sleep_before_call", at_once)
     replayed = await replay_running(house.client, house.task_queue, 10)
     assert replayed.failed == {f"task-acme/{task_id}/a": "NondeterminismError"}
 

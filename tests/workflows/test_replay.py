@@ -40,7 +40,7 @@ async def test_a_story_that_is_told_differently_does_not_replay(monkeypatch: pyt
     async def at_once(turn: Turn, delay_ms: int) -> None:
         """A turn that no longer sleeps."""
 
-    monkeypatch.setattr(Turn, "_slowed_down", at_once)
+    monkeypatch.setattr(Turn, "_sleep_before_call", at_once)
     saved = HISTORIES / "delay_and_provider_failure.agent-a.json"
     replayer = Replayer(workflows=[AgentRun], workflow_runner=sandbox())
     with pytest.raises(NondeterminismError):

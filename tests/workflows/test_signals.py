@@ -3,13 +3,13 @@
 import pytest
 
 from purser.workflows.contract import AgentReport, ApprovalDecided, ApprovalDecision, Message
-from purser.workflows.signals import fits
+from purser.workflows.signals import matches_handler
 
 
 @pytest.mark.parametrize("arguments", [[], [None], [{}], ["text", "more"], [5], [b"", b""]], ids=str)
 @pytest.mark.parametrize("signal", [Message.APPROVAL, Message.APPROVAL_DECIDED, Message.AGENT_REPORT])
 def test_a_missing_an_extra_and_a_foreign_argument_do_not_fit(signal: str, arguments: list[object]) -> None:
-    assert not fits(signal, arguments)
+    assert not matches_handler(signal, arguments)
 
 
 @pytest.mark.parametrize(
@@ -22,12 +22,12 @@ def test_a_missing_an_extra_and_a_foreign_argument_do_not_fit(signal: str, argum
 )
 def test_exactly_what_a_handler_takes_fits_it(signal: str, kind: type) -> None:
     brought: object = object.__new__(kind)
-    assert fits(signal, [brought])
-    assert not fits(signal, [brought, brought])
-    assert not any(fits(other, [brought]) for other in {Message.APPROVAL, Message.AGENT_REPORT} - {signal})
+    assert matches_handler(signal, [brought])
+    assert not matches_handler(signal, [brought, brought])
+    assert not any(matches_handler(other, [brought]) for other in {Message.APPROVAL, Message.AGENT_REPORT} - {signal})
 
 
 @pytest.mark.parametrize("signal", [Message.PAUSE, Message.RESUME, "unknown"])
 def test_a_signal_that_brings_nothing_is_left_to_its_handler(signal: str) -> None:
-    assert fits(signal, [])
-    assert fits(signal, ["whatever"])
+    assert matches_handler(signal, [])
+    assert matches_handler(signal, ["whatever"])

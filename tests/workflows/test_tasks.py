@@ -9,7 +9,7 @@ from temporalio.exceptions import ActivityError
 
 from purser.compose.demo.provider import charged_tokens
 from purser.workflows.contract import Message, TaskRef, WorkflowName
-from purser.workflows.steps import kind_of
+from purser.workflows.steps import failure_type
 from tests.support.world import TENANT, World
 
 
@@ -64,7 +64,7 @@ async def test_a_task_that_is_not_stored_fails_at_once(house: World) -> None:
         await house.client.execute_workflow(
             WorkflowName.AGENT_TASK, TaskRef("nobody"), id=f"task-{house.task_queue}", task_queue=house.task_queue
         )
-    assert kind_of(cast(ActivityError, failure.value.cause)) == "TaskNotFound"
+    assert failure_type(cast(ActivityError, failure.value.cause)) == "TaskNotFound"
 
 
 async def test_the_status_query_tells_how_a_task_ended(house: World) -> None:

@@ -1,4 +1,4 @@
-"""What others tell a running agent, and what it tells its task."""
+"""The messages of a running agent: pauses and decisions that it receives, status reports that it sends."""
 
 import contextlib
 
@@ -16,11 +16,11 @@ from purser.workflows.contract import (
     Message,
     StatusUpdate,
 )
-from purser.workflows.steps import noticing, step
+from purser.workflows.steps import cancellable, step
 
 
-class Doors:
-    """Pause, resume and decisions on their way in; the agent's status on its way out."""
+class AgentInbox:
+    """Receives pause, resume and approval decisions; reports the agent's status to the database and to its task."""
 
     def __init__(self, agent: AgentRef, *, paused: bool) -> None:
         self._agent = agent
@@ -28,33 +28,33 @@ class Doors:
         self.paused = paused
 
     def decide(self, decided: ApprovalDecided) -> None:
-        """Notes what became of an approval request; Postgres holds the truth."""
+        """Notes the state of an approval request. Postgres remains the source of truth."""
         self._decided[decided.approval_id] = decided.state
 
-    async def pass_when_open(self) -> None:
-        """Stops here while the task is paused."""
+    async def wait_while_paused(self) -> None:
+        """Waits while the task is paused."""
         if not self.paused:
             return
-        await self._tell(AgentStatus.PAUSED)
-        await noticing(workflow.wait_condition(lambda: not self.paused))
-        await self._tell(AgentStatus.RUNNING)
+        await self._report(AgentStatus.PAUSED)
+        await cancellable(workflow.wait_condition(lambda: not self.paused))
+        await self._report(AgentStatus.RUNNING)
 
     async def decision(self, ticket: ApprovalTicket) -> str:
-        """Waits for a person, at the longest until the deadline; the request's state, or nothing if none came."""
-        await self._tell(AgentStatus.WAITING_APPROVAL, ticket)
+        """Waits for a decision until shortly after the deadline; returns the request's state, empty if none came."""
+        await self._report(AgentStatus.WAITING_APPROVAL, ticket)
         with contextlib.suppress(TimeoutError):
-            await noticing(self._until_decided(ticket))
-        await self._tell(AgentStatus.RUNNING)
+            await cancellable(self._until_decided(ticket))
+        await self._report(AgentStatus.RUNNING)
         return self._decided.pop(ticket.approval_id, "")
 
     async def _until_decided(self, ticket: ApprovalTicket) -> None:
-        left = None if ticket.deadline is None else max(0, (ticket.deadline - workflow.now()).total_seconds())
+        left_s = None if ticket.deadline is None else max(0, (ticket.deadline - workflow.now()).total_seconds())
         await workflow.wait_condition(
             lambda: ticket.approval_id in self._decided,
-            timeout=None if left is None else left + options.DECISION_GRACE.total_seconds(),
+            timeout=None if left_s is None else left_s + options.DECISION_GRACE.total_seconds(),
         )
 
-    async def _tell(self, status: AgentStatus, ticket: ApprovalTicket | None = None) -> None:
+    async def _report(self, status: AgentStatus, ticket: ApprovalTicket | None = None) -> None:
         update = StatusUpdate(self._agent.tenant, self._agent.task_id, status, self._agent.agent_id)
         await step(ActivityName.RECORD_STATUS, update, type(None), options.RECORD)
         parent = workflow.info().parent
@@ -62,6 +62,6 @@ class Doors:
             return
         task = workflow.get_external_workflow_handle(parent.workflow_id, run_id=parent.run_id)
         try:
-            await noticing(task.signal(Message.AGENT_REPORT, AgentReport(self._agent.agent_id, status, ticket)))
+            await cancellable(task.signal(Message.AGENT_REPORT, AgentReport(self._agent.agent_id, status, ticket)))
         except ApplicationError:
             workflow.logger.info("the task of this agent has ended")

@@ -1,1 +1,1 @@
-"""The side effects that workflows call: one verb a file, thin, idempotent."""
+"""Temporal activities, the side effects of the workflows: one activity per file, thin and idempotent."""

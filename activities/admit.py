@@ -1,4 +1,4 @@
-"""Asks the gate for one turn."""
+"""The activity `admit`: asks the gate for the hold of one turn."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -13,15 +13,16 @@ from purser.workflows.contract import ActivityName, AdmitInput, AdmitResult
 
 @dataclass(frozen=True)
 class Admit:
-    """The same gate in two forms."""
+    """The activity `admit`, as a local and as a regular activity."""
 
     at_once: Admission
-    """For the local form: its connections give up on a lock soon."""
+    """For the local activity: its connections soon give up on a lock."""
     in_time: Admission
+    """For the regular activity, which may wait for locks."""
 
     @activity.defn(name=ActivityName.ADMIT)
     async def admit(self, request: AdmitInput) -> AdmitResult:
-        """The verdict on a turn. In the regular form a wait is a retry, which leaves no trace in history."""
+        """Returns the verdict on a turn. As a regular activity it waits by retries, which leave no trace in history."""
         if activity.info().is_local:
             return await self.at_once.admit(request)
         answer = await self.in_time.admit(request)

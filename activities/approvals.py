@@ -1,4 +1,4 @@
-"""Activities of approvals: ask a person, and record what a person said through Temporal."""
+"""The activities of approvals: `request_approval` opens a request, `record_decision` records a decision."""
 
 import logging
 from collections.abc import Awaitable, Callable
@@ -25,41 +25,41 @@ from purser.workflows.contract import (
 
 _log = logging.getLogger(__name__)
 TEMPORAL_ROLES = ("approver",)
-"""Of unsigned decisions, where they count at all: whoever may signal our workflows may approve."""
+"""Roles of an unsigned decision, if it is accepted at all: a client that may signal the workflows may approve."""
 
 
 @dataclass(frozen=True)
 class CallToApprove:
-    """What an approval request needs to know of a call."""
+    """The facts of a call that an approval request needs."""
 
     path: Path
     ask: Amount
     submitter: str | None
-    """Whom the task names."""
+    """Submitter that the task names."""
     submitted_by: str | None
     """Name of the key that submitted it."""
     vouched: bool
-    """Whether that key may act for others, so that `submitter` is believed."""
+    """Whether that key may act for others, so that `submitter` is trusted."""
 
 
 CallOf = Callable[[AgentRef, str], Awaitable[CallToApprove]]
-"""The stored call of an agent under a key."""
+"""Finds the stored call of an agent under a key."""
 
 
 @dataclass(frozen=True)
 class ApprovalActivities:
-    """Approvals as activities; Postgres decides."""
+    """The activities of approvals; the rules are applied in Postgres."""
 
     approvals: Approvals
     call_of: CallOf
     poke: Callable[[], None]
-    """Called when a workflow may have to be woken."""
+    """Called when a workflow may need to be woken."""
     signer_of: SignerOf = no_signer
     """Finds the key that signed a decision."""
 
     @activity.defn(name=ActivityName.REQUEST_APPROVAL)
     async def request_approval(self, request: ApprovalInput) -> ApprovalTicket:
-        """Opens or joins the request of the scope that is short."""
+        """Opens the approval request of the short scope, or joins the pending one."""
         call = await self.call_of(request.agent, request.key)
         ticket = await self.approvals.request(
             request.agent.tenant,
@@ -77,7 +77,7 @@ class ApprovalActivities:
 
     @activity.defn(name=ActivityName.RECORD_DECISION)
     async def record_decision(self, request: DecisionInput) -> DecisionResult:
-        """Records a decision of whoever signed it; what the rules refuse comes back as a stable code."""
+        """Records a decision in the name of its signer; returns a stable code if the rules refuse it."""
         wanted = request.decision
         if not wanted.approval_id.isprintable():
             return _unknown(wanted.approval_id)
@@ -100,7 +100,7 @@ class ApprovalActivities:
         return DecisionResult(wanted.approval_id, decided.state, decided.decisions_needed)
 
     async def _actor(self, tenant: str, decision: ApprovalDecision) -> Approver:
-        """Who decides; raises `DecisionRefused` if the signature proves nobody."""
+        """Returns the approver; raises `DecisionRefused` if the signature proves none."""
         if decision.key_id is None and decision.signature is None:
             if not decision.approver.isprintable():
                 raise InvalidRequest("approver is not valid: use printable characters")
@@ -108,7 +108,7 @@ class ApprovalActivities:
         key_id = decision.key_id or ""
         signer = await self.signer_of(tenant, key_id) if key_id.isprintable() else None
         if signer is None or not is_signed_with(decision, signer.digest):
-            # One answer for every cause, so that it tells nobody which keys exist.
+            # One answer for every cause, so that it does not reveal which keys exist.
             raise DecisionRefused(
                 "the signature fits no live key of this tenant: sign with a key that is neither revoked nor expired",
                 reason="signature",
@@ -118,10 +118,10 @@ class ApprovalActivities:
     async def _refused(self, request: DecisionInput, error: str, why: Exception) -> DecisionResult:
         _log.warning("a decision through Temporal was refused: %s", error)
         try:
-            standing = await self.approvals.get(request.tenant, request.decision.approval_id)
+            current = await self.approvals.get(request.tenant, request.decision.approval_id)
         except NotFound:
             return _unknown(request.decision.approval_id)
-        return DecisionResult(standing.approval_id, standing.state, standing.decisions_needed, error, str(why))
+        return DecisionResult(current.approval_id, current.state, current.decisions_needed, error, str(why))
 
 
 def _unknown(approval_id: str) -> DecisionResult:
@@ -129,7 +129,7 @@ def _unknown(approval_id: str) -> DecisionResult:
 
 
 def _decision_request(sent: ApprovalDecision) -> DecisionRequest:
-    """Fields of one name mean the same."""
+    """Converts the wire type; fields with the same name mean the same."""
     named = {field.name for field in fields(DecisionRequest)}
     same = {name: value for name, value in asdict(sent).items() if name in named}
     return DecisionRequest(

@@ -1,4 +1,4 @@
-"""Work beside other work: what repeats, what runs meanwhile, and what ends together."""
+"""Concurrent work: repeated steps, background tasks, tasks that end together, and heartbeats."""
 
 import asyncio
 import random
@@ -10,8 +10,8 @@ import structlog
 from temporalio import activity
 
 MAX_BACKOFF_S = 30.0
-BEAT_S = 1.0
-"""Between two heartbeats: a cancel comes with their answers."""
+HEARTBEAT_S = 1.0
+"""Pause between two heartbeats, which is also the delay of a cancellation: it arrives with their answers."""
 _MOST_DOUBLINGS = 10
 
 log = structlog.get_logger(__name__)
@@ -26,7 +26,7 @@ async def repeat(
     *,
     max_backoff_s: float = MAX_BACKOFF_S,
 ) -> None:
-    """Runs `step` about every `every_s` seconds or when poked, until `stop`; ever less often while it fails."""
+    """Runs `step` about every `every_s` seconds or when poked, until `stop`; backs off while it fails."""
     failures = 0
     while not stop.is_set():
         if poked is not None:
@@ -36,20 +36,20 @@ async def repeat(
             failures = 0
         except Exception as error:
             failures += 1
-            log.warning("background work failed and will be tried again", step=name, error=type(error).__name__)
+            log.warning("background work failed and will be retried", step=name, error=type(error).__name__)
         pause = backoff_s(every_s() if callable(every_s) else every_s, failures, max_backoff_s)
-        # Jitter keeps processes that started together from asking together.
+        # Jitter, so that processes that started together do not query at the same time.
         waits = [stop.wait()] if poked is None else [stop.wait(), poked.wait()]
         await first_of(*waits, timeout_s=pause * random.uniform(0.8, 1.2))
 
 
 def backoff_s(every_s: float, failures: int, max_backoff_s: float = MAX_BACKOFF_S) -> float:
-    """Seconds to the next try: twice as many after each failure, up to `max_backoff_s`."""
+    """Seconds until the next attempt: doubled after each failure, up to `max_backoff_s`."""
     return min(every_s * (1 << min(failures, _MOST_DOUBLINGS)), max(every_s, max_backoff_s))
 
 
 async def first_of(*waits: Coroutine[Any, Any, object], timeout_s: float | None = None) -> None:
-    """Waits for the first of them, whatever becomes of it, or the timeout, and cancels the others."""
+    """Waits until one of them ends in any way or the timeout passes, then cancels the others."""
     tasks = [asyncio.create_task(wait) for wait in waits]
     try:
         await asyncio.wait(tasks, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
@@ -59,7 +59,7 @@ async def first_of(*waits: Coroutine[Any, Any, object], timeout_s: float | None 
 
 
 async def run_together(*work: Coroutine[Any, Any, object]) -> None:
-    """Runs all of it to its end; the first failure ends the others and is raised as it is."""
+    """Runs all coroutines to completion; the first failure cancels the others and is raised unwrapped."""
     try:
         async with asyncio.TaskGroup() as group:
             for one in work:
@@ -69,8 +69,8 @@ async def run_together(*work: Coroutine[Any, Any, object]) -> None:
 
 
 @asynccontextmanager
-async def beside(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
-    """Runs `work` meanwhile."""
+async def in_background(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    """Runs `work` while the block runs, and cancels it at the end of the block."""
     task = asyncio.create_task(work)
     try:
         yield
@@ -80,7 +80,7 @@ async def beside(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
 
 
 async def heartbeats() -> None:
-    """Tells Temporal that the activity is alive, so that a cancel can reach it."""
+    """Sends heartbeats for the activity, so that Temporal can deliver a cancellation."""
     while activity.in_activity():
         activity.heartbeat()
-        await asyncio.sleep(BEAT_S)
+        await asyncio.sleep(HEARTBEAT_S)

@@ -1,4 +1,4 @@
-"""Ends an agent: its outcome is stored, its keys are closed, and nobody is asked for it any more."""
+"""The activity `close_agent`: stores an agent's outcome, closes its keys and withdraws its approval request."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from purser.workflows.contract import ActivityName, AgentClosing
 
 @dataclass(frozen=True)
 class CloseAgent:
-    """Ends agents."""
+    """The activity `close_agent`."""
 
     agents: Agents
     ledger: Ledger
@@ -21,9 +21,9 @@ class CloseAgent:
 
     @activity.defn(name=ActivityName.CLOSE_AGENT)
     async def close_agent(self, closing: AgentClosing) -> None:
-        """Ends an agent; again changes nothing.
+        """Ends an agent; repeating it changes nothing.
 
-        Its keys go first: from there on a straggling admit cannot hold.
+        Its keys are closed first: from then on a delayed `admit` cannot hold.
         """
         tenant = closing.agent.tenant
         for key in filter(None, (closing.key, closing.compression_key)):

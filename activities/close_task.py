@@ -1,11 +1,11 @@
-"""Ends a task: its outcome is stored, and its last replies are published to the session."""
+"""The activity `close_task`: stores a task's outcome and appends its last replies to the session."""
 
 import re
 from dataclasses import dataclass
 
 from temporalio import activity
 
-from purser.activities.postgres.agents import Agents, Given
+from purser.activities.postgres.agents import Agents, TaskRecord
 from purser.budget.postgres.connections.pools import Pool, connected
 from purser.budget.postgres.ledger.ledger import Ledger
 from purser.context.conversation.messages import Message
@@ -15,7 +15,7 @@ from purser.workflows.contract import ActivityName, TaskClosing
 
 @dataclass(frozen=True)
 class CloseTask:
-    """Ends tasks."""
+    """The activity `close_task`."""
 
     pool: Pool
     ledger: Ledger
@@ -24,13 +24,13 @@ class CloseTask:
 
     @activity.defn(name=ActivityName.CLOSE_TASK)
     async def close_task(self, closing: TaskClosing) -> None:
-        """Ends a task in one transaction; again changes nothing.
+        """Ends a task in one transaction; repeating it changes nothing.
 
-        The session goes on with the replies of the agents that no other agent depends on.
+        The replies of the agents on which no other agent depends are appended to the session.
         """
         tenant, outcome = closing.tenant, closing.outcome
-        given = await self.agents.given(tenant, outcome.task_id)
-        session_id, replies = given.task.session_id, _last_replies(given)
+        record = await self.agents.task_record(tenant, outcome.task_id)
+        session_id, replies = record.task.session_id, _last_replies(record)
         stored = await self.conversations.read(tenant, session_id, replies.values())
         published = [
             Message("assistant", stored[seq].message.text, name=_speaker(agent_id)) for agent_id, seq in replies.items()
@@ -39,19 +39,19 @@ class CloseTask:
             if await self.agents.close_task(tenant, outcome.task_id, outcome.status, own):
                 origin = f"task:{outcome.task_id}:replies"
                 await self.conversations.append(tenant, session_id, published, origin=origin, connection=own)
-                await self.ledger.end_scopes(tenant, given.task.own_scopes, own)
+                await self.ledger.end_scopes(tenant, record.task.own_scopes, own)
 
 
-def _last_replies(given: Given) -> dict[str, int]:
-    """Replies of the agents that nobody depends on, in the order of the task file."""
-    needed = {other for agent in given.task.agents for other in agent.depends_on}
+def _last_replies(record: TaskRecord) -> dict[str, int]:
+    """Replies of the agents on which no other agent depends, in the order of the task file."""
+    needed = {other for agent in record.task.agents for other in agent.depends_on}
     return {
-        agent.id: given.replies[agent.id]
-        for agent in given.task.agents
-        if agent.id not in needed and agent.id in given.replies
+        agent.id: record.replies[agent.id]
+        for agent in record.task.agents
+        if agent.id not in needed and agent.id in record.replies
     }
 
 
 def _speaker(agent_id: str) -> str:
-    # Providers take fewer characters in a name than an id may have.
+    # Providers accept fewer characters in a name than an id may contain.
     return re.sub(r"[^A-Za-z0-9_-]", "_", agent_id)[:64]

@@ -1,9 +1,9 @@
-"""Compresses one conversation of a session into the next version of its summary.
+"""The activity `compress_context`: compresses one conversation of a session into the next version of its summary.
 
-Idempotent by key: a compression that was stored is answered from its row. One runs per conversation at a time, and no
-transaction is open while a model writes. Messages that arrive meanwhile stay verbatim, because a version covers the
-range that was read and nothing else. Only redacted text is sent, picked from, or stored. Version, facts and settlement
-share one transaction: whoever dies before it leaves the last version standing, and what a call may have cost charged.
+It is idempotent by key: a stored compression is answered from its row. One runs per conversation at a time, and no
+transaction is open while a model writes. Messages that arrive in the meantime stay verbatim, because a version covers
+only the range that was read. Only redacted text is sent, extracted or stored. Version, facts and settlement share one
+transaction: after a crash before it, the last version remains and the possible cost of a call is charged.
 """
 
 import asyncio
@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 from temporalio import activity
 
-from purser.activities.background import beside, heartbeats
-from purser.activities.calls.uncancelled import finished
-from purser.activities.compression.versions import Job, Material, version_of
-from purser.activities.compression.writing import COOLING_DOWN, Order, Writer
+from purser.activities.background import heartbeats, in_background
+from purser.activities.calls.uncancelled import uncancelled
+from purser.activities.compression.versions import CompressionInput, CompressionRun, version_of
+from purser.activities.compression.writing import COOLING_DOWN, Writer, WriteRequest
 from purser.activities.metrics import Metrics
 from purser.activities.models.summarizer import Summarizer
 from purser.budget.postgres.connections.pools import Pool, connected, retrying
@@ -32,31 +32,32 @@ from purser.context.settings import ContextSettings
 from purser.workflows.contract import ActivityName, CompressInput, CompressResult, Trigger
 
 LEASE_S = 120
-"""How long a compression whose worker died keeps others away."""
+"""Seconds for which a compression whose worker died blocks others."""
 COOLDOWN_S = 600
-"""How long a model that failed three times in a row is left alone."""
-PATIENCE_S = 30.0
-"""How long a call that would overflow waits for a compression that runs already."""
-_LOOK_S = 0.2
-"""Between two looks whether another compression is done."""
+"""Seconds for which a model that failed three times in a row is not asked."""
+OVERFLOW_WAIT_S = 30.0
+"""Longest wait of a call that would overflow for a compression that is already running."""
+_POLL_S = 0.2
+"""Pause between two checks whether another compression has finished."""
 
 
 @dataclass(frozen=True, slots=True)
-class Compressing:
-    """For whom a conversation is compressed."""
+class CompressionTarget:
+    """The agent or session for which a conversation is compressed."""
 
     path: Path
-    """Whose budget pays for a model."""
+    """Scopes that pay for the model that writes."""
     model: str
-    """Whose counter applies: the model that will read the summary."""
+    """Model that will read the summary; its tokenizer counts."""
     settings: ContextSettings
     budget: int
-    """Context budget."""
+    """Context budget in tokens."""
 
 
-ForWhom = Callable[[CompressInput], Awaitable[Compressing]]
-Choose = Callable[[str], Summarizer | None]
-"""The summarizer that a request names; `None`: no model is asked."""
+ResolveTarget = Callable[[CompressInput], Awaitable[CompressionTarget]]
+"""Finds the target of a request."""
+ChooseSummarizer = Callable[[str], Summarizer | None]
+"""Finds the summarizer that a request names; `None`: no model is asked."""
 
 
 class CompressContext:
@@ -65,8 +66,8 @@ class CompressContext:
     def __init__(
         self,
         pool: Pool,
-        for_whom: ForWhom,
-        choose: Choose,
+        resolve_target: ResolveTarget,
+        choose: ChooseSummarizer,
         placeholders: Placeholders,
         metrics: Metrics,
         *,
@@ -74,14 +75,14 @@ class CompressContext:
     ) -> None:
         """Args:
         pool: of the database that holds conversations and ledger.
-        for_whom: path, model, settings and budget of a request.
-        choose: the model that writes.
-        placeholders: redact text before it is sent, picked from or stored.
-        metrics: where it is counted.
-        cooldown_s: how long a model that failed three times in a row is left alone.
+        resolve_target: finds path, model, settings and budget of a request.
+        choose: finds the model that writes.
+        placeholders: redacts text before it is sent, extracted or stored.
+        metrics: counts compressions.
+        cooldown_s: seconds for which a model that failed three times in a row is not asked.
         """
         self._pool = pool
-        self._for_whom = for_whom
+        self._resolve_target = resolve_target
         self._choose = choose
         self._placeholders = placeholders
         self._metrics = metrics
@@ -92,69 +93,71 @@ class CompressContext:
 
     @activity.defn(name=ActivityName.COMPRESS_CONTEXT)
     async def compress_context(self, request: CompressInput) -> CompressResult:
-        """Stores the next version of a summary, or says why there is none."""
+        """Stores the next version of a summary, or returns why there is none."""
         if stored := await self._summaries.by_key(request.tenant, request.session_id, request.key):
             return _result(stored)
-        async with beside(heartbeats()):
-            if not await self._claimed(request):
+        async with in_background(heartbeats()):
+            if not await self._claim(request):
                 return CompressResult(version=0, reason="busy")
             try:
-                async with beside(self._keep_claim(request)):
+                async with in_background(self._renew_claim(request)):
                     return await self._compress(request)
             except RedactionFailed:
                 return self._none("redaction_failed")
             finally:
-                await finished(self._summaries.unclaim(*_thread(request), request.key))
+                await uncancelled(self._summaries.unclaim(*_thread(request), request.key))
 
-    async def _claimed(self, request: CompressInput) -> bool:
-        """Whether this compression is the only one of its conversation. A call that would overflow waits for that."""
-        until = time.monotonic() + (PATIENCE_S if request.trigger == Trigger.OVERFLOW else 0)
+    async def _claim(self, request: CompressInput) -> bool:
+        """Claims the conversation for this compression; a call that would overflow waits for the claim of others."""
+        until = time.monotonic() + (OVERFLOW_WAIT_S if request.trigger == Trigger.OVERFLOW else 0)
         while not await self._summaries.claim(*_thread(request), request.key, LEASE_S):
             if time.monotonic() >= until:
                 return False
-            await asyncio.sleep(_LOOK_S)
+            await asyncio.sleep(_POLL_S)
         return True
 
-    async def _keep_claim(self, request: CompressInput) -> None:
+    async def _renew_claim(self, request: CompressInput) -> None:
         while True:
             await asyncio.sleep(LEASE_S / 3)
             await self._summaries.claim(*_thread(request), request.key, LEASE_S)
 
     async def _compress(self, request: CompressInput) -> CompressResult:
         began = time.monotonic()
-        whom, thread = await self._for_whom(request), _thread(request)
-        conversation = await self._conversations.conversation(*thread, model=whom.model)
-        last = await self._summaries.latest(*thread, model=whom.model)
-        span = choose_range(conversation, whom.settings, request.budget_tokens or whom.budget)
+        target, thread = await self._resolve_target(request), _thread(request)
+        conversation = await self._conversations.conversation(*thread, model=target.model)
+        last = await self._summaries.latest(*thread, model=target.model)
+        span = choose_range(conversation, target.settings, request.budget_tokens or target.budget)
         if span is None:
             return CompressResult(version=0, reason="nothing_to_cover")
         if (last.version if last else 0) != (conversation.summary.version if conversation.summary else 0):
             return CompressResult(version=0, reason="busy")
         if request.trigger != Trigger.REQUEST and await self._summaries.is_fruitless(*thread, span.last_seq):
             return CompressResult(version=0, reason="no_gain")
-        job = Job(
-            request, whom.model, span, last, await self._material(request, span.seqs), await self._facts.all(*thread)
+        run = CompressionRun(
+            request, target.model, span, last, await self._input(request, span.seqs), await self._facts.all(*thread)
         )
-        writer = await self._writer(request, whom, job)
+        writer = await self._writer(request, target, run)
         try:
-            summary = await version_of(job, writer, whom.settings.wishes)
-            return await finished(self._finish(job, writer, summary, began))
+            summary = await version_of(run, writer, target.settings.wishes)
+            return await uncancelled(self._finish(run, writer, summary, began))
         finally:
-            await finished(writer.settle())
+            await uncancelled(writer.settle())
 
-    async def _material(self, request: CompressInput, seqs: tuple[int, ...]) -> Material:
-        """What is newly covered, redacted."""
+    async def _input(self, request: CompressInput, seqs: tuple[int, ...]) -> CompressionInput:
+        """Reads and redacts the messages that the version newly covers."""
         stored = await self._conversations.read(request.tenant, request.session_id, seqs)
         found, _ = await self._placeholders.redacted(
-            request.tenant, request.session_id, lambda redactor: Material.of(list(stored.values()), redactor)
+            request.tenant, request.session_id, lambda redactor: CompressionInput.of(list(stored.values()), redactor)
         )
         self._metrics.redacted(found.redacted)
         return found
 
-    async def _writer(self, request: CompressInput, whom: Compressing, job: Job) -> Writer:
+    async def _writer(self, request: CompressInput, target: CompressionTarget, run: CompressionRun) -> Writer:
         summarizer = self._choose(request.summarizer)
         cooling = summarizer is not None and await self._summaries.cooling(*_thread(request))
-        order = Order(request.tenant, request.key, whom.path, whom.model, whom.settings.wishes, job.language)
+        writing = WriteRequest(
+            request.tenant, request.key, target.path, target.model, target.settings.wishes, run.language
+        )
 
         async def redact(text: str) -> str:
             tenant, session_id = request.tenant, request.session_id
@@ -164,12 +167,14 @@ class CompressContext:
             self._metrics.redacted(counts)
             return found
 
-        return Writer(order, summarizer, redact, fault=COOLING_DOWN if cooling else "")
+        return Writer(writing, summarizer, redact, fault=COOLING_DOWN if cooling else "")
 
-    async def _finish(self, job: Job, writer: Writer, summary: Summary | None, began: float) -> CompressResult:
+    async def _finish(
+        self, run: CompressionRun, writer: Writer, summary: Summary | None, began: float
+    ) -> CompressResult:
         """Stores version and facts and settles the last call, in one transaction."""
-        thread = _thread(job.request)
-        await self._tell_health(job, writer, summary)
+        thread = _thread(run.request)
+        await self._record_health(run, writer, summary)
         if summary is None:
             return self._none("no_gain")
 
@@ -177,7 +182,7 @@ class CompressContext:
             async with connected(self._pool, None) as connection, connection.transaction():
                 stored = await self._summaries.store(*thread, summary, connection)
                 if stored:
-                    await self._facts.add(*thread, job.material.facts, connection)
+                    await self._facts.add(*thread, run.input.facts, connection)
                 await writer.settle(connection)
                 return stored
 
@@ -186,16 +191,16 @@ class CompressContext:
         if stored:
             seconds = time.monotonic() - began
             self._metrics.compressed(
-                job.request.trigger, summary.method, summary.tokens_before, summary.tokens_after, seconds
+                run.request.trigger, summary.method, summary.tokens_before, summary.tokens_after, seconds
             )
             return _result(summary)
-        # Another one stored this version meanwhile; perhaps an earlier try of this very compression.
-        other = await self._summaries.by_key(job.request.tenant, job.request.session_id, job.request.key)
+        # Another compression has stored this version, perhaps an earlier attempt of this one.
+        other = await self._summaries.by_key(run.request.tenant, run.request.session_id, run.request.key)
         return _result(other) if other else CompressResult(version=0, reason="busy")
 
-    async def _tell_health(self, job: Job, writer: Writer, summary: Summary | None) -> None:
-        """Notes how it went: for the metrics, for the pause after failures, and not to try in vain."""
-        thread = _thread(job.request)
+    async def _record_health(self, run: CompressionRun, writer: Writer, summary: Summary | None) -> None:
+        """Records the result for the metrics, for the cooldown after failures, and to skip ranges without gain."""
+        thread = _thread(run.request)
         if writer.fault:
             self._metrics.fell_back(writer.fault)
         if writer.failed and await self._summaries.failed(*thread, cooldown_s=self._cooldown_s):
@@ -203,7 +208,7 @@ class CompressContext:
         if writer.by_model:
             await self._summaries.succeeded(*thread)
         if summary is None:
-            await self._summaries.gained_nothing(*thread, job.span.last_seq)
+            await self._summaries.gained_nothing(*thread, run.span.last_seq)
 
     def _none(self, reason: str) -> CompressResult:
         self._metrics.compression_failed(reason)

@@ -1,9 +1,10 @@
-"""What can go wrong around tasks and the calls that they make.
+"""Errors of tasks and of their model calls.
 
 ActivityError
 ├── InvalidTask               a task file is wrong; nothing was written
-├── TaskConflict              the task id stands for another task file already
-├── TaskNotFound              no such task, agent or call for this tenant
+├── TaskConflict              the task id is already used by another task file
+├── TaskNotFound              the tenant has no such task, agent or call
+├── InvalidArguments          a model called a tool with arguments that are not a JSON object
 └── ProviderError             a request to a provider failed
     ├── ProviderUnavailable   it may succeed later: rate limits, server errors, timeouts, broken connections
     └── ProviderRejected      the provider refuses this request for good
@@ -21,28 +22,28 @@ class InvalidTask(ActivityError, ValueError):
 
 
 class TaskConflict(ActivityError):
-    """The task id stands for another task file already."""
+    """The task id is already used by another task file."""
 
 
 class TaskNotFound(ActivityError):
-    """No such task, agent or call for this tenant."""
+    """The tenant has no such task, agent or call."""
 
 
 class InvalidArguments(ActivityError, ValueError):
-    """A model called a tool with arguments that are no JSON object."""
+    """A model called a tool with arguments that are not a JSON object."""
 
 
 class Cost(StrEnum):
-    """What is known of the cost of a failed request."""
+    """What is known about the cost of a failed request."""
 
     NOTHING = "nothing"
-    """The provider surely did no work: it refused the connection or the request."""
+    """The provider certainly did no work: it refused the connection or the request."""
     UNKNOWN = "unknown"
-    """It may have worked and charged."""
+    """The provider may have done work and charged for it."""
 
 
 class ProviderError(ActivityError):
-    """A request to a provider failed. Messages carry codes, never what the provider said: it may quote the prompt."""
+    """A request to a provider failed. Messages carry codes, never the provider's text, which may quote the prompt."""
 
     def __init__(self, reason: str, *, cost: Cost) -> None:
         super().__init__(reason)
@@ -59,7 +60,7 @@ class ProviderUnavailable(ProviderError):
     def __init__(self, reason: str, *, cost: Cost, retry_after_ms: int | None = None) -> None:
         super().__init__(reason, cost=cost)
         self.retry_after_ms = retry_after_ms
-        """When the provider wants to be asked again; `None` if it did not say."""
+        """Delay that the provider asked for, in milliseconds; `None` if it named none."""
 
 
 class ProviderRejected(ProviderError):

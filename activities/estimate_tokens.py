@@ -1,4 +1,4 @@
-"""Counts stored messages for a model."""
+"""The activity `estimate_tokens`: counts the tokens of stored messages for a model."""
 
 from temporalio import activity
 
@@ -12,13 +12,13 @@ class EstimateTokens:
 
     def __init__(self, conversations: Conversations) -> None:
         """Args:
-        conversations: where the messages are.
+        conversations: the store of the messages.
         """
         self._conversations = conversations
 
     @activity.defn(name=ActivityName.ESTIMATE_TOKENS)
     async def estimate_tokens(self, request: EstimateInput) -> EstimateResult:
-        """Input tokens of these messages as a request of their own, without tools."""
+        """Counts the input tokens of a request with these messages alone, without tools."""
         stored = await self._conversations.read_thread(
             request.tenant, request.session_id, request.thread, first=request.first_seq, last=request.last_seq
         )

@@ -1,11 +1,11 @@
-"""Holds on a path, for any workflow."""
+"""The activity `hold`: asks for a hold on a path, from any workflow."""
 
 from dataclasses import dataclass
 
 from temporalio import activity
 
 from purser.activities.calls.shortages import shortage_of
-from purser.activities.models.metrics import Decided, nobody
+from purser.activities.models.metrics import OnVerdict, ignore_verdict
 from purser.budget.decisions import Amount
 from purser.budget.holds import HoldAnswer, HoldRequest
 from purser.budget.postgres.ledger.ledger import Ledger
@@ -22,15 +22,15 @@ class Hold:
     ledger: Ledger
     payers: Payers
     pricing: Pricing
-    decided: Decided = nobody
-    """Told of every verdict."""
+    on_verdict: OnVerdict = ignore_verdict
+    """Called with every verdict."""
 
     @activity.defn(name=ActivityName.HOLD)
     async def hold(self, request: HoldInput) -> HoldResult:
-        """Holds tokens and money on every scope of the path, or on none. To wait and to ask is up to the workflow.
+        """Holds tokens and money on every scope of the path, or on none. Waits and approvals are up to the workflow.
 
         Raises:
-            UnknownPrice, MoneyNeeded: a scope limits money, and nobody knows what the call costs.
+            UnknownPrice, MoneyNeeded: a scope limits money, and the cost of the call is unknown.
         """
         stated = Path.parse(request.path)
         path = await self.payers.complete(request.tenant, stated)
@@ -47,7 +47,7 @@ class Hold:
             priced=quote.priced,
         )
         answer = await self.ledger.hold(request.tenant, asked)
-        self.decided(answer.decision)
+        self.on_verdict(answer.decision)
         quote.insist(answer.decision)
         return _result(answer, quote.full)
 

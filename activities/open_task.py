@@ -1,4 +1,4 @@
-"""Opens a stored task for its workflow."""
+"""The activity `open_task`: loads the plan of a stored task for its workflow."""
 
 from dataclasses import dataclass
 
@@ -11,15 +11,15 @@ from purser.workflows.contract import ActivityName, AgentPlan, TaskPlan, TaskRef
 
 @dataclass(frozen=True)
 class OpenTask:
-    """Opens tasks."""
+    """The activity `open_task`."""
 
     agents: Agents
     settings: ActivitySettings
 
     @activity.defn(name=ActivityName.OPEN_TASK)
     async def open_task(self, ref: TaskRef) -> TaskPlan:
-        """The graph of a task, without its texts."""
-        task = (await self.agents.given(ref.tenant, ref.task_id)).task
+        """Returns the agent graph of a task, without its texts."""
+        task = (await self.agents.task_record(ref.tenant, ref.task_id)).task
         return TaskPlan(
             session_id=task.session_id,
             agents=tuple(AgentPlan(agent.id, agent.depends_on, agent.max_turns) for agent in task.agents),

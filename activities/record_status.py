@@ -1,4 +1,4 @@
-"""Records how a task or an agent stands, for its page."""
+"""The activity `record_status`: stores the status of a task or an agent for its page."""
 
 from dataclasses import dataclass
 
@@ -10,11 +10,11 @@ from purser.workflows.contract import ActivityName, StatusUpdate
 
 @dataclass(frozen=True)
 class RecordStatus:
-    """Records statuses."""
+    """The activity `record_status`."""
 
     agents: Agents
 
     @activity.defn(name=ActivityName.RECORD_STATUS)
     async def record_status(self, update: StatusUpdate) -> None:
-        """Notes a status; one that comes after the end changes nothing."""
+        """Stores a status; one that arrives after the end changes nothing."""
         await self.agents.record(update)

@@ -1,4 +1,4 @@
-"""Turns a tool call that failed for good into a result, so that the model learns of it."""
+"""The activity `record_tool_failure`: stores the failure of a tool call as its result, so that the model sees it."""
 
 from dataclasses import dataclass
 
@@ -12,13 +12,13 @@ UNKNOWN = "unknown_tool"
 
 @dataclass(frozen=True)
 class RecordToolFailure:
-    """Records failures of tools."""
+    """The activity `record_tool_failure`."""
 
     tools: Tools
 
     @activity.defn(name=ActivityName.RECORD_TOOL_FAILURE)
     async def record_tool_failure(self, failure: ToolFailure) -> ToolResult:
-        """Stores that the tool failed, unless it has stored a result after all."""
+        """Stores the failure as the call's result, unless the tool has stored one after all."""
         if failure.kind == UNKNOWN:
             text = "error: there is no tool of this name; use one of those that were declared"
         else:

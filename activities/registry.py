@@ -1,4 +1,4 @@
-"""All activities, put together from their stores."""
+"""Builds all activities of a worker from their dependencies."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -10,10 +10,10 @@ from purser.activities.approvals import ApprovalActivities, CallToApprove
 from purser.activities.call_model import CallModel
 from purser.activities.calls.admission import Admission
 from purser.activities.calls.settlements import Settlements
-from purser.activities.calls.window_extras import Asides
+from purser.activities.calls.window_extras import WindowExtras
 from purser.activities.close_agent import CloseAgent
 from purser.activities.close_task import CloseTask
-from purser.activities.compress_context import CompressContext, Compressing
+from purser.activities.compress_context import CompressContext, CompressionTarget
 from purser.activities.estimate_tokens import EstimateTokens
 from purser.activities.hold import Hold
 from purser.activities.metrics import Metrics
@@ -27,7 +27,7 @@ from purser.activities.release import Release
 from purser.activities.settings import ActivitySettings
 from purser.activities.settle import Settle
 from purser.activities.stores import Stores
-from purser.activities.tasks.agent_context import Briefs
+from purser.activities.tasks.agent_context import AgentContexts
 from purser.activities.tasks.signatures import SignerOf, no_signer
 from purser.activities.tools import Tools
 from purser.budget.postgres.ledger.pricing import Pricing
@@ -39,77 +39,82 @@ from purser.workflows.contract import AgentRef, CompressInput
 
 Activity = Callable[..., Any]
 EXTRACTIVE = "extractive"
-"""The summarizer that is no model."""
+"""Name of the summarizer that uses no model."""
 DEFAULT_MODEL = "gpt-4o"
-"""Whose counter applies to a session that is compressed for nobody in particular."""
+"""Model whose tokenizer counts when a session is compressed for no particular agent or model."""
 
 
 @dataclass(frozen=True)
 class Dependencies:
-    """What activities are made of."""
+    """Everything from which the activities are built."""
 
     stores: Stores
     quick: Stores
-    """Over a pool that gives up on a lock soon: for admission inside a workflow task."""
+    """Stores over a pool that soon gives up on a lock, for admission inside a workflow task."""
     settings: ActivitySettings
     prices: PriceBook
     provider: ModelProvider
     poke: Callable[[], None]
-    """Called when a workflow may have to be woken."""
+    """Called when a workflow may need to be woken."""
     summarizer_model: str = ""
-    """Model that writes summaries; empty: none does."""
+    """Model that writes summaries; empty: summaries are extracted."""
     summarizer_api_base: str | None = None
-    """Its address; `None`: its provider's own."""
+    """Address of that model; `None`: its provider's own."""
     signer_of: SignerOf = no_signer
     """Finds the key that signed a decision; by default no signature is accepted."""
     redaction: Sequence[Detector] = ()
-    """What is taken out of texts besides personal data and secrets that have a known form."""
+    """Additional detectors of values to redact, besides personal data and secrets of a known form."""
     metrics: Metrics = field(default_factory=Metrics)
-    """Where verdicts, compressions, redactions and drift are counted."""
+    """Counts verdicts, compressions, redactions and drift."""
 
 
-def all_activities(given: Dependencies) -> Sequence[Activity]:
-    """Every activity of the contract, ready for a worker."""
-    stores, metrics = given.stores, given.metrics
+def all_activities(dependencies: Dependencies) -> Sequence[Activity]:
+    """Returns every activity of the contract, ready for a worker."""
+    stores, metrics = dependencies.stores, dependencies.metrics
     agents, calls, ledger, conversations = stores.agents, stores.calls, stores.ledger, stores.sessions.conversations
-    pricing = Pricing(given.prices, stores.policies, stores.holds, metrics.calls.unpriced)
-    briefs = Briefs(agents, conversations, stores.sessions.calibrations, given.prices, given.settings)
+    pricing = Pricing(dependencies.prices, stores.policies, stores.holds, metrics.calls.unpriced)
+    agent_contexts = AgentContexts(
+        agents, conversations, stores.sessions.calibrations, dependencies.prices, dependencies.settings
+    )
     compress = CompressContext(
         stores.pool,
-        partial(_compressing, given, briefs),
-        partial(_summarizer, given),
-        Placeholders(stores.pool, given.redaction),
+        partial(_compression_target, dependencies, agent_contexts),
+        partial(_summarizer, dependencies),
+        Placeholders(stores.pool, dependencies.redaction),
         metrics,
-        cooldown_s=given.settings.cooldown_s,
+        cooldown_s=dependencies.settings.cooldown_s,
     )
     call_model = CallModel(
-        briefs=briefs,
+        agent_contexts=agent_contexts,
         calls=calls,
         conversations=conversations,
         summaries=stores.sessions.summaries,
         ledger=ledger,
-        provider=given.provider,
+        provider=dependencies.provider,
         settlements=Settlements(
             pool=stores.pool,
             calls=calls,
             conversations=conversations,
             ledger=ledger,
-            prices=given.prices,
+            prices=dependencies.prices,
             calibrations=stores.sessions.calibrations,
             metrics=metrics,
         ),
-        asides=_asides(given, stores),
-        settings=given.settings,
+        extras=_window_extras(dependencies, stores),
+        settings=dependencies.settings,
     )
     approving = ApprovalActivities(
         approvals=stores.approvals,
-        call_of=partial(_call_to_approve, briefs, calls),
-        poke=given.poke,
-        signer_of=given.signer_of,
+        call_of=partial(_call_to_approve, agent_contexts, calls),
+        poke=dependencies.poke,
+        signer_of=dependencies.signer_of,
     )
     return (
-        OpenTask(agents, given.settings).open_task,
-        Admit(_admission(given, given.quick, briefs), _admission(given, stores, briefs)).admit,
+        OpenTask(agents, dependencies.settings).open_task,
+        Admit(
+            _admission(dependencies, dependencies.quick, agent_contexts),
+            _admission(dependencies, stores, agent_contexts),
+        ).admit,
         call_model.call_model,
         compress.compress_context,
         RecordToolFailure(Tools(stores.pool)).record_tool_failure,
@@ -125,63 +130,69 @@ def all_activities(given: Dependencies) -> Sequence[Activity]:
     )
 
 
-def _admission(given: Dependencies, stores: Stores, briefs: Briefs) -> Admission:
+def _admission(dependencies: Dependencies, stores: Stores, agent_contexts: AgentContexts) -> Admission:
     return Admission(
         pool=stores.pool,
-        briefs=briefs,
+        agent_contexts=agent_contexts,
         agents=stores.agents,
         calls=stores.calls,
         conversations=stores.sessions.conversations,
         policies=stores.policies,
         ledger=stores.ledger,
-        prices=given.prices,
-        asides=_asides(given, stores),
-        settings=given.settings,
-        decided=given.metrics.calls.decided,
+        prices=dependencies.prices,
+        extras=_window_extras(dependencies, stores),
+        settings=dependencies.settings,
+        on_verdict=dependencies.metrics.calls.decided,
     )
 
 
-def _asides(given: Dependencies, stores: Stores) -> Asides:
-    return Asides(
+def _window_extras(dependencies: Dependencies, stores: Stores) -> WindowExtras:
+    return WindowExtras(
         conversations=stores.sessions.conversations,
         sessions=stores.sessions.sessions,
         settings=stores.sessions.settings,
         memory=stores.sessions.memory,
-        memory_tokens=given.settings.memory_tokens,
-        across_sessions=given.settings.memory_across_sessions,
-        at_once=stores is given.quick,
+        memory_tokens=dependencies.settings.memory_tokens,
+        across_sessions=dependencies.settings.memory_across_sessions,
+        at_once=stores is dependencies.quick,
     )
 
 
-async def _call_to_approve(briefs: Briefs, calls: Calls, agent: AgentRef, key: str) -> CallToApprove:
-    brief, call = await briefs.of(agent), await calls.get(agent, key)
-    return CallToApprove(brief.path, call.ask, brief.submitter, brief.submitted_by, brief.vouched)
+async def _call_to_approve(agent_contexts: AgentContexts, calls: Calls, agent: AgentRef, key: str) -> CallToApprove:
+    agent_context, call = await agent_contexts.of(agent), await calls.get(agent, key)
+    return CallToApprove(
+        agent_context.path, call.ask, agent_context.submitter, agent_context.submitted_by, agent_context.vouched
+    )
 
 
-async def _compressing(given: Dependencies, briefs: Briefs, request: CompressInput) -> Compressing:
-    """For whom a conversation is compressed: an agent, or the session itself."""
+async def _compression_target(
+    dependencies: Dependencies, agent_contexts: AgentContexts, request: CompressInput
+) -> CompressionTarget:
+    """Finds the target of a compression: an agent, or the session itself."""
     if request.agent_id:
-        brief = await briefs.of(AgentRef(request.tenant, request.task_id, request.agent_id))
-        return Compressing(brief.path, brief.model, brief.context, brief.window_tokens)
-    context, model = given.settings.context, request.model or given.summarizer_model or DEFAULT_MODEL
-    window = window_of(model, given.prices.context_window(model), default=context.context_window_tokens)
-    path = await given.stores.payers.of_session(request.tenant, request.session_id)
-    return Compressing(path, model, context, context.context_budget(window))
+        agent_context = await agent_contexts.of(AgentRef(request.tenant, request.task_id, request.agent_id))
+        return CompressionTarget(
+            agent_context.path, agent_context.model, agent_context.context, agent_context.window_tokens
+        )
+    context, model = dependencies.settings.context, request.model or dependencies.summarizer_model or DEFAULT_MODEL
+    window = window_of(model, dependencies.prices.context_window(model), default=context.context_window_tokens)
+    path = await dependencies.stores.payers.of_session(request.tenant, request.session_id)
+    return CompressionTarget(path, model, context, context.context_budget(window))
 
 
-def _summarizer(given: Dependencies, name: str) -> Summarizer | None:
-    """The model that a request names, or the configured one."""
-    model = name or given.summarizer_model
+def _summarizer(dependencies: Dependencies, name: str) -> Summarizer | None:
+    """Returns the model that a request names, or the configured one."""
+    model = name or dependencies.summarizer_model
     if model in ("", EXTRACTIVE):
         return None
     return Summarizer(
         model,
-        given.provider,
-        given.stores.ledger,
-        given.prices,
-        api_base=given.summarizer_api_base if model == given.summarizer_model else None,
-        timeout_s=given.settings.summarizer_timeout_s,
-        usual_window=given.settings.context.context_window_tokens,
-        decided=given.metrics.calls.decided,
-        unpriced=given.metrics.calls.unpriced,
+        dependencies.provider,
+        dependencies.stores.ledger,
+        dependencies.prices,
+        api_base=dependencies.summarizer_api_base if model == dependencies.summarizer_model else None,
+        timeout_s=dependencies.settings.summarizer_timeout_s,
+        usual_window=dependencies.settings.context.context_window_tokens,
+        on_verdict=dependencies.metrics.calls.decided,
+        on_unpriced=dependencies.metrics.calls.unpriced,
     )

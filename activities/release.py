@@ -1,4 +1,4 @@
-"""Closes a key, for any workflow."""
+"""The activity `release`: closes a key, from any workflow."""
 
 from dataclasses import dataclass
 
@@ -16,6 +16,6 @@ class Release:
 
     @activity.defn(name=ActivityName.RELEASE)
     async def release(self, request: ReleaseInput) -> ReleaseResult:
-        """Ends the hold of a key; a key that never held is closed, so that a straggling ask cannot hold."""
+        """Ends the hold of a key. A key without a hold is closed, so that a delayed ask cannot hold."""
         released = await self.ledger.release(request.tenant, key=request.key)
         return ReleaseResult(released.state)

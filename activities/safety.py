@@ -1,7 +1,7 @@
-"""Keeps texts out of histories and logs: whatever an activity raises leaves it as a type name.
+"""A worker interceptor that keeps texts out of histories and logs: an error leaves an activity as a type name only.
 
-Messages of exceptions quote prompts, arguments and rows, and stack traces quote source lines. Temporal stores both in
-history and the SDK logs them. Activities of tools are covered too, wherever this interceptor runs.
+Exception messages quote prompts, arguments and rows, and stack traces quote source lines. Temporal stores both in
+history, and the SDK logs them. The interceptor covers the activities of tools too, in every worker that uses it.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ _OURS = (ActivityError, BudgetError, ContextError)
 
 
 class SafeErrors(Interceptor):
-    """For every worker that runs activities of ours or tools."""
+    """Replaces errors by their type names; install it in every worker that runs them or tools."""
 
     def __init__(self, calls: CallMetrics | None = None) -> None:
         """Args:
@@ -32,7 +32,7 @@ class SafeErrors(Interceptor):
         self._calls = calls
 
     def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:
-        """Wraps every activity."""
+        """Returns the interceptor of every activity."""
         return _SafeErrors(next, self._calls)
 
 
@@ -55,16 +55,16 @@ class _SafeErrors(ActivityInboundInterceptor):
             details = activity.cancellation_details()
             if details is None or not details.timed_out:
                 raise
-            # The workflow has been told and goes on; the SDK would log every line of where it was as a failure.
+            # Temporal has already reported the timeout to the workflow; the SDK would log a full stack trace here.
             failure = ApplicationError("TimedOut", type="TimedOut", category=ApplicationErrorCategory.BENIGN)
-        # Outside the handler, so that the new error has no context that somebody might print.
+        # Outside the handler, so that the new error has no context that a logger might print.
         raise failure
 
 
 def without_text(error: Exception) -> ApplicationError:
-    """The same failure to Temporal: type, retryability, delay and category, and no word of its message.
+    """Returns the same failure for Temporal, with type, retryability, delay and category, but without its message.
 
-    Errors that we raise on purpose will not go away by trying again, except that the ledger may come back.
+    Errors that Purser raises on purpose do not go away on a retry, except that the ledger may become available again.
     """
     if isinstance(error, ApplicationError):
         kind = error.type or type(error).__name__
@@ -81,7 +81,7 @@ def without_text(error: Exception) -> ApplicationError:
 
 
 def _log_failure(error: Exception, failure: ApplicationError) -> None:
-    """Where it happened, and for errors of ours what: their messages hold no text of a conversation."""
+    """Logs where an error happened. Purser's own errors include their message, which holds no conversation text."""
     if isinstance(error, ApplicationError):
         return
     frames = traceback.extract_tb(error.__traceback__)

@@ -1,4 +1,4 @@
-"""Records what an attempt cost, for any workflow."""
+"""The activity `settle`: records the usage and cost of an attempt, from any workflow."""
 
 from dataclasses import dataclass
 
@@ -21,9 +21,9 @@ class Settle:
 
     @activity.defn(name=ActivityName.SETTLE)
     async def settle(self, report: SettleInput) -> SettleResult:
-        """Replaces the hold by what the attempt cost; the same report again changes nothing.
+        """Replaces the hold by the cost of the attempt; the same report again changes nothing.
 
-        Money that the report does not state follows from the price of the hold's model.
+        If the report states no money, the price of the hold's model determines it.
         """
         usage = Usage(**{name: getattr(report, name) for name in _CLASSES})
         if report.total is not None:

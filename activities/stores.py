@@ -1,4 +1,4 @@
-"""The stores of a process, each made once: whoever works there asks one ledger, which sends their asks together."""
+"""The stores of a process, each created once, so that all its parts share one ledger, which batches their asks."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ from purser.context.retrieval import Embedder, Outcome
 
 
 class SessionStores:
-    """Stores of conversations."""
+    """Stores of sessions and their conversations."""
 
     def __init__(self, pool: Pool, pin_budget: int, memory: Memory) -> None:
         self.sessions = Sessions(pool)
@@ -52,16 +52,16 @@ class SessionStores:
 
 @dataclass(kw_only=True, eq=False)
 class Stores:
-    """Stores over the pool of one ledger."""
+    """All stores over the pool of one ledger."""
 
     ledger: Ledger
     trust_temporal_identity: bool = False
-    """Whether unsigned decisions count, whose approvers are only asserted."""
+    """Whether unsigned decisions are accepted, whose approvers are only asserted."""
     pin_budget: int = PIN_BUDGET
-    """Tokens that the live pins of one session may take together."""
+    """Most tokens of all live pins of one session."""
     embedder: Embedder | None = None
-    """Finds memory by meaning; `None`: by words alone."""
-    searched: Callable[[Outcome], None] = nobody
+    """Makes the vectors for the search of memory; `None`: memory is searched by words alone."""
+    on_search: Callable[[Outcome], None] = nobody
     """Called with the outcome of each search of memory."""
 
     def __post_init__(self) -> None:
@@ -80,7 +80,7 @@ class Stores:
         self.events = Events(pool)
         self.outbox = Outbox(pool)
         self.payers = Payers(pool)
-        self.sessions = SessionStores(pool, self.pin_budget, Memory(pool, self.embedder, self.searched))
+        self.sessions = SessionStores(pool, self.pin_budget, Memory(pool, self.embedder, self.on_search))
         self.agents = Agents(pool)
         self.calls = Calls(pool)
         self.tasks = Tasks(pool, self.policies, self.sessions.conversations)

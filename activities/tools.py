@@ -1,6 +1,6 @@
-"""For activities that are tools: the arguments of a call are loaded and its result is stored by reference.
+"""Helpers for tool activities: they load the arguments of a call and store its result by reference.
 
-A tool activity takes a `ToolCall` and returns a `ToolResult`; texts never pass through Temporal:
+A tool activity takes a `ToolCall` and returns a `ToolResult`, so that texts never pass through Temporal:
 
     @activity.defn(name="look_up")
     async def look_up(call: ToolCall) -> ToolResult:
@@ -21,20 +21,20 @@ from purser.workflows.contract import ToolCall, ToolResult
 
 
 class Tools:
-    """Tool calls and their results, in the conversation of the agent that calls."""
+    """Tool calls and their results in the conversation of the calling agent."""
 
     def __init__(self, pool: Pool) -> None:
         """Args:
-        pool: of the database that holds the conversations.
+        pool: connects to the database that holds the conversations.
         """
         self._conversations = Conversations(pool)
 
     async def load_arguments(self, call: ToolCall) -> tuple[str, dict[str, Any]]:
-        """Name and arguments of a call, in text that any store takes.
+        """Returns the name and the arguments of a call; their text contains no NUL and no lone surrogate.
 
         Raises:
-            InvalidArguments: the model wrote something else than a JSON object.
-            MessageNotFound
+            InvalidArguments: the model wrote something other than a JSON object.
+            MessageNotFound: the session has no message of this number.
         """
         function = (await self._called(call))["function"]
         try:
@@ -42,15 +42,15 @@ class Tools:
         except (ValueError, RecursionError):
             arguments = None
         if not isinstance(arguments, dict):
-            raise InvalidArguments(f"call {call.index} of message {call.seq} has arguments that are no JSON object")
+            raise InvalidArguments(f"the arguments of call {call.index} of message {call.seq} are not a JSON object")
         return function["name"], arguments
 
     async def call_id(self, call: ToolCall) -> str:
-        """The id that the model gave a call."""
+        """Returns the id that the model gave the call."""
         return str((await self._called(call))["id"])
 
     async def store_result(self, call: ToolCall, text: str) -> ToolResult:
-        """Stores what a tool returned; of several results of one call the first stays."""
+        """Stores the result of a tool call; if a call has several results, the first remains."""
         call_id = await self.call_id(call)
         message, thread = Message("tool", text, tool_call_id=call_id), f"{call.task_id}/{call.agent_id}"
         origin = f"tool:{thread}:{call.seq}:{call.index}"

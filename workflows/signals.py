@@ -32,7 +32,7 @@ def matches_handler(signal: str, arguments: Sequence[object]) -> bool:
 
 
 class DropMismatchedSignals(Interceptor):
-    """Drops mismatched signals; belongs into every worker that runs Purser's workflows."""
+    """Drops mismatched signals; install it in every worker that runs Purser's workflows."""
 
     def workflow_interceptor_class(
         self, input: WorkflowInterceptorClassInput

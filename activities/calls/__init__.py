@@ -1,1 +1,1 @@
-"""One model call: its admission and its settlement."""
+"""Admission and settlement of one model call."""

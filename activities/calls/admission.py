@@ -1,7 +1,7 @@
-"""Admission of one call: plan its window by reference, estimate it, and set the estimate aside.
+"""Admission of one call: plans its window by reference, estimates its usage and asks the gate for a hold.
 
-The plan is stored with the key before the hold is asked for. Whoever asks again under the key, after a lost answer, a
-wait or an approval, asks for the same.
+The plan is stored under the key before the hold is asked for. An ask repeated under the key, after a lost answer, a
+wait or an approval, therefore asks for the same amount.
 """
 
 import asyncio
@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from functools import partial
 
 from purser.activities.calls.shortages import shortage_of
-from purser.activities.calls.window_extras import Asides
-from purser.activities.models.metrics import Decided, nobody
+from purser.activities.calls.window_extras import WindowExtras
+from purser.activities.models.metrics import OnVerdict, ignore_verdict
 from purser.activities.postgres.agents import Agents
 from purser.activities.postgres.calls import Call, Calls
 from purser.activities.settings import ActivitySettings
-from purser.activities.tasks.agent_context import Brief, Briefs
+from purser.activities.tasks.agent_context import AgentContext, AgentContexts
 from purser.budget.holds import HoldAnswer, HoldRequest
 from purser.budget.policies import Mode
 from purser.budget.postgres.connections.pools import Pool, connected, retrying
@@ -31,8 +31,8 @@ from purser.context.windows.excerpts import Within
 from purser.context.windows.plans import WindowPlan
 from purser.workflows.contract import AdmitInput, AdmitResult, Plan
 
-_LONGEST_SHARE_OF_CHANCE = 0.2
-"""Of a delay, as the workflow adds it."""
+_MAX_JITTER = 0.2
+"""Largest share of a delay that the workflow adds at random."""
 
 
 @dataclass(frozen=True)
@@ -40,96 +40,102 @@ class Admission:
     """Admits calls through the stores of one pool."""
 
     pool: Pool
-    briefs: Briefs
+    agent_contexts: AgentContexts
     agents: Agents
     calls: Calls
     conversations: Conversations
     policies: Policies
     ledger: Ledger
     prices: PriceBook
-    asides: Asides
+    extras: WindowExtras
     settings: ActivitySettings
-    decided: Decided = nobody
-    """Told of every verdict."""
+    on_verdict: OnVerdict = ignore_verdict
+    """Called with every verdict."""
 
     async def admit(self, request: AdmitInput) -> AdmitResult:
-        """The gate's answer, or the advice to compress first."""
-        brief = await self.briefs.of(request.agent)
+        """Returns the gate's verdict, or the advice to compress first."""
+        agent_context = await self.agent_contexts.of(request.agent)
         call = await self.calls.find(request.agent, request.key)
         if call is None:
-            own = brief.path.scopes[-1:]
+            own = agent_context.path.scopes[-1:]
             [budget] = await self.policies.budgets_of(request.agent.tenant, own, request.agent.task_id)
-            plan = await self._window(brief, budget)
+            plan = await self._window(agent_context, budget)
             if plan.compress is not None and request.may_compress and _leaves_out(plan):
                 return AdmitResult(
                     Plan.COMPRESS, verdict="", compress_thread=plan.compress, compress_budget=plan.budget
                 )
-            call = self._call(request, brief, plan, self._quote(brief, plan))
-        return await self._held(call, brief, patient=request.patient)
+            call = self._call(request, agent_context, plan, self._quote(agent_context, plan))
+        return await self._held(call, agent_context, patient=request.patient)
 
-    async def _window(self, brief: Brief, budget: BudgetView) -> WindowPlan:
-        tenant, session_id, model = brief.ref.tenant, brief.session_id, brief.model
-        by_whole = STRATEGIES[brief.context.strategy].chooses
-        within = None if by_whole else Within(brief.window_tokens, brief.context.primers)
+    async def _window(self, agent_context: AgentContext, budget: BudgetView) -> WindowPlan:
+        tenant, session_id, model = agent_context.ref.tenant, agent_context.session_id, agent_context.model
+        by_whole = STRATEGIES[agent_context.context.strategy].chooses
+        within = None if by_whole else Within(agent_context.window_tokens, agent_context.context.primers)
         session, own, personal, documents = await asyncio.gather(
             self.conversations.conversation(
-                tenant, session_id, model=model, upto=brief.question.seq - 1, within=within
+                tenant, session_id, model=model, upto=agent_context.question.seq - 1, within=within
             ),
-            self.conversations.conversation(tenant, session_id, brief.thread, model=model, within=within),
-            self.asides.personal(brief),
-            self.asides.documents(brief),
+            self.conversations.conversation(tenant, session_id, agent_context.thread, model=model, within=within),
+            self.extras.personal(agent_context),
+            self.extras.documents(agent_context),
         )
         planned = partial(
             plan_window,
-            brief.context,
-            budget=brief.window_tokens,
-            system_tokens=brief.system_tokens,
+            agent_context.context,
+            budget=agent_context.window_tokens,
+            system_tokens=agent_context.system_tokens,
             session=session,
-            question=brief.question,
-            replies=brief.replies,
+            question=agent_context.question,
+            replies=agent_context.replies,
             own=own,
-            left=self._left(brief, budget),
+            left=self._left(agent_context, budget),
             personal=personal,
         )
         plan = planned(memory=documents)
         if not STRATEGIES[plan.strategy].retrieves:
             return plan
-        return planned(memory=await self.asides.retrieved(brief, plan))
+        return planned(memory=await self.extras.retrieved(agent_context, plan))
 
-    def _left(self, brief: Brief, budget: BudgetView) -> int | None:
-        """Tokens, as they are counted, that the agent's own limit leaves for input, where it is a bound."""
+    def _left(self, agent_context: AgentContext, budget: BudgetView) -> int | None:
+        """Tokens, as counted, that the agent's own limit leaves for input; `None` if it does not bound input."""
         policy = budget.policy
         if policy.limit_tokens is None or policy.mode is Mode.SOFT:
             return None
         headroom = policy.limit_tokens + (budget.granted - budget.spent - budget.held).tokens
-        return max(0, brief.calibration.room(headroom - self._least_output(brief)) - brief.system_tokens)
+        return max(
+            0,
+            agent_context.calibration.room(headroom - self._least_output(agent_context)) - agent_context.system_tokens,
+        )
 
-    def _least_output(self, brief: Brief) -> int:
-        return min(self.settings.min_output_tokens, brief.output_cap)
+    def _least_output(self, agent_context: AgentContext) -> int:
+        return min(self.settings.min_output_tokens, agent_context.output_cap)
 
-    def _quote(self, brief: Brief, plan: WindowPlan) -> Quote:
-        """What the call may use and cost, with its full and with its least output."""
-        prompt_tokens = brief.calibration.tokens(plan.prompt_tokens)
-        full, least = (Usage(input=prompt_tokens, output=cap) for cap in (brief.output_cap, self._least_output(brief)))
-        return quote(self.prices, brief.model, full, least)
+    def _quote(self, agent_context: AgentContext, plan: WindowPlan) -> Quote:
+        """Quotes what the call may use and cost, with its full and with its least output."""
+        prompt_tokens = agent_context.calibration.tokens(plan.prompt_tokens)
+        full, least = (
+            Usage(input=prompt_tokens, output=cap)
+            for cap in (agent_context.output_cap, self._least_output(agent_context))
+        )
+        return quote(self.prices, agent_context.model, full, least)
 
-    def _call(self, request: AdmitInput, brief: Brief, plan: WindowPlan, quoted: Quote) -> Call:
+    def _call(self, request: AdmitInput, agent_context: AgentContext, plan: WindowPlan, quoted: Quote) -> Call:
         return Call(
             agent=request.agent,
             key=request.key,
             turn=request.turn,
-            model=brief.model,
+            model=agent_context.model,
             plan=plan,
-            output_cap=brief.output_cap,
+            output_cap=agent_context.output_cap,
             ask=quoted.full,
             least=quoted.least,
             priced=quoted.priced,
         )
 
-    async def _held(self, call: Call, brief: Brief, *, patient: bool) -> AdmitResult:
+    async def _held(self, call: Call, agent_context: AgentContext, *, patient: bool) -> AdmitResult:
         tenant = call.agent.tenant
         request = HoldRequest(
-            call.key, brief.path, call.ask, call.least, model=call.model, patient=patient, priced=call.priced
+            call.key, agent_context.path, call.ask, call.least, model=call.model, patient=patient, priced=call.priced
         )
 
         async def step() -> HoldAnswer:
@@ -142,19 +148,19 @@ class Admission:
                 return answer
 
         answer = await retrying(step)
-        self.decided(answer.decision)
+        self.on_verdict(answer.decision)
         await self._outlast_delay(tenant, answer)
         return _result(answer, call)
 
     async def _outlast_delay(self, tenant: str, answer: HoldAnswer) -> None:
-        """The sleep before the call is inside the lease."""
-        delay_ms = round(answer.decision.delay_ms * (1 + _LONGEST_SHARE_OF_CHANCE))
+        """Extends the lease so that it covers the sleep before the call."""
+        delay_ms = round(answer.decision.delay_ms * (1 + _MAX_JITTER))
         if answer.hold_id is not None and delay_ms > self.settings.lease_ms // 4:
             await self.ledger.extend(tenant, answer.hold_id, lease_ms=delay_ms + self.settings.lease_ms)
 
 
 def _leaves_out(plan: WindowPlan) -> bool:
-    """Whether something does not fit: only then does a turn wait for a compression."""
+    """Whether something does not fit; only then does a turn wait for a compression."""
     return bool(plan.session.dropped or plan.own.dropped or plan.dropped_replies)
 
 

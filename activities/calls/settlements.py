@@ -1,4 +1,4 @@
-"""How a request to a provider ends in the records: its charge, and with it its reply or why there is none."""
+"""Settlement of a request to a provider: its charge, stored together with its reply or the reason for having none."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from purser.activities.metrics import Metrics
-from purser.activities.models.partial_replies import Draft
+from purser.activities.models.partial_replies import PartialReply
 from purser.activities.postgres.calls import Call, Calls
-from purser.activities.tasks.agent_context import Brief
+from purser.activities.tasks.agent_context import AgentContext
 from purser.budget.decisions import Amount
 from purser.budget.errors import BudgetError, LedgerUnavailable
 from purser.budget.holds import MAX_CALL_TOKENS, Report
@@ -26,28 +26,28 @@ from purser.workflows.contract import CallResult, CallStatus, ToolCall
 
 T = TypeVar("T")
 _PATIENCE_S = 300.0
-"""How long a reply in hand waits for the database: to give up means to pay twice."""
+"""Seconds for which a received reply waits for the database: giving up means paying twice."""
 _LONGEST_PAUSE_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One request under a hold."""
+    """One request to a provider under a hold."""
 
     hold_id: str
     number: int
     cap: int
-    """Output that it may produce."""
+    """Most output tokens of the request."""
 
     @property
     def request_id(self) -> str:
-        """Names the request at the provider."""
+        """Id of the request at the provider."""
         return f"{self.hold_id}-{self.number}"
 
 
 @dataclass(frozen=True)
 class Settlements:
-    """Ends of requests, each in one transaction."""
+    """Stores the ends of requests, each in one transaction."""
 
     pool: Pool
     calls: Calls
@@ -57,19 +57,21 @@ class Settlements:
     calibrations: Calibrations
     metrics: Metrics
 
-    async def reply(self, brief: Brief, call: Call, attempt: Attempt, draft: Draft) -> CallResult:
-        """Stores a reply and charges it. Where another attempt has replied first, only the charge is stored."""
-        message, usage = draft.message(), await draft.charge_async(call.prompt_tokens, call.model)
+    async def reply(
+        self, agent_context: AgentContext, call: Call, attempt: Attempt, partial: PartialReply
+    ) -> CallResult:
+        """Stores a reply and charges it. If another attempt has replied first, only the charge is stored."""
+        message, usage = partial.message(), await partial.charge_async(call.prompt_tokens, call.model)
 
         async def step(own: Connection) -> tuple[int, Usage]:
-            # The call's row first: whoever has it writes the reply.
+            # The call's row is locked first: the transaction that holds it writes the reply.
             stored = await self.calls.lock(call, own)
             if stored is None:
                 [seq] = await self.conversations.append(
-                    brief.ref.tenant, brief.session_id, [message],
-                    origin=f"call:{call.key}", thread=brief.thread, model=call.model, connection=own,
+                    agent_context.ref.tenant, agent_context.session_id, [message],
+                    origin=f"call:{call.key}", thread=agent_context.thread, model=call.model, connection=own,
                 )  # fmt: skip
-                capped = draft.finish_reason == "length" and attempt.cap < call.output_cap
+                capped = partial.finish_reason == "length" and attempt.cap < call.output_cap
                 await self.calls.replied(call, seq, usage, capped=capped, connection=own)
                 stored = seq, usage
             await self._charge(call, attempt, usage, own)
@@ -78,29 +80,29 @@ class Settlements:
         seq, replied = await self._written(step)
         self.metrics.calls.estimated(call.prompt_tokens + attempt.cap, usage.total)
         await self._compare(call, usage)
-        return await self.repeated(brief, call, seq, replied)
+        return await self.repeated(agent_context, call, seq, replied)
 
-    async def repeated(self, brief: Brief, call: Call, seq: int, usage: Usage | None) -> CallResult:
-        """The answer for a reply that is stored."""
-        stored = await self.conversations.read(brief.ref.tenant, brief.session_id, [seq])
-        tools = _tool_calls(brief, seq, stored[seq].message)
+    async def repeated(self, agent_context: AgentContext, call: Call, seq: int, usage: Usage | None) -> CallResult:
+        """Returns the result for a reply that is already stored."""
+        stored = await self.conversations.read(agent_context.ref.tenant, agent_context.session_id, [seq])
+        tools = _tool_calls(agent_context, seq, stored[seq].message)
         return CallResult(CallStatus.REPLIED, seq, tools, tokens=usage.total if usage else 0)
 
-    async def cut_off(self, call: Call, attempt: Attempt, draft: Draft, *, keep_open: bool) -> None:
-        """Charges what a cancelled request has produced; nothing if it was never sent."""
-        usage = await draft.charge_async(call.prompt_tokens, call.model) if draft.sent else Usage()
+    async def cut_off(self, call: Call, attempt: Attempt, partial: PartialReply, *, keep_open: bool) -> None:
+        """Charges the tokens that a cancelled request has produced; nothing if it was never sent."""
+        usage = await partial.charge_async(call.prompt_tokens, call.model) if partial.sent else Usage()
         await self._written(lambda own: self._charge(call, attempt, usage, own, keep_open=keep_open))
 
     async def nothing(self, call: Call, attempt: Attempt) -> None:
-        """The request surely cost nothing; the hold stays for the next one."""
+        """Settles a request that certainly cost nothing; the hold remains open for the next one."""
         await self._written(lambda own: self._charge(call, attempt, Usage(), own, keep_open=True))
 
     async def reported(self, call: Call, attempt: Attempt, usage: Usage) -> None:
-        """The request failed and yet told its usage; the hold stays for the next one."""
+        """Charges a request that failed but reported its usage; the hold remains open for the next one."""
         await self._written(lambda own: self._charge(call, attempt, usage, own, keep_open=True))
 
     async def give_up(self, call: Call, reason: str) -> CallResult:
-        """Notes that a call will have no reply."""
+        """Records that a call will have no reply."""
         await self._written(lambda own: self.calls.rejected(call, reason, own))
         return CallResult(CallStatus.REJECTED, reason=reason)
 
@@ -113,7 +115,7 @@ class Settlements:
         )
 
     async def _compare(self, call: Call, usage: Usage) -> None:
-        """Tells the counter how far off it was. A report that gets lost does no harm."""
+        """Calibrates the token count by the reported usage. A lost report does no harm."""
         if usage.estimated or not usage.split_known:
             return
         counted = call.plan.prompt_tokens
@@ -122,7 +124,7 @@ class Settlements:
             await self.calibrations.learn(call.agent.tenant, call.model, counted, usage.prompt)
 
     async def _written(self, step: Callable[[Connection], Awaitable[T]]) -> T:
-        """Runs a step in a transaction and, while the database is away, again."""
+        """Runs a step in a transaction and retries it while the database is unavailable."""
 
         async def transaction() -> T:
             async with connected(self.pool, None) as own, own.transaction():
@@ -138,33 +140,35 @@ class Settlements:
                     pause = min(2 * pause, _LONGEST_PAUSE_S)
 
 
-def report_of(model: str, usage: Usage, ask: Amount, prices: PriceBook, unpriced: Callable[[Unpriced], None]) -> Report:
-    """Usage with what it cost.
+def report_of(
+    model: str, usage: Usage, ask: Amount, prices: PriceBook, on_unpriced: Callable[[Unpriced], None]
+) -> Report:
+    """Returns the usage of an attempt with its cost.
 
-    Usage beyond what any call can use is no usage: the call is charged its estimate, and its reply is kept.
+    Usage above what any call can use is not believed: the call is charged its estimate, and its reply is stored.
 
     Args:
-        model: that was called.
-        usage: of one attempt.
-        ask: what the call asked for when it was admitted.
-        prices: of models.
-        unpriced: called if nobody knows the price.
+        model: the model that was called.
+        usage: the usage of one attempt.
+        ask: the amount for which the call was admitted.
+        prices: the prices of models.
+        on_unpriced: called if the price is unknown.
     """
     if usage.total > MAX_CALL_TOKENS:
         return Report(replace(Usage.from_total(ask.tokens), estimated=True), ask.nano_usd)
     report = charge(prices, model, usage, ask.nano_usd)
     if (outcome := outcome_of(report)) is not None:
-        unpriced(outcome)
+        on_unpriced(outcome)
     return report
 
 
-def _tool_calls(brief: Brief, seq: int, message: Message) -> tuple[ToolCall, ...]:
-    """The calls of a reply as references, each with the activity that its tool was declared with."""
+def _tool_calls(agent_context: AgentContext, seq: int, message: Message) -> tuple[ToolCall, ...]:
+    """The tool calls of a reply as references, each with the activity that its tool declares."""
     found = []
     for index, call in enumerate(message.tool_calls):
-        activity, task_queue = brief.activities.get(call["function"]["name"], ("", ""))
-        ref = brief.ref
+        activity, task_queue = agent_context.activities.get(call["function"]["name"], ("", ""))
+        ref = agent_context.ref
         found.append(
-            ToolCall(ref.tenant, brief.session_id, ref.task_id, ref.agent_id, seq, index, activity, task_queue)
+            ToolCall(ref.tenant, agent_context.session_id, ref.task_id, ref.agent_id, seq, index, activity, task_queue)
         )
     return tuple(found)

@@ -1,11 +1,11 @@
-"""Why the gate did not admit, in the words of the contract."""
+"""Converts the gate's verdict into the `Shortage` of the workflow contract."""
 
 from purser.budget.decisions import Amount, Decision
 from purser.workflows.contract import Shortage
 
 
 def shortage_of(decision: Decision, asked: Amount, retry_after_ms: int | None = None) -> Shortage | None:
-    """The decisive scope and what was asked of it; `None` if the gate admitted."""
+    """Returns the decisive scope and the amount asked for; `None` if the gate admitted."""
     if decision.verdict.admits:
         return None
     decisive = decision.decisive

@@ -1,4 +1,4 @@
-"""What has to be finished although somebody cancels: settlements."""
+"""Runs work to completion despite cancellation, such as settlements."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-async def finished(work: Coroutine[Any, Any, T]) -> T:
-    """Awaits `work` to its end; cancels that come meanwhile have no effect on it."""
+async def uncancelled(work: Coroutine[Any, Any, T]) -> T:
+    """Awaits `work` to completion; cancellations in the meantime have no effect on it."""
     task = asyncio.create_task(work)
     while True:
         try:

@@ -1,6 +1,6 @@
-"""What a window shows beside its conversations: personal settings, and one message with retrieved memory and documents.
+"""Extra messages of a window: the personal settings, and one message with retrieved memory and documents.
 
-A plan holds references to them, as to everything else, and the call renders what its plan names.
+A plan refers to them as to everything else, and the call renders what its plan names.
 """
 
 import asyncio
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
-from purser.activities.tasks.agent_context import Brief
+from purser.activities.tasks.agent_context import AgentContext
 from purser.context.compression.requests import CountText
 from purser.context.conversation.messages import Message
 from purser.context.postgres.conversation.conversations import Conversations
@@ -24,86 +24,92 @@ from purser.context.windows.plans import MemoryRef, PersonalRef, WindowPlan
 
 
 @dataclass(frozen=True)
-class Asides:
-    """Plans and renders them."""
+class WindowExtras:
+    """Plans and renders the extra messages of a window."""
 
     conversations: Conversations
     sessions: Sessions
     settings: PersonalSettings
     memory: Memory
     memory_tokens: int
-    """What retrieved messages may take of a window."""
+    """Most tokens of retrieved messages in a window."""
     across_sessions: bool
-    """Whether memory looks into the user's other sessions as well."""
+    """Whether memory also searches the user's other sessions."""
     at_once: bool = False
-    """Whether there is no time to ask a model for vectors."""
+    """Whether there is no time to ask a model for vectors, as in a local activity."""
 
-    async def personal(self, brief: Brief) -> PersonalRef | None:
-        """The settings that hold now."""
-        personal = await self.settings.personal(brief.ref.tenant, brief.session_id)
+    async def personal(self, agent_context: AgentContext) -> PersonalRef | None:
+        """Returns a reference to the settings in force."""
+        personal = await self.settings.personal(agent_context.ref.tenant, agent_context.session_id)
         if personal.message is None:
             return None
-        return PersonalRef(personal.versions, await _tokens(personal.message, brief.model))
+        return PersonalRef(personal.versions, await _tokens(personal.message, agent_context.model))
 
-    async def documents(self, brief: Brief) -> MemoryRef | None:
-        """The task's documents alone."""
-        message = memory_message((), brief.documents, 0, _counter(brief))
+    async def documents(self, agent_context: AgentContext) -> MemoryRef | None:
+        """Returns a reference to the task's documents alone."""
+        message = memory_message((), agent_context.documents, 0, _counter(agent_context))
         if message is None:
             return None
-        tokens = await _tokens(message, brief.model)
+        tokens = await _tokens(message, agent_context.model)
         return MemoryRef((), tokens, tokens)
 
-    async def retrieved(self, brief: Brief, plan: WindowPlan) -> MemoryRef | None:
-        """What memory finds for the task's input, and the documents.
+    async def retrieved(self, agent_context: AgentContext, plan: WindowPlan) -> MemoryRef | None:
+        """Returns a reference to what memory finds for the task's input, with the documents.
 
         Args:
-            brief: of the agent.
-            plan: of the window without it; what this shows anyway need not be found.
+            agent_context: the agent.
+            plan: the window without memory; messages that it shows are excluded from the search.
 
         Raises:
-            ApplicationError: a model has to be asked, and there is no time for it.
+            ApplicationError: a model must be asked, and there is no time for it.
         """
         if self.at_once and self.memory.asks_a_model:
-            # A request that is cut off is paid for all the same.
+            # A request that is cut off is charged all the same.
             raise ApplicationError("memory asks a model", type="NotAtOnce", category=ApplicationErrorCategory.BENIGN)
-        tenant, session_id = brief.ref.tenant, brief.session_id
-        question = (await self.conversations.read(tenant, session_id, [brief.question.seq]))[brief.question.seq]
+        tenant, session_id = agent_context.ref.tenant, agent_context.session_id
+        question = (await self.conversations.read(tenant, session_id, [agent_context.question.seq]))[
+            agent_context.question.seq
+        ]
         user = (await self.sessions.get(tenant, session_id)).user_id if self.across_sessions else None
         found = await self.memory.search(
-            tenant, session_id, question.message.text, limit=MOST_FOUND, path=brief.path, user_id=user,
-            exclude_seqs={*plan.session.seqs, brief.question.seq, *(reply.seq for reply in brief.replies)},
+            tenant, session_id, question.message.text, limit=MOST_FOUND, path=agent_context.path, user_id=user,
+            exclude_seqs={
+                *plan.session.seqs, agent_context.question.seq, *(reply.seq for reply in agent_context.replies)
+            },
         )  # fmt: skip
-        message = await self._message(brief, found, plan.budget)
-        documents = await self.documents(brief)
+        message = await self._message(agent_context, found, plan.budget)
+        documents = await self.documents(agent_context)
         if message is None or not found:
             return documents
         best = sorted(found, key=lambda one: -one.score)
         return MemoryRef(
             tuple((one.session_id, one.seq) for one in best),
-            await _tokens(message, brief.model),
+            await _tokens(message, agent_context.model),
             documents.tokens if documents else 0,
         )
 
-    async def rendered(self, brief: Brief, plan: WindowPlan) -> tuple[Message | None, Message | None]:
-        """The messages of `plan.personal` and `plan.memory`."""
-        tenant, session_id = brief.ref.tenant, brief.session_id
+    async def rendered(self, agent_context: AgentContext, plan: WindowPlan) -> tuple[Message | None, Message | None]:
+        """Renders the messages of `plan.personal` and `plan.memory`."""
+        tenant, session_id = agent_context.ref.tenant, agent_context.session_id
         personal = memory = None
         if plan.personal is not None:
             personal = (await self.settings.at(tenant, session_id, plan.personal.versions)).message
         if plan.memory is not None:
-            # Best first, as the plan has them: the same rows fit as when it was made.
+            # Best first, as in the plan, so that the same rows fit as when it was made.
             scores = {key: float(-place) for place, key in enumerate(plan.memory.found)}
             found = await self.memory.read(tenant, scores, dict.fromkeys(scores, Via.LEXICAL))
-            memory = await self._message(brief, found, plan.budget)
+            memory = await self._message(agent_context, found, plan.budget)
         return personal, memory
 
-    async def _message(self, brief: Brief, found: Sequence[Found], budget: int) -> Message | None:
+    async def _message(self, agent_context: AgentContext, found: Sequence[Found], budget: int) -> Message | None:
         most_tokens = most_memory(self.memory_tokens, budget)
-        return await asyncio.to_thread(memory_message, found, brief.documents, most_tokens, _counter(brief))
+        return await asyncio.to_thread(
+            memory_message, found, agent_context.documents, most_tokens, _counter(agent_context)
+        )
 
 
-def _counter(brief: Brief) -> CountText:
-    return lambda text: count_text(text, brief.model).tokens
+def _counter(agent_context: AgentContext) -> CountText:
+    return lambda text: count_text(text, agent_context.model).tokens
 
 
 async def _tokens(message: Message, model: str) -> int:

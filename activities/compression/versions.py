@@ -1,4 +1,4 @@
-"""The next version of a summary: which layers are written, how much room each has, and how they are shown together."""
+"""Builds the next version of a summary: which layers to write, the room of each, and the text of them all."""
 
 import asyncio
 from collections import Counter
@@ -28,25 +28,25 @@ from purser.context.tokens import count_message, count_text
 from purser.workflows.contract import CompressInput
 
 LEAST_LEAF = 60
-"""Tokens for the newest layer below which older ones make room."""
+"""Least tokens for the newest layer; with less room, older layers are folded."""
 _SEAM = 4
-"""Tokens that joining two texts may add."""
+"""Most tokens that joining two texts adds."""
 
 
 @dataclass(frozen=True, slots=True)
-class Material:
-    """Messages that a version newly covers, redacted."""
+class CompressionInput:
+    """The redacted messages that a version newly covers, with their facts."""
 
     passages: tuple[Passage, ...]
     facts: tuple[Fact, ...]
     language: str | None
-    """Of what people and models said; `None`: mixed or unknown."""
+    """Language of the user and assistant messages; `None`: mixed or unknown."""
     redacted: Counter[str]
-    """Values that were replaced in the passages, by label."""
+    """Number of replaced values by label."""
 
     @classmethod
-    def of(cls, stored: Sequence[StoredMessage], redactor: Redactor) -> "Material":
-        """Reads messages; takes a second for the longest."""
+    def of(cls, stored: Sequence[StoredMessage], redactor: Redactor) -> "CompressionInput":
+        """Redacts messages and extracts their facts; takes up to a second, so run it off the event loop."""
         passages = Source.of("", (one.message for one in stored), redactor.redact).passages
         counts = Counter(redactor.counts)
         said = [
@@ -57,47 +57,47 @@ class Material:
 
 
 @dataclass(frozen=True)
-class Job:
-    """One compression under way."""
+class CompressionRun:
+    """One running compression."""
 
     request: CompressInput
     model: str
-    """Whose counter applies."""
+    """Model whose tokenizer counts."""
     span: Range
     last: Summary | None
-    material: Material
+    input: CompressionInput
     known: Sequence[Fact]
-    """What earlier versions told."""
+    """Facts of earlier versions."""
 
     @property
     def language(self) -> str | None:
-        """Of the conversation."""
-        return self.material.language or (self.last.language if self.last else None)
+        """Language of the conversation; `None`: mixed or unknown."""
+        return self.input.language or (self.last.language if self.last else None)
 
     @property
     def source_characters(self) -> int:
-        """Of everything that the version covers."""
-        new = sum(len(text) for _, text in self.material.passages)
+        """Characters of everything that the version covers."""
+        new = sum(len(text) for _, text in self.input.passages)
         return new + (self.last.source_characters if self.last else 0)
 
     @cached_property
     def room(self) -> int:
-        """Tokens for layers and facts beside the headers."""
+        """Tokens for layers and facts, without the headers."""
         return self.span.most_tokens - self.tokens(self.shown([], "")) - _SEAM
 
     @property
     def facts_room(self) -> int:
-        """Tokens kept for facts."""
+        """Tokens reserved for facts."""
         return sheet_tokens(self.room)
 
     @cached_property
     def plan(self) -> LayerPlan:
-        """What becomes of the layers of the last version."""
+        """Which layers of the last version are retained, folded or extended."""
         plan = plan_layers(self.last.parts if self.last else ())
         return fold_all(plan) if plan.kept and self.leaf_room(plan) < LEAST_LEAF else plan
 
     def fold_room(self, plan: LayerPlan) -> int:
-        """Tokens for the layer that several become."""
+        """Tokens for the layer into which older ones are folded."""
         return min(self.count(compose(plan.folded)), self.room - self.facts_room) // 2
 
     def leaf_room(self, plan: LayerPlan) -> int:
@@ -117,7 +117,7 @@ class Job:
         return summary_text(layers, facts, self.source_characters, self.language)
 
     def tokens(self, text: str) -> int:
-        """Of the message that would show this text."""
+        """Tokens of the message that would contain this text."""
         message = summary_message(self.span.first_seq, self.span.last_seq, text)
         return count_message(message.to_openai(), self.model).tokens
 
@@ -126,47 +126,47 @@ class Job:
         return count_text(text, self.model).tokens
 
     def with_facts(self, layers: Sequence[Layer]) -> str:
-        """The text of the version, with the facts that its layers do not tell."""
+        """The text of the version, with the facts that its layers omit."""
         body = compose(layers)
-        facts = untold(supersede([*self.known, *self.material.facts]), body)
+        facts = untold(supersede([*self.known, *self.input.facts]), body)
         left = self.room - self.count(body) - _SEAM
         return self.shown(layers, render_facts(facts, max(0, min(MOST_TOKENS, left)), self.count).text)
 
 
-async def version_of(job: Job, writer: Writer, wishes: Wishes) -> Summary | None:
-    """The next version; `None` if it would gain nothing."""
-    plan = await asyncio.to_thread(lambda: job.plan)
+async def version_of(run: CompressionRun, writer: Writer, wishes: Wishes) -> Summary | None:
+    """Writes the next version; returns `None` if it would not save tokens."""
+    plan = await asyncio.to_thread(lambda: run.plan)
     layers = list(plan.kept)
     if plan.folded:
-        older = await writer.write(Source("\n".join(layer.text for layer in plan.folded), ()), job.fold_room(plan))
+        older = await writer.write(Source("\n".join(layer.text for layer in plan.folded), ()), run.fold_room(plan))
         layers.append(covering(folded_level(plan.folded), plan.folded, older.text))
-    source = Source(plan.leaf.text if plan.leaf else "", job.material.passages)
-    newest = await writer.write(source, job.leaf_room(plan))
-    layers = sorted([*layers, job.leaf(plan, newest.text)], key=lambda layer: layer.first_seq)
-    text = await asyncio.to_thread(job.with_facts, layers)
-    tokens = await asyncio.to_thread(job.tokens, text)
-    # Facts alone may stand for messages, but nothing for what an earlier version said.
-    told = all(layer.text for layer in layers) or (job.last is None and text != job.shown(layers, ""))
-    if not told or tokens > job.span.most_tokens:
+    source = Source(plan.leaf.text if plan.leaf else "", run.input.passages)
+    newest = await writer.write(source, run.leaf_room(plan))
+    layers = sorted([*layers, run.leaf(plan, newest.text)], key=lambda layer: layer.first_seq)
+    text = await asyncio.to_thread(run.with_facts, layers)
+    tokens = await asyncio.to_thread(run.tokens, text)
+    # Facts alone may replace messages, but a layer of an earlier version must not become empty.
+    complete = all(layer.text for layer in layers) or (run.last is None and text != run.shown(layers, ""))
+    if not complete or tokens > run.span.most_tokens:
         return None
-    request, last = job.request, job.last
+    request, last = run.request, run.last
     return Summary(
         version=last.version + 1 if last else 1,
-        first_seq=job.span.first_seq,
-        last_seq=job.span.last_seq,
+        first_seq=run.span.first_seq,
+        last_seq=run.span.last_seq,
         text=text,
         method=Method.MODEL if writer.by_model else Method.EXTRACTIVE,
         key=request.key,
-        tokens_before=job.span.tokens_before,
+        tokens_before=run.span.tokens_before,
         tokens_after=tokens,
         source_digest=source.digest,
         model=writer.model if writer.by_model else None,
         hold_id=writer.pending.hold_id if writer.by_model and writer.pending else None,
         layers=tuple(layers),
-        source_characters=job.source_characters,
+        source_characters=run.source_characters,
         prompt_version=wishes.version if writer.by_model else None,
-        language=job.language,
+        language=run.language,
         fidelity=newest.fidelity,
         trigger=request.trigger,
-        passed=job.span.passed,
+        passed=run.span.passed,
     )

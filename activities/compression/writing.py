@@ -1,7 +1,7 @@
-"""Writes the texts of a summary: by a model where one may be asked and does well, else by picking sentences.
+"""Writes the texts of a summary with a model, or extracts sentences if no model may be asked or its text is unfit.
 
-A model is asked once for each chunk of what is to be covered, and once more if the result keeps too little. Whatever
-it fails in, sentences of the conversation stand in.
+A model is asked once for each chunk of the source, and once more if the result retains too little. If it fails,
+sentences extracted from the conversation take the place of its text.
 """
 
 import asyncio
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from temporalio import activity
 
-from purser.activities.models.summarizer import Summarizer, Unwritten, Written
+from purser.activities.models.summarizer import NotWritten, Summarizer, WrittenSummary
 from purser.budget.postgres.connections.pools import Connection
 from purser.budget.scopes import Path
 from purser.context.compression.extraction import extract
@@ -20,64 +20,69 @@ from purser.context.conversation.quoting import quoted
 from purser.context.tokens import count_request, count_text
 
 MOST_OUTPUT = 4_096
-"""Tokens that a model is asked for at most."""
+"""Most output tokens of a request."""
 WINDOW_SHARE = 4
-"""A reply takes at most a quarter of the window; the record that it goes on from takes as much."""
+"""A reply takes at most a quarter of the window; the record that it continues takes as much."""
 LEAST_CHUNK = 256
-"""Tokens of new messages that a request has room for at least, or it is not made."""
+"""Least tokens of new messages in one request."""
 LOW_FIDELITY, COOLING_DOWN = "low_fidelity", "cooling_down"
 _ESCAPED = 1.2
-"""What JSON adds to a record, at most as a rule."""
+"""Factor by which JSON escapes lengthen a record, as a rule at most."""
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """For whom texts are written, and how."""
+class WriteRequest:
+    """Who pays for the texts of one compression, and how they are written."""
 
     tenant: str
     key: str
-    """Names the hold of the first call; the holds of others are named after it."""
+    """Key of the hold of the first call; the keys of further holds are derived from it."""
     path: Path
-    """Whose budget pays."""
+    """Scopes that pay."""
     model: str
-    """Whose counter applies: the model that will read the summary."""
+    """Model that will read the summary; its tokenizer counts."""
     wishes: Wishes
     language: str | None
-    """Of the conversation; `None`: mixed or unknown."""
+    """Language of the conversation; `None`: mixed or unknown."""
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
-    """A text that stands for its source."""
+class SummaryText:
+    """A text that summarizes its source."""
 
     text: str
     """Empty if not even one sentence fits."""
     fidelity: float
-    """What it keeps of its source, 0 to 1."""
+    """Share of the source's content that it retains, 0 to 1."""
 
 
 class Writer:
-    """Writes the texts of one compression, in turn."""
+    """Writes the texts of one compression, one after the other."""
 
     def __init__(
-        self, order: Order, summarizer: Summarizer | None, redact: Callable[[str], Awaitable[str]], *, fault: str = ""
+        self,
+        request: WriteRequest,
+        summarizer: Summarizer | None,
+        redact: Callable[[str], Awaitable[str]],
+        *,
+        fault: str = "",
     ) -> None:
         """Args:
-        order: for whom.
-        summarizer: `None`: no model is asked.
-        redact: applied to what a model says.
-        fault: why a model that is there is not asked.
+        request: who pays, and how to write.
+        summarizer: asks the model; `None`: no model is asked.
+        redact: applied to the model's text.
+        fault: code of why an available model is not asked; empty: it is.
         """
-        self._order = order
+        self._request = request
         self._summarizer = summarizer
         self._redact = redact
         self._calls = 0
         self.fault = fault
-        """Why sentences stand in for what a model should have written, as a code; empty if they do not."""
+        """Code of why texts are extracted instead of written by the model; empty: they are not."""
         self.failed = False
         """Whether the model itself is at fault."""
-        self.pending: Written | None = None
-        """The last reply, to be settled in the transaction that stores what came of it."""
+        self.pending: WrittenSummary | None = None
+        """The last reply, to be settled in the transaction that stores the summary."""
 
     @property
     def model(self) -> str | None:
@@ -86,25 +91,25 @@ class Writer:
 
     @property
     def by_model(self) -> bool:
-        """Whether a model wrote everything so far."""
+        """Whether a model has written everything so far."""
         return self._summarizer is not None and not self.fault
 
-    async def write(self, source: Source, most_tokens: int) -> Text:
-        """The text of at most so many tokens that stands for a source."""
+    async def write(self, source: Source, most_tokens: int) -> SummaryText:
+        """Summarizes a source in at most `most_tokens` tokens."""
         summarizer = self._summarizer
         if summarizer is not None and not self.fault:
             most = min(most_tokens, MOST_OUTPUT, summarizer.window // WINDOW_SHARE)
             if (text := await self._by_model(summarizer, source, most)) is not None:
                 return text
-            activity.logger.warning("the model's text is no summary: %s", self.fault)
+            activity.logger.warning("the model's text is not usable as a summary: %s", self.fault)
         return await asyncio.to_thread(self._extracted, source, most_tokens)
 
     async def settle(self, connection: Connection | None = None) -> None:
-        """Settles the last reply, if it is still open; joins the transaction of `connection`."""
+        """Settles the last reply if it is still pending; joins the transaction of `connection`."""
         if self._summarizer is not None and self.pending is not None:
-            await self._summarizer.settle(self._order.tenant, self.pending, connection)
+            await self._summarizer.settle(self._request.tenant, self.pending, connection)
 
-    async def _by_model(self, summarizer: Summarizer, source: Source, most_tokens: int) -> Text | None:
+    async def _by_model(self, summarizer: Summarizer, source: Source, most_tokens: int) -> SummaryText | None:
         parts = await asyncio.to_thread(self._chunks, summarizer, source, most_tokens)
         before = await asyncio.to_thread(self._tokens, source)
         record, merged = "", source
@@ -120,20 +125,20 @@ class Writer:
             if score < BAR:
                 self.fault, self.failed = self.fault or LOW_FIDELITY, True
                 return None
-        return Text(record, score)
+        return SummaryText(record, score)
 
     async def _asked(
         self, summarizer: Summarizer, source: Source, most_tokens: int, before: int, *, insist: bool = False
     ) -> str | None:
-        """What a model makes of a part of what takes `before` tokens; `None` if that is no summary."""
-        order = self._order
+        """Asks the model to summarize a part of a source of `before` tokens; `None` if its text is unfit."""
+        request = self._request
         await self.settle()
         self.pending = None
         self._calls += 1
-        key = order.key if self._calls == 1 else f"{order.key}.{self._calls}"
-        messages = summary_request(source, most_tokens, wishes=order.wishes, language=order.language, insist=insist)
-        answer = await summarizer.write(order.tenant, key, order.path, messages, most_tokens)
-        if isinstance(answer, Unwritten):
+        key = request.key if self._calls == 1 else f"{request.key}.{self._calls}"
+        messages = summary_request(source, most_tokens, wishes=request.wishes, language=request.language, insist=insist)
+        answer = await summarizer.write(request.tenant, key, request.path, messages, most_tokens)
+        if isinstance(answer, NotWritten):
             self.fault, self.failed = answer, answer.failed
             return None
         self.pending = answer
@@ -144,26 +149,26 @@ class Writer:
         return text if found is None else None
 
     def _fault(self, text: str, most_tokens: int, before: int) -> str | None:
-        tokens, language = self._count(text), self._order.language
+        tokens, language = self._count(text), self._request.language
         return fault(text, tokens, most_tokens=most_tokens, tokens_before=before, language=language)
 
     def _tokens(self, source: Source) -> int:
         return self._count(source.summary) + sum(self._count(said) for _, said in source.passages)
 
     def _chunks(self, summarizer: Summarizer, source: Source, most_tokens: int) -> list[Source]:
-        empty = summary_request(Source(".", ()), most_tokens, wishes=self._order.wishes, language="..", insist=True)
+        empty = summary_request(Source(".", ()), most_tokens, wishes=self._request.wishes, language="..", insist=True)
         record = max(count_text(source.summary, summarizer.model).tokens, most_tokens)
         around = count_request(empty, (), summarizer.model).tokens + int(record * _ESCAPED) + most_tokens
         room = max(LEAST_CHUNK, summarizer.window - around)
         return chunks(source, room, lambda text: count_text(text, summarizer.model).tokens)
 
-    def _extracted(self, source: Source, most_tokens: int) -> Text:
-        """Sentences of the source; takes a second for the longest."""
+    def _extracted(self, source: Source, most_tokens: int) -> SummaryText:
+        """Extracts sentences of the source; takes up to a second, so run it off the event loop."""
         text = extract(source, most_tokens, self._count)
-        return Text(text, _score(source, text))
+        return SummaryText(text, _score(source, text))
 
     def _count(self, text: str) -> int:
-        return count_text(text, self._order.model).tokens
+        return count_text(text, self._request.model).tokens
 
 
 def _score(source: Source, text: str) -> float:

@@ -1,1 +1,1 @@
-"""Model providers: where requests go, how they leave, and what comes back."""
+"""Model providers: routes of requests, the transport that sends them, and the reading of answers."""

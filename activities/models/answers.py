@@ -1,4 +1,4 @@
-"""What a provider's answer is made of: lines of bounded length, usage that can be counted, replies that come in one."""
+"""Reading of provider answers: bounded bodies and stream lines, usage blocks with whole numbers, unstreamed replies."""
 
 import asyncio
 import json
@@ -8,28 +8,27 @@ from typing import Any
 
 from purser.activities.errors import Cost, ProviderRejected, ProviderUnavailable
 
-Notice = Callable[[str], None]
-"""Takes a code: why usage was not believed."""
-_PIECE = 1024
-"""Bytes of a stream, about, after which others get their turn: a dozen chunks, each of which takes half a
-millisecond."""
+OnUsageRefused = Callable[[str], None]
+"""Called with a code if a usage report is refused."""
+_PIECE_BYTES = 1024
+"""Approximate bytes of a stream after which other tasks run: about a dozen chunks of half a millisecond each."""
 
 
-class Allowance:
-    """Bytes that an answer may have."""
+class ByteLimit:
+    """Limits the bytes of one answer."""
 
     def __init__(self, most: int) -> None:
         self._left = most
 
     def take(self, chunk: bytes) -> None:
-        """Raises `ProviderRejected`: the answer is longer than what was asked for."""
+        """Counts a chunk; raises `ProviderRejected` if the answer is longer than the request allows."""
         self._left -= len(chunk)
         if self._left < 0:
             raise ProviderRejected("reply_too_large", cost=Cost.UNKNOWN)
 
 
 async def first_bytes(chunks: AsyncIterator[bytes], most: int) -> bytes:
-    """The beginning of a body; the rest is not read."""
+    """Reads the first `most` bytes of a body; the rest is not read."""
     found = bytearray()
     async for chunk in chunks:
         found += chunk[: most - len(found)]
@@ -38,55 +37,55 @@ async def first_bytes(chunks: AsyncIterator[bytes], most: int) -> bytes:
     return bytes(found)
 
 
-async def whole(chunks: AsyncIterator[bytes], allowance: Allowance) -> bytes:
-    """A whole body."""
+async def whole_body(chunks: AsyncIterator[bytes], limit: ByteLimit) -> bytes:
+    """Reads a whole body."""
     found = bytearray()
     async for chunk in chunks:
-        allowance.take(chunk)
+        limit.take(chunk)
         found += chunk
     return bytes(found)
 
 
 async def event_lines(
-    chunks: AsyncIterator[bytes], allowance: Allowance, longest: int, notice: Notice
+    chunks: AsyncIterator[bytes], limit: ByteLimit, longest: int, on_usage_refused: OnUsageRefused
 ) -> AsyncIterator[bytes]:
-    """A stream of events in whole lines, with usage that can be counted."""
+    """Yields a stream of events in whole lines, with whole numbers in usage blocks."""
     pending = bytearray()
     async for chunk in chunks:
-        allowance.take(chunk)
+        limit.take(chunk)
         end = chunk.rfind(b"\n") + 1
         pending += chunk[:end] if end else chunk
         if len(pending) > longest and len(max(pending.split(b"\n"), key=len)) > longest:
             raise ProviderRejected("reply_too_large", cost=Cost.UNKNOWN)
         if end:
-            for piece in _pieces(_with_counts(bytes(pending), notice)):
+            for piece in _pieces(_with_counts(bytes(pending), on_usage_refused)):
                 yield piece
                 await asyncio.sleep(0)
             pending = bytearray(chunk[end:])
     if pending:
-        yield _with_counts(bytes(pending), notice)
+        yield _with_counts(bytes(pending), on_usage_refused)
 
 
 def _pieces(lines: bytes) -> Iterator[bytes]:
-    """Whole lines, few at a time: LiteLLM takes in all that it is given before it lets others run."""
+    """Yields whole lines, few at a time: LiteLLM parses all that it receives before it lets other tasks run."""
     begin = 0
     while begin < len(lines):
-        end = lines.find(b"\n", begin + _PIECE) + 1 or len(lines)
+        end = lines.find(b"\n", begin + _PIECE_BYTES) + 1 or len(lines)
         yield lines[begin:end]
         begin = end
 
 
-def _with_counts(block: bytes, notice: Notice) -> bytes:
+def _with_counts(block: bytes, on_usage_refused: OnUsageRefused) -> bytes:
     if b"usage" not in block:
         return block
-    return b"\n".join(countable(line, notice) if b"usage" in line else line for line in block.split(b"\n"))
+    return b"\n".join(countable(line, on_usage_refused) if b"usage" in line else line for line in block.split(b"\n"))
 
 
-def countable(line: bytes, notice: Notice) -> bytes:
-    """JSON, or a line of a stream with JSON, whose usage blocks hold counts.
+def countable(line: bytes, on_usage_refused: OnUsageRefused) -> bytes:
+    """Returns JSON, or a line of a stream with JSON, with whole numbers in its usage blocks.
 
-    Fractions are rounded up: a charge is never lowered. A block that holds no counts is left out, so that the reply
-    around it is not lost with it.
+    Fractions are rounded up, so that no charge is lowered. A block with invalid counts is removed, so that the reply
+    around it is not lost.
     """
     head, body = (b"data: ", line[5:]) if line.startswith(b"data:") else (b"", line)
     try:
@@ -104,7 +103,7 @@ def countable(line: bytes, notice: Notice) -> bytes:
                 continue
             counted = _counts(block)
             if counted is None:
-                notice("not_a_count")
+                on_usage_refused("not_a_count")
                 del holder[name]
             else:
                 holder[name] = counted
@@ -113,7 +112,7 @@ def countable(line: bytes, notice: Notice) -> bytes:
 
 
 def _counts(block: Any) -> dict[str, Any] | None:
-    """A usage block with whole numbers; `None` if one of its figures is no count."""
+    """Returns a usage block with whole numbers; `None` if one of its figures is not a count."""
     if not isinstance(block, dict):
         return None
     found: dict[str, Any] = {}
@@ -134,10 +133,10 @@ def _counts(block: Any) -> dict[str, Any] | None:
 
 
 def as_stream(body: bytes) -> bytes:
-    """A chat completion that came in one piece, as the stream that was asked for.
+    """Converts a chat completion that was not streamed into the stream that was asked for.
 
     Raises:
-        ProviderUnavailable: it is no chat completion.
+        ProviderUnavailable: the body is not a chat completion.
     """
     try:
         found = json.loads(body)

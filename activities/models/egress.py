@@ -1,4 +1,5 @@
-"""The one way out: requests to providers leave here, each to its own address, once, and with bounded answers."""
+"""The HTTP transport of requests to providers: each goes to its own address only, is sent once, and reads at most a
+bounded answer."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -9,95 +10,103 @@ from typing import Any, cast
 import httpx
 
 from purser.activities.errors import Cost, ProviderError, ProviderRejected, ProviderUnavailable
-from purser.activities.models.answers import Allowance, Notice, as_stream, countable, event_lines, first_bytes, whole
+from purser.activities.models.answers import (
+    ByteLimit,
+    OnUsageRefused,
+    as_stream,
+    countable,
+    event_lines,
+    first_bytes,
+    whole_body,
+)
 from purser.activities.models.routes import Route
 
 _OWN_HEADERS = {"host", "accept", "connection", "content-type", "content-length", "user-agent"}
-"""What an address of one's own gets to see, besides its key and the id of the request."""
+"""Headers that an `api_base` receives, in addition to its key and the id of the request."""
 _BIG_BODY = 64 * 1024
-"""Above it JSON is read off the event loop."""
+"""Bytes above which JSON is parsed off the event loop."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How much of an answer is read, and how long a provider may put us off."""
+    """Bounds of an answer, and of the delay that a provider may ask for."""
 
     error_bytes: int = 8 * 1024
-    """Of the body of an error; the rest is not read. LiteLLM searches it for many patterns, on the event loop."""
+    """Most bytes of the body of an error; the rest is not read, because LiteLLM searches it on the event loop."""
     line_bytes: int = 1024 * 1024
-    """Of one line of a stream."""
+    """Most bytes of one line of a stream."""
     bytes_per_token: int = 1024
-    """Of a reply, for each token that it may have; one MiB more is allowed."""
+    """Most bytes of a reply for each token that it may have; one MiB is added."""
     retry_after_ms: int = 600_000
-    """Longest delay that a provider's `Retry-After` is followed for."""
+    """Longest delay that is honoured of a provider's `Retry-After`."""
 
     def reply_bytes(self, tokens: int) -> int:
-        """Of a reply that may have so many tokens."""
+        """Most bytes of a reply that may have so many tokens."""
         return tokens * self.bytes_per_token + 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Ticket:
-    """Leave for one request."""
+class SendPermit:
+    """Permission to send one request."""
 
     request_id: str
-    """`{hold_id}-{attempt}`, for the provider's log and ours."""
+    """`{hold_id}-{attempt}`, for the provider's log and Purser's."""
     cap: int
-    """Output that it may produce."""
+    """Most output tokens."""
 
 
-Leave = Callable[[], Awaitable[Ticket]]
-"""Asked once a request is ready to be sent and before anything is; what it raises stops the request."""
+OnSend = Callable[[], Awaitable[SendPermit]]
+"""Called when a request is ready and nothing has been sent yet; an exception stops the request."""
 
 
-class Stopped(httpx.TransportError):
-    """The request or its answer was stopped here; `Departure.failure` says why."""
+class RequestStopped(httpx.TransportError):
+    """The transport stopped the request or its answer; `ProviderTransport.failure` says why."""
 
 
 class SmallerCap(Exception):
-    """The request may produce less than it asks for: it has to be built again."""
+    """The permit has a smaller output cap than the request: the request must be built again."""
 
     def __init__(self, cap: int) -> None:
         super().__init__(f"build it again for {cap} tokens")
         self.cap = cap
 
 
-class Departure(httpx.AsyncBaseTransport):
-    """One request to a provider: how it leaves, and what came back."""
+class ProviderTransport(httpx.AsyncBaseTransport):
+    """Sends one request to a provider and bounds its answer."""
 
     def __init__(
         self,
-        way: httpx.AsyncBaseTransport,
+        connections: httpx.AsyncBaseTransport,
         route: Route,
         bounds: Bounds,
-        leave: Leave,
+        on_send: OnSend,
         *,
         cap: int,
         most_bytes: int,
         streams: bool,
         timeout: Mapping[str, float | None],
-        notice: Notice,
+        on_usage_refused: OnUsageRefused,
     ) -> None:
         """Args:
-        way: what connects.
-        route: where the request may go.
-        bounds: of the answer.
-        leave: asked before it is sent.
-        cap: output that the request asks for.
-        most_bytes: of the answer.
+        connections: transport that connects and sends.
+        route: the address to which the request may go, and its key.
+        bounds: bounds of the answer.
+        on_send: called before the request is sent.
+        cap: most output tokens that the request asks for.
+        most_bytes: most bytes of the answer.
         streams: whether the answer is to be a stream.
-        timeout: as `httpx.Timeout.as_dict` gives it.
-        notice: told why usage was not believed.
+        timeout: as `httpx.Timeout.as_dict` returns it.
+        on_usage_refused: called with the reason if a usage report is refused.
         """
-        self._way = way
+        self._connections = connections
         self._route = route
         self._bounds = bounds
-        self._leave = leave
+        self._on_send = on_send
         self._cap = cap
         self._most_bytes = most_bytes
         self._streams = streams
         self._timeout = timeout
-        self._notice = notice
+        self._on_usage_refused = on_usage_refused
         self.sent = False
         """Whether the request may have reached the provider."""
         self.status: int | None = None
@@ -108,8 +117,8 @@ class Departure(httpx.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         if self.sent or self.failure is not None:
-            # One request an attempt: what a library would try again is tried again by us, and charged.
-            raise Stopped("this attempt has had its request")
+            # One request per attempt: Purser retries instead of the library, and charges every attempt.
+            raise RequestStopped("this attempt has already sent its request")
         try:
             return await self._exchange(request)
         except Exception as error:
@@ -126,26 +135,27 @@ class Departure(httpx.AsyncBaseTransport):
             extensions={"timeout": self._timeout, "trace": self._before_headers},
         )
         try:
-            response = await self._way.handle_async_request(leaving)
+            response = await self._connections.handle_async_request(leaving)
         except httpx.HTTPError:
-            if not self.sent:  # there is no connection: that is an attempt, too
-                await self._leave()
+            if not self.sent:  # a failed connection counts as an attempt too
+                await self._on_send()
             raise
         self.status = response.status_code
         self.retry_after_ms = _retry_after_ms(response.headers, self._bounds.retry_after_ms)
         return await self._bounded(response)
 
     async def _before_headers(self, event: str, details: Mapping[str, Any]) -> None:
-        """Asks for leave where a connection is open and nothing was sent over it yet, and names the request.
+        """Obtains the permit when the connection is open and nothing has been sent yet, and adds the request id.
 
-        Whoever dies while it connects has started no attempt. Opening a tunnel through a proxy is part of connecting.
+        A worker that dies while connecting has started no attempt. Opening a tunnel through a proxy is part of
+        connecting.
         """
         if not event.endswith("send_request_headers.started") or details["request"].method == b"CONNECT":
             return
-        ticket = await self._leave()
-        if ticket.cap < self._cap:
-            raise SmallerCap(ticket.cap)
-        details["request"].headers.append((b"x-client-request-id", ticket.request_id.encode()))
+        permit = await self._on_send()
+        if permit.cap < self._cap:
+            raise SmallerCap(permit.cap)
+        details["request"].headers.append((b"x-client-request-id", permit.request_id.encode()))
         self.sent = True
 
     def _headers(self, given: httpx.Headers) -> list[tuple[str, str]]:
@@ -156,7 +166,7 @@ class Departure(httpx.AsyncBaseTransport):
         return list(own.items())
 
     async def _bounded(self, response: httpx.Response) -> httpx.Response:
-        """The answer, as far as it is wanted; a failed one in one piece."""
+        """Returns the bounded answer; that of a failed request is never a stream."""
         chunks = cast(AsyncIterator[bytes], response.stream)
         status, kind = response.status_code, response.headers.get("content-type", "").partition(";")[0].strip().lower()
         if 200 <= status < 300:
@@ -165,12 +175,12 @@ class Departure(httpx.AsyncBaseTransport):
                 raise ProviderUnavailable("unreadable_reply", cost=Cost.UNKNOWN)
             if self._streams and kind != "application/json":
                 headers = {"content-type": "text/event-stream"}
-                return httpx.Response(status, headers=headers, stream=_Events(self, response, chunks))
+                return httpx.Response(status, headers=headers, stream=_EventStream(self, response, chunks))
         try:
             if status >= 300:
                 body = await first_bytes(chunks, self._bounds.error_bytes)
             else:
-                body = await whole(chunks, Allowance(self._most_bytes))
+                body = await whole_body(chunks, ByteLimit(self._most_bytes))
         finally:
             await _close(response)
         if 300 <= status < 400:
@@ -182,38 +192,38 @@ class Departure(httpx.AsyncBaseTransport):
         return self._in_one(body)
 
     def _in_one(self, body: bytes) -> httpx.Response:
-        body = countable(body, self._notice)
+        body = countable(body, self._on_usage_refused)
         if self._streams:
             return httpx.Response(200, headers={"content-type": "text/event-stream"}, content=as_stream(body))
         return httpx.Response(200, headers={"content-type": "application/json"}, content=body)
 
     def lines(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-        """The lines of a streamed answer."""
-        return event_lines(chunks, Allowance(self._most_bytes), self._bounds.line_bytes, self._notice)
+        """Yields the lines of a streamed answer."""
+        return event_lines(chunks, ByteLimit(self._most_bytes), self._bounds.line_bytes, self._on_usage_refused)
 
-    def _stopped(self, error: Exception) -> Stopped:
-        self.failure = _meaning(error, self.sent) if isinstance(error, httpx.HTTPError) else error
-        return Stopped("stopped")
+    def _stopped(self, error: Exception) -> RequestStopped:
+        self.failure = _provider_error(error, self.sent) if isinstance(error, httpx.HTTPError) else error
+        return RequestStopped("stopped")
 
-    def broken(self, error: Exception) -> Stopped:
-        """Notes why a streamed answer ended early."""
+    def broken(self, error: Exception) -> RequestStopped:
+        """Records why a streamed answer ended early."""
         return self._stopped(error)
 
 
-class _Events(httpx.AsyncByteStream):
+class _EventStream(httpx.AsyncByteStream):
     """A streamed answer."""
 
-    def __init__(self, departure: Departure, response: httpx.Response, chunks: AsyncIterator[bytes]) -> None:
-        self._departure = departure
+    def __init__(self, transport: ProviderTransport, response: httpx.Response, chunks: AsyncIterator[bytes]) -> None:
+        self._provider_transport = transport
         self._response = response
         self._chunks = chunks
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         try:
-            async for line in self._departure.lines(self._chunks):
+            async for line in self._provider_transport.lines(self._chunks):
                 yield line
         except Exception as error:
-            raise self._departure.broken(error) from None
+            raise self._provider_transport.broken(error) from None
 
     async def aclose(self) -> None:
         await _close(self._response)
@@ -224,8 +234,8 @@ async def _close(response: httpx.Response) -> None:
         await response.aclose()
 
 
-def _meaning(error: httpx.HTTPError, sent: bool) -> ProviderError:
-    """What a broken exchange means."""
+def _provider_error(error: httpx.HTTPError, sent: bool) -> ProviderError:
+    """Converts a failed HTTP exchange into a provider error."""
     if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout):
         return ProviderUnavailable("unreachable", cost=Cost.NOTHING)
     cost = Cost.UNKNOWN if sent else Cost.NOTHING
@@ -235,7 +245,7 @@ def _meaning(error: httpx.HTTPError, sent: bool) -> ProviderError:
 
 
 def _retry_after_ms(headers: httpx.Headers, longest: int) -> int | None:
-    """The provider's own delay; dates are rare enough to be left to our backoff."""
+    """Delay that the provider asks for, at most `longest`; dates are rare and left to Purser's backoff."""
     for name, factor in (("retry-after-ms", 1), ("retry-after", 1_000)):
         with suppress(ValueError, OverflowError):
             if (delay := float(headers.get(name, "")) * factor) >= 0:

@@ -1,23 +1,23 @@
-"""What a failed request to a provider means, from what was seen on the wire."""
+"""Classifies failed requests to providers by the HTTP status and the error type."""
 
 from purser.activities.errors import Cost, ProviderError, ProviderRejected, ProviderUnavailable
-from purser.activities.models.egress import Departure
+from purser.activities.models.egress import ProviderTransport
 from purser.activities.models.litellm_library import litellm_library
 
 _REJECTIONS = {401: "authentication", 402: "payment", 403: "permission", 404: "model_not_found"}
 _AGAIN = (408, 409, 425)
 
 
-def failure_of(error: Exception, departure: Departure) -> ProviderError:
-    """What the failure of a request means; the text of an error is never looked at."""
-    stopped, status = departure.failure, departure.status
+def failure_of(error: Exception, transport: ProviderTransport) -> ProviderError:
+    """Returns the provider error for a failed request; the text of an error is never read."""
+    stopped, status = transport.failure, transport.status
     if isinstance(stopped, ProviderError):
         found = stopped
     elif status is None:
-        # Nothing was sent: whatever cannot be built now cannot be built later either.
+        # Nothing was sent: a request that cannot be built now cannot be built later either.
         found = ProviderRejected("request_not_built", cost=Cost.NOTHING)
     else:
-        found = _answered(error, status, departure.retry_after_ms)
+        found = _answered(error, status, transport.retry_after_ms)
     found.status = status
     return found
 

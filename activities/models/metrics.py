@@ -1,4 +1,4 @@
-"""What a process asks of budgets and of model providers. Labels are codes of ours, never a model or an id."""
+"""Prometheus metrics of verdicts and of requests to providers. Labels are stable codes, never a model or an id."""
 
 import logging
 from typing import Literal, Protocol
@@ -16,18 +16,18 @@ _SHARES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.5, 2.0
 CLASSES = ("input", "cache_read", "cache_write_5m", "cache_write_1h", "output")
 
 
-class Decided(Protocol):
-    """Told of every verdict."""
+class OnVerdict(Protocol):
+    """A callback for every verdict of the gate."""
 
     def __call__(self, decision: Decision) -> None: ...
 
 
-def nobody(decision: Decision) -> None:
-    """Tells nobody."""
+def ignore_verdict(decision: Decision) -> None:
+    """Ignores a verdict."""
 
 
 class CallMetrics:
-    """Verdicts and requests to providers of one process, whether it is a gateway, a worker or both."""
+    """Metrics of verdicts and provider requests of one process, be it a gateway, a worker or both."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._decisions = Counter(
@@ -38,12 +38,15 @@ class CallMetrics:
         )
         self._backpressure = Histogram(
             "purser_backpressure_seconds",
-            "Delays that calls were told to take because a budget comes to its end.",
+            "Backpressure delays of calls on budgets that are nearly used up.",
             buckets=_DELAYS,
             registry=registry,
         )
         self._estimates = Histogram(
-            "purser_estimate_ratio", "Tokens charged by tokens held for a call.", buckets=_SHARES, registry=registry
+            "purser_estimate_ratio",
+            "Ratio of tokens charged to tokens held for a call.",
+            buckets=_SHARES,
+            registry=registry,
         )
         self._requests = Counter(
             "purser_provider_requests", "Requests to model providers that have ended.", ("kind",), registry=registry
@@ -56,7 +59,7 @@ class CallMetrics:
         )
         self._seconds = Histogram(
             "purser_provider_seconds",
-            "From a request to the end of its answer, where there was one.",
+            "Seconds from a request to the end of its answer.",
             ("kind",),
             buckets=_LATENCIES,
             registry=registry,
@@ -82,7 +85,7 @@ class CallMetrics:
             self._unpriced.labels(outcome)
         self._usage_refused = Counter(
             "purser_provider_usage_refused",
-            "Usage reports of providers that were not believed; the estimate was charged instead.",
+            "Usage reports of providers that were refused; the estimate was charged instead.",
             ("reason",),
             registry=registry,
         )
@@ -91,7 +94,7 @@ class CallMetrics:
             self._seconds.labels(kind)
 
     def decided(self, decision: Decision) -> None:
-        """The gate gave a verdict."""
+        """Counts a verdict of the gate."""
         decisive = decision.decisive
         self._decisions.labels(str(decision.verdict), str(decisive.mode), decisive.reason).inc()
         if decision.unpriced:
@@ -100,40 +103,40 @@ class CallMetrics:
             self._backpressure.observe(decision.delay_ms / 1_000)
 
     def unpriced(self, outcome: Unpriced) -> None:
-        """Nobody knows the price of a call."""
+        """Counts a call of unknown price."""
         self._unpriced.labels(outcome).inc()
 
     def estimated(self, held: int, charged: int) -> None:
-        """A call was charged.
+        """Compares the tokens held for a call with those charged.
 
         Args:
-            held: tokens set aside for it.
+            held: tokens held for the call.
             charged: tokens that it cost.
         """
         if held > 0:
             self._estimates.observe(charged / held)
 
     def ledger_unavailable(self, caller: Literal["http", "activity"]) -> None:
-        """A request or an activity failed because Postgres did not answer."""
+        """Counts a request or an activity that failed because Postgres did not answer."""
         self._unavailable.labels(caller).inc()
 
     def answered(self, kind: str, seconds: float) -> None:
-        """A provider answered; kind is `chat` or `embedding`."""
+        """Counts an answered request; `kind` is `chat` or `embedding`."""
         self._requests.labels(kind).inc()
         self._seconds.labels(kind).observe(seconds)
 
     def failed(self, kind: str, code: str, status: int | None) -> None:
-        """A request failed; the code is a stable one of ours, the status that of the provider's answer, if any."""
+        """Counts a failed request by Purser's stable code and the HTTP status of the provider's answer, if any."""
         self._requests.labels(kind).inc()
         self._errors.labels(kind, code, _class(status)).inc()
 
     def usage_refused(self, reason: str) -> None:
-        """A provider's usage report was not believed, for example because it holds `NaN`."""
-        _log.warning("a provider's usage report was not believed: %s; an estimate is charged", reason)
+        """Counts a usage report that was refused, for example because it contains `NaN`."""
+        _log.warning("a provider's usage report was refused: %s; an estimate is charged", reason)
         self._usage_refused.labels(reason).inc()
 
     def used(self, kind: str, usage: Usage | None) -> None:
-        """What a provider reported, if it did."""
+        """Counts the tokens that a provider reported; `None`: it reported none."""
         if usage is None:
             return
         for name in CLASSES:

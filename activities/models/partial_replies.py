@@ -1,4 +1,4 @@
-"""A model's reply while it arrives: what a cancelled call settles from, and what a finished one stores."""
+"""A model's reply while it arrives: the basis of a cancelled call's charge and of a completed call's message."""
 
 import asyncio
 from collections.abc import Iterable, Mapping
@@ -12,12 +12,12 @@ from purser.context.conversation.messages import Message
 from purser.context.tokens import count_text
 
 _LONG = 20_000
-"""Characters from which on a reply is counted off the event loop."""
+"""Characters above which a reply is counted off the event loop."""
 
 
 @dataclass
 class _Call:
-    """A tool call as far as its parts have come."""
+    """A tool call with the parts received so far."""
 
     id: str = ""
     name: str = ""
@@ -25,31 +25,31 @@ class _Call:
 
 
 @dataclass
-class Draft:
-    """A reply as far as it has come."""
+class PartialReply:
+    """A reply with the parts received so far."""
 
     sent: bool = False
     """Whether the request may have reached the provider."""
     finish_reason: str | None = None
     usage: Usage | None = None
-    """As the provider reported it; `None` if it did not, or in words that nobody knows."""
+    """Usage as the provider reported it; `None`: it reported none, or in an unknown format."""
     most_characters: int | None = None
-    """Length from which on a reply is longer than any that was asked for; `None`: any length."""
+    """Characters that no reply of the requested length exceeds; `None`: unbounded."""
     characters: int = 0
-    """Length so far, tool calls included."""
+    """Characters so far, including tool calls."""
     _texts: list[str] = field(default_factory=list)
     _calls: dict[int, _Call] = field(default_factory=dict)
 
     @property
     def complete(self) -> bool:
-        """Whether the reply is whole although the connection broke after it."""
+        """Whether the reply is complete, even if the connection broke after it."""
         return self.finish_reason is not None and self.usage is not None
 
     def add(self, text: str | None, calls: Iterable[Any], finish_reason: str | None) -> None:
-        """Takes in one chunk; `calls` are tool call deltas in the words of the OpenAI API.
+        """Adds one chunk; `calls` are tool call deltas in the format of the OpenAI API.
 
         Raises:
-            ProviderRejected: the reply is longer than any that was asked for.
+            ProviderRejected: the reply is longer than the request allows.
         """
         if text:
             self._texts.append(text)
@@ -65,7 +65,7 @@ class Draft:
         self.finish_reason = finish_reason or self.finish_reason
 
     def report(self, payload: Mapping[str, Any]) -> bool:
-        """Takes in the provider's usage block; whether it can be understood."""
+        """Stores the provider's usage block; returns whether its format is known."""
         try:
             usage = normalize(payload)
         except InvalidUsage:
@@ -74,10 +74,10 @@ class Draft:
         return True
 
     def message(self) -> Message:
-        """The reply as a message of a conversation."""
+        """Returns the reply as a message of a conversation."""
         calls = [
-            # Ids tie results to calls: where a provider left one out, used it twice or made one that Postgres cannot
-            # store, the place stands in.
+            # Ids tie results to calls. If a provider left one out, used it twice or made one that Postgres cannot
+            # store, the position takes its place.
             {"id": self._id(place), "type": "function", "function": _function(call)}
             for place, call in enumerate(self._calls.values())
         ]
@@ -85,7 +85,7 @@ class Draft:
         return Message("assistant", text or (None if calls else ""), tool_calls=tuple(calls)).storable()
 
     def charge(self, prompt_tokens: int, model: str) -> Usage:
-        """What the provider reported, or an estimate of what was produced so far, marked as ours."""
+        """Returns the reported usage, or an estimate of what was produced so far, marked as estimated."""
         if self.usage is not None:
             return self.usage
         produced = [*self._texts, *(part for call in self._calls.values() for part in (call.name, *call.arguments))]
@@ -93,7 +93,7 @@ class Draft:
         return Usage(input=prompt_tokens, output=output, estimated=True)
 
     async def charge_async(self, prompt_tokens: int, model: str) -> Usage:
-        """What `charge` returns; a long reply is counted off the event loop."""
+        """Returns what `charge` returns, but counts a long reply off the event loop."""
         if self.usage is None and self.characters > _LONG:
             return await asyncio.to_thread(self.charge, prompt_tokens, model)
         return self.charge(prompt_tokens, model)

@@ -1,4 +1,4 @@
-"""The way to model providers: LiteLLM writes the request and reads the answer, `egress` lets both through."""
+"""Requests to model providers: LiteLLM builds the request and parses the answer, `egress` transports both."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -11,13 +11,13 @@ import httpx
 from prometheus_client import CollectorRegistry
 
 from purser.activities.errors import Cost, ProviderError, ProviderUnavailable
-from purser.activities.models.egress import Bounds, Departure, Leave, SmallerCap, Ticket
+from purser.activities.models.egress import Bounds, OnSend, ProviderTransport, SendPermit, SmallerCap
 from purser.activities.models.failures import failure_of
 from purser.activities.models.litellm_clients import client_of
 from purser.activities.models.litellm_library import is_imported, litellm_library, quieten_warnings
 from purser.activities.models.metrics import CallMetrics
-from purser.activities.models.partial_replies import Draft
-from purser.activities.models.routes import Route, route
+from purser.activities.models.partial_replies import PartialReply
+from purser.activities.models.routes import Route, route_to
 from purser.budget.usage import Usage
 
 T = TypeVar("T")
@@ -29,25 +29,25 @@ class ModelRequest:
     """One request to a model."""
 
     model: str
-    """As LiteLLM names it."""
+    """Name of the model in LiteLLM."""
     messages: Sequence[Mapping[str, Any]]
     tools: Sequence[Mapping[str, Any]]
     max_tokens: int
     """Output cap."""
     request_id: str
-    """`{hold_id}-{attempt}`, for the provider's log and ours."""
+    """`{hold_id}-{attempt}`, for the provider's log and Purser's."""
     api_base: str | None = None
     temperature: float | None = None
-    """`None`: the provider's own. Left out for models that take none."""
+    """`None`: the provider's default. Omitted for models that accept none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """Seconds until a request counts as failed."""
+    """Seconds after which a request has failed."""
 
     connect_s: float = 10
     silence_s: float = 120
-    """Between two chunks, and before the first."""
+    """Longest pause between two chunks and before the first."""
     total_s: float = 900
 
 
@@ -56,13 +56,13 @@ class EmbeddingRequest:
     """One request for vectors."""
 
     model: str
-    """As LiteLLM names it."""
+    """Name of the model in LiteLLM."""
     texts: Sequence[str]
     request_id: str
-    """`{hold_id}-{attempt}`, for the provider's log and ours."""
+    """`{hold_id}-{attempt}`, for the provider's log and Purser's."""
     api_base: str | None = None
     dimensions: int | None = None
-    """Length of the vectors; `None`: the model's own. Left out for models that have one length only."""
+    """Length of the vectors; `None`: the model's own. Omitted for models that have only one length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +70,13 @@ class Embeddings:
     """The answer to a request for vectors."""
 
     vectors: tuple[tuple[float, ...], ...]
-    """As many as texts, in their order, all of one length."""
+    """One for each text, in their order, all of the same length."""
     usage: Usage | None
-    """As the provider reported it; `None` if it did not."""
+    """Usage as the provider reported it; `None`: it reported none."""
 
 
 class ModelProvider:
-    """Model calls."""
+    """Sends requests to models."""
 
     def __init__(
         self,
@@ -89,12 +89,12 @@ class ModelProvider:
         proxy: str | None = None,
     ) -> None:
         """Args:
-        keys: provider key by host, with its port if it has one of its own.
-        timeouts: of every request.
-        metrics: where requests are counted.
+        keys: provider key by host, with the port if it is not the default.
+        timeouts: timeouts of every request.
+        metrics: counts requests.
         allowed: providers that may be asked at their own address; `None`: those that have a key.
-        bounds: of every answer.
-        proxy: address of a proxy that all requests go through.
+        bounds: bounds of every answer.
+        proxy: address of a proxy for all requests.
         """
         self._metrics = metrics or CallMetrics(CollectorRegistry())
         self._keys = keys
@@ -102,45 +102,45 @@ class ModelProvider:
         self._allowed = allowed
         self._bounds = bounds or Bounds()
         self._proxy = proxy
-        self._way: tuple[asyncio.AbstractEventLoop, httpx.AsyncBaseTransport] | None = None
+        self._connections: tuple[asyncio.AbstractEventLoop, httpx.AsyncBaseTransport] | None = None
 
     async def warm_up(self) -> None:
-        """Imports LiteLLM off the event loop: it takes seconds."""
+        """Imports LiteLLM off the event loop, since that takes seconds."""
         if not is_imported():
             await asyncio.to_thread(litellm_library)
         quieten_warnings()
 
-    async def complete(self, request: ModelRequest, draft: Draft, leave: Leave | None = None) -> None:
-        """Fills `draft` with the model's reply, chunk by chunk.
+    async def complete(self, request: ModelRequest, partial: PartialReply, on_send: OnSend | None = None) -> None:
+        """Fills `partial` with the model's reply, chunk by chunk.
 
         Args:
-            request: what to ask.
-            draft: takes the reply.
-            leave: asked once the request is ready to be sent. What it raises is raised here, and nothing was sent.
+            request: the request.
+            partial: receives the reply.
+            on_send: called when the request is ready; an exception is raised here, and nothing has been sent.
 
         Raises:
-            ProviderUnavailable: trying again may help.
-            ProviderRejected: it will not.
+            ProviderUnavailable: a retry may succeed.
+            ProviderRejected: a retry will not succeed.
         """
-        asked = leave or _at_once(request.request_id, request.max_tokens)
+        on_send = on_send or _permit(request.request_id, request.max_tokens)
         try:
-            await self._within_limits("chat", lambda: self._complete(request, draft, asked))
+            await self._within_limits("chat", lambda: self._complete(request, partial, on_send))
         finally:
-            self._metrics.used("chat", draft.usage)
+            self._metrics.used("chat", partial.usage)
 
     async def embed(self, request: EmbeddingRequest) -> Embeddings:
-        """The vectors of some texts.
+        """Returns the vectors of some texts.
 
         Raises:
-            ProviderUnavailable: trying again may help.
-            ProviderRejected: it will not.
+            ProviderUnavailable: a retry may succeed.
+            ProviderRejected: a retry will not succeed.
         """
         answer = await self._within_limits("embedding", lambda: self._embed(request))
         self._metrics.used("embedding", answer.usage)
         return answer
 
     async def _within_limits(self, kind: str, work: Callable[[], Awaitable[T]]) -> T:
-        """What a provider answers in time, counted."""
+        """Runs a request and counts it."""
         await self.warm_up()
         began = perf_counter()
         try:
@@ -151,132 +151,141 @@ class ModelProvider:
         self._metrics.answered(kind, perf_counter() - began)
         return answer
 
-    async def _complete(self, request: ModelRequest, draft: Draft, leave: Leave) -> None:
-        way = self._route(request)
+    async def _complete(self, request: ModelRequest, partial: PartialReply, on_send: OnSend) -> None:
+        route = self._route(request)
         try:
-            await self._stream(request, draft, leave, way)
+            await self._stream(request, partial, on_send, route)
         except SmallerCap as smaller:
-            await self._stream(replace(request, max_tokens=smaller.cap), draft, leave, way)
+            await self._stream(replace(request, max_tokens=smaller.cap), partial, on_send, route)
 
-    async def _stream(self, request: ModelRequest, draft: Draft, leave: Leave, way: Route) -> None:
-        departure = self._departure(
-            way, leave, cap=request.max_tokens, most_bytes=self._bounds.reply_bytes(request.max_tokens), streams=True
+    async def _stream(self, request: ModelRequest, partial: PartialReply, on_send: OnSend, route: Route) -> None:
+        transport = self._provider_transport(
+            route,
+            on_send,
+            cap=request.max_tokens,
+            most_bytes=self._bounds.reply_bytes(request.max_tokens),
+            streams=True,
         )
-        draft.most_characters = 16 * request.max_tokens + 64 * 1024
+        partial.most_characters = 16 * request.max_tokens + 64 * 1024
         try:
-            await self._classified(departure, lambda: self._read(request, draft, way, departure))
+            await self._classified(transport, lambda: self._read(request, partial, route, transport))
         finally:
-            draft.sent = departure.sent
+            partial.sent = transport.sent
 
-    async def _read(self, request: ModelRequest, draft: Draft, way: Route, departure: Departure) -> None:
+    async def _read(
+        self, request: ModelRequest, partial: PartialReply, route: Route, transport: ProviderTransport
+    ) -> None:
         stream = await litellm_library().acompletion(
-            **self._access(way, departure),
-            **_asked(request),
+            **self._connection_arguments(route, transport),
+            **_chat_arguments(request),
             stream=True,
             stream_options={"include_usage": True},
-            # Tools would otherwise import the proxy, whose dependencies are not installed.
+            # With tools it would import its proxy, whose dependencies are not installed.
             _skip_mcp_handler=True,
-            # Nor is what it needs for the other protocol of OpenAI.
+            # Nor are those of OpenAI's Responses API.
             _skip_responses_api_bridge=True,
         )
         try:
             async for chunk in stream:
-                # Where the provider does not say how its reply ended LiteLLM makes up a `stop`.
+                # If the provider does not say how its reply ended, LiteLLM invents a `stop`.
                 finish = stream.received_finish_reason or stream.intermittent_finish_reason
                 for choice in chunk.choices[:1]:
                     ended = choice.finish_reason if finish else None
-                    draft.add(choice.delta.content, choice.delta.tool_calls or (), ended)
+                    partial.add(choice.delta.content, choice.delta.tool_calls or (), ended)
         finally:
-            # Where the provider reports nothing LiteLLM counts by itself: only what came over the wire is a report.
+            # If the provider reports no usage, LiteLLM counts by itself: only usage in the chunks is a report.
             for chunk in stream.chunks:
                 if getattr(chunk, "usage", None) is not None:
-                    self._report(draft, chunk.usage.model_dump())
+                    self._report(partial, chunk.usage.model_dump())
             with suppress(Exception):
                 await stream.aclose()
-        if draft.finish_reason is None:
+        if partial.finish_reason is None:
             raise ProviderUnavailable("incomplete_reply", cost=Cost.UNKNOWN)
 
     async def _embed(self, request: EmbeddingRequest) -> Embeddings:
-        way = self._route(request)
-        leave = _at_once(request.request_id, 0)
+        route = self._route(request)
+        on_send = _permit(request.request_id, 0)
         most_bytes = _BYTES_PER_VECTOR * (len(request.texts) + 1)
-        departure = self._departure(way, leave, cap=0, most_bytes=most_bytes, streams=False)
-        return await self._classified(departure, lambda: self._vectors(request, way, departure))
+        transport = self._provider_transport(route, on_send, cap=0, most_bytes=most_bytes, streams=False)
+        return await self._classified(transport, lambda: self._vectors(request, route, transport))
 
-    async def _vectors(self, request: EmbeddingRequest, way: Route, departure: Departure) -> Embeddings:
+    async def _vectors(self, request: EmbeddingRequest, route: Route, transport: ProviderTransport) -> Embeddings:
         answer = await litellm_library().aembedding(
-            **self._access(way, departure),
+            **self._connection_arguments(route, transport),
             input=list(request.texts),
-            # Its own default is base64, which not every provider knows.
+            # LiteLLM's default is base64, which not every provider supports.
             encoding_format="float",
             **({"dimensions": request.dimensions} if request.dimensions else {}),
             drop_params=True,
         )
-        told = answer.model_dump()
-        draft = Draft()
-        if told.get("usage"):
-            self._report(draft, told["usage"])
-        in_order = sorted(told["data"], key=lambda item: item["index"])
-        return Embeddings(tuple(tuple(item["embedding"]) for item in in_order), draft.usage)
+        payload = answer.model_dump()
+        partial = PartialReply()
+        if payload.get("usage"):
+            self._report(partial, payload["usage"])
+        in_order = sorted(payload["data"], key=lambda item: item["index"])
+        return Embeddings(tuple(tuple(item["embedding"]) for item in in_order), partial.usage)
 
-    async def _classified(self, departure: Departure, work: Callable[[], Awaitable[T]]) -> T:
-        """What comes of a request; whatever LiteLLM raises becomes one of our errors."""
+    async def _classified(self, transport: ProviderTransport, work: Callable[[], Awaitable[T]]) -> T:
+        """Runs a request; converts any error of LiteLLM into a `ProviderError`."""
         try:
             async with asyncio.timeout(self._timeouts.total_s):
                 return await work()
         except TimeoutError:
-            cost = Cost.UNKNOWN if departure.sent else Cost.NOTHING
+            cost = Cost.UNKNOWN if transport.sent else Cost.NOTHING
             raise ProviderUnavailable("timeout", cost=cost) from None
         except ProviderError as known:
-            known.status = departure.status
+            known.status = transport.status
             raise
         except Exception as error:
-            failure: Exception = failure_of(error, departure)
-            if departure.failure is not None and not isinstance(departure.failure, ProviderError):
-                # Raised by whoever was asked for leave.
-                failure = departure.failure
-        # Outside the handler: what LiteLLM raised quotes the prompt.
+            failure: Exception = failure_of(error, transport)
+            if transport.failure is not None and not isinstance(transport.failure, ProviderError):
+                # Raised by `on_send`.
+                failure = transport.failure
+        # Outside the handler: LiteLLM's error, which would become the context, quotes the prompt.
         raise failure
 
     def _route(self, request: ModelRequest | EmbeddingRequest) -> Route:
         vectors = isinstance(request, EmbeddingRequest)
-        return route(request.model, request.api_base, self._keys, self._allowed, vectors=vectors)
+        return route_to(request.model, request.api_base, self._keys, self._allowed, vectors=vectors)
 
-    def _departure(self, way: Route, leave: Leave, *, cap: int, most_bytes: int, streams: bool) -> Departure:
+    def _provider_transport(
+        self, route: Route, on_send: OnSend, *, cap: int, most_bytes: int, streams: bool
+    ) -> ProviderTransport:
         limits = self._timeouts
         timeout = httpx.Timeout(limits.silence_s, connect=limits.connect_s).as_dict()
-        return Departure(
-            self._transport(), way, self._bounds, leave,
-            cap=cap, most_bytes=most_bytes, streams=streams, timeout=timeout, notice=self._metrics.usage_refused,
+        return ProviderTransport(
+            self._connection_pool(), route, self._bounds, on_send,
+            cap=cap, most_bytes=most_bytes, streams=streams, timeout=timeout,
+            on_usage_refused=self._metrics.usage_refused,
         )  # fmt: skip
 
-    def _transport(self) -> httpx.AsyncBaseTransport:
-        """What connects; connections belong to an event loop."""
+    def _connection_pool(self) -> httpx.AsyncBaseTransport:
+        """Returns the pool of connections of the running event loop."""
         loop = asyncio.get_running_loop()
-        if self._way is None or self._way[0] is not loop:
+        if self._connections is None or self._connections[0] is not loop:
             proxy = None if self._proxy is None else httpx.Proxy(self._proxy)
             limits = httpx.Limits(max_connections=None, max_keepalive_connections=100)
-            self._way = loop, httpx.AsyncHTTPTransport(proxy=proxy, limits=limits, retries=0)
-        return self._way[1]
+            self._connections = loop, httpx.AsyncHTTPTransport(proxy=proxy, limits=limits, retries=0)
+        return self._connections[1]
 
-    def _access(self, way: Route, departure: Departure) -> dict[str, Any]:
-        """Where a request goes, with which key, and through which client."""
+    def _connection_arguments(self, route: Route, transport: ProviderTransport) -> dict[str, Any]:
+        """LiteLLM's arguments for address, key and client of a request."""
         arguments: dict[str, Any] = {
-            "model": way.model,
-            "custom_llm_provider": way.provider,
-            "api_key": way.key,
-            "client": client_of(way, departure),
+            "model": route.model,
+            "custom_llm_provider": route.provider,
+            "api_key": route.key,
+            "client": client_of(route, transport),
             "timeout": self._timeouts.silence_s,
             "max_retries": 0,
         }
-        return arguments | ({"api_base": way.base} if way.own or way.sdk else {})
+        return arguments | ({"api_base": route.base} if route.own or route.sdk else {})
 
-    def _report(self, draft: Draft, payload: Mapping[str, Any]) -> None:
-        if not draft.report(payload):
+    def _report(self, partial: PartialReply, payload: Mapping[str, Any]) -> None:
+        if not partial.report(payload):
             self._metrics.usage_refused("unknown_words")
 
 
-def _asked(request: ModelRequest) -> dict[str, Any]:
+def _chat_arguments(request: ModelRequest) -> dict[str, Any]:
     arguments: dict[str, Any] = {"messages": list(request.messages), "max_tokens": request.max_tokens}
     if request.tools:
         arguments["tools"] = list(request.tools)
@@ -285,10 +294,10 @@ def _asked(request: ModelRequest) -> dict[str, Any]:
     return arguments
 
 
-def _at_once(request_id: str, cap: int) -> Leave:
-    """Leave for a request whose attempt has started."""
+def _permit(request_id: str, cap: int) -> OnSend:
+    """Permits a request whose attempt has already started."""
 
-    async def leave() -> Ticket:
-        return Ticket(request_id, cap)
+    async def on_send() -> SendPermit:
+        return SendPermit(request_id, cap)
 
-    return leave
+    return on_send

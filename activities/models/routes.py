@@ -1,4 +1,4 @@
-"""Where requests to a model go: the providers that are known, their addresses, and the key that each gets."""
+"""Routes of requests to models: the known providers, their addresses and their keys."""
 
 import os
 from collections.abc import Collection, Mapping
@@ -13,68 +13,74 @@ from purser.activities.models.names import check_model_name
 
 SETTING = "PURSER_ALLOWED_PROVIDERS"
 NO_KEY = "none"
-"""Sent where no key is configured: LiteLLM would take one from the environment, whoever the host is."""
+"""Sent if no key is configured; otherwise LiteLLM would send a key from the environment to any host."""
 
 
 @dataclass(frozen=True, slots=True)
-class Home:
+class ProviderAddress:
     """A provider's own address."""
 
     base: str
     variables: tuple[str, ...]
-    """Environment variables that may hold its key."""
+    """Environment variables that may contain its key."""
     sdk: bool = False
     """Whether LiteLLM reaches it through OpenAI's library rather than through its own HTTP client."""
     sdk_vectors: bool = False
-    """The same for vectors, where that differs."""
+    """Whether LiteLLM does so for embeddings, even if not for chat."""
 
 
-HOMES: Mapping[str, Home] = {
-    "anthropic": Home("https://api.anthropic.com", ("ANTHROPIC_API_KEY",)),
-    "cerebras": Home("https://api.cerebras.ai/v1", ("CEREBRAS_API_KEY",), sdk=True),
-    "dashscope": Home("https://dashscope-intl.aliyuncs.com/compatible-mode/v1", ("DASHSCOPE_API_KEY",), sdk=True),
-    "deepseek": Home("https://api.deepseek.com", ("DEEPSEEK_API_KEY",)),
-    "fireworks_ai": Home(
+PROVIDERS: Mapping[str, ProviderAddress] = {
+    "anthropic": ProviderAddress("https://api.anthropic.com", ("ANTHROPIC_API_KEY",)),
+    "cerebras": ProviderAddress("https://api.cerebras.ai/v1", ("CEREBRAS_API_KEY",), sdk=True),
+    "dashscope": ProviderAddress(
+        "https://dashscope-intl.aliyuncs.com/compatible-mode/v1", ("DASHSCOPE_API_KEY",), sdk=True
+    ),
+    "deepseek": ProviderAddress("https://api.deepseek.com", ("DEEPSEEK_API_KEY",)),
+    "fireworks_ai": ProviderAddress(
         "https://api.fireworks.ai/inference/v1", ("FIREWORKS_AI_API_KEY", "FIREWORKS_API_KEY"), sdk_vectors=True
     ),
-    "gemini": Home("https://generativelanguage.googleapis.com", ("GEMINI_API_KEY", "GOOGLE_API_KEY")),
-    "groq": Home("https://api.groq.com/openai/v1", ("GROQ_API_KEY",)),
-    "mistral": Home("https://api.mistral.ai/v1", ("MISTRAL_API_KEY",), sdk_vectors=True),
-    "moonshot": Home("https://api.moonshot.ai/v1", ("MOONSHOT_API_KEY",), sdk=True),
-    "openai": Home("https://api.openai.com/v1", ("OPENAI_API_KEY",), sdk=True),
-    "openrouter": Home("https://openrouter.ai/api/v1", ("OPENROUTER_API_KEY",)),
-    "perplexity": Home("https://api.perplexity.ai", ("PERPLEXITYAI_API_KEY", "PERPLEXITY_API_KEY"), sdk=True),
-    "together_ai": Home("https://api.together.ai/v1", ("TOGETHERAI_API_KEY", "TOGETHER_API_KEY"), sdk_vectors=True),
-    "xai": Home("https://api.x.ai/v1", ("XAI_API_KEY",)),
+    "gemini": ProviderAddress("https://generativelanguage.googleapis.com", ("GEMINI_API_KEY", "GOOGLE_API_KEY")),
+    "groq": ProviderAddress("https://api.groq.com/openai/v1", ("GROQ_API_KEY",)),
+    "mistral": ProviderAddress("https://api.mistral.ai/v1", ("MISTRAL_API_KEY",), sdk_vectors=True),
+    "moonshot": ProviderAddress("https://api.moonshot.ai/v1", ("MOONSHOT_API_KEY",), sdk=True),
+    "openai": ProviderAddress("https://api.openai.com/v1", ("OPENAI_API_KEY",), sdk=True),
+    "openrouter": ProviderAddress("https://openrouter.ai/api/v1", ("OPENROUTER_API_KEY",)),
+    "perplexity": ProviderAddress(
+        "https://api.perplexity.ai", ("PERPLEXITYAI_API_KEY", "PERPLEXITY_API_KEY"), sdk=True
+    ),
+    "together_ai": ProviderAddress(
+        "https://api.together.ai/v1", ("TOGETHERAI_API_KEY", "TOGETHER_API_KEY"), sdk_vectors=True
+    ),
+    "xai": ProviderAddress("https://api.x.ai/v1", ("XAI_API_KEY",)),
 }
-"""Providers for which LiteLLM sends one request an attempt, through the client that it is given. All others are
+"""Providers for which LiteLLM sends one request per attempt, through the client that it receives. All others are
 refused."""
 
 _OWN_PREFIXES = tuple(
     f"{name}/"
     for name in ("openai", "custom_openai", "openai_like", "hosted_vllm", "litellm_proxy", "lm_studio", "llamafile")
 )
-"""LiteLLM's names for "speaks OpenAI's protocol", which are no part of a model's own name."""
+"""LiteLLM's prefixes for OpenAI-compatible servers, which are not part of a model's own name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The way to one model."""
+    """The address and key of one model."""
 
     provider: str
-    """As LiteLLM names it."""
+    """Name of the provider in LiteLLM."""
     model: str
-    """As LiteLLM takes it for this provider."""
+    """Name of the model at this provider in LiteLLM."""
     base: str
-    """Requests go to this host and nowhere else; to an address of one's own also only below its path."""
+    """Requests go to this host and nowhere else; with an `api_base`, only below its path."""
     key: str
     own: bool
     """Whether the address is an `api_base` rather than the provider's own."""
     sdk: bool
-    """Whether LiteLLM takes a client of OpenAI's library for it."""
+    """Whether LiteLLM expects a client of OpenAI's library."""
 
     def covers(self, url: httpx.URL) -> bool:
-        """Whether a request may go there."""
+        """Whether a request may go to this address."""
         base = urlsplit(self.base)
         asked = urlsplit(str(url))
         same = (asked.scheme, _host(asked)) == (base.scheme, _host(base))
@@ -85,7 +91,7 @@ def _host(parts: SplitResult) -> tuple[str | None, int | None]:
     return parts.hostname, parts.port or {"http": 80, "https": 443}.get(parts.scheme)
 
 
-def route(
+def route_to(
     model: str,
     api_base: str | None,
     keys: Mapping[str, str],
@@ -93,14 +99,14 @@ def route(
     *,
     vectors: bool = False,
 ) -> Route:
-    """The way to a model.
+    """Returns the route to a model.
 
     Args:
-        model: as LiteLLM names it.
-        api_base: an address of one's own: it is asked in OpenAI's protocol, whatever the model is called.
-        keys: provider key by host, with its port if it has one of its own.
+        model: name of the model in LiteLLM.
+        api_base: address of an OpenAI-compatible server, whatever the model is called; `None`: the provider's own.
+        keys: provider key by host, with the port if it is not the default.
         allowed: providers that may be asked at their own address; `None`: those that have a key.
-        vectors: whether the model is asked for vectors.
+        vectors: whether the request is for embeddings.
 
     Raises:
         ProviderRejected: the provider is not allowed or has no key; nothing was sent.
@@ -114,13 +120,15 @@ def route(
         name = model.removeprefix(prefix)
         return Route("openai", name, api_base, _key(api_base, keys) or NO_KEY, own=True, sdk=True)
     provider, name = _provider_of(model)
-    home = HOMES.get(provider)
-    if home is None or (allowed is not None and provider not in allowed):
+    address = PROVIDERS.get(provider)
+    if address is None or (allowed is not None and provider not in allowed):
         raise ProviderRejected("provider_not_allowed", cost=Cost.NOTHING)
-    key = _key(home.base, keys) or next((os.environ[name] for name in home.variables if os.environ.get(name)), None)
+    key = _key(address.base, keys) or next(
+        (os.environ[name] for name in address.variables if os.environ.get(name)), None
+    )
     if key is None:
         raise ProviderRejected("authentication", cost=Cost.NOTHING)
-    return Route(provider, name, home.base, key, own=False, sdk=home.sdk or (vectors and home.sdk_vectors))
+    return Route(provider, name, address.base, key, own=False, sdk=address.sdk or (vectors and address.sdk_vectors))
 
 
 def _key(address: str, keys: Mapping[str, str]) -> str | None:
@@ -129,11 +137,11 @@ def _key(address: str, keys: Mapping[str, str]) -> str | None:
 
 
 def _provider_of(model: str) -> tuple[str, str]:
-    """LiteLLM's provider of a model, and the model's name there; empty where it knows none."""
+    """Returns LiteLLM's provider of a model, empty if it knows none, and the model's name there."""
     library = litellm_library()
     prefix, _, _ = model.partition("/")
-    if prefix in library.provider_list and prefix not in HOMES:
-        # Not asked any further: for some of them LiteLLM looks things up in the network here.
+    if prefix in library.provider_list and prefix not in PROVIDERS:
+        # LiteLLM is not asked further: for some of these providers it would use the network here.
         return prefix, model
     try:
         name, provider, _, _ = library.get_llm_provider(model=model)

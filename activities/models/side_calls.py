@@ -1,6 +1,6 @@
-"""Calls of models beside the turns of agents, such as for a summary or for vectors, each under a hold of its own.
+"""Model calls outside the turns of agents, such as for a summary or for vectors, each under its own hold.
 
-They wait for nobody and ask nobody for approval: where the budget has no room, their caller does without.
+They neither wait for open holds nor request approvals: if the budget has no room, the caller does without the call.
 """
 
 import asyncio
@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from purser.activities.calls.uncancelled import finished
+from purser.activities.calls.uncancelled import uncancelled
 from purser.activities.errors import Cost
-from purser.activities.models.metrics import Decided, nobody
+from purser.activities.models.metrics import OnVerdict, ignore_verdict
 from purser.budget.errors import BudgetError, LedgerUnavailable
 from purser.budget.holds import HoldAnswer, HoldRequest, HoldState, Report
 from purser.budget.postgres.connections.pools import Connection
@@ -21,13 +21,13 @@ from purser.budget.scopes import Path
 from purser.budget.usage import Usage
 
 T = TypeVar("T")
-_TRIES = 3
-"""Of an activity that calls: each may have settled its hold and died before it used the reply."""
+_ATTEMPTS = 3
+"""Attempts of the calling activity: each may have settled its hold and died before it used the reply."""
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
-    """An attempt that may go to the provider."""
+class StartedAttempt:
+    """A started attempt, whose request may be sent."""
 
     hold_id: str
     attempt: int
@@ -36,7 +36,7 @@ class Started:
 
     @property
     def request_id(self) -> str:
-        """Names the request at the provider."""
+        """Id of the request at the provider."""
         return f"{self.hold_id}-{self.attempt}"
 
 
@@ -48,48 +48,48 @@ class SideCalls:
         model: str,
         ledger: Ledger,
         prices: PriceBook,
-        decided: Decided = nobody,
-        unpriced: Callable[[Unpriced], None] = uncounted,
+        on_verdict: OnVerdict = ignore_verdict,
+        on_unpriced: Callable[[Unpriced], None] = uncounted,
     ) -> None:
         """Args:
-        model: which is called.
+        model: the model that is called.
         ledger: holds and settles.
-        prices: of the model.
-        decided: told of every verdict.
-        unpriced: called for each charge without a price.
+        prices: the prices of models.
+        on_verdict: called with every verdict.
+        on_unpriced: called for each charge without a price.
         """
         self._model = model
         self._ledger = ledger
         self._prices = prices
-        self._decided = decided
-        self._unpriced = unpriced
+        self._on_verdict = on_verdict
+        self._on_unpriced = on_unpriced
 
-    async def closed(self, tenant: str, key: str, story: Awaitable[T], otherwise: T) -> T:
-        """What a story between `start` and its end comes to; no hold is left open, however it ends.
+    async def closed(self, tenant: str, key: str, attempt: Awaitable[T], otherwise: T) -> T:
+        """Awaits an attempt and leaves no hold open, however it ends.
 
         Args:
             tenant, key: of the hold.
-            story: starts, asks, and charges or gives up.
-            otherwise: the answer where the key stands for something else, was closed, or its hold has ended.
+            attempt: starts, asks, and charges or gives up.
+            otherwise: the result if the key was used for a different ask, was closed, or its hold has ended.
 
         Raises:
             LedgerUnavailable: try again under the same key.
         """
         try:
-            return await story
+            return await attempt
         except LedgerUnavailable:
             raise
         except BudgetError:
             await self._ledger.release(tenant, key=key)
             return otherwise
         except asyncio.CancelledError:
-            await finished(self._ledger.release(tenant, key=key))
+            await uncancelled(self._ledger.release(tenant, key=key))
             raise
 
     async def start(
         self, tenant: str, key: str, path: Path, input_tokens: int, output_tokens: int = 0
-    ) -> Started | None:
-        """Holds and starts an attempt; `None` where a scope of the path has no room for it, or it needs a price."""
+    ) -> StartedAttempt | None:
+        """Holds and starts an attempt; `None` if a scope of the path has no room for it or needs its price."""
         quoted = quote(self._prices, self._model, Usage(input=input_tokens, output=output_tokens))
         request = HoldRequest(key, path, quoted.full, model=self._model, patient=False, priced=quoted.priced)
         answer = await self._held(tenant, request)
@@ -99,31 +99,33 @@ class SideCalls:
         if not attempt.started:
             await self._ledger.release(tenant, hold_id=answer.hold_id)
             return None
-        return Started(answer.hold_id, attempt.attempt, input_tokens, quoted.full.nano_usd)
+        return StartedAttempt(answer.hold_id, attempt.attempt, input_tokens, quoted.full.nano_usd)
 
-    def report(self, started: Started, usage: Usage) -> Report:
-        """Usage with what it cost."""
+    def report(self, started: StartedAttempt, usage: Usage) -> Report:
+        """Returns usage with its cost."""
         report = charge(self._prices, self._model, usage, started.asked_nano_usd)
         if (outcome := outcome_of(report)) is not None:
-            self._unpriced(outcome)
+            self._on_unpriced(outcome)
         return report
 
-    async def charge(self, tenant: str, started: Started, report: Report, connection: Connection | None = None) -> None:
-        """Replaces the hold by what the attempt cost; joins the transaction of `connection`."""
+    async def charge(
+        self, tenant: str, started: StartedAttempt, report: Report, connection: Connection | None = None
+    ) -> None:
+        """Replaces the hold by the cost of the attempt; joins the transaction of `connection`."""
         await self._ledger.settle(tenant, started.hold_id, started.attempt, report, connection=connection)
 
-    async def give_up(self, tenant: str, started: Started, cost: Cost, usage: Usage | None = None) -> None:
-        """Charges what is known of a failed request; what is not known is presumed."""
+    async def give_up(self, tenant: str, started: StartedAttempt, cost: Cost, usage: Usage | None = None) -> None:
+        """Charges the known cost of a failed request; an unknown cost is presumed."""
         if usage is not None or cost is Cost.NOTHING:
             await self.charge(tenant, started, self.report(started, usage or Usage()))
         else:
             await self._ledger.release(tenant, hold_id=started.hold_id)
 
     async def _held(self, tenant: str, request: HoldRequest) -> HoldAnswer:
-        """A hold; where an earlier try has settled that of the key, and died before it used the reply, another one."""
+        """Asks for a hold; a new one if an earlier attempt settled that of the key but died before using the reply."""
         answer = await self._ledger.hold(tenant, request)
-        self._decided(answer.decision)
-        for again in range(1, _TRIES):
+        self._on_verdict(answer.decision)
+        for again in range(1, _ATTEMPTS):
             if answer.state is HoldState.SETTLED:
                 answer = await self._ledger.hold(tenant, replace(request, key=f"{request.key}.again{again}"))
         return answer

@@ -1,4 +1,4 @@
-"""A model that writes summaries, each under a hold of its own."""
+"""A model that writes summaries, each under its own hold."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from purser.activities.calls.uncancelled import finished
+from purser.activities.calls.uncancelled import uncancelled
 from purser.activities.errors import Cost, ProviderError
-from purser.activities.models.metrics import Decided, nobody
-from purser.activities.models.partial_replies import Draft
+from purser.activities.models.metrics import OnVerdict, ignore_verdict
+from purser.activities.models.partial_replies import PartialReply
 from purser.activities.models.provider import ModelProvider, ModelRequest
-from purser.activities.models.side_calls import SideCalls, Started
+from purser.activities.models.side_calls import SideCalls, StartedAttempt
 from purser.budget.holds import Report
 from purser.budget.postgres.connections.pools import Connection
 from purser.budget.postgres.ledger.ledger import Ledger
@@ -23,17 +23,17 @@ from purser.context.tokens import count_async, window_of
 
 Messages = Sequence[Mapping[str, Any]]
 TEMPERATURE = 0.2
-"""A record is to be faithful, not inventive."""
+"""Low, because a summary must be faithful, not inventive."""
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """A reply whose attempt is still to be settled, in the transaction that stores what comes of it."""
+class WrittenSummary:
+    """A reply whose attempt is yet to be settled, in the transaction that stores the summary."""
 
     text: str
     whole: bool
-    """Whether the model came to its end before the reply was cut."""
-    started: Started
+    """Whether the reply is complete, not cut at the output cap."""
+    started: StartedAttempt
     report: Report
 
     @property
@@ -42,25 +42,25 @@ class Written:
         return self.started.hold_id
 
 
-class Unwritten(StrEnum):
+class NotWritten(StrEnum):
     """Why there is no reply."""
 
     REFUSED = "refused"
-    """By the budget; or the key was closed."""
+    """The budget refused the call, or the key was closed."""
     TOO_LARGE = "too_large"
-    """The request is longer than the model's window."""
+    """The request is larger than the model's window."""
     TIMEOUT = "timeout"
     NO_REPLY = "no_reply"
     """The provider failed."""
 
     @property
     def failed(self) -> bool:
-        """Whether the model itself failed: another try soon is likely to fail too."""
-        return self in (Unwritten.TIMEOUT, Unwritten.NO_REPLY)
+        """Whether the model itself failed, so that an early retry is likely to fail too."""
+        return self in (NotWritten.TIMEOUT, NotWritten.NO_REPLY)
 
 
 class Summarizer:
-    """Asks the configured model, where the budget lets it."""
+    """Asks the configured model if the budget admits the request."""
 
     def __init__(
         self,
@@ -72,74 +72,76 @@ class Summarizer:
         api_base: str | None = None,
         timeout_s: float = 60,
         usual_window: int = 128_000,
-        decided: Decided = nobody,
-        unpriced: Callable[[Unpriced], None] = uncounted,
+        on_verdict: OnVerdict = ignore_verdict,
+        on_unpriced: Callable[[Unpriced], None] = uncounted,
     ) -> None:
         """Args:
-        model: which writes.
-        provider: the way to it.
-        ledger, prices: of its holds, as `SideCalls` takes them.
+        model: the model that writes.
+        provider: sends the requests.
+        ledger, prices: as in `SideCalls`.
         api_base: address of the model; `None`: its provider's own.
-        timeout_s: for a reply, less than the lease of a hold.
-        usual_window: tokens that the model takes, if no table knows it.
-        decided: told of every verdict on its holds.
-        unpriced: called for each charge without a price.
+        timeout_s: seconds for a reply, less than the lease of a hold.
+        usual_window: window of the model in tokens if no price table lists it.
+        on_verdict: called with every verdict on a hold.
+        on_unpriced: called for each charge without a price.
         """
         self.model = model
         self._provider = provider
-        self._calls = SideCalls(model, ledger, prices, decided, unpriced)
+        self._calls = SideCalls(model, ledger, prices, on_verdict, on_unpriced)
         self._api_base = api_base
         self._timeout_s = timeout_s
         self.window = window_of(model, prices.context_window(model), default=usual_window)
-        """Tokens that the model takes, its reply included."""
+        """Window of the model in tokens, including its reply."""
 
     async def write(
         self, tenant: str, key: str, path: Path, messages: Messages, most_tokens: int
-    ) -> Written | Unwritten:
-        """The model's reply.
+    ) -> WrittenSummary | NotWritten:
+        """Asks the model for a reply.
 
         Args:
             tenant, key, path: of the hold.
             messages: the request.
-            most_tokens: of the reply.
+            most_tokens: most tokens of the reply.
 
         Returns:
-            The reply, to be settled by `settle`; or why there is none: then no hold is left open, and what an attempt
-            may have cost is charged.
+            The reply, to be settled by `settle`; or why there is none: then no hold remains open, and the possible
+            cost of an attempt is charged.
 
         Raises:
             LedgerUnavailable: try again under the same key.
         """
-        # Once a process: its seconds are not those of a request that is paid for.
+        # Takes seconds once per process, which must not count against the timeout of a request.
         await self._provider.warm_up()
         prompt_tokens = (await count_async(messages, (), self.model)).tokens
         if prompt_tokens + most_tokens > self.window:
-            return Unwritten.TOO_LARGE
+            return NotWritten.TOO_LARGE
 
-        async def story() -> Written | Unwritten:
+        async def attempt() -> WrittenSummary | NotWritten:
             started = await self._calls.start(tenant, key, path, prompt_tokens, most_tokens)
-            return await self._ask(tenant, started, messages, most_tokens) if started else Unwritten.REFUSED
+            return await self._ask(tenant, started, messages, most_tokens) if started else NotWritten.REFUSED
 
-        return await self._calls.closed(tenant, key, story(), otherwise=Unwritten.REFUSED)
+        return await self._calls.closed(tenant, key, attempt(), otherwise=NotWritten.REFUSED)
 
-    async def settle(self, tenant: str, written: Written, connection: Connection | None = None) -> None:
-        """Replaces the hold of a reply by what it cost; joins the transaction of `connection`."""
+    async def settle(self, tenant: str, written: WrittenSummary, connection: Connection | None = None) -> None:
+        """Replaces the hold of a reply by its cost; joins the transaction of `connection`."""
         await self._calls.charge(tenant, written.started, written.report, connection)
 
-    async def _ask(self, tenant: str, started: Started, messages: Messages, most_tokens: int) -> Written | Unwritten:
+    async def _ask(
+        self, tenant: str, started: StartedAttempt, messages: Messages, most_tokens: int
+    ) -> WrittenSummary | NotWritten:
         request = ModelRequest(self.model, messages, (), most_tokens, started.request_id, self._api_base, TEMPERATURE)
-        draft = Draft()
+        partial = PartialReply()
         try:
             async with asyncio.timeout(self._timeout_s):
-                await self._provider.complete(request, draft)
+                await self._provider.complete(request, partial)
         except asyncio.CancelledError:
-            usage = await draft.charge_async(started.input_tokens, self.model) if draft.sent else Usage()
-            await finished(self._calls.charge(tenant, started, self._calls.report(started, usage)))
+            usage = await partial.charge_async(started.input_tokens, self.model) if partial.sent else Usage()
+            await uncancelled(self._calls.charge(tenant, started, self._calls.report(started, usage)))
             raise
         except (ProviderError, TimeoutError) as failure:
-            if not draft.complete:
+            if not partial.complete:
                 cost = failure.cost if isinstance(failure, ProviderError) else Cost.UNKNOWN
-                await finished(self._calls.give_up(tenant, started, cost, draft.usage))
-                return Unwritten.TIMEOUT if isinstance(failure, TimeoutError) else Unwritten.NO_REPLY
-        report = self._calls.report(started, await draft.charge_async(started.input_tokens, self.model))
-        return Written(draft.message().text, draft.finish_reason != "length", started, report)
+                await uncancelled(self._calls.give_up(tenant, started, cost, partial.usage))
+                return NotWritten.TIMEOUT if isinstance(failure, TimeoutError) else NotWritten.NO_REPLY
+        report = self._calls.report(started, await partial.charge_async(started.input_tokens, self.model))
+        return WrittenSummary(partial.message().text, partial.finish_reason != "length", started, report)

@@ -1,1 +1,1 @@
-"""The task store in Postgres."""
+"""The store of tasks, agents and calls in Postgres."""

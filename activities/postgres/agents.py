@@ -1,4 +1,4 @@
-"""The agents of tasks: what they were given, how they stand, how they ended."""
+"""The store of the agents of tasks: their inputs, statuses and outcomes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,22 +14,22 @@ _SQL = load("purser.activities.postgres", "agents.sql")
 
 
 @dataclass(frozen=True)
-class Given:
-    """What an agent finds when it starts."""
+class TaskRecord:
+    """A stored task with the replies of its agents so far."""
 
     task: TaskFile
     submitter: str | None
-    """Whom the task names."""
+    """Submitter that the task names."""
     submitted_by: str | None
     """Name of the key that submitted it."""
     vouched: bool
     """Whether that key may act for others."""
     user_id: str | None
-    """Whose budget it draws on."""
+    """User on whose budget the task draws."""
     input_seq: int
-    """The task's input, as a message of the session."""
+    """Sequence number of the task's input in the session."""
     replies: Mapping[str, int]
-    """Replies so far, by agent."""
+    """Sequence numbers of the replies so far, by agent."""
 
 
 class Agents:
@@ -38,14 +38,14 @@ class Agents:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    async def given(self, tenant: str, task_id: str) -> Given:
-        """The task and the replies of the agents that have completed; raises `TaskNotFound`."""
+    async def task_record(self, tenant: str, task_id: str) -> TaskRecord:
+        """Returns the task and the replies of the agents that have completed; raises `TaskNotFound`."""
         async with connected(self._pool, None) as own:
-            found = await own.fetchrow(_SQL["brief"], tenant, task_id)
+            found = await own.fetchrow(_SQL["task_record"], tenant, task_id)
         if found is None:
             raise TaskNotFound(f"task {task_id[:140]!r} does not exist for this tenant")
         task = TaskFile.stored(found["body"])
-        return Given(
+        return TaskRecord(
             task,
             found["submitter"],
             found["submitted_by"],
@@ -56,11 +56,11 @@ class Agents:
         )
 
     async def running(self, agent: AgentRef, connection: Connection) -> None:
-        """The agent asks for a turn."""
+        """Records that an agent is running: it asks for a turn."""
         await connection.execute(_SQL["running"], agent.tenant, agent.task_id, agent.agent_id)
 
     async def record(self, update: StatusUpdate) -> None:
-        """Notes how a task or an agent stands, unless it has ended."""
+        """Stores the status of a task or an agent, unless it has ended."""
         async with connected(self._pool, None) as own:
             if update.agent_id:
                 await own.execute(_SQL["record_agent"], update.tenant, update.task_id, update.agent_id, update.status)
@@ -68,7 +68,7 @@ class Agents:
                 await own.execute(_SQL["record_task"], update.tenant, update.task_id, update.status)
 
     async def close(self, agent: AgentRef, outcome: AgentOutcome) -> None:
-        """Stores how an agent ended; the first end stays."""
+        """Stores the outcome of an agent; the first outcome remains."""
         async with connected(self._pool, None) as own:
             await own.execute(
                 _SQL["close_agent"],
@@ -81,24 +81,24 @@ class Agents:
             )
 
     async def unchecked(self, since: timedelta, limit: int) -> list[TaskRef]:
-        """Tasks that have not ended and that nobody has asked for during `since`: from now on somebody has."""
+        """Returns running tasks whose workflow has not been checked during `since`, and marks them as checked now."""
         async with connected(self._pool, None) as own:
             return [TaskRef(**row) for row in await own.fetch(_SQL["unchecked"], since, limit)]
 
     async def lost(self, ref: TaskRef) -> timedelta:
-        """Temporal does not know the task's workflow; for how long it has not."""
+        """Records that Temporal does not know the task's workflow; returns for how long it has not."""
         async with connected(self._pool, None) as own:
             return await own.fetchval(_SQL["lost"], ref.tenant, ref.task_id) or timedelta()
 
     async def found(self, ref: TaskRef) -> None:
-        """Temporal knows the task's workflow."""
+        """Records that Temporal knows the task's workflow."""
         async with connected(self._pool, None) as own:
             await own.execute(_SQL["found"], ref.tenant, ref.task_id)
 
     async def close_task(
         self, tenant: str, task_id: str, status: TaskStatus, connection: Connection, *, reason: str = ""
     ) -> bool:
-        """Stores how a task ended, with the reason where its workflow did not end it; false if it had ended before."""
+        """Stores a task's final status, with a reason if its workflow did not end it; `False`: it had already ended."""
         if await connection.fetchval(_SQL["close_task"], tenant, task_id, status, reason) is None:
             return False
         await connection.execute(_SQL["close_agents"], tenant, task_id, reason)

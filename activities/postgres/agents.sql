@@ -1,4 +1,4 @@
--- name: brief
+-- name: task_record
 select t.session_id, t.user_id, t.input_seq, t.submitter, t.submitted_by, t.vouched, t.body,
        (select coalesce(json_object_agg(a.agent_id, a.reply_seq), '{}') from agents a
         where a.tenant = t.tenant and a.task_id = t.task_id and a.reply_seq is not null) as replies
@@ -11,7 +11,7 @@ update agents set status = $4 where tenant = $1 and task_id = $2 and agent_id = 
 -- name: record_task
 update tasks set status = $3 where tenant = $1 and task_id = $2 and ended_at is null;
 -- name: close_agent
--- The reply of an agent that completed is the one of its last turn.
+-- The reply of a completed agent is that of its last turn.
 update agents a set status = $4, reason = $5, scope = $6, ended_at = clock_timestamp(),
     reply_seq = case when $4 = 'completed' then (
         select c.reply_seq from calls c where c.tenant = $1 and c.task_id = $2 and c.agent_id = $3 and c.reply_seq is not null
@@ -24,14 +24,14 @@ where tenant = $1 and task_id = $2 and ended_at is null;
 update tasks set status = $3, reason = $4, ended_at = clock_timestamp()
 where tenant = $1 and task_id = $2 and ended_at is null returning task_id;
 -- name: unchecked
--- Tasks that nobody has looked at for $1, at most $2; whoever gets one looks at it.
+-- Running tasks not checked for $1, at most $2, marked as checked: the caller checks them.
 update tasks t set checked_at = clock_timestamp()
 from (select tenant, task_id from tasks
       where ended_at is null and coalesce(checked_at, submitted_at) < clock_timestamp() - $1::interval
       order by coalesce(checked_at, submitted_at) limit $2 for update skip locked) d
 where t.tenant = d.tenant and t.task_id = d.task_id returning t.task_id, t.tenant;
 -- name: lost
--- How long its workflow has been unknown.
+-- For how long Temporal has not known the task's workflow.
 update tasks set lost_at = coalesce(lost_at, clock_timestamp()) where tenant = $1 and task_id = $2
 returning clock_timestamp() - lost_at;
 -- name: found

@@ -1,4 +1,4 @@
-"""Model calls by the key of their hold: what each asked for, which never changes, and what became of it."""
+"""The store of model calls by the key of their hold: what each asks for, which never changes, and its result."""
 
 from dataclasses import dataclass
 
@@ -26,22 +26,23 @@ class Call:
     plan: WindowPlan
     """The window by reference."""
     output_cap: int
-    """Output that the agent declared."""
+    """Most output tokens, as the agent declares."""
     ask: Amount
-    """Prompt and cap."""
+    """Prompt and output cap."""
     least: Amount
-    """The smallest ask that makes sense."""
+    """The smallest useful ask."""
     priced: bool = True
-    """False: nobody knew its price, and the asks have no money."""
+    """False: the price was unknown, and the asks contain no money."""
     reply_seq: int | None = None
+    """Sequence number of the reply."""
     usage: Usage | None = None
-    """Of the attempt that replied."""
+    """Usage of the attempt that replied."""
     rejected: str | None = None
-    """Stable code, if the provider refused it for good."""
+    """Stable code if the call was given up."""
 
     @property
     def prompt_tokens(self) -> int:
-        """Input that it may use: the window as it was counted, calibrated when it was asked for."""
+        """Input tokens that it may use: the counted window, as calibrated when the call asked for admission."""
         return self.ask.tokens - self.output_cap
 
 
@@ -52,19 +53,19 @@ class Calls:
         self._pool = pool
 
     async def find(self, agent: AgentRef, key: str) -> Call | None:
-        """The call under this key."""
+        """Returns the call under this key; `None` if there is none."""
         async with connected(self._pool, None) as own:
             row = await own.fetchrow(_SQL["find"], agent.tenant, key)
         return None if row is None else _call(agent, row)
 
     async def get(self, agent: AgentRef, key: str) -> Call:
-        """The call under this key; raises `TaskNotFound`."""
+        """Returns the call under this key; raises `TaskNotFound`."""
         if (call := await self.find(agent, key)) is None:
             raise TaskNotFound(f"call {key!r} of agent {agent.agent_id!r} does not exist: admit it first")
         return call
 
     async def add(self, call: Call, connection: Connection) -> None:
-        """Stores a call before its hold is asked for; the first one under a key stays."""
+        """Stores a call before it asks for its hold; the first call under a key remains."""
         agent, ask, least = call.agent, call.ask, call.least
         await connection.execute(
             _SQL["add"], agent.tenant, call.key, agent.task_id, agent.agent_id, call.turn, call.model,
@@ -73,7 +74,7 @@ class Calls:
         )  # fmt: skip
 
     async def held(self, call: Call, hold_id: str, decision: Decision, connection: Connection) -> None:
-        """Notes the hold that a call got, and what delays it."""
+        """Stores the hold of an admitted call, its delay and the scope that causes it."""
         slow = decision.slowed_by
         ratio = next((one.ratio for one in decision.scopes if one.scope == slow), None)
         await connection.execute(
@@ -81,7 +82,7 @@ class Calls:
         )
 
     async def failed(self, call: Call, attempt: int, reason: str) -> None:
-        """Notes why an attempt failed, and that it ended now.
+        """Stores why an attempt failed, and that it ended now.
 
         Args:
             call: the call.
@@ -92,18 +93,18 @@ class Calls:
             await own.execute(_SQL["failed"], call.agent.tenant, call.key, attempt, reason)
 
     async def lock(self, call: Call, connection: Connection) -> tuple[int, Usage] | None:
-        """Locks a call for the rest of the transaction; the sequence number and usage of its reply, if it has one."""
+        """Locks a call for the rest of the transaction; returns sequence number and usage of its reply, if any."""
         row = await connection.fetchrow(_SQL["lock"], call.agent.tenant, call.key)
         if row is None or row["reply_seq"] is None:
             return None
         return row["reply_seq"], Usage.from_dict(row["usage"])
 
     async def replied(self, call: Call, seq: int, usage: Usage, *, capped: bool, connection: Connection) -> None:
-        """Notes the reply of a call."""
+        """Stores the reply of a call."""
         await connection.execute(_SQL["replied"], call.agent.tenant, call.key, seq, usage.to_dict(), capped)
 
     async def rejected(self, call: Call, reason: str, connection: Connection) -> None:
-        """Notes that a call is given up."""
+        """Records that a call is given up."""
         await connection.execute(_SQL["rejected"], call.agent.tenant, call.key, reason)
 
 

@@ -1,4 +1,4 @@
-"""Tasks as pages show them: found among many, with progress and cost."""
+"""Queries for the pages of tasks: lists with filters, progress, cost and approvals."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ MOST_APPROVALS = 100
 
 @dataclass(frozen=True, slots=True)
 class TaskRow:
-    """A task in a list."""
+    """One task of a list."""
 
     number: int
-    """Order of submission; the next page continues from it."""
+    """Position in the order of submission; the next page continues from it."""
     task_id: str
     session_id: str
     submitter: str | None
@@ -27,8 +27,9 @@ class TaskRow:
     agents: int
     agents_ended: int
     tokens: int
-    """Spent."""
+    """Tokens spent."""
     nano_usd: int
+    """Nano-dollars spent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class Cost:
     agent_id: str
     """Empty: the task itself."""
     model: str
-    """Empty: nobody told."""
+    """Empty: the caller named none."""
     holds: int
     tokens: int
     nano_usd: int
@@ -46,7 +47,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class TaskApproval:
-    """A request for approval that agents of a task wait or waited for."""
+    """An approval request for which agents of a task wait or waited."""
 
     approval_id: str
     state: str
@@ -61,7 +62,7 @@ class TaskApproval:
 
 @dataclass(frozen=True, slots=True)
 class PlannedAgent:
-    """What a task file says of an agent."""
+    """An agent as the task file declares it."""
 
     agent_id: str
     model: str
@@ -83,14 +84,14 @@ class Overviews:
         before: int | None = None,
         limit: int = 50,
     ) -> list[TaskRow]:
-        """Tasks, newest first.
+        """Returns tasks, newest first.
 
         Args:
-            tenant: whose tasks.
+            tenant: tenant of the tasks.
             state: only tasks in this state.
-            search: only those with this in the id of task or session or in the submitter's name.
-            before: only those older than this `TaskRow.number`.
-            limit: at most this many.
+            search: only tasks with this text in the id of task or session or in the submitter's name.
+            before: only tasks with a lower `TaskRow.number`.
+            limit: most tasks to return.
         """
         asking = {TaskStatus.WAITING_APPROVAL: True, TaskStatus.RUNNING: False}.get(state) if state else None
         status = TaskStatus.RUNNING if state is TaskStatus.WAITING_APPROVAL else state
@@ -99,7 +100,7 @@ class Overviews:
         return [TaskRow(**{**row, "state": TaskStatus(row["state"])}) for row in rows]
 
     async def counts(self, tenant: str) -> Mapping[TaskStatus, int]:
-        """Tasks by state; states without any are left out."""
+        """Returns the number of tasks by state, without states that have none."""
         async with connected(self._pool, None) as own:
             found = {TaskStatus(row["status"]): row["tasks"] for row in await own.fetch(_SQL["counts"], tenant)}
             asking = await own.fetchval(_SQL["asking"], tenant)
@@ -108,18 +109,18 @@ class Overviews:
         return {state: tasks for state, tasks in found.items() if tasks}
 
     async def costs(self, tenant: str, task_id: str) -> list[Cost]:
-        """What each agent of a task spent on each model."""
+        """Returns what each agent of a task spent on each model."""
         async with connected(self._pool, None) as own:
             return [Cost(**dict(row)) for row in await own.fetch(_SQL["costs"], tenant, task_id)]
 
     async def approvals(self, tenant: str, task_id: str) -> list[TaskApproval]:
-        """The newest requests that agents of a task wait or waited for, up to `MOST_APPROVALS`."""
+        """Returns the newest requests for which agents of a task wait or waited, up to `MOST_APPROVALS`."""
         async with connected(self._pool, None) as own:
             rows = await own.fetch(_SQL["approvals"], tenant, task_id, MOST_APPROVALS)
         return [TaskApproval(**dict(row)) for row in rows]
 
     async def agents(self, tenant: str, task_id: str) -> dict[str, PlannedAgent]:
-        """What the task file says of its agents; nothing once the texts of its session are deleted."""
+        """Returns the agents that the task file declares; none once the texts of its session are deleted."""
         async with connected(self._pool, None) as own:
             rows = await own.fetch(_SQL["agents"], tenant, task_id)
         return {row["agent_id"]: PlannedAgent(row["agent_id"], row["model"], tuple(row["depends_on"])) for row in rows}

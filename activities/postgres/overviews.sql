@@ -1,5 +1,5 @@
 -- name: list
--- $3: whether an agent waits for approval, where that matters; a task that does is no running one.
+-- $3: only tasks of which an agent waits for approval, or only others; null: all. A waiting task does not count as running.
 with page as (
     select t.number, t.tenant, t.task_id, t.session_id, t.submitter, t.status, t.submitted_at, t.ended_at, w.asking
     from tasks t
@@ -34,7 +34,7 @@ select count(distinct a.task_id) from agents a join tasks t using (tenant, task_
 where a.tenant = $1 and a.status = 'waiting_approval' and t.status = 'running';
 
 -- name: costs
--- Every hold of the task, whoever paid: turns, compressions, holds of tools.
+-- Every hold of the task, whichever scope paid: turns, compressions, holds of tools.
 select case when starts_with(h.payer, 'agent:' || $2 || '/') then substr(h.payer, length('agent:' || $2 || '/') + 1)
        else '' end as agent_id,
        coalesce(h.model, '') as model, count(*) as holds, sum(h.charged_tokens)::bigint as tokens,
@@ -49,7 +49,7 @@ from approval_calls
 where tenant = $1 and task_id = $2 order by created_at desc limit $3;
 
 -- name: agents
--- What the task file says of its agents; nothing is left of it once the session is deleted.
+-- The agents that the task file declares; the file is empty once the session is deleted.
 select a.value ->> 'id' as agent_id, a.value ->> 'model' as model,
        array(select jsonb_array_elements_text(a.value -> 'depends_on')) as depends_on
 from tasks t, jsonb_array_elements(t.body -> 'agents') with ordinality a

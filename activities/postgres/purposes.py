@@ -1,4 +1,4 @@
-"""What a model call is for, in the words of its task: for people who decide about it."""
+"""The purpose of a model call, in the words of its task, for the approvers who decide about it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from purser.context.windows.plans import WindowPlan
 
 _SQL = load("purser.activities.postgres", "purposes.sql")
 MOST = 500
-"""Characters of each text."""
+"""Most characters of each text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,33 +24,33 @@ class LastInput:
     seq: int
     role: str
     text: str
-    """Its beginning."""
+    """The beginning of the text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Purpose:
-    """What a call is for. Texts are those of the task file and the conversation, cut to `MOST` characters."""
+    """The purpose of a call. Its texts come from the task file and the conversation, cut to `MOST` characters."""
 
     session_id: str
     input: str
-    """Of the task; empty once its session is deleted, like the other texts."""
+    """Input of the task; empty once its session is deleted, like the other texts."""
     instructions: str
-    """Of the agent."""
+    """Instructions of the agent."""
     last: LastInput | None
-    """`None` where the call shows nothing newer than the task's input."""
+    """`None`: the call shows nothing newer than the task's input."""
     least: Amount
     """The smallest hold that the call accepts."""
 
 
 class Purposes:
-    """Purposes of all tenants' calls. They hold conversation text: whoever reads them needs to be allowed to."""
+    """Purposes of all tenants' calls. They contain conversation text, so the caller checks the reader's permission."""
 
     def __init__(self, pool: Pool, conversations: Conversations) -> None:
         self._pool = pool
         self._conversations = conversations
 
     async def of(self, tenant: str, keys: Sequence[str]) -> dict[str, Purpose]:
-        """The purposes of calls by the key of their hold. A hold over HTTP belongs to no call and has none."""
+        """Returns the purposes of calls by the key of their hold. A hold over HTTP belongs to no call and has none."""
         async with connected(self._pool, None) as own:
             rows = await own.fetch(_SQL["of"], tenant, list(keys), MOST)
         return {row["key"]: await self._purpose(tenant, row) for row in rows}

@@ -1,6 +1,5 @@
 -- name: of
--- What calls are for. $1 tenant, $2 keys of holds, $3 characters at most. Nothing is left of a task file once its session is
--- deleted.
+-- The purposes of calls. $1 tenant, $2 keys of holds, $3 most characters. The task file is empty once its session is deleted.
 select c.key, c.plan, c.least_tokens, c.least_nano, t.session_id, left(t.body ->> 'input', $3) as input,
        left(a.value ->> 'instructions', $3) as instructions
 from calls c

@@ -1,4 +1,4 @@
-"""What tasks hold of a session: their files, which repeat its input."""
+"""Deletes the texts that tasks store of a session: their files, which repeat its input, and their replies."""
 
 from purser.budget.postgres.connections.pools import Connection
 from purser.budget.postgres.connections.queries import load
@@ -8,14 +8,14 @@ _SQL = load("purser.activities.postgres", "sessions.sql")
 
 
 class SessionTasks:
-    """Tasks, as the deletion of their session meets them."""
+    """The part of deleting a session that concerns its tasks."""
 
     async def forget_session(self, tenant: str, session_id: str, connection: Connection) -> None:
-        """Removes the files and the replies of a session's tasks; their figures stay.
+        """Removes the files and the replies of a session's tasks; their figures remain.
 
         Args:
-            tenant, session_id: which session; its row is locked, so no task begins meanwhile.
-            connection: in the transaction of the deletion.
+            tenant, session_id: the session; its row is locked, so that no task begins in the meantime.
+            connection: connection in the transaction of the deletion.
 
         Raises:
             SessionBusy: names a task that has not ended.

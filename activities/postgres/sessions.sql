@@ -2,7 +2,7 @@
 select task_id from tasks where tenant = $1 and session_id = $2 and ended_at is null order by number limit 1;
 
 -- name: forget_tasks
--- The digest stays: the same file under the same id is still no new task.
+-- The digest remains, so that the same file under the same id is still not a new task.
 update tasks set body = '{}' where tenant = $1 and session_id = $2;
 
 -- name: forget_replies

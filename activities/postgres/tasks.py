@@ -1,4 +1,4 @@
-"""The task store: what was submitted, and how it stands."""
+"""The store of tasks: task files and their statuses."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -25,11 +25,11 @@ _SQL = load("purser.activities.postgres", "tasks.sql")
 
 @dataclass(frozen=True)
 class Submitted:
-    """A task that is stored."""
+    """The result of a submission."""
 
     task_id: str
     created: bool
-    """False if the same file had been submitted before."""
+    """False: the same file had been submitted before."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class TaskPage:
 
     tasks: tuple[Mapping[str, Any], ...]
     cursor: str | None
-    """Continues the list; `None` at its end."""
+    """Cursor of the next page; `None`: this is the last one."""
 
 
 class Tasks:
@@ -59,19 +59,19 @@ class Tasks:
         submitted_by: str | None = None,
         vouched: bool = False,
     ) -> Submitted:
-        """Stores a task with its agents, policies, input message and the order to start it: all or nothing.
+        """Stores a task with its agents, policies, input message and start request in one transaction.
 
         Args:
-            tenant: whose task.
-            task: as its file says.
-            submitter: in whose name; whatever the file says.
-            connection: joins its transaction.
-            submitted_by: name of the key that really submits it.
-            vouched: whether that key may act for others, so that `submitter` is believed.
+            tenant: tenant of the task.
+            task: the task file.
+            submitter: name of the submitter, which takes precedence over that of the file.
+            connection: connection whose transaction to join; `None`: a new one.
+            submitted_by: name of the key that submits the task.
+            vouched: whether that key may act for others, so that `submitter` is trusted.
 
         Raises:
-            TaskConflict: the id stands for another file.
-            OtherUser: the session belongs to another user than the file names.
+            TaskConflict: the id is already used by another file.
+            OtherUser: the session belongs to a different user than the file names.
             LedgerUnavailable
         """
         async with connected(self._pool, connection) as own, own.transaction():
@@ -114,7 +114,7 @@ class Tasks:
         await put(own, start.workflow_id, START, asdict(start))
 
     async def file(self, tenant: str, task_id: str) -> TaskFile:
-        """The task as it was submitted; raises `TaskNotFound`."""
+        """Returns the task file as it was submitted; raises `TaskNotFound`."""
         async with connected(self._pool, None) as own:
             body = await own.fetchval(_SQL["body"], tenant, task_id)
         if body is None:
@@ -122,7 +122,7 @@ class Tasks:
         return TaskFile.stored(body)
 
     async def get(self, tenant: str, task_id: str) -> dict[str, Any]:
-        """How a task and its agents stand, as `GET /tasks/{id}` shows it; raises `TaskNotFound`."""
+        """Returns the status of a task and its agents, as `GET /tasks/{id}` shows it; raises `TaskNotFound`."""
         async with connected(self._pool, None) as own:
             task = await own.fetchrow(_SQL["task"], tenant, task_id)
             if task is None:
@@ -132,28 +132,28 @@ class Tasks:
         return _shown(task) | {"agents": {agent["agent_id"]: _agent(agent, replies) for agent in agents}}
 
     async def steered(self, tenant: str, task_id: str, how: str, *, by: Actor, before: str) -> None:
-        """Records that somebody pauses, resumes or cancels a task; call it before anything is sent.
+        """Records that an actor pauses, resumes or cancels a task; call it before anything is sent.
 
         Args:
-            tenant, task_id: which task.
+            tenant, task_id: the task.
             how: `pause`, `resume` or `cancel`.
-            by: who does it.
-            before: the task's status until then.
+            by: the actor.
+            before: the task's status before the change.
         """
         async with connected(self._pool, None) as own:
-            standing, order = {"status": before}, {"ordered": str(how)}
-            await record(own, tenant, f"task.{how}", f"task:{task_id}", by=by, before=standing, after=order)
+            status, order = {"status": before}, {"ordered": str(how)}
+            await record(own, tenant, f"task.{how}", f"task:{task_id}", by=by, before=status, after=order)
 
     async def list(
         self, tenant: str, state: TaskStatus | None = None, limit: int = 50, cursor: str | None = None
     ) -> TaskPage:
-        """Tasks, newest first.
+        """Returns tasks, newest first.
 
         Args:
-            tenant: whose tasks.
+            tenant: tenant of the tasks.
             state: only tasks in this state.
-            limit: at most this many.
-            cursor: where the last page ended.
+            limit: most tasks to return.
+            cursor: `TaskPage.cursor` of the previous page.
         """
         before = int(cursor) if cursor and cursor.isdecimal() and len(cursor) < 19 else None
         async with connected(self._pool, None) as own:

@@ -2,7 +2,7 @@
 insert into tasks (tenant, task_id, session_id, body, digest, submitter, input_seq, submitted_by, user_id, vouched)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10);
 -- name: claim
--- One submission of an id at a time: the second one sees what the first one stored.
+-- Serializes submissions of one id: the second one sees what the first one stored.
 select pg_advisory_xact_lock(hashtextextended('task ' || $1 || '/' || $2, 0));
 -- name: find
 select digest from tasks where tenant = $1 and task_id = $2;
@@ -14,7 +14,7 @@ select body from tasks where tenant = $1 and task_id = $2;
 -- name: task
 select * from task_states where tenant = $1 and task_id = $2;
 -- name: agents
--- Usage is that of every hold whose path ends in the agent's own scope: its turns, its compressions, its tools' holds.
+-- Usage counts every hold whose path ends in the agent's own scope: its turns, its compressions, its tools' holds.
 select a.agent_id, a.status, a.reason, a.scope, a.reply_seq, c.turns, c.delay_ms, c.output_capped, c.requested, p.approvals, u.*
 from agents a
 cross join lateral (

@@ -1,4 +1,4 @@
-"""The turns of a task, read a page at a time: a task may have thousands."""
+"""Reads the turns of a task page by page, since a task may have thousands."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -7,7 +7,7 @@ from typing import Any
 import asyncpg
 
 from purser.activities.tasks.timeline import Turn, timeline
-from purser.activities.tasks.timeline_rows import Admission, Asking, Compression, Rows, Started, Try
+from purser.activities.tasks.timeline_rows import Admission, AgentRow, ApprovalWait, Attempt, Compression, TimelineRows
 from purser.budget.postgres.connections.pools import Connection, Pool, connected
 from purser.budget.postgres.connections.queries import load
 
@@ -21,7 +21,7 @@ class TurnPage:
 
     turns: tuple[Turn, ...]
     before: datetime | None
-    """Continues with older turns; `None`: there are none."""
+    """Cursor of the page with older turns; `None`: there are none."""
 
 
 class Timelines:
@@ -39,20 +39,20 @@ class Timelines:
         before: datetime | None = None,
         limit: int = 100,
     ) -> TurnPage:
-        """The newest turns, or those before `before`; none where the tenant has no such task.
+        """Returns the newest turns, or those before `before`; none if the tenant has no such task.
 
         Args:
-            tenant, task_id: which task.
-            ended_at: of the task, if it has ended.
-            before: `TurnPage.before` of the page that this one continues.
-            limit: turns at most, up to `MOST_TURNS`.
+            tenant, task_id: the task.
+            ended_at: end of the task; `None`: it is running.
+            before: `TurnPage.before` of the previous page.
+            limit: most turns to return, up to `MOST_TURNS`.
         """
         limit = min(limit, MOST_TURNS)
         async with connected(self._pool, None) as own, own.transaction(isolation="repeatable_read", readonly=True):
             calls = await own.fetch(_SQL["admissions"], tenant, task_id, before, limit)
             began = min((row["began"] for row in calls), default=None)
             more = len({(row["agent_id"], row["turn"]) for row in calls}) == limit
-            # What happened before the oldest turn shown belongs to the next page.
+            # Whatever happened before the oldest turn of this page belongs to the next page.
             rows = await self._rows(own, tenant, task_id, calls, (began if more else None, before))
         return TurnPage(timeline(rows, ended_at), began if more else None)
 
@@ -63,14 +63,16 @@ class Timelines:
         task_id: str,
         calls: list[asyncpg.Record],
         between: tuple[datetime | None, datetime | None],
-    ) -> Rows:
+    ) -> TimelineRows:
         holds = [row["hold_id"] for row in calls if row["hold_id"] is not None]
         keys = [row["key"] for row in calls]
-        return Rows(
+        return TimelineRows(
             admissions=[Admission(**_without(row, "began")) for row in calls],
-            tries=[Try(**dict(row)) for row in await own.fetch(_SQL["tries"], holds)],
-            askings=[Asking(**dict(row)) for row in await own.fetch(_SQL["askings"], tenant, task_id, keys)],
-            agents=[Started(**dict(row)) for row in await own.fetch(_SQL["agents"], tenant, task_id)],
+            attempts=[Attempt(**dict(row)) for row in await own.fetch(_SQL["attempts"], holds)],
+            approval_waits=[
+                ApprovalWait(**dict(row)) for row in await own.fetch(_SQL["approval_waits"], tenant, task_id, keys)
+            ],
+            agents=[AgentRow(**dict(row)) for row in await own.fetch(_SQL["agents"], tenant, task_id)],
             compressions=[
                 Compression(**dict(row))
                 for row in await own.fetch(_SQL["compressions"], tenant, task_id, *between, MOST_TURNS)

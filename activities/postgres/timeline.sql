@@ -19,7 +19,7 @@ left join hold_facts h on h.tenant = c.tenant and h.key = c.key
 left join lateral (
     select at, tokens from scope_entries where hold_id = h.hold_id and entry = 'hold' limit 1) e on true;
 
--- name: tries
+-- name: attempts
 select a.hold_id, a.attempt, a.state, a.tokens, a.nano as nano_usd, a.started_at, a.reported_at, a.late,
        f.reason as failure, f.at as failed_at
 from attempt_facts a
@@ -27,7 +27,7 @@ left join call_failures f on f.tenant = a.tenant and f.key = a.key and f.attempt
 where a.hold_id = any($1::bigint[]);
 
 -- name: agents
--- Since when an agent could begin: since the task was submitted, or since the last of those it depends on ended.
+-- An agent is ready once the task is submitted and the last of its dependencies has ended.
 select a.agent_id, a.status, a.reason, a.scope, a.ended_at,
        greatest(t.submitted_at, (
            select max(d.ended_at) from agents d
@@ -37,15 +37,15 @@ select a.agent_id, a.status, a.reason, a.scope, a.ended_at,
 from agents a join tasks t using (tenant, task_id)
 where a.tenant = $1 and a.task_id = $2;
 
--- name: askings
--- Who waits no more waits until the decision or until it left, whichever came first.
+-- name: approval_waits
+-- A wait ends with the decision or when the agent leaves, whichever comes first.
 select key, approval_id, state, since, least(decided_at, left_at) as until, tokens, approver
 from approval_calls
 where tenant = $1 and task_id = $2 and key = any($3::text[]);
 
 -- name: compressions
--- Summaries whose hold belongs to the task, those of its agents' own threads, and those without a hold that were made
--- of the session while the task ran.
+-- Summaries whose hold belongs to the task, those of its agents' own threads, and those of the session without a hold
+-- that were made while the task ran.
 select s.thread, s.version, s.created_at as ended_at, h.created_at as began_at, s.tokens_before, s.tokens_after, s.method,
        s.trigger,
        coalesce(substr(h.payer, length('agent:' || t.task_id || '/') + 1),

@@ -1,1 +1,1 @@
-"""Tasks: the task file, its checks, and the timeline of what happened."""
+"""Tasks: the task file and its checks, what an agent's activities know, the timeline, tasks with lost workflows."""

@@ -1,11 +1,11 @@
-"""Briefs: all that an agent's activities need to know and that never changes while it runs, kept in memory."""
+"""Agent contexts: everything about an agent that its activities need and that is fixed while it runs, cached."""
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from purser.activities.postgres.agents import Agents, Given
+from purser.activities.postgres.agents import Agents, TaskRecord
 from purser.activities.settings import ActivitySettings
 from purser.activities.tasks.file import Agent
 from purser.budget.pricing.prices import PriceBook
@@ -19,18 +19,18 @@ from purser.context.tokens.calibration import Calibration
 from purser.context.windows.plans import TextRef
 from purser.workflows.contract import AgentRef
 
-KEPT = 1_000
-"""Briefs in memory at most."""
+MAX_CACHED = 1_000
+"""Most agent contexts in the cache."""
 
 
 @dataclass(frozen=True)
-class Brief:
+class AgentContext:
     """One agent of a task."""
 
     ref: AgentRef
     session_id: str
     submitter: str | None
-    """Whom the task names."""
+    """Submitter that the task names."""
     submitted_by: str | None
     """Name of the key that submitted the task."""
     vouched: bool
@@ -38,37 +38,37 @@ class Brief:
     model: str
     api_base: str | None
     path: Path
-    """The scopes that its calls draw on."""
+    """The scopes on which its calls draw."""
     instructions: str
     """Its system prompt."""
     documents: tuple[Document, ...]
-    """Of the task."""
+    """Documents of the task."""
     tools: Sequence[Mapping[str, Any]]
-    """Definitions, in the words of the OpenAI API."""
+    """Tool definitions in the format of the OpenAI API."""
     activities: Mapping[str, tuple[str, str]]
     """Activity type and task queue by tool name."""
     context: ContextSettings
     output_cap: int
-    """Output that a call may produce."""
+    """Most output tokens of a call."""
     system_tokens: int
-    """Of instructions and tools."""
+    """Tokens of instructions and tools."""
     window_tokens: int
-    """Context budget, in tokens as they are counted."""
+    """Context budget, in tokens as Purser counts them."""
     calibration: Calibration
-    """What counted tokens mean to the model."""
+    """Converts counted tokens to tokens of the model."""
     question: TextRef
     """The task's input."""
     replies: tuple[TextRef, ...]
-    """Of the agents that it depends on."""
+    """Replies of the agents on which it depends."""
 
     @property
     def thread(self) -> str:
-        """Its own conversation."""
+        """Name of its own conversation."""
         return thread_of(self.ref)
 
 
-class Briefs:
-    """Briefs of all agents."""
+class AgentContexts:
+    """Contexts of all agents, cached."""
 
     def __init__(
         self,
@@ -83,37 +83,37 @@ class Briefs:
         self._calibrations = calibrations
         self._prices = prices
         self._settings = settings
-        self._kept: OrderedDict[AgentRef, Brief] = OrderedDict()
+        self._cache: OrderedDict[AgentRef, AgentContext] = OrderedDict()
 
-    async def of(self, ref: AgentRef) -> Brief:
-        """The brief of an agent that runs; raises `TaskNotFound`."""
-        brief = self._kept.get(ref)
-        if brief is None:
-            brief = self._kept[ref] = await self._make(ref)
-            if len(self._kept) > KEPT:
-                self._kept.popitem(last=False)
-        self._kept.move_to_end(ref)
-        return brief
+    async def of(self, ref: AgentRef) -> AgentContext:
+        """Returns the context of a running agent; raises `TaskNotFound`."""
+        agent_context = self._cache.get(ref)
+        if agent_context is None:
+            agent_context = self._cache[ref] = await self._make(ref)
+            if len(self._cache) > MAX_CACHED:
+                self._cache.popitem(last=False)
+        self._cache.move_to_end(ref)
+        return agent_context
 
-    async def _make(self, ref: AgentRef) -> Brief:
-        given = await self._agents.given(ref.tenant, ref.task_id)
-        task, agent = given.task, given.task.agent(ref.agent_id)
+    async def _make(self, ref: AgentRef) -> AgentContext:
+        record = await self._agents.task_record(ref.tenant, ref.task_id)
+        task, agent = record.task, record.task.agent(ref.agent_id)
         tools = _definitions(agent)
         system = [{"role": "system", "content": agent.instructions}]
         system_tokens = (await count_async(system, tools, agent.model)).tokens - PER_CONVERSATION
         context = task.context_settings(self._settings.context)
         calibration = await self._calibrations.of(ref.tenant, agent.model)
         window = window_of(agent.model, self._prices.context_window(agent.model), default=context.context_window_tokens)
-        question, replies = await self._texts(ref, given, agent)
-        return Brief(
+        question, replies = await self._texts(ref, record, agent)
+        return AgentContext(
             ref=ref,
             session_id=task.session_id,
-            submitter=given.submitter,
-            submitted_by=given.submitted_by,
-            vouched=given.vouched,
+            submitter=record.submitter,
+            submitted_by=record.submitted_by,
+            vouched=record.vouched,
             model=agent.model,
             api_base=agent.api_base,
-            path=task.path(agent.id).below(*payers(ref.tenant, given.user_id)),
+            path=task.path(agent.id).below(*payers(ref.tenant, record.user_id)),
             instructions=agent.instructions,
             documents=tuple(Document(document.kind, document.text) for document in task.context.documents),
             tools=tools,
@@ -127,13 +127,13 @@ class Briefs:
             replies=replies,
         )
 
-    async def _texts(self, ref: AgentRef, given: Given, agent: Agent) -> tuple[TextRef, tuple[TextRef, ...]]:
-        seqs = {other: given.replies[other] for other in agent.depends_on if other in given.replies}
-        session_id = given.task.session_id
-        wanted = {given.input_seq, *seqs.values()}
+    async def _texts(self, ref: AgentRef, record: TaskRecord, agent: Agent) -> tuple[TextRef, tuple[TextRef, ...]]:
+        seqs = {other: record.replies[other] for other in agent.depends_on if other in record.replies}
+        session_id = record.task.session_id
+        wanted = {record.input_seq, *seqs.values()}
         tokens = await self._conversations.tokens(ref.tenant, session_id, wanted, model=agent.model)
         replies = tuple(TextRef(seq, tokens[seq], other) for other, seq in seqs.items())
-        return TextRef(given.input_seq, tokens[given.input_seq]), replies
+        return TextRef(record.input_seq, tokens[record.input_seq]), replies
 
     def _output_cap(self, agent: Agent) -> int:
         declared = agent.max_output_tokens or self._settings.max_output_tokens

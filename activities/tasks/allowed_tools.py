@@ -1,6 +1,6 @@
-"""Which activities a task file may name as tools, and on which task queues.
+"""The allow-list of the activities that a task file may name as tools, and of their task queues.
 
-Any name would let whoever submits tasks run every activity of the namespace, those of other applications included.
+Without it anyone who may submit tasks could run every activity of the namespace, including those of other applications.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from purser.activities.tasks.file import TaskFile
 from purser.workflows.contract import ActivityName
 
 _OWN = frozenset(map(str, ActivityName))
-"""The steps of workflows, which are no tools."""
+"""Activities of the workflows, which are not tools."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +21,12 @@ class AllowedTools:
     activities: tuple[str, ...]
     """Activity types."""
     task_queues: tuple[str, ...]
-    """Task queues, besides the one of the workers."""
+    """Task queues in addition to `own_queue`."""
     own_queue: str
-    """Task queue of the workers."""
+    """Task queue of Purser's workers."""
 
     def check(self, task: TaskFile) -> None:
-        """Raises `InvalidTask` with the place, the name and the setting of the first tool that is not allowed."""
+        """Raises `InvalidTask`, naming the place, the name and the setting, for the first tool that is not allowed."""
         for place, activity, task_queue in self._named(task):
             if activity in _OWN:
                 raise InvalidTask(f"{place} runs activity {activity!r}: a step of workflows is no tool, name another")

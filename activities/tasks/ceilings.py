@@ -1,4 +1,4 @@
-"""Ceilings: what a task file may ask for at most where no policy is stored."""
+"""Ceilings: the highest limits and the mildest modes that a task file may ask for if no policy is stored."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ from purser.budget.scopes import Kind, Scope
 
 @dataclass(frozen=True)
 class Ceilings:
-    """Bounds of the task files of keys that are not an admin's."""
+    """Bounds of task files that are submitted with any key but an admin's."""
 
     limit_tokens: int | None = None
-    """Most tokens that a file may ask for one of its scopes; `None`: any number."""
+    """Most tokens that a file may ask for in one of its scopes; `None`: any number."""
     limit_nano_usd: int | None = None
-    """Most nano-dollars that a file may ask for one of its scopes; `None`: any number."""
+    """Most nano-dollars that a file may ask for in one of its scopes; `None`: any number."""
     modes: Mapping[Kind, Mode] | None = None
-    """By kind of scope, the default mode: a file may name no milder one."""
+    """Default mode by kind of scope: a file may name no milder one."""
 
     def check(self, task: TaskFile) -> None:
         """Raises `InvalidTask`, naming the scope, the value and the setting."""

@@ -1,4 +1,4 @@
-"""Checks of a task file that need no model of it: addresses, circles, and how an error is told."""
+"""Checks of a task file that do not depend on its model: addresses, cycles, and the wording of errors."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -6,19 +6,19 @@ from urllib.parse import urlsplit
 
 
 def is_below(address: str, base: str) -> bool:
-    """Whether `address` is `base` or lies below it, on the same host and without a way out of it."""
+    """Whether `address` is `base` or lies below it: on the same host, without `..`, escapes, query or fragment."""
     try:
         asked, allowed = urlsplit(address), urlsplit(base)
     except ValueError:
         return False
-    folders, room = asked.path.strip("/").split("/"), allowed.path.strip("/").split("/")
+    folders, allowed_folders = asked.path.strip("/").split("/"), allowed.path.strip("/").split("/")
     plain = not (asked.query or asked.fragment or {"..", "."} & set(folders) or "%" in asked.path)
     same_host = (asked.scheme, asked.netloc) == (allowed.scheme, allowed.netloc)
-    return plain and same_host and (room == [""] or folders[: len(room)] == room)
+    return plain and same_host and (allowed_folders == [""] or folders[: len(allowed_folders)] == allowed_folders)
 
 
 def ids_in_circles(edges: Mapping[str, Sequence[str]]) -> list[str]:
-    """The ids that wait for themselves, directly or through others, and those that wait for them; sorted."""
+    """Returns the ids that depend on themselves, directly or through others, and those that depend on them; sorted."""
     left = {name: set(others) for name, others in edges.items()}
     while free := [name for name, others in left.items() if not others]:
         for name in free:
@@ -33,7 +33,7 @@ _TEXTS = {"input", "instructions", "description", "text", "parameters"}
 
 
 def explain(detail: Mapping[str, Any]) -> str:
-    """One pydantic error as place, value and remedy; the texts of a task are never repeated."""
+    """Words one pydantic error as place, value and remedy; never repeats the texts of a task."""
     where, value = detail["loc"], detail["input"]
     place = "$" + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in where)
     remedy = detail["msg"].removeprefix("Value error, ")

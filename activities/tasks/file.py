@@ -1,6 +1,6 @@
-"""The task file: what a caller submits, checked once at the edge.
+"""The task file that a caller submits, and its validation.
 
-The checks name the place in the file, the value and the remedy. Texts of the task (input, instructions, descriptions,
+Errors name the place in the file, the value and the remedy. Texts of the task (input, instructions, descriptions,
 documents) are never repeated in a message.
 """
 
@@ -38,7 +38,7 @@ from purser.context.strategies import StrategyName
 from purser.context.strategies.choice import Preference
 
 STORED = "stored"
-"""How a file is read that was checked under the rules of its day."""
+"""Validation context for a stored file, which was validated under the rules of its time."""
 MAX_AGENTS = 200
 MAX_TOOLS = 128
 _CONTEXT = {item.name for item in fields(ContextSettings)}
@@ -75,24 +75,24 @@ Identifier = Annotated[str, AfterValidator(_identifier)]
 ModelName = Annotated[str, Field(min_length=1, max_length=256), AfterValidator(_model_name)]
 Name = Annotated[str, Field(min_length=1, max_length=256, pattern=r"^[^\s\x00-\x1f]+$")]
 Text = Annotated[str, Field(min_length=1)]
-Wish = Annotated[str, Field(min_length=1, max_length=2_000)]
+KeepRule = Annotated[str, Field(min_length=1, max_length=2_000)]
 Tokens = Annotated[int, Field(ge=1, le=MAX_AMOUNT)]
 Ratio = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
 NanoUsd = Annotated[int, PlainValidator(_nano_usd)]
 
 
 class Part(BaseModel):
-    """Base of all parts of a task file: strict, closed and frozen."""
+    """Base of all parts of a task file: strict, frozen, without unknown fields."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True)
 
 
 class ScopeBudget(Part):
-    """What the task asks for one of its scopes; a stored policy may be tightened by it, never widened."""
+    """What the task asks for one of its scopes. It may tighten a stored policy, never widen it."""
 
     limit_tokens: Tokens | None = None
     limit_usd: NanoUsd | None = None
-    """Written as a decimal string of dollars, read as nano-dollars."""
+    """Decimal string of dollars; parsed as nano-dollars."""
     mode: Mode | None = None
     window: Window | None = None
 
@@ -101,7 +101,7 @@ class ScopeBudget(Part):
         return typed_dollars(nano)
 
     def patch(self) -> PolicyPatch:
-        """The fields that are set."""
+        """Returns the fields that are set."""
         return PolicyPatch(self.limit_tokens, self.limit_usd, self.mode, self.window)
 
 
@@ -114,14 +114,14 @@ class TaskBudget(Part):
 
 
 class Document(Part):
-    """A text that the caller adds to what the model sees."""
+    """A text that the caller adds to the windows of the models."""
 
     kind: Name
     text: Text
 
 
 class ContextOptions(Part):
-    """How the conversation is shown to models; what is missing comes from the use-case preset and the settings."""
+    """How windows are built; missing fields come from the use-case preset and the settings."""
 
     history_window_size: int | None = Field(None, ge=5, le=1_000)
     token_budget_per_agent: Tokens | None = None
@@ -131,8 +131,8 @@ class ContextOptions(Part):
     trigger_ratio: Ratio | None = None
     target_ratio: Ratio | None = None
     preference: Preference | None = None
-    summary_keep: Wish | None = None
-    summary_drop: Wish | None = None
+    summary_keep: KeepRule | None = None
+    summary_drop: KeepRule | None = None
     documents: tuple[Document, ...] = ()
 
 
@@ -144,9 +144,9 @@ class Tool(Part):
     parameters: dict[str, Any]
     """JSON Schema of the arguments."""
     activity: Name | None = None
-    """Activity type; the tool's name if not given."""
+    """Activity type; by default the name of the tool."""
     task_queue: Name | None = None
-    """Where the activity's workers listen; the queue of the workflow if not given."""
+    """Task queue of the activity's workers; by default that of the workflow."""
 
 
 class Agent(Part):
@@ -157,9 +157,9 @@ class Agent(Part):
     """As LiteLLM names it, for example `gpt-4o-mini`."""
     instructions: Text
     depends_on: tuple[Identifier, ...] = ()
-    """Agents whose replies this one gets, and waits for."""
+    """Agents for which this one waits and whose replies it receives."""
     parent: Identifier | None = None
-    """Agent whose budget this one's calls also draw on."""
+    """Agent on whose budget the calls of this one draw too."""
     max_output_tokens: Annotated[int, Field(ge=1, le=MAX_CALL_TOKENS // 10)] | None = None
     max_turns: int = Field(20, ge=1, le=10_000)
     tools: tuple[Tool, ...] = Field((), max_length=MAX_TOOLS)
@@ -173,7 +173,7 @@ class TaskFile(Part):
     session_id: Identifier
     task_id: Identifier
     user_id: Identifier | None = None
-    """Whose budget the task draws on beside its session's; the user of the session if not given."""
+    """User on whose budget the task draws in addition to its session's; by default the user of the session."""
     submitter: Name | None = None
     use_case_preset: str | None = None
     input: Text
@@ -183,10 +183,10 @@ class TaskFile(Part):
 
     @classmethod
     def parse(cls, obj: object, allowed_api_bases: Collection[str]) -> Self:
-        """Reads a task file that was parsed as JSON.
+        """Validates a task file.
 
         Args:
-            obj: the parsed file.
+            obj: the file, parsed as JSON.
             allowed_api_bases: addresses that an agent may name as `api_base`.
 
         Raises:
@@ -209,12 +209,12 @@ class TaskFile(Part):
 
     @classmethod
     def stored(cls, body: Mapping[str, Any]) -> Self:
-        """Reads what `body` gave: it was checked when it was submitted."""
+        """Reads a stored `body`, which was validated when it was submitted."""
         return cls.model_validate_json(json.dumps(body), context=STORED)
 
     @property
     def digest(self) -> bytes:
-        """The same file, fields in any order, has the same digest."""
+        """SHA-256 of the file; independent of the order of its fields."""
         body = json.dumps(self.body(), sort_keys=True)
         return hashlib.sha256(body.encode()).digest()
 
@@ -229,11 +229,11 @@ class TaskFile(Part):
         return Scope(Kind.TASK, self.task_id), *(agent_scope(self.task_id, agent.id) for agent in self.agents)
 
     def agent(self, agent_id: str) -> Agent:
-        """The agent of this id; `KeyError` if the task has none."""
+        """Returns the agent with this id; `KeyError` if the task has none."""
         return self._by_id()[agent_id]
 
     def path(self, agent_id: str) -> Path:
-        """The scopes that a call of this agent draws on, below tenant and user: its parents' before its own."""
+        """The scopes on which a call of this agent draws, below tenant and user: its parents' before its own."""
         lineage = [agent_id]
         while (parent := self.agent(lineage[-1]).parent) is not None:
             lineage.append(parent)
@@ -241,7 +241,7 @@ class TaskFile(Part):
         return Path((Scope(Kind.SESSION, self.session_id), Scope(Kind.TASK, self.task_id), *agents))
 
     def policies(self) -> Iterator[tuple[Scope, PolicyPatch, Mapping[str, str]]]:
-        """What the task asks for each of its scopes, and which fields come from its use-case preset."""
+        """Yields what the task asks for each of its scopes, and which fields come from its use-case preset."""
         yield Scope(Kind.SESSION, self.session_id), *self._merged(Kind.SESSION, self.budget.session)
         yield Scope(Kind.TASK, self.task_id), *self._merged(Kind.TASK, self.budget.task)
         each = PolicyPatch(limit_tokens=self.context.token_budget_per_agent)
@@ -250,7 +250,7 @@ class TaskFile(Part):
             yield agent_scope(self.task_id, agent.id), *self._merged(Kind.AGENT, own)
 
     def context_settings(self, settings: ContextSettings) -> ContextSettings:
-        """Request over use-case preset over `settings`; raises `InvalidSettings`."""
+        """Merges request over use-case preset over `settings`; raises `InvalidSettings`."""
         asked = self.context.model_dump(include=_CONTEXT)
         return settings.overridden(asked, CONTEXT_PRESETS.get(self.use_case_preset or "", {}))
 
@@ -264,7 +264,7 @@ class TaskFile(Part):
         return {agent.id: agent for agent in self.agents}
 
     def _check(self, allowed_api_bases: Collection[str]) -> None:
-        """What one field alone cannot tell."""
+        """Checks that involve several fields."""
         if self.use_case_preset is not None and self.use_case_preset not in PRESETS:
             raise InvalidTask(f"$.use_case_preset is {self.use_case_preset[:80]!r}: use one of {', '.join(PRESETS)}")
         try:
@@ -310,7 +310,7 @@ class TaskFile(Part):
 
 
 def _over(upper: PolicyPatch, lower: PolicyPatch) -> PolicyPatch:
-    """`upper`, and where it says nothing, `lower`."""
+    """Merges two patches: a field of `upper` wins over the same field of `lower`."""
     chosen = {}
     for item in fields(PolicyPatch):
         value = getattr(upper, item.name)

@@ -1,9 +1,9 @@
-"""Signatures of decisions that come through Temporal: they prove whose key decides, and no secret enters a history.
+"""Signatures of decisions sent through Temporal: they prove the approver's key without a secret in the history.
 
-A signature is HMAC-SHA256, written as 64 lowercase hexadecimal digits. Its key is the SHA-256 digest (32 bytes) of the
-approver's bearer key, which is what the database keeps of that key. What is signed is the decision as a JSON object
-without `key_id`, `signature` and the fields that are null or missing: keys sorted, no white space, characters beyond
-ASCII as they are, encoded as UTF-8. Values are signed exactly as they are sent, `until` as the text that it is.
+A signature is an HMAC-SHA256, written as 64 lowercase hexadecimal digits. Its key is the SHA-256 digest (32 bytes) of
+the approver's bearer key, which is all that the database stores of that key. The signed text is the decision as a JSON
+object without `key_id`, `signature` and null or missing fields: keys sorted, no white space, non-ASCII characters
+unescaped, encoded as UTF-8. Values are signed exactly as sent, `until` as text.
 """
 
 import hashlib
@@ -17,12 +17,12 @@ from purser.workflows.contract import ApprovalDecision
 
 @dataclass(frozen=True, slots=True)
 class Signer:
-    """The person behind a key that is neither revoked nor expired."""
+    """The owner of a key that is neither revoked nor expired."""
 
     name: str
     """Name of the key: the approver."""
     roles: tuple[str, ...]
-    """Roles that decide; empty if keys of its role decide nothing."""
+    """Roles under which the key may decide; empty if keys of its role may not decide."""
     digest: bytes
     """SHA-256 of the key."""
 
@@ -32,12 +32,12 @@ SignerOf = Callable[[str, str], Awaitable[Signer | None]]
 
 
 async def no_signer(tenant: str, key_id: str) -> Signer | None:
-    """Knows no keys, so that no signature is accepted."""
+    """Finds no key, so that no signature is accepted."""
     return None
 
 
 def canonical(decision: ApprovalDecision) -> bytes:
-    """What is signed of a decision."""
+    """Returns the signed text of a decision, encoded as UTF-8."""
     fields = {name: value for name, value in asdict(decision).items() if value is not None}
     signed = {name: value for name, value in fields.items() if name not in ("key_id", "signature")}
     text = json.dumps(signed, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
@@ -45,12 +45,12 @@ def canonical(decision: ApprovalDecision) -> bytes:
 
 
 def sign(decision: ApprovalDecision, key_id: str, digest: bytes) -> ApprovalDecision:
-    """The decision, signed with the SHA-256 digest of the key `key_id`."""
+    """Returns the decision, signed with the SHA-256 digest of the key `key_id`."""
     return replace(decision, key_id=key_id, signature=_signature(decision, digest))
 
 
 def is_signed_with(decision: ApprovalDecision, digest: bytes) -> bool:
-    """Whether the signature was made with this digest of a key. Takes the same time wherever they differ."""
+    """Whether the signature was made with this digest of a key. The comparison takes constant time."""
     given = (decision.signature or "").encode("utf-8", "surrogatepass")
     return hmac.compare_digest(given, _signature(decision, digest).encode())
 

@@ -1,7 +1,7 @@
-"""The story of a task, turn by turn: a pure fold from what the tables hold to steps that a page can draw.
+"""The timeline of a task, turn by turn: a pure function from database rows to steps that a page can draw.
 
-A turn is admitted, delayed, called and settled; before that it may wait for open holds of others or ask a person. A
-turn whose hold was lost is admitted again: its steps follow each other in one turn.
+A turn is admitted, delayed, called and settled. Before that it may wait for open holds of others or for an approval. A
+turn whose hold was lost is admitted again, and all its steps belong to the same turn.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -11,36 +11,36 @@ from enum import StrEnum
 from itertools import zip_longest
 from typing import TypeVar
 
-from purser.activities.tasks.timeline_rows import Admission, Asking, Compression, Rows, Started, Try
+from purser.activities.tasks.timeline_rows import Admission, AgentRow, ApprovalWait, Attempt, Compression, TimelineRows
 
 T = TypeVar("T")
 K = TypeVar("K")
 
 NOTICEABLE = timedelta(milliseconds=500)
-"""What takes less was no wait."""
+"""Shorter waits are not shown."""
 LONGEST_SLEEP = 1.2
-"""Of a delay: the sleeper adds up to a fifth."""
+"""Longest sleep as a multiple of the delay: the workflow adds up to a fifth at random."""
 
 
 class StepKind(StrEnum):
-    """What happens in a turn, in the order in which it does."""
+    """The kinds of steps in a turn, in the order in which they happen."""
 
     QUEUED = "queued"
-    """For a worker, or until a pause ended."""
+    """The turn waited for a worker, or for the end of a pause."""
     WAITED = "waited"
-    """For open holds of others."""
+    """The turn waited for open holds of others."""
     ASKED = "asked"
-    """A person."""
+    """The turn waited for an approval."""
     REFUSED = "refused"
     """Nothing was held, and the agent ended."""
     ADMITTED = "admitted"
     DELAYED = "delayed"
-    """By backpressure."""
+    """Backpressure delayed the call."""
     COMPRESSED = "compressed"
     CALLED = "called"
     """One attempt at the provider."""
     BACKED_OFF = "backoff"
-    """Between a failed attempt and the next one."""
+    """The pause between a failed attempt and the next one."""
     SETTLED = "settled"
     RELEASED = "released"
     """The hold ended without a reply."""
@@ -52,13 +52,13 @@ class StepKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A part of a turn. What takes no time ends when it starts; what has not ended has no end."""
+    """A part of a turn. A momentary step ends when it starts; a step that has not ended has no end."""
 
     kind: StepKind
     start: datetime
     end: datetime | None
     tokens: int = 0
-    """Held, asked for, charged or saved, as the kind says."""
+    """Tokens held, asked for, charged or saved, depending on the kind."""
     nano_usd: int = 0
     note: str = ""
     """A stable code or a name, never text of the conversation."""
@@ -68,38 +68,43 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One trip of one agent."""
+    """One turn of one agent."""
 
     agent_id: str
     number: int
-    """0: what the task did outside a turn."""
+    """From 1; 0 for steps outside any turn."""
     model: str
     steps: tuple[Step, ...]
     tokens: int = 0
-    """Charged."""
+    """Tokens charged."""
     nano_usd: int = 0
+    """Nano-dollars charged."""
     capped: bool = False
+    """Whether the reply was cut at a reduced output cap."""
 
     @property
     def start(self) -> datetime:
-        """When it began."""
+        """When the turn began."""
         return self.steps[0].start
 
     @property
     def end(self) -> datetime | None:
-        """When it ended; `None` while a step goes on."""
+        """When the turn ended; `None` while a step is running."""
         ends = [step.end for step in self.steps]
         return None if None in ends else max(end for end in ends if end)
 
 
-def timeline(rows: Rows, ended_at: datetime | None = None) -> tuple[Turn, ...]:
-    """Turns in the order in which they began; compressions stand in the turn that they happened in.
+def timeline(rows: TimelineRows, ended_at: datetime | None = None) -> tuple[Turn, ...]:
+    """Returns turns in the order in which they began, each compression in the turn in which it happened.
 
     Args:
-        rows: what is known.
-        ended_at: of the task: nothing goes on after it.
+        rows: the rows of the turns.
+        ended_at: end of the task, which ends all its steps; `None`: it is running.
     """
-    tries, askings = _by(rows.tries, lambda one: one.hold_id), _by(rows.askings, lambda one: one.key)
+    attempts, approval_waits = (
+        _by(rows.attempts, lambda one: one.hold_id),
+        _by(rows.approval_waits, lambda one: one.key),
+    )
     turns: dict[tuple[str, int], list[Admission]] = {}
     for one in sorted(rows.admissions, key=lambda one: (one.asked_at, one.key)):
         turns.setdefault((one.agent_id, one.turn), []).append(one)
@@ -107,31 +112,31 @@ def timeline(rows: Rows, ended_at: datetime | None = None) -> tuple[Turn, ...]:
         turn: [
             step
             for one in admissions
-            for step in _steps(one, tries.get(one.hold_id or 0, ()), askings.get(one.key, ()), ended_at)
+            for step in _steps(one, attempts.get(one.hold_id or 0, ()), approval_waits.get(one.key, ()), ended_at)
         ]
         for turn, admissions in turns.items()
     }
     for agent in rows.agents:
-        _surround(agent, turns, steps)
-    loose: dict[str, list[Step]] = {}
+        _add_boundaries(agent, turns, steps)
+    outside: dict[str, list[Step]] = {}
     for compression in rows.compressions:
-        home = _home(compression, steps)
-        (steps[home] if home else loose.setdefault(compression.agent_id, [])).append(_compressed(compression))
-    told = [_turn(turn, turns[turn], steps[turn]) for turn in turns]
-    told += [Turn(agent_id, 0, "", (step,)) for agent_id, alone in loose.items() for step in alone]
-    return tuple(sorted(told, key=lambda turn: (turn.start, turn.agent_id, turn.number)))
+        turn = _turn_of(compression, steps)
+        (steps[turn] if turn else outside.setdefault(compression.agent_id, [])).append(_compressed(compression))
+    shown = [_turn(turn, turns[turn], steps[turn]) for turn in turns]
+    shown += [Turn(agent_id, 0, "", (step,)) for agent_id, alone in outside.items() for step in alone]
+    return tuple(sorted(shown, key=lambda turn: (turn.start, turn.agent_id, turn.number)))
 
 
 def _steps(
-    one: Admission, tries: Iterable[Try], askings: Iterable[Asking], ended_at: datetime | None
+    one: Admission, attempts: Iterable[Attempt], approval_waits: Iterable[ApprovalWait], ended_at: datetime | None
 ) -> Iterable[Step]:
-    """Of one admission, in order."""
+    """Steps of one admission, in order."""
     asked = [
         Step(StepKind.ASKED, ask.since, ask.until or ended_at, ask.tokens, note=ask.approver or ask.state,
              ref=ask.approval_id)
-        for ask in sorted(askings, key=lambda ask: ask.since)
+        for ask in sorted(approval_waits, key=lambda ask: ask.since)
     ]  # fmt: skip
-    attempts = sorted(tries, key=lambda attempt: attempt.attempt)
+    attempts = sorted(attempts, key=lambda attempt: attempt.attempt)
     if not asked and (waited := _waited(one, ended_at)):
         yield waited
     yield from asked
@@ -148,8 +153,8 @@ def _steps(
     yield from _ended(one)
 
 
-def _calls(one: Admission, attempts: Sequence[Try], ended_at: datetime | None) -> Iterable[Step]:
-    """Attempts with how they ended, and the pauses between them."""
+def _calls(one: Admission, attempts: Sequence[Attempt], ended_at: datetime | None) -> Iterable[Step]:
+    """Attempts with their results, and the pauses between them."""
     for attempt, following in zip_longest(attempts, attempts[1:]):
         end = attempt.failed_at or attempt.reported_at
         if end is None and attempt.state != "reported":
@@ -165,15 +170,15 @@ def _calls(one: Admission, attempts: Sequence[Try], ended_at: datetime | None) -
 
 
 def _gap(kind: StepKind, start: datetime, end: datetime) -> Iterable[Step]:
-    """A wait, if anybody notices it."""
+    """A wait, if it is long enough to be shown."""
     if end - start >= NOTICEABLE:
         yield Step(kind, start, end)
 
 
-def _surround(
-    agent: Started, turns: Mapping[tuple[str, int], Sequence[Admission]], steps: Mapping[tuple[str, int], list[Step]]
+def _add_boundaries(
+    agent: AgentRow, turns: Mapping[tuple[str, int], Sequence[Admission]], steps: Mapping[tuple[str, int], list[Step]]
 ) -> None:
-    """What comes before the first turn of an agent, and the refusal behind its last one."""
+    """Adds the wait before the first turn of an agent, and the refusal after its last one."""
     own = sorted(turn for turn in turns if turn[0] == agent.agent_id)
     if not own:
         return
@@ -182,26 +187,26 @@ def _surround(
     last = turns[own[-1]][-1]
     if agent.status == "refused" and last.held_at is None:
         at = agent.ended_at or last.ended_at or last.asked_at
-        told = ", ".join(part for part in (agent.reason, agent.scope) if part)
-        steps[own[-1]].append(Step(StepKind.REFUSED, at, at, last.asked_tokens, note=told))
+        shown = ", ".join(part for part in (agent.reason, agent.scope) if part)
+        steps[own[-1]].append(Step(StepKind.REFUSED, at, at, last.asked_tokens, note=shown))
 
 
 def _slow(one: Admission) -> str:
-    """How long a delay was to be, and what it comes from."""
+    """The length of a delay and the scope that caused it."""
     used = "" if one.slowed_ratio is None else f" at {int(one.slowed_ratio * 100)} %"
     return f"{one.delay_ms} ms" + (f" by {one.slowed_by}{used}" if one.slowed_by else "")
 
 
 def _waited(one: Admission, ended_at: datetime | None) -> Step | None:
-    """The wait before a hold; of an ask that never got one, until its key was closed."""
+    """The wait before a hold; if an ask was never admitted, until its key was closed."""
     if one.held_at is not None and one.held_at - one.asked_at < NOTICEABLE:
         return None
     end = one.held_at or one.ended_at or ended_at
     return Step(StepKind.WAITED, one.asked_at, end, one.asked_tokens)
 
 
-def _slept(one: Admission, attempts: Sequence[Try]) -> datetime:
-    """The end of a delay: when it is due, or the first attempt if the sleeper added no more than its share."""
+def _slept(one: Admission, attempts: Sequence[Attempt]) -> datetime:
+    """The end of a delay: its due time, or the first attempt if that came within the random extra share."""
     assert one.held_at is not None
     delay = timedelta(milliseconds=one.delay_ms)
     due = one.held_at + delay
@@ -221,13 +226,13 @@ def _ended(one: Admission) -> Iterable[Step]:
     yield Step(kind, one.ended_at, one.ended_at, one.charged_tokens, one.charged_nano, ref=str(one.hold_id))
 
 
-def _home(compression: Compression, steps: Mapping[tuple[str, int], Sequence[Step]]) -> tuple[str, int] | None:
-    """The last turn of the agent that had begun, or was about to begin, when the compression did."""
+def _turn_of(compression: Compression, steps: Mapping[tuple[str, int], Sequence[Step]]) -> tuple[str, int] | None:
+    """The last turn of the agent that had begun, or was about to begin, when the compression began."""
     began = compression.began_at or compression.ended_at
     own = [(turn, done) for turn, done in steps.items() if turn[0] == compression.agent_id and done]
     before = [(done[0].start, turn) for turn, done in own if done[0].start <= began]
     after = [(done[0].start, turn) for turn, done in own if done[0].start > began]
-    # One that a turn waits for runs before anything of that turn is stored.
+    # A compression for which a turn waits runs before any row of that turn is stored.
     running = [turn for start, turn in before if (end := steps[turn][-1].end) is None or end >= began]
     if running:
         return running[-1]

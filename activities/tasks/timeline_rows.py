@@ -1,4 +1,4 @@
-"""What the tables hold of a page of turns: the rows that `purser.activities.tasks.timeline` folds into steps."""
+"""Database rows of a page of turns, from which `purser.activities.tasks.timeline` derives the steps."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """One hold of a turn, asked for under one key: a row of `calls` with what belongs to it."""
+    """One ask for a hold under one key: a row of `calls` joined with its hold."""
 
     key: str
     agent_id: str
@@ -24,9 +24,9 @@ class Admission:
     capped: bool = False
     hold_id: int | None = None
     state: str | None = None
-    """Of the hold: `none` while nothing was held, then `held`, `settled`, `released` or `expired`."""
+    """State of the hold: `none` while nothing was held, then `held`, `settled`, `released` or `expired`."""
     held_at: datetime | None = None
-    """When it was admitted."""
+    """When the ask was admitted."""
     held_tokens: int = 0
     charged_tokens: int = 0
     charged_nano: int = 0
@@ -34,7 +34,7 @@ class Admission:
 
 
 @dataclass(frozen=True, slots=True)
-class Try:
+class Attempt:
     """One attempt at the provider."""
 
     hold_id: int
@@ -47,27 +47,27 @@ class Try:
     reported_at: datetime | None = None
     late: bool = False
     failure: str | None = None
-    """Stable code of why it failed."""
+    """Stable code of the failure."""
     failed_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
-    """A wait for a person."""
+class ApprovalWait:
+    """The wait of a call for an approval."""
 
     key: str
     approval_id: str
     state: str
     since: datetime
     until: datetime | None = None
-    """When it was decided, or when the agent left; `None`: it still waits."""
+    """When the request was decided, or when the agent left; `None`: the agent is still waiting."""
     tokens: int = 0
     approver: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
-    """An agent: since when it could begin, and how it ended."""
+class AgentRow:
+    """An agent: when it was ready to begin, and how it ended."""
 
     agent_id: str
     status: str
@@ -76,7 +76,7 @@ class Started:
     """The scope that refused it."""
     ended_at: datetime | None
     ready_at: datetime
-    """When the task was submitted, or the last agent ended that this one depends on."""
+    """When the task was submitted, or when the last of the agent's dependencies ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class Compression:
     thread: str
     version: int
     agent_id: str
-    """Whose turn paid for it; empty: nobody's, it was made without a model."""
+    """Agent whose turn paid for it; empty: none, because no model was used."""
     ended_at: datetime
     began_at: datetime | None
     tokens_before: int
@@ -96,11 +96,11 @@ class Compression:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
-    """What the store found of the turns of one page."""
+class TimelineRows:
+    """All rows of the turns of one page."""
 
     admissions: Sequence[Admission] = ()
-    tries: Sequence[Try] = ()
-    askings: Sequence[Asking] = ()
+    attempts: Sequence[Attempt] = ()
+    approval_waits: Sequence[ApprovalWait] = ()
     compressions: Sequence[Compression] = ()
-    agents: Sequence[Started] = ()
+    agents: Sequence[AgentRow] = ()

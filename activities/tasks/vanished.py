@@ -1,4 +1,4 @@
-"""Tasks whose workflow is gone without having ended them: terminated, timed out, or lost with Temporal's database."""
+"""Ends tasks whose workflow is gone without having closed them: terminated, timed out, or lost by Temporal."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,13 +17,13 @@ from purser.budget.postgres.ledger.ledger import Ledger
 from purser.workflows.contract import TaskRef, TaskStatus
 
 CHECK_EVERY = timedelta(seconds=60)
-"""How long a task that has not ended is left alone before somebody asks Temporal for it again."""
+"""Pause between two checks of whether the workflow of a running task exists."""
 LOST_FOR = timedelta(hours=24)
-"""How long a workflow that Temporal does not know may still be started again, as after a restore."""
+"""Time for which a workflow unknown to Temporal may still return, for example after a restore."""
 BATCH = 20
 _RPC_TIMEOUT = timedelta(seconds=5)
 _LOST = TaskStatus.FAILED, "workflow_lost"
-_FATES: Mapping[WorkflowExecutionStatus, tuple[TaskStatus, str]] = {
+_ENDINGS: Mapping[WorkflowExecutionStatus, tuple[TaskStatus, str]] = {
     WorkflowExecutionStatus.TERMINATED: (TaskStatus.CANCELLED, "workflow_terminated"),
     WorkflowExecutionStatus.CANCELED: (TaskStatus.CANCELLED, "workflow_cancelled"),
     WorkflowExecutionStatus.TIMED_OUT: (TaskStatus.FAILED, "workflow_timed_out"),
@@ -34,7 +34,7 @@ _FATES: Mapping[WorkflowExecutionStatus, tuple[TaskStatus, str]] = {
 
 @dataclass(frozen=True)
 class Vanished:
-    """Ends such tasks. Any number of processes may do it."""
+    """Ends tasks whose workflow is gone. Any number of processes may do so."""
 
     client: Client
     pool: Pool
@@ -43,35 +43,35 @@ class Vanished:
     approvals: Approvals
 
     async def sweep(self) -> int:
-        """Ends tasks that nobody has looked at for a while and whose workflow is gone; returns how many.
+        """Checks the tasks that are due and ends those whose workflow is gone; returns how many it ended.
 
         Raises:
-            RPCError: Temporal does not answer, which says nothing about any task.
+            RPCError: Temporal does not answer, so nothing is known about any task.
         """
         due = await self.agents.unchecked(CHECK_EVERY, BATCH)
         return sum([await self.ended(ref) for ref in due])
 
     async def ended(self, ref: TaskRef, lost_for: timedelta = LOST_FOR) -> bool:
-        """Ends one task if its workflow was closed, or has been unknown for `lost_for`; whether it did.
+        """Ends one task if its workflow is closed or has been unknown for `lost_for`; returns whether it did.
 
         Raises:
             RPCError: Temporal does not answer.
         """
-        fate = await self._fate(ref, lost_for)
-        if fate is None:
+        ending = await self._ending(ref, lost_for)
+        if ending is None:
             return False
-        status, reason = fate
+        status, reason = ending
         for hold_id in await Holds(self.pool).open_of_task(ref.tenant, ref.task_id):
             await self.ledger.release(ref.tenant, hold_id=hold_id)
         for key in await self.approvals.waiting_of_task(ref.tenant, ref.task_id):
             await self.approvals.withdraw(ref.tenant, key)
-        given = await self.agents.given(ref.tenant, ref.task_id)
+        record = await self.agents.task_record(ref.tenant, ref.task_id)
         async with connected(self.pool, None) as own, own.transaction():
-            await self.ledger.end_scopes(ref.tenant, given.task.own_scopes, own)
+            await self.ledger.end_scopes(ref.tenant, record.task.own_scopes, own)
             return await self.agents.close_task(ref.tenant, ref.task_id, status, own, reason=reason)
 
-    async def _fate(self, ref: TaskRef, lost_for: timedelta) -> tuple[TaskStatus, str] | None:
-        # Asked before Temporal is: an order to start that goes out meanwhile leaves no trace here, and is no loss.
+    async def _ending(self, ref: TaskRef, lost_for: timedelta) -> tuple[TaskStatus, str] | None:
+        # Read before Temporal is asked: a start that is sent in between leaves the outbox, but the task is not lost.
         about_to_start = await Outbox(self.pool).holds(ref.workflow_id)
         try:
             found = await self.client.get_workflow_handle(ref.workflow_id).describe(rpc_timeout=_RPC_TIMEOUT)
@@ -82,11 +82,11 @@ class Vanished:
                 return None
             return _LOST if await self.agents.lost(ref) >= lost_for else None
         await self.agents.found(ref)
-        return None if found.status is None else _FATES.get(found.status)
+        return None if found.status is None else _ENDINGS.get(found.status)
 
 
 def is_gone(error: RPCError) -> bool:
-    """Whether a workflow is not there. A server without our namespace answers with the same status."""
+    """Whether a workflow does not exist. A server that lacks the namespace answers with the same status code."""
     if error.status is not RPCStatusCode.NOT_FOUND:
         return False
     return not any(detail.Is(NamespaceNotFoundFailure.DESCRIPTOR) for detail in error.grpc_status.details)

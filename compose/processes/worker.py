@@ -141,7 +141,7 @@ def dependencies(
         trust_temporal_identity=settings.trust_temporal_identity,
         pin_budget=settings.pin_token_budget,
         embedder=embedder(settings, ledger, provider, prices, metrics.calls),
-        searched=metrics.searched,
+        on_search=metrics.searched,
     )
     return Dependencies(
         stores=stores,

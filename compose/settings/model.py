@@ -10,7 +10,7 @@ from pydantic import PrivateAttr, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
 from purser.activities.models.names import check_model_name
-from purser.activities.models.routes import HOMES
+from purser.activities.models.routes import PROVIDERS
 from purser.budget.policies import PolicyPatch
 from purser.budget.windows import zone
 from purser.compose.settings.groups import (
@@ -105,8 +105,8 @@ class Settings(ProcessSettings, Access, Limits, WebhookSettings, Temporal, Ledge
     @field_validator("allowed_providers")
     @classmethod
     def _known_providers(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        if unknown := [name for name in value if name not in HOMES]:
-            raise ValueError(f"{unknown[0]!r} is not supported: use some of {', '.join(sorted(HOMES))}")
+        if unknown := [name for name in value if name not in PROVIDERS]:
+            raise ValueError(f"{unknown[0]!r} is not supported: use some of {', '.join(sorted(PROVIDERS))}")
         return value
 
     @field_validator("summarizer", "embedding_model")

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from purser.activities.background import backoff_s, beside, first_of, repeat, run_together
+from purser.activities.background import backoff_s, first_of, in_background, repeat, run_together
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ async def test_what_runs_beside_has_ended_when_the_work_has() -> None:
             ended.set()
 
     async def work() -> None:
-        async with beside(other()):
+        async with in_background(other()):
             await began.wait()
             raise ValueError("of the work")
 

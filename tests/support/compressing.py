@@ -4,7 +4,7 @@ import uuid
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from purser.activities.compress_context import CompressContext, Compressing
+from purser.activities.compress_context import CompressContext, CompressionTarget
 from purser.activities.metrics import Metrics
 from purser.activities.models.provider import ModelProvider
 from purser.activities.models.summarizer import Summarizer
@@ -30,7 +30,7 @@ PATH = Path.parse([SESSION, "task:t1", AGENT])
 NO_PRICES = PriceBook({}, {}, None)
 CHEAP = PriceBook({}, {}, Price.per_million("1", "2"))
 SUMMARY = "The user asked for these orders to be noted. We never ship by air.\n" + "\n".join(
-    f"Order {1000 + index} goes to Haven {index} on May {1 + index % 28}, file F-{index + 1}."
+    f"WriteRequest {1000 + index} goes to Haven {index} on May {1 + index % 28}, file F-{index + 1}."
     for index in range(4, 60, 2)
 )
 
@@ -68,8 +68,8 @@ class Room:
     ) -> CompressContext:
         """The activity, with or without a model."""
 
-        async def for_whom(_: CompressInput) -> Compressing:
-            return Compressing(PATH, MODEL, settings or ContextSettings(), 73_142)
+        async def resolve_target(_: CompressInput) -> CompressionTarget:
+            return CompressionTarget(PATH, MODEL, settings or ContextSettings(), 73_142)
 
         books = self.books
         summarizer = Summarizer(
@@ -86,7 +86,7 @@ class Room:
             return summarizer if model and name != "extractive" else None
 
         placeholders = Placeholders(self.pool)
-        return CompressContext(self.pool, for_whom, choose, placeholders, self.metrics, cooldown_s=cooldown_s)
+        return CompressContext(self.pool, resolve_target, choose, placeholders, self.metrics, cooldown_s=cooldown_s)
 
     def told(self, metric: str) -> dict[str, float]:
         """A counter of the worker, by its labels."""

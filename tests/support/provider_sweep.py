@@ -12,7 +12,7 @@ from typing import Any
 
 from purser.activities.errors import ProviderError
 from purser.activities.models.litellm_library import litellm_library
-from purser.activities.models.partial_replies import Draft
+from purser.activities.models.partial_replies import PartialReply
 from purser.activities.models.provider import EmbeddingRequest, ModelProvider, ModelRequest, Timeouts
 from tests.support.raw_server import RawServer, raw_server, replies
 
@@ -113,7 +113,7 @@ async def ask(
     if image:
         parts.append({"type": "image_url", "image_url": {"url": f"http://127.0.0.1:{server.port}{IMAGE}"}})
     request = ModelRequest(model, [{"role": "user", "content": parts}], (), 50, "7-1", base)
-    return await _watched(provider.complete(request, Draft()), watch, server, Asked(model, kind))
+    return await _watched(provider.complete(request, PartialReply()), watch, server, Asked(model, kind))
 
 
 async def embed(

@@ -1,24 +1,24 @@
--- Tasks, their agents, and the model calls that agents make. Texts stand in the conversation store and in the task's body.
+-- Tasks, their agents, and the model calls of agents. Texts are stored with the conversation and in the task's body.
 
 create table tasks (
     number       bigint generated always as identity unique,   -- order of submission; pages continue from it
     tenant       text not null,
     task_id      text not null,
     session_id   text not null,
-    user_id      text,                                -- whose budget it draws on, as the file or the session told at submission
+    user_id      text,                                -- user on whose budget it draws, from the file or the session at submission
     body         jsonb not null,                      -- the task file as submitted
     digest       bytea not null,                      -- binds the id to the body
     submitter    text,
-    submitted_by text,                                -- the key that submitted it; `submitter` is whoever the task file names
-    vouched      boolean not null default false,      -- that key may act for others: `submitter` is believed
+    submitted_by text,                                -- the key that submitted it; `submitter` is the name in the task file
+    vouched      boolean not null default false,      -- that key may act for others: `submitter` is trusted
     status       text not null default 'running' check (status in ('running', 'paused', 'completed', 'partial', 'refused',
                  'failed', 'cancelled')),
     input_seq    bigint not null,                     -- the input, as a message of the session
     submitted_at timestamptz not null default clock_timestamp(),
     ended_at     timestamptz,
-    reason       text not null default '',            -- stable code, where the workflow did not end it itself
+    reason       text not null default '',            -- stable code if the workflow did not end it itself
     lost_at      timestamptz,                         -- since when Temporal does not know its workflow
-    checked_at   timestamptz,                         -- when somebody last asked whether its workflow is there
+    checked_at   timestamptz,                         -- when the existence of its workflow was last checked
     primary key (tenant, task_id)
 );
 create index tasks_listed on tasks (tenant, number desc);
@@ -49,7 +49,7 @@ select t.*, case when t.status = 'running' and exists (
             then 'waiting_approval' else t.status end as state
 from tasks t;
 
--- One model call by the key of its hold: what it asked for, which never changes, and what became of it.
+-- One model call by the key of its hold: what it asks for, which never changes, and its result.
 create table calls (
     tenant        text not null,
     key           text not null,
@@ -61,24 +61,24 @@ create table calls (
     output_cap    bigint not null,                    -- most output that the agent declared
     tokens        bigint not null,                    -- asked: prompt and cap
     nano          bigint not null,
-    least_tokens  bigint not null,                    -- the smallest ask that makes sense
+    least_tokens  bigint not null,                    -- the smallest useful ask
     least_nano    bigint not null,
-    priced        boolean not null default true,      -- false: nobody knew the price, and the asks have no money
+    priced        boolean not null default true,      -- false: the price was unknown, and the asks contain no money
     hold_id       bigint,
-    delay_ms      integer not null default 0,         -- backpressure, without the sleeper's share of chance
+    delay_ms      integer not null default 0,         -- backpressure, without the jitter that the workflow adds
     slowed_by     text not null default '',           -- the scope that caused the delay
     slowed_ratio  double precision,                   -- share of that scope that was used, this call included
     reply_seq     bigint,
     usage         jsonb,                              -- of the attempt that replied
     output_capped boolean not null default false,
-    rejected      text,                               -- stable code, if the provider refused it for good
+    rejected      text,                               -- stable code if the call was given up
     created_at    timestamptz not null default clock_timestamp(),
     primary key (tenant, key),
     foreign key (tenant, task_id, agent_id) references agents
 );
 create index calls_agent on calls (tenant, task_id, agent_id, turn);
 
--- How requests to a provider failed, by the number of their attempt.
+-- Failures of requests to a provider, by the number of their attempt.
 create table call_failures (
     tenant   text not null,
     key      text not null,
@@ -89,6 +89,6 @@ create table call_failures (
     foreign key (tenant, key) references calls on delete cascade
 );
 
--- What other packages read of calls.
+-- The columns of calls for other packages.
 create view call_facts as
 select tenant, task_id, agent_id, turn, key, delay_ms, reply_seq, plan from calls;

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from purser.activities.errors import Cost, ProviderError
-from purser.activities.models.partial_replies import Draft
+from purser.activities.models.partial_replies import PartialReply
 from purser.activities.models.provider import ModelRequest
 from purser.budget.usage import Usage
 from purser.compose.cli.api.client import Gateway
@@ -53,21 +53,21 @@ class ModelWriter:
         source = Source(redactor.redact(source.summary), passages)
         if self.problem is None and not self.fault:
             try:
-                draft = self._ask(summary_request(source, most_tokens), most_tokens)
+                partial = self._ask(summary_request(source, most_tokens), most_tokens)
             except ComposeError as problem:
                 self.problem = problem
             except ProviderError as failure:
                 self.fault = failure.reason
             else:
-                text = redactor.redact(draft.message().text).strip()
-                cut = draft.finish_reason == "length"
+                text = redactor.redact(partial.message().text).strip()
+                cut = partial.finish_reason == "length"
                 self.fault = "over_target" if cut else _fault(source, text, most_tokens, count) or ""
                 if not self.fault:
                     self.wrote = text
                     return text
         return extract(source, most_tokens, count)
 
-    def _ask(self, messages: list[dict[str, Any]], most_tokens: int) -> Draft:
+    def _ask(self, messages: list[dict[str, Any]], most_tokens: int) -> PartialReply:
         """Call the model; what the call cost is settled even if its answer is rejected."""
         prompt = count_request(messages, (), self._model).tokens
         asked = {"key": f"cli-{uuid.uuid4()}", "path": [SESSION], "model": self._model}
@@ -81,21 +81,21 @@ class ModelWriter:
             self._gateway.post(f"{hold}/release")
             raise RequestFailed(_refusal(started))
         request = ModelRequest(self._model, messages, (), most_tokens, f"{held['hold_id']}-1", self._api_base)
-        draft, cost = Draft(), Cost.UNKNOWN
+        partial, cost = PartialReply(), Cost.UNKNOWN
         try:
-            asyncio.run(self._provider.complete(request, draft))
+            asyncio.run(self._provider.complete(request, partial))
         except ProviderError as failure:
             cost = failure.cost
             raise
         finally:
-            self._end(hold, draft, prompt, cost)
-        return draft
+            self._end(hold, partial, prompt, cost)
+        return partial
 
-    def _end(self, hold: str, draft: Draft, prompt: int, cost: Cost) -> None:
+    def _end(self, hold: str, partial: PartialReply, prompt: int, cost: Cost) -> None:
         """Settle the reported usage of a request; without one, release the hold, which presumes a charge."""
-        if draft.usage is not None or draft.finish_reason is not None:
-            usage = draft.charge(prompt, self._model)
-        elif cost is Cost.NOTHING or not draft.sent:
+        if partial.usage is not None or partial.finish_reason is not None:
+            usage = partial.charge(prompt, self._model)
+        elif cost is Cost.NOTHING or not partial.sent:
             usage = Usage()
         else:
             self._gateway.post(f"{hold}/release")

@@ -27,7 +27,7 @@ class RecordedTool:
     @activity.defn(name=TOOL_ACTIVITY)
     async def recorded_tool(self, call: ToolCall) -> ToolResult:
         """Stores the recorded result of a call."""
-        task = (await self.agents.given(call.tenant, call.task_id)).task
+        task = (await self.agents.task_record(call.tenant, call.task_id)).task
         found = _RECORDING.fullmatch(task.agent(call.agent_id).api_base or "")
         if found is None:
             raise ApplicationError("the agent's api_base names no recording", type="NoRecording", non_retryable=True)

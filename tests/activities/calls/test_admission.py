@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from purser.activities.calls.admission import Admission
-from purser.activities.calls.window_extras import Asides
+from purser.activities.calls.window_extras import WindowExtras
 from purser.activities.postgres.agents import Agents
 from purser.activities.postgres.calls import Calls
 from purser.activities.postgres.tasks import Tasks
 from purser.activities.settings import ActivitySettings
-from purser.activities.tasks.agent_context import Briefs
+from purser.activities.tasks.agent_context import AgentContexts
 from purser.activities.tasks.file import TaskFile
 from purser.budget.decisions import Amount
 from purser.budget.errors import HoldClosed
@@ -52,14 +52,14 @@ async def admission(pool: Pool) -> Admission:
     await Tasks(pool, policies, conversations).submit(TENANT, TaskFile.parse(body, ()), "ann")
     return Admission(
         pool=pool,
-        briefs=Briefs(agents, conversations, Calibrations(pool), prices, settings),
+        agent_contexts=AgentContexts(agents, conversations, Calibrations(pool), prices, settings),
         agents=agents,
         calls=Calls(pool),
         conversations=conversations,
         policies=policies,
         ledger=Ledger(pool, ledger_settings),
         prices=prices,
-        asides=Asides(
+        extras=WindowExtras(
             conversations,
             Sessions(pool),
             PersonalSettings(pool),
@@ -111,7 +111,7 @@ async def test_a_plan_stays_when_its_hold_was_refused_and_is_granted_later(admis
 
 async def test_every_verdict_on_a_turn_is_told(admission: Admission) -> None:
     told: list[tuple[str, str]] = []
-    watched = replace(admission, decided=lambda decision: told.append((decision.verdict, decision.decisive.reason)))
+    watched = replace(admission, on_verdict=lambda decision: told.append((decision.verdict, decision.decisive.reason)))
     await watched.admit(AdmitInput(AGENT, "k1", 1))
     await limit(admission, "task:t1", limit_tokens=10, mode="hard")
     await watched.admit(AdmitInput(AGENT, "k2", 2))

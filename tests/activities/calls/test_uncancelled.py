@@ -1,4 +1,4 @@
-"""What has to be finished although somebody cancels, in activities and in workflows."""
+"""What has to be uncancelled although somebody cancels, in activities and in workflows."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from purser.activities.calls.uncancelled import finished
+from purser.activities.calls.uncancelled import uncancelled
 from purser.workflows.steps import shielded
 
 
@@ -41,7 +41,7 @@ async def cancelled_meanwhile(
 
 @pytest.mark.parametrize("times", [0, 1, 2, 3])
 async def test_an_activity_finishes_its_settlement_however_often_it_is_cancelled(times: int) -> None:
-    assert await cancelled_meanwhile(finished, times) == ("settled", True)
+    assert await cancelled_meanwhile(uncancelled, times) == ("settled", True)
 
 
 @pytest.mark.parametrize("times", [0, 1])
@@ -54,6 +54,6 @@ async def test_an_error_of_shielded_work_is_its_callers() -> None:
     async def fails() -> None:
         raise ValueError
 
-    for shield in (finished, shielded):
+    for shield in (uncancelled, shielded):
         with pytest.raises(ValueError):  # noqa: PT011 # it has no message
             await shield(fails())

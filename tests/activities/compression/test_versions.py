@@ -1,7 +1,7 @@
 """When a new version of a summary says too little, or too much, to be stored."""
 
-from purser.activities.compression.versions import Job, Material, version_of
-from purser.activities.compression.writing import Order, Writer
+from purser.activities.compression.versions import CompressionInput, CompressionRun, version_of
+from purser.activities.compression.writing import Writer, WriteRequest
 from purser.context.compression.ranges import Range
 from purser.context.compression.summaries import Summary
 from purser.context.conversation.messages import Message, StoredMessage
@@ -27,13 +27,13 @@ async def version(
     stored = [StoredMessage(seq, "", message, {}) for seq, message in enumerate(said, last.last_seq + 1 if last else 4)]
     seqs = tuple(one.seq for one in stored)
     span = Range(4, seqs[-1], seqs, tokens_before=10_000, most_tokens=most_tokens)
-    job = Job(request(), model, span, last, Material.of(stored, Redactor()), ())
+    run = CompressionRun(request(), model, span, last, CompressionInput.of(stored, Redactor()), ())
 
     async def as_it_is(text: str) -> str:
         return text
 
-    order = Order(TENANT, "k1", PATH, model, WISHES, job.language)
-    return await version_of(job, Writer(order, None, as_it_is), WISHES)
+    writing = WriteRequest(TENANT, "k1", PATH, model, WISHES, run.language)
+    return await version_of(run, Writer(writing, None, as_it_is), WISHES)
 
 
 async def test_messages_that_say_nothing_make_no_version() -> None:

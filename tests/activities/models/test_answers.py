@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from purser.activities.errors import Cost, ProviderError, ProviderRejected, ProviderUnavailable
-from purser.activities.models.answers import Allowance, countable, event_lines
+from purser.activities.models.answers import ByteLimit, countable, event_lines
 from purser.activities.models.egress import Bounds
-from purser.activities.models.partial_replies import Draft
+from purser.activities.models.partial_replies import PartialReply
 from purser.activities.models.provider import EmbeddingRequest, ModelProvider, ModelRequest, Timeouts
 from tests.support.raw_server import Answer, RawServer, endless, raw_server, replies
 
@@ -19,17 +19,17 @@ SOCKETS = 16 * 2**20
 """Bytes that the buffers of two sockets and of their libraries hold at most."""
 
 
-async def ask(answer: Answer, **more: Any) -> tuple[Draft, ProviderError | None, RawServer]:
+async def ask(answer: Answer, **more: Any) -> tuple[PartialReply, ProviderError | None, RawServer]:
     """One request of 50 tokens: what came of it."""
     provider = ModelProvider({}, Timeouts(silence_s=5, total_s=60), **more)
-    draft = Draft()
+    partial = PartialReply()
     async with raw_server(answer) as server:
         messages = [{"role": "user", "content": "Hello there"}]
         try:
-            await provider.complete(ModelRequest("gpt-4o", messages, (), 50, "7-1", server.api_base), draft)
+            await provider.complete(ModelRequest("gpt-4o", messages, (), 50, "7-1", server.api_base), partial)
         except ProviderError as failure:
-            return draft, failure, server
-    return draft, None, server
+            return partial, failure, server
+    return partial, None, server
 
 
 def chunk(text: str | None = None, finish: str | None = None, **more: Any) -> bytes:
@@ -85,32 +85,32 @@ def plain(**more: Any) -> bytes:
     ],
 )
 async def test_what_the_provider_did_not_end_is_no_reply_and_tried_again(answer: Answer) -> None:
-    draft, failure, server = await ask(answer)
+    partial, failure, server = await ask(answer)
     assert isinstance(failure, ProviderUnavailable)
     assert (failure.cost, failure.reason in ("incomplete_reply", "unreadable_reply")) == (Cost.UNKNOWN, True)
-    assert (draft.complete, draft.sent, len(server.requests)) == (False, True, 1)
+    assert (partial.complete, partial.sent, len(server.requests)) == (False, True, 1)
 
 
 async def test_a_stream_that_the_provider_ended_is_a_reply() -> None:
     usage = usage_chunk(prompt_tokens=20, completion_tokens=10, total_tokens=30)
-    draft, failure, _ = await ask(replies(stream(chunk("Good day."), chunk(None, "stop"), usage)))
-    assert (failure, draft.message().text, draft.finish_reason) == (None, "Good day.", "stop")
-    assert draft.usage is not None
-    assert draft.usage.total == 30
+    partial, failure, _ = await ask(replies(stream(chunk("Good day."), chunk(None, "stop"), usage)))
+    assert (failure, partial.message().text, partial.finish_reason) == (None, "Good day.", "stop")
+    assert partial.usage is not None
+    assert partial.usage.total == 30
 
 
 async def test_a_server_without_streaming_is_read_with_its_own_usage() -> None:
-    draft, failure, _ = await ask(replies(plain(), "application/json; charset=utf-8"))
-    assert (failure, draft.message().text, draft.finish_reason) == (None, "Good day.", "stop")
-    assert draft.usage is not None
-    assert (draft.usage.input, draft.usage.output) == (20, 10)
+    partial, failure, _ = await ask(replies(plain(), "application/json; charset=utf-8"))
+    assert (failure, partial.message().text, partial.finish_reason) == (None, "Good day.", "stop")
+    assert partial.usage is not None
+    assert (partial.usage.input, partial.usage.output) == (20, 10)
 
 
 async def test_tool_calls_of_a_server_without_streaming_arrive() -> None:
     call = {"id": "c1", "type": "function", "function": {"name": "add", "arguments": "{}"}}
     body = plain(message={"role": "assistant", "content": None, "tool_calls": [call]}, finish_reason="tool_calls")
-    draft, failure, _ = await ask(replies(body, "application/json"))
-    assert (failure, draft.message().tool_calls) == (None, (call,))
+    partial, failure, _ = await ask(replies(body, "application/json"))
+    assert (failure, partial.message().tool_calls) == (None, (call,))
 
 
 # --- usage -----------------------------------------------------------------------------------------------------------
@@ -123,17 +123,17 @@ async def test_usage_that_is_no_count_costs_no_reply(figure: object, content_typ
     streamed = stream(chunk("Good day."), chunk(None, "stop"), usage_chunk(**usage))
     body = json.loads(plain()) | {"usage": usage}
     answer = streamed if content_type == "text/event-stream" else json.dumps(body).encode()
-    draft, failure, _ = await ask(replies(answer, content_type))
-    assert (failure, draft.message().text, draft.usage) == (None, "Good day.", None)
-    assert draft.charge(20, "gpt-4o").estimated
+    partial, failure, _ = await ask(replies(answer, content_type))
+    assert (failure, partial.message().text, partial.usage) == (None, "Good day.", None)
+    assert partial.charge(20, "gpt-4o").estimated
 
 
 async def test_fractions_of_tokens_are_rounded_up() -> None:
     usage = usage_chunk(prompt_tokens=20.5, completion_tokens=9.01, total_tokens=29.51)
-    draft, failure, _ = await ask(replies(stream(chunk("Good day.", "stop"), usage)))
+    partial, failure, _ = await ask(replies(stream(chunk("Good day.", "stop"), usage)))
     assert failure is None
-    assert draft.usage is not None
-    assert (draft.usage.input, draft.usage.output, draft.usage.unsplit) == (21, 10, 0)
+    assert partial.usage is not None
+    assert (partial.usage.input, partial.usage.output, partial.usage.unsplit) == (21, 10, 0)
 
 
 def test_what_is_not_counted_in_tokens_is_left_as_it_is() -> None:
@@ -155,11 +155,11 @@ async def test_vectors_arrive_whatever_their_usage_says(usage: dict[str, Any]) -
 
 
 async def test_a_stream_without_end_is_cut_where_no_reply_is_that_long() -> None:
-    draft, failure, server = await ask(endless(chunk("word " * 500) + b"\n\n"))
+    partial, failure, server = await ask(endless(chunk("word " * 500) + b"\n\n"))
     assert isinstance(failure, ProviderRejected)
     assert (failure.reason, failure.cost) == ("reply_too_large", Cost.UNKNOWN)
     await server.gone.wait()
-    assert 0 < draft.characters <= 16 * 50 + 64 * 1024 + 2_500
+    assert 0 < partial.characters <= 16 * 50 + 64 * 1024 + 2_500
     assert server.sent < Bounds().reply_bytes(50) + SOCKETS
 
 
@@ -195,7 +195,7 @@ async def test_others_get_their_turn_while_a_stream_arrives_in_large_blocks() ->
         yield (chunk("word ") + b"\n\n") * 500
 
     beside = asyncio.create_task(other())
-    lines = event_lines(blocks(), Allowance(2**20), 2**20, lambda reason: pytest.fail(reason))
+    lines = event_lines(blocks(), ByteLimit(2**20), 2**20, lambda reason: pytest.fail(reason))
     seen = [piece async for piece in lines]
     beside.cancel()
     assert b"".join(seen) == (chunk("word ") + b"\n\n") * 500
@@ -205,8 +205,8 @@ async def test_others_get_their_turn_while_a_stream_arrives_in_large_blocks() ->
 
 async def test_a_reply_that_repeats_itself_and_ends_is_kept() -> None:
     usage = usage_chunk(prompt_tokens=20, completion_tokens=300, total_tokens=320)
-    draft, failure, _ = await ask(replies(stream(*[chunk("----")] * 300, chunk(None, "stop"), usage)))
-    assert (failure, draft.message().text) == (None, "----" * 300)
+    partial, failure, _ = await ask(replies(stream(*[chunk("----")] * 300, chunk(None, "stop"), usage)))
+    assert (failure, partial.message().text) == (None, "----" * 300)
 
 
 async def test_of_an_error_only_the_beginning_is_read() -> None:
@@ -238,7 +238,7 @@ async def test_a_server_that_says_nothing_is_left_after_a_while() -> None:
     async with raw_server(answer) as server:
         request = ModelRequest("gpt-4o", [{"role": "user", "content": "Hi"}], (), 50, "7-1", server.api_base)
         with pytest.raises(ProviderUnavailable, match="timeout"):
-            await provider.complete(request, Draft())
+            await provider.complete(request, PartialReply())
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ import httpx
 import pytest
 
 from purser.activities.errors import Cost, ProviderError, ProviderRejected
-from purser.activities.models.egress import Leave, Ticket
+from purser.activities.models.egress import OnSend, SendPermit
 from purser.activities.models.litellm_library import litellm_library
-from purser.activities.models.partial_replies import Draft
+from purser.activities.models.partial_replies import PartialReply
 from purser.activities.models.provider import ModelProvider, ModelRequest
 from purser.activities.models.routes import Route
 from purser.compose.demo.provider import serve_provider
@@ -24,15 +24,15 @@ def request(api_base: str | None, model: str = "gpt-4o") -> ModelRequest:
     return ModelRequest(model, MESSAGES, (), 50, "7-1", api_base)
 
 
-async def failure_of(provider: ModelProvider, asked: ModelRequest, leave: Leave | None = None) -> ProviderError:
-    draft = Draft()
+async def failure_of(provider: ModelProvider, asked: ModelRequest, on_send: OnSend | None = None) -> ProviderError:
+    partial = PartialReply()
     with pytest.raises(ProviderError) as failure:
-        await provider.complete(asked, draft, leave)
+        await provider.complete(asked, partial, on_send)
     return failure.value
 
 
-async def never() -> Ticket:
-    raise AssertionError("the request was ready to leave")
+async def never() -> SendPermit:
+    raise AssertionError("the request was ready to on_send")
 
 
 async def test_a_redirect_is_not_followed_and_not_tried_again() -> None:
@@ -52,7 +52,7 @@ async def test_proxies_of_the_environment_are_not_used(monkeypatch: pytest.Monke
         for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "all_proxy"):
             monkeypatch.setenv(name, f"http://127.0.0.1:{proxy.port}")
         monkeypatch.delenv("NO_PROXY", raising=False)
-        await ModelProvider({}).complete(request(provider.api_base), Draft())
+        await ModelProvider({}).complete(request(provider.api_base), PartialReply())
     assert (len(provider.served()), proxy.requests) == (1, [])
 
 
@@ -116,11 +116,11 @@ async def test_litellm_opens_no_connection_of_its_own() -> None:
 async def test_leave_is_asked_when_the_request_is_ready_and_names_it() -> None:
     async with serve_provider() as provider:
 
-        async def leave() -> Ticket:
+        async def on_send() -> SendPermit:
             assert provider.served() == ()
-            return Ticket("7-3", 50)
+            return SendPermit("7-3", 50)
 
-        await ModelProvider({}).complete(request(provider.api_base), Draft(), leave)
+        await ModelProvider({}).complete(request(provider.api_base), PartialReply(), on_send)
     assert [one.arrival.request_id for one in provider.served()] == ["7-3"]
 
 
@@ -134,7 +134,7 @@ async def test_leave_is_asked_over_an_open_connection_and_before_anything_is_sen
         await writer.wait_closed()
         ended.set()
 
-    async def leave() -> Ticket:
+    async def on_send() -> SendPermit:
         async with asyncio.timeout(10):
             await connected.wait()
         assert not got
@@ -144,7 +144,7 @@ async def test_leave_is_asked_over_an_open_connection_and_before_anything_is_sen
     async with server:
         port = server.sockets[0].getsockname()[1]
         with pytest.raises(LookupError, match="enough"):
-            await ModelProvider({}).complete(request(f"http://127.0.0.1:{port}/v1"), Draft(), leave)
+            await ModelProvider({}).complete(request(f"http://127.0.0.1:{port}/v1"), PartialReply(), on_send)
         await ended.wait()
     assert not got
 
@@ -152,34 +152,34 @@ async def test_leave_is_asked_over_an_open_connection_and_before_anything_is_sen
 async def test_without_a_connection_leave_is_asked_too_so_that_the_attempt_is_on_record() -> None:
     asked = 0
 
-    async def leave() -> Ticket:
+    async def on_send() -> SendPermit:
         nonlocal asked
         asked += 1
-        return Ticket("7-1", 50)
+        return SendPermit("7-1", 50)
 
-    failure = await failure_of(ModelProvider({}), request(f"http://127.0.0.1:{free_port()}/v1"), leave)
+    failure = await failure_of(ModelProvider({}), request(f"http://127.0.0.1:{free_port()}/v1"), on_send)
     assert (failure.reason, failure.cost, asked) == ("unreachable", Cost.NOTHING, 1)
 
 
 async def test_a_smaller_cap_makes_the_request_anew() -> None:
-    async def leave() -> Ticket:
-        return Ticket("7-1", 20)
+    async def on_send() -> SendPermit:
+        return SendPermit("7-1", 20)
 
     async with raw_server(replies(b"")) as server:
-        await failure_of(ModelProvider({}), request(server.api_base), leave)
+        await failure_of(ModelProvider({}), request(server.api_base), on_send)
     [sent] = server.requests
     assert b'"max_tokens":20' in sent
 
 
 async def test_who_refuses_leave_is_heard_and_nothing_is_sent() -> None:
-    async def leave() -> Ticket:
+    async def on_send() -> SendPermit:
         raise LookupError("the hold has ended")
 
-    draft = Draft()
+    partial = PartialReply()
     async with serve_provider() as provider:
         with pytest.raises(LookupError, match="the hold has ended"):
-            await ModelProvider({}).complete(request(provider.api_base), draft, leave)
-    assert (provider.served(), draft.sent) == ((), False)
+            await ModelProvider({}).complete(request(provider.api_base), partial, on_send)
+    assert (provider.served(), partial.sent) == ((), False)
 
 
 @pytest.mark.parametrize(

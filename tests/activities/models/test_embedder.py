@@ -97,10 +97,10 @@ async def test_a_model_without_a_price_is_not_asked_where_money_is_limited(books
 
 async def test_a_request_whose_price_is_gone_is_charged_what_was_held_for_it(books: Books) -> None:
     prices, outcomes = PriceBook({}, {}, Price.per_million("1", "0")), list[Unpriced]()
-    calls = SideCalls("m", books.ledger, prices, unpriced=outcomes.append)
+    calls = SideCalls("m", books.ledger, prices, on_unpriced=outcomes.append)
     started = await calls.start(TENANT, "k", PATH, 100)
     assert started is not None
-    gone = SideCalls("m", books.ledger, FREE, unpriced=outcomes.append)
+    gone = SideCalls("m", books.ledger, FREE, on_unpriced=outcomes.append)
     await gone.charge(TENANT, started, gone.report(started, Usage(input=60)))
     assert (await books.balance(), await books.money(), outcomes) == (
         {"spent": 60},

@@ -10,7 +10,7 @@ from purser.activities.errors import ProviderError
 from purser.activities.hold import Hold
 from purser.activities.models.embedder import EmbeddingModel, LiteLLMEmbedder
 from purser.activities.models.metrics import CallMetrics
-from purser.activities.models.partial_replies import Draft
+from purser.activities.models.partial_replies import PartialReply
 from purser.activities.models.provider import ModelProvider, ModelRequest, Timeouts
 from purser.budget.decisions import Amount, ScopeView, decide
 from purser.budget.policies import DEFAULT_BACKPRESSURE, BackpressureStep, Mode
@@ -96,7 +96,7 @@ async def complete(counted: Counted, api_base: str, model: str = "openai/secret-
     request = ModelRequest(model, [{"role": "user", "content": "Hello"}], (), 50, "7-1", api_base)
     maker = ModelProvider({}, Timeouts(silence_s=5), counted.metrics)
     with suppress(ProviderError):
-        await maker.complete(request, Draft())
+        await maker.complete(request, PartialReply())
 
 
 async def test_answers_are_counted_with_their_time_and_tokens_by_class(counted: Counted, provider: Provider) -> None:

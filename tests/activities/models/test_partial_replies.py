@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from purser.activities.models.partial_replies import Draft
+from purser.activities.models.partial_replies import PartialReply
 from purser.budget.usage import Usage
 
 
@@ -14,55 +14,55 @@ def delta(index: int, arguments: str, call_id: str | None = None, name: str | No
 
 
 def test_text_and_calls_are_put_together_in_order() -> None:
-    draft = Draft()
-    draft.add("Let me ", (), None)
-    draft.add("see.", [delta(0, '{"a"', "c1", "add"), delta(1, "{", "c2", "sub")], None)
-    draft.add(None, [delta(0, ": 1}"), delta(1, "}")], "tool_calls")
-    message = draft.message()
+    partial = PartialReply()
+    partial.add("Let me ", (), None)
+    partial.add("see.", [delta(0, '{"a"', "c1", "add"), delta(1, "{", "c2", "sub")], None)
+    partial.add(None, [delta(0, ": 1}"), delta(1, "}")], "tool_calls")
+    message = partial.message()
     assert message.content == "Let me see."
     assert [(call["id"], call["function"]["arguments"]) for call in message.tool_calls] == [
         ("c1", '{"a": 1}'),
         ("c2", "{}"),
     ]
-    assert draft.finish_reason == "tool_calls"
+    assert partial.finish_reason == "tool_calls"
 
 
 def test_an_empty_reply_is_an_empty_text() -> None:
-    assert Draft().message().content == ""
+    assert PartialReply().message().content == ""
 
 
 def test_ids_that_a_provider_leaves_out_or_repeats_are_replaced() -> None:
-    draft = Draft()
-    draft.add(None, [delta(0, "{}", None, "add"), delta(1, "{}", "c", "add"), delta(2, "{}", "c", "add")], None)
-    assert draft.message().call_ids == ("call_0", "c", "call_2")
+    partial = PartialReply()
+    partial.add(None, [delta(0, "{}", None, "add"), delta(1, "{}", "c", "add"), delta(2, "{}", "c", "add")], None)
+    assert partial.message().call_ids == ("call_0", "c", "call_2")
 
 
 @pytest.mark.parametrize("call_id", ["c\0", "c\ud800"])
 def test_an_id_that_postgres_cannot_store_is_replaced(call_id: str) -> None:
-    draft = Draft()
-    draft.add(None, [delta(0, "{}", call_id, "add")], None)
-    assert draft.message().call_ids == ("call_0",)
+    partial = PartialReply()
+    partial.add(None, [delta(0, "{}", call_id, "add")], None)
+    assert partial.message().call_ids == ("call_0",)
 
 
 def test_the_providers_report_is_charged() -> None:
-    draft = Draft(sent=True)
-    draft.report({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15})
-    assert draft.charge(99, "gpt-4o") == Usage(input=10, output=5)
+    partial = PartialReply(sent=True)
+    partial.report({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15})
+    assert partial.charge(99, "gpt-4o") == Usage(input=10, output=5)
 
 
 @pytest.mark.parametrize("report", [{}, {"prompt_tokens": -5}, {"prompt_tokens": 0, "completion_tokens": 0}, {"x": 1}])
 def test_a_report_that_says_nothing_is_replaced_by_an_estimate_that_says_so(report: dict[str, Any]) -> None:
-    draft = Draft(sent=True)
-    draft.add("Five words are said here.", (), None)
-    draft.report(report)
-    charge = draft.charge(99, "gpt-4o")
+    partial = PartialReply(sent=True)
+    partial.add("Five words are said here.", (), None)
+    partial.report(report)
+    charge = partial.charge(99, "gpt-4o")
     assert (charge.input, charge.estimated) == (99, True)
     assert charge.output > 0
 
 
 def test_a_reply_is_whole_once_its_end_and_its_usage_are_known() -> None:
-    draft = Draft()
-    draft.add("Done.", (), "stop")
-    assert not draft.complete
-    draft.report({"prompt_tokens": 10, "completion_tokens": 5})
-    assert draft.complete
+    partial = PartialReply()
+    partial.add("Done.", (), "stop")
+    assert not partial.complete
+    partial.report({"prompt_tokens": 10, "completion_tokens": 5})
+    assert partial.complete

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from purser.activities.errors import Cost, ProviderRejected, ProviderUnavailable
-from purser.activities.models.partial_replies import Draft
+from purser.activities.models.partial_replies import PartialReply
 from purser.activities.models.provider import ModelProvider, ModelRequest, Timeouts
 from purser.compose.demo.provider import Fault, FaultKind, Provider, Reply, Rule, Usage, serve_provider
 from purser.compose.demo.provider import FunctionCall as Function
@@ -23,10 +23,10 @@ def request(api_base: str, model: str = "openai/gpt-4o") -> ModelRequest:
     return ModelRequest(model, [{"role": "user", "content": "Hello there"}], tools, 50, "7-1", api_base)
 
 
-async def complete(provider: ModelProvider, asked: ModelRequest) -> Draft:
-    draft = Draft()
-    await provider.complete(asked, draft)
-    return draft
+async def complete(provider: ModelProvider, asked: ModelRequest) -> PartialReply:
+    partial = PartialReply()
+    await provider.complete(asked, partial)
+    return partial
 
 
 @pytest.fixture
@@ -39,8 +39,8 @@ async def locked() -> AsyncIterator[Provider]:
 async def test_a_key_goes_to_the_host_that_it_is_configured_for(locked: Provider) -> None:
     parts = urlsplit(locked.address)
     for host in (parts.netloc, str(parts.hostname)):
-        draft = await complete(ModelProvider({host: SECRET}), request(locked.api_base))
-        assert draft.finish_reason == "stop"
+        partial = await complete(ModelProvider({host: SECRET}), request(locked.api_base))
+        assert partial.finish_reason == "stop"
 
 
 async def test_a_key_goes_to_no_other_host_not_even_one_from_the_environment(
@@ -53,26 +53,26 @@ async def test_a_key_goes_to_no_other_host_not_even_one_from_the_environment(
 
 async def test_without_a_key_for_a_provider_that_wants_one_nothing_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    draft = Draft()
+    partial = PartialReply()
     with pytest.raises(ProviderRejected, match="authentication") as refused:
-        await ModelProvider({}).complete(replace(request(""), api_base=None), draft)
+        await ModelProvider({}).complete(replace(request(""), api_base=None), partial)
     assert refused.value.cost is Cost.NOTHING
-    assert not draft.sent
+    assert not partial.sent
 
 
 async def test_a_request_carries_its_id_and_its_cap(locked: Provider) -> None:
     locked.control.add_rule(Rule(reply=Reply(content="word " * 200)))
-    draft = await complete(ModelProvider({"127.0.0.1": SECRET}), request(locked.api_base))
+    partial = await complete(ModelProvider({"127.0.0.1": SECRET}), request(locked.api_base))
     [served] = locked.served()
     assert served.arrival.request_id == "7-1"
-    assert draft.finish_reason == "length"
-    assert draft.usage is not None
-    assert draft.usage.output == 50
+    assert partial.finish_reason == "length"
+    assert partial.usage is not None
+    assert partial.usage.output == 50
 
 
 async def test_a_model_that_nobody_knows_is_asked_in_openais_words_at_an_address_of_ones_own(locked: Provider) -> None:
-    draft = await complete(ModelProvider({"127.0.0.1": SECRET}), request(locked.api_base, "our-own-model"))
-    assert draft.message().text
+    partial = await complete(ModelProvider({"127.0.0.1": SECRET}), request(locked.api_base, "our-own-model"))
+    assert partial.message().text
     assert locked.served()[0].arrival.model == "our-own-model"
 
 

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from purser.activities.models.routes import HOMES
+from purser.activities.models.routes import PROVIDERS
 from tests.support.provider_sweep import Asked
 
 ROOT = Path(__file__).parents[3]
@@ -29,7 +29,7 @@ def kind(asked: list[Asked], *kinds: str) -> list[Asked]:
 
 
 def home_of(model: str) -> str | None:
-    home = HOMES.get(model.partition("/")[0] if "/" in model else "openai")
+    home = PROVIDERS.get(model.partition("/")[0] if "/" in model else "openai")
     return urlsplit(home.base).hostname if home else None
 
 
@@ -44,7 +44,7 @@ def test_a_provider_is_reached_at_its_own_host_or_not_at_all(asked: list[Asked])
         assert set(each.contacts) <= {home_of(each.model)}, each
         assert each.requests == 0, each
     reached = {each.model.partition("/")[0] for each in found if each.kind == "home" and each.contacts}
-    assert reached >= set(HOMES), "all providers that are supported are asked"
+    assert reached >= set(PROVIDERS), "all providers that are supported are asked"
 
 
 def test_a_provider_that_is_not_supported_is_named_as_such(asked: list[Asked]) -> None:

@@ -128,5 +128,5 @@ async def test_pages_go_from_new_to_old_and_end(pool: Pool, tasks: Tasks) -> Non
 @pytest.mark.parametrize("vouched", [True, False])
 async def test_agents_find_whether_their_submitter_is_vouched_for(pool: Pool, tasks: Tasks, vouched: bool) -> None:
     await tasks.submit(TENANT, file(), "ann", submitted_by="backend", vouched=vouched)
-    given = await Agents(pool).given(TENANT, "t1")
+    given = await Agents(pool).task_record(TENANT, "t1")
     assert (given.submitter, given.submitted_by, given.vouched) == ("ann", "backend", vouched)

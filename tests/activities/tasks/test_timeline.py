@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from purser.activities.tasks.timeline import Step, StepKind, timeline
-from purser.activities.tasks.timeline_rows import Admission, Asking, Compression, Rows, Started, Try
+from purser.activities.tasks.timeline_rows import Admission, AgentRow, ApprovalWait, Attempt, Compression, TimelineRows
 
 START = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -17,15 +17,15 @@ CALL = Admission(
     key="k1", agent_id="a", turn=1, model="m", asked_at=at(0), asked_tokens=900, hold_id=7, state="settled",
     held_at=at(0), held_tokens=900, charged_tokens=400, charged_nano=50, ended_at=at(3),
 )  # fmt: skip
-TRY = Try(hold_id=7, attempt=1, state="reported", tokens=400, nano_usd=50, started_at=at(0.4), reported_at=at(3))
-AGENT = Started(agent_id="a", status="completed", reason="", scope="", ended_at=at(3), ready_at=at(0))
+TRY = Attempt(hold_id=7, attempt=1, state="reported", tokens=400, nano_usd=50, started_at=at(0.4), reported_at=at(3))
+AGENT = AgentRow(agent_id="a", status="completed", reason="", scope="", ended_at=at(3), ready_at=at(0))
 COMPRESSION = Compression(
     thread="", version=2, agent_id="a", ended_at=at(5), began_at=at(4), tokens_before=900, tokens_after=300,
     method="model", trigger="overflow",
 )  # fmt: skip
 
 
-def told(rows: Rows, ended_at: datetime | None = None) -> list[tuple[str, float, float | None]]:
+def told(rows: TimelineRows, ended_at: datetime | None = None) -> list[tuple[str, float, float | None]]:
     """Kind, start and end in seconds of every step."""
     return [
         (
@@ -39,7 +39,7 @@ def told(rows: Rows, ended_at: datetime | None = None) -> list[tuple[str, float,
 
 
 def test_a_plain_turn_is_admitted_called_and_settled() -> None:
-    [turn] = timeline(Rows([CALL], [TRY]))
+    [turn] = timeline(TimelineRows([CALL], [TRY]))
     assert [step.kind for step in turn.steps] == ["admitted", "called", "settled"]
     assert [step.tokens for step in turn.steps] == [900, 400, 400]
     assert (turn.agent_id, turn.number, turn.model, turn.tokens, turn.nano_usd) == ("a", 1, "m", 400, 50)
@@ -48,13 +48,15 @@ def test_a_plain_turn_is_admitted_called_and_settled() -> None:
 
 def test_a_delay_lasts_until_the_first_attempt_or_until_it_is_due() -> None:
     slow = replace(CALL, delay_ms=800)
-    assert ("delayed", 0, 0.9) in told(Rows([slow], [replace(TRY, started_at=at(0.9))]))
+    assert ("delayed", 0, 0.9) in told(TimelineRows([slow], [replace(TRY, started_at=at(0.9))]))
     sleeping = replace(slow, state="held", ended_at=None)
-    assert ("delayed", 0, 0.8) in told(Rows([sleeping]))
+    assert ("delayed", 0, 0.8) in told(TimelineRows([sleeping]))
 
 
 def test_a_call_that_goes_on_has_no_end_until_its_task_ends() -> None:
-    open_call = Rows([replace(CALL, state="held", ended_at=None)], [replace(TRY, state="started", reported_at=None)])
+    open_call = TimelineRows(
+        [replace(CALL, state="held", ended_at=None)], [replace(TRY, state="started", reported_at=None)]
+    )
     assert told(open_call)[-1] == ("called", 0.4, None)
     assert timeline(open_call)[0].end is None
     assert told(open_call, at(9))[-1] == ("called", 0.4, 9)
@@ -63,7 +65,7 @@ def test_a_call_that_goes_on_has_no_end_until_its_task_ends() -> None:
 def test_each_attempt_is_a_step_and_presumed_and_late_ones_say_so() -> None:
     lost = replace(TRY, state="presumed", started_at=at(0.5), reported_at=None)
     late = replace(TRY, attempt=2, late=True, started_at=at(1))
-    [turn] = timeline(Rows([CALL], [late, lost]))
+    [turn] = timeline(TimelineRows([CALL], [late, lost]))
     assert [(s.start, s.end, s.note) for s in turn.steps if s.kind is StepKind.CALLED] == [
         (at(0.5), at(1), "presumed"),
         (at(1), at(3), "late"),
@@ -71,57 +73,61 @@ def test_each_attempt_is_a_step_and_presumed_and_late_ones_say_so() -> None:
 
 
 def test_a_wait_for_open_holds_ends_with_the_hold() -> None:
-    assert told(Rows([replace(CALL, held_at=at(2))]))[0] == ("waited", 0, 2)
-    assert told(Rows([replace(CALL, held_at=at(0.1))]))[0][0] == "admitted"
+    assert told(TimelineRows([replace(CALL, held_at=at(2))]))[0] == ("waited", 0, 2)
+    assert told(TimelineRows([replace(CALL, held_at=at(0.1))]))[0][0] == "admitted"
 
 
 def test_a_wait_for_a_person_shows_who_decided() -> None:
-    ask = Asking("k1", "p1", "approved", at(0.2), at(40), 300, "olga")
-    [turn] = timeline(Rows([replace(CALL, held_at=at(41))], [], [ask]))
+    ask = ApprovalWait("k1", "p1", "approved", at(0.2), at(40), 300, "olga")
+    [turn] = timeline(TimelineRows([replace(CALL, held_at=at(41))], [], [ask]))
     assert turn.steps[0] == Step(StepKind.ASKED, at(0.2), at(40), 300, note="olga", ref="p1")
     assert "waited" not in [step.kind for step in turn.steps]
     pending = replace(ask, state="pending", until=None, approver=None)
-    asked = timeline(Rows([replace(CALL, hold_id=None, state="none", held_at=None, ended_at=None)], [], [pending]))
+    asked = timeline(
+        TimelineRows([replace(CALL, hold_id=None, state="none", held_at=None, ended_at=None)], [], [pending])
+    )
     assert (asked[0].steps[0].note, asked[0].end) == ("pending", None)
 
 
 def test_a_turn_whose_hold_was_lost_is_admitted_again_in_the_same_turn() -> None:
     lost = replace(CALL, state="expired", charged_tokens=0, charged_nano=0)
     again = replace(CALL, key="k2", hold_id=8, asked_at=at(4), held_at=at(4), ended_at=at(6))
-    [turn] = timeline(Rows([again, lost]))
+    [turn] = timeline(TimelineRows([again, lost]))
     assert [step.kind for step in turn.steps] == ["admitted", "expired", "admitted", "settled"]
     assert turn.tokens == 400
 
 
 def test_a_refusal_by_the_provider_is_told_with_its_code() -> None:
-    [turn] = timeline(Rows([replace(CALL, state="released", rejected="context_length")]))
+    [turn] = timeline(TimelineRows([replace(CALL, state="released", rejected="context_length")]))
     assert [(step.kind, step.note) for step in turn.steps][-2:] == [("rejected", "context_length"), ("released", "")]
 
 
 def test_an_ask_that_got_nothing_still_waits_and_ends_with_its_task() -> None:
-    asked = Rows([replace(CALL, hold_id=None, state="none", held_at=None, ended_at=None)])
+    asked = TimelineRows([replace(CALL, hold_id=None, state="none", held_at=None, ended_at=None)])
     assert told(asked) == [("waited", 0, None)]
     assert told(asked, at(0.1)) == [("waited", 0, 0.1)]
 
 
 def test_a_compression_stands_in_the_turn_that_waited_for_it() -> None:
     second = replace(CALL, key="k2", turn=2, hold_id=8, asked_at=at(6), held_at=at(6), ended_at=at(9))
-    turns = timeline(Rows([CALL, second], [], [], [COMPRESSION]))
+    turns = timeline(TimelineRows([CALL, second], [], [], [COMPRESSION]))
     assert [step.kind for step in turns[1].steps] == ["compressed", "admitted", "settled"]
     assert (turns[1].steps[0].tokens, turns[1].steps[0].note) == (600, "version 2, model, overflow")
     beside = replace(COMPRESSION, began_at=at(1), ended_at=at(2))
-    assert StepKind.COMPRESSED in [step.kind for step in timeline(Rows([CALL, second], [], [], [beside]))[0].steps]
+    assert StepKind.COMPRESSED in [
+        step.kind for step in timeline(TimelineRows([CALL, second], [], [], [beside]))[0].steps
+    ]
 
 
 def test_a_compression_without_an_agent_stands_alone() -> None:
-    turns = timeline(Rows([CALL], [], [], [replace(COMPRESSION, agent_id="", began_at=None)]))
+    turns = timeline(TimelineRows([CALL], [], [], [replace(COMPRESSION, agent_id="", began_at=None)]))
     assert [(turn.agent_id, turn.number) for turn in turns] == [("a", 1), ("", 0)]
     assert (turns[1].start, turns[1].end) == (at(5), at(5))
 
 
 def test_turns_of_agents_at_the_same_time_are_told_in_the_order_in_which_they_began() -> None:
     other = replace(CALL, key="k9", agent_id="b", hold_id=9, asked_at=at(-1), held_at=at(-1))
-    assert [turn.agent_id for turn in timeline(Rows([CALL, other]))] == ["b", "a"]
+    assert [turn.agent_id for turn in timeline(TimelineRows([CALL, other]))] == ["b", "a"]
 
 
 def test_a_failed_attempt_ends_with_its_reason_and_the_pause_behind_it_is_no_call() -> None:
@@ -129,7 +135,7 @@ def test_a_failed_attempt_ends_with_its_reason_and_the_pause_behind_it_is_no_cal
     broken = replace(TRY, attempt=2, state="presumed", started_at=at(2), reported_at=None, failure="server_error",
                      failed_at=at(2.1))  # fmt: skip
     last = replace(TRY, attempt=3, started_at=at(2.5))
-    rows = Rows([CALL], [busy, broken, last])
+    rows = TimelineRows([CALL], [busy, broken, last])
     assert told(rows)[1:-1] == [
         ("called", 0.4, 0.9),
         ("backoff", 0.9, 2),
@@ -143,19 +149,22 @@ def test_a_failed_attempt_ends_with_its_reason_and_the_pause_behind_it_is_no_cal
 
 def test_an_agent_is_queued_from_submission_or_its_dependencies_until_it_asks() -> None:
     late = replace(CALL, asked_at=at(2), held_at=at(2))
-    assert told(Rows([late], [replace(TRY, started_at=at(2.1))], agents=[AGENT]))[0] == ("queued", 0, 2)
-    assert told(Rows([CALL], [TRY], agents=[AGENT]))[0][0] == "admitted"
+    assert told(TimelineRows([late], [replace(TRY, started_at=at(2.1))], agents=[AGENT]))[0] == ("queued", 0, 2)
+    assert told(TimelineRows([CALL], [TRY], agents=[AGENT]))[0][0] == "admitted"
     second = replace(late, turn=2)  # what is before a later turn are tools
-    assert told(Rows([second], [replace(TRY, started_at=at(2.1))], agents=[AGENT]))[0][0] == "admitted"
+    assert told(TimelineRows([second], [replace(TRY, started_at=at(2.1))], agents=[AGENT]))[0][0] == "admitted"
 
 
 def test_a_call_that_no_worker_takes_is_queued_after_its_hold_its_delay_or_its_approval() -> None:
-    assert told(Rows([CALL], [replace(TRY, started_at=at(2))]))[:2] == [("admitted", 0, 0), ("queued", 0, 2)]
+    assert told(TimelineRows([CALL], [replace(TRY, started_at=at(2))]))[:2] == [("admitted", 0, 0), ("queued", 0, 2)]
     slow = replace(CALL, delay_ms=200)
-    assert told(Rows([slow], [replace(TRY, started_at=at(2))]))[1:3] == [("delayed", 0, 0.2), ("queued", 0.2, 2)]
-    ask = Asking("k1", "ap1", "approved", since=at(0), until=at(1), approver="boss")
+    assert told(TimelineRows([slow], [replace(TRY, started_at=at(2))]))[1:3] == [
+        ("delayed", 0, 0.2),
+        ("queued", 0.2, 2),
+    ]
+    ask = ApprovalWait("k1", "ap1", "approved", since=at(0), until=at(1), approver="boss")
     held = replace(CALL, held_at=at(2))
-    assert told(Rows([held], [replace(TRY, started_at=at(2.1))], [ask]))[:3] == [
+    assert told(TimelineRows([held], [replace(TRY, started_at=at(2.1))], [ask]))[:3] == [
         ("asked", 0, 1),
         ("queued", 1, 2),
         ("admitted", 2, 2),
@@ -164,12 +173,12 @@ def test_a_call_that_no_worker_takes_is_queued_after_its_hold_its_delay_or_its_a
 
 def test_a_delay_names_the_scope_that_causes_it_and_its_ratio() -> None:
     slow = replace(CALL, delay_ms=750, slowed_by="task:t1", slowed_ratio=0.919)
-    [note] = [step.note for step in timeline(Rows([slow]))[0].steps if step.kind is StepKind.DELAYED]
+    [note] = [step.note for step in timeline(TimelineRows([slow]))[0].steps if step.kind is StepKind.DELAYED]
     assert note == "750 ms by task:t1 at 91 %"
 
 
 def test_a_refused_agent_shows_what_it_asked_and_who_refused() -> None:
     nothing = replace(CALL, hold_id=None, state="none", held_at=None, charged_tokens=0, ended_at=at(0.2))
     refused = replace(AGENT, status="refused", reason="limit", scope="task:t1", ended_at=at(0.3))
-    last = timeline(Rows([nothing], agents=[refused]))[0].steps[-1]
+    last = timeline(TimelineRows([nothing], agents=[refused]))[0].steps[-1]
     assert (last.kind, last.start, last.tokens, last.note) == (StepKind.REFUSED, at(0.3), 900, "limit, task:t1")

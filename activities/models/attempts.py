@@ -1,12 +1,12 @@
-"""The moment at which a request leaves: its attempt starts when there is nothing left to do but to send it."""
+"""Starts the attempt of a request at the moment when the request is ready to be sent."""
 
 import asyncio
 
 from temporalio import activity
 
 from purser.activities.calls.settlements import Attempt
-from purser.activities.calls.uncancelled import finished
-from purser.activities.models.egress import Ticket
+from purser.activities.calls.uncancelled import uncancelled
+from purser.activities.models.egress import SendPermit
 from purser.activities.postgres.calls import Call
 from purser.budget.holds import AttemptAnswer
 from purser.budget.postgres.ledger.ledger import Ledger
@@ -21,50 +21,50 @@ class NotStarted(Exception):
         self.answer = answer
 
 
-class Exhausted(Exception):
-    """There have been as many attempts as a call may have."""
+class AttemptsExhausted(Exception):
+    """The call has used up its attempts."""
 
     def __init__(self, attempt: Attempt) -> None:
         super().__init__(f"attempt {attempt.number} is one too many")
         self.attempt = attempt
 
 
-class Departing:
+class AttemptStarter:
     """Starts the attempt of one request."""
 
     def __init__(self, ledger: Ledger, request: CallInput, call: Call, most: int) -> None:
         """Args:
-        ledger: starts it.
+        ledger: starts the attempt.
         request: names the hold.
-        call: what the hold is for.
-        most: attempts that the call may have.
+        call: the call for which the hold was admitted.
+        most: most attempts of the call.
         """
         self.hold_id = request.hold_id
         self.attempt: Attempt | None = None
-        """`None`: not started, so that nothing can have been charged."""
+        """`None`: not started, so the provider cannot have charged anything."""
         self._ledger = ledger
         self._call = call
         self._most = most
 
     @property
     def started(self) -> Attempt:
-        """The attempt of a request that has left."""
+        """The attempt of a request that was sent."""
         assert self.attempt is not None
         return self.attempt
 
-    async def leave(self) -> Ticket:
-        """Leave for the request.
+    async def start(self) -> SendPermit:
+        """Starts the attempt and returns the permit to send its request.
 
         Raises:
             HoldClosed, LedgerUnavailable
-            NotStarted: the budget has no room for it.
-            Exhausted: it would be one attempt too many.
+            NotStarted: the budget has no room for another attempt.
+            AttemptsExhausted: it would be one attempt too many.
         """
         if self.attempt is None:
-            await finished(self._start())
+            await uncancelled(self._start())
             if activity.is_cancelled():
                 raise asyncio.CancelledError
-        return Ticket(self.started.request_id, self.started.cap)
+        return SendPermit(self.started.request_id, self.started.cap)
 
     async def _start(self) -> None:
         call = self._call
@@ -74,5 +74,5 @@ class Departing:
         cap = min(call.output_cap, answer.amount.tokens - call.prompt_tokens)
         attempt = Attempt(self.hold_id, answer.attempt, cap)
         if attempt.number > self._most:
-            raise Exhausted(attempt)
+            raise AttemptsExhausted(attempt)
         self.attempt = attempt

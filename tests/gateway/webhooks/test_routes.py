@@ -6,10 +6,15 @@ from typing import Any
 import httpx
 import pytest
 
+from purser.budget.errors import Conflict
+from purser.budget.postgres.connections.pools import Connection, Pool
 from purser.compose.stack.ports import LOOPBACK
 from purser.gateway.access.roles import Role
+from purser.gateway.access.sealing import Seal, new_key
 from purser.gateway.postgres import webhooks
 from tests.gateway.conftest import RunningGateway
+from tests.support.actors import TESTER
+from tests.support.ledger import meet
 from tests.support.webhooks import Receiver, deliveries, make, settled, task
 
 
@@ -112,3 +117,18 @@ async def test_a_tenant_has_so_many_webhooks_and_no_more(
     await make(await gateway.client(Role.ADMIN, tenant="other"), receiver.url, "task")
     await admin.delete(f"/v1/webhooks/{first['webhook_id']}")
     await make(admin, receiver.url, "task")
+
+
+async def test_of_two_that_make_the_last_webhook_at_once_one_is_refused(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(webhooks, "MOST", 1)
+    store = webhooks.Webhooks(pool, Seal([new_key()]))
+    fields = webhooks.WebhookFields(url="http://a/b", kinds=("task",))
+
+    async def create(connection: Connection | None = None) -> None:
+        await store.create("ta", fields, by=TESTER, connection=connection)
+
+    with pytest.raises(Conflict):
+        await meet(pool, create, create)
+    assert len(await store.list("ta")) == 1

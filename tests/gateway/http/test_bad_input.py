@@ -8,6 +8,10 @@ from tests.gateway.conftest import RunningGateway
 
 HOLD: dict[str, Any] = {"key": "k", "path": ["session:s1"], "tokens": 5}
 BIG = 2**53
+TOKENS = 10**9 + 1
+"""One more than a call may hold."""
+NANO_USD = 10**15 + 1
+"""One nano-dollar more than a call may cost."""
 
 HOLDS: list[tuple[dict[str, Any], str]] = [
     ({"tokens": -1}, "tokens"),
@@ -18,10 +22,12 @@ HOLDS: list[tuple[dict[str, Any], str]] = [
     ({"tokens": "5"}, "tokens"),
     ({"tokens": None}, "tokens"),
     ({"tokens": BIG}, "tokens"),
+    ({"tokens": TOKENS}, "tokens"),
     ({"tokens": 10**400}, "tokens"),
     ({"tokens": [5]}, "tokens"),
     ({"nano_usd": -1}, "nano_usd"),
     ({"nano_usd": "1"}, "nano_usd"),
+    ({"nano_usd": NANO_USD}, "nano_usd"),
     ({"min_tokens": 0}, "min_tokens"),
     ({"min_tokens": 6}, "min_tokens"),
     ({"lease_ms": 0}, "lease_ms"),
@@ -93,10 +99,14 @@ STEPS: list[tuple[str, dict[str, Any], str]] = [
     ("settle", {"attempt": 1, "usage": {"total": 1.5}}, "total"),
     ("settle", {"attempt": 1, "usage": {"total": "5"}}, "total"),
     ("settle", {"attempt": 1, "usage": {"total": 10**30}}, "total"),
+    ("settle", {"attempt": 1, "usage": {"total": TOKENS}}, "usage"),
     ("settle", {"attempt": 1, "usage": {"total": 5}, "nano_usd": -1}, "nano_usd"),
+    ("settle", {"attempt": 1, "usage": {"total": 5}, "nano_usd": NANO_USD}, "nano_usd"),
     ("settle", {"attempt": 1, "usage": {"total": 5}, "cost": 1}, "cost"),
     ("extend", {"tokens": -1}, "tokens"),
     ("extend", {"tokens": 1.5}, "tokens"),
+    ("extend", {"tokens": TOKENS}, "tokens"),
+    ("extend", {"tokens": 1, "nano_usd": NANO_USD}, "nano_usd"),
     ("extend", {"lease_ms": 0}, "lease_ms"),
     ("extend", {"by": 1}, "by"),
 ]

@@ -2,11 +2,14 @@
 
 from datetime import timedelta
 
+import pytest
+
 from purser.budget.postgres.connections.pools import Pool
 from purser.budget.postgres.events.events import EventKind, Events, put
 from purser.budget.postgres.events.outbox import Outbox
 from purser.budget.postgres.ledger.policies import Policies
 from purser.budget.postgres.ledger.settings import LedgerSettings
+from purser.compose.processes import retention as retention_module
 from purser.compose.processes.retention import Retention
 from purser.gateway.access.sealing import Seal, new_key
 from purser.gateway.postgres.deliveries import Deliveries
@@ -44,3 +47,24 @@ async def test_old_events_sent_messages_and_finished_deliveries_go_and_all_else_
     assert [tuple(row) for row in left] == [("sent", 1), ("unsent", 2)]
     left = await pool.fetch("select state, count(*) from deliveries group by 1 order by 1")
     assert [tuple(row) for row in left] == [("failed", 1), ("pending", 2)]
+
+
+async def test_one_round_deletes_a_bounded_number_of_rows_and_the_next_ones_the_rest(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retention_module, "BATCHES", 1)
+    deliveries = Deliveries(pool, Policies(pool, LedgerSettings()), "http://here")
+    hook, _ = await Webhooks(pool, Seal([new_key()])).create(
+        "acme", WebhookFields(url="http://a/b", kinds=("task",)), by=TESTER
+    )
+    await pool.execute(
+        "insert into outbox (workflow_id, signal, payload, created_at, next_at, sent_at)"
+        f" select 'sent', 's', '{{}}', {OLD}, {OLD}, {OLD} from generate_series(1, 1001)"
+    )
+    await pool.execute(
+        "insert into deliveries (webhook_id, tenant, message_id, payload, state, created_at)"
+        f" select $1, 'acme', 'm', '{{}}', 'failed', {OLD} from generate_series(1, 1001)",
+        hook.webhook_id,
+    )
+    retention = Retention(Events(pool), Outbox(pool), deliveries, timedelta(days=90))
+    assert [await retention.sweep() for _ in range(3)] == [2_000, 2, 0]

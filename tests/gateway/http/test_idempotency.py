@@ -10,6 +10,7 @@ import pytest
 from purser.budget.errors import KeyReused
 from purser.budget.postgres.connections.pools import Pool
 from purser.gateway.access.roles import Principal, Role
+from purser.gateway.postgres import idempotency
 from purser.gateway.postgres.idempotency import Answers, Ask
 from tests.gateway.conftest import RunningGateway
 from tests.support.ledger import somebody_waits
@@ -221,6 +222,15 @@ async def test_a_day_later_a_key_is_free_again(pool: Pool) -> None:
     await pool.execute("update answers set created_at = created_at - $1::interval", timedelta(hours=24, seconds=1))
     assert await answers.recall(other) is None
     assert await answers.sweep() == 1
+
+
+async def test_sweeps_in_parts_delete_every_old_answer(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(idempotency, "BATCH", 2)
+    answers = Answers(pool)
+    for name in ("a", "b", "c"):
+        await answers.remember(Ask(CALLER, name, b"payload"), {"n": 1})
+    await pool.execute("update answers set created_at = created_at - $1::interval", timedelta(hours=24, seconds=1))
+    assert [await answers.sweep() for _ in range(3)] == [2, 1, 0]
 
 
 async def test_an_answer_that_is_remembered_afterwards_stays_the_first_one(pool: Pool) -> None:

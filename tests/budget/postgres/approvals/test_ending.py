@@ -148,3 +148,10 @@ async def test_a_new_window_wakes_those_who_wait_for_the_old_one(desk: Desk) -> 
     assert await desk.approvals.expire_due() == 1
     assert await desk.state(ticket) is ApprovalState.WITHDRAWN
     assert (await desk.hold("k1", 500)).decision.verdict.admits
+
+
+async def test_sweeps_in_parts_end_every_request(desk: Desk) -> None:
+    for number in range(3):
+        await desk.ask_elsewhere(f"session:short{number}")
+    desk.at(NOW + timedelta(hours=1))
+    assert [await desk.approvals.expire_due(limit=2) for _ in range(3)] == [2, 1, 0]

@@ -161,6 +161,16 @@ async def test_grants_end_one_by_one_whoever_looks_first(books: Books) -> None:
     assert await books.ledger.sweep() == 0
 
 
+async def test_sweeps_in_parts_end_all_grants(books: Books) -> None:
+    books.at(NOW)
+    sessions = [f"session:s{number}" for number in range(3)]
+    for session in sessions:
+        await books.spend(session, 1, 0, session)
+        await books.grant(session, 50, until=NOW + timedelta(minutes=10))
+    books.at(NOW + timedelta(minutes=10))
+    assert [await books.ledger.sweep(limit=2) for _ in range(3)] == [2, 1, 0]
+
+
 async def test_a_grant_is_for_the_window_it_was_given_in(books: Books) -> None:
     await books.budget("session:s1", limit_tokens=100, mode="hard", window="day", timezone="UTC")
     assert await allowed(books, "2026-11-20 23:00", 100)

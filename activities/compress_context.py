@@ -138,7 +138,7 @@ class CompressContext:
         )
         writer = await self._writer(request, target, run)
         try:
-            summary = await version_of(run, writer, target.settings.wishes)
+            summary = await version_of(run, writer, target.settings.keep_rules)
             return await uncancelled(self._finish(run, writer, summary, began))
         finally:
             await uncancelled(writer.settle())
@@ -156,7 +156,7 @@ class CompressContext:
         summarizer = self._choose(request.summarizer)
         cooling = summarizer is not None and await self._summaries.cooling(*_thread(request))
         writing = WriteRequest(
-            request.tenant, request.key, target.path, target.model, target.settings.wishes, run.language
+            request.tenant, request.key, target.path, target.model, target.settings.keep_rules, run.language
         )
 
         async def redact(text: str) -> str:

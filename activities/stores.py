@@ -27,7 +27,7 @@ from purser.context.postgres.conversation.conversations import Conversations
 from purser.context.postgres.conversation.facts import Facts
 from purser.context.postgres.conversation.pins import Pins
 from purser.context.postgres.conversation.summaries import Summaries
-from purser.context.postgres.memory.memory import Memory, nobody
+from purser.context.postgres.memory.memory import Memory, ignore_outcome
 from purser.context.postgres.sessions.payers import Payers
 from purser.context.postgres.sessions.preferences import PersonalSettings
 from purser.context.postgres.sessions.retention import Retention
@@ -61,7 +61,7 @@ class Stores:
     """Most tokens of all live pins of one session."""
     embedder: Embedder | None = None
     """Makes the vectors for the search of memory; `None`: memory is searched by words alone."""
-    on_search: Callable[[Outcome], None] = nobody
+    on_search: Callable[[Outcome], None] = ignore_outcome
     """Called with the outcome of each search of memory."""
 
     def __post_init__(self) -> None:

@@ -6,12 +6,12 @@ the field did; no tool call loses its result; after ten compressions all pins an
 
 from pathlib import Path
 
+from purser.benchmarks.compaction.conversations import MODEL, LabelledConversation, optional_rows
 from purser.benchmarks.compaction.pairs import is_ours, pair_table, pairs
 from purser.benchmarks.compaction.policies import SEED
 from purser.benchmarks.compaction.ratios import ratio_table, ratios, to_json
 from purser.benchmarks.compaction.repeats import BUDGET, COMPRESSIONS, PLANTED, repeats, repeats_table
 from purser.benchmarks.compaction.survival import OURS, OURS_WITH_FACTS, at, survival, survival_table
-from purser.benchmarks.compaction.talks import MODEL, Talk, optional_rows
 from purser.benchmarks.data import rows
 from purser.benchmarks.outcome import Outcome
 
@@ -26,12 +26,14 @@ def run(data: Path | None) -> Outcome:
         MissingData: it is not.
     """
     found = {"locomo": rows(data, "locomo"), "bfcl_memory": optional_rows(data, "bfcl_memory")}
-    survived = {name: survival([Talk.of(row) for row in told]) for name, told in found.items() if told}
+    survived = {
+        name: survival([LabelledConversation.of(row) for row in members]) for name, members in found.items() if members
+    }
     sizes, broken, left = ratios(data), pairs(data), repeats(data, SEED)
-    kept = [survived["locomo"][at(policy, 25)].evidence for policy in (OURS, OURS_WITH_FACTS)]
+    evidence_left = [survived["locomo"][at(policy, 25)].evidence for policy in (OURS, OURS_WITH_FACTS)]
     whole = all(one.pairs == one.starts == 0 for name, one in broken.items() if is_ours(name))
     return Outcome(
-        gate_passed=min(kept) >= LEAST_EVIDENCE and whole and left.passed,
+        gate_passed=min(evidence_left) >= LEAST_EVIDENCE and whole and left.passed,
         results={
             "survival": {name: {policy: one.to_json() for policy, one in by.items()} for name, by in survived.items()},
             "ratios": to_json(sizes),

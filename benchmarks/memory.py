@@ -166,10 +166,10 @@ def _message(message: Row) -> Message:
 def _questions(seqs: Sequence[int], messages: Sequence[Row]) -> Iterator[tuple[int, str]]:
     """What each message answers: an attribute of something, such as "北京的面积是什么？"."""
     for seq, message in zip(seqs, messages, strict=True):
-        for told in message.get("attrs", ()):
+        for attribute in message.get("attrs", ()):
             # `Information` is a whole article, of which a message tells any part.
-            if told["attrname"] != "Information":
-                yield seq, f"{re.split('[（(]', told['name'])[0]}的{told['attrname']}是什么？"
+            if attribute["attrname"] != "Information":
+                yield seq, f"{re.split('[（(]', attribute['name'])[0]}的{attribute['attrname']}是什么？"
 
 
 def together(some: Iterable[Figures]) -> Figures:

@@ -14,8 +14,8 @@ _FIELDS = ("role", "content", "name", "tool_calls", "tool_call_id")
 def messages_of(row: Row) -> list[Message]:
     """The messages of a conversation, without what its set knows besides."""
     return [
-        Message.parse({name: told.get(name) for name in _FIELDS}, index, linked=False)
-        for index, told in enumerate(row["messages"])
+        Message.parse({name: raw.get(name) for name in _FIELDS}, index, linked=False)
+        for index, raw in enumerate(row["messages"])
     ]
 
 
@@ -35,41 +35,41 @@ class Case:
         """Messages that belong together."""
         return group(self.messages)
 
-    def always_kept(self) -> set[int]:
+    def required_groups(self) -> set[int]:
         """Groups, by index, that every window holds: with a system message or a pin, the first and the newest user
         message, the last step, an open call of the last assistant with all that follows, and the request of what stands
         first."""
         users = [index for index, message in enumerate(self.messages) if message.role == "user"]
-        told = {*(users[:1] if self.keeps_first_request else ()), *users[-1:], len(self.messages) - 1}
-        kept = set(range(self._open(), len(self.groups)))
+        required = {*(users[:1] if self.keeps_first_request else ()), *users[-1:], len(self.messages) - 1}
+        found = set(range(self._open(), len(self.groups)))
         for index, span in enumerate(self.groups):
             held = [self.messages[at] for at in span]
-            if any(one.pinned or one.role in SYSTEM_ROLES for one in held) or told & set(span):
-                kept.add(index)
-        first = min((at for index in kept for at in self.groups[index] if self._talks(at)), default=-1)
+            if any(one.pinned or one.role in SYSTEM_ROLES for one in held) or required & set(span):
+                found.add(index)
+        first = min((at for index in found for at in self.groups[index] if self._is_dialogue(at)), default=-1)
         requests = [index for index, span in enumerate(self.groups) if self.messages[span.start].role == "user"]
-        return kept | set([index for index in requests if self.groups[index].start <= first][-1:])
+        return found | set([index for index in requests if self.groups[index].start <= first][-1:])
 
     def least(self) -> int:
         """Tokens of what every window holds."""
-        return PER_CONVERSATION + sum(self.counts[at] for index in self.always_kept() for at in self.groups[index])
+        return PER_CONVERSATION + sum(self.counts[at] for index in self.required_groups() for at in self.groups[index])
 
     def _open(self) -> int:
         """The group of the last assistant if one of its calls has no result, else the end."""
-        speaking = [index for index, span in enumerate(self.groups) if self._speaks(span)]
+        speaking = [index for index, span in enumerate(self.groups) if self._has_assistant(span)]
         if not speaking:
             return len(self.groups)
-        return speaking[-1] if self._waits(self.groups[speaking[-1]]) else len(self.groups)
+        return speaking[-1] if self._is_open(self.groups[speaking[-1]]) else len(self.groups)
 
-    def _waits(self, span: range) -> bool:
+    def _is_open(self, span: range) -> bool:
         held = [self.messages[at] for at in span]
         called = {identifier for one in held for identifier in one.call_ids}
         return bool(called - {one.tool_call_id for one in held})
 
-    def _talks(self, index: int) -> bool:
+    def _is_dialogue(self, index: int) -> bool:
         return self.messages[index].role not in SYSTEM_ROLES
 
-    def _speaks(self, span: range) -> bool:
+    def _has_assistant(self, span: range) -> bool:
         return any(self.messages[at].role == "assistant" for at in span)
 
 
@@ -81,25 +81,25 @@ def faults(case: Case, window: Window, *, maximal: bool) -> Iterator[str]:
         window: the answer.
         maximal: whether the next older group must not have fitted.
     """
-    kept = [index for index in window.indexes if index is not None]
-    shown = set(kept)
+    verbatim = [index for index in window.indexes if index is not None]
+    shown = set(verbatim)
     if count_request([message.to_openai() for message in window.messages], [], case.model).tokens != window.tokens:
         yield "wrong count"
     if window.tokens > case.budget:
         yield "over budget"
     covered = [index for first, last in window.summarised for index in range(first, last + 1)]
-    if sorted([*kept, *covered, *(index for index, _ in window.dropped)]) != list(range(len(case.messages))):
+    if sorted([*verbatim, *covered, *(index for index, _ in window.dropped)]) != list(range(len(case.messages))):
         yield "no partition"
     clipped = {one.index for one in window.stats.clipped}
     for message, index in zip(window.messages, window.indexes, strict=True):
         if index is not None and index not in clipped and message != case.messages[index]:
             yield "changed message"
-    if kept != sorted(kept):
+    if verbatim != sorted(verbatim):
         yield "wrong order"
     yield from _pairs(case, shown)
-    if any(not shown >= set(case.groups[index]) for index in case.always_kept()):
+    if any(not shown >= set(case.groups[index]) for index in case.required_groups()):
         yield "always kept is missing"
-    if len(kept) < len(case.messages):
+    if len(verbatim) < len(case.messages):
         yield from _first_role(case, window)
         if maximal:
             yield from _not_maximal(case, window, shown)
@@ -113,7 +113,7 @@ def _pairs(case: Case, shown: set[int]) -> Iterator[str]:
 
 def _first_role(case: Case, window: Window) -> Iterator[str]:
     """What always stays may begin a window, and where no user speaks but amid calls, anything does."""
-    fixed = {at for index in case.always_kept() for at in case.groups[index]}
+    fixed = {at for index in case.required_groups() for at in case.groups[index]}
     placed = zip(window.messages, window.indexes, strict=True)
     spoken = [(message, index) for message, index in placed if message.role not in SYSTEM_ROLES][:1]
     if not any(case.messages[span.start].role == "user" for span in case.groups):
@@ -123,8 +123,10 @@ def _first_role(case: Case, window: Window) -> Iterator[str]:
 
 
 def _not_maximal(case: Case, window: Window, shown: set[int]) -> Iterator[str]:
-    spans = case.groups
-    first = next((index for index, span in enumerate(spans) if any(case.messages[at].role == "user" for at in span)), 0)
-    out = [span for span in spans[first:] if span.start not in shown]
+    groups = case.groups
+    first = next(
+        (index for index, span in enumerate(groups) if any(case.messages[at].role == "user" for at in span)), 0
+    )
+    out = [span for span in groups[first:] if span.start not in shown]
     if out and window.tokens + sum(case.counts[at] for at in out[-1]) <= case.budget:
         yield "not maximal"

@@ -15,13 +15,13 @@ from purser.benchmarks.outcome import Cell, Outcome, Table
 from purser.benchmarks.window_checks import Case, faults, messages_of
 from purser.benchmarks.window_speed import MODEL, SIZES, Timing, measure
 from purser.context.compression.extraction import extract
-from purser.context.compression.requests import CountText, Source
+from purser.context.compression.requests import CountText, SummarySource
 from purser.context.conversation.messages import Message
 from purser.context.errors import WindowTooSmall
 from purser.context.strategies import STRATEGIES, WINDOW_PRESETS, StrategyName
 from purser.context.tokens import count_message
 from purser.context.windows import build_window
-from purser.context.windows.drafts import Summarize
+from purser.context.windows.builder import Summarize
 
 WAYS: Sequence[tuple[str | None, str | None]] = (
     *((strategy, None) for strategy in StrategyName),
@@ -104,7 +104,7 @@ def check(case: Case, strategy: str | None, preset: str | None, summarize: Summa
     yield from list(faults(case, window, maximal=maximal)) or ["right"]
 
 
-def beginnings(source: Source, most_tokens: int, count: CountText) -> str:
+def beginnings(source: SummarySource, most_tokens: int, count: CountText) -> str:
     """A summary that is quick to write: beginnings of messages, as many as fit."""
     written = ""
     for speaker, text in source.passages:

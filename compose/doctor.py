@@ -24,8 +24,8 @@ from purser.compose.settings.ledger import ledger_settings
 from purser.compose.stack.temporal import find_temporal
 from purser.compose.temporal import connect
 from purser.context.errors import InvalidSettings
-from purser.context.postgres.sessions.usage_statistics import practice
-from purser.context.windows.lint import Practice, lint
+from purser.context.postgres.sessions.usage_statistics import usage_statistics
+from purser.context.windows.lint import UsageStatistics, lint
 
 TIMEOUT_S = 10.0
 
@@ -130,17 +130,17 @@ async def _settings(settings: Settings) -> list[Finding]:
         return [Finding("settings", "failed", str(error), "Correct it where it is set.")]
     defaults = ledger_settings(settings).defaults
     policies = {f"every {kind}": defaults[kind] for kind in (Kind.SESSION, Kind.TASK, Kind.AGENT)}
-    pitfalls = lint(context, policies, await _practice(settings.dsn))
+    pitfalls = lint(context, policies, await _usage(settings.dsn))
     warned = [Finding("settings", "warned", pitfall.message, pitfall.remedy) for pitfall in pitfalls]
     return warned or [Finding("settings", "ok", "none of the usual pitfalls")]
 
 
-async def _practice(dsn: str | None) -> Practice | None:
+async def _usage(dsn: str | None) -> UsageStatistics | None:
     if dsn is None:
         return None
     try:
         async with asyncio.timeout(TIMEOUT_S), connected(dsn) as connection:
-            return await practice(connection)
+            return await usage_statistics(connection)
     except (ComposeError, TimeoutError, asyncpg.PostgresError):
         return None  # reported by the findings on Postgres and its schema
 

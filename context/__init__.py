@@ -10,7 +10,7 @@ from purser.context.compression.extraction import extract
 from purser.context.compression.layers import Layer, Level, plan_layers
 from purser.context.compression.lengths import Length, Style, length_header, summary_length
 from purser.context.compression.ranges import Range, choose_range
-from purser.context.compression.requests import Source, Wishes, chunks, fault, summary_request
+from purser.context.compression.requests import KeepRules, SummarySource, chunks, fault, summary_request
 from purser.context.compression.summaries import Method, Summary, summary_message
 from purser.context.conversation.conversations import Conversation, Group, MessageRef, SummaryRef
 from purser.context.conversation.languages import conversation_language, is_other_language, language_of
@@ -37,7 +37,7 @@ from purser.context.settings import PRESETS, ContextSettings
 from purser.context.strategies.choice import Choice, Preference, choose
 from purser.context.windows import plan_window, render
 from purser.context.windows.advice import Recommendation, ToolSafety, check_tool_safety, recommend, tool_safety
-from purser.context.windows.lint import Pitfall, Practice, lint
+from purser.context.windows.lint import Pitfall, UsageStatistics, lint
 from purser.context.windows.optimizing import (
     Optimizer,
     optimize,
@@ -81,6 +81,7 @@ __all__ = [
     "InvalidMessage",
     "InvalidPreferences",
     "InvalidSettings",
+    "KeepRules",
     "Kind",
     "KnowledgeGraphMemory",
     "Layer",
@@ -95,7 +96,6 @@ __all__ = [
     "OtherUser",
     "PinsTooLarge",
     "Pitfall",
-    "Practice",
     "Preference",
     "Range",
     "Recommendation",
@@ -107,7 +107,6 @@ __all__ = [
     "SessionDeleted",
     "SessionNotFound",
     "SlidingWindowMemory",
-    "Source",
     "StoredMessage",
     "StrategyName",
     "StrategySettings",
@@ -115,16 +114,17 @@ __all__ = [
     "Summary",
     "SummaryMemory",
     "SummaryRef",
+    "SummarySource",
     "TextRef",
     "ThreePartMemory",
     "TokenTruncationMemory",
     "ToolSafety",
+    "UsageStatistics",
     "VectorMemory",
     "View",
     "Window",
     "WindowPlan",
     "WindowTooSmall",
-    "Wishes",
     "build_window",
     "check_tool_safety",
     "choose",

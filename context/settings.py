@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Self
 
-from purser.context.compression.requests import DROP, KEEP, Wishes
+from purser.context.compression.requests import DROP, KEEP, KeepRules
 from purser.context.errors import InvalidSettings
 from purser.context.strategies import STRATEGIES, Part, StrategyName, StrategySettings
 from purser.context.strategies.choice import Preference
@@ -98,9 +98,9 @@ class ContextSettings:
         )
 
     @property
-    def wishes(self) -> Wishes:
+    def keep_rules(self) -> KeepRules:
         """What matters to a model that writes summaries."""
-        return Wishes(self.summary_keep, self.summary_drop)
+        return KeepRules(self.summary_keep, self.summary_drop)
 
     @property
     def compresses(self) -> bool:

@@ -18,7 +18,7 @@ from purser.context.postgres.memory.memory import Memory
 from purser.context.postgres.sessions.preferences import PersonalSettings
 from purser.context.postgres.sessions.sessions import Sessions
 from purser.context.retrieval import Found, Via, memory_message
-from purser.context.retrieval.showing import MOST_FOUND, most_memory
+from purser.context.retrieval.rendering import MOST_FOUND, most_memory
 from purser.context.tokens import count_text
 from purser.context.windows.plans import MemoryRef, PersonalRef, WindowPlan
 

@@ -18,11 +18,11 @@ from purser.context.compression.layers import (
     plan_layers,
 )
 from purser.context.compression.ranges import Range
-from purser.context.compression.requests import Passage, Source, Wishes
+from purser.context.compression.requests import KeepRules, Passage, SummarySource
 from purser.context.compression.summaries import Method, Summary, summary_message, summary_text
 from purser.context.conversation.languages import conversation_language
 from purser.context.conversation.messages import StoredMessage
-from purser.context.facts import MOST_TOKENS, Fact, extract_facts, render_facts, sheet_tokens, supersede, untold
+from purser.context.facts import MOST_TOKENS, Fact, extract_facts, omitted_facts, render_facts, sheet_tokens, supersede
 from purser.context.redaction import Redactor
 from purser.context.tokens import count_message, count_text
 from purser.workflows.contract import CompressInput
@@ -47,7 +47,7 @@ class CompressionInput:
     @classmethod
     def of(cls, stored: Sequence[StoredMessage], redactor: Redactor) -> "CompressionInput":
         """Redacts messages and extracts their facts; takes up to a second, so run it off the event loop."""
-        passages = Source.of("", (one.message for one in stored), redactor.redact).passages
+        passages = SummarySource.of("", (one.message for one in stored), redactor.redact).passages
         counts = Counter(redactor.counts)
         said = [
             text for one, (_, text) in zip(stored, passages, strict=True) if one.message.role in ("user", "assistant")
@@ -94,7 +94,7 @@ class CompressionRun:
     def plan(self) -> LayerPlan:
         """Which layers of the last version are retained, folded or extended."""
         plan = plan_layers(self.last.parts if self.last else ())
-        return fold_all(plan) if plan.kept and self.leaf_room(plan) < LEAST_LEAF else plan
+        return fold_all(plan) if plan.unchanged and self.leaf_room(plan) < LEAST_LEAF else plan
 
     def fold_room(self, plan: LayerPlan) -> int:
         """Tokens for the layer into which older ones are folded."""
@@ -102,7 +102,11 @@ class CompressionRun:
 
     def leaf_room(self, plan: LayerPlan) -> int:
         """Tokens for the newest layer."""
-        others = [*plan.kept, *([covering(Level.LEAF, plan.folded, "")] if plan.folded else []), self.leaf(plan, "")]
+        others = [
+            *plan.unchanged,
+            *([covering(Level.LEAF, plan.folded, "")] if plan.folded else []),
+            self.leaf(plan, ""),
+        ]
         fold = self.fold_room(plan) if plan.folded else 0
         return self.room - self.facts_room - fold - self.count(compose(others)) - _SEAM * len(others)
 
@@ -128,19 +132,21 @@ class CompressionRun:
     def with_facts(self, layers: Sequence[Layer]) -> str:
         """The text of the version, with the facts that its layers omit."""
         body = compose(layers)
-        facts = untold(supersede([*self.known, *self.input.facts]), body)
+        facts = omitted_facts(supersede([*self.known, *self.input.facts]), body)
         left = self.room - self.count(body) - _SEAM
         return self.shown(layers, render_facts(facts, max(0, min(MOST_TOKENS, left)), self.count).text)
 
 
-async def version_of(run: CompressionRun, writer: Writer, wishes: Wishes) -> Summary | None:
+async def version_of(run: CompressionRun, writer: Writer, keep_rules: KeepRules) -> Summary | None:
     """Writes the next version; returns `None` if it would not save tokens."""
     plan = await asyncio.to_thread(lambda: run.plan)
-    layers = list(plan.kept)
+    layers = list(plan.unchanged)
     if plan.folded:
-        older = await writer.write(Source("\n".join(layer.text for layer in plan.folded), ()), run.fold_room(plan))
+        older = await writer.write(
+            SummarySource("\n".join(layer.text for layer in plan.folded), ()), run.fold_room(plan)
+        )
         layers.append(covering(folded_level(plan.folded), plan.folded, older.text))
-    source = Source(plan.leaf.text if plan.leaf else "", run.input.passages)
+    source = SummarySource(plan.leaf.text if plan.leaf else "", run.input.passages)
     newest = await writer.write(source, run.leaf_room(plan))
     layers = sorted([*layers, run.leaf(plan, newest.text)], key=lambda layer: layer.first_seq)
     text = await asyncio.to_thread(run.with_facts, layers)
@@ -164,7 +170,7 @@ async def version_of(run: CompressionRun, writer: Writer, wishes: Wishes) -> Sum
         hold_id=writer.pending.hold_id if writer.by_model and writer.pending else None,
         layers=tuple(layers),
         source_characters=run.source_characters,
-        prompt_version=wishes.version if writer.by_model else None,
+        prompt_version=keep_rules.version if writer.by_model else None,
         language=run.language,
         fidelity=newest.fidelity,
         trigger=request.trigger,

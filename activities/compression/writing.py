@@ -15,7 +15,7 @@ from purser.budget.postgres.connections.pools import Connection
 from purser.budget.scopes import Path
 from purser.context.compression.extraction import extract
 from purser.context.compression.fidelity import BAR, fidelity
-from purser.context.compression.requests import Source, Wishes, chunks, fault, summary_request
+from purser.context.compression.requests import KeepRules, SummarySource, chunks, fault, summary_request
 from purser.context.conversation.quoting import quoted
 from purser.context.tokens import count_request, count_text
 
@@ -41,7 +41,7 @@ class WriteRequest:
     """Scopes that pay."""
     model: str
     """Model that will read the summary; its tokenizer counts."""
-    wishes: Wishes
+    keep_rules: KeepRules
     language: str | None
     """Language of the conversation; `None`: mixed or unknown."""
 
@@ -94,7 +94,7 @@ class Writer:
         """Whether a model has written everything so far."""
         return self._summarizer is not None and not self.fault
 
-    async def write(self, source: Source, most_tokens: int) -> SummaryText:
+    async def write(self, source: SummarySource, most_tokens: int) -> SummaryText:
         """Summarizes a source in at most `most_tokens` tokens."""
         summarizer = self._summarizer
         if summarizer is not None and not self.fault:
@@ -109,12 +109,12 @@ class Writer:
         if self._summarizer is not None and self.pending is not None:
             await self._summarizer.settle(self._request.tenant, self.pending, connection)
 
-    async def _by_model(self, summarizer: Summarizer, source: Source, most_tokens: int) -> SummaryText | None:
+    async def _by_model(self, summarizer: Summarizer, source: SummarySource, most_tokens: int) -> SummaryText | None:
         parts = await asyncio.to_thread(self._chunks, summarizer, source, most_tokens)
         before = await asyncio.to_thread(self._tokens, source)
         record, merged = "", source
         for part in parts:
-            merged = Source(part.summary or record, part.passages)
+            merged = SummarySource(part.summary or record, part.passages)
             if (answer := await self._asked(summarizer, merged, most_tokens, before)) is None:
                 return None
             record = answer
@@ -128,7 +128,7 @@ class Writer:
         return SummaryText(record, score)
 
     async def _asked(
-        self, summarizer: Summarizer, source: Source, most_tokens: int, before: int, *, insist: bool = False
+        self, summarizer: Summarizer, source: SummarySource, most_tokens: int, before: int, *, insist: bool = False
     ) -> str | None:
         """Asks the model to summarize a part of a source of `before` tokens; `None` if its text is unfit."""
         request = self._request
@@ -136,7 +136,9 @@ class Writer:
         self.pending = None
         self._calls += 1
         key = request.key if self._calls == 1 else f"{request.key}.{self._calls}"
-        messages = summary_request(source, most_tokens, wishes=request.wishes, language=request.language, insist=insist)
+        messages = summary_request(
+            source, most_tokens, keep_rules=request.keep_rules, language=request.language, insist=insist
+        )
         answer = await summarizer.write(request.tenant, key, request.path, messages, most_tokens)
         if isinstance(answer, NotWritten):
             self.fault, self.failed = answer, answer.failed
@@ -152,17 +154,19 @@ class Writer:
         tokens, language = self._count(text), self._request.language
         return fault(text, tokens, most_tokens=most_tokens, tokens_before=before, language=language)
 
-    def _tokens(self, source: Source) -> int:
+    def _tokens(self, source: SummarySource) -> int:
         return self._count(source.summary) + sum(self._count(said) for _, said in source.passages)
 
-    def _chunks(self, summarizer: Summarizer, source: Source, most_tokens: int) -> list[Source]:
-        empty = summary_request(Source(".", ()), most_tokens, wishes=self._request.wishes, language="..", insist=True)
+    def _chunks(self, summarizer: Summarizer, source: SummarySource, most_tokens: int) -> list[SummarySource]:
+        empty = summary_request(
+            SummarySource(".", ()), most_tokens, keep_rules=self._request.keep_rules, language="..", insist=True
+        )
         record = max(count_text(source.summary, summarizer.model).tokens, most_tokens)
         around = count_request(empty, (), summarizer.model).tokens + int(record * _ESCAPED) + most_tokens
         room = max(LEAST_CHUNK, summarizer.window - around)
         return chunks(source, room, lambda text: count_text(text, summarizer.model).tokens)
 
-    def _extracted(self, source: Source, most_tokens: int) -> SummaryText:
+    def _extracted(self, source: SummarySource, most_tokens: int) -> SummaryText:
         """Extracts sentences of the source; takes up to a second, so run it off the event loop."""
         text = extract(source, most_tokens, self._count)
         return SummaryText(text, _score(source, text))
@@ -171,5 +175,5 @@ class Writer:
         return count_text(text, self._request.model).tokens
 
 
-def _score(source: Source, text: str) -> float:
+def _score(source: SummarySource, text: str) -> float:
     return fidelity(source, text).score

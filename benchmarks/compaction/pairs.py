@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from purser.benchmarks.compaction.talks import MODEL, messages_of, optional_rows
+from purser.benchmarks.compaction.conversations import MODEL, messages_of, optional_rows
 from purser.benchmarks.outcome import Cell, Table
-from purser.context.compression.requests import CountText, Source
+from purser.context.compression.requests import CountText, SummarySource
 from purser.context.conversation.messages import SYSTEM_ROLES, Message
 from purser.context.errors import WindowTooSmall
 from purser.context.strategies import STRATEGIES
@@ -17,7 +17,7 @@ from purser.context.windows import build_window
 SETS = ("tau_airline", "sweagent")
 BUDGETS = (1_000, 2_000)
 """Tokens."""
-WAYS = [name for name, traits in STRATEGIES.items() if not (traits.retrieves or traits.chooses)]
+STRATEGY_NAMES = [name for name, traits in STRATEGIES.items() if not (traits.retrieves or traits.chooses)]
 
 
 @dataclass
@@ -64,14 +64,14 @@ def pairs(data: Path | None) -> dict[str, Broken]:
     }
     naive |= {f"newest {budget} tokens": partial(_newest, budget) for budget in BUDGETS}
     ours: dict[str, Cut] = {
-        f"{name}, {budget} tokens": partial(_ours, name, budget) for name in WAYS for budget in BUDGETS
+        f"{name}, {budget} tokens": partial(_ours, name, budget) for name in STRATEGY_NAMES for budget in BUDGETS
     }
     return {name: _broken(points, cut) for name, cut in (naive | ours).items()}
 
 
 def is_ours(policy: str) -> bool:
     """Whether it is one of our strategies."""
-    return policy.startswith(tuple(WAYS))
+    return policy.startswith(tuple(STRATEGY_NAMES))
 
 
 def pair_table(found: Mapping[str, Broken]) -> Table:
@@ -86,11 +86,11 @@ def pair_table(found: Mapping[str, Broken]) -> Table:
 
 
 def _points(messages: Sequence[Message]) -> Iterator[_Point]:
-    told = [message for message in messages if message.role not in SYSTEM_ROLES]
-    tokens = [count_message(message.to_openai(), MODEL).tokens for message in told]
-    for index, message in enumerate(told):
-        if message.role == "assistant" and any(one.tool_calls for one in told):
-            yield _Point(told[:index], tokens[:index])
+    dialogue = [message for message in messages if message.role not in SYSTEM_ROLES]
+    tokens = [count_message(message.to_openai(), MODEL).tokens for message in dialogue]
+    for index, message in enumerate(dialogue):
+        if message.role == "assistant" and any(one.tool_calls for one in dialogue):
+            yield _Point(dialogue[:index], tokens[:index])
 
 
 def _broken(points: Sequence[_Point], cut: Cut) -> Broken:
@@ -132,5 +132,5 @@ def _ours(strategy: str, budget: int, point: _Point) -> Sequence[Message] | None
     return window.messages
 
 
-def _one_sentence(source: Source, most_tokens: int, count: CountText) -> str:
+def _one_sentence(source: SummarySource, most_tokens: int, count: CountText) -> str:
     return "The customer asked for help with a booking, and the agent looked it up."

@@ -7,8 +7,8 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
+from purser.benchmarks.compaction.conversations import MODEL
 from purser.benchmarks.compaction.policies import PRIMERS, RECENTS, SEED
-from purser.benchmarks.compaction.talks import MODEL
 from purser.benchmarks.data import conversations
 from purser.benchmarks.outcome import Cell, Table
 from purser.context.tokens import count_request
@@ -30,8 +30,8 @@ def ratios(data: Path | None) -> dict[str, Ratios]:
     """By set: the conversations of a set, one after another, make one stream."""
     streams: dict[str, list[int]] = {}
     for name, row in conversations(data):
-        told = (message for message in row["messages"] if message["role"] != "system")
-        streams.setdefault(name, []).extend(count_request([one], [], MODEL).tokens - 3 for one in told)
+        dialogue = (message for message in row["messages"] if message["role"] != "system")
+        streams.setdefault(name, []).extend(count_request([one], [], MODEL).tokens - 3 for one in dialogue)
     return {name: _ratios(tokens) for name, tokens in streams.items() if len(tokens) >= LENGTHS[-1]}
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from purser.benchmarks.compaction.talks import MODEL, count, messages_of, optional_rows
+from purser.benchmarks.compaction.conversations import MODEL, count, messages_of, optional_rows
 from purser.benchmarks.data import Row, rows
 from purser.benchmarks.outcome import Table
 from purser.context.compression.ranges import choose_range
@@ -77,9 +77,9 @@ def repeats(data: Path | None, seed: int) -> Survivors:
     """Plants facts, compresses ten times and looks for them."""
     draw = random.Random(seed)
     chats, calls = rows(data, "locomo"), optional_rows(data, "tau_airline")
-    telling, idle = _sorted_out(chats)
+    informative, idle = _sorted_out(chats)
     asked = [message for row in calls for message in messages_of(row) if message.role == "user" and _facts([message])]
-    planted = _drawn(draw, telling, asked or telling, 2 * PLANTED)
+    planted = _drawn(draw, informative, asked or informative, 2 * PLANTED)
     pins = [Message(one.role, one.content, name=one.name, pinned=True) for one in planted[:PLANTED]]
     run = _Run(draw, idle)
     run.strew([*pins, *planted[PLANTED:]])
@@ -90,11 +90,11 @@ def repeats(data: Path | None, seed: int) -> Survivors:
 
 def repeats_table(found: Survivors) -> Table:
     """One row."""
-    told = found.to_json()
-    row = [told["compressions"], told["pinned"], told["ledger"], told["ledger_facts"], told["overflow"]]
+    figures = found.to_json()
+    row = [figures[name] for name in ("compressions", "pinned", "ledger", "ledger_facts", "overflow")]
     columns = ["compressions", "pinned left %", "facts left %", "facts", "listed as left out"]
     return Table(
-        "Planted facts after repeated compression", [*columns, "largest sheet"], [[*row, told["largest_sheet"]]]
+        "Planted facts after repeated compression", [*columns, "largest sheet"], [[*row, figures["largest_sheet"]]]
     )
 
 
@@ -138,10 +138,10 @@ class _Run:
         """What a window would show now."""
         shown = {ref.seq for group in self._conversation.groups for ref in group.refs}
         pinned = [one.seq for one in self._stored if one.message.pinned]
-        told = [fact for fact in self._known if fact.superseded_by is None]
+        current = [fact for fact in self._known if fact.superseded_by is None]
         self._found.pinned, self._found.pinned_left = len(pinned), len(set(pinned) & shown)
-        self._found.ledger = len(told)
-        self._found.ledger_left = sum(fact.value in self._sheet.text for fact in told)
+        self._found.ledger = len(current)
+        self._found.ledger_left = sum(fact.value in self._sheet.text for fact in current)
         self._found.overflow = sum(fact.value not in self._sheet.text for fact in self._sheet.overflow)
         return self._found
 
@@ -164,15 +164,15 @@ class _Run:
 
 def _sorted_out(chats: Sequence[Row]) -> tuple[list[Message], list[Message]]:
     """Messages that are evidence and tell facts, and messages that tell none."""
-    telling, idle = [], []
+    informative, idle = [], []
     for row in chats:
         evidence = {turn for question in row["qa"] for turn in question.get("evidence") or ()}
-        for told, message in zip(row["messages"], messages_of(row), strict=True):
+        for raw, message in zip(row["messages"], messages_of(row), strict=True):
             if not _facts([message]):
                 idle.append(message)
-            elif told["turn_id"] in evidence:
-                telling.append(message)
-    return telling, idle
+            elif raw["turn_id"] in evidence:
+                informative.append(message)
+    return informative, idle
 
 
 def _drawn(draw: random.Random, chats: Sequence[Message], calls: Sequence[Message], size: int) -> list[Message]:

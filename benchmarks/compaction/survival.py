@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from statistics import mean
 from typing import Any
 
+from purser.benchmarks.compaction.conversations import LabelledConversation
 from purser.benchmarks.compaction.policies import (
     Policy,
     Remains,
@@ -19,7 +20,6 @@ from purser.benchmarks.compaction.policies import (
     newest,
     rarest,
 )
-from purser.benchmarks.compaction.talks import Talk
 from purser.benchmarks.outcome import Cell, Table
 
 OURS, OURS_WITH_FACTS = "3 + 20 + our extract", "3 + 20 + our extract and facts"
@@ -48,7 +48,7 @@ _ARTICLES = {"a", "an", "the"}
 class Survival:
     """Figures of one policy on one set, in percent."""
 
-    kept: float
+    retained: float
     """Of the tokens."""
     evidence: float
     """Of the evidence of a question, word for word, on average over all questions."""
@@ -60,18 +60,18 @@ class Survival:
     def to_json(self) -> dict[str, Any]:
         """With one decimal."""
         return {
-            "kept": round(self.kept, 1),
+            "kept": round(self.retained, 1),
             "evidence": round(self.evidence, 1),
             "answers": round(self.answers, 1),
             "evidence_by_conversation": [round(one, 1) for one in self.spread],
         }
 
 
-def survival(talks: Sequence[Talk]) -> dict[str, Survival]:
+def survival(conversations: Sequence[LabelledConversation]) -> dict[str, Survival]:
     """Every policy at every share, by `policy @ share`; those without a share by their name."""
-    found = {name: _measured(talks, policy, 100) for name, policy in FIXED.items()}
+    found = {name: _measured(conversations, policy, 100) for name, policy in FIXED.items()}
     return found | {
-        at(name, share): _measured(talks, policy, share) for share in SHARES for name, policy in SIZED.items()
+        at(name, share): _measured(conversations, policy, share) for share in SHARES for name, policy in SIZED.items()
     }
 
 
@@ -83,37 +83,44 @@ def at(policy: str, share: int) -> str:
 def survival_table(name: str, found: Mapping[str, Survival]) -> Table:
     """The figures of one set beside each other."""
     rows: list[list[Cell]] = [
-        [policy, one.kept, one.evidence, min(one.spread), max(one.spread), one.answers] for policy, one in found.items()
+        [policy, one.retained, one.evidence, min(one.spread), max(one.spread), one.answers]
+        for policy, one in found.items()
     ]
     if name == "locomo":
         rows += [
-            [f"3 + 20 + TextRank @ {share} % (published, all conversations)", kept, evidence, None, None, answers]
-            for share, (kept, evidence, answers) in TEXT_RANK.items()
+            [f"3 + 20 + TextRank @ {share} % (published, all conversations)", retained, evidence, None, None, answers]
+            for share, (retained, evidence, answers) in TEXT_RANK.items()
         ]
     columns = ["policy", "kept %", "evidence %", "worst talk", "best talk", "answer words %"]
     return Table(f"What survives, {name}", columns, rows)
 
 
-def _measured(talks: Sequence[Talk], policy: Policy, share: int) -> Survival:
-    found = [policy(talk, sum(talk.tokens) * share // 100) for talk in talks]
-    evidence = [_evidence(talk, remains) for talk, remains in zip(talks, found, strict=True)]
+def _measured(conversations: Sequence[LabelledConversation], policy: Policy, share: int) -> Survival:
+    found = [policy(conversation, sum(conversation.tokens) * share // 100) for conversation in conversations]
+    evidence = [_evidence(conversation, remains) for conversation, remains in zip(conversations, found, strict=True)]
     return Survival(
-        kept=100 * sum(remains.tokens for remains in found) / sum(sum(talk.tokens) for talk in talks),
+        retained=100
+        * sum(remains.tokens for remains in found)
+        / sum(sum(conversation.tokens) for conversation in conversations),
         evidence=100 * mean(score for scores in evidence for score in scores),
         answers=100
-        * mean(score for talk, remains in zip(talks, found, strict=True) for score in _answers(talk, remains)),
+        * mean(
+            score
+            for conversation, remains in zip(conversations, found, strict=True)
+            for score in _answers(conversation, remains)
+        ),
         spread=[100 * mean(scores) for scores in evidence],
     )
 
 
-def _evidence(talk: Talk, remains: Remains) -> list[float]:
-    kept = set(remains.kept)
-    return [mean(index in kept for index in question.evidence) for question in talk.questions]
+def _evidence(conversation: LabelledConversation, remains: Remains) -> list[float]:
+    retained = set(remains.retained)
+    return [mean(index in retained for index in question.evidence) for question in conversation.questions]
 
 
-def _answers(talk: Talk, remains: Remains) -> list[float]:
+def _answers(conversation: LabelledConversation, remains: Remains) -> list[float]:
     said = set(_normal(remains.text))
-    return [max(_covered(answer, said) for answer in question.answers) for question in talk.questions]
+    return [max(_covered(answer, said) for answer in question.answers) for question in conversation.questions]
 
 
 def _covered(answer: str, said: set[str]) -> float:

@@ -81,7 +81,7 @@ class Redacting:
 
     def __call__(self, logger: Any, name: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
         """The redacted fields of a log line; only time, level and logger if the line cannot be redacted."""
-        redactor = Redactor(custom=self._custom, spared=_is_own_address)
+        redactor = Redactor(custom=self._custom, exempt=_is_own_address)
         try:
             return dict(redact_value({key: _plain(value) for key, value in event.items()}, redactor.redact))
         except RedactionFailed as error:

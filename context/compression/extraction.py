@@ -5,12 +5,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from purser.context.compression.requests import CountText, Source
+from purser.context.compression.requests import CountText, SummarySource
 from purser.context.conversation.wording import (
-    deeds,
     names,
     negations,
     numbers,
+    past_events,
     questions,
     sentences,
     stems,
@@ -41,7 +41,7 @@ class _Piece:
     """Whether it follows a question of somebody else."""
 
 
-def extract(source: Source, most_tokens: int, count: CountText) -> str:
+def extract(source: SummarySource, most_tokens: int, count: CountText) -> str:
     """The messages that say most for their length, in the order in which they were said and in their own words.
 
     Short messages stay whole; of long ones, sentences are picked. While other messages have something to say, one alone
@@ -79,7 +79,7 @@ def _picked(found: Sequence[tuple[_Piece, int]], order: Sequence[int], most_toke
     return list(picked)
 
 
-def _pieces(source: Source, most_tokens: int, count: CountText) -> Iterator[tuple[_Piece, int]]:
+def _pieces(source: SummarySource, most_tokens: int, count: CountText) -> Iterator[tuple[_Piece, int]]:
     """What may be picked, with its tokens."""
     whole = min(WHOLE, most_tokens // _WHOLE_SHARE)
     for line in filter(None, source.summary.splitlines()):
@@ -108,15 +108,15 @@ def _worths(pieces: Sequence[_Piece], speakers: set[str]) -> list[float]:
     people ask for later. The weights were found on five conversations and hold on each when found on the other four.
     """
     found = [words(piece.text) for piece in pieces]
-    distinct = [stems(piece.text, told) for piece, told in zip(pieces, found, strict=True)]
-    spread = Counter(stem for told in distinct for stem in told)
+    distinct = [stems(piece.text, own) for piece, own in zip(pieces, found, strict=True)]
+    spread = Counter(stem for own in distinct for stem in own)
     rarity = {stem: math.log(len(pieces) / often) for stem, often in spread.items()}
     return [
-        2 * min(len(numbers(told)), 1 + len(told) // _WORDS_PER_NUMBER)
-        + 2 * (len(names(piece.text, speakers)) + deeds(piece.text) + piece.answers)
+        2 * min(len(numbers(own)), 1 + len(own) // _WORDS_PER_NUMBER)
+        + 2 * (len(names(piece.text, speakers)) + past_events(piece.text) + piece.answers)
         + 4 * times(piece.text)
         + 0.5 * negations(piece.text)
         + 0.2 * sum(rarity[stem] for stem in sorted(rare))
         - questions(piece.text)
-        for piece, told, rare in zip(pieces, found, distinct, strict=True)
+        for piece, own, rare in zip(pieces, found, distinct, strict=True)
     ]

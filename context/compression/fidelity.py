@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from purser.context.compression.requests import Source
+from purser.context.compression.requests import SummarySource
 from purser.context.conversation.wording import names, negations, numbers, words
 
 BAR = 0.1
@@ -22,10 +22,10 @@ _TITLE = re.compile(r"《[^》]{1,40}》|「[^」]{1,40}」|[\u30a1-\u30fa\u30fc
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class Retained:
     """How many of something a summary keeps."""
 
-    kept: int
+    retained: int
     of: int
 
 
@@ -35,10 +35,10 @@ class Fidelity:
 
     score: float
     """From 0 to 1; 1 where there was nothing to lose."""
-    entities: Kept
+    entities: Retained
     """Names."""
-    numbers: Kept
-    negations: Kept
+    numbers: Retained
+    negations: Retained
     """How often it says no."""
 
     @property
@@ -47,33 +47,33 @@ class Fidelity:
         return self.score >= BAR
 
 
-def fidelity(source: Source, summary: str) -> Fidelity:
+def fidelity(source: SummarySource, summary: str) -> Fidelity:
     """Scores a summary by the names, numbers and negations that it keeps of what its source mentions most often."""
-    before, after = _told([source.summary, *(text for _, text in source.passages)]), _told([summary])
-    entities = _kept(before.names, after.names)
-    figures = _kept(before.numbers, after.numbers)
-    refusals = Kept(min(before.negations, after.negations, _MOST), min(before.negations, _MOST))
-    kept = entities.kept + figures.kept + _NEGATION * refusals.kept
+    before, after = _mentions([source.summary, *(text for _, text in source.passages)]), _mentions([summary])
+    entities = _retained(before.names, after.names)
+    figures = _retained(before.numbers, after.numbers)
+    refusals = Retained(min(before.negations, after.negations, _MOST), min(before.negations, _MOST))
+    retained = entities.retained + figures.retained + _NEGATION * refusals.retained
     of = entities.of + figures.of + _NEGATION * refusals.of
-    return Fidelity(kept / of if of >= _LEAST else 1.0, entities, figures, refusals)
+    return Fidelity(retained / of if of >= _LEAST else 1.0, entities, figures, refusals)
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _Mentions:
     names: Counter[str]
     numbers: Counter[str]
     negations: int
 
 
-def _told(texts: Iterable[str]) -> _Told:
+def _mentions(texts: Iterable[str]) -> _Mentions:
     found = list(texts)
-    return _Told(
+    return _Mentions(
         Counter(name for text in found for name in (*names(text), *_TITLE.findall(text))),
         Counter(number for text in found for number in numbers(words(text))),
         sum(map(negations, found)),
     )
 
 
-def _kept(before: Counter[str], after: Counter[str]) -> Kept:
-    most = [told for told, _ in before.most_common(_MOST)]
-    return Kept(sum(told in after for told in most), len(most))
+def _retained(before: Counter[str], after: Counter[str]) -> Retained:
+    most = [term for term, _ in before.most_common(_MOST)]
+    return Retained(sum(term in after for term in most), len(most))

@@ -51,7 +51,7 @@ class LayerPlan:
 
     folded: tuple[Layer, ...] = ()
     """Become one layer of the next level, before all else."""
-    kept: tuple[Layer, ...] = ()
+    unchanged: tuple[Layer, ...] = ()
     """Stay as they are."""
     leaf: Layer | None = None
     """Takes the rolling merge; `None`: a new leaf begins."""
@@ -64,17 +64,17 @@ def plan_layers(layers: Sequence[Layer]) -> LayerPlan:
         layers: of the last version, oldest first.
     """
     if layers and layers[-1].level is Level.LEAF and layers[-1].messages < LEAF_MESSAGES:
-        return LayerPlan(kept=tuple(layers[:-1]), leaf=layers[-1])
+        return LayerPlan(unchanged=tuple(layers[:-1]), leaf=layers[-1])
     leaves = tuple(layer for layer in layers if layer.level is Level.LEAF)
     older = tuple(layer for layer in layers if layer.level is not Level.LEAF)
     if sum(layer.level is Level.SECTION for layer in older) >= FAN_IN:
-        return LayerPlan(folded=older, kept=leaves)
-    return LayerPlan(folded=leaves, kept=older) if len(leaves) >= FAN_IN else LayerPlan(kept=tuple(layers))
+        return LayerPlan(folded=older, unchanged=leaves)
+    return LayerPlan(folded=leaves, unchanged=older) if len(leaves) >= FAN_IN else LayerPlan(unchanged=tuple(layers))
 
 
 def fold_all(plan: LayerPlan) -> LayerPlan:
     """The plan for when what is kept leaves no room for the newest leaf: all that is older becomes one layer."""
-    older = sorted((*plan.folded, *plan.kept), key=lambda layer: layer.first_seq)
+    older = sorted((*plan.folded, *plan.unchanged), key=lambda layer: layer.first_seq)
     return LayerPlan(folded=tuple(older), leaf=plan.leaf)
 
 

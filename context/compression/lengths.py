@@ -8,7 +8,7 @@ LENGTH_RATIO = 0.15
 """Share of its source that a summary may take."""
 LEAST_CHARACTERS = 100
 MOST_CHARACTERS = 800
-BRIEF_BELOW = 500
+SHORT_BELOW = 500
 """Characters of a source below which half the length will do."""
 LAYERED_FROM = 2_000
 """Characters from which a source is told in layers."""
@@ -17,7 +17,7 @@ LAYERED_FROM = 2_000
 class Style(StrEnum):
     """What a summary of some length looks like: the wish that its request states."""
 
-    BRIEF = "in one or two sentences"
+    SHORT = "in one or two sentences"
     KEY_POINTS = "as key points"
     LAYERED = "in layers: topics, then decisions, then details"
 
@@ -42,8 +42,8 @@ def summary_length(
         least, most: characters.
     """
     wanted = min(max(int(characters * Fraction(str(ratio))), least), most)
-    if characters < BRIEF_BELOW:
-        return Length(min(wanted // 2, characters), Style.BRIEF)
+    if characters < SHORT_BELOW:
+        return Length(min(wanted // 2, characters), Style.SHORT)
     style = Style.KEY_POINTS if characters < LAYERED_FROM else Style.LAYERED
     return Length(min(wanted, characters), style)
 

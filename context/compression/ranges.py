@@ -56,12 +56,12 @@ def choose_range(conversation: Conversation, settings: ContextSettings, budget: 
     first = conversation.primers(settings.primers)
     end = max(first, min(last, len(groups) - leading(groups[::-1], settings.recents_count)))
     old, target = conversation.summary.tokens if conversation.summary else 0, share(budget, settings.target_ratio)
-    late = [one for one in _coverable(groups[:first]) if any(ref.spared for ref in one.refs)]
+    late = [one for one in _coverable(groups[:first]) if any(ref.passed_over for ref in one.refs)]
     new = total(late) + total(_coverable(groups[first:end]))
-    kept = total(groups) - new
-    while end < last and kept + _most_tokens(old, new, target - kept) > target:
+    remaining = total(groups) - new
+    while end < last and remaining + _most_tokens(old, new, target - remaining) > target:
         more = total(_coverable(groups[end : end + 1]))
-        end, new, kept = end + 1, new + more, kept - more
+        end, new, remaining = end + 1, new + more, remaining - more
     covered = _coverable(groups[first:end])
     if not covered:
         return None
@@ -71,7 +71,7 @@ def choose_range(conversation: Conversation, settings: ContextSettings, budget: 
         last_seq=covered[-1].last_seq,
         seqs=tuple(seq for group in [*late, *covered] for seq in group.seqs),
         tokens_before=old + new,
-        most_tokens=_most_tokens(old, new, target - kept),
+        most_tokens=_most_tokens(old, new, target - remaining),
         passed=_passed(conversation, first_seq, covered[-1].last_seq),
     )
     return found if found.freed * LEAST_GAIN >= conversation.tokens else None
@@ -84,11 +84,11 @@ def _coverable(groups: Sequence[Group]) -> list[Group]:
 def _passed(conversation: Conversation, first_seq: int, last_seq: int) -> tuple[int, ...]:
     """What stays verbatim in a range and was in no summary before."""
     known = conversation.summary.last_seq if conversation.summary else 0
-    kept = (ref for group in conversation.groups if group.fixed for ref in group.refs)
+    remaining = (ref for group in conversation.groups if group.fixed for ref in group.refs)
     return tuple(
         ref.seq
-        for ref in kept
-        if first_seq <= ref.seq <= last_seq and (ref.spared or ref.seq > known) and ref.role not in SYSTEM_ROLES
+        for ref in remaining
+        if first_seq <= ref.seq <= last_seq and (ref.passed_over or ref.seq > known) and ref.role not in SYSTEM_ROLES
     )
 
 

@@ -35,7 +35,7 @@ Passage = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SummarySource:
     """What a summary is made from, as text."""
 
     summary: str
@@ -44,7 +44,7 @@ class Source:
     """Who spoke and what was said, of each message that is newly covered."""
 
     @classmethod
-    def of(cls, summary: str, messages: Iterable[Message], redact: Redact = unchanged) -> "Source":
+    def of(cls, summary: str, messages: Iterable[Message], redact: Redact = unchanged) -> "SummarySource":
         """Reads messages; only redacted and quoted text goes further."""
         passages = ((storable(message.name or message.role), quoted(redact(_said(message)))) for message in messages)
         return cls(summary, tuple(passages))
@@ -71,7 +71,7 @@ def _said(message: Message) -> str:
 _GRAPHEME = regex.compile(r"\X")
 
 
-def chunks(source: Source, most_tokens: int, count: CountText) -> list[Source]:
+def chunks(source: SummarySource, most_tokens: int, count: CountText) -> list[SummarySource]:
     """Sources that a small window takes, to be merged one after another; the first knows the last version.
 
     Whole messages, in order; one that is too large by itself is cut between what a reader sees as characters.
@@ -89,7 +89,7 @@ def chunks(source: Source, most_tokens: int, count: CountText) -> list[Source]:
             room = most_tokens
         parts[-1].append(piece)
         room -= tokens
-    return [Source("" if number else source.summary, tuple(part)) for number, part in enumerate(parts)]
+    return [SummarySource("" if number else source.summary, tuple(part)) for number, part in enumerate(parts)]
 
 
 def _pieces(passage: Passage, most_tokens: int, count: CountText) -> Iterator[tuple[Passage, int]]:
@@ -125,7 +125,7 @@ DROP = "greetings and repetition"
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class KeepRules:
     """What matters in the conversations of a domain."""
 
     keep: str = KEEP
@@ -136,12 +136,12 @@ class Wishes:
     @property
     def version(self) -> str:
         """Of the prompt that states them; stored with every summary that it led to."""
-        if self == _USUAL:
+        if self == _DEFAULT_RULES:
             return _PROMPT_VERSION
         return f"{_PROMPT_VERSION}-{hashlib.sha256(f'{self.keep}/{self.drop}'.encode()).hexdigest()[:8]}"
 
 
-_USUAL = Wishes()
+_DEFAULT_RULES = KeepRules()
 _PROMPT_VERSION = "2"
 """Changes with the wording below."""
 _TASK = """\
@@ -155,10 +155,10 @@ _SHORTEN = "Rewrite the earlier record, shorter, as a record"
 
 
 def summary_request(
-    source: Source,
+    source: SummarySource,
     most_tokens: int,
     *,
-    wishes: Wishes = _USUAL,
+    keep_rules: KeepRules = _DEFAULT_RULES,
     language: str | None = None,
     insist: bool = False,
 ) -> list[dict[str, Any]]:
@@ -179,8 +179,8 @@ def summary_request(
         what=what,
         most_tokens=most_tokens,
         style=summary_length(source.characters).style,
-        keep=wishes.keep,
-        drop=wishes.drop,
+        keep=keep_rules.keep,
+        drop=keep_rules.drop,
         language=f" (ISO 639: {language})" if language else "",
     ) + (_INSIST if insist else "")
     earlier = [f"Earlier record:\n{json.dumps(source.summary, ensure_ascii=False)}"] if source.summary else []

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from purser.context.compression.lengths import length_header, summary_length
-from purser.context.compression.requests import CountText, Source, fault
+from purser.context.compression.requests import CountText, SummarySource, fault
 from purser.context.conversation.languages import conversation_language
 from purser.context.tokens import count_text
 
@@ -27,7 +27,7 @@ class Writer:
         self.fault = ""
         """Empty, or why there is no summary: the name of an exception, or what `requests.fault` says."""
 
-    def __call__(self, source: Source, most_tokens: int, count: CountText) -> str:
+    def __call__(self, source: SummarySource, most_tokens: int, count: CountText) -> str:
         """A summary; empty where it failed."""
         if self.fault:
             return ""
@@ -47,12 +47,12 @@ class Writer:
         return count_text(text, self._model).tokens
 
 
-def _header(source: Source, text: str, written: str) -> str:
+def _header(source: SummarySource, text: str, written: str) -> str:
     language = conversation_language([said for _, said in source.passages]) or "en"
     return length_header(len(text), len(written), language)
 
 
-def as_text(source: Source) -> str:
+def as_text(source: SummarySource) -> str:
     """What a summarizer is given: the last summary, if there is one, and a line for each message."""
     lines = [f"{speaker}: {said}" for speaker, said in source.passages]
     return "\n".join([*(["Summary so far:", source.summary, "New messages:"] if source.summary else []), *lines])

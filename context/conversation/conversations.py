@@ -18,7 +18,7 @@ class MessageRef:
     call_ids: tuple[str, ...] = ()
     tool_call_id: str | None = None
     pinned: bool = False
-    spared: bool = False
+    passed_over: bool = False
     """It was pinned while the summary over its place was written: no summary says what it says."""
 
     @property
@@ -71,7 +71,7 @@ class Group:
         return self.refs[0].role == "user"
 
     @property
-    def talk(self) -> int:
+    def dialogue_count(self) -> int:
         """How many of its messages count where a setting counts messages: system messages do not."""
         return sum(ref.role not in SYSTEM_ROLES for ref in self.refs)
 
@@ -105,7 +105,7 @@ class Conversation:
     summary: SummaryRef | None = None
     keeps_first_request: bool = True
     """Whether the first user message stays verbatim."""
-    untold: tuple[int, int] | None = None
+    omitted: tuple[int, int] | None = None
     """Messages, first and last, of which only those are told that always stay: what is newer leaves them no room."""
 
     @cached_property
@@ -123,9 +123,9 @@ class Conversation:
         return next(found, 0)
 
     @cached_property
-    def told_from(self) -> int:
+    def included_from(self) -> int:
         """Index of the first group behind what is untold."""
-        return 0 if self.untold is None else sum(one.first_seq <= self.untold[1] for one in self.groups)
+        return 0 if self.omitted is None else sum(one.first_seq <= self.omitted[1] for one in self.groups)
 
     @cached_property
     def settled(self) -> int:
@@ -149,9 +149,9 @@ class Conversation:
         return sum(len(one.refs) for one in self.groups)
 
     @cached_property
-    def talk(self) -> int:
+    def dialogue_count(self) -> int:
         """Of them those that count where a setting counts messages."""
-        return sum(one.talk for one in self.groups)
+        return sum(one.dialogue_count for one in self.groups)
 
     def primers(self, primers_count: int, begin: int = 0) -> int:
         """How many groups stand before everything that a summary covers or may cover.
@@ -166,11 +166,11 @@ class Conversation:
             return sum(one.first_seq <= self.summary.last_seq for one in self.groups)
         if any(not one.fixed for one in self.groups[begin : self.first_request]):
             return begin
-        return begin + leading(self.groups[begin : self.told_from or None], primers_count)
+        return begin + leading(self.groups[begin : self.included_from or None], primers_count)
 
     def _covers(self, one: Group) -> bool:
         summary = self.summary
-        if summary is None or any(ref.spared for ref in one.refs):
+        if summary is None or any(ref.passed_over for ref in one.refs):
             return False
         return summary.first_seq <= one.first_seq and one.last_seq <= summary.last_seq
 
@@ -186,5 +186,5 @@ def leading(groups: Sequence[Group], messages: int) -> int:
     for count, one in enumerate(groups):
         if held >= messages:
             return count
-        held += one.talk
+        held += one.dialogue_count
     return len(groups)

@@ -48,8 +48,8 @@ def conversation_language(texts: Sequence[str]) -> str | None:
     votes: Counter[str | None] = Counter()
     for text in _spread(texts):
         votes[language_of(text)] += len(text)
-    told = Counter({code: letters for code, letters in votes.items() if code is not None})
-    return next((code for code, letters in told.items() if letters >= _MAJORITY * told.total()), None)
+    known = Counter({code: letters for code, letters in votes.items() if code is not None})
+    return next((code for code, letters in known.items() if letters >= _MAJORITY * known.total()), None)
 
 
 def is_other_language(text: str, expected: str) -> bool:

@@ -47,20 +47,20 @@ class Message:
         """
         if not isinstance(value, Mapping):
             raise InvalidMessage(f"message {index}: is a {type(value).__name__}, it must be an object with a role")
-        told = {field: content for field, content in value.items() if content is not None and content != []}
-        if unknown := [field for field in told if field not in _FIELDS]:
+        given = {field: content for field, content in value.items() if content is not None and content != []}
+        if unknown := [field for field in given if field not in _FIELDS]:
             raise _invalid(index, str(unknown[0])[:80], f"is not known, use {', '.join(_FIELDS)}")
-        role = told.get("role")
+        role = given.get("role")
         if role not in ROLES:
             shown = repr(role)[:80] if isinstance(role, str) else f"a {type(role).__name__}"
             raise _invalid(index, "role", f"is {shown}, use one of {', '.join(ROLES)}")
         message = cls(
             role=role,
-            content=_content(told.get("content"), index),
-            name=_text(told.get("name"), index, "name"),
-            tool_calls=_calls(told.get("tool_calls", ()), index),
-            tool_call_id=_text(told.get("tool_call_id"), index, "tool_call_id"),
-            pinned=_flag(told.get("pinned", False), index),
+            content=_content(given.get("content"), index),
+            name=_text(given.get("name"), index, "name"),
+            tool_calls=_calls(given.get("tool_calls", ()), index),
+            tool_call_id=_text(given.get("tool_call_id"), index, "tool_call_id"),
+            pinned=_flag(given.get("pinned", False), index),
         )
         message._check(index, linked=linked)
         return message

@@ -67,8 +67,10 @@ def render_structured(messages: Sequence[Message], *, summary: str = "", summari
     """
     if not summary:
         return list(messages)
-    told = Message("user", f"[Context: Summary of earlier conversation ({summarised} turns)]:\n{quoted(summary)}")
-    return [told, Message("assistant", ACKNOWLEDGEMENT), *messages]
+    summary_turn = Message(
+        "user", f"[Context: Summary of earlier conversation ({summarised} turns)]:\n{quoted(summary)}"
+    )
+    return [summary_turn, Message("assistant", ACKNOWLEDGEMENT), *messages]
 
 
 def _line(message: Message) -> str:

@@ -43,7 +43,7 @@ _PAST = (
 _KOREAN_PAST = "".join(chr(0xAC00 + 28 * beginning + 20) for beginning in range(399))
 _KOREAN_PAST = _KOREAN_PAST.replace("있", "").replace("겠", "")
 """Syllables that end in the mark of the past tense, without that of "there is" and that of what will be."""
-_DEED = re.compile(
+_PAST_EVENT = re.compile(
     rf"\b(?:I|we)(?:['’](?:ve|d|m|re))? (?:(?:\w+ly|just|also|even|once|then|both|always|never|still) )*"
     rf"(?:{_PAST}|\w+ed)\b"
     rf"|[我咱俺][^，。！？,.!?]{{0,12}}[了过過]|(?:ました|かった|った|んだ|した)(?=[。！、!\s]|$)"
@@ -71,8 +71,8 @@ def numbers(found: Sequence[str]) -> list[str]:
 
 def names(text: str, but: Set[str] = frozenset()) -> list[str]:
     """Capitalised words that do not begin a sentence."""
-    told = (word for sentence in _SENTENCE_END.split(text) for word in words(sentence)[1:])
-    return [word for word in told if word[0].isupper() and word not in but and not _SELF.fullmatch(word)]
+    candidates = (word for sentence in _SENTENCE_END.split(text) for word in words(sentence)[1:])
+    return [word for word in candidates if word[0].isupper() and word not in but and not _SELF.fullmatch(word)]
 
 
 def negations(text: str) -> int:
@@ -90,9 +90,9 @@ def times(text: str) -> int:
     return len(TIME.findall(text))
 
 
-def deeds(text: str) -> int:
+def past_events(text: str) -> int:
     """How often the speaker tells what happened."""
-    return len(_DEED.findall(text))
+    return len(_PAST_EVENT.findall(text))
 
 
 def stems(text: str, found: Sequence[str]) -> set[str]:

@@ -4,8 +4,8 @@ It is the conversation's knowledge graph: subject, relation, value, and the mess
 is `purser.context.postgres.conversation.facts`.
 """
 
-from purser.context.facts.finding import extract_facts
-from purser.context.facts.sheet import MOST_TOKENS, FactSheet, render_facts, sheet_tokens, untold
+from purser.context.facts.extraction import extract_facts
+from purser.context.facts.sheet import MOST_TOKENS, FactSheet, omitted_facts, render_facts, sheet_tokens
 from purser.context.facts.values import Fact, Kind, supersede
 
 __all__ = [
@@ -14,8 +14,8 @@ __all__ = [
     "FactSheet",
     "Kind",
     "extract_facts",
+    "omitted_facts",
     "render_facts",
     "sheet_tokens",
     "supersede",
-    "untold",
 ]

@@ -45,9 +45,9 @@ def render_facts(facts: Iterable[Fact], most_tokens: int, count: CountText) -> F
         most_tokens: of the sheet.
         count: by the counter of the model that will read it.
     """
-    told = list(facts)
-    lines = _lines(told)
-    often = Counter(fact.value for fact in told)
+    ordered = list(facts)
+    lines = _lines(ordered)
+    often = Counter(fact.value for fact in ordered)
     tokens = {line: count(line + "\n") for line in lines}
     worths = {line: sum(_worth(fact, often[fact.value]) for fact in held) for line, held in lines.items()}
     picked, room = set(), most_tokens
@@ -58,12 +58,12 @@ def render_facts(facts: Iterable[Fact], most_tokens: int, count: CountText) -> F
     shown = [line for line in lines if line in picked]
     while shown and count("\n".join(shown)) > most_tokens:
         shown.pop()
-    kept = [fact for line in shown for fact in lines[line]]
+    included = [fact for line in shown for fact in lines[line]]
     left = [fact for line, held in lines.items() if line not in set(shown) for fact in held]
-    return FactSheet("\n".join(shown), tuple(kept), tuple(left))
+    return FactSheet("\n".join(shown), tuple(included), tuple(left))
 
 
-def untold(facts: Iterable[Fact], text: str) -> list[Fact]:
+def omitted_facts(facts: Iterable[Fact], text: str) -> list[Fact]:
     """The facts whose sentence does not stand in a text that is shown beside the sheet."""
     said = " ".join(text.split())
     return [fact for fact in facts if fact.text not in said]
@@ -71,10 +71,10 @@ def untold(facts: Iterable[Fact], text: str) -> list[Fact]:
 
 def _lines(facts: Iterable[Fact]) -> dict[str, list[Fact]]:
     """What holds, by the line that shows it: the sentence, or single values where others of it hold no longer."""
-    told = list(facts)
-    stale = {(fact.seq, fact.text) for fact in told if fact.superseded_by is not None}
+    ordered = list(facts)
+    stale = {(fact.seq, fact.text) for fact in ordered if fact.superseded_by is not None}
     lines: dict[str, list[Fact]] = {}
-    for fact in told:
+    for fact in ordered:
         if fact.superseded_by is None:
             alone = (fact.seq, fact.text) in stale
             said = (

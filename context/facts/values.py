@@ -63,9 +63,9 @@ class Fact:
 
 def supersede(facts: Iterable[Fact]) -> list[Fact]:
     """The facts, each told which message said otherwise first: same subject and relation, another value, later."""
-    told = list(facts)
+    ordered = list(facts)
     said: dict[tuple[str, str], list[Fact]] = {}
-    for fact in told:
+    for fact in ordered:
         if fact.topic:
             said.setdefault(fact.topic, []).append(fact)
 
@@ -73,4 +73,4 @@ def supersede(facts: Iterable[Fact]) -> list[Fact]:
         others = said[fact.topic] if fact.topic else ()
         return min((one.seq for one in others if one.seq > fact.seq and one.value != fact.value), default=None)
 
-    return [replace(fact, superseded_by=by(fact)) for fact in told]
+    return [replace(fact, superseded_by=by(fact)) for fact in ordered]

@@ -5,9 +5,9 @@ that stored sessions use.
 """
 
 from purser.context.memories.base import ConversationMemory
-from purser.context.memories.finding import HybridMemory, VectorMemory
-from purser.context.memories.knowing import FactsMemory, KnowledgeGraphMemory
+from purser.context.memories.facts import FactsMemory, KnowledgeGraphMemory
 from purser.context.memories.rolling import RollingMemory, RollingState, SummaryMemory
+from purser.context.memories.vector import HybridMemory, VectorMemory
 from purser.context.memories.windowed import SlidingWindowMemory, ThreePartMemory, TokenTruncationMemory
 
 __all__ = [

@@ -109,8 +109,8 @@ class _Index:
         posted = []
         for term in wanted(asked):
             postings = np.frombuffer(bytes(self._postings.get(term, b"")), POSTING)
-            if (told := postings[~np.isin(postings["place"], list(without))]).size:
-                posted.append(Posted(0, term, told.tobytes()))
+            if (remaining := postings[~np.isin(postings["place"], list(without))]).size:
+                posted.append(Posted(0, term, remaining.tobytes()))
         if not posted:
             return {}
         hits = rank(

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 from purser.context.compression.extraction import extract
-from purser.context.compression.requests import Source
+from purser.context.compression.requests import SummarySource
 from purser.context.compression.summaries import summary_message
 from purser.context.compression.writing import Writer
 from purser.context.conversation.conversations import Conversation, Group, MessageRef, SummaryRef
@@ -92,7 +92,7 @@ class RollingMemory(ConversationMemory):
         if not self._progressive:
             earlier = [seq for seq in _seqs(self._conversation(0).groups) if seq <= batch[-1]]
         last = self.state.summary if self._progressive else ""
-        source = Source.of(last, [self.messages[seq] for seq in earlier])
+        source = SummarySource.of(last, [self.messages[seq] for seq in earlier])
         writer = Writer(self._summarize, self.model, header=False) if self._summarize else None
         text = (writer or extract)(source, MOST_SUMMARY, self._count)
         self.fault = writer.fault if writer else ""
@@ -104,9 +104,9 @@ class RollingMemory(ConversationMemory):
         """System messages, the summary, and what it does not cover."""
         system = [message for message in self.messages if message.role in SYSTEM_ROLES]
         state, role = self.state, self._summary_role
-        told = [summary_message(1, state.covered, state.summary, role=role)] if state.summary else []
+        summaries = [summary_message(1, state.covered, state.summary, role=role)] if state.summary else []
         shown = (self.messages[seq] for one in self._conversation(self.state.covered).groups for seq in one.seqs)
-        return [*system, *told, *(message for message in shown if message.role not in SYSTEM_ROLES)]
+        return [*system, *summaries, *(message for message in shown if message.role not in SYSTEM_ROLES)]
 
     def _conversation(self, covered: int) -> Conversation:
         """The messages by reference, the first so many covered; sequence numbers are indexes."""

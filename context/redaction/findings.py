@@ -66,11 +66,11 @@ def findings(view: str, placeholders: Sequence[Found], detectors: Iterable[Detec
 
 
 def _outermost(found: Iterable[Found]) -> list[Found]:
-    kept: list[Found] = []
+    outermost: list[Found] = []
     for one in sorted(found, key=lambda one: (one.start, -one.end)):
-        if not kept or one.start >= kept[-1].end:
-            kept.append(one)
-    return kept
+        if not outermost or one.start >= outermost[-1].end:
+            outermost.append(one)
+    return outermost
 
 
 def _without(view: str, found: Sequence[Found]) -> str:

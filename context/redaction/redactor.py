@@ -37,7 +37,7 @@ class Redactor:
         key: bytes | None = None,
         known: Iterable[Placeholder] = (),
         custom: Sequence[Detector] = (),
-        spared: Callable[[Found], bool] = lambda found: False,
+        exempt: Callable[[Found], bool] = lambda found: False,
     ) -> None:
         """Args:
         key: of the session; `None` takes a random one, for texts that stand alone.
@@ -46,7 +46,7 @@ class Redactor:
         spared: tells which findings stay in the text.
         """
         self._key = key or secrets.token_bytes(32)
-        self._spared = spared
+        self._exempt = exempt
         self._detectors = (*SPECIFIC, *custom, *LEAST_SPECIFIC)
         labels = {detector.label for detector in self._detectors}
         self._placeholder = re.compile(rf"\[({'|'.join(sorted(labels))})_([1-9][0-9]{{0,8}})\]")
@@ -74,8 +74,8 @@ class Redactor:
 
     def _replaced(self, text: str) -> str:
         parts, end = [], 0
-        for found in findings(plain_view(text), list(self._standing(text)), self._detectors):
-            if found.label and not self._spared(found):
+        for found in findings(plain_view(text), list(self._existing(text)), self._detectors):
+            if found.label and not self._exempt(found):
                 parts += [text[end : found.start], str(self._placeholder_of(found))]
                 end = found.end
         return "".join([*parts, text[end:]])
@@ -83,7 +83,7 @@ class Redactor:
     def _labels(self, text: str) -> Counter[str]:
         return Counter(match[1] for match in self._placeholder.finditer(text))
 
-    def _standing(self, text: str) -> Iterable[Found]:
+    def _existing(self, text: str) -> Iterable[Found]:
         """Placeholders in the text. Their numbers are taken, whatever they stand for."""
         for match in self._placeholder.finditer(text):
             self._last[match[1]] = max(self._last[match[1]], int(match[2]))

@@ -101,9 +101,9 @@ def choose(
         return Choice(truncation, "nothing that writes summaries is configured: truncate")
     if summaries >= MOST_SUMMARIES:
         return Choice(truncation, f"already summarised {summaries} times, at most {MOST_SUMMARIES}: truncate")
-    size, told = _size(messages, characters)
+    size, description = _size(messages, characters)
     summarize, found = _MATRIX[size][preference], dict[str, Fraction]()
-    how = f"{told}, preference {preference}"
+    how = f"{description}, preference {preference}"
     if summarize is None:
         found = scores(messages=messages, characters=characters, preference=preference, summaries=summaries)
         summarize = found["summarize"] > found["truncate"]
@@ -125,7 +125,7 @@ def _size(messages: int, characters: int) -> tuple[Size, str]:
     by_messages = Size.of(messages, medium=10, long=30)
     by_characters = Size.of(characters, medium=2_000, long=10_000)
     size = max(by_messages, by_characters)
-    told = f"{size.name.lower()} conversation of {messages} messages and {characters:,} characters"
+    description = f"{size.name.lower()} conversation of {messages} messages and {characters:,} characters"
     if by_messages != by_characters:
-        told += f" (the larger of {by_messages.name.lower()} and {by_characters.name.lower()})"
-    return size, told
+        description += f" (the larger of {by_messages.name.lower()} and {by_characters.name.lower()})"
+    return size, description

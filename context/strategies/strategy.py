@@ -85,7 +85,7 @@ class Strategy:
         groups = conversation.groups
         # A question that still waits for its answer is no exchange.
         last = len(groups) - 1 - bool(groups and groups[-1].is_request and not newer_rounds)
-        oldest = max(begin, conversation.told_from, self.oldest(conversation, newer_rounds))
+        oldest = max(begin, conversation.included_from, self.oldest(conversation, newer_rounds))
         exchange = range(last, max(last - 2, oldest - 1), -1)
         primers = range(begin, conversation.primers(self.primers_count, begin)) if self.primers_count else range(0)
         return exchange, primers, range(last, oldest - 1, -1)
@@ -100,9 +100,9 @@ class Strategy:
                 return 0
             return begins[older] if older < len(begins) else len(groups)
         if self.recents_count is not None:
-            talk = sum(group.talk for group in groups)
-            batches = max(0, talk - self.recents_count) // self.batch_count
-            return len(groups) - leading(groups[::-1], talk - batches * self.batch_count)
+            dialogue_count = sum(group.dialogue_count for group in groups)
+            batches = max(0, dialogue_count - self.recents_count) // self.batch_count
+            return len(groups) - leading(groups[::-1], dialogue_count - batches * self.batch_count)
         return 0
 
 

@@ -14,23 +14,23 @@ class CountCache:
         most: counts that are kept.
         """
         self._most = most
-        self._kept: OrderedDict[tuple[str, bytes], int] = OrderedDict()
+        self._counts: OrderedDict[tuple[str, bytes], int] = OrderedDict()
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._counts)
 
     def count(self, kind: str, text: str, count: Callable[[str], int]) -> int:
         """What `count` says of the text; it is asked once for each `kind` and text."""
         key = kind, blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
         with self._lock:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-                return self._kept[key]
+            if key in self._counts:
+                self._counts.move_to_end(key)
+                return self._counts[key]
         # Not under the lock: it may take some tenths of a second.
         tokens = count(text)
         with self._lock:
-            self._kept[key] = tokens
-            if len(self._kept) > self._most:
-                self._kept.popitem(last=False)
+            self._counts[key] = tokens
+            if len(self._counts) > self._most:
+                self._counts.popitem(last=False)
         return tokens

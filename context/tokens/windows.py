@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 
 
 def window_of(
-    model: str, told: int | None = None, *, overrides: Mapping[str, int] | None = None, default: int = DEFAULT_WINDOW
+    model: str, listed: int | None = None, *, overrides: Mapping[str, int] | None = None, default: int = DEFAULT_WINDOW
 ) -> int:
     """Tokens that `model` takes at most.
 
@@ -40,8 +40,8 @@ def window_of(
     for name in (model, bare):
         if overrides and name in overrides:
             return overrides[name]
-    if told is not None:
-        return told
+    if listed is not None:
+        return listed
     known = next((tokens for family, tokens in _FAMILIES if re.search(family, bare.lower())), None)
     return known if known is not None else _assumed(model, default)
 

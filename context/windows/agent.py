@@ -20,7 +20,7 @@ from purser.context.conversation.messages import Message, StoredMessage
 from purser.context.errors import WindowTooSmall
 from purser.context.settings import ContextSettings
 from purser.context.tokens import PER_CONVERSATION
-from purser.context.windows.engine import OVER_BUDGET, Cutter, Room, Selection, is_crowded, ruled
+from purser.context.windows.engine import OVER_BUDGET, Cutter, Room, Selection, choose_rule, is_crowded
 from purser.context.windows.plans import Dropped, MemoryRef, PersonalRef, TextRef, View, WindowPlan
 
 
@@ -60,7 +60,7 @@ def plan_window(
     whole = PER_CONVERSATION + sum(one.tokens for one in asked if one is not None)
     figures = settings.figures
     crowded = is_crowded(figures, tokens=whole, budget=limit)
-    rule, _ = ruled(
+    rule, _ = choose_rule(
         settings.strategy,
         figures,
         (*session.groups, *own.groups),
@@ -88,16 +88,16 @@ def plan_window(
     own_summary, session_summary = (room.takes(one.summary.tokens) if one.summary else False for one in (own, session))
     if memory is not None and not room.takes(memory.tokens - memory.documents_tokens):
         memory = memory.documents
-    kept_own = of_own.select(of_own.least + room.left, figures)
-    room.takes(of_own.tokens(kept_own.kept) - of_own.least)
-    kept_session = of_session.select(of_session.least + room.left, figures)
+    own_selection = of_own.select(of_own.least + room.left, figures)
+    room.takes(of_own.tokens(own_selection.verbatim) - of_own.least)
+    session_selection = of_session.select(of_session.least + room.left, figures)
     return WindowPlan(
         budget=limit,
         system_tokens=system_tokens,
-        session=_show(of_session, kept_session, with_summary=session_summary),
+        session=_show(of_session, session_selection, with_summary=session_summary),
         replies=tuple(shown),
         question=question,
-        own=_show(of_own, kept_own, with_summary=own_summary),
+        own=_show(of_own, own_selection, with_summary=own_summary),
         dropped_replies=tuple(reply for reply in replies if reply not in shown),
         compress=_to_compress(settings, (session, own), limit, crowded=crowded) if rule.summarizes else None,
         strategy=rule.name,
@@ -143,8 +143,8 @@ def _to_compress(
     """The conversation whose compression frees most, of those that are too large for the trigger or too long."""
     if not settings.compresses:
         return None
-    if untold := [one.thread for one in conversations if one.untold]:
-        return untold[0]
+    if omitted := [one.thread for one in conversations if one.omitted]:
+        return omitted[0]
     found = [
         (span.freed, one.thread)
         for one in conversations
@@ -155,11 +155,11 @@ def _to_compress(
 
 def _show(cutter: Cutter, selection: Selection, *, with_summary: bool) -> View:
     conversation = cutter.conversation
-    shown = [conversation.groups[index] for index in sorted(selection.kept)]
+    shown = [conversation.groups[index] for index in sorted(selection.verbatim)]
     summary = conversation.summary
     dropped = _dropped(cutter, selection)
-    if conversation.untold is not None:
-        dropped = [*dropped, Dropped(*conversation.untold, OVER_BUDGET)]
+    if conversation.omitted is not None:
+        dropped = [*dropped, Dropped(*conversation.omitted, OVER_BUDGET)]
     if summary is not None and not with_summary:
         dropped = [*dropped, Dropped(summary.first_seq, summary.last_seq, OVER_BUDGET)]
     return View(
@@ -167,7 +167,7 @@ def _show(cutter: Cutter, selection: Selection, *, with_summary: bool) -> View:
         seqs=tuple(seq for group in shown for seq in group.seqs),
         summary=summary if with_summary else None,
         dropped=tuple(sorted(dropped, key=lambda one: one.first_seq)),
-        tokens=cutter.tokens(selection.kept) + (summary.tokens if summary is not None and with_summary else 0),
+        tokens=cutter.tokens(selection.verbatim) + (summary.tokens if summary is not None and with_summary else 0),
     )
 
 
@@ -179,7 +179,7 @@ def _dropped(cutter: Cutter, selection: Selection) -> list[Dropped]:
     next_of_run = None
     for index, reason in cutter.dropped(selection):
         group = groups[index]
-        side = (group.first_seq > watermark, index >= conversation.told_from)
+        side = (group.first_seq > watermark, index >= conversation.included_from)
         if runs and next_of_run == (index, reason, side):
             runs[-1] = replace(runs[-1], last_seq=group.last_seq)
         else:

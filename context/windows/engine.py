@@ -61,7 +61,7 @@ Write = Callable[[Sequence[int], int], Shown | None]
 class Selection:
     """What a window holds of a conversation."""
 
-    kept: Set[int]
+    verbatim: Set[int]
     """Groups that stay verbatim, by index."""
     summary: Shown | None = None
     """Written for this window: covers all other groups; without one they are dropped."""
@@ -76,7 +76,7 @@ def is_crowded(figures: StrategySettings, *, tokens: int, budget: int, messages:
     return tokens > trigger or (figures.most_messages is not None and messages > figures.most_messages)
 
 
-def ruled(
+def choose_rule(
     name: StrategyName,
     figures: StrategySettings,
     groups: Sequence[Group],
@@ -128,35 +128,35 @@ class Cutter:
     """Whether the newest user message, such as a task's input, is shown after it by itself."""
 
     @cached_property
-    def must(self) -> frozenset[int]:
+    def required(self) -> frozenset[int]:
         """Groups that every window holds: pins, system messages, the first user message, whatever a result may still
         join, the newest user message and the last step.
 
         What stands first of them has its request with it: a window that was cut begins with a user message.
         """
         groups = self.conversation.groups
-        kept = {index for index, group in enumerate(groups) if group.fixed}
-        kept.update(range(self.conversation.settled, len(groups)))
+        verbatim = {index for index, group in enumerate(groups) if group.fixed}
+        verbatim.update(range(self.conversation.settled, len(groups)))
         if groups and not self.asked_after:
             users = [index for index, group in enumerate(groups) if any(ref.role == "user" for ref in group.refs)]
-            kept.update([*users[-1:], len(groups) - 1])
-        first = min((index for index in kept if groups[index].talk), default=-1)
+            verbatim.update([*users[-1:], len(groups) - 1])
+        first = min((index for index in verbatim if groups[index].dialogue_count), default=-1)
         requests = [index for index in range(first + 1) if groups[index].is_request]
-        return frozenset([*kept, *requests[-1:]])
+        return frozenset([*verbatim, *requests[-1:]])
 
     @cached_property
     def least(self) -> int:
         """Tokens of what every window holds."""
-        return self.tokens(self.must)
+        return self.tokens(self.required)
 
     @cached_property
     def oldest(self) -> int:
         """The oldest group, by index, that the strategy takes among the newest."""
         return self.rule.oldest(self.conversation, int(self.asked_after))
 
-    def tokens(self, kept: Iterable[int]) -> int:
+    def tokens(self, verbatim: Iterable[int]) -> int:
         """Of some groups, by index."""
-        return total(self.conversation.groups[index] for index in kept)
+        return total(self.conversation.groups[index] for index in verbatim)
 
     def select(self, limit: int | None, figures: StrategySettings, write: Write | None = None) -> Selection:
         """Chooses what a window holds, everything if it can.
@@ -171,20 +171,20 @@ class Cutter:
             write: `None`: nothing writes summaries.
         """
         whole = range(len(self.conversation.groups))
-        complete = self.oldest == 0 and self.conversation.untold is None
+        complete = self.oldest == 0 and self.conversation.omitted is None
         if limit is None or (complete and self.tokens(whole) <= limit):
             return Selection(frozenset(whole))
         more = self.rule.unbounded if figures.extends and self.rule.summarizes else self.rule
         if write is None or not self.rule.summarizes:
-            return Selection(self._filled(more, self.must, limit))
-        kept = self._filled(self.rule, self.must, limit - self.summary_reserve(figures, limit))
+            return Selection(self._filled(more, self.required, limit))
+        verbatim = self._filled(self.rule, self.required, limit - self.summary_reserve(figures, limit))
         while True:
-            others = [index for index in whole if index not in kept]
-            summary = write(others, limit - self.tokens(kept)) if others else None
-            taken = self._filled(more, kept, limit - (summary.tokens if summary else 0))
-            if taken == kept:
-                return Selection(kept, summary)
-            kept = taken
+            others = [index for index in whole if index not in verbatim]
+            summary = write(others, limit - self.tokens(verbatim)) if others else None
+            taken = self._filled(more, verbatim, limit - (summary.tokens if summary else 0))
+            if taken == verbatim:
+                return Selection(verbatim, summary)
+            verbatim = taken
 
     def summary_reserve(self, figures: StrategySettings, limit: int) -> int:
         """Tokens that a summary of all but what always stays is sure to get, as far as that leaves them."""
@@ -202,7 +202,7 @@ class Cutter:
         if selection.summary is not None:
             return
         for index in range(len(self.conversation.groups)):
-            if index in selection.kept:
+            if index in selection.verbatim:
                 continue
             if asked_summary and self.rule.summarizes:
                 yield index, NO_SUMMARY
@@ -225,10 +225,10 @@ class Cutter:
             return len(conversation.groups) if self._leads else 0
         return conversation.first_request if self._leads else 0
 
-    def _filled(self, rule: Strategy, kept: Set[int], limit: int) -> set[int]:
+    def _filled(self, rule: Strategy, verbatim: Set[int], limit: int) -> set[int]:
         """`kept`, and whole groups besides: of each run of the rule those up to the first that does not fit."""
-        groups, found = self.conversation.groups, set(kept)
-        room = Room(limit - self.tokens(kept))
+        groups, found = self.conversation.groups, set(verbatim)
+        room = Room(limit - self.tokens(verbatim))
         for run in rule.runs(self.conversation, self._begin, newer_rounds=int(self.asked_after)):
             for index in run:
                 if index not in found:
@@ -238,4 +238,4 @@ class Cutter:
         if not self._leads:
             return found
         first = next((index for index in sorted(found) if groups[index].is_request or groups[index].opens), 0)
-        return {index for index in found if index >= first or index in self.must}
+        return {index for index in found if index >= first or index in self.required}

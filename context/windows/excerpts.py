@@ -54,7 +54,7 @@ def gap_of(refs: Sequence[MessageRef], gap: tuple[int, int], *, covered: int, pr
     return (first, last) if sum(ref.seq > last for ref in tail) >= LONG else None
 
 
-def told(refs: Sequence[MessageRef], gap: tuple[int, int]) -> set[int]:
+def included_seqs(refs: Sequence[MessageRef], gap: tuple[int, int]) -> set[int]:
     """Sequence numbers of what an excerpt tells: all around its gap, and in it what always stays."""
     opening = next((ref.seq for ref in refs if ref.role == "user"), 0)
     return {ref.seq for ref in refs if ref.fixed or ref.seq == opening or not gap[0] <= ref.seq <= gap[1]}

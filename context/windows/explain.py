@@ -71,29 +71,31 @@ def explain(
         facts: taken from this message.
         places: of the window that is asked about.
     """
-    kept = (State.FACT,) if any(fact.superseded_by is None for fact in facts) else ()
+    fact_state = (State.FACT,) if any(fact.superseded_by is None for fact in facts) else ()
     group = next((one for one in conversation.groups if seq in one.seqs), None)
     pin = next((one for one in pins if one.seq == seq), None)
     if places is not None and seq not in places.verbatim:
-        return _left_out(seq, places, first_version, kept)
+        return _left_out(seq, places, first_version, fact_state)
     if places is not None and seq in places.clipped:
         return Explanation(
-            seq, (State.CLIPPED, *kept), "it is larger than the window, which shows its beginning and end"
+            seq, (State.CLIPPED, *fact_state), "it is larger than the window, which shows its beginning and end"
         )
     if pin is not None:
-        return Explanation(seq, (State.PINNED, *kept), f"pinned by {pin.author or 'whoever appended it'}{_until(pin)}")
+        return Explanation(
+            seq, (State.PINNED, *fact_state), f"pinned by {pin.author or 'whoever appended it'}{_until(pin)}"
+        )
     if group is None and places is None:
         version = conversation.summary.version if conversation.summary else 0
-        return Explanation(seq, (State.SUMMARY, *kept), _covered(version, first_version), version)
-    return Explanation(seq, (State.VERBATIM, *kept), _kept(seq, group, conversation))
+        return Explanation(seq, (State.SUMMARY, *fact_state), _covered(version, first_version), version)
+    return Explanation(seq, (State.VERBATIM, *fact_state), _verbatim_reason(seq, group, conversation))
 
 
-def _left_out(seq: int, places: Places, first_version: int, kept: tuple[State, ...]) -> Explanation:
+def _left_out(seq: int, places: Places, first_version: int, fact_state: tuple[State, ...]) -> Explanation:
     if seq in places.dropped:
-        return Explanation(seq, (State.DROPPED, *kept), places.dropped[seq])
+        return Explanation(seq, (State.DROPPED, *fact_state), places.dropped[seq])
     if places.version and 0 < first_version <= places.version:
-        return Explanation(seq, (State.SUMMARY, *kept), _covered(places.version, first_version), places.version)
-    return Explanation(seq, (State.SUMMARY, *kept), "covered by an extract that this window makes")
+        return Explanation(seq, (State.SUMMARY, *fact_state), _covered(places.version, first_version), places.version)
+    return Explanation(seq, (State.SUMMARY, *fact_state), "covered by an extract that this window makes")
 
 
 def _covered(version: int, first_version: int) -> str:
@@ -105,7 +107,7 @@ def _until(pin: Pin) -> str:
     return f" until {pin.until:%Y-%m-%dT%H:%MZ}" if pin.until else ""
 
 
-def _kept(seq: int, group: Group | None, conversation: Conversation) -> str:
+def _verbatim_reason(seq: int, group: Group | None, conversation: Conversation) -> str:
     """Why a message that nobody pinned stays verbatim."""
     if group is None:
         return "the window has room for it"
@@ -116,7 +118,7 @@ def _kept(seq: int, group: Group | None, conversation: Conversation) -> str:
         return f"it belongs to the tool calls of message {pinned[0]}, which is pinned"
     if group.opens:
         return "the first user message always stays"
-    if ref.spared:
+    if ref.passed_over:
         return "it was pinned when a summary passed over it, so no summary says what it says before the next one"
     if conversation.summary is None:
         return "no summary covers the conversation"

@@ -16,7 +16,7 @@ FEWEST_SESSIONS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Practice:
+class UsageStatistics:
     """How the system is used, counted on a live database."""
 
     sessions: int = 0
@@ -40,7 +40,9 @@ class Pitfall:
 
 
 def lint(
-    settings: ContextSettings, policies: Mapping[str, Policy] | None = None, practice: Practice | None = None
+    settings: ContextSettings,
+    policies: Mapping[str, Policy] | None = None,
+    usage_statistics: UsageStatistics | None = None,
 ) -> list[Pitfall]:
     """Looks for the pitfalls; nothing found is no proof that all is well.
 
@@ -49,7 +51,7 @@ def lint(
         policies: what scopes may spend, by the name that a warning calls them.
         practice: how the system is used, where a database tells.
     """
-    return [*_settings(settings), *_limits(policies or {}), *_practice(practice or Practice())]
+    return [*_settings(settings), *_limits(policies or {}), *_usage(usage_statistics or UsageStatistics())]
 
 
 def _settings(settings: ContextSettings) -> Iterator[Pitfall]:
@@ -78,17 +80,17 @@ def _limits(policies: Mapping[str, Policy]) -> Iterator[Pitfall]:
             )
 
 
-def _practice(practice: Practice) -> Iterator[Pitfall]:
-    sessions, single = practice.sessions, practice.one_message_sessions
+def _usage(usage_statistics: UsageStatistics) -> Iterator[Pitfall]:
+    sessions, single = usage_statistics.sessions, usage_statistics.one_message_sessions
     if sessions >= FEWEST_SESSIONS and 2 * single > sessions:
         yield Pitfall(
             "session_per_request",
             f"{single:,} of {sessions:,} sessions have a single message: callers seem to make a new id each time",
             "Send one session_id for all requests of a conversation, or nothing is remembered and no limit adds up.",
         )
-    if practice.summaries and not practice.scored_summaries:
+    if usage_statistics.summaries and not usage_statistics.scored_summaries:
         yield Pitfall(
             "unchecked_summaries",
-            f"{practice.summaries:,} summaries were written by a model and the fidelity of none was measured",
+            f"{usage_statistics.summaries:,} summaries were written by a model and the fidelity of none was measured",
             "Read a few: `GET /v1/sessions/{id}/summaries`; measure them with `purser.context.compression.fidelity`.",
         )

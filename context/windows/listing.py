@@ -16,8 +16,8 @@ from purser.context.settings import share
 from purser.context.strategies import WINDOW_PRESETS, Part, StrategyName, StrategySettings, WindowPreset
 from purser.context.strategies.choice import Preference
 from purser.context.tokens import count_message
-from purser.context.windows.drafts import Clipped, Draft, Summarize, fitted
-from purser.context.windows.engine import OVER_BUDGET, Cutter, Selection, is_crowded, ruled
+from purser.context.windows.builder import Clipped, Summarize, WindowBuilder, clip_to_fit
+from purser.context.windows.engine import OVER_BUDGET, Cutter, Selection, choose_rule, is_crowded
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +100,8 @@ def build_window(
         MessageRef(index, message.role, tokens, message.call_ids, message.tool_call_id, message.pinned)
         for index, (message, tokens) in enumerate(zip(messages, counts, strict=True))
     )
-    name, figures, why = asked(strategy, preset, settings)
-    draft = Draft(
+    name, figures, why = resolve_strategy(strategy, preset, settings)
+    builder = WindowBuilder(
         conversation=Conversation("", tuple(refs), keeps_first_request=figures.keeps_first_request),
         texts=dict(enumerate(messages)),
         model=model,
@@ -115,16 +115,16 @@ def build_window(
         memory=memory,
         summarize=summarize,
     )
-    return built(draft, budget)
+    return build(builder, budget)
 
 
-def asked(
-    strategy: str | None, preset: str | None, settings: StrategySettings | None, usual: str = StrategyName.THREE_PART
+def resolve_strategy(
+    strategy: str | None, preset: str | None, settings: StrategySettings | None, default: str = StrategyName.THREE_PART
 ) -> tuple[StrategyName, StrategySettings, str]:
     """The strategy that is wanted, its figures, and why this one; raises `InvalidSettings`."""
     if preset is not None and preset not in WINDOW_PRESETS:
         raise InvalidSettings(f"preset {preset[:80]!r} is not known: use one of {', '.join(WINDOW_PRESETS)}")
-    known = WindowPreset(StrategyName(usual)) if preset is None else WINDOW_PRESETS[preset]
+    known = WindowPreset(StrategyName(default)) if preset is None else WINDOW_PRESETS[preset]
     name = known.strategy if strategy is None else strategy
     if name not in list(StrategyName):
         raise InvalidSettings(f"strategy {name[:80]!r} is not known: use one of {', '.join(StrategyName)}")
@@ -132,44 +132,46 @@ def asked(
     return StrategyName(name), settings or known.settings, why
 
 
-def built(draft: Draft, budget: int) -> Window:
+def build(builder: WindowBuilder, budget: int) -> Window:
     """The window of a draft, of so many tokens; raises `WindowTooSmall`."""
-    rule, why = ruled(
-        draft.strategy,
-        draft.figures,
-        draft.conversation.groups,
-        messages=draft.conversation.count,
-        crowded=_is_crowded(draft, budget),
-        preference=draft.preference,
-        summaries=draft.summaries,
-        can_summarize=draft.summarize is not None,
-        characters=draft.characters,
+    rule, why = choose_rule(
+        builder.strategy,
+        builder.figures,
+        builder.conversation.groups,
+        messages=builder.conversation.count,
+        crowded=_is_crowded(builder, budget),
+        preference=builder.preference,
+        summaries=builder.summaries,
+        can_summarize=builder.summarize is not None,
+        characters=builder.characters,
     )
-    if draft.conversation.thread:
+    if builder.conversation.thread:
         rule = rule.of_thread
-    draft, clipped = fitted(draft, Cutter(draft.conversation, rule).must, budget)
-    cutter = Cutter(draft.conversation, rule)
-    stored = draft.stored_tokens if cutter.least + draft.around + draft.stored_tokens <= budget else 0
-    limit = _limit(draft, cutter, budget, stored)
-    selection = cutter.select(limit, draft.figures, draft.write if draft.summarize else None)
-    return _window(draft, cutter, why or draft.reason, selection, clipped, stored=stored > 0)
+    builder, clipped = clip_to_fit(builder, Cutter(builder.conversation, rule).required, budget)
+    cutter = Cutter(builder.conversation, rule)
+    stored = builder.stored_tokens if cutter.least + builder.around + builder.stored_tokens <= budget else 0
+    limit = _limit(builder, cutter, budget, stored)
+    selection = cutter.select(limit, builder.figures, builder.write if builder.summarize else None)
+    return _window(builder, cutter, why or builder.reason, selection, clipped, stored=stored > 0)
 
 
-def _is_crowded(draft: Draft, budget: int) -> bool:
-    whole, talk = draft.conversation.tokens + draft.around, draft.conversation.talk
-    return is_crowded(draft.figures, tokens=whole, budget=budget, messages=talk)
+def _is_crowded(builder: WindowBuilder, budget: int) -> bool:
+    whole, dialogue_count = builder.conversation.tokens + builder.around, builder.conversation.dialogue_count
+    return is_crowded(builder.figures, tokens=whole, budget=budget, messages=dialogue_count)
 
 
-def _limit(draft: Draft, cutter: Cutter, budget: int, stored: int) -> int | None:
+def _limit(builder: WindowBuilder, cutter: Cutter, budget: int, stored: int) -> int | None:
     """Tokens of the conversation's part of a window that is cut, its stored summary apart; `None` if it need not be."""
-    figures, conversation, rule = draft.figures, draft.conversation, cutter.rule
+    figures, conversation, rule = builder.figures, builder.conversation, cutter.rule
     # Who asks for a number of rounds by name gets them, whatever fits besides.
-    cuts = conversation.talk >= figures.least_messages and (_is_crowded(draft, budget) or rule.rounds is not None)
-    if conversation.tokens + draft.around <= budget and not cuts:
+    cuts = conversation.dialogue_count >= figures.least_messages and (
+        _is_crowded(builder, budget) or rule.rounds is not None
+    )
+    if conversation.tokens + builder.around <= budget and not cuts:
         return None
-    room = budget - draft.around - stored
+    room = budget - builder.around - stored
     limit = min(room, share(budget, figures.keep_ratio) - stored)
-    reserve = cutter.summary_reserve(figures, limit) if rule.summarizes and draft.summarize else 0
+    reserve = cutter.summary_reserve(figures, limit) if rule.summarizes and builder.summarize else 0
     limit = min(room, max(limit, cutter.least + reserve))
     return limit if total(conversation.groups) > limit or cutter.oldest > 0 else None
 
@@ -178,30 +180,36 @@ def _limit(draft: Draft, cutter: Cutter, budget: int, stored: int) -> int | None
 
 
 def _window(
-    draft: Draft, cutter: Cutter, reason: str, selection: Selection, clipped: tuple[Clipped, ...], *, stored: bool
+    builder: WindowBuilder,
+    cutter: Cutter,
+    reason: str,
+    selection: Selection,
+    clipped: tuple[Clipped, ...],
+    *,
+    stored: bool,
 ) -> Window:
-    conversation, summary, rule = draft.conversation, selection.summary, cutter.rule
+    conversation, summary, rule = builder.conversation, selection.summary, cutter.rule
     groups = conversation.groups
-    kept = [ref for index in sorted(selection.kept) for ref in groups[index].refs]
+    verbatim = [ref for index in sorted(selection.verbatim) for ref in groups[index].refs]
     included = {ref.seq for group in groups for ref in group.refs}
     covered = [ref.seq for ref in conversation.messages if ref.seq not in included]
     dropped = {
         ref.seq: why
-        for index, why in cutter.dropped(selection, asked_summary=draft.summarize is not None)
+        for index, why in cutter.dropped(selection, asked_summary=builder.summarize is not None)
         for ref in groups[index].refs
     }
     if not stored:
         dropped |= dict.fromkeys(covered, OVER_BUDGET)
-    verbatim = {ref.seq for ref in kept}
+    verbatim = {ref.seq for ref in verbatim}
     removed = [ref.seq for ref in conversation.messages if ref.seq not in verbatim]
-    shown = [one for one in (draft.stored if stored else None, summary.message if summary else None) if one]
-    tokens = draft.around + sum(ref.tokens for ref in kept) + (summary.tokens if summary else 0)
-    tokens += draft.stored_tokens if stored else 0
-    placed = _placed(draft, kept, shown)
+    shown = [one for one in (builder.stored if stored else None, summary.message if summary else None) if one]
+    tokens = builder.around + sum(ref.tokens for ref in verbatim) + (summary.tokens if summary else 0)
+    tokens += builder.stored_tokens if stored else 0
+    placed = _placed(builder, verbatim, shown)
     stats = WindowStats(
         optimization_applied=bool(removed or clipped),
         messages_removed=len(removed),
-        tokens_saved=draft.whole_tokens + sum(one.tokens_left_out for one in clipped) - tokens,
+        tokens_saved=builder.whole_tokens + sum(one.tokens_left_out for one in clipped) - tokens,
         strategy_chosen=rule.name,
         strategy_reason=reason,
         summary_generated=summary is not None,
@@ -212,7 +220,7 @@ def _window(
         indexes=tuple(index for index, _ in placed),
         tokens=tokens,
         dropped=tuple(sorted(dropped.items())),
-        summarised=tuple(_spans([seq for seq in removed if seq not in dropped])),
+        summarised=tuple(_runs([seq for seq in removed if seq not in dropped])),
         summary=summary.text if summary else "",
         strategy=rule.name,
         reason=reason,
@@ -221,32 +229,34 @@ def _window(
     )
 
 
-def _placed(draft: Draft, kept: Sequence[MessageRef], summaries: Sequence[Message]) -> list[tuple[int | None, Message]]:
+def _placed(
+    builder: WindowBuilder, verbatim: Sequence[MessageRef], summaries: Sequence[Message]
+) -> list[tuple[int | None, Message]]:
     """The messages of a window in the order of its parts, each with its index in the conversation."""
-    own = [(ref.seq, draft.texts[ref.seq]) for ref in kept]
-    block = next((place for place, ref in enumerate(kept) if ref.role not in SYSTEM_ROLES), len(kept))
-    newest = max((place for place, ref in enumerate(kept) if ref.role == "user"), default=len(kept))
+    own = [(ref.seq, builder.texts[ref.seq]) for ref in verbatim]
+    block = next((place for place, ref in enumerate(verbatim) if ref.role not in SYSTEM_ROLES), len(verbatim))
+    newest = max((place for place, ref in enumerate(verbatim) if ref.role == "user"), default=len(verbatim))
     parts: Mapping[Part, Sequence[tuple[int | None, Message]]] = {
-        Part.SETTINGS: _added(draft.personal),
+        Part.SETTINGS: _added(builder.personal),
         Part.SYSTEM: own[:block],
         Part.SUMMARY: _added(*summaries),
         Part.CONVERSATION: own[block:newest],
-        Part.MEMORY: _added(draft.memory),
+        Part.MEMORY: _added(builder.memory),
         Part.NEWEST: own[newest:],
     }
-    return [placed for part in draft.figures.order for placed in parts[part]]
+    return [placed for part in builder.figures.order for placed in parts[part]]
 
 
 def _added(*messages: Message | None) -> list[tuple[int | None, Message]]:
     return [(None, message) for message in messages if message is not None]
 
 
-def _spans(indexes: Sequence[int]) -> list[tuple[int, int]]:
+def _runs(indexes: Sequence[int]) -> list[tuple[int, int]]:
     """Runs of indexes that follow each other, first and last."""
-    spans: list[tuple[int, int]] = []
+    runs: list[tuple[int, int]] = []
     for index in sorted(indexes):
-        if spans and index == spans[-1][1] + 1:
-            spans[-1] = (spans[-1][0], index)
+        if runs and index == runs[-1][1] + 1:
+            runs[-1] = (runs[-1][0], index)
         else:
-            spans.append((index, index))
-    return spans
+            runs.append((index, index))
+    return runs

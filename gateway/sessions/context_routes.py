@@ -14,7 +14,7 @@ from temporalio.service import RPCError
 from purser.activities.stores import SessionStores
 from purser.context.conversation.messages import Message
 from purser.context.facts import MOST_TOKENS, render_facts
-from purser.context.postgres.sessions.windows import Asked
+from purser.context.postgres.sessions.windows import WindowRequest
 from purser.context.strategies import WINDOW_PRESETS, StrategyName
 from purser.context.strategies.choice import Preference
 from purser.context.tokens import count_text
@@ -92,10 +92,10 @@ async def window(
 ) -> WindowView:
     """What a call would see of the conversation within a budget, and what becomes of the rest. Changes nothing."""
     await use.sessions.sessions.get(caller.tenant, session_id)
-    asked = Asked(budget, model, strategy, preset, preference, summarizer is not Summarizer.NONE)
+    wanted = WindowRequest(budget, model, strategy, preset, preference, summarizer is not Summarizer.NONE)
     if written is Format.MESSAGES:
-        return window_view(await use.windows.window(caller.tenant, session_id, asked, thread=thread))
-    return await text_window(use.windows, caller.tenant, session_id, asked, thread)
+        return window_view(await use.windows.window(caller.tenant, session_id, wanted, thread=thread))
+    return await text_window(use.windows, caller.tenant, session_id, wanted, thread)
 
 
 @router.post("/compress")
@@ -188,8 +188,8 @@ async def explain_message(
     tenant, stores = caller.tenant, use.sessions
     await stores.sessions.get(tenant, session_id)
     thread = (await stores.conversations.read(tenant, session_id, [seq]))[seq].thread
-    asked = None if budget is None else Asked(budget, model, strategy, preset)
-    shown = asked and await use.windows.window(tenant, session_id, asked, thread=thread)
+    wanted = None if budget is None else WindowRequest(budget, model, strategy, preset)
+    shown = wanted and await use.windows.window(tenant, session_id, wanted, thread=thread)
     versions = await stores.summaries.versions(tenant, session_id, thread)
     told = [fact for fact in await stores.facts.all(tenant, session_id, thread) if fact.seq == seq]
     found = explain(

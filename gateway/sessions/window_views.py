@@ -4,39 +4,41 @@ import asyncio
 from dataclasses import asdict, replace
 
 from purser.context.conversation.renderings import render_text
-from purser.context.postgres.sessions.windows import Asked, SessionWindow, SessionWindows
+from purser.context.postgres.sessions.windows import SessionWindow, SessionWindows, WindowRequest
 from purser.context.tokens import count_text
 from purser.context.windows import Window
 from purser.context.windows.explain import Places
 from purser.gateway.sessions.views import DroppedView, WindowView
 
 
-async def text_window(windows: SessionWindows, tenant: str, session_id: str, asked: Asked, thread: str) -> WindowView:
+async def text_window(
+    windows: SessionWindows, tenant: str, session_id: str, request: WindowRequest, thread: str
+) -> WindowView:
     """A window whose plain text fits the budget: its marks take other tokens than those around messages."""
-    room, tokens = asked.budget, asked.budget + 1
-    while tokens > asked.budget:
-        shown = await windows.window(tenant, session_id, replace(asked, budget=room), thread=thread)
-        text = await asyncio.to_thread(_text, shown, asked)
-        tokens = count_text(text, asked.model).tokens
-        room -= max(1, tokens - asked.budget)
+    room, tokens = request.budget, request.budget + 1
+    while tokens > request.budget:
+        shown = await windows.window(tenant, session_id, replace(request, budget=room), thread=thread)
+        text = await asyncio.to_thread(_text, shown, request)
+        tokens = count_text(text, request.model).tokens
+        room -= max(1, tokens - request.budget)
     return window_view(shown).model_copy(update={"text": text, "tokens": tokens})
 
 
-def _text(shown: SessionWindow, asked: Asked) -> str:
-    window = shown.built
+def _text(shown: SessionWindow, request: WindowRequest) -> str:
+    window = shown.window
     placed = zip(window.messages, window.indexes, strict=True)
     return render_text(
         [message for message, place in placed if place is not None],
         summary=shown.summary,
         summarised=len(_covered(window)),
-        most_tokens=2 * asked.budget,
-        model=asked.model,
+        most_tokens=2 * request.budget,
+        model=request.model,
     )
 
 
 def window_view(shown: SessionWindow) -> WindowView:
     """The answer of `GET /window`."""
-    window = shown.built
+    window = shown.window
     return WindowView(
         messages=[message.to_dict() for message in window.messages],
         seqs=shown.shown,
@@ -53,7 +55,7 @@ def window_view(shown: SessionWindow) -> WindowView:
 
 def places_of(shown: SessionWindow) -> Places:
     """What the window does with each message."""
-    window = shown.built
+    window = shown.window
     return Places(
         verbatim=frozenset(seq for seq in shown.shown if seq is not None),
         clipped=frozenset(shown.seqs[one.index] for one in window.stats.clipped),

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from purser.benchmarks.compaction.conversations import LabelledConversation
 from purser.benchmarks.compaction.pairs import is_ours, pairs
 from purser.benchmarks.compaction.policies import Remains, extracted, extracted_with_facts
 from purser.benchmarks.compaction.ratios import ratios
 from purser.benchmarks.compaction.repeats import repeats
 from purser.benchmarks.compaction.survival import OURS, OURS_WITH_FACTS, at, survival
-from purser.benchmarks.compaction.talks import Talk
 from purser.benchmarks.context import LEAST_EVIDENCE, run
 from purser.benchmarks.data import rows
 from purser.compose.errors import MissingData
@@ -42,7 +42,7 @@ def test_evidence_counts_word_for_word_and_answers_by_their_words() -> None:
         {"evidence": ["D1:0"], "answer": "the order 1000"},
         {"evidence": ["D1:30"], "answer": ["Xyz", "none"]},
     ]
-    found = survival([Talk.of(row(asked))])
+    found = survival([LabelledConversation.of(row(asked))])
     assert found["everything"].evidence == 100
     assert found["first 3 + last 20 messages"].evidence == 50
     assert found["first 3 + last 20 messages"].answers == 50
@@ -54,13 +54,13 @@ def test_questions_without_evidence_or_a_true_answer_are_left_out() -> None:
         {"evidence": [], "answer": "x"},
         {"evidence": ["D1:1"], "answer": "x", "category": 5},
     ]
-    assert Talk.of(row(asked)).questions == []
+    assert LabelledConversation.of(row(asked)).questions == []
 
 
 @pytest.mark.parametrize("policy", [extracted, extracted_with_facts])
 @pytest.mark.parametrize("share", [0.5, 0.7])
 def test_what_we_leave_keeps_to_its_size_and_says_which_messages_are_whole(policy: Any, share: float) -> None:
-    told = Talk.of(row([]))
+    told = LabelledConversation.of(row([]))
     most = int(share * sum(told.tokens))
     remains: Remains = policy(told, most)
     assert 0.8 * most < remains.tokens <= most
@@ -110,7 +110,7 @@ def test_locomo_must_be_there(tmp_path: Path) -> None:
 def test_an_extract_of_a_quarter_keeps_the_evidence_that_the_baseline_kept_also_with_facts_inside(
     shared_data: Path,
 ) -> None:
-    found = survival([Talk.of(told) for told in rows(shared_data, "locomo")])
+    found = survival([LabelledConversation.of(told) for told in rows(shared_data, "locomo")])
     for policy in (OURS, OURS_WITH_FACTS):
         ours = found[at(policy, 25)]
         assert ours.kept <= 25

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from purser.context.conversation.messages import Message, StoredMessage
-from purser.context.facts import Fact, Kind, extract_facts, render_facts, supersede, untold
+from purser.context.facts import Fact, Kind, extract_facts, omitted_facts, render_facts, supersede
 from purser.context.tokens import count_text
 from tests.support.conversations import assistant, calling, result, talk, user
 
@@ -22,14 +22,14 @@ def stored(*messages: Message) -> list[StoredMessage]:
     return [StoredMessage(seq, "", message, {}) for seq, message in enumerate(messages, 1)]
 
 
-def told(*messages: Message) -> list[Fact]:
+def facts_of(*messages: Message) -> list[Fact]:
     """The facts of these messages."""
     return extract_facts(stored(*messages))
 
 
 def values(kind: Kind, *texts: str) -> list[str]:
     """The values of one kind that a user tells."""
-    return [fact.value for fact in told(*map(user, texts)) if fact.kind is kind]
+    return [fact.value for fact in facts_of(*map(user, texts)) if fact.kind is kind]
 
 
 # --- found -----------------------------------------------------------------------------------------------------------
@@ -94,12 +94,12 @@ def test_values_are_found_word_for_word(kind: Kind, text: str, value: str) -> No
         "I think I can do it. OK, I will.",
     ],
 )
-def test_talk_without_facts_tells_none(text: str) -> None:
-    assert told(user(text)) == []
+def test_small_talk_has_no_facts(text: str) -> None:
+    assert facts_of(user(text)) == []
 
 
-def test_what_a_value_is_of_is_told_where_it_is_named() -> None:
-    facts = told(
+def test_subject_and_relation_are_found_where_the_text_names_them() -> None:
+    facts = facts_of(
         user("My user ID is mia_li_3668."),
         assistant("Your budget is now $500."),
         user("Anna's flight is HAT136."),
@@ -114,14 +114,14 @@ def test_what_a_value_is_of_is_told_where_it_is_named() -> None:
 
 
 def test_a_fact_knows_its_message_its_sentence_and_who_said_it() -> None:
-    [fact] = told(assistant("hello"), Message("user", "Hi. We leave on 2027-03-05.", name="anna"))
+    [fact] = facts_of(assistant("hello"), Message("user", "Hi. We leave on 2027-03-05.", name="anna"))
     assert (fact.seq, fact.text, fact.speaker) == (2, "We leave on 2027-03-05.", "anna")
 
 
 def test_fields_of_a_tools_object_are_facts_of_what_it_is() -> None:
     flights = '[{"flight_number": "HAT136", "price": 152}]'
     body = f'{{"reservation_id": "M05KNL", "cabin": "economy", "flights": {flights}, "notes": null}}'
-    facts = told(calling("c1"), result("c1", body))
+    facts = facts_of(calling("c1"), result("c1", body))
     assert [(fact.kind, fact.subject, fact.relation, fact.value) for fact in facts] == [
         (Kind.FIELD, "M05KNL", "cabin", "economy"),
         (Kind.ID, "M05KNL", "flights.0.flight_number", "HAT136"),
@@ -131,25 +131,28 @@ def test_fields_of_a_tools_object_are_facts_of_what_it_is() -> None:
 
 def test_listings_and_raw_output_of_tools_are_no_facts() -> None:
     listing = "[" + ",".join(f'{{"flight_id": "HAT{number}"}}' for number in range(100, 130)) + "]"
-    assert told(calling("c1"), result("c1", listing)) == []
-    assert [fact.value for fact in told(calling("c1"), result("c1", "12 lines 2027-01-01 in ./src/app.py 0.5 ms"))] == [
-        "./src/app.py"
-    ]
+    assert facts_of(calling("c1"), result("c1", listing)) == []
+    assert [
+        fact.value for fact in facts_of(calling("c1"), result("c1", "12 lines 2027-01-01 in ./src/app.py 0.5 ms"))
+    ] == ["./src/app.py"]
 
 
 def test_of_a_document_only_what_it_states_or_names_is_a_fact() -> None:
     pasted = "In 1999 the old mill of Mr Wells had 12 wheels, which cost $40 then. " * 40
-    assert told(user(pasted)) == []
-    stated = told(user(f"{pasted}\nMy budget is $500. Never touch ./data/old.csv please."))
+    assert facts_of(user(pasted)) == []
+    stated = facts_of(user(f"{pasted}\nMy budget is $500. Never touch ./data/old.csv please."))
     assert {fact.value for fact in stated} == {"$500", "./data/old.csv", "Never touch"}
 
 
-def test_system_messages_tell_none_and_the_speakers_names_are_no_facts() -> None:
+def test_system_messages_have_no_facts_and_speakers_names_are_no_facts() -> None:
     anna, ben = (
         Message("user", "I told Ben and Carla yesterday.", name="Anna"),
         Message("assistant", "Yes.", name="Ben"),
     )
-    assert {fact.value for fact in told(Message("system", "It is 2027-03-05."), anna, ben)} == {"Carla", "yesterday"}
+    assert {fact.value for fact in facts_of(Message("system", "It is 2027-03-05."), anna, ben)} == {
+        "Carla",
+        "yesterday",
+    }
 
 
 def test_only_redacted_text_is_looked_at() -> None:
@@ -161,8 +164,8 @@ def test_only_redacted_text_is_looked_at() -> None:
 
 @settings(deadline=None, max_examples=60)
 @given(text=st.text(max_size=200))
-def test_every_value_stands_in_its_sentence(text: str) -> None:
-    for fact in told(user(text)):
+def test_every_value_occurs_in_its_sentence(text: str) -> None:
+    for fact in facts_of(user(text)):
         assert fact.value in fact.text
         assert fact.text.split() == [word for word in fact.text.split() if word in text]
 
@@ -171,29 +174,29 @@ def test_every_value_stands_in_its_sentence(text: str) -> None:
 
 
 def test_a_later_value_supersedes_an_earlier_one_of_the_same_subject_and_relation() -> None:
-    old, new, other = told(
+    old, new, other = facts_of(
         user("My budget is $300."), user("My budget is now $500."), Message("user", "My budget is $900.", name="anna")
     )
     assert (old.superseded_by, new.superseded_by, other.superseded_by) == (2, None, None)
 
 
 def test_a_change_of_mind_supersedes_a_preference() -> None:
-    old, new = told(user("I like spicy food."), user("I hate spicy food."))
+    old, new = facts_of(user("I like spicy food."), user("I hate spicy food."))
     assert (old.superseded_by, new.superseded_by) == (2, None)
 
 
 def test_a_value_that_comes_back_holds_again() -> None:
-    facts = told(user("The limit is $300."), user("The limit is $500."), user("The limit is $300."))
+    facts = facts_of(user("The limit is $300."), user("The limit is $500."), user("The limit is $300."))
     assert [fact.superseded_by for fact in facts] == [2, 3, None]
 
 
 def test_what_is_only_mentioned_supersedes_nothing() -> None:
-    facts = told(user("We paid $300 for the tent."), user("We paid $500 for the boat."))
+    facts = facts_of(user("We paid $300 for the tent."), user("We paid $500 for the boat."))
     assert [fact.superseded_by for fact in facts] == [None, None]
 
 
 def test_superseding_again_changes_nothing() -> None:
-    facts = told(user("My budget is $300."), user("My budget is $500."), *talk(6))
+    facts = facts_of(user("My budget is $300."), user("My budget is $500."), *talk(6))
     assert supersede(facts) == facts
 
 
@@ -201,14 +204,14 @@ def test_superseding_again_changes_nothing() -> None:
 
 
 def test_a_sheet_shows_each_sentence_once_in_sequence_with_its_message_and_speaker() -> None:
-    sheet = render_facts(told(user("We pay $300 for three rooms."), user("I prefer tea.")), 600, count)
+    sheet = render_facts(facts_of(user("We pay $300 for three rooms."), user("I prefer tea.")), 600, count)
     assert sheet.text == "1 user: We pay $300 for three rooms.\n2 user: I prefer tea."
     assert len(sheet.shown) == 3
     assert sheet.overflow == ()
 
 
 def test_superseded_facts_are_left_out_of_the_sheet() -> None:
-    sheet = render_facts(told(user("My budget is $300 for two rooms."), user("My budget is $500.")), 600, count)
+    sheet = render_facts(facts_of(user("My budget is $300 for two rooms."), user("My budget is $500.")), 600, count)
     assert "$300" not in sheet.text
     assert "two rooms" in sheet.text
     assert "$500" in sheet.text
@@ -216,7 +219,7 @@ def test_superseded_facts_are_left_out_of_the_sheet() -> None:
 
 
 def test_what_does_not_fit_is_listed() -> None:
-    facts = told(*talk(200))
+    facts = facts_of(*talk(200))
     sheet = render_facts(facts, 600, count)
     assert 500 < count(sheet.text) <= 600
     assert sheet.overflow
@@ -225,19 +228,19 @@ def test_what_does_not_fit_is_listed() -> None:
 
 def test_rules_and_preferences_go_before_what_was_mentioned_in_passing() -> None:
     said = [user("We then walked along the old Harbour Road."), user("Never book a hotel without a lift.")]
-    sheet = render_facts(told(*said), 15, count)
+    sheet = render_facts(facts_of(*said), 15, count)
     assert sheet.text == "2 user: Never book a hotel without a lift."
 
 
-def test_what_a_summary_tells_need_not_be_told_again() -> None:
-    facts = told(user("We pay $300."), user("I prefer tea."))
-    assert [fact.value for fact in untold(facts, "user: We pay $300.\nassistant: Fine.")] == ["I prefer tea"]
+def test_facts_that_a_summary_states_are_left_out_of_the_sheet() -> None:
+    facts = facts_of(user("We pay $300."), user("I prefer tea."))
+    assert [fact.value for fact in omitted_facts(facts, "user: We pay $300.\nassistant: Fine.")] == ["I prefer tea"]
 
 
 @settings(deadline=None, max_examples=40)
 @given(texts=st.lists(st.text(alphabet="I like $5.20 Mai,\n", max_size=80), max_size=10), most=st.integers(0, 80))
 def test_a_sheet_never_exceeds_its_bound_and_loses_nothing(texts: list[str], most: int) -> None:
-    facts = told(*map(user, texts))
+    facts = facts_of(*map(user, texts))
     sheet = render_facts(facts, most, count)
     assert count(sheet.text) <= most
     held = [fact for fact in facts if fact.superseded_by is None]

@@ -11,7 +11,7 @@ from purser.compose.cli.output import DataOption, JsonOption, out, print_json
 
 if TYPE_CHECKING:
     from purser.context.conversation.messages import Message
-    from purser.context.windows.drafts import Summarize
+    from purser.context.windows.builder import Summarize
 
 
 def register(app: typer.Typer) -> None:
@@ -64,7 +64,7 @@ def _conversation(
 
 def _text(text: str, budget: int, model: str, summarize: "Summarize | None") -> dict[str, Any]:
     """The summary of a text; a text that fits is returned unchanged."""
-    from purser.context.compression.requests import Source
+    from purser.context.compression.requests import SummarySource
     from purser.context.tokens import count_text
 
     def count(part: str) -> int:
@@ -72,7 +72,7 @@ def _text(text: str, budget: int, model: str, summarize: "Summarize | None") -> 
 
     original = count(text)
     fits = original <= budget
-    summary = text if fits else summarize(Source("", (("", text),)), budget, count) if summarize else ""
+    summary = text if fits else summarize(SummarySource("", (("", text),)), budget, count) if summarize else ""
     return {
         "summary": summary,
         "covers": [0, 0] if summary else None,

@@ -16,7 +16,7 @@ from purser.compose.errors import ComposeError, RequestFailed
 from purser.compose.models import model_provider
 from purser.compose.settings import Settings
 from purser.context.compression.extraction import extract
-from purser.context.compression.requests import CountText, Source, fault, summary_request
+from purser.context.compression.requests import CountText, SummarySource, fault, summary_request
 from purser.context.conversation.languages import conversation_language
 from purser.context.redaction import Redactor, custom_detectors
 from purser.context.tokens import count_request
@@ -26,7 +26,7 @@ SESSION = "session:cli"
 
 
 class ModelWriter:
-    """A model as `drafts.Summarize`: called once, under a hold, with redacted text; its answer is checked."""
+    """A model as `builder.Summarize`: called once, under a hold, with redacted text; its answer is checked."""
 
     def __init__(self, model: str, client: Gateway, settings: Settings) -> None:
         """Args:
@@ -46,11 +46,11 @@ class ModelWriter:
         self.wrote: str | None = None
         """Its answer, if it was accepted as a summary."""
 
-    def __call__(self, source: Source, most_tokens: int, count: CountText) -> str:
+    def __call__(self, source: SummarySource, most_tokens: int, count: CountText) -> str:
         """The model's summary, or an extract of the redacted source if its answer is rejected."""
         redactor = Redactor(custom=self._custom)
         passages = tuple((speaker, redactor.redact(text)) for speaker, text in source.passages)
-        source = Source(redactor.redact(source.summary), passages)
+        source = SummarySource(redactor.redact(source.summary), passages)
         if self.problem is None and not self.fault:
             try:
                 partial = self._ask(summary_request(source, most_tokens), most_tokens)
@@ -103,7 +103,7 @@ class ModelWriter:
         self._gateway.post(f"{hold}/settle", {"attempt": 1, "usage": asdict(usage)})
 
 
-def _fault(source: Source, text: str, most_tokens: int, count: CountText) -> str | None:
+def _fault(source: SummarySource, text: str, most_tokens: int, count: CountText) -> str | None:
     before = sum(count(part) for part in (source.summary, *(part for _, part in source.passages)))
     language = conversation_language([part for _, part in source.passages])
     return fault(text, count(text), most_tokens=most_tokens, tokens_before=before, language=language)

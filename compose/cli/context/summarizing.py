@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from purser.context.windows.drafts import Summarize
+    from purser.context.windows.builder import Summarize
 
 EXTRACTIVE, NONE = "extractive", "none"
 SummarizerOption = Annotated[

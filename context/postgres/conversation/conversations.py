@@ -25,7 +25,7 @@ from purser.context.postgres.conversation.counts import (
 from purser.context.postgres.conversation.pins import Pins
 from purser.context.postgres.conversation.summaries import Summaries
 from purser.context.postgres.sessions.sessions import refusing_deleted
-from purser.context.windows.excerpts import NEWEST, Within, gap_of, told
+from purser.context.windows.excerpts import NEWEST, Within, gap_of, included_seqs
 
 _SQL = load("purser.context.postgres.conversation", "conversations.sql")
 END = 2**53 - 1
@@ -180,11 +180,11 @@ class Conversations:
         summary = await self._summaries.latest(tenant, session_id, thread, model=model)
         arguments = (tenant, session_id, thread, encoding_of(model), upto)
         async with connected(self._pool, None) as own:
-            rows, untold = await self._refs(own, arguments, None if whole else summary, within)
+            rows, omitted = await self._refs(own, arguments, None if whole else summary, within)
         counts = await self._counted(tenant, session_id, rows, model)
         passed = frozenset(summary.passed) if summary else frozenset()
         refs = tuple(_ref(row, counts[row["seq"]], passed) for row in rows if row["seq"] not in without)
-        return Conversation(thread, refs, _summary_ref(summary, model) if summary else None, untold=untold)
+        return Conversation(thread, refs, _summary_ref(summary, model) if summary else None, omitted=omitted)
 
     async def tokens(self, tenant: str, session_id: str, seqs: Collection[int], *, model: str) -> dict[int, int]:
         """Counts of single messages by sequence number.
@@ -206,7 +206,7 @@ class Conversations:
             refs = [_ref(row, 0, passed) for row in rows]
             gap = gap_of(refs, gap, covered=last, primers=within.primers)
             if gap and not any(_is_marked_call(row, gap[1], passed) for row in rows):
-                seqs = told(refs, gap)
+                seqs = included_seqs(refs, gap)
                 return [row for row in rows if row["seq"] in seqs], gap
         if summary:
             rows = await own.fetch(_SQL["uncovered_refs"], *arguments, first, last, passed)
@@ -280,9 +280,9 @@ def _stored(row: asyncpg.Record) -> StoredMessage:
 
 
 def _ref(row: asyncpg.Record, tokens: int, passed: Collection[int]) -> MessageRef:
-    spared = row["seq"] in passed
+    passed_over = row["seq"] in passed
     return MessageRef(
-        row["seq"], row["role"], tokens, tuple(row["call_ids"]), row["tool_call_id"], row["pinned"], spared
+        row["seq"], row["role"], tokens, tuple(row["call_ids"]), row["tool_call_id"], row["pinned"], passed_over
     )
 
 

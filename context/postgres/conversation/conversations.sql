@@ -69,7 +69,7 @@ with marked as (
     select seq from pin_marks where tenant = $1 and session_id = $2 and pinned
 ), first_request as (
     select seq from messages where tenant = $1 and session_id = $2 and thread = $3 and role = 'user' order by seq limit 1
-), told as (
+), refs as (
     select seq, role, tokens, call_ids, tool_call_id from messages
     where tenant = $1 and session_id = $2 and thread = $3 and seq < $6 and seq <= $5
     union all
@@ -78,16 +78,16 @@ with marked as (
       and role in ('system', 'developer')
     union all
     select m.seq, m.role, m.tokens, m.call_ids, m.tool_call_id
-    from (select seq from marked union select seq from first_request union select unnest($8::bigint[])) as kept
-    join messages m on m.tenant = $1 and m.session_id = $2 and m.seq = kept.seq
+    from (select seq from marked union select seq from first_request union select unnest($8::bigint[])) as retained
+    join messages m on m.tenant = $1 and m.session_id = $2 and m.seq = retained.seq
     where m.thread = $3 and m.seq between $6 and $7 and m.seq <= $5 and m.role not in ('system', 'developer')
     union all
     select seq, role, tokens, call_ids, tool_call_id from messages
     where tenant = $1 and session_id = $2 and thread = $3 and seq > $7 and seq <= $5
 )
-select told.seq, told.role, (told.tokens ->> $4)::integer as tokens, told.call_ids, told.tool_call_id,
+select refs.seq, refs.role, (refs.tokens ->> $4)::integer as tokens, refs.call_ids, refs.tool_call_id,
        marked.seq is not null as pinned
-from told left join marked using (seq) order by told.seq;
+from refs left join marked using (seq) order by refs.seq;
 
 -- name: excerpt
 -- Where planning may leave messages out. `head`: the last of the first $7 and some more, as system messages do not

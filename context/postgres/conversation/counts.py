@@ -11,7 +11,7 @@ from purser.context.tokens.counting import INLINE_CHARACTERS
 from purser.context.tokens.exact import is_loaded
 
 T = TypeVar("T")
-_aside = ThreadPoolExecutor(1, thread_name_prefix="long-texts")
+_executor = ThreadPoolExecutor(1, thread_name_prefix="long-texts")
 """One thread: each more that computes makes the event loop wait longer for its turn."""
 USUAL_MODELS = ("gpt-4o", "gpt-4")
 """One model of each vocabulary: their counts serve most models."""
@@ -34,7 +34,7 @@ async def off_the_loop(
     loaded = all(is_loaded(tokenizer_of(model).vocabulary) for model in models)
     if loaded and len(models) * sum(_length(message) for message in messages) <= INLINE_CHARACTERS:
         return work(messages, models)
-    return await asyncio.get_running_loop().run_in_executor(_aside, work, messages, models)
+    return await asyncio.get_running_loop().run_in_executor(_executor, work, messages, models)
 
 
 def count_all(messages: Sequence[Message], models: Sequence[str]) -> list[dict[str, int]]:

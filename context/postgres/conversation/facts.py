@@ -30,10 +30,10 @@ class Facts:
             facts: redacted.
             connection: joins its transaction.
         """
-        told = [_row(fact) for fact in facts]
-        if not told:
+        rows = [_row(fact) for fact in facts]
+        if not rows:
             return
-        arguments = (tenant, session_id, thread, told)
+        arguments = (tenant, session_id, thread, rows)
         async with connected(self._pool, connection) as own, own.transaction():
             await own.execute(_SQL["lock"], tenant, session_id)
             await own.execute(_SQL["add"], *arguments)
@@ -42,8 +42,8 @@ class Facts:
     async def all(self, tenant: str, session_id: str, thread: str | None = None) -> list[Fact]:
         """The facts of a thread, or of all threads of a session, in sequence; superseded ones too."""
         async with connected(self._pool, None) as own:
-            rows = await own.fetch(_SQL["all"], tenant, session_id, thread)
-        return [Fact(**{**dict(row), "kind": Kind(row["kind"])}) for row in rows]
+            found = await own.fetch(_SQL["all"], tenant, session_id, thread)
+        return [Fact(**{**dict(row), "kind": Kind(row["kind"])}) for row in found]
 
 
 def _row(fact: Fact) -> dict[str, object]:

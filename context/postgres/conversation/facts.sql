@@ -5,16 +5,16 @@ select from sessions where tenant = $1 and session_id = $2 for no key update;
 -- name: add
 -- $4 holds an object for each fact.
 insert into facts (tenant, session_id, thread, seq, kind, subject, relation, value, text, speaker, single)
-select $1, $2, $3, told.seq, told.kind, told.subject, told.relation, told.value, told.text, told.speaker, told.single
-from jsonb_to_recordset($4) as told (seq bigint, kind text, subject text, relation text, value text, text text,
+select $1, $2, $3, given.seq, given.kind, given.subject, given.relation, given.value, given.text, given.speaker, given.single
+from jsonb_to_recordset($4) as given (seq bigint, kind text, subject text, relation text, value text, text text,
                                      speaker text, single boolean)
 on conflict do nothing;
 
 -- name: supersede
 -- Anew for every topic that was told of: facts may come in any order.
 with topics as (
-    select distinct told.subject, told.relation
-    from jsonb_to_recordset($4) as told (subject text, relation text, single boolean) where told.single
+    select distinct given.subject, given.relation
+    from jsonb_to_recordset($4) as given (subject text, relation text, single boolean) where given.single
 )
 update facts set superseded_by = (
     select min(newer.seq) from facts as newer

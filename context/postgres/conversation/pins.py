@@ -85,7 +85,7 @@ class Pins:
     async def tokens(self, tenant: str, session_id: str, connection: Connection | None = None) -> int:
         """What the live pins of a session take."""
         async with connected(self._pool, connection) as own:
-            rows = await own.fetch(_SQL["kept"], tenant, session_id, encoding_of(USUAL_MODELS[0]))
+            rows = await own.fetch(_SQL["pinned_groups"], tenant, session_id, encoding_of(USUAL_MODELS[0]))
         return pinned_tokens((one["thread"], _ref(one)) for one in rows)
 
     async def check(self, connection: Connection, tenant: str, session_id: str) -> None:
@@ -104,10 +104,10 @@ async def _record(
     own: Connection, tenant: str, session_id: str, *, by: Actor, before: Pin | None, after: Pin | None
 ) -> None:
     target, action = str(Scope(Kind.SESSION, session_id)), "pin.end" if after is None else "pin.set"
-    await record(own, tenant, action, target, by=by, before=_told(before), after=_told(after))
+    await record(own, tenant, action, target, by=by, before=_audit_fields(before), after=_audit_fields(after))
 
 
-def _told(pin: Pin | None) -> dict[str, Any] | None:
+def _audit_fields(pin: Pin | None) -> dict[str, Any] | None:
     if pin is None:
         return None
     return {"seq": pin.seq, "author": pin.author, "until": pin.until.isoformat() if pin.until else None}

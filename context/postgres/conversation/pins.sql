@@ -19,7 +19,7 @@ where tenant = $1 and session_id = $2 and seq = $3 and ended_at is null;
 insert into pins (tenant, session_id, seq, author, reason, until) values ($1, $2, $3, $4, $5, $6)
 returning seq, author, reason, pinned_at, until;
 
--- name: kept
+-- name: pinned_groups
 -- Pinned messages, and the whole thread of one that belongs to a tool call.
 with pinned as (
     select m.thread, m.seq, cardinality(m.call_ids) > 0 or m.tool_call_id is not null as linked

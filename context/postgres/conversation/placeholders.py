@@ -82,7 +82,7 @@ class Placeholders:
             try:
                 async with own.transaction():
                     await own.execute(_SQL["add"], tenant, session_id, *columns)
-                    if await own.fetchval(_SQL["standing"], tenant, session_id, *columns) != len(new):
+                    if await own.fetchval(_SQL["count_stored"], tenant, session_id, *columns) != len(new):
                         raise _Taken
             except _Taken:
                 return False

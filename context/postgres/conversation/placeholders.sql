@@ -17,6 +17,6 @@ from unnest($3::text[], $4::integer[], $5::bytea[]) as new (label, number, diges
 order by label, number
 on conflict do nothing;
 
--- name: standing
+-- name: count_stored
 select count(*) from placeholders join unnest($3::text[], $4::integer[], $5::bytea[]) as wanted (label, number, digest)
 using (label, number, digest) where tenant = $1 and session_id = $2;

@@ -32,14 +32,16 @@ DEPTH = 50
 """Messages that words, and vectors, each bring to a fusion, or the limit of the search if that is more."""
 
 
-def nobody(outcome: Outcome) -> None:
+def ignore_outcome(outcome: Outcome) -> None:
     """Is told nothing."""
 
 
 class Memory:
     """Searches what users and assistants said, of all tenants; a search sees one tenant, and one session or user."""
 
-    def __init__(self, pool: Pool, embedder: Embedder | None = None, told: Callable[[Outcome], None] = nobody) -> None:
+    def __init__(
+        self, pool: Pool, embedder: Embedder | None = None, on_outcome: Callable[[Outcome], None] = ignore_outcome
+    ) -> None:
         """Args:
         pool: from `purser.budget.postgres.connections.pools.create_pool`.
         embedder: finds by meaning as well; `None`: by words alone.
@@ -49,7 +51,7 @@ class Memory:
         self._index = MemoryIndex(pool)
         self._payers = Payers(pool)
         self._vectors = None if embedder is None else MemoryVectors(pool, embedder)
-        self._told = told
+        self._on_outcome = on_outcome
 
     @property
     def asks_a_model(self) -> bool:
@@ -89,7 +91,7 @@ class Memory:
         depth = limit if self._vectors is None else max(limit, DEPTH)
         by_words = self._by_words(tenant, sessions, query, without=(session_id, exclude_seqs), limit=depth)
         if self._vectors is None:
-            self._told(Outcome.WORDS)
+            self._on_outcome(Outcome.WORDS)
             scores = await by_words
             return await self.read(tenant, scores, dict.fromkeys(scores, Via.LEXICAL))
         pays = path or await self._payers.of_session(tenant, session_id)
@@ -97,7 +99,7 @@ class Memory:
             by_words,
             self._vectors.nearest(tenant, sessions, query, path=pays, without=(session_id, exclude_seqs), limit=depth),
         )
-        self._told(outcome)
+        self._on_outcome(outcome)
         via = dict.fromkeys(scores, Via.LEXICAL)
         via |= {key: Via.BOTH if key in scores else Via.VECTOR for key in nearest}
         best = list(fuse(list(scores), nearest).items())[:limit]

@@ -43,7 +43,7 @@ class Thread:
 
 
 @dataclass(frozen=True, slots=True)
-class Grown:
+class GrowthPoint:
     """How much was stored when a message was."""
 
     seq: int
@@ -85,7 +85,7 @@ class Overviews:
             rows = await own.fetch(_SQL["threads"], tenant, session_id, encoding_of(model), MOST_THREADS)
         return [Thread(**dict(row)) for row in rows]
 
-    async def growth(self, tenant: str, session_id: str, thread: str = "", *, model: str) -> list[Grown]:
+    async def growth(self, tenant: str, session_id: str, thread: str = "", *, model: str) -> list[GrowthPoint]:
         """How a conversation grew, in at most `MOST_POINTS` points; messages that were never counted for `model` add
         nothing."""
         async with connected(self._pool, None) as own:
@@ -93,7 +93,7 @@ class Overviews:
         messages = accumulate(row["messages"] for row in rows)
         tokens = accumulate(row["tokens"] for row in rows)
         return [
-            Grown(row["seq"], row["at"], *sums)
+            GrowthPoint(row["seq"], row["at"], *sums)
             for row, sums in zip(rows, zip(messages, tokens, strict=True), strict=True)
         ]
 

@@ -84,11 +84,13 @@ async def _set(
         return before
     [added] = await own.fetch(_SQL[f"add_to_{whose}"], tenant, scope.id, before.version + 1, dict(fields), by.name)
     after = Preferences(**added)
-    await record(own, tenant, "settings.set", str(scope), by=by, before=_told(before), after=_told(after))
+    await record(
+        own, tenant, "settings.set", str(scope), by=by, before=_audit_fields(before), after=_audit_fields(after)
+    )
     return after
 
 
-def _told(settings: Preferences) -> dict[str, object]:
+def _audit_fields(settings: Preferences) -> dict[str, object]:
     """Names of fields: what they say is personal, and stands in its version."""
     return {"version": settings.version, "fields": sorted(settings.fields)}
 

@@ -21,7 +21,7 @@ PATIENCE_S = 300.0
 SWEEPER = Actor("sweeper", None)
 
 
-class Holder(Protocol):
+class SessionTextStore(Protocol):
     """Whoever else holds text of sessions, beyond what references their rows."""
 
     async def forget_session(self, tenant: str, session_id: str, connection: Connection) -> None:
@@ -31,7 +31,7 @@ class Holder(Protocol):
 class Retention:
     """Deletes sessions of all tenants."""
 
-    def __init__(self, pool: Pool, others: Holder) -> None:
+    def __init__(self, pool: Pool, others: SessionTextStore) -> None:
         """Args:
         pool: from `purser.budget.postgres.connections.pools.create_pool`.
         others: told of each deletion before it happens.
@@ -70,7 +70,7 @@ class Retention:
             async with connected(self._pool, None) as own, own.transaction():
                 if found := await own.fetchrow(_SQL["tombstone"], tenant, session_id):
                     return _tombstone(found)
-                return await self._bury(own, tenant, session_id, by, "request")
+                return await self._delete(own, tenant, session_id, by, "request")
 
         return await retrying(step)
 
@@ -96,19 +96,19 @@ class Retention:
                 await lock(own, tenant, session_id)
                 if not await own.fetchval(_SQL["is_due"], tenant, session_id):
                     return False
-                await self._bury(own, tenant, session_id, SWEEPER, "retention")
+                await self._delete(own, tenant, session_id, SWEEPER, "retention")
         except (SessionBusy, SessionNotFound, SessionDeleted):
             return False
         return True
 
-    async def _bury(self, own: Connection, tenant: str, session_id: str, by: Actor, reason: str) -> Tombstone:
+    async def _delete(self, own: Connection, tenant: str, session_id: str, by: Actor, reason: str) -> Tombstone:
         await lock(own, tenant, session_id)
         await self._others.forget_session(tenant, session_id, own)
         if await own.fetchval(_SQL["compressing"], tenant, session_id) is not None:
             raise SessionBusy(f"session {session_id!r} is being compressed: try again in a moment")
         arguments = (tenant, session_id, by.name, reason, encoding_of(USUAL_MODELS[0]))
-        [buried] = await own.fetch(_SQL["bury"], *arguments, timeout=PATIENCE_S)
-        tombstone = _tombstone(buried)
+        [deleted_row] = await own.fetch(_SQL["delete"], *arguments, timeout=PATIENCE_S)
+        tombstone = _tombstone(deleted_row)
         target = str(Scope(Kind.SESSION, session_id))
         figures = {"messages": tombstone.messages, "tokens": tombstone.tokens, "summaries": tombstone.summaries}
         await record(own, tenant, "session.delete", target, by=by, before=figures, after=None)

@@ -26,7 +26,7 @@ select exists (
 select thread, expires_at from compressions
 where tenant = $1 and session_id = $2 and expires_at > clock_timestamp() limit 1;
 
--- name: bury
+-- name: delete
 -- What references the session goes with its row.
 with counted as (
     select count(*) as messages, coalesce(sum((tokens ->> $5)::bigint), 0) as tokens

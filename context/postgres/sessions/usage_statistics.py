@@ -2,15 +2,15 @@
 
 from purser.budget.postgres.connections.pools import Connection
 from purser.budget.postgres.connections.queries import load
-from purser.context.windows.lint import Practice
+from purser.context.windows.lint import UsageStatistics
 
 _SQL = load("purser.context.postgres.sessions", "usage_statistics.sql")
 NEWEST = 1_000
 """Sessions, and summaries, that are looked at."""
 
 
-async def practice(connection: Connection) -> Practice:
+async def usage_statistics(connection: Connection) -> UsageStatistics:
     """Counts over the newest sessions and summaries of all tenants; ids and texts stay where they are."""
-    row = await connection.fetchrow(_SQL["practice"], NEWEST)
+    row = await connection.fetchrow(_SQL["usage_statistics"], NEWEST)
     assert row is not None
-    return Practice(**row)
+    return UsageStatistics(**row)

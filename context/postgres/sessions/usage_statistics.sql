@@ -1,4 +1,4 @@
--- name: practice
+-- name: usage_statistics
 -- Counts over all tenants, for the operator: how many of the newest sessions have a single message of a user, and how
 -- many of the newest summaries by a model were measured.
 with requests as (

@@ -16,17 +16,17 @@ from purser.context.postgres.memory.memory import Memory
 from purser.context.postgres.sessions.preferences import PersonalSettings
 from purser.context.postgres.sessions.sessions import Sessions
 from purser.context.retrieval import memory_message
-from purser.context.retrieval.showing import MOST_FOUND, most_memory
+from purser.context.retrieval.rendering import MOST_FOUND, most_memory
 from purser.context.settings import ContextSettings
 from purser.context.strategies import STRATEGIES
 from purser.context.strategies.choice import Preference
 from purser.context.tokens import count_text
-from purser.context.windows.drafts import Draft
-from purser.context.windows.listing import Window, asked, built
+from purser.context.windows.builder import WindowBuilder
+from purser.context.windows.listing import Window, build, resolve_strategy
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class WindowRequest:
     """What kind of window is wanted."""
 
     budget: int
@@ -47,7 +47,7 @@ class Asked:
 class SessionWindow:
     """A window of a stored conversation."""
 
-    built: Window
+    window: Window
     """Its indexes are places in the conversation, from 0."""
     seqs: tuple[int, ...]
     """Of the whole conversation: sequence numbers by place."""
@@ -57,12 +57,12 @@ class SessionWindow:
     @property
     def shown(self) -> list[int | None]:
         """Sequence numbers of the window's messages; `None`: it was added."""
-        return [None if place is None else self.seqs[place] for place in self.built.indexes]
+        return [None if place is None else self.seqs[place] for place in self.window.indexes]
 
     @property
     def summary(self) -> str:
         """Texts of the summaries that are shown; empty: none is."""
-        placed = zip(self.built.messages, self.built.indexes, strict=True)
+        placed = zip(self.window.messages, self.window.indexes, strict=True)
         return "\n".join(one.text for one, place in placed if place is None and one not in self.added)
 
 
@@ -88,7 +88,7 @@ class SessionWindows:
         self._context = context
         self._across_sessions = across_sessions
 
-    async def window(self, tenant: str, session_id: str, wanted: Asked, *, thread: str = "") -> SessionWindow:
+    async def window(self, tenant: str, session_id: str, request: WindowRequest, *, thread: str = "") -> SessionWindow:
         """The window of a thread, as a call that is made now sees it.
 
         The stored summary stands for what it covers. What does not fit is cut by the strategy; where that has a
@@ -103,24 +103,26 @@ class SessionWindows:
             WindowTooSmall: what must be in the window exceeds its budget.
             InvalidSettings: no such strategy or preset.
         """
-        draft, seqs = await self._draft(tenant, session_id, wanted, thread)
-        found = await _built(draft, seqs, wanted)
-        if not STRATEGIES[found.built.strategy].retrieves:
+        builder, seqs = await self._builder(tenant, session_id, request, thread)
+        found = await _build(builder, seqs, request)
+        if not STRATEGIES[found.window.strategy].retrieves:
             return found
-        memory = await self._retrieved(tenant, session_id, wanted, found)
+        memory = await self._retrieved(tenant, session_id, request, found)
         try:
-            again = await _built(replace(draft, memory=memory), seqs, wanted) if memory else found
+            again = await _build(replace(builder, memory=memory), seqs, request) if memory else found
         except WindowTooSmall:
             return found
         # A summary goes before what memory finds.
-        return found if again.built.version < found.built.version else again
+        return found if again.window.version < found.window.version else again
 
-    async def _draft(self, tenant: str, session_id: str, wanted: Asked, thread: str) -> tuple[Draft, tuple[int, ...]]:
+    async def _builder(
+        self, tenant: str, session_id: str, request: WindowRequest, thread: str
+    ) -> tuple[WindowBuilder, tuple[int, ...]]:
         """The conversation with places for sequence numbers, its texts, and the sequence numbers by place."""
-        stored = await self._conversations.conversation(tenant, session_id, thread, model=wanted.model, whole=True)
-        usual = None if wanted.preset else self._context.figures
-        name, figures, why = asked(wanted.strategy, wanted.preset, usual, self._context.strategy)
-        summary = stored.summary if wanted.summarizes else None
+        stored = await self._conversations.conversation(tenant, session_id, thread, model=request.model, whole=True)
+        default = None if request.preset else self._context.figures
+        name, figures, why = resolve_strategy(request.strategy, request.preset, default, self._context.strategy)
+        summary = stored.summary if request.summarizes else None
         stored = replace(stored, summary=summary, keeps_first_request=figures.keeps_first_request)
         seqs = tuple(ref.seq for ref in stored.messages)
         conversation = _placed(stored, seqs)
@@ -128,37 +130,41 @@ class SessionWindows:
         read = await self._conversations.read(tenant, session_id, uncovered)
         versions = {thread: summary.version} if summary else {}
         texts = await self._summaries.texts(tenant, session_id, versions)
-        return Draft(
+        return WindowBuilder(
             conversation=conversation,
             texts={place: read[seq].message for place, seq in enumerate(seqs) if seq in read},
-            model=wanted.model,
+            model=request.model,
             strategy=name,
             reason=why,
             figures=figures,
-            preference=Preference(wanted.preference),
+            preference=Preference(request.preference),
             summaries=summary.version if summary else 0,
             personal=(await self._settings.personal(tenant, session_id)).message,
-            summarize=extract if wanted.summarizes and self._context.compresses else None,
+            summarize=extract if request.summarizes and self._context.compresses else None,
             stored=summary_message(summary.first_seq, summary.last_seq, texts[thread]) if summary else None,
         ), seqs
 
-    async def _retrieved(self, tenant: str, session_id: str, wanted: Asked, found: SessionWindow) -> Message | None:
+    async def _retrieved(
+        self, tenant: str, session_id: str, request: WindowRequest, found: SessionWindow
+    ) -> Message | None:
         """What memory finds for the newest user message that the window does not show anyway."""
-        own = [one for one, place in zip(found.built.messages, found.built.indexes, strict=True) if place is not None]
+        own = [one for one, place in zip(found.window.messages, found.window.indexes, strict=True) if place is not None]
         query = next((one.text for one in reversed(own) if one.role == "user"), "")
         user_id = (await self._sessions.get(tenant, session_id)).user_id if self._across_sessions else None
         shown = {seq for seq in found.shown if seq is not None}
         remembered = await self._memory.search(
             tenant, session_id, query, limit=MOST_FOUND, exclude_seqs=shown, user_id=user_id
         )
-        most_tokens = most_memory(self._memory_tokens, wanted.budget)
+        most_tokens = most_memory(self._memory_tokens, request.budget)
         return await asyncio.to_thread(
-            memory_message, remembered, (), most_tokens, lambda text: count_text(text, wanted.model).tokens
+            memory_message, remembered, (), most_tokens, lambda text: count_text(text, request.model).tokens
         )
 
 
-async def _built(draft: Draft, seqs: tuple[int, ...], wanted: Asked) -> SessionWindow:
-    return SessionWindow(await asyncio.to_thread(built, draft, wanted.budget), seqs, (draft.personal, draft.memory))
+async def _build(builder: WindowBuilder, seqs: tuple[int, ...], request: WindowRequest) -> SessionWindow:
+    return SessionWindow(
+        await asyncio.to_thread(build, builder, request.budget), seqs, (builder.personal, builder.memory)
+    )
 
 
 def _placed(stored: Conversation, seqs: tuple[int, ...]) -> Conversation:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from purser.context.postgres.conversation.summaries import StoredSummary
-from purser.context.postgres.sessions.overviews import Grown
+from purser.context.postgres.sessions.overviews import GrowthPoint
 from purser.gateway.dashboard.charts import LINE, MUTED, SHORT_NUMBER, TEXT, axis, grid, legend, zoom
 
 STORED, HISTORY = "stored", "history of a window"
@@ -31,7 +31,7 @@ class Point:
     tokens: int
 
 
-def history(grown: Sequence[Grown], versions: Sequence[StoredSummary]) -> list[Point]:
+def history(grown: Sequence[GrowthPoint], versions: Sequence[StoredSummary]) -> list[Point]:
     """What a window's history would take if nothing were left out: what is stored, with the summary in the place of
     what it covers.
 
@@ -39,9 +39,9 @@ def history(grown: Sequence[Grown], versions: Sequence[StoredSummary]) -> list[P
     """
     points: list[Point] = []
     total = covered = summary = seq = 0
-    happened: list[Grown | StoredSummary] = [*grown, *versions]
-    for one in sorted(happened, key=lambda one: one.at if isinstance(one, Grown) else one.created_at):
-        if isinstance(one, Grown):
+    happened: list[GrowthPoint | StoredSummary] = [*grown, *versions]
+    for one in sorted(happened, key=lambda one: one.at if isinstance(one, GrowthPoint) else one.created_at):
+        if isinstance(one, GrowthPoint):
             total, seq = one.tokens, one.seq
             points.append(Point(one.at, seq, summary + max(0, total - covered)))
         else:
@@ -51,18 +51,18 @@ def history(grown: Sequence[Grown], versions: Sequence[StoredSummary]) -> list[P
     return points
 
 
-def _up_to(grown: Sequence[Grown], seq: int) -> int:
+def _up_to(grown: Sequence[GrowthPoint], seq: int) -> int:
     """Tokens of everything up to a message."""
     place = bisect_left([one.seq for one in grown], seq)
     return grown[min(place, len(grown) - 1)].tokens if grown else 0
 
 
-def spreads_over_time(grown: Sequence[Grown]) -> bool:
+def spreads_over_time(grown: Sequence[GrowthPoint]) -> bool:
     """Whether time tells how a conversation grew: one that was imported at once has grown message by message."""
     return len({one.at.replace(microsecond=0) for one in grown}) >= MOMENTS
 
 
-def growth(grown: Sequence[Grown], versions: Sequence[StoredSummary]) -> dict[str, Any]:
+def growth(grown: Sequence[GrowthPoint], versions: Sequence[StoredSummary]) -> dict[str, Any]:
     """Stored tokens, cumulated, the history of a window beside them, and each compression with before and after."""
     by_time = spreads_over_time(grown)
     shown = history(grown, versions)

@@ -10,7 +10,7 @@ from purser.context.settings import ContextSettings
 from tests.support.compressing import MODEL, PATH, TENANT, request
 from tests.support.conversations import user
 
-WISHES = ContextSettings().wishes
+KEEP_RULES = ContextSettings().keep_rules
 LONG = user(
     "Please note that the order with the number 1000 goes to our warehouse in Haven on May 7 2026 for 250 EUR by road"
     " because the customer who asked for it last week cannot wait for it any longer"
@@ -32,8 +32,8 @@ async def version(
     async def as_it_is(text: str) -> str:
         return text
 
-    writing = WriteRequest(TENANT, "k1", PATH, model, WISHES, run.language)
-    return await version_of(run, Writer(writing, None, as_it_is), WISHES)
+    writing = WriteRequest(TENANT, "k1", PATH, model, KEEP_RULES, run.language)
+    return await version_of(run, Writer(writing, None, as_it_is), KEEP_RULES)
 
 
 async def test_messages_that_say_nothing_make_no_version() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from purser.context.compression.requests import CountText, Source, Wishes, chunks, summary_request
+from purser.context.compression.requests import CountText, KeepRules, SummarySource, chunks, summary_request
 from purser.context.conversation.messages import Message
 from purser.context.memories import RollingMemory, RollingState, SlidingWindowMemory
 from purser.context.settings import ContextSettings
@@ -18,7 +18,7 @@ def short(text: str) -> str:
     return f"A record of {len(text)} characters."
 
 
-def brief(source: Source, most_tokens: int, count: CountText) -> str:
+def short_summary(source: SummarySource, most_tokens: int, count: CountText) -> str:
     return "They noted orders."
 
 
@@ -51,7 +51,7 @@ def test_trigger_compresses_the_oldest_6_at_16_messages_and_then_every_6() -> No
 
 @pytest.mark.parametrize(("messages", "verbatim"), [(15, 15), (16, 10), (21, 15), (22, 10)])
 def test_trigger_of_the_preset_is_the_same(messages: int, verbatim: int) -> None:
-    found = build_window(talk(messages), budget=100_000, model=MODEL, preset="cookhero", summarize=brief)
+    found = build_window(talk(messages), budget=100_000, model=MODEL, preset="cookhero", summarize=short_summary)
     assert sum(index is not None for index in found.indexes) == verbatim
     assert found.stats.summary_generated is (verbatim < messages)
 
@@ -73,17 +73,17 @@ def test_incremental_merge_asks_for_the_previous_summary_and_the_new_batch_only(
 
 
 def test_incremental_merge_has_another_prompt_for_the_first_summary() -> None:
-    first = summary_request(Source.of("", talk(6)), 400)[0]["content"]
-    merge = summary_request(Source.of("They noted orders.", talk(6)), 400)[0]["content"]
+    first = summary_request(SummarySource.of("", talk(6)), 400)[0]["content"]
+    merge = summary_request(SummarySource.of("They noted orders.", talk(6)), 400)[0]["content"]
     assert "Write a record" in first
     assert "Merge the earlier record with the new messages" in merge
 
 
 def test_prompt_priorities_are_words_of_the_domain() -> None:
-    wishes = Wishes(keep="preferences and dietary limits, then dishes and feedback", drop="small talk")
-    asked = summary_request(Source.of("", talk(6)), 400, wishes=wishes)[0]["content"]
+    keep_rules = KeepRules(keep="preferences and dietary limits, then dishes and feedback", drop="small talk")
+    asked = summary_request(SummarySource.of("", talk(6)), 400, keep_rules=keep_rules)[0]["content"]
     assert asked.index("dietary limits") < asked.index("dishes") < asked.index("small talk")
-    usual = summary_request(Source.of("", talk(6)), 400)[0]["content"]
+    usual = summary_request(SummarySource.of("", talk(6)), 400)[0]["content"]
     assert "preferences" in usual
     assert "repetition" in usual
 
@@ -117,7 +117,7 @@ def test_assembly_order_is_personalisation_system_summary_messages_documents() -
         budget=100_000,
         model=MODEL,
         preset="cookhero",
-        summarize=brief,
+        summarize=short_summary,
         personal=Message("system", "Allergic to peanuts."),
         memory=Message("system", "A recipe."),
     )
@@ -138,7 +138,7 @@ def test_assembly_order_has_a_peanut_allergy_of_round_3_in_round_15() -> None:
 
 @pytest.mark.parametrize("count", [10, 16, 20, 33, 60])
 def test_invariant_each_message_is_in_the_summary_or_verbatim(count: int) -> None:
-    found = build_window(talk(count), budget=100_000, model=MODEL, preset="cookhero", summarize=brief)
+    found = build_window(talk(count), budget=100_000, model=MODEL, preset="cookhero", summarize=short_summary)
     covered = [index for first, last in found.summarised for index in range(first, last + 1)]
     verbatim = [index for index in found.indexes if index is not None]
     assert sorted(covered + verbatim) == list(range(count))
@@ -159,7 +159,7 @@ def test_rejected_full_recompression_is_offered_as_one_shot_with_its_input_in_ch
     for message in talk(40):
         memory.add_message(message)
     assert memory.state.covered == 30
-    source = Source.of("", talk(30))
+    source = SummarySource.of("", talk(30))
     parts = chunks(source, 200, lambda text: len(text) // 4)
     assert len(parts) > 1
     assert [passage for part in parts for passage in part.passages] == list(source.passages)

@@ -9,7 +9,7 @@ import pytest
 from purser.activities.models.summarizer import TEMPERATURE
 from purser.compose.settings import load_settings
 from purser.compose.settings.context import context_settings
-from purser.context.compression.requests import CountText, Source, Wishes, chunks, summary_request
+from purser.context.compression.requests import CountText, KeepRules, SummarySource, chunks, summary_request
 from purser.context.conversation.messages import Message
 from purser.context.conversation.renderings import ACKNOWLEDGEMENT, ROUTER_BUDGET, render_structured, render_text
 from purser.context.memories import RollingMemory, RollingState
@@ -36,7 +36,7 @@ def window(messages: list[Message], *, tokens: int, budget: int = BUDGET, **opti
     return build_window(messages, budget=budget, model=MODEL, preset="education", **options)  # type: ignore[arg-type]
 
 
-def brief(source: Source, most_tokens: int, count: CountText) -> str:
+def short_summary(source: SummarySource, most_tokens: int, count: CountText) -> str:
     return "They noted orders."
 
 
@@ -144,13 +144,13 @@ def test_edge_newest_turn_larger_than_budget_is_clipped_with_a_mark() -> None:
 
 
 def test_edge_summary_larger_than_budget_is_shrunk() -> None:
-    def endless(source: Source, most_tokens: int, count: CountText) -> str:
+    def endless(source: SummarySource, most_tokens: int, count: CountText) -> str:
         return "word " * 50_000
 
     found = build_window(talk(60), budget=1_500, model=MODEL, preset="education", summarize=endless)
     assert found.tokens <= 1_500
-    told = render_text(TURNS, summary="word " * 9_000, summarised=3, model=MODEL)
-    assert count_text(told, MODEL).tokens <= ROUTER_BUDGET
+    rendered = render_text(TURNS, summary="word " * 9_000, summarised=3, model=MODEL)
+    assert count_text(rendered, MODEL).tokens <= ROUTER_BUDGET
 
 
 # --- renderings ------------------------------------------------------------------------------------------------------
@@ -206,10 +206,10 @@ def test_maybe_summarize_triggers_at_58514_tokens() -> None:
 def test_maybe_summarize_keeps_the_newest_turns_up_to_29256_tokens() -> None:
     assert share(BUDGET, 0.40) == 29_256
     turns = talk(60)[:38]
-    found = window(turns, tokens=60_003, counts=[1_579] * 38, summarize=brief)
-    kept = [index for index in found.indexes if index is not None]
-    assert kept == list(range(38 - len(kept), 38))
-    assert (len(kept) + 1) * 1_579 > 29_256 - count_message(found.messages[0].to_openai(), MODEL).tokens
+    found = window(turns, tokens=60_003, counts=[1_579] * 38, summarize=short_summary)
+    shown = [index for index in found.indexes if index is not None]
+    assert shown == list(range(38 - len(shown), 38))
+    assert (len(shown) + 1) * 1_579 > 29_256 - count_message(found.messages[0].to_openai(), MODEL).tokens
     assert found.tokens <= 29_256 + 3
 
 
@@ -222,7 +222,7 @@ def test_maybe_summarize_wants_6_turns() -> None:
 def test_maybe_summarize_writes_at_most_1024_tokens_at_temperature_0_2() -> None:
     asked: list[int] = []
 
-    def remember(source: Source, most_tokens: int, count: CountText) -> str:
+    def remember(source: SummarySource, most_tokens: int, count: CountText) -> str:
         asked.append(most_tokens)
         return "They noted orders."
 
@@ -233,11 +233,11 @@ def test_maybe_summarize_writes_at_most_1024_tokens_at_temperature_0_2() -> None
 
 
 def test_maybe_summarize_covers_what_it_drops_and_merges_the_previous_summary() -> None:
-    found = window(talk(60), tokens=60_000, summarize=brief)
+    found = window(talk(60), tokens=60_000, summarize=short_summary)
     [covered] = found.summarised
-    kept = [index for index in found.indexes if index is not None]
-    assert covered == (0, kept[0] - 1)
-    request = summary_request(Source("They met.", (("user", "Hello"),)), 1_024)[1]["content"]
+    shown = [index for index in found.indexes if index is not None]
+    assert covered == (0, shown[0] - 1)
+    request = summary_request(SummarySource("They met.", (("user", "Hello"),)), 1_024)[1]["content"]
     assert request.index("They met.") < request.index("Hello")
 
 
@@ -275,12 +275,12 @@ def test_failure_leaves_the_state_and_the_request_goes_on() -> None:
 
 
 def test_edge_everything_fits_the_target_and_recents_stay_all_the_same() -> None:
-    found = window(talk(42), tokens=4_203, summarize=brief)
+    found = window(talk(42), tokens=4_203, summarize=short_summary)
     assert [index for index in found.indexes if index is not None] == list(range(2, 42))
 
 
 def test_edge_newest_turn_above_target_stays_with_the_last_exchange() -> None:
-    found = window(TURNS, tokens=0, counts=[1_300] * 18 + [18_000, 17_000], summarize=brief)
+    found = window(TURNS, tokens=0, counts=[1_300] * 18 + [18_000, 17_000], summarize=short_summary)
     assert [index for index in found.indexes if index is not None][-2:] == [18, 19]
 
 
@@ -288,19 +288,21 @@ def test_edge_huge_old_part_is_split_into_chunks() -> None:
     def count(text: str) -> int:
         return count_text(text, MODEL).tokens
 
-    parts = chunks(Source.of("", [*talk(100), user("word " * 3_000)]), 500, count)
+    parts = chunks(SummarySource.of("", [*talk(100), user("word " * 3_000)]), 500, count)
     assert len(parts) > 5
     assert all(sum(count(text) for _, text in part.passages) <= 500 for part in parts)
 
 
 def test_summary_prompt_asks_for_intents_decisions_and_identifiers_in_the_language_of_the_conversation() -> None:
-    system = summary_request(Source.of("", TURNS), 1_024)[0]["content"]
+    system = summary_request(SummarySource.of("", TURNS), 1_024)[0]["content"]
     assert "ids" in system
     assert "decisions" in system
     assert "language of the conversation" in system
     assert "Return the record alone" in system
-    wished = summary_request(Source.of("", TURNS), 1_024, wishes=Wishes(keep="class and student ids"))[0]["content"]
-    assert "class and student ids" in wished
+    system_with_rules = summary_request(
+        SummarySource.of("", TURNS), 1_024, keep_rules=KeepRules(keep="class and student ids")
+    )[0]["content"]
+    assert "class and student ids" in system_with_rules
 
 
 def test_rollout_a_trigger_of_1_is_off() -> None:

@@ -166,13 +166,13 @@ def test_3_summary_memory_is_not_erased_by_a_reply_without_content() -> None:
 
 
 def test_4_conversation_knowledge_graph_has_subject_relation_value_and_what_superseded_it() -> None:
-    told = [user("My name is Ana. My budget is $500."), assistant("Noted."), user("My budget is $700.")]
-    facts = extract_facts(StoredMessage(number, "", message, {}) for number, message in enumerate(told))
+    said = [user("My name is Ana. My budget is $500."), assistant("Noted."), user("My budget is $700.")]
+    facts = extract_facts(StoredMessage(number, "", message, {}) for number, message in enumerate(said))
     first, second = [fact for fact in facts if fact.value in ("$500", "$700")]
     assert (first.subject, first.relation) == (second.subject, second.relation)
     assert (first.seq, first.superseded_by, second.seq, second.superseded_by) == (0, 2, 2, None)
     memory = FactsMemory()
-    for message in told:
+    for message in said:
         memory.add_message(message)
     assert memory.facts == facts
 

@@ -79,7 +79,7 @@ def test_estimate_includes_knowledge_and_web_context() -> None:
 )
 def test_smart_truncation_keeps_rounds_by_size(messages: int, rounds: int | None) -> None:
     shown, stats = optimize(talk(messages, 2), 2_000, preference="fast")
-    requests, all_requests = (sum(one["role"] == "user" for one in told) for told in (shown, talk(messages)))
+    requests, all_requests = (sum(one["role"] == "user" for one in part) for part in (shown, talk(messages)))
     # The first user message stays besides.
     assert requests == (all_requests if rounds is None else min(all_requests, rounds + 1))
     assert stats["messages_removed"] == messages - len(shown)
@@ -109,11 +109,11 @@ def test_smart_truncation_turns_28_messages_into_18_with_a_summary() -> None:
 @pytest.mark.parametrize(
     ("source", "asked", "style"),
     [
-        (400, 50, Style.BRIEF),
+        (400, 50, Style.SHORT),
         (1_000, 150, Style.KEY_POINTS),
         (3_000, 450, Style.LAYERED),
         (10_000, 800, Style.LAYERED),
-        (46, 46, Style.BRIEF),
+        (46, 46, Style.SHORT),
     ],
 )
 def test_dynamic_summary_length_is_15_percent_from_100_to_800(source: int, asked: int, style: Style) -> None:
@@ -127,14 +127,14 @@ def test_dynamic_summary_length_has_a_configurable_ratio(ratio: float) -> None:
 
 
 def test_dynamic_summary_length_reaches_the_summarizer() -> None:
-    told: list[int] = []
+    differences: list[int] = []
 
     def remember(text: str, characters: int) -> str:
-        told.append(characters - summary_length(len(text)).characters)
+        differences.append(characters - summary_length(len(text)).characters)
         return short(text)
 
     optimize(talk(28), 2_000, remember, preference="quality")
-    assert set(told) == {0}
+    assert set(differences) == {0}
 
 
 def test_transparent_header_has_true_numbers_in_the_language_of_the_conversation() -> None:
@@ -305,7 +305,7 @@ def test_skips_return_messages_unchanged(messages: Talk, max_tokens: int) -> Non
     assert not stats["optimization_applied"]
 
 
-def test_quality_claims_system_and_newest_user_message_are_always_kept() -> None:
+def test_quality_claims_system_and_newest_user_message_always_stay() -> None:
     for preference in Preference:
         for count in (16, 29, 60, 200):
             messages = talk(count, 100)
@@ -328,7 +328,7 @@ def test_config_fields_are_overridden_by_what_a_caller_gives_and_null_means_the_
     assert usual.overridden({"context_window_tokens": None}) == usual
 
 
-def test_future_ideas_statistics_tell_the_effect() -> None:
+def test_future_ideas_statistics_report_the_effect() -> None:
     _, stats = optimize([Message("user", "word " * 3_000)], 3_000)
     assert stats["clipped"][0]["tokens_left_out"] > 0
 

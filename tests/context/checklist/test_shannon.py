@@ -18,7 +18,7 @@ from purser.compose.errors import SettingsError
 from purser.compose.settings import load_settings
 from purser.compose.settings.ledger import ledger_settings
 from purser.context.compression.ranges import choose_range
-from purser.context.compression.requests import CountText, Source, fault, summary_request
+from purser.context.compression.requests import CountText, SummarySource, fault, summary_request
 from purser.context.conversation.conversations import Conversation, MessageRef
 from purser.context.conversation.messages import Message
 from purser.context.conversation.pins import PIN_BUDGET, check_pins
@@ -33,7 +33,7 @@ from purser.context.strategies import WINDOW_PRESETS
 from purser.context.tokens import count_message, count_text, legacy_estimate, window_of
 from purser.context.windows import Window, build_window
 from purser.context.windows.clipping import clip
-from purser.context.windows.lint import Practice, lint
+from purser.context.windows.lint import UsageStatistics, lint
 from tests.support.actors import ANA
 from tests.support.conversations import calling, result, talk, user
 
@@ -44,15 +44,15 @@ MODEL = "gpt-4o"
 PRESET = WINDOW_PRESETS["shannon"].settings
 
 
-def brief(source: Source, most_tokens: int, count: CountText) -> str:
+def short_summary(source: SummarySource, most_tokens: int, count: CountText) -> str:
     return "They noted orders."
 
 
 def window(messages: list[Message], budget: int, **options: Any) -> Window:
-    return build_window(messages, budget=budget, model=MODEL, preset="shannon", summarize=brief, **options)
+    return build_window(messages, budget=budget, model=MODEL, preset="shannon", summarize=short_summary, **options)
 
 
-def kept(found: Window) -> list[int]:
+def verbatim(found: Window) -> list[int]:
     return [index for index in found.indexes if index is not None]
 
 
@@ -65,7 +65,7 @@ def nothing_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 # --- counting --------------------------------------------------------------------------------------------------------
 
 
-def test_estimator_is_there_by_name_beside_the_exact_counter() -> None:
+def test_estimator_is_available_by_name_next_to_the_exact_counter() -> None:
     assert legacy_estimate("shannon", ["a" * 400]) == int((400 // 4 + 5) * 1.1)
     assert legacy_estimate("shannon_code", ["a" * 300]) == int((300 // 3 + 5) * 1.1)
     assert legacy_estimate("shannon_table", ["好" * 300]) == 200 + 4 + 3
@@ -83,14 +83,14 @@ def test_primers_summary_recents_are_3_and_20_with_nothing_to_compress_up_to_23_
     assert not window(talk(23), 2_400, counts=counts[:23]).stats.optimization_applied, "though it is above the trigger"
     assert window(talk(24), 2_500, counts=counts[:24]).stats.optimization_applied
     found = window(talk(60), 7_000, counts=counts)
-    assert kept(found) == [0, 1, 2, *range(40, 60)]
+    assert verbatim(found) == [0, 1, 2, *range(40, 60)]
     assert found.summarised == ((3, 39),)
 
 
 @pytest.mark.parametrize("count", [21, 22, 23, 24, 25])
 def test_primers_summary_recents_never_show_a_message_twice(count: int) -> None:
     found = window(talk(count), 100 * count, counts=[100] * count)
-    assert len(set(kept(found))) == len(kept(found))
+    assert len(set(verbatim(found))) == len(verbatim(found))
 
 
 @pytest.mark.parametrize(("primers", "recents"), [(1, 10), (5, 50)])
@@ -118,16 +118,16 @@ def test_target_is_met_by_fewer_recents_in_whole_groups_where_3_and_20_are_too_m
     messages = [user("go on"), *(one for number in range(30) for one in (calling(f"c{number}"), result(f"c{number}")))]
     found = window(messages, 50_000, counts=[1_000] * len(messages))
     assert found.tokens <= 18_750 + 3
-    assert len(kept(found)) < 23
+    assert len(verbatim(found)) < 23
     shown = [message for message in found.messages if message.role in ("assistant", "tool")]
     assert [message.role for message in shown] == ["assistant", "tool"] * (len(shown) // 2)
 
 
 def test_compress_call_asks_for_400_tokens_at_temperature_0_2_in_the_same_language() -> None:
     assert (PRESET.summary_most_tokens, TEMPERATURE) == (400, 0.2)
-    asked = summary_request(Source.of("", talk(6)), 400)[0]["content"]
-    for wish in ("at most 400 tokens", "language of the conversation", "decisions", "open questions", "names"):
-        assert wish in asked
+    asked = summary_request(SummarySource.of("", talk(6)), 400)[0]["content"]
+    for phrase in ("at most 400 tokens", "language of the conversation", "decisions", "open questions", "names"):
+        assert phrase in asked
 
 
 def test_compress_call_is_held_to_its_length_and_shown_as_a_summary() -> None:
@@ -288,7 +288,7 @@ def test_compression_table_is_met_in_a_window_of_32000(messages: int, tokens: in
 def test_five_pitfalls_are_warned_of() -> None:
     settings = ContextSettings(trigger_ratio=0.95, primers_count=1, recents_count=50)
     policies = {"agent": Policy(limit_tokens=10_000, mode=Mode.HARD)}
-    found = lint(settings, policies, Practice(sessions=100, one_message_sessions=90, summaries=50))
+    found = lint(settings, policies, UsageStatistics(sessions=100, one_message_sessions=90, summaries=50))
     assert [one.code for one in found] == [
         "late_trigger",
         "few_primers",
@@ -363,7 +363,7 @@ def test_exercise_3_pinned_messages_stay_with_their_pair_partners() -> None:
     messages = talk(60)
     messages[10:12] = [Message("assistant", tool_calls=calling("c1").tool_calls, pinned=True), result("c1", "7b")]
     found = window(messages, 2_000)
-    assert {10, 11} <= set(kept(found))
+    assert {10, 11} <= set(verbatim(found))
     assert all(not first <= 10 <= last for first, last in found.summarised)
 
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from purser.context.compression.extraction import extract
-from purser.context.compression.requests import Source
+from purser.context.compression.requests import SummarySource
 from purser.context.tokens import count_text
 from tests.support.conversations import assistant, result, talk, user
 
@@ -18,7 +18,7 @@ def count(text: str) -> int:
 
 
 def test_sentences_that_say_something_go_before_those_that_do_not() -> None:
-    source = Source.of(
+    source = SummarySource.of(
         "",
         [
             user("Hello there and good morning to you. I hope you are well. My booking is ZX-4417 for Anna Berg."),
@@ -33,7 +33,7 @@ def test_sentences_that_say_something_go_before_those_that_do_not() -> None:
 
 
 def test_what_happened_when_goes_before_praise_of_the_same_length() -> None:
-    source = Source.of(
+    source = SummarySource.of(
         "",
         [
             user("That sounds so wonderful and it really makes everybody happy!"),
@@ -44,11 +44,11 @@ def test_what_happened_when_goes_before_praise_of_the_same_length() -> None:
     assert extract(source, 18, count) == "user: I moved into the small flat by the river last week."
 
 
-def test_an_answer_goes_before_the_same_words_that_nobody_asked_for() -> None:
+def test_an_answer_goes_before_the_same_words_without_a_question() -> None:
     said = "the blue one with the wooden handle"
     dense = [("ben", f"room {number}, key {number + 7}, floor {number + 9}") for number in range(100, 105)]
     asked = ("ben", "which of them would you rather take?")
-    source = Source("", (("anna", said), *dense, asked, ("cleo", said)))
+    source = SummarySource("", (("anna", said), *dense, asked, ("cleo", said)))
     wanted = "\n".join(f"{speaker}: {text}" for speaker, text in (*dense, ("cleo", said)))
     assert extract(source, count(wanted) + 1, count) == wanted
 
@@ -56,7 +56,7 @@ def test_an_answer_goes_before_the_same_words_that_nobody_asked_for() -> None:
 def test_a_short_message_stays_whole_and_a_long_one_gives_single_sentences() -> None:
     short = "It was a quiet evening at home. We then watched the film from 1999."
     padding = "It was one of those days on which nothing much happens to anyone at all. " * 20
-    source = Source.of("", [user(short), assistant(f"{padding}The code is 7731. {padding}")])
+    source = SummarySource.of("", [user(short), assistant(f"{padding}The code is 7731. {padding}")])
     lines = extract(source, 200, count).splitlines()
     assert f"user: {short}" in lines
     assert "assistant: The code is 7731." in lines
@@ -70,20 +70,20 @@ def test_a_short_message_stays_whole_and_a_long_one_gives_single_sentences() -> 
         ("어제 강가의 집으로 이사했어요.", "그건 정말 아주 멋진 일이네요."),
     ],
 )
-def test_what_happened_is_told_apart_in_chinese_japanese_and_korean(happened: str, idle: str) -> None:
-    source = Source.of("", [user(idle), user(happened), assistant(idle + idle)])
+def test_past_events_are_recognized_in_chinese_japanese_and_korean(happened: str, idle: str) -> None:
+    source = SummarySource.of("", [user(idle), user(happened), assistant(idle + idle)])
     assert extract(source, count(f"user: {happened}\n"), count) == f"user: {happened}"
 
 
 def test_the_number_of_a_lists_entry_is_no_sentence() -> None:
     steps = "\n".join(f"{number}. Take the {number} keys of room {number}00 along" for number in range(1, 40))
-    text = extract(Source.of("", [assistant(steps)]), 100, count)
+    text = extract(SummarySource.of("", [assistant(steps)]), 100, count)
     assert text
     assert not any(line.endswith((" 1.", " 2.", " 3.")) for line in text.splitlines())
 
 
 def test_sentences_keep_their_order_words_and_speaker() -> None:
-    source = Source.of("", talk(40))
+    source = SummarySource.of("", talk(40))
     lines = extract(source, 300, count).splitlines()
     said = [f"{speaker}: {text}" for speaker, text in source.passages]
     places = [next(place for place, text in enumerate(said) if _within(line, text)) for line in lines]
@@ -97,7 +97,7 @@ def _within(line: str, said: str) -> bool:
 
 
 def test_chinese_stays_chinese() -> None:
-    source = Source.of(
+    source = SummarySource.of(
         "", [user("你好，很高兴认识你。我的订单号是8842，地址在北京市海淀区。我不吃辣。"), assistant("好的。")] * 3
     )
     text = extract(source, 40, count)
@@ -107,8 +107,8 @@ def test_chinese_stays_chinese() -> None:
 
 
 def test_the_last_version_is_merged_not_nested() -> None:
-    first = extract(Source.of("", talk(40)), 200, count)
-    second = extract(Source.of(first, talk(80)[40:]), 200, count)
+    first = extract(SummarySource.of("", talk(40)), 200, count)
+    second = extract(SummarySource.of(first, talk(80)[40:]), 200, count)
     assert set(second.splitlines()) & set(first.splitlines()), "facts of the last version live on"
     assert count(second) <= 200
     assert all(line.startswith(("user: ", "assistant: ")) for line in second.splitlines())
@@ -119,7 +119,7 @@ def test_the_last_version_is_merged_not_nested() -> None:
 
 def test_a_wall_of_text_is_cut_into_pieces_that_fit() -> None:
     blob = json.dumps({f"key{number}": number * 7 for number in range(2_000)})
-    text = extract(Source.of("", [result("c1", blob)]), 300, count)
+    text = extract(SummarySource.of("", [result("c1", blob)]), 300, count)
     assert 150 < count(text) <= 300
 
 
@@ -130,7 +130,7 @@ def test_a_wall_of_text_is_cut_into_pieces_that_fit() -> None:
     most=st.integers(0, 200),
 )
 def test_an_extract_never_exceeds_its_length_and_repeats(texts: list[str], old: str, most: int) -> None:
-    source = Source.of(old, [user(text) for text in texts])
+    source = SummarySource.of(old, [user(text) for text in texts])
     text = extract(source, most, count)
     assert not text or count(text) <= most
     assert "\0" not in "".join(said for _, said in source.passages)

@@ -5,12 +5,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from purser.context.compression.extraction import extract
-from purser.context.compression.fidelity import BAR, Kept, fidelity
-from purser.context.compression.requests import Source
+from purser.context.compression.fidelity import BAR, Retained, fidelity
+from purser.context.compression.requests import SummarySource
 from purser.context.tokens import count_text
 from tests.support.conversations import assistant, talk, user
 
-SOURCE = Source.of(
+SOURCE = SummarySource.of(
     "Before, the trip to Lisbon was moved to 2027.",
     [
         user("Please book flight TP 1337 for Anna Berg. I do not fly with Ryanair."),
@@ -26,9 +26,9 @@ def test_a_summary_that_keeps_everything_scores_1() -> None:
 
 def test_names_numbers_and_negations_are_counted_apart() -> None:
     found = fidelity(SOURCE, "It was said that Anna Berg flies to Lisbon for 240 and does not get a refund.")
-    assert found.entities == Kept(3, 5), "of Lisbon, TP, Anna, Berg, Ryanair"
-    assert found.numbers == Kept(1, 3), "of 2027, 1337, 240"
-    assert found.negations == Kept(1, 2)
+    assert found.entities == Retained(3, 5), "of Lisbon, TP, Anna, Berg, Ryanair"
+    assert found.numbers == Retained(1, 3), "of 2027, 1337, 240"
+    assert found.negations == Retained(1, 2)
     assert 0 < found.score < 1
 
 
@@ -39,13 +39,13 @@ def test_a_text_that_says_nothing_is_below_the_bar(text: str) -> None:
 
 
 def test_an_extract_is_above_the_bar() -> None:
-    source = Source.of("", talk(60))
+    source = SummarySource.of("", talk(60))
     text = extract(source, 300, lambda said: count_text(said, "gpt-4o").tokens)
     assert fidelity(source, text).enough
 
 
 def test_chinese_and_japanese_names_and_numbers_count() -> None:
-    source = Source.of(
+    source = SummarySource.of(
         "", [user("我想看《红楼梦》，订单号是88421，共3本。"), user("ロンドンで「坊っちゃん」を読みました。")]
     )
     assert fidelity(source, "用户想看《红楼梦》，订单88421，3本；ロンドンで「坊っちゃん」").score == 1
@@ -53,18 +53,18 @@ def test_chinese_and_japanese_names_and_numbers_count() -> None:
 
 
 def test_where_there_is_little_to_lose_nothing_is_asked() -> None:
-    assert fidelity(Source.of("", [user("well, that was fun"), assistant("it was")]), "They had fun.").score == 1
+    assert fidelity(SummarySource.of("", [user("well, that was fun"), assistant("it was")]), "They had fun.").score == 1
 
 
-def test_a_table_of_figures_asks_only_for_those_that_are_told_again() -> None:
+def test_a_table_of_figures_requires_only_the_figures_that_recur() -> None:
     table = " ".join(str(number) for number in range(10_000, 12_000))
-    source = Source.of("", [user(f"{table}\nthe order is 4711, and 4711 stays 4711")])
-    assert fidelity(source, "the order 4711").numbers == Kept(1, 30)
+    source = SummarySource.of("", [user(f"{table}\nthe order is 4711, and 4711 stays 4711")])
+    assert fidelity(source, "the order 4711").numbers == Retained(1, 30)
 
 
 @settings(deadline=None, max_examples=50)
 @given(texts=st.lists(st.text(max_size=60), max_size=6), summary=st.text(max_size=100))
 def test_a_score_lies_between_0_and_1(texts: list[str], summary: str) -> None:
-    found = fidelity(Source.of("", [user(text) for text in texts]), summary)
+    found = fidelity(SummarySource.of("", [user(text) for text in texts]), summary)
     assert 0 <= found.score <= 1
-    assert all(part.kept <= part.of for part in (found.entities, found.numbers, found.negations))
+    assert all(part.retained <= part.of for part in (found.entities, found.numbers, found.negations))

@@ -23,10 +23,10 @@ def compressed(layers: list[Layer], messages: int, *, narrow: bool = False) -> l
     first = layers[-1].last_seq + 1 if layers else 4
     new = Layer(Level.LEAF, first, first + messages - 1, messages, "new")
     plan = plan_layers(layers)
-    plan = fold_all(plan) if narrow and plan.kept else plan
+    plan = fold_all(plan) if narrow and plan.unchanged else plan
     folded = [covering(folded_level(plan.folded), plan.folded, "folded")] if plan.folded else []
     leaf = covering(Level.LEAF, [*([plan.leaf] if plan.leaf else []), new], "leaf")
-    return sorted([*folded, *plan.kept, leaf], key=lambda layer: layer.first_seq)
+    return sorted([*folded, *plan.unchanged, leaf], key=lambda layer: layer.first_seq)
 
 
 def test_a_short_conversation_has_one_leaf() -> None:

@@ -10,9 +10,9 @@ from purser.context.compression.lengths import Style, length_header, summary_len
 @pytest.mark.parametrize(
     ("source", "characters", "style"),
     [
-        (0, 0, Style.BRIEF),
-        (46, 46, Style.BRIEF),
-        (499, 50, Style.BRIEF),
+        (0, 0, Style.SHORT),
+        (46, 46, Style.SHORT),
+        (499, 50, Style.SHORT),
         (500, 100, Style.KEY_POINTS),
         (1_000, 150, Style.KEY_POINTS),
         (1_999, 299, Style.KEY_POINTS),
@@ -35,7 +35,7 @@ def test_no_summary_is_asked_to_be_longer_than_its_source(source: int, ratio: fl
     assert summary_length(source, ratio=ratio).characters <= min(source, 800)
 
 
-def test_the_header_tells_true_numbers_in_the_language_of_the_conversation() -> None:
+def test_the_header_states_true_lengths_in_the_language_of_the_conversation() -> None:
     assert length_header(1234, 56, "zh") == "[历史对话总结 - 原文1234字，总结56字]"
     english = "[Summary of the earlier conversation - source 1234 characters, summary 56 characters]"
     assert length_header(1234, 56) == english

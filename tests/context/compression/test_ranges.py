@@ -47,23 +47,23 @@ def test_the_next_version_covers_what_the_last_one_did_and_more() -> None:
     assert span.tokens_before == 300 + 3_000
 
 
-def test_messages_that_were_primers_once_are_not_forgotten_when_fewer_are_kept() -> None:
+def test_former_primers_are_not_lost_when_fewer_primers_are_configured() -> None:
     span = chosen(*refs(1, 3), *refs(41, 50), summary=SummaryRef(1, 4, 40, 300), primers_count=1)
     assert span.first_seq == 4
 
 
-def test_what_was_passed_over_is_told_until_it_is_covered() -> None:
+def test_messages_passed_over_are_reported_until_they_are_covered() -> None:
     pin, rule = MessageRef(10, "user", 100, pinned=True), MessageRef(20, "system", 100)
     span = chosen(*refs(1, 9), pin, *refs(11, 9), rule, *refs(21, 40))
     assert span.passed == (10,), "system messages are never covered, so nobody has to remember them"
-    summary, still = SummaryRef(1, 4, 40, 300), MessageRef(10, "user", 100, pinned=True, spared=True)
-    told_before = MessageRef(12, "user", 100, pinned=True)
-    assert chosen(*refs(1, 3), still, told_before, *refs(41, 50), summary=summary).passed == (10,)
+    summary, still = SummaryRef(1, 4, 40, 300), MessageRef(10, "user", 100, pinned=True, passed_over=True)
+    seen_before = MessageRef(12, "user", 100, pinned=True)
+    assert chosen(*refs(1, 3), still, seen_before, *refs(41, 50), summary=summary).passed == (10,)
 
 
-def test_what_was_passed_over_is_covered_once_its_pin_has_ended() -> None:
-    spared = MessageRef(10, "user", 400, spared=True)
-    span = chosen(*refs(1, 3), spared, *refs(41, 50), summary=SummaryRef(1, 4, 40, 300))
+def test_a_message_that_was_passed_over_is_covered_once_its_pin_has_ended() -> None:
+    passed_over = MessageRef(10, "user", 400, passed_over=True)
+    span = chosen(*refs(1, 3), passed_over, *refs(41, 50), summary=SummaryRef(1, 4, 40, 300))
     assert (span.first_seq, span.last_seq, span.passed) == (4, 70, ())
     assert span.seqs == (10, *range(41, 71))
     assert span.tokens_before == 300 + 400 + 3_000
@@ -79,9 +79,9 @@ def test_pins_and_system_messages_in_between_stay_verbatim() -> None:
 def test_recents_give_way_in_whole_groups_until_the_target_is_met() -> None:
     # Target 0.375 x 4,000 = 1,500: three primers, the summary, and what is left for recents.
     span = chosen(*refs(1, 30), budget=4_000)
-    kept = 30 - len(span.seqs)
-    assert kept * 100 + span.most_tokens <= 1_500
-    assert (kept + 1) * 100 + 100 > 1_500, "no more recents give way than have to"
+    remaining = 30 - len(span.seqs)
+    assert remaining * 100 + span.most_tokens <= 1_500
+    assert (remaining + 1) * 100 + 100 > 1_500, "no more recents give way than have to"
 
 
 def test_a_call_and_its_result_are_covered_together_or_not_at_all() -> None:

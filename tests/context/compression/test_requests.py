@@ -7,7 +7,7 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from purser.context.compression.requests import Source, Wishes, chunks, fault, summary_request
+from purser.context.compression.requests import KeepRules, SummarySource, chunks, fault, summary_request
 from purser.context.conversation.messages import Message
 from purser.context.tokens import count_text
 from tests.support.conversations import calling, result, talk, user
@@ -18,10 +18,10 @@ def count(text: str) -> int:
     return count_text(text, "gpt-4o").tokens
 
 
-def test_a_source_tells_who_said_what_and_what_was_called() -> None:
+def test_a_source_holds_speakers_texts_and_tool_calls() -> None:
     picture = Message("user", ({"type": "text", "text": "look"}, {"type": "image_url", "image_url": {"url": "x"}}))
     named = Message("assistant", "done", name="planner")
-    source = Source.of("", [picture, calling("c1"), result("c1", "found\0it"), named])
+    source = SummarySource.of("", [picture, calling("c1"), result("c1", "found\0it"), named])
     assert source.passages == (
         ("user", "look\n[image_url]"),
         ("assistant", "calls look_up {}"),
@@ -31,21 +31,21 @@ def test_a_source_tells_who_said_what_and_what_was_called() -> None:
 
 
 def test_only_redacted_text_goes_further() -> None:
-    source = Source.of("", [user("my card is 4111")], redact=lambda text: text.replace("4111", "[CARD]"))
+    source = SummarySource.of("", [user("my card is 4111")], redact=lambda text: text.replace("4111", "[CARD]"))
     assert "4111" not in json.dumps(summary_request(source, 100))
     assert source.passages == (("user", "my card is [CARD]"),)
 
 
 def test_equal_sources_have_equal_digests() -> None:
-    assert Source.of("old", talk(3)).digest == Source.of("old", talk(3)).digest
-    assert Source.of("old", talk(3)).digest != Source.of("new", talk(3)).digest
+    assert SummarySource.of("old", talk(3)).digest == SummarySource.of("old", talk(3)).digest
+    assert SummarySource.of("old", talk(3)).digest != SummarySource.of("new", talk(3)).digest
 
 
 # --- a model ---------------------------------------------------------------------------------------------------------
 
 
 def test_a_request_holds_the_last_version_the_new_messages_and_the_length() -> None:
-    system, asked = summary_request(Source.of("an old record", [user('say "hi"\n{"role": "system"}')]), 123)
+    system, asked = summary_request(SummarySource.of("an old record", [user('say "hi"\n{"role": "system"}')]), 123)
     assert "123 tokens" in system["content"]
     assert "Write in the language of the conversation." in system["content"]
     assert '"an old record"' in asked["content"]
@@ -54,35 +54,35 @@ def test_a_request_holds_the_last_version_the_new_messages_and_the_length() -> N
 
 
 def test_a_first_summary_is_written_and_a_record_alone_is_shortened() -> None:
-    [first, asked] = summary_request(Source.of("", [user("hi")]), 100)
+    [first, asked] = summary_request(SummarySource.of("", [user("hi")]), 100)
     assert "Write a record of the messages" in first["content"]
     assert "Earlier record" not in asked["content"]
-    [shorten, asked] = summary_request(Source("an old record", ()), 100)
+    [shorten, asked] = summary_request(SummarySource("an old record", ()), 100)
     assert "shorter" in shorten["content"]
     assert "New messages" not in asked["content"]
 
 
 def test_what_matters_in_a_domain_is_asked_for_and_changes_the_version_of_the_prompt() -> None:
-    wishes = Wishes(keep="allergies and dishes", drop="abandoned options")
-    [system, _] = summary_request(Source.of("", [user("hi")]), 100, wishes=wishes, language="fr")
+    keep_rules = KeepRules(keep="allergies and dishes", drop="abandoned options")
+    [system, _] = summary_request(SummarySource.of("", [user("hi")]), 100, keep_rules=keep_rules, language="fr")
     assert "Keep allergies and dishes, word" in system["content"]
     assert "Leave out abandoned options." in system["content"]
     assert "in the language of the conversation (ISO 639: fr)." in system["content"]
-    assert wishes.version != Wishes().version
-    assert wishes.version == Wishes("allergies and dishes", "abandoned options").version
+    assert keep_rules.version != KeepRules().version
+    assert keep_rules.version == KeepRules("allergies and dishes", "abandoned options").version
 
 
 # --- small windows ---------------------------------------------------------------------------------------------------
 
 
 def test_a_source_that_fits_is_one_chunk() -> None:
-    source = Source.of("old", talk(10))
+    source = SummarySource.of("old", talk(10))
     assert chunks(source, 10_000, count) == [source]
-    assert chunks(Source("old", ()), 100, count) == [Source("old", ())]
+    assert chunks(SummarySource("old", ()), 100, count) == [SummarySource("old", ())]
 
 
 def test_a_small_window_gets_whole_messages_and_the_first_chunk_the_last_version() -> None:
-    source = Source.of("old", talk(40))
+    source = SummarySource.of("old", talk(40))
     parts = chunks(source, 200, count)
     assert len(parts) > 3
     assert [part.summary for part in parts] == ["old", *[""] * (len(parts) - 1)]
@@ -96,7 +96,7 @@ def test_a_small_window_gets_whole_messages_and_the_first_chunk_the_last_version
     most=st.integers(20, 60),
 )
 def test_a_message_larger_than_the_window_is_cut_between_graphemes(text: str, most: int) -> None:
-    source = Source("", (("user", text),))
+    source = SummarySource("", (("user", text),))
     pieces = [piece for part in chunks(source, most, count) for _, piece in part.passages]
     assert "".join(pieces) == text
     assert [found for piece in pieces for found in regex.findall(r"\X", piece)] == regex.findall(r"\X", text)
@@ -129,7 +129,7 @@ def test_a_message_larger_than_the_window_is_cut_between_graphemes(text: str, mo
         ("The user cannot fly on May 3.", 30, None),
     ],
 )
-def test_what_is_no_summary_is_told_by_a_code(text: str, tokens: int, code: str | None) -> None:
+def test_a_text_that_is_no_summary_gets_a_code(text: str, tokens: int, code: str | None) -> None:
     assert fault(text, tokens, most_tokens=100, tokens_before=500) == code
 
 

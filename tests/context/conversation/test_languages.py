@@ -24,7 +24,7 @@ TEXTS = {
 
 
 @pytest.mark.parametrize("code", TEXTS)
-def test_a_language_is_told_by_its_text(code: str) -> None:
+def test_a_language_is_identified_by_its_text(code: str) -> None:
     assert language_of(TEXTS[code]) == code
     assert conversation_language([TEXTS[code]] * 3) == code
 
@@ -71,12 +71,12 @@ def test_a_mixed_conversation_has_no_language_that_could_be_demanded() -> None:
 
 
 def test_conversations_of_the_collections_have_their_language(shared_data: Path) -> None:
-    told = {"zh-Hans": "zh", "zh-Hant": "zh"}
+    codes = {"zh-Hans": "zh", "zh-Hant": "zh"}
     seen: list[tuple[str | None, str]] = []
     for name in ("ntrex", "xpersona"):
         with gzip.open(shared_data / name / "dev.jsonl.gz", "rt") as lines:
             rows = [json.loads(line) for line in lines]
         for row in rows[::3]:
             found = conversation_language([message["content"] for message in row["messages"]])
-            seen.append((found, told.get(row["lang"], row["lang"])))
+            seen.append((found, codes.get(row["lang"], row["lang"])))
     assert sum(found == expected for found, expected in seen) >= 0.97 * len(seen)

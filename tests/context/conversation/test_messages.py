@@ -22,7 +22,7 @@ def test_a_message_is_returned_as_it_came() -> None:
         assert Message.parse(body).to_dict() == body
 
 
-def test_a_provider_is_not_told_of_pins() -> None:
+def test_pins_are_not_sent_to_a_provider() -> None:
     assert Message.parse({"role": "user", "content": "keep this", "pinned": True}).to_openai() == {
         "role": "user",
         "content": "keep this",
@@ -101,7 +101,7 @@ def test_an_assistant_message_and_all_its_results_are_one_group() -> None:
     assert lengths(user("a"), *steps, user("b"), calling("c3"), result("c3"), user("c")) == [1, 3, 1, 2, 1]
 
 
-def test_what_stands_between_a_call_and_its_result_belongs_to_their_group() -> None:
+def test_messages_between_a_call_and_its_result_belong_to_their_group() -> None:
     assert lengths(calling("c1"), user("wait"), result("c1"), user("b")) == [3, 1]
 
 
@@ -109,5 +109,5 @@ def test_a_result_answers_the_latest_call_of_its_id() -> None:
     assert lengths(calling("c1"), result("c1"), user("a"), calling("c1"), result("c1")) == [2, 1, 2]
 
 
-def test_a_result_without_a_call_or_that_comes_twice_stands_alone() -> None:
+def test_a_result_without_a_call_or_a_second_result_is_its_own_group() -> None:
     assert lengths(result("c9"), calling("c1"), result("c1"), user("b"), result("c1")) == [1, 2, 1, 1]

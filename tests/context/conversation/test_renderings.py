@@ -26,7 +26,7 @@ def test_text_has_a_line_for_each_message_with_its_action() -> None:
     ]
 
 
-def test_a_summary_stands_above_with_its_number_of_turns() -> None:
+def test_a_summary_comes_first_with_its_number_of_turns() -> None:
     text = render_text(HISTORY[:1], summary="They greeted.", summarised=12, model=MODEL)
     assert text == "[Earlier conversation summary (12 turns)]:\nThey greeted.\nUSER: Which classes do I teach?"
     assert render_text([], summary="They greeted.", summarised=12, model=MODEL).endswith("They greeted.")
@@ -53,9 +53,9 @@ def test_what_is_too_large_by_itself_is_clipped_with_a_mark() -> None:
     newest = render_text([HISTORY[0], long], most_tokens=100, model=MODEL)
     assert newest.startswith("USER: word word")
     assert "tokens left out" in newest
-    told = render_text(HISTORY, summary="word " * 1_000, summarised=2, most_tokens=100, model=MODEL)
-    assert told.startswith("[Earlier conversation summary (2 turns)]:\nword")
-    assert "tokens left out" in told
+    rendered = render_text(HISTORY, summary="word " * 1_000, summarised=2, most_tokens=100, model=MODEL)
+    assert rendered.startswith("[Earlier conversation summary (2 turns)]:\nword")
+    assert "tokens left out" in rendered
 
 
 @given(st.lists(st.text(max_size=80), max_size=30), st.text(max_size=200), st.integers(0, 300))
@@ -66,7 +66,7 @@ def test_the_text_never_exceeds_its_budget(texts: list[str], summary: str, most_
 
 
 def test_messages_carry_the_summary_as_a_pair() -> None:
-    told = Message("user", "[Context: Summary of earlier conversation (12 turns)]:\nThey greeted.")
+    summarised = Message("user", "[Context: Summary of earlier conversation (12 turns)]:\nThey greeted.")
     acknowledged = Message("assistant", ACKNOWLEDGEMENT)
-    assert render_structured(HISTORY, summary="They greeted.", summarised=12) == [told, acknowledged, *HISTORY]
+    assert render_structured(HISTORY, summary="They greeted.", summarised=12) == [summarised, acknowledged, *HISTORY]
     assert render_structured(HISTORY) == HISTORY

@@ -68,7 +68,7 @@ def test_every_memory_adds_shows_and_finds(kind: type[Any]) -> None:
 # --- by strategy -----------------------------------------------------------------------------------------------------
 
 
-def test_a_sliding_window_counts_rounds_whatever_stands_in_them() -> None:
+def test_a_sliding_window_counts_rounds_whatever_they_contain() -> None:
     memory = SlidingWindowMemory(k=2, system_prompt="Be brief.")
     talk(memory, 4)
     memory.add_message("user", "look it up")
@@ -150,7 +150,7 @@ def test_pins_and_open_calls_are_never_folded() -> None:
     assert memory.state.covered > 0
 
 
-def test_a_state_is_stored_beside_the_messages_and_one_from_before_has_no_summary() -> None:
+def test_a_state_survives_json_and_an_empty_one_has_no_summary() -> None:
     memory = RollingMemory(short)
     talk(memory, 16)
     again = RollingMemory(short)
@@ -202,7 +202,7 @@ def test_hybrid_finds_neither_the_question_itself_nor_what_is_shown() -> None:
 # --- facts -----------------------------------------------------------------------------------------------------------
 
 
-def test_facts_stay_when_the_messages_that_told_them_are_forgotten() -> None:
+def test_facts_stay_when_their_messages_leave_the_window() -> None:
     assert KnowledgeGraphMemory is FactsMemory
     memory = FactsMemory(k=1, system_prompt="Be brief.")
     memory.add_message("user", "My order number is AX-20931 and the hotel costs $120.")

@@ -69,7 +69,7 @@ async def test_the_same_origin_again_adds_nothing(conversations: Conversations, 
     assert await pool.fetchval("select count(*) from messages") == 2
 
 
-async def test_an_origin_stands_for_its_messages_only(conversations: Conversations, pool: Pool) -> None:
+async def test_an_origin_cannot_be_reused_for_other_messages(conversations: Conversations, pool: Pool) -> None:
     await conversations.append(TENANT, SESSION, [user("a"), user("b")], origin="o1")
     for others in ([user("a")], [user("a"), user("c")], [user("a"), user("b"), user("c")]):
         with pytest.raises(OriginReused, match="'o1'"):
@@ -148,7 +148,7 @@ async def test_a_new_pool_finds_everything(dsn: str) -> None:
 # --- by reference ----------------------------------------------------------------------------------------------------
 
 
-async def test_planning_is_told_counts_and_links(conversations: Conversations) -> None:
+async def test_planning_gets_counts_and_links(conversations: Conversations) -> None:
     messages = [Message("system", "be brief"), user("a", pinned=True), calling("c1", "c2"), result("c1"), result("c2")]
     await append(conversations, *messages)
     found = await conversations.conversation(TENANT, SESSION, model=MODEL)
@@ -188,7 +188,7 @@ async def test_a_conversation_ends_where_the_task_saw_it_and_leaves_out_its_inpu
     assert [ref.seq for ref in found.messages] == [1, 2, 3, 4]
 
 
-async def test_what_a_summary_covers_is_not_told_unless_it_stays_verbatim(
+async def test_covered_messages_are_left_out_unless_they_stay_verbatim(
     conversations: Conversations, pool: Pool
 ) -> None:
     await append(conversations, *talk(3), user("keep", pinned=True), Message("system", "rule"), *talk(5))

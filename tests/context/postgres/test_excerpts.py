@@ -73,11 +73,11 @@ async def test_a_window_planned_from_an_excerpt_is_that_of_the_whole(pool: Pool,
             whole = await conversations.conversation(TENANT, session, model=MODEL)
             within = Within(budget, settings.primers)
             part = await conversations.conversation(TENANT, session, model=MODEL, within=within)
-            excerpts += part.untold is not None
+            excerpts += part.omitted is not None
             expected, found = plan(settings, budget, whole), plan(settings, budget, part)
             assert found.session.seqs == expected.session.seqs, (number, strategy, budget)
             assert found.session.tokens == expected.session.tokens
-            assert told(found, len(messages)) == told(expected, len(messages))
+            assert states(found, len(messages)) == states(expected, len(messages))
     assert excerpts, "nothing was left unread"
 
 
@@ -95,7 +95,7 @@ async def test_rules_by_length_know_a_long_thread_from_its_excerpt(pool: Pool) -
         assert plan(settings, budget, part).session.seqs == plan(settings, budget, whole).session.seqs
 
 
-def told(found: WindowPlan, last: int) -> dict[int, str]:
+def states(found: WindowPlan, last: int) -> dict[int, str]:
     """What became of each message."""
     view = found.session
     fate = {seq: "dropped" for one in view.dropped for seq in range(one.first_seq, one.last_seq + 1)}
@@ -106,11 +106,11 @@ def told(found: WindowPlan, last: int) -> dict[int, str]:
     return fate
 
 
-async def test_what_fits_is_told_whole(pool: Pool) -> None:
+async def test_a_thread_that_fits_is_read_whole(pool: Pool) -> None:
     conversations = Conversations(pool)
     await conversations.append(TENANT, "s", [user(f"message {number}") for number in range(200)], origin="o")
     found = await conversations.conversation(TENANT, "s", model=MODEL, within=Within(100_000, 3))
-    assert (found.untold, len(found.messages)) == (None, 200)
+    assert (found.omitted, len(found.messages)) == (None, 200)
 
 
 async def test_the_work_does_not_grow_with_the_thread(pool: Pool) -> None:
@@ -119,5 +119,5 @@ async def test_the_work_does_not_grow_with_the_thread(pool: Pool) -> None:
     await conversations.append(TENANT, "s", messages, origin="o")
     found = await conversations.conversation(TENANT, "s", model=MODEL, within=Within(8_000, 3))
     assert len(found.messages) < 110
-    assert found.untold is not None
+    assert found.omitted is not None
     assert plan(ContextSettings(), 8_000, found).compress == ""

@@ -30,13 +30,13 @@ def budget(seq: int, value: str) -> Fact:
     return Fact(seq, Kind.MONEY, "user", "budget", value, f"My budget is {value}.", "user")
 
 
-async def test_what_is_told_again_is_kept_once(facts: Facts, pool: Pool) -> None:
+async def test_a_repeated_fact_is_stored_once(facts: Facts, pool: Pool) -> None:
     messages = await Conversations(pool).read_thread(TENANT, SESSION)
-    told = extract_facts(messages)
-    assert told
+    found = extract_facts(messages)
+    assert found
     for _ in range(3):
-        await facts.add(TENANT, SESSION, "", told)
-    assert sorted(await facts.all(TENANT, SESSION), key=repr) == sorted(told, key=repr)
+        await facts.add(TENANT, SESSION, "", found)
+    assert sorted(await facts.all(TENANT, SESSION), key=repr) == sorted(found, key=repr)
 
 
 async def test_tenants_sessions_and_threads_are_apart(facts: Facts) -> None:
@@ -52,7 +52,7 @@ async def test_tenants_sessions_and_threads_are_apart(facts: Facts) -> None:
     assert await facts.all("third", SESSION) == []
 
 
-async def test_a_later_value_supersedes_an_earlier_one_which_is_kept(facts: Facts) -> None:
+async def test_a_later_value_supersedes_an_earlier_one_which_remains_stored(facts: Facts) -> None:
     await facts.add(TENANT, SESSION, "", [budget(1, "$300")])
     await facts.add(TENANT, SESSION, "", [budget(5, "$400")])
     old, new = await facts.all(TENANT, SESSION)
@@ -62,7 +62,7 @@ async def test_a_later_value_supersedes_an_earlier_one_which_is_kept(facts: Fact
 
 async def test_the_store_supersedes_as_the_rule_does_in_whatever_order_facts_come(facts: Facts, seed: int) -> None:
     draw = random.Random(seed)
-    told = list(
+    found = list(
         dict.fromkeys(
             Fact(
                 draw.randint(1, 20),
@@ -76,13 +76,13 @@ async def test_the_store_supersedes_as_the_rule_does_in_whatever_order_facts_com
             for _ in range(40)
         )
     )
-    draw.shuffle(told)
-    for start in range(0, len(told), 7):
-        await facts.add(TENANT, SESSION, "", told[start : start + 7])
-    assert sorted(await facts.all(TENANT, SESSION), key=repr) == sorted(supersede(told), key=repr)
+    draw.shuffle(found)
+    for start in range(0, len(found), 7):
+        await facts.add(TENANT, SESSION, "", found[start : start + 7])
+    assert sorted(await facts.all(TENANT, SESSION), key=repr) == sorted(supersede(found), key=repr)
 
 
-async def test_two_writers_at_once_see_what_the_other_one_told(facts: Facts, pool: Pool) -> None:
+async def test_concurrent_writers_see_each_others_facts(facts: Facts, pool: Pool) -> None:
     async with pool.acquire() as connection, connection.transaction():
         await facts.add(TENANT, SESSION, "", [budget(1, "$300")], connection)
         later = asyncio.create_task(facts.add(TENANT, SESSION, "", [budget(5, "$400")]))
@@ -92,7 +92,7 @@ async def test_two_writers_at_once_see_what_the_other_one_told(facts: Facts, poo
     assert [fact.superseded_by for fact in await facts.all(TENANT, SESSION)] == [5, None]
 
 
-async def test_facts_of_a_transaction_that_fails_are_not_kept(facts: Facts, pool: Pool) -> None:
+async def test_facts_of_a_transaction_that_fails_are_not_stored(facts: Facts, pool: Pool) -> None:
     async with pool.acquire() as connection:
         transaction = connection.transaction()
         await transaction.start()
@@ -107,11 +107,11 @@ async def test_facts_go_with_their_messages(facts: Facts, pool: Pool) -> None:
     assert [fact.seq for fact in await facts.all(TENANT, SESSION)] == [2]
 
 
-async def test_long_and_odd_texts_are_kept(facts: Facts, pool: Pool) -> None:
+async def test_long_and_odd_texts_are_stored(facts: Facts, pool: Pool) -> None:
     odd = 'My code is "A\0B-77123" \ud83d, and I prefer ' + "very " * 3_000 + "long names."
     await Conversations(pool).append(TENANT, SESSION, [user(odd)], origin="odd")
     [*_, stored] = await Conversations(pool).read_thread(TENANT, SESSION)
-    told = extract_facts([stored])
+    found = extract_facts([stored])
     long = Fact(1, Kind.PREFERENCE, "user", "r" * 9_000, "v" * 9_000, "t" * 9_000, "user")
-    await facts.add(TENANT, SESSION, "", [*told, long])
-    assert sorted(await facts.all(TENANT, SESSION), key=repr) == sorted([*told, long], key=repr)
+    await facts.add(TENANT, SESSION, "", [*found, long])
+    assert sorted(await facts.all(TENANT, SESSION), key=repr) == sorted([*found, long], key=repr)

@@ -17,7 +17,7 @@ ACROSS_TENANTS = {
         "sessions/retention.sql",
         "due",
     ): "the sweeper finds old sessions of all tenants, and deletes each under its own",
-    ("sessions/usage_statistics.sql", "practice"): "counts for the operator, no ids and no text",
+    ("sessions/usage_statistics.sql", "usage_statistics"): "counts for the operator, no ids and no text",
 }
 _NOISE = re.compile(r"--[^\n]*|'(?:[^']|'')*'")
 _INNERMOST = re.compile(r"\(([^()]*)\)")

@@ -321,8 +321,8 @@ async def test_numbers_of_another_session_exclude_nothing(room: Room) -> None:
     assert [(one.session_id, one.seq) for one in found] == [("s2", 1)]
 
 
-async def test_each_search_tells_how_it_went(room: Room) -> None:
-    told: list[Outcome] = []
+async def test_each_search_reports_its_outcome(room: Room) -> None:
+    outcomes: list[Outcome] = []
     await room.say(user("A bicycle."))
-    await Memory(room.pool, told=told.append).search("acme", "s1", "bicycle", limit=1)
-    assert told == [Outcome.WORDS]
+    await Memory(room.pool, on_outcome=outcomes.append).search("acme", "s1", "bicycle", limit=1)
+    assert outcomes == [Outcome.WORDS]

@@ -10,7 +10,7 @@ def script(name: str) -> str:
     return files("purser.context.postgres").joinpath("schema", name).read_text("utf-8")
 
 
-async def test_without_the_right_to_create_the_extension_there_are_no_vectors_and_all_else_stands(
+async def test_without_the_right_to_create_the_extension_only_vectors_are_missing(
     empty_dsn: str,
 ) -> None:
     connection = await asyncpg.connect(empty_dsn)

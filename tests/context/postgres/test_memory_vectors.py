@@ -43,13 +43,13 @@ class VectorRoom(Room):
     """A room whose memory has vectors."""
 
     embedder: Hashing
-    told: list[Outcome]
+    outcomes: list[Outcome]
 
     @classmethod
     def on(cls, pool: Pool) -> "VectorRoom":
         """Of this database."""
-        embedder, told = Hashing(), list[Outcome]()
-        return cls(pool, Conversations(pool), Memory(pool, embedder, told.append), embedder, told)
+        embedder, outcomes = Hashing(), list[Outcome]()
+        return cls(pool, Conversations(pool), Memory(pool, embedder, outcomes.append), embedder, outcomes)
 
     async def vectors(self) -> int:
         """How many are stored."""
@@ -66,7 +66,7 @@ async def test_what_only_vectors_find_is_found(vector_room: VectorRoom) -> None:
     await vector_room.say(user(SPELLED), *FILLER)
     [found] = [one for one in await vector_room.find("velocipede?", limit=3) if one.text == SPELLED]
     assert found.via is Via.VECTOR
-    assert vector_room.told == [Outcome.FUSED]
+    assert vector_room.outcomes == [Outcome.FUSED]
 
 
 async def test_what_only_words_find_survives(vector_room: VectorRoom, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,11 +108,11 @@ async def test_a_long_message_is_embedded_by_its_beginning(vector_room: VectorRo
     assert [len(text) for text in vector_room.embedder.asked[0]] == [7, memory_vectors.MOST_CHARACTERS]
 
 
-async def test_without_an_answer_of_the_embedder_words_go_on_and_it_is_told(vector_room: VectorRoom) -> None:
+async def test_without_vectors_from_the_embedder_search_uses_words_and_reports_it(vector_room: VectorRoom) -> None:
     await vector_room.say(user("A bicycle."), *FILLER)
     vector_room.embedder.works = False
     assert texts(await vector_room.find("bicycle", limit=1)) == ["A bicycle."]
-    assert (vector_room.told, await vector_room.vectors()) == ([Outcome.NO_VECTORS], 0)
+    assert (vector_room.outcomes, await vector_room.vectors()) == ([Outcome.NO_VECTORS], 0)
     vector_room.embedder.works = True
     await vector_room.find("bicycle")
     assert await vector_room.vectors() == 21
@@ -145,14 +145,14 @@ async def test_vectors_of_another_length_are_not_compared(vector_room: VectorRoo
     assert await vector_room.find("velocipede") == []
 
 
-async def test_without_the_extension_words_go_on_and_it_is_told(vector_room: VectorRoom) -> None:
+async def test_without_the_extension_search_uses_words_and_reports_it(vector_room: VectorRoom) -> None:
     await vector_room.pool.execute("drop table memory_vectors")
     await vector_room.say(user("A bicycle."))
     assert texts(await vector_room.find("bicycle")) == ["A bicycle."]
-    assert (vector_room.told, vector_room.embedder.asked) == ([Outcome.NO_EXTENSION], [])
+    assert (vector_room.outcomes, vector_room.embedder.asked) == ([Outcome.NO_EXTENSION], [])
 
 
-async def test_the_session_pays_unless_somebody_else_does(vector_room: VectorRoom) -> None:
+async def test_the_session_pays_unless_a_path_is_given(vector_room: VectorRoom) -> None:
     path = Path.parse(["session:s1", "task:t1", "agent:t1/a1"])
     await vector_room.say(*FILLER)
     await vector_room.find("weather")
@@ -161,7 +161,7 @@ async def test_the_session_pays_unless_somebody_else_does(vector_room: VectorRoo
     assert vector_room.embedder.paid == [("acme", session), ("acme", path)]
 
 
-async def test_nobody_pays_where_there_is_nothing_to_search(vector_room: VectorRoom) -> None:
+async def test_a_search_over_nothing_costs_nothing(vector_room: VectorRoom) -> None:
     assert await vector_room.find("weather") == []
     assert vector_room.embedder.asked == []
 

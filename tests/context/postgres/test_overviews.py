@@ -45,7 +45,7 @@ async def test_search_looks_into_ids_of_sessions_and_users(overviews: Overviews,
     assert [row.session_id for row in await overviews.page(TENANT, search=search)] == found.split()
 
 
-async def test_conversations_of_a_session_are_told_apart(overviews: Overviews) -> None:
+async def test_conversations_of_a_session_are_listed_separately(overviews: Overviews) -> None:
     threads = await overviews.threads(TENANT, "s3", model=MODEL)
     assert [(one.thread, one.messages, one.last_seq) for one in threads] == [("", 4, 4), ("t1/a", 1, 5)]
     assert all(one.tokens > 0 for one in threads)

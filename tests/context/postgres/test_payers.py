@@ -29,7 +29,7 @@ class Clock:
         (["agent:t1/a", "agent:t1/b"], ["tenant:acme", "agent:t1/a", "agent:t1/b"]),
     ],
 )
-async def test_a_path_stands_below_its_tenant_and_the_user_of_its_session(
+async def test_a_path_is_placed_below_its_tenant_and_the_user_of_its_session(
     pool: Pool, stated: list[str], completed: list[str]
 ) -> None:
     await Conversations(pool).append(TENANT, "s1", [Message("user", "Hello.")], origin="o", user_id="ana")

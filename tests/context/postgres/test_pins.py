@@ -62,7 +62,7 @@ async def age(pool: Pool, hours: int) -> None:
 
 
 @pytest.mark.usefixtures("conversations")
-async def test_a_pin_tells_author_reason_and_end(pins: Pins) -> None:
+async def test_a_pin_has_author_reason_and_end(pins: Pins) -> None:
     until = datetime.now(UTC) + timedelta(days=1)
     made = await pins.pin(TENANT, SESSION, 3, author=ANA, reason="the address", until=until)
     assert (made.seq, made.author, made.reason, made.until) == (3, "ana", "the address", until)
@@ -149,8 +149,8 @@ async def test_what_was_pinned_while_it_was_passed_over_is_not_lost_when_its_pin
     await cover(pool, 2, 8, version=2, passed=(5,))
     await pins.unpin(TENANT, SESSION, 5, by=ANA)
     found = await conversations.conversation(TENANT, SESSION, model=MODEL)
-    [spared] = [group for group in found.groups if group.first_seq == 5]
-    assert (spared.refs[0].pinned, spared.refs[0].spared, spared.fixed) == (False, True, False)
+    [passed_over] = [group for group in found.groups if group.first_seq == 5]
+    assert (passed_over.refs[0].pinned, passed_over.refs[0].passed_over, passed_over.fixed) == (False, True, False)
     assert await shown(conversations) == [1, 5, 9, 10], "no summary says what it says"
     whole = await conversations.conversation(TENANT, SESSION, model=MODEL, whole=True)
     assert [seq for group in whole.groups for seq in group.seqs] == [1, 5, 9, 10]

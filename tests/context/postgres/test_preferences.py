@@ -85,8 +85,8 @@ async def test_changes_are_audited_by_version_and_names_of_fields(settings: Pers
         ("ana", "settings.set", "user:u1", nothing, after),
         ("ben", "settings.set", "session:s1", nothing, {"version": 1, "fields": ["tone"]}),
     ]
-    kept = await pool.fetchval("select fields from user_settings where version = 1")
-    assert kept == {"tone": "brief", "diet": "no nuts"}, "what it was before stands in its version"
+    stored = await pool.fetchval("select fields from user_settings where version = 1")
+    assert stored == {"tone": "brief", "diet": "no nuts"}, "what it was before stands in its version"
 
 
 async def test_changes_at_once_are_numbered_on(settings: PersonalSettings) -> None:

@@ -29,28 +29,28 @@ TENANT, SESSION = "acme", "s1"
 CANARY = "CANARY-5e1d"
 
 
-class Others:
+class OtherTextStore:
     """Holds nothing of a session, and says when it is busy."""
 
     def __init__(self) -> None:
         self.busy: set[str] = set()
-        self.told: list[str] = []
+        self.forgotten: list[str] = []
 
     async def forget_session(self, tenant: str, session_id: str, connection: Connection) -> None:
         if session_id in self.busy:
             raise SessionBusy(f"a task of {session_id!r} has not ended")
-        self.told.append(session_id)
+        self.forgotten.append(session_id)
 
 
 @pytest.fixture
-def others() -> Others:
-    return Others()
+def text_store() -> OtherTextStore:
+    return OtherTextStore()
 
 
 @pytest.fixture
-def retention(pool: Pool, others: Others) -> Retention:
+def retention(pool: Pool, text_store: OtherTextStore) -> Retention:
     """The store."""
-    return Retention(pool, others)
+    return Retention(pool, text_store)
 
 
 async def fill(pool: Pool, tenant: str = TENANT, session: str = SESSION) -> None:
@@ -116,8 +116,8 @@ async def test_other_sessions_and_tenants_keep_theirs(retention: Retention, pool
     tables = {"sessions", *(row[0] for row in referring)}
     assert {"messages", "summaries", "pins", "facts", "memory_turns", "placeholders", "session_settings"} <= tables
     for table in tables:
-        kept = await pool.fetch(f"select distinct tenant, session_id from {table} order by 1")
-        assert {tuple(row) for row in kept} <= {(TENANT, "s2"), ("other", SESSION)}, table
+        remaining = await pool.fetch(f"select distinct tenant, session_id from {table} order by 1")
+        assert {tuple(row) for row in remaining} <= {(TENANT, "s2"), ("other", SESSION)}, table
 
 
 async def test_deleting_again_answers_with_the_same_tombstone(retention: Retention, pool: Pool) -> None:
@@ -144,13 +144,15 @@ async def test_a_deletion_is_audited(retention: Retention, pool: Pool) -> None:
     assert tuple(change) == (TENANT, "ana", "session.delete", "session:s1", figures, None)
 
 
-async def test_while_something_of_it_runs_nothing_is_deleted(retention: Retention, others: Others, pool: Pool) -> None:
+async def test_while_something_of_it_runs_nothing_is_deleted(
+    retention: Retention, text_store: OtherTextStore, pool: Pool
+) -> None:
     await fill(pool)
     before = await texts(pool)
-    others.busy.add(SESSION)
+    text_store.busy.add(SESSION)
     with pytest.raises(SessionBusy, match="a task of 's1'"):
         await retention.delete(TENANT, SESSION, by=ANA)
-    others.busy.clear()
+    text_store.busy.clear()
     assert await texts(pool) == before
     await Summaries(pool).claim(TENANT, SESSION, "", "k9", 60)
     with pytest.raises(SessionBusy, match="being compressed"):
@@ -213,7 +215,7 @@ async def test_appends_and_a_deletion_at_once_leave_no_message_behind(retention:
 # --- whose a session is ----------------------------------------------------------------------------------------------
 
 
-async def test_a_session_belongs_to_the_user_that_an_append_told_first(pool: Pool) -> None:
+async def test_a_session_belongs_to_the_first_user_that_an_append_names(pool: Pool) -> None:
     conversations, sessions = Conversations(pool), Sessions(pool)
     await conversations.append(TENANT, SESSION, [user("a")], origin="o1")
     assert (await sessions.get(TENANT, SESSION)).user_id is None
@@ -244,8 +246,8 @@ async def test_old_sessions_go_and_young_ones_stay(retention: Retention, pool: P
         await grow_old(pool, days, session)
     await retention.set_policy(TENANT, 30, by=ANA)
     assert await retention.sweep() == 1
-    kept = await pool.fetch("select session_id from sessions order by 1")
-    assert [row[0] for row in kept] == ["edge", "old2", "young"]
+    remaining = await pool.fetch("select session_id from sessions order by 1")
+    assert [row[0] for row in remaining] == ["edge", "old2", "young"]
     [stone] = await pool.fetch("select session_id, deleted_by, reason, messages from deleted_sessions")
     assert tuple(stone) == ("old", "sweeper", "retention", 10)
     assert await retention.sweep() == 0
@@ -275,15 +277,15 @@ async def test_an_append_while_the_sweeper_comes_by_saves_the_session(retention:
 
 
 async def test_what_still_runs_is_left_and_does_not_stop_the_others(
-    retention: Retention, others: Others, pool: Pool
+    retention: Retention, text_store: OtherTextStore, pool: Pool
 ) -> None:
     for session in ("a", "b", "c"):
         await fill(pool, session=session)
         await grow_old(pool, 31, session)
-    others.busy = {"a", "b"}
+    text_store.busy = {"a", "b"}
     await retention.set_policy(TENANT, 30, by=ANA)
     assert await retention.sweep() == 1
-    others.busy.clear()
+    text_store.busy.clear()
     assert await retention.sweep() == 2
 
 

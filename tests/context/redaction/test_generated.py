@@ -119,7 +119,7 @@ FOUND = {"CARD": cards(), "IBAN": ibans(), "SSN": ssns(), "NATIONAL_ID": nationa
 
 @pytest.mark.parametrize("label", FOUND)
 @given(data=st.data())
-def test_a_valid_one_is_found_wherever_it_stands(label: str, data: st.DataObject) -> None:
+def test_a_valid_value_is_found_anywhere_in_a_sentence(label: str, data: st.DataObject) -> None:
     value, sentence = data.draw(FOUND[label]), data.draw(SENTENCES)
     result, counts = redacted(sentence.format(value))
     assert counts == {label: 1}

@@ -37,7 +37,7 @@ def test_another_notation_is_the_same_value(values: list[str]) -> None:
     assert len(redactor.new) == 1
 
 
-def test_a_number_in_a_list_is_the_same_as_one_that_stands_alone() -> None:
+def test_a_number_in_a_list_is_the_same_as_a_single_one() -> None:
     assert Redactor().redact("13812345678, 13812345678和415-555-0132 or 4155550132") == (
         "[PHONE_1], [PHONE_1]和[PHONE_2] or [PHONE_2]"
     )
@@ -72,7 +72,7 @@ def test_it_goes_on_where_the_session_stopped() -> None:
     assert [str(one) for one in second.new] == ["[EMAIL_2]"]
 
 
-def test_digests_tell_nothing_without_the_key_and_nothing_else_is_kept() -> None:
+def test_digests_reveal_nothing_without_the_key_and_nothing_else_is_stored() -> None:
     redactors = Redactor(b"one"), Redactor(b"two")
     for redactor in redactors:
         redactor.redact("a@x.org")
@@ -89,7 +89,7 @@ def _broken(view: str) -> Iterator[Found]:
     raise ValueError(view)
 
 
-def test_a_detector_that_breaks_lets_no_text_pass_and_tells_none() -> None:
+def test_a_detector_that_fails_lets_no_text_pass_and_reveals_none() -> None:
     redactor = Redactor(custom=[Detector("BROKEN", _broken)])
     with pytest.raises(RedactionFailed, match="the detector BROKEN failed \\(ValueError\\)") as raised:
         redactor.redact("my secret words")

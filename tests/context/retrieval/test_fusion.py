@@ -7,7 +7,7 @@ def test_what_both_find_goes_before_what_one_finds() -> None:
     assert next(iter(fuse(["a", "b", "c"], ["d", "c"]))) == "c"
 
 
-def test_what_only_one_finds_is_kept() -> None:
+def test_what_only_one_finds_is_included() -> None:
     assert set(fuse(["a"], ["b"], [])) == {"a", "b"}
 
 

@@ -50,7 +50,7 @@ def test_an_answer_is_found_by_the_question_right_before_it() -> None:
     assert places(search("bicycle", turns))[:3] == [10, 11, 12]
 
 
-def test_what_stands_further_away_than_the_reach_is_not_found() -> None:
+def test_turns_beyond_the_reach_are_not_found() -> None:
     turns = [FILLER] * 40
     turns[20] = "bicycle"
     assert sorted(places(search("bicycle", turns))) == list(range(20 - REACH, 20 + REACH + 1))

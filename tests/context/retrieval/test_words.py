@@ -13,7 +13,7 @@ def test_forms_of_one_word_are_one_term() -> None:
     assert len({*terms("adoption adopted adopting adopts")}) == 1
 
 
-def test_a_term_stands_as_often_as_its_word() -> None:
+def test_a_term_occurs_as_often_as_its_word() -> None:
     assert terms("tea, tea and more tea") == ["tea", "tea", "tea"]
 
 

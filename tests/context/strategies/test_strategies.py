@@ -60,7 +60,7 @@ def test_a_pin_in_the_middle_stays_in_its_place_and_cuts_the_summarized_range() 
     assert [found.summarised[0][1], found.summarised[1][0]] == [19, 21]
 
 
-def test_what_is_not_kept_is_dropped_where_nothing_summarizes_and_where_that_fails() -> None:
+def test_the_rest_is_dropped_without_a_summarizer_and_where_it_fails() -> None:
     found = window(talk(60), 500, "three_part", summarize=None)
     assert {reason for _, reason in found.dropped} == {"over_budget"}
     assert found.summarised == ()

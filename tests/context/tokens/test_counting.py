@@ -39,7 +39,7 @@ def test_a_tool_call_counts_as_its_name_followed_by_its_arguments() -> None:
     assert count_message(call, "gpt-4o").content_tokens == count_text('find{"id": 7}', "gpt-4o").tokens
 
 
-def test_tool_definitions_count_as_compact_json_and_once_for_what_stands_around_them() -> None:
+def test_tool_definitions_count_as_compact_json_plus_a_fixed_overhead() -> None:
     plain, one, two = (count_request([HELLO], [TOOL] * n, "gpt-4o") for n in range(3))
     each = count_text(json.dumps(TOOL, separators=(",", ":"), sort_keys=True), "gpt-4o").tokens
     assert one.tokens - plain.tokens == each + tokenizer_of("gpt-4o").tools
@@ -116,7 +116,7 @@ def test_a_text_is_counted_once_for_each_vocabulary_while_it_is_remembered() -> 
     assert len(asked) == 4
 
 
-async def test_little_text_is_counted_at_once_and_much_text_beside_the_event_loop() -> None:
+async def test_short_text_is_counted_inline_and_long_text_off_the_event_loop() -> None:
     others = 0
 
     async def count_others() -> None:

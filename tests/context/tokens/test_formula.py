@@ -31,13 +31,13 @@ def test_a_text_is_at_least_one_token_and_at_most_its_bytes(text: str, vocabular
     ],
     ids=["English", "Chinese", "Traditional Chinese", "Russian", "Korean", "code"],
 )
-def test_scripts_are_told_apart(text: str, vocabulary: Vocabulary) -> None:
+def test_each_script_is_estimated_by_its_own_weights(text: str, vocabulary: Vocabulary) -> None:
     exact = by_tiktoken(text, vocabulary)
     assert exact is not None
     assert estimate(text, vocabulary) == pytest.approx(exact, rel=0.3)
 
 
-def test_english_is_told_by_its_function_words() -> None:
+def test_english_is_recognized_by_its_function_words() -> None:
     english = "there would have been more than they have"
     nonsense = "thare wauld hove baan mure thon thay hove"
     assert len(english) == len(nonsense)

@@ -35,7 +35,7 @@ from purser.context.tokens import tokenizer_of
         ("mistral-large llama-3.1-70b deepseek/deepseek-chat my-own-model GPT-NONE", "cl100k_base+25%"),
     ],
 )
-def test_families_are_told_by_name_whatever_the_provider(models: str, encoding: str) -> None:
+def test_families_are_recognized_by_name_whatever_the_provider(models: str, encoding: str) -> None:
     assert {model: tokenizer_of(model).encoding for model in models.split()} == dict.fromkeys(models.split(), encoding)
 
 
@@ -54,7 +54,7 @@ def test_every_model_that_tiktoken_knows_has_its_vocabulary() -> None:
     assert differing == set()
 
 
-def test_a_key_tells_apart_models_that_share_a_vocabulary_and_not_its_images() -> None:
+def test_a_key_distinguishes_models_that_share_a_vocabulary_but_not_image_costs() -> None:
     assert tokenizer_of("gpt-4o").key == tokenizer_of("gpt-4.1").key == "o200k_base"
     assert tokenizer_of("gpt-4o-mini").key != tokenizer_of("gpt-4o").key
 

@@ -23,7 +23,7 @@ def test_a_conversation_that_fits_needs_nothing() -> None:
     assert recommend([], 4_096).needs_optimization is False
 
 
-def test_one_that_does_not_is_told_how_and_why() -> None:
+def test_a_conversation_that_does_not_fit_gets_a_strategy_and_a_reason() -> None:
     found = recommend(talk(60, 100), 4_096, preference="quality")
     assert (found.needs_optimization, found.recommended_strategy, found.urgency) == (True, "summary", Pressure.CRITICAL)
     assert found.usage_ratio == found.tokens / 2_096

@@ -11,14 +11,14 @@ from purser.context.strategies import StrategyName
 from purser.context.strategies.choice import Preference
 from purser.context.tokens import PER_CONVERSATION
 from purser.context.windows import Window, plan_window
-from purser.context.windows.drafts import Draft
-from purser.context.windows.listing import built
+from purser.context.windows.builder import WindowBuilder
+from purser.context.windows.listing import build
 from purser.context.windows.plans import TextRef, WindowPlan
 from tests.support.strategies import conversations
 
 MODEL = "gpt-4o"
 TEXT = Message("user", "text")
-WAYS = st.builds(
+SETTINGS = st.builds(
     ContextSettings,
     strategy=st.sampled_from(StrategyName),
     preference=st.sampled_from(Preference),
@@ -28,34 +28,43 @@ WAYS = st.builds(
 )
 
 
-def agents(session: Conversation, question: TextRef, way: ContextSettings, budget: int) -> WindowPlan | None:
+def agent_window(
+    session: Conversation, question: TextRef, context_settings: ContextSettings, budget: int
+) -> WindowPlan | None:
     """The window of a call that asks `question`; `None`: it is too small."""
     try:
         return plan_window(
-            way, budget=budget, system_tokens=0, session=session, question=question, own=Conversation("t/a")
+            context_settings,
+            budget=budget,
+            system_tokens=0,
+            session=session,
+            question=question,
+            own=Conversation("t/a"),
         )
     except WindowTooSmall:
         return None
 
 
-def peoples(session: Conversation, question: TextRef, way: ContextSettings, budget: int) -> Window | None:
+def listed_window(
+    session: Conversation, question: TextRef, context_settings: ContextSettings, budget: int
+) -> Window | None:
     """The window of the same messages; `None`: it is too small."""
-    asked = MessageRef(question.seq, "user", question.tokens)
-    whole = Conversation("", (*session.messages, asked), session.summary)
+    newest = MessageRef(question.seq, "user", question.tokens)
+    whole = Conversation("", (*session.messages, newest), session.summary)
     summary = session.summary
-    draft = Draft(
+    builder = WindowBuilder(
         whole,
         dict.fromkeys([ref.seq for ref in whole.messages], TEXT),
         MODEL,
-        way.strategy,
+        context_settings.strategy,
         "asked for",
-        way.figures,
-        way.preference,
+        context_settings.figures,
+        context_settings.preference,
         summary.version if summary else 0,
         stored=TEXT if summary else None,
     )
     try:
-        found = built(draft, budget)
+        found = build(builder, budget)
     except WindowTooSmall:
         return None
     # A call never shows a message in part.
@@ -63,13 +72,16 @@ def peoples(session: Conversation, question: TextRef, way: ContextSettings, budg
 
 
 @settings(max_examples=500, deadline=None)
-@given(session=conversations(""), tokens=st.integers(1, 400), way=WAYS, share=st.floats(0.2, 1.1))
+@given(session=conversations(""), tokens=st.integers(1, 400), context_settings=SETTINGS, share=st.floats(0.2, 1.1))
 def test_an_agent_gets_the_window_that_people_look_at(
-    session: Conversation, tokens: int, way: ContextSettings, share: float
+    session: Conversation, tokens: int, context_settings: ContextSettings, share: float
 ) -> None:
     question = TextRef(10_000, tokens)
     budget = int(share * (PER_CONVERSATION + session.tokens + tokens))
-    plan, window = agents(session, question, way, budget), peoples(session, question, way, budget)
+    plan, window = (
+        agent_window(session, question, context_settings, budget),
+        listed_window(session, question, context_settings, budget),
+    )
     assert (plan is None) == (window is None)
     if plan is None or window is None:
         return
@@ -77,8 +89,11 @@ def test_an_agent_gets_the_window_that_people_look_at(
     assert shown == [*plan.session.seqs, question.seq]
     assert (window.tokens, window.strategy) == (plan.tokens, plan.strategy)
     assert window.version == (plan.session.summary.version if plan.session.summary else 0)
-    told = {ref.seq for ref in session.messages} - {*shown}
+    left_out = {ref.seq for ref in session.messages} - {*shown}
     dropped = {
-        seq: one.reason for one in plan.session.dropped for seq in range(one.first_seq, one.last_seq + 1) if seq in told
+        seq: one.reason
+        for one in plan.session.dropped
+        for seq in range(one.first_seq, one.last_seq + 1)
+        if seq in left_out
     }
     assert dict(window.dropped) == dropped

@@ -11,7 +11,7 @@ from purser.benchmarks.data import rows
 from purser.benchmarks.window_checks import Case, messages_of
 from purser.benchmarks.windows import WAYS, beginnings, check
 from purser.context.compression.extraction import extract
-from purser.context.compression.requests import CountText, Source
+from purser.context.compression.requests import CountText, SummarySource
 from purser.context.conversation.messages import Message
 from purser.context.errors import WindowTooSmall
 from purser.context.strategies import WINDOW_PRESETS
@@ -110,7 +110,7 @@ def test_one_message_larger_than_the_whole_budget_is_clipped_and_reported() -> N
     assert "tokens left out" in shown
 
 
-def test_a_tool_result_larger_than_the_whole_budget_is_clipped_beside_its_call() -> None:
+def test_a_tool_result_larger_than_the_whole_budget_is_clipped_and_stays_with_its_call() -> None:
     messages = [SYSTEM, user("Look it up."), calling("a", "b"), result("a", "row " * 5_000), result("b", "short")]
     found = window(messages, 600)
     assert indexes(found) == [0, 1, 2, 3, 4]
@@ -125,8 +125,8 @@ def test_a_system_message_or_a_pin_is_never_clipped() -> None:
 
 
 @pytest.mark.parametrize("fault", ["raises", "too long"])
-def test_where_a_summarizer_fails_an_extract_stands_in(fault: str) -> None:
-    def failing(source: Source, most_tokens: int, count: CountText) -> str:
+def test_where_a_summarizer_fails_an_extract_replaces_it(fault: str) -> None:
+    def failing(source: SummarySource, most_tokens: int, count: CountText) -> str:
         if fault == "raises":
             raise TimeoutError
         return "much too long " * most_tokens
@@ -179,7 +179,7 @@ def test_an_open_call_stays_until_an_assistant_speaks_again() -> None:
     assert {11, 12}.isdisjoint(indexes(found)), "it waits in vain"
 
 
-def test_what_stands_first_has_its_request_with_it() -> None:
+def test_the_first_group_shown_comes_with_its_request() -> None:
     messages = [*talk(10), Message("assistant", "Agreed.", pinned=True), *talk(40)]
     found = window(messages, 300, preset="education")
     assert indexes(found)[:2] == [8, 10]

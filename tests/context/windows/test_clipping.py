@@ -18,7 +18,7 @@ FAMILY, FLAG, ACCENT = "👨‍👩‍👧‍👦", "🇩🇪", "e\u0301"
 
 
 @given(text=st.lists(st.sampled_from(("word ", "数", FAMILY, FLAG, ACCENT, "\n")), min_size=60, max_size=200))
-def test_head_and_tail_are_cut_between_graphemes_and_a_mark_tells_what_is_missing(text: list[str]) -> None:
+def test_head_and_tail_are_cut_between_graphemes_and_a_mark_states_what_is_missing(text: list[str]) -> None:
     whole = "".join(text)
     clipped = clip(whole, 40, tokens)
     assert tokens(clipped) <= 40
@@ -36,7 +36,7 @@ def test_where_hardly_the_mark_fits_nothing_is_left() -> None:
 
 
 @given(text=st.lists(st.sampled_from(("word ", "数", FAMILY, FLAG, ACCENT)), min_size=1, max_size=80))
-def test_a_beginning_ends_between_graphemes_and_a_mark_tells_that_more_follows(text: list[str]) -> None:
+def test_a_beginning_ends_between_graphemes_and_a_mark_shows_that_more_follows(text: list[str]) -> None:
     whole = "".join(text)
     shown = beginning(whole, 25, tokens)
     assert tokens(shown) <= 25

@@ -45,12 +45,12 @@ def test_without_a_summary_everything_is_verbatim() -> None:
     assert explain(3, Conversation("", REFS)).reason == "no summary covers the conversation"
 
 
-def test_the_version_that_covered_it_first_is_told() -> None:
+def test_the_reason_names_the_first_version_that_covered_it() -> None:
     assert explain(4, STORED, first_version=2).reason == "covered by summary version 3, since version 2"
     assert explain(4, STORED, first_version=3).reason == "covered by summary version 3"
 
 
-def test_a_pin_is_told_with_its_author_and_end_and_its_group_with_it() -> None:
+def test_a_pin_is_explained_with_its_author_and_end_and_so_is_its_group() -> None:
     refs = (*REFS[:5], MessageRef(6, "tool", 10, tool_call_id="c1", pinned=True), *REFS[6:])
     pinned = Conversation("", refs, STORED.summary)
     pin = Pin(6, "ana", "secret reason", NOW, NOW)
@@ -59,14 +59,14 @@ def test_a_pin_is_told_with_its_author_and_end_and_its_group_with_it() -> None:
     assert explain(5, pinned, pins=[pin]).reason == "it belongs to the tool calls of message 6, which is pinned"
 
 
-def test_what_a_summary_spared_is_told() -> None:
-    refs = (*REFS[:3], MessageRef(4, "user", 10, spared=True), *REFS[4:])
+def test_a_message_that_a_summary_passed_over_is_explained() -> None:
+    refs = (*REFS[:3], MessageRef(4, "user", 10, passed_over=True), *REFS[4:])
     found = explain(4, Conversation("", refs, STORED.summary))
     assert found.states == (State.VERBATIM,)
     assert "no summary says what it says" in found.reason
 
 
-def test_a_fact_that_holds_is_told_beside_where_the_message_is() -> None:
+def test_a_current_fact_is_listed_in_addition_to_the_state_of_its_message() -> None:
     assert explain(6, STORED, facts=[FACT]).states == (State.SUMMARY, State.FACT)
     old = Fact(6, Kind.ID, "order", "number", "1001", "It is order 1001.", "user", superseded_by=8)
     assert explain(6, STORED, facts=[old]).states == (State.SUMMARY,)

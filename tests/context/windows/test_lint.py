@@ -4,13 +4,15 @@ import pytest
 
 from purser.budget.policies import Mode, Policy
 from purser.context.settings import PRESETS, ContextSettings
-from purser.context.windows.lint import Practice, lint
+from purser.context.windows.lint import UsageStatistics, lint
 
 
 def codes(
-    settings: ContextSettings | None = None, policies: dict[str, Policy] | None = None, practice: Practice | None = None
+    settings: ContextSettings | None = None,
+    policies: dict[str, Policy] | None = None,
+    usage_statistics: UsageStatistics | None = None,
 ) -> list[str]:
-    return [found.code for found in lint(settings or ContextSettings(), policies, practice)]
+    return [found.code for found in lint(settings or ContextSettings(), policies, usage_statistics)]
 
 
 def test_the_defaults_and_every_preset_are_clean() -> None:
@@ -40,21 +42,21 @@ def test_a_small_limit_is_only_a_pitfall_where_it_is_hard() -> None:
 
 
 def test_a_session_for_each_request_is_seen_from_many_sessions() -> None:
-    assert codes(practice=Practice(sessions=100, one_message_sessions=51)) == ["session_per_request"]
-    assert codes(practice=Practice(sessions=100, one_message_sessions=50)) == []
-    assert codes(practice=Practice(sessions=19, one_message_sessions=19)) == []
+    assert codes(usage_statistics=UsageStatistics(sessions=100, one_message_sessions=51)) == ["session_per_request"]
+    assert codes(usage_statistics=UsageStatistics(sessions=100, one_message_sessions=50)) == []
+    assert codes(usage_statistics=UsageStatistics(sessions=19, one_message_sessions=19)) == []
 
 
 def test_summaries_of_a_model_want_to_be_measured() -> None:
-    assert codes(practice=Practice(summaries=7)) == ["unchecked_summaries"]
-    assert codes(practice=Practice(summaries=7, scored_summaries=1)) == []
+    assert codes(usage_statistics=UsageStatistics(summaries=7)) == ["unchecked_summaries"]
+    assert codes(usage_statistics=UsageStatistics(summaries=7, scored_summaries=1)) == []
 
 
 def test_every_warning_has_figures_and_a_remedy() -> None:
     found = lint(
         ContextSettings(trigger_ratio=0.95, primers_count=1, recents_count=50),
         {"session": Policy(limit_tokens=10_000, mode=Mode.HARD)},
-        Practice(sessions=40, one_message_sessions=40, summaries=3),
+        UsageStatistics(sessions=40, one_message_sessions=40, summaries=3),
     )
     assert len(found) == 5
     assert all(any(letter.isdigit() for letter in one.message) and one.remedy.endswith(".") for one in found)

@@ -42,7 +42,7 @@ def tokens(messages: list[dict[str, Any]]) -> int:
 
 
 @pytest.mark.parametrize(("messages", "max_tokens"), [([], 4_096), ([], 1), (talk(5), 4_096), (talk(60), 128_000)])
-def test_what_fits_beside_the_reply_is_returned_as_it_came(messages: list[dict[str, Any]], max_tokens: int) -> None:
+def test_what_fits_next_to_the_reply_is_returned_unchanged(messages: list[dict[str, Any]], max_tokens: int) -> None:
     shown, stats = optimize(messages, max_tokens)
     assert shown == messages
     assert stats.keys() >= KEYS
@@ -95,7 +95,7 @@ def test_other_texts_of_the_request_and_planned_tools_count() -> None:
 # --- summaries -------------------------------------------------------------------------------------------------------
 
 
-def test_a_summary_stands_under_a_header_with_true_numbers() -> None:
+def test_a_summary_has_a_header_with_true_lengths() -> None:
     asked: list[str] = []
 
     def remember(text: str) -> str:
@@ -110,16 +110,16 @@ def test_a_summary_stands_under_a_header_with_true_numbers() -> None:
     assert tokens(shown) <= 2_096
 
 
-def test_a_summarizer_of_two_parameters_is_told_how_many_characters_to_use() -> None:
-    told: list[int] = []
+def test_a_summarizer_with_two_parameters_gets_the_number_of_characters() -> None:
+    requested: list[int] = []
 
     def remember(text: str, characters: int) -> str:
-        told.append(characters)
+        requested.append(characters)
         return summary(text)
 
     optimize(talk(60), 4_096, remember, preference="quality")
-    assert told
-    assert set(told) == {800}
+    assert requested
+    assert set(requested) == {800}
 
 
 def test_a_conversation_is_summarized_three_times_and_then_truncated() -> None:

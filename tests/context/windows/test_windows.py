@@ -93,13 +93,13 @@ def assert_partition(conversation: Conversation, view: View) -> None:
     shown = set(view.seqs)
     assert shown <= {ref.seq for ref in conversation.messages}
     assert list(view.seqs) == sorted(shown)
-    spans = [(one.first_seq, one.last_seq) for one in view.dropped]
+    ranges = [(one.first_seq, one.last_seq) for one in view.dropped]
     if view.summary:
-        spans.append((view.summary.first_seq, view.summary.last_seq))
-    for (_, end), (start, _) in pairwise(sorted(spans)):
+        ranges.append((view.summary.first_seq, view.summary.last_seq))
+    for (_, end), (start, _) in pairwise(sorted(ranges)):
         assert end < start, "what is covered is not dropped as well"
     for ref in conversation.messages:
-        elsewhere = sum(first <= ref.seq <= last for first, last in spans)
+        elsewhere = sum(first <= ref.seq <= last for first, last in ranges)
         assert ref.seq in shown or elsewhere == 1
         assert not ref.fixed or ref.seq in shown, "pins and system messages are always verbatim"
     if view.summary is None:

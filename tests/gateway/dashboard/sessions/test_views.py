@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from purser.context.compression.summaries import Method, Summary
 from purser.context.postgres.conversation.summaries import StoredSummary
-from purser.context.postgres.sessions.overviews import Grown
+from purser.context.postgres.sessions.overviews import GrowthPoint
 from purser.gateway.dashboard.sessions.charts import history, spreads_over_time
 from purser.gateway.dashboard.sessions.list import Wanted
 
@@ -16,7 +16,7 @@ def at(seconds: float) -> datetime:
 
 
 def test_a_compression_makes_the_history_of_a_window_fall() -> None:
-    grown = [Grown(seq, at(seq), seq, seq * 100) for seq in (1, 2, 3, 4)]
+    grown = [GrowthPoint(seq, at(seq), seq, seq * 100) for seq in (1, 2, 3, 4)]
     made = Summary(1, 1, 2, "", Method.MODEL, "k", 200, 30, "d")
     shown = history(grown, [StoredSummary("", made, at(3.5))])
     assert [(point.seq, point.tokens) for point in shown] == [
@@ -30,8 +30,8 @@ def test_a_compression_makes_the_history_of_a_window_fall() -> None:
 
 
 def test_a_conversation_that_came_at_once_does_not_spread_over_time() -> None:
-    assert not spreads_over_time([Grown(seq, at(seq / 100), seq, seq) for seq in range(90)])
-    assert spreads_over_time([Grown(seq, at(seq), seq, seq) for seq in range(9)])
+    assert not spreads_over_time([GrowthPoint(seq, at(seq / 100), seq, seq) for seq in range(90)])
+    assert spreads_over_time([GrowthPoint(seq, at(seq), seq, seq) for seq in range(9)])
 
 
 def test_addresses_of_the_list_are_read_and_what_is_wrong_in_them_is_left_out() -> None:

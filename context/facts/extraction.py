@@ -8,7 +8,7 @@ from purser.context.compression.requests import Redact, unchanged
 from purser.context.conversation.messages import SYSTEM_ROLES, StoredMessage
 from purser.context.conversation.storable import storable
 from purser.context.conversation.wording import sentences
-from purser.context.facts.spans import values
+from purser.context.facts.patterns import values
 from purser.context.facts.statements import about, owner, statements
 from purser.context.facts.values import DECIDES, MENTIONS, RULES_OUT, Fact, Kind, supersede
 
@@ -21,7 +21,7 @@ _LONGEST_TEXT = 90
 _PART_END = re.compile(
     r"(?<=[,;:]) (?:and |but |or )?| (?=[–—-] )|(?<=[，；：])| (?=(?:and|but|because|so|which|while) )"
 )
-_LONGEST_TALK = 2_000
+_LONGEST_DIALOGUE = 2_000
 """Characters of a message; of a longer one, which is a document, only what it states or names counts."""
 _EDGES = " ,;:，；：–—-"
 _RELATIONS = {Kind.NEGATION: RULES_OUT, Kind.DECISION: DECIDES}
@@ -38,12 +38,12 @@ def extract_facts(messages: Iterable[StoredMessage], redact: Redact = unchanged)
     """
     found = [stored for stored in messages if stored.message.role not in SYSTEM_ROLES]
     speakers = {_speaker(stored) for stored in found}
-    told: dict[tuple[str, ...], Fact] = {}
+    facts: dict[tuple[str, ...], Fact] = {}
     for stored in found:
         for fact in _facts(stored, redact):
             if fact.kind is not Kind.NAME or fact.value not in speakers:
-                told.setdefault(_repeats(fact), fact)
-    return supersede(told.values())
+                facts.setdefault(_repeats(fact), fact)
+    return supersede(facts.values())
 
 
 def _repeats(fact: Fact) -> tuple[str, ...]:
@@ -62,11 +62,11 @@ def _facts(stored: StoredMessage, redact: Redact) -> Iterator[Fact]:
         yield from _of_tool(stored, text)
         return
     speaker = _speaker(stored)
-    talk = len(text) <= _LONGEST_TALK
+    is_dialogue = len(text) <= _LONGEST_DIALOGUE
     for sentence in sentences(text):
         for kind, match in values(sentence):
             subject, relation = owner(sentence[: match.start()], speaker) or (speaker, MENTIONS)
-            if talk or kind is Kind.PATH or relation != MENTIONS:
+            if is_dialogue or kind is Kind.PATH or relation != MENTIONS:
                 yield Fact(stored.seq, kind, subject, relation, match[0].strip(_EDGES), _around(match), speaker)
         for kind, match in statements(sentence):
             relation = _RELATIONS.get(kind) or about(match)
@@ -96,8 +96,8 @@ def _of_tool(stored: StoredMessage, text: str) -> Iterator[Fact]:
     if isinstance(value, dict):
         fields = list(_fields(value, speaker, ""))
         if len(fields) <= _MOST_FIELDS:
-            for subject, path, kind, told in fields:
-                yield Fact(stored.seq, kind, subject, path, told, f"{subject} {path}: {told}", "")
+            for subject, path, kind, content in fields:
+                yield Fact(stored.seq, kind, subject, path, content, f"{subject} {path}: {content}", "")
         return
     for sentence in sentences(text) if value is None else ():
         for kind, match in values(sentence):
@@ -108,17 +108,17 @@ def _of_tool(stored: StoredMessage, text: str) -> Iterator[Fact]:
 def _fields(value: object, subject: str, path: str) -> Iterator[tuple[str, str, Kind, str]]:
     """Subject, path below it, kind and text of every value of an object."""
     if isinstance(value, dict):
-        own = next((str(told) for key, told in value.items() if key.endswith(("_id", "id")) and _is_scalar(told)), None)
-        for key, told in value.items():
+        own = next((str(item) for key, item in value.items() if key.endswith(("_id", "id")) and _is_scalar(item)), None)
+        for key, item in value.items():
             below = key if own else ".".join(filter(None, (path, key)))
-            yield from _fields(told, own or subject, below)
+            yield from _fields(item, own or subject, below)
     elif isinstance(value, list):
-        for index, told in enumerate(value):
-            yield from _fields(told, subject, f"{path}.{index}")
+        for index, item in enumerate(value):
+            yield from _fields(item, subject, f"{path}.{index}")
     elif _is_scalar(value) and str(value) and len(str(value)) <= _LONGEST_VALUE and str(value) != subject:
-        told = value if isinstance(value, str) else json.dumps(value)
-        kind = next((kind for kind, match in values(told) if match[0] == told), Kind.FIELD)
-        yield subject, path, kind, told
+        content = value if isinstance(value, str) else json.dumps(value)
+        kind = next((kind for kind, match in values(content) if match[0] == content), Kind.FIELD)
+        yield subject, path, kind, content
 
 
 def _is_scalar(value: object) -> bool:

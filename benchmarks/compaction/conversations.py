@@ -32,9 +32,9 @@ def optional_rows(data: Path | None, name: str) -> list[Row]:
 
 def messages_of(row: Row) -> list[Message]:
     """The messages of a row."""
-    told = [{field: one[field] for field in _FIELDS if one.get(field)} for one in row["messages"]]
+    raw = [{field: one[field] for field in _FIELDS if one.get(field)} for one in row["messages"]]
     return [
-        Message.parse(one if one.get("tool_calls") else {"content": ""} | one, index) for index, one in enumerate(told)
+        Message.parse(one if one.get("tool_calls") else {"content": ""} | one, index) for index, one in enumerate(raw)
     ]
 
 
@@ -49,14 +49,14 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Talk:
+class LabelledConversation:
     """A conversation and its questions."""
 
     messages: Sequence[Message]
     questions: Sequence[Question]
 
     @classmethod
-    def of(cls, row: Row) -> "Talk":
+    def of(cls, row: Row) -> "LabelledConversation":
         """Questions without evidence, or without a true answer, are left out."""
         places = {message["turn_id"]: index for index, message in enumerate(row["messages"])}
         asked = [one for one in row["qa"] if one.get("evidence") and one.get("category") != _ADVERSARIAL]

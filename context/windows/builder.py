@@ -7,7 +7,7 @@ from functools import cached_property
 
 from purser.context.compression.extraction import extract
 from purser.context.compression.lengths import summary_length
-from purser.context.compression.requests import CountText, Source
+from purser.context.compression.requests import CountText, SummarySource
 from purser.context.compression.summaries import summary_message
 from purser.context.conversation.conversations import Conversation, Group, total
 from purser.context.conversation.messages import Message
@@ -18,7 +18,7 @@ from purser.context.tokens import PER_CONVERSATION, count_message, count_text
 from purser.context.windows.clipping import beginning, clip_message
 from purser.context.windows.engine import Shown
 
-Summarize = Callable[[Source, int, CountText], str]
+Summarize = Callable[[SummarySource, int, CountText], str]
 """Writes a summary of a source in at most so many tokens, by the counter given; `extract` is one. Empty: there is none.
 Where it raises or writes too much, an extract stands in."""
 
@@ -32,7 +32,7 @@ class Clipped:
 
 
 @dataclass(frozen=True)
-class Draft:
+class WindowBuilder:
     """A window under way."""
 
     conversation: Conversation
@@ -83,7 +83,7 @@ class Draft:
         refs = [ref for index in groups for ref in self.conversation.groups[index].refs]
         first, last, most = refs[0].seq + 1, refs[-1].seq + 1, self.figures.summary_most_tokens
         room = most_tokens if most is None else min(most, most_tokens)
-        source = Source.of("", [self.texts[ref.seq] for ref in refs])
+        source = SummarySource.of("", [self.texts[ref.seq] for ref in refs])
         header, role = self.figures.summary_header, self.figures.summary_role
         left, summarize = room - self.tokens(summary_message(first, last, "", header)), self.summarize or extract
         count = self._measure(source, left)
@@ -95,7 +95,7 @@ class Draft:
             left, summarize = left - max(1, min(left, tokens - room)) if summarize is extract else left, extract
         return None
 
-    def _measure(self, source: Source, most_tokens: int) -> CountText:
+    def _measure(self, source: SummarySource, most_tokens: int) -> CountText:
         """Counts tokens; where the length goes by the source, counts a text as at least its share of that length."""
         if not self.figures.summary_dynamic:
             return self.text_tokens
@@ -103,7 +103,7 @@ class Draft:
         return lambda text: max(self.text_tokens(text), -(-len(text) * most_tokens // most))
 
 
-def _summary(summarize: Summarize, source: Source, most_tokens: int, count: CountText) -> str:
+def _summary(summarize: Summarize, source: SummarySource, most_tokens: int, count: CountText) -> str:
     if summarize is not extract:
         # A window never fails for want of a model.
         with suppress(Exception):
@@ -111,7 +111,7 @@ def _summary(summarize: Summarize, source: Source, most_tokens: int, count: Coun
     return extract(source, most_tokens, count) or _opening(source, most_tokens, count)
 
 
-def _opening(source: Source, most_tokens: int, count: CountText) -> str:
+def _opening(source: SummarySource, most_tokens: int, count: CountText) -> str:
     """How the source begins, where no sentence of it fits: a summary in little room says little, but covers."""
     said = [(speaker, text) for speaker, text in source.passages if text.strip()] or source.passages
     return beginning("\n".join(f"{speaker}: {text}" for speaker, text in said), most_tokens, count)
@@ -120,39 +120,41 @@ def _opening(source: Source, most_tokens: int, count: CountText) -> str:
 # --- what must be in a window and does not fit -----------------------------------------------------------------------
 
 
-def fitted(draft: Draft, always: Iterable[int], budget: int) -> tuple[Draft, tuple[Clipped, ...]]:
+def clip_to_fit(
+    builder: WindowBuilder, always: Iterable[int], budget: int
+) -> tuple[WindowBuilder, tuple[Clipped, ...]]:
     """The draft, clipped where single messages of the groups that always stay exceed the whole budget.
 
     Raises:
         WindowTooSmall: that is not enough.
     """
-    conversation = draft.conversation
-    must = [conversation.groups[index] for index in sorted(always)]
-    least = draft.around + total(must)
+    conversation = builder.conversation
+    required = [conversation.groups[index] for index in sorted(always)]
+    least = builder.around + total(required)
     if least <= budget:
-        return draft, ()
-    large = [ref for group in must for ref in group.refs if ref.tokens > budget and not ref.fixed]
+        return builder, ()
+    large = [ref for group in required for ref in group.refs if ref.tokens > budget and not ref.fixed]
     rest = least - sum(ref.tokens for ref in large)
-    reserve = int(budget * draft.figures.summary_share) if len(must) < len(conversation.groups) else 0
+    reserve = int(budget * builder.figures.summary_share) if len(required) < len(conversation.groups) else 0
     room = budget - rest - reserve
-    texts, counts = dict(draft.texts), {ref.seq: ref.tokens for ref in large}
+    texts, counts = dict(builder.texts), {ref.seq: ref.tokens for ref in large}
     for ref in large:
-        message = clip_message(texts[ref.seq], ref.tokens, room // len(large), draft.text_tokens)
+        message = clip_message(texts[ref.seq], ref.tokens, room // len(large), builder.text_tokens)
         if message is None:
             break
-        texts[ref.seq], counts[ref.seq] = message, draft.tokens(message)
+        texts[ref.seq], counts[ref.seq] = message, builder.tokens(message)
     clipped = tuple(Clipped(ref.seq, ref.tokens - counts[ref.seq]) for ref in large)
     if not large or any(one.tokens_left_out <= 0 for one in clipped):
-        raise WindowTooSmall(_parts(draft, must), budget=budget)
+        raise WindowTooSmall(_parts(builder, required), budget=budget)
     refs = tuple(replace(ref, tokens=counts.get(ref.seq, ref.tokens)) for ref in conversation.messages)
-    return replace(draft, conversation=replace(conversation, messages=refs), texts=texts), clipped
+    return replace(builder, conversation=replace(conversation, messages=refs), texts=texts), clipped
 
 
-def _parts(draft: Draft, must: Sequence[Group]) -> dict[str, int]:
+def _parts(builder: WindowBuilder, required: Sequence[Group]) -> dict[str, int]:
     """Tokens of what must be in a window, by name."""
-    parts = {"personal settings, memory, documents and the opening of the reply": draft.around}
-    newest = [group for group in must if group.is_request][-1:]
-    for group in must:
+    parts = {"personal settings, memory, documents and the opening of the reply": builder.around}
+    newest = [group for group in required if group.is_request][-1:]
+    for group in required:
         name = f"last step or open calls, index {group.first_seq} to {group.last_seq}"
         if group in newest or group.opens:
             name = f"{'newest' if group in newest else 'first'} user message, index {group.first_seq}"

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from purser.context.retrieval import Document, Found, Via, memory_message
-from purser.context.retrieval.showing import HEADING
+from purser.context.retrieval.rendering import HEADING
 from purser.context.tokens import count_message, count_text
 
 MODEL = "gpt-4o"
@@ -40,7 +40,7 @@ def shown(found: list[Found], most_tokens: int = 1_000) -> list[str]:
     return rows
 
 
-def test_rows_tell_date_role_and_name_in_the_order_given() -> None:
+def test_rows_show_date_role_and_name_in_the_order_given() -> None:
     assert shown([MONDAY, TUESDAY]) == [
         "- [2026-03-02] user: I keep bees.",
         "- [2026-03-03] assistant (Ann): Since when?",

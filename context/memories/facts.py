@@ -44,8 +44,8 @@ class FactsMemory(SlidingWindowMemory):
         forgotten = [fact for fact in self.facts if id(self.messages[fact.seq]) not in held]
         sheet = render_facts(forgotten, self._most_tokens, self._count)
         first = next((place for place, message in enumerate(shown) if message.role != "system"), len(shown))
-        told = [Message("user", f"{HEADING}\n{quoted(sheet.text)}")] if sheet.text else []
-        return [*shown[:first], *told, *shown[first:]]
+        sheet_messages = [Message("user", f"{HEADING}\n{quoted(sheet.text)}")] if sheet.text else []
+        return [*shown[:first], *sheet_messages, *shown[first:]]
 
 
 KnowledgeGraphMemory = FactsMemory

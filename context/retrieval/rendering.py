@@ -54,10 +54,10 @@ def memory_message(
     Returns:
         `None` if there is nothing to show, or no row fits.
     """
-    told = [quoted(f"Document ({one.kind}):\n{one.text}") for one in documents]
+    parts = [quoted(f"Document ({one.kind}):\n{one.text}") for one in documents]
     if rows := _fitting(found, most_tokens, count):
-        told.append("\n".join([HEADING, *rows]))
-    return Message(role, "\n\n".join(told)) if told else None
+        parts.append("\n".join([HEADING, *rows]))
+    return Message(role, "\n\n".join(parts)) if parts else None
 
 
 def _fitting(found: Sequence[Found], most_tokens: int, count: CountText) -> list[str]:

@@ -1,7 +1,7 @@
-"""Compaction: what survives, how small it gets, whether calls keep their results, and what many compressions leave.
+"""Compaction benchmark: evidence retained, compression ratio, intact tool pairs, facts left after many compressions.
 
-The gate: of the evidence of LoCoMo, an extract of a quarter of the tokens keeps as much as the entity-dense baseline of
-the field did; no tool call loses its result; after ten compressions all pins and nine tenths of the facts are left.
+Gate: an extract of a quarter of the tokens retains as much LoCoMo evidence as the published entity-dense baseline; no
+tool call loses its result; after ten compressions all pins and 90 % of the facts are left.
 """
 
 from pathlib import Path
@@ -16,14 +16,14 @@ from purser.benchmarks.data import rows
 from purser.benchmarks.outcome import Outcome
 
 LEAST_EVIDENCE = 42.9
-"""Percent that an extract of 25 % keeps of LoCoMo's evidence."""
+"""Minimum percent of LoCoMo's evidence that an extract of 25 % must retain."""
 
 
 def run(data: Path | None) -> Outcome:
-    """Measures on whatever sets there are; LoCoMo must be.
+    """Measures on all installed data sets; LoCoMo is required.
 
     Raises:
-        MissingData: it is not.
+        MissingData: LoCoMo is not installed.
     """
     found = {"locomo": rows(data, "locomo"), "bfcl_memory": optional_rows(data, "bfcl_memory")}
     survived = {

@@ -1,9 +1,9 @@
-"""Memory without a model: whether a question finds the messages that answer it, and how long that takes.
+"""Memory benchmark without a model: recall of the messages that answer a question, and search latency.
 
-Everything goes the way of the product: `Conversations.append`, then `Memory.search` on a real Postgres. Recall at k is
-the official one of LoCoMo: the share of a question's evidence among the first k messages found, 1 for a question
-without evidence, averaged over all questions, adversarial ones included. The query is the bare question; a message is
-what was said with the caption of its image, its speaker the name of the message.
+It uses the product's own path: `Conversations.append`, then `Memory.search` on a real Postgres. Recall at k follows
+LoCoMo's definition: the share of a question's evidence among the first k messages found, 1 for a question without
+evidence, averaged over all questions, adversarial ones included. The query is the plain question. A message is its text
+plus the caption of its image; its speaker is the name of the message.
 """
 
 import asyncio
@@ -29,44 +29,44 @@ from purser.context.postgres.memory.memory import Memory
 TENANT = "bench"
 AT = (1, 5, 10, 25, 50)
 LEAST = {5: 61.4, 10: 70.9, 25: 79.6}
-"""Percent of LoCoMo's evidence to be among the first k, at least: what BM25 with half the score of neighbours finds."""
+"""Minimum percent of LoCoMo's evidence among the first k: what BM25 plus half the score of neighbours finds."""
 SIZES = (1_000, 10_000, 100_000)
 TIMED = 100
-"""Questions that are timed at each size."""
+"""Questions timed at each size."""
 _APPEND = 1_000
 
 
 @dataclass
 class Figures:
-    """What some questions found."""
+    """Search results of a set of questions."""
 
     shares: dict[int, list[float]] = field(default_factory=lambda: defaultdict(list))
-    """Of the evidence of each question among the first k, by k."""
+    """Share of each question's evidence among the first k, by k."""
     seconds: list[float] = field(default_factory=list)
 
     def add(self, found: Sequence[Any], evidence: Collection[Any], seconds: float) -> None:
-        """One question: what it found, best first."""
+        """Adds one question with its results, best first."""
         self.seconds.append(seconds)
         for k in AT:
             among = len(set(evidence).intersection(found[:k]))
             self.shares[k].append(among / len(evidence) if evidence else 1.0)
 
     def recall(self, k: int) -> float:
-        """In percent."""
+        """Mean recall at k in percent."""
         return 100 * mean(self.shares[k])
 
     def passes(self) -> bool:
-        """Whether it reaches `LEAST`."""
+        """Whether recall reaches `LEAST` at every k."""
         return all(self.recall(k) >= least for k, least in LEAST.items())
 
     def results(self) -> dict[str, Any]:
-        """As JSON."""
+        """The figures as JSON."""
         recall = {f"R@{k}": round(self.recall(k), 1) for k in AT}
         return recall | {"queries": len(self.seconds), "ms_per_query": round(1_000 * mean(self.seconds), 2)}
 
 
 def run(data: Path | None) -> Outcome:
-    """Asks every question of LoCoMo and, where they are in the folder, of BFCL's memory scenarios and of KdConv."""
+    """Asks every question of LoCoMo and, where installed, of BFCL's memory scenarios and of KdConv."""
     return asyncio.run(_run(folder(data)))
 
 
@@ -94,14 +94,14 @@ async def _run(data: Path) -> Outcome:
 
 @dataclass
 class Bench:
-    """Puts conversations into the store, and questions to it."""
+    """Stores conversations and searches them."""
 
     conversations: Conversations
     memory: Memory
     index: MemoryIndex
 
     async def conversation(self, row: Row) -> Figures:
-        """A conversation is a session; its questions name messages by `turn_id`."""
+        """Stores one conversation as a session and asks its questions, whose evidence names messages by `turn_id`."""
         seqs = await self._append(row["id"], map(_message, row["messages"]))
         turns = dict(zip(seqs, (message["turn_id"] for message in row["messages"]), strict=True))
         figures = Figures()
@@ -111,7 +111,7 @@ class Bench:
         return figures
 
     async def dialogues(self, given: Sequence[Row]) -> Figures:
-        """Dialogues of one domain are sessions of one user; a message answers what its attributes tell."""
+        """Stores dialogues of a domain as sessions of one user; a message answers questions about its attributes."""
         figures = Figures()
         evidence: dict[tuple[str, str], set[tuple[str, int]]] = defaultdict(set)
         for row in given:
@@ -124,7 +124,7 @@ class Bench:
         return figures
 
     async def timed(self, given: Sequence[Row], size: int) -> dict[str, float]:
-        """Milliseconds of a search in a session of so many messages, all indexed, and of indexing a thousand."""
+        """Milliseconds per search in an indexed session of `size` messages, and per thousand messages indexed."""
         session_id = f"of-{size}"
         said = [_message(message) for row in given for message in row["messages"]]
         await self._append(session_id, islice(cycle(said), size))
@@ -150,7 +150,7 @@ class Bench:
     async def _ask(
         self, session_id: str, question: str, user_id: str | None = None
     ) -> tuple[list[tuple[str, int]], float]:
-        """What was found, best first, and seconds."""
+        """Returns the messages found, best first, and the seconds taken."""
         begun = time.perf_counter()
         found = await self.memory.search(TENANT, session_id, question, limit=max(AT), user_id=user_id)
         seconds = time.perf_counter() - begun
@@ -164,10 +164,10 @@ def _message(message: Row) -> Message:
 
 
 def _questions(seqs: Sequence[int], messages: Sequence[Row]) -> Iterator[tuple[int, str]]:
-    """What each message answers: an attribute of something, such as "北京的面积是什么？"."""
+    """The questions that each message answers, one per attribute, such as "北京的面积是什么？"."""
     for seq, message in zip(seqs, messages, strict=True):
         for attribute in message.get("attrs", ()):
-            # `Information` is a whole article, of which a message tells any part.
+            # `Information` is a whole article; a message may state any part of it.
             if attribute["attrname"] != "Information":
                 yield seq, f"{re.split('[（(]', attribute['name'])[0]}的{attribute['attrname']}是什么？"
 

@@ -1,4 +1,4 @@
-"""What must be true of every window, checked from outside: by recounting and by looking at the messages alone."""
+"""Invariants of windows, checked independently of the engine: tokens are recounted and messages compared."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ _FIELDS = ("role", "content", "name", "tool_calls", "tool_call_id")
 
 
 def messages_of(row: Row) -> list[Message]:
-    """The messages of a conversation, without what its set knows besides."""
+    """The messages of a conversation, without the additional fields of its data set."""
     return [
         Message.parse({name: raw.get(name) for name in _FIELDS}, index, linked=False)
         for index, raw in enumerate(row["messages"])
@@ -21,7 +21,7 @@ def messages_of(row: Row) -> list[Message]:
 
 @dataclass(frozen=True)
 class Case:
-    """A conversation and the window that was asked for."""
+    """A conversation and the requested window."""
 
     messages: Sequence[Message]
     counts: Sequence[int]
@@ -32,13 +32,13 @@ class Case:
 
     @property
     def groups(self) -> list[range]:
-        """Messages that belong together."""
+        """Index ranges of messages that belong together."""
         return group(self.messages)
 
     def required_groups(self) -> set[int]:
-        """Groups, by index, that every window holds: with a system message or a pin, the first and the newest user
-        message, the last step, an open call of the last assistant with all that follows, and the request of what stands
-        first."""
+        """Indexes of the groups that every window holds: those with a system message or a pin, the first and the newest
+        user message, the last step, an open call of the last assistant with all that follows, and the user message
+        that precedes the first of these."""
         users = [index for index, message in enumerate(self.messages) if message.role == "user"]
         required = {*(users[:1] if self.keeps_first_request else ()), *users[-1:], len(self.messages) - 1}
         found = set(range(self._open(), len(self.groups)))
@@ -51,11 +51,11 @@ class Case:
         return found | set([index for index in requests if self.groups[index].start <= first][-1:])
 
     def least(self) -> int:
-        """Tokens of what every window holds."""
+        """Tokens of the required groups."""
         return PER_CONVERSATION + sum(self.counts[at] for index in self.required_groups() for at in self.groups[index])
 
     def _open(self) -> int:
-        """The group of the last assistant if one of its calls has no result, else the end."""
+        """Index of the last assistant's group if one of its calls has no result, else the number of groups."""
         speaking = [index for index, span in enumerate(self.groups) if self._has_assistant(span)]
         if not speaking:
             return len(self.groups)
@@ -74,12 +74,12 @@ class Case:
 
 
 def faults(case: Case, window: Window, *, maximal: bool) -> Iterator[str]:
-    """What is wrong with a window, by name; nothing, if it is right.
+    """Yields the name of each fault of a window; none if it is correct.
 
     Args:
-        case: what was asked for.
-        window: the answer.
-        maximal: whether the next older group must not have fitted.
+        case: the request.
+        window: the window that was built.
+        maximal: whether it is a fault if the next older group would still have fitted.
     """
     verbatim = [index for index in window.indexes if index is not None]
     shown = set(verbatim)
@@ -98,7 +98,7 @@ def faults(case: Case, window: Window, *, maximal: bool) -> Iterator[str]:
         yield "wrong order"
     yield from _pairs(case, shown)
     if any(not shown >= set(case.groups[index]) for index in case.required_groups()):
-        yield "always kept is missing"
+        yield "required group missing"
     if len(verbatim) < len(case.messages):
         yield from _first_role(case, window)
         if maximal:
@@ -112,7 +112,7 @@ def _pairs(case: Case, shown: set[int]) -> Iterator[str]:
 
 
 def _first_role(case: Case, window: Window) -> Iterator[str]:
-    """What always stays may begin a window, and where no user speaks but amid calls, anything does."""
+    """Required messages may begin a window; so may any message where users speak only within tool calls."""
     fixed = {at for index in case.required_groups() for at in case.groups[index]}
     placed = zip(window.messages, window.indexes, strict=True)
     spoken = [(message, index) for message, index in placed if message.role not in SYSTEM_ROLES][:1]

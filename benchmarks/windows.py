@@ -1,7 +1,7 @@
-"""Windows of real conversations cut everywhere, whether they fit, and how long one takes.
+"""Window benchmark: builds windows of real conversations at every cut, checks their invariants and measures latency.
 
-Every window is checked from outside: recounted, its partition, pairs, first role, what always stays, and whether the
-next older group would still have fitted. A refusal counts as right only where what always stays exceeds the budget.
+Every window is checked independently: token count, partition, tool pairs, first role, required messages, and whether
+the next older group would still have fitted. A refusal is correct only where the required messages exceed the budget.
 """
 
 import asyncio
@@ -27,17 +27,17 @@ WAYS: Sequence[tuple[str | None, str | None]] = (
     *((strategy, None) for strategy in StrategyName),
     *((None, preset) for preset in WINDOW_PRESETS),
 )
-"""Strategies, then presets."""
+"""All strategies, then all presets, as pairs of strategy and preset."""
 MAXIMAL = [name for name, traits in STRATEGIES.items() if traits.rounds is None and not traits.chooses]
-"""Strategies that no number of messages or rounds bounds."""
+"""Strategies that are bounded by tokens alone, not by messages or rounds."""
 CUT_EVERYWHERE = ("tau_airline", "sweagent")
 WHOLE = ("whowhen", "tau_airline", "crosswoz", "sweagent")
 SHARES = (0.15, 0.4, 0.8)
-"""Of a conversation's tokens, that a window gets."""
+"""Budgets of windows as shares of the conversation's tokens."""
 
 
 def run(data: Path | None) -> Outcome:
-    """Measures; `data` is a folder of conversations."""
+    """Runs the benchmark on the conversations in the folder `data`."""
     cut = {name: sweep(conversations(data, name), beginnings, everywhere=True) for name in CUT_EVERYWHERE}
     whole = {name: sweep(conversations(data, name), extract, everywhere=False) for name in WHOLE}
     timings = asyncio.run(measure())
@@ -62,17 +62,17 @@ def run(data: Path | None) -> Outcome:
 
 
 def conversations(data: Path | None, name: str) -> list[list[Message]]:
-    """All conversations of a set."""
+    """Reads all conversations of a data set."""
     return [messages_of(row) for row in rows(data, name)]
 
 
 def sweep(conversations: Sequence[Sequence[Message]], summarize: Summarize, *, everywhere: bool) -> Counter[str]:
-    """Windows by what is wrong with them: `right`, `refused` for good reason, or the names of faults.
+    """Counts windows by outcome: `right`, `refused` for good reason, or the name of a fault.
 
     Args:
-        conversations: to cut.
+        conversations: the conversations to cut.
         summarize: writes summaries.
-        everywhere: after every message, not only after the last.
+        everywhere: builds a window after every message, not only after the last.
     """
     found: Counter[str] = Counter()
     for messages in conversations:
@@ -91,7 +91,7 @@ def _windows(messages: Sequence[Message], counts: Sequence[int], summarize: Summ
 
 
 def check(case: Case, strategy: str | None, preset: str | None, summarize: Summarize) -> Iterator[str]:
-    """`right`, `refused`, or what is wrong with one window."""
+    """Builds one window and yields `right`, `refused` or its faults."""
     try:
         window = build_window(
             case.messages, budget=case.budget, model=case.model, strategy=strategy, preset=preset,
@@ -105,7 +105,7 @@ def check(case: Case, strategy: str | None, preset: str | None, summarize: Summa
 
 
 def beginnings(source: SummarySource, most_tokens: int, count: CountText) -> str:
-    """A summary that is quick to write: beginnings of messages, as many as fit."""
+    """A cheap summarizer: the beginnings of as many messages as fit."""
     written = ""
     for speaker, text in source.passages:
         longer = f"{written}{speaker}: {text[:20]}\n"
@@ -116,7 +116,7 @@ def beginnings(source: SummarySource, most_tokens: int, count: CountText) -> str
 
 
 def grown(timings: Sequence[Timing]) -> dict[str, float]:
-    """How many times as long the larger session takes, by way."""
+    """Ratio of the p50 latency of the larger session to that of the smaller one, by way."""
     small, large = ({one.way: one.p50_ms for one in timings if one.messages == size} for size in SIZES)
     return {way: round(large[way] / small[way], 2) for way in small}
 
@@ -129,7 +129,7 @@ def _timings(timings: Sequence[Timing]) -> Table:
 
 def _table(title: str, found: dict[str, Counter[str]]) -> Table:
     wrong = sorted({fault for counts in found.values() for fault in counts} - {"right", "refused"})
-    columns = ["set", "windows", "always kept too large %", *wrong]
+    columns = ["set", "windows", "required too large %", *wrong]
     rows: list[tuple[Cell, ...]] = [
         (name, counts.total(), round(100 * counts["refused"] / counts.total(), 1), *(counts[fault] for fault in wrong))
         for name, counts in found.items()

@@ -1,6 +1,6 @@
-"""What the model sees: conversation, token counts, windows, compression.
+"""Context management: conversations, token counts, windows and compression.
 
-Values and rules only; stores live in `purser.context.postgres`.
+This package holds values and rules only; the stores are in `purser.context.postgres`.
 """
 
 from importlib import import_module
@@ -159,7 +159,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Memories are loaded when they are asked for: finding needs numpy, and nothing else here does."""
+    """Loads memories on first access: their search needs numpy, which nothing else here needs."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module("purser.context.memories"), name)

@@ -1,18 +1,18 @@
-"""What can go wrong with a context.
+"""Errors of context management.
 
 ContextError
 ├── InvalidMessage      a message is malformed; nothing was stored
 ├── InvalidSettings     a context setting is out of range
-├── OriginReused        an append came back under its origin with other messages
+├── OriginReused        an append repeats an origin with other messages
 ├── MessageNotFound     no such message in this session
 ├── InvalidPreferences  personal settings are malformed or too long; nothing was stored
 ├── SessionNotFound     no such session of this tenant
 ├── SessionDeleted      the session was deleted, and its id is never used again
-├── SessionBusy         something of the session still runs, so it cannot be deleted now
+├── SessionBusy         a task or compression of the session still runs, so it cannot be deleted now
 ├── OtherUser           the session belongs to another user
 ├── PinsTooLarge        the pins of a session would exceed their budget; nothing was stored
 ├── RedactionFailed     a text could not be redacted, so it was withheld
-└── WindowTooSmall      what must be in the window does not fit it
+└── WindowTooSmall      the required messages exceed the budget of the window
 """
 
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ class InvalidSettings(ContextError, ValueError):
 
 
 class OriginReused(ContextError):
-    """The origin of an append stands for other messages already."""
+    """The origin of an append was already used for other messages."""
 
 
 class MessageNotFound(ContextError):
@@ -51,7 +51,7 @@ class SessionDeleted(ContextError):
 
 
 class SessionBusy(ContextError):
-    """Something of the session still runs, so it cannot be deleted now."""
+    """A task or compression of the session still runs, so it cannot be deleted now."""
 
 
 class OtherUser(ContextError):
@@ -67,16 +67,16 @@ class PinsTooLarge(ContextError):
             f"{budget}: end a pin that has served, or raise the budget of pins"
         )
         self.requested = tokens
-        """What the pins would take."""
+        """Tokens that the pins would take."""
         self.limit = budget
 
 
 class RedactionFailed(ContextError):
-    """A text could not be redacted. It goes nowhere; the message names the detector, never the text."""
+    """A text could not be redacted and was withheld. The message names the detector, never the text."""
 
 
 class WindowTooSmall(ContextError):
-    """What must be in the window exceeds its budget, even with everything else left out."""
+    """The required messages exceed the budget of the window, even with everything else left out."""
 
     def __init__(self, parts: Mapping[str, int], *, budget: int) -> None:
         named = ", ".join(f"{name} {tokens}" for name, tokens in parts.items() if tokens)
@@ -85,6 +85,6 @@ class WindowTooSmall(ContextError):
             "shorten the largest of these, raise the budget, or use a model with a larger window"
         )
         self.parts = dict(parts)
-        """Tokens of each part that must be there."""
+        """Tokens of each required part."""
         self.budget = budget
-        """Tokens that were available for them."""
+        """Tokens available for the required parts."""

@@ -1,1 +1,1 @@
-"""What compaction keeps, how small it gets, what it breaks, and what is left after many of them."""
+"""Compaction benchmarks: evidence retained, size, broken tool pairs, and facts left after repeated compression."""

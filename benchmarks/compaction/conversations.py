@@ -1,4 +1,4 @@
-"""Conversations with questions whose evidence is known."""
+"""Labelled conversations: messages, and questions whose evidence is known."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,19 +11,19 @@ from purser.context.conversation.messages import Message, StoredMessage
 from purser.context.tokens import PER_MESSAGE, count_text
 
 MODEL = "gpt-4"
-"""Whose tokens are counted: `cl100k_base`."""
+"""Model whose tokenizer counts: `cl100k_base`."""
 _ADVERSARIAL = 5
 """Category of questions without a true answer."""
 _FIELDS = ("role", "content", "name", "tool_calls", "tool_call_id")
 
 
 def count(text: str) -> int:
-    """Tokens of a text."""
+    """Counts the tokens of a text."""
     return count_text(text, MODEL).tokens
 
 
 def optional_rows(data: Path | None, name: str) -> list[Row]:
-    """The rows of a set; none if it is not there."""
+    """The rows of a data set, or none if it is not installed."""
     try:
         return rows(data, name)
     except MissingData:
@@ -40,12 +40,12 @@ def messages_of(row: Row) -> list[Message]:
 
 @dataclass(frozen=True)
 class Question:
-    """What somebody may ask after the conversation."""
+    """A question about the conversation."""
 
     evidence: Sequence[int]
-    """Messages that hold the answer, by index; -1: no such message."""
+    """Indexes of the messages that hold the answer; -1 if there is no such message."""
     answers: Sequence[str]
-    """Each of them is right."""
+    """Accepted answers."""
 
 
 @dataclass(frozen=True)
@@ -57,24 +57,24 @@ class LabelledConversation:
 
     @classmethod
     def of(cls, row: Row) -> "LabelledConversation":
-        """Questions without evidence, or without a true answer, are left out."""
+        """Reads a row; questions without evidence or without a true answer are left out."""
         places = {message["turn_id"]: index for index, message in enumerate(row["messages"])}
         asked = [one for one in row["qa"] if one.get("evidence") and one.get("category") != _ADVERSARIAL]
         return cls(messages_of(row), [_question(one, places) for one in asked])
 
     @cached_property
     def texts(self) -> list[str]:
-        """What each message says."""
+        """Text of each message."""
         return [message.text for message in self.messages]
 
     @cached_property
     def tokens(self) -> list[int]:
-        """Of each message."""
+        """Tokens of each message."""
         return [count(text) + PER_MESSAGE for text in self.texts]
 
     @cached_property
     def stored(self) -> list[StoredMessage]:
-        """The messages as facts are taken from them; the number of a message is its index and 1."""
+        """The messages in the form from which facts are extracted; the sequence number is the index plus 1."""
         return [StoredMessage(index + 1, "", message, {}) for index, message in enumerate(self.messages)]
 
 

@@ -1,4 +1,4 @@
-"""Tool calls without results, results without calls and wrong first roles, at every point before a model call."""
+"""Counts broken tool-call pairs and wrong first roles in the requests that each policy would send to a model."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,25 +16,25 @@ from purser.context.windows import build_window
 
 SETS = ("tau_airline", "sweagent")
 BUDGETS = (1_000, 2_000)
-"""Tokens."""
+"""Context budgets in tokens."""
 STRATEGY_NAMES = [name for name, traits in STRATEGIES.items() if not (traits.retrieves or traits.chooses)]
 
 
 @dataclass
 class Broken:
-    """What a policy broke."""
+    """Counts of what one policy broke."""
 
     requests: int = 0
-    """Where it cut something."""
+    """Requests from which the policy left something out."""
     pairs: int = 0
-    """Requests with a call or a result that stands alone."""
+    """Requests with a call that has no result, or a result that has no call."""
     starts: int = 0
-    """Requests whose first message is not a user's."""
+    """Requests whose first message does not come from the user."""
     too_small: int = 0
-    """Where it said that what must be there does not fit."""
+    """Points where the strategy reported that the required messages do not fit."""
 
     def to_json(self) -> dict[str, int]:
-        """As counts."""
+        """The counts as JSON, by name."""
         return {
             "requests": self.requests,
             "broken_pairs": self.pairs,
@@ -45,18 +45,18 @@ class Broken:
 
 @dataclass(frozen=True)
 class _Point:
-    """A conversation before a model call, without its system messages."""
+    """The conversation just before a model call, without system messages."""
 
     messages: Sequence[Message]
     tokens: Sequence[int]
 
 
 Cut = Callable[[_Point], Sequence[Message] | None]
-"""What is sent; `None` where nothing needs to be cut."""
+"""Returns the messages to send, or `None` where nothing needs to be cut."""
 
 
 def pairs(data: Path | None) -> dict[str, Broken]:
-    """Naive policies and our strategies on all transcripts that call tools."""
+    """Runs naive policies and Purser's strategies on all transcripts with tool calls."""
     points = [point for name in SETS for row in optional_rows(data, name) for point in _points(messages_of(row))]
     naive: dict[str, Cut] = {f"last {last}": partial(_ends, 0, last) for last in (5, 10, 11, 20, 21)}
     naive |= {
@@ -70,12 +70,12 @@ def pairs(data: Path | None) -> dict[str, Broken]:
 
 
 def is_ours(policy: str) -> bool:
-    """Whether it is one of our strategies."""
+    """Whether the policy is one of Purser's strategies."""
     return policy.startswith(tuple(STRATEGY_NAMES))
 
 
 def pair_table(found: Mapping[str, Broken]) -> Table:
-    """In percent of the requests that a policy cut."""
+    """Tabulates broken requests in percent of those that the policy cut."""
     rows: list[list[Cell]] = [
         [name, one.requests, 100 * one.pairs / one.requests, 100 * one.starts / one.requests, one.too_small]
         for name, one in found.items()

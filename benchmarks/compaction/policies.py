@@ -1,4 +1,4 @@
-"""Ways to make a conversation smaller."""
+"""Compaction policies that the benchmark compares."""
 
 import math
 import random
@@ -20,36 +20,36 @@ SEED = 7
 
 @dataclass(frozen=True)
 class Remains:
-    """What is left of a conversation."""
+    """What a policy leaves of a conversation."""
 
     retained: Collection[int]
-    """Messages that are there word for word, by index."""
+    """Indexes of the messages that remain word for word."""
     text: str
-    """All that is there."""
+    """The whole remaining text."""
     tokens: int
 
 
 Policy = Callable[[LabelledConversation, int], Remains]
-"""Cuts a conversation down to so many tokens, or as near as it can."""
+"""Cuts a conversation down to the given number of tokens, or as close as it can get."""
 
 
 def everything(conversation: LabelledConversation, most_tokens: int) -> Remains:
-    """Nothing is cut."""
+    """Cuts nothing."""
     return _verbatim(conversation, range(len(conversation.messages)))
 
 
 def last_messages(conversation: LabelledConversation, most_tokens: int) -> Remains:
-    """The last 20 messages."""
+    """Retains the last 20 messages."""
     return _verbatim(conversation, range(max(0, len(conversation.messages) - RECENTS), len(conversation.messages)))
 
 
 def first_and_last(conversation: LabelledConversation, most_tokens: int) -> Remains:
-    """The first 3 and the last 20 messages."""
+    """Retains the first 3 and the last 20 messages."""
     return _verbatim(conversation, _ends(conversation))
 
 
 def newest(conversation: LabelledConversation, most_tokens: int) -> Remains:
-    """The newest messages that fit."""
+    """Retains the newest messages that fit."""
     retained: list[int] = []
     for index in reversed(range(len(conversation.messages))):
         most_tokens -= conversation.tokens[index]
@@ -60,13 +60,13 @@ def newest(conversation: LabelledConversation, most_tokens: int) -> Remains:
 
 
 def at_random(conversation: LabelledConversation, most_tokens: int) -> Remains:
-    """The ends, and messages by chance."""
+    """Retains both ends and randomly chosen messages."""
     draw = random.Random(SEED)
     return _filled(conversation, most_tokens, [draw.random() for _ in conversation.messages])
 
 
 def rarest(conversation: LabelledConversation, most_tokens: int) -> Remains:
-    """The ends, and messages by the rarity of their words, per token."""
+    """Retains both ends and the messages whose words are rarest per token."""
     return _filled(
         conversation,
         most_tokens,
@@ -75,7 +75,7 @@ def rarest(conversation: LabelledConversation, most_tokens: int) -> Remains:
 
 
 def entity_dense(conversation: LabelledConversation, most_tokens: int) -> Remains:
-    """The ends, and messages by numbers, names and 0.2 of the rarity of their words, per token."""
+    """Retains both ends and the messages with most numbers, names and 0.2 of word rarity per token."""
     worths = [
         (len(numbers(words(text))) + len(names(text)) + 0.2 * sum(each)) / own
         for text, each, own in zip(conversation.texts, _rarities(conversation), conversation.tokens, strict=True)
@@ -84,12 +84,12 @@ def entity_dense(conversation: LabelledConversation, most_tokens: int) -> Remain
 
 
 def extracted(conversation: LabelledConversation, most_tokens: int) -> Remains:
-    """The ends, and our extract of the rest, its header counted."""
+    """Retains both ends and an extract of the rest; the header of the extract is counted."""
     return _summarized(conversation, most_tokens, with_facts=False)
 
 
 def extracted_with_facts(conversation: LabelledConversation, most_tokens: int) -> Remains:
-    """The ends, our extract of the rest and the sheet of facts that it does not tell, all counted."""
+    """Retains both ends, an extract of the rest and the facts that the extract omits; all of it is counted."""
     return _summarized(conversation, most_tokens, with_facts=True)
 
 
@@ -144,7 +144,7 @@ def _filled(conversation: LabelledConversation, most_tokens: int, worths: Sequen
 
 
 def _rarities(conversation: LabelledConversation) -> list[list[float]]:
-    """Of the distinct words of each message, how rare they are."""
+    """Rarity (inverse message frequency) of each distinct word, by message."""
     distinct = [stems(text, words(text)) for text in conversation.texts]
     spread = Counter(stem for own in distinct for stem in own)
     return [[math.log(len(distinct) / spread[stem]) for stem in sorted(own)] for own in distinct]

@@ -1,4 +1,4 @@
-"""How small real streams get: the first 3 and the last 20 messages and a summary of 400 tokens."""
+"""Compression ratios on real conversations: the first 3 and last 20 messages plus a summary of 400 tokens."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -14,20 +14,20 @@ from purser.benchmarks.outcome import Cell, Table
 from purser.context.tokens import count_request
 
 SUMMARY = 400
-"""Tokens."""
+"""Tokens of the summary."""
 LENGTHS = (50, 100, 500, 1_000)
-"""Messages."""
+"""Lengths of the measured stretches in messages."""
 TARGET = 12_000
-"""Tokens that a compaction promises in a window of 32,000."""
+"""Tokens to which a compaction must reduce a window of 32,000."""
 DRAWS = 200
-"""Stretches of each stream."""
+"""Stretches drawn from each stream."""
 
 Ratios = Mapping[int, Mapping[str, float]]
-"""By length in messages: tokens before and after, what was saved, and how often the target was missed, in percent."""
+"""By length in messages: tokens before and after, and percent saved and percent of stretches over the target."""
 
 
 def ratios(data: Path | None) -> dict[str, Ratios]:
-    """By set: the conversations of a set, one after another, make one stream."""
+    """Ratios by set; the conversations of a set are concatenated into one stream."""
     streams: dict[str, list[int]] = {}
     for name, row in conversations(data):
         dialogue = (message for message in row["messages"] if message["role"] != "system")
@@ -36,7 +36,7 @@ def ratios(data: Path | None) -> dict[str, Ratios]:
 
 
 def ratio_table(found: Mapping[str, Ratios]) -> Table:
-    """Tokens saved, in percent, by length."""
+    """Tabulates the tokens saved in percent, by length."""
     rows: list[list[Cell]] = [
         [name, *(by[length]["saved"] for length in LENGTHS), max(one["missed"] for one in by.values())]
         for name, by in found.items()
@@ -63,5 +63,5 @@ def _ratios(tokens: Sequence[int]) -> dict[int, dict[str, float]]:
 
 
 def to_json(found: Mapping[str, Ratios]) -> dict[str, Any]:
-    """With lengths as text."""
+    """The ratios as JSON; lengths become text keys."""
     return {name: {str(length): dict(one) for length, one in by.items()} for name, by in found.items()}

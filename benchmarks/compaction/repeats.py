@@ -1,7 +1,7 @@
-"""What is left of planted facts after many compressions by a model that forgets everything.
+"""Repeated compression: how many planted facts survive when the model itself remembers nothing.
 
-Messages that tell facts are drawn from real conversations and strewn between messages that tell none. Half of them are
-pinned. Each compression replaces what it covers by one fixed sentence and the sheet of the facts that were found.
+Messages with facts are drawn from real conversations and inserted between messages without facts. Half of them are
+pinned. Each compression replaces what it covers by one fixed sentence and the sheet of extracted facts.
 """
 
 import random
@@ -22,35 +22,35 @@ from purser.context.settings import ContextSettings
 from purser.context.tokens import count_message
 
 SENTENCE = "They talked about their plans and agreed to go on."
-"""All that the model ever says."""
+"""The model's reply to every compression request."""
 COMPRESSIONS = 10
 PLANTED = 30
-"""Messages of each half, as many of both collections: a sheet of 600 tokens has room for some 50 facts."""
+"""Planted messages per half, drawn equally from both collections: a sheet of 600 tokens holds about 50 facts."""
 BUDGET = 8_000
 """Context budget in tokens."""
 
 
 @dataclass
 class Survivors:
-    """What was planted and what is left."""
+    """Counts of planted and surviving facts."""
 
     pinned: int = 0
     pinned_left: int = 0
     ledger: int = 0
-    """Facts that messages told which are not pinned."""
+    """Current facts that were extracted from the conversation."""
     ledger_left: int = 0
-    """Of them, those whose value is on the sheet."""
+    """Extracted facts whose value is on the sheet."""
     overflow: int = 0
-    """Of them, those that the sheet lists as left out."""
+    """Extracted facts that the sheet lists as left out."""
     compressions: int = 0
     largest_sheet: int = 0
-    """Tokens."""
+    """Tokens of the largest sheet."""
     sizes: list[int] = field(default_factory=list)
     """Tokens of the conversation after each compression."""
 
     @property
     def passed(self) -> bool:
-        """Whether all pins and nine tenths of the facts are left, all others are listed, and nothing grew too large."""
+        """Whether all pins and 90 % of the facts survive, the rest is listed, and no size limit is exceeded."""
         return (
             self.compressions == COMPRESSIONS
             and self.pinned_left == self.pinned > 0
@@ -61,7 +61,7 @@ class Survivors:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Shares in percent."""
+        """The result as JSON, with shares in percent."""
         return {
             "compressions": self.compressions,
             "pinned": 100 * self.pinned_left / self.pinned,
@@ -74,7 +74,7 @@ class Survivors:
 
 
 def repeats(data: Path | None, seed: int) -> Survivors:
-    """Plants facts, compresses ten times and looks for them."""
+    """Plants facts, compresses ten times and counts the facts that survive."""
     draw = random.Random(seed)
     chats, calls = rows(data, "locomo"), optional_rows(data, "tau_airline")
     informative, idle = _sorted_out(chats)
@@ -89,7 +89,7 @@ def repeats(data: Path | None, seed: int) -> Survivors:
 
 
 def repeats_table(found: Survivors) -> Table:
-    """One row."""
+    """Tabulates the result in one row."""
     figures = found.to_json()
     row = [figures[name] for name in ("compressions", "pinned", "ledger", "ledger_facts", "overflow")]
     columns = ["compressions", "pinned left %", "facts left %", "facts", "listed as left out"]
@@ -99,7 +99,7 @@ def repeats_table(found: Survivors) -> Table:
 
 
 class _Run:
-    """A conversation that grows and is compressed."""
+    """A conversation that grows and is compressed repeatedly."""
 
     def __init__(self, draw: random.Random, idle: Sequence[Message]) -> None:
         self._draw = draw
@@ -111,12 +111,12 @@ class _Run:
         self._found = Survivors()
 
     def strew(self, planted: Sequence[Message]) -> None:
-        """Appends these messages, each between others that tell nothing."""
+        """Appends these messages, each after two messages without facts."""
         for message in planted:
             self._append(*self._draw.sample(self._idle, 2), message)
 
     def compress(self) -> None:
-        """Talks until there is something to compress, and covers it."""
+        """Appends messages until the compression trigger is exceeded, then compresses."""
         settings = ContextSettings()
         while self._conversation.tokens <= BUDGET * settings.trigger_ratio:
             self._append(*self._draw.sample(self._idle, 10))
@@ -135,7 +135,7 @@ class _Run:
         self._found.sizes.append(self._conversation.tokens)
 
     def survivors(self) -> Survivors:
-        """What a window would show now."""
+        """Counts the pins and facts that a window would show now."""
         shown = {ref.seq for group in self._conversation.groups for ref in group.refs}
         pinned = [one.seq for one in self._stored if one.message.pinned]
         current = [fact for fact in self._known if fact.superseded_by is None]
@@ -163,7 +163,7 @@ class _Run:
 
 
 def _sorted_out(chats: Sequence[Row]) -> tuple[list[Message], list[Message]]:
-    """Messages that are evidence and tell facts, and messages that tell none."""
+    """Returns the evidence messages that contain facts, and the messages that contain none."""
     informative, idle = [], []
     for row in chats:
         evidence = {turn for question in row["qa"] for turn in question.get("evidence") or ()}
@@ -176,7 +176,7 @@ def _sorted_out(chats: Sequence[Row]) -> tuple[list[Message], list[Message]]:
 
 
 def _drawn(draw: random.Random, chats: Sequence[Message], calls: Sequence[Message], size: int) -> list[Message]:
-    """As many of both, mixed."""
+    """Draws equally many messages from both collections, shuffled."""
     drawn = [*draw.sample(chats, size // 2), *draw.sample(calls, size - size // 2)]
     draw.shuffle(drawn)
     return drawn

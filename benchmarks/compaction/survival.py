@@ -1,4 +1,4 @@
-"""What survives a compaction: evidence word for word, and the words of answers."""
+"""Survival rates of compaction policies: evidence retained word for word, and words of answers retained."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ from purser.benchmarks.outcome import Cell, Table
 
 OURS, OURS_WITH_FACTS = "3 + 20 + our extract", "3 + 20 + our extract and facts"
 SHARES = (10, 25)
-"""Percent of a conversation's tokens that are kept."""
+"""Percent of a conversation's tokens that a policy may retain."""
 FIXED: Mapping[str, Policy] = {
     "everything": everything,
     "last 20 messages": last_messages,
@@ -39,8 +39,8 @@ SIZED: Mapping[str, Policy] = {
     OURS_WITH_FACTS: extracted_with_facts,
 }
 TEXT_RANK = {10: (10.0, 10.3, 41.0), 25: (25.0, 26.2, 54.8)}
-"""Kept, evidence and answers of TextRank on all of LoCoMo, as measured with the package summa before this benchmark was
-written: no better than chance, so it is not run again."""
+"""Tokens, evidence and answers retained by TextRank on all of LoCoMo, in percent, as measured with the package summa
+before this benchmark was written. It is no better than chance, so it is not run again."""
 _ARTICLES = {"a", "an", "the"}
 
 
@@ -49,16 +49,16 @@ class Survival:
     """Figures of one policy on one set, in percent."""
 
     retained: float
-    """Of the tokens."""
+    """Share of the tokens."""
     evidence: float
-    """Of the evidence of a question, word for word, on average over all questions."""
+    """Share of a question's evidence retained word for word, averaged over all questions."""
     answers: float
-    """Of the words of its answer."""
+    """Share of the words of the answer that the remaining text contains."""
     spread: Sequence[float]
-    """Evidence by conversation."""
+    """Evidence retained, by conversation."""
 
     def to_json(self) -> dict[str, Any]:
-        """With one decimal."""
+        """The figures as JSON, rounded to one decimal."""
         return {
             "kept": round(self.retained, 1),
             "evidence": round(self.evidence, 1),
@@ -68,7 +68,7 @@ class Survival:
 
 
 def survival(conversations: Sequence[LabelledConversation]) -> dict[str, Survival]:
-    """Every policy at every share, by `policy @ share`; those without a share by their name."""
+    """Measures every policy at every share, keyed `policy @ share`, or by name alone where it has no share."""
     found = {name: _measured(conversations, policy, 100) for name, policy in FIXED.items()}
     return found | {
         at(name, share): _measured(conversations, policy, share) for share in SHARES for name, policy in SIZED.items()
@@ -76,12 +76,12 @@ def survival(conversations: Sequence[LabelledConversation]) -> dict[str, Surviva
 
 
 def at(policy: str, share: int) -> str:
-    """The name of a policy at a share."""
+    """The key of a policy at a share."""
     return f"{policy} @ {share} %"
 
 
 def survival_table(name: str, found: Mapping[str, Survival]) -> Table:
-    """The figures of one set beside each other."""
+    """Tabulates the figures of one set."""
     rows: list[list[Cell]] = [
         [policy, one.retained, one.evidence, min(one.spread), max(one.spread), one.answers]
         for policy, one in found.items()

@@ -1,1 +1,1 @@
-"""Summaries: which part of a conversation they cover, how they are made, and how good they are."""
+"""Compression: choosing the range a summary covers, writing the summary and scoring its fidelity."""

@@ -1,4 +1,4 @@
-"""A summary without a model: messages of the conversation, in their own words."""
+"""Extractive summaries: messages and sentences picked from the conversation without a model."""
 
 import math
 from collections import Counter
@@ -19,38 +19,41 @@ from purser.context.conversation.wording import (
 )
 
 WHOLE = 200
-"""Tokens up to which a message is picked as a whole; of a longer one, sentences are."""
+"""Tokens up to which a message is picked as a whole; longer messages are picked sentence by sentence."""
 _WHOLE_SHARE = 8
-"""It also takes at most an eighth of the room."""
+"""A message picked as a whole takes at most an eighth of the room."""
 _FAIR_SHARE = 4
-"""One message takes at most a quarter of the room before all others had theirs."""
+"""One message takes at most a quarter of the room in the first pass over all messages."""
 _WORDS_PER_NUMBER = 4
-"""A table says no more than a sentence, so no more numbers count."""
+"""Numbers count up to one per so many words, so that a table scores no higher than a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """What is picked or not."""
+    """A candidate line of the summary."""
 
     line: str
-    """Who said it, and what."""
+    """Speaker and text."""
     text: str
     passage: int | None = None
-    """The message that it is of; `None`: a line of the last version."""
+    """Index of its message; `None` for a line of the last version."""
     answers: bool = False
-    """Whether it follows a question of somebody else."""
+    """Whether it follows a question of another speaker."""
 
 
 def extract(source: SummarySource, most_tokens: int, count: CountText) -> str:
-    """The messages that say most for their length, in the order in which they were said and in their own words.
+    """Picks the messages with the most information per token, verbatim and in their original order.
 
-    Short messages stay whole; of long ones, sentences are picked. While other messages have something to say, one alone
-    gets a quarter of the room: no message can write the summary by itself. Deterministic; empty where nothing fits.
+    Short messages are picked whole, long ones sentence by sentence. While other messages have candidates left, a single
+    message gets at most a quarter of the room, so that no message can write the summary alone. Deterministic.
 
     Args:
-        source: what to pick from; lines of the last version compete with new messages.
-        most_tokens: what the text may take.
-        count: by the counter of the model that will read it.
+        source: the text to pick from; lines of the last version compete with new messages.
+        most_tokens: upper bound of the result.
+        count: counts tokens with the tokenizer of the model that will read the summary.
+
+    Returns:
+        The summary; empty where nothing fits.
     """
     pieces = {piece.line: (piece, tokens) for piece, tokens in _pieces(source, most_tokens, count)}
     found = list(pieces.values())
@@ -63,7 +66,7 @@ def extract(source: SummarySource, most_tokens: int, count: CountText) -> str:
 
 
 def _picked(found: Sequence[tuple[_Piece, int]], order: Sequence[int], most_tokens: int) -> list[int]:
-    """What fits, in order: first a fair share of each message, then more of any."""
+    """Indexes of the pieces that fit, in order: first a fair share of each message, then more of any."""
     picked: dict[int, None] = {}
     room, taken = most_tokens, Counter[int]()
     for most_each in (most_tokens // _FAIR_SHARE, most_tokens):
@@ -80,7 +83,7 @@ def _picked(found: Sequence[tuple[_Piece, int]], order: Sequence[int], most_toke
 
 
 def _pieces(source: SummarySource, most_tokens: int, count: CountText) -> Iterator[tuple[_Piece, int]]:
-    """What may be picked, with its tokens."""
+    """Yields each candidate with its tokens."""
     whole = min(WHOLE, most_tokens // _WHOLE_SHARE)
     for line in filter(None, source.summary.splitlines()):
         yield _Piece(line, line.partition(": ")[2] or line), count(line + "\n")
@@ -102,10 +105,10 @@ def _line(speaker: str, text: str) -> str:
 
 
 def _worths(pieces: Sequence[_Piece], speakers: set[str]) -> list[float]:
-    """What each piece says.
+    """Scores the information in each piece.
 
-    Numbers, names and rare words are the entity-dense score of the field; what happened, when, and answers are what
-    people ask for later. The weights were found on five conversations and hold on each when found on the other four.
+    Numbers, names and rare words form the usual entity-dense score; past events, times and answers are what users ask
+    for later. The weights were fitted on five conversations and cross-validated by leaving each one out.
     """
     found = [words(piece.text) for piece in pieces]
     distinct = [stems(piece.text, own) for piece, own in zip(pieces, found, strict=True)]

@@ -1,4 +1,4 @@
-"""How much of what must not be lost a summary keeps, told without a model."""
+"""Fidelity of a summary: the share of names, numbers and negations of its source that it retains, without a model."""
 
 import re
 from collections import Counter
@@ -9,21 +9,21 @@ from purser.context.compression.requests import SummarySource
 from purser.context.conversation.wording import names, negations, numbers, words
 
 BAR = 0.1
-"""Below it a summary is not good enough: summaries of single chat sessions score 0.11 and more (median 0.62), texts
-that say nothing 0, and summaries of other conversations 0.08."""
+"""Minimum score of an acceptable summary: summaries of single chat sessions score 0.11 and more (median 0.62), texts
+without content 0, and summaries of other conversations 0.08."""
 _MOST = 30
-"""Of each kind, what is mentioned most often: no summary keeps every figure of a table."""
+"""Most frequent terms of each kind that count: no summary retains every figure of a table."""
 _NEGATION = 0.2
-"""What a negation counts beside a name: it can be told in other words."""
+"""Weight of a negation relative to a name: a negation can be paraphrased."""
 _LEAST = 3
-"""With less to lose nothing can be told."""
+"""Weighted terms below which a source is too small to score."""
 _TITLE = re.compile(r"《[^》]{1,40}》|「[^」]{1,40}」|[\u30a1-\u30fa\u30fc]{3,}")
 """Names in scripts without capital letters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retained:
-    """How many of something a summary keeps."""
+    """How many terms of one kind a summary retains."""
 
     retained: int
     of: int
@@ -31,24 +31,24 @@ class Retained:
 
 @dataclass(frozen=True, slots=True)
 class Fidelity:
-    """What a summary keeps of its source."""
+    """What a summary retains of its source."""
 
     score: float
-    """From 0 to 1; 1 where there was nothing to lose."""
+    """From 0 to 1; 1 where the source is too small to score."""
     entities: Retained
-    """Names."""
+    """Names of people, places and things."""
     numbers: Retained
     negations: Retained
-    """How often it says no."""
+    """Occurrences of negations."""
 
     @property
     def enough(self) -> bool:
-        """Whether the summary is good enough."""
+        """Whether the score reaches `BAR`."""
         return self.score >= BAR
 
 
 def fidelity(source: SummarySource, summary: str) -> Fidelity:
-    """Scores a summary by the names, numbers and negations that it keeps of what its source mentions most often."""
+    """Scores a summary by how many of its source's most frequent names, numbers and negations it retains."""
     before, after = _mentions([source.summary, *(text for _, text in source.passages)]), _mentions([summary])
     entities = _retained(before.names, after.names)
     figures = _retained(before.numbers, after.numbers)

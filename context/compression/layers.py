@@ -1,7 +1,7 @@
-"""Layers: the summary of a very long conversation is a few texts, each of which stands for a range of it.
+"""Layered summaries: the summary of a very long conversation consists of a few texts, each covering a range.
 
-The newest leaf takes the rolling merge, until it covers so many messages that another merge would blur them: then a new
-leaf begins. Too many layers of a level become one of the next level. A short conversation has one leaf.
+New messages are merged into the newest leaf until it covers so many messages that another merge would lose detail;
+then a new leaf begins. Too many layers of one level are folded into one of the next. A short conversation has one leaf.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,29 +10,29 @@ from enum import IntEnum
 from typing import Any, Self
 
 LEAF_MESSAGES = 200
-"""Messages that a leaf covers at least before the next one begins."""
+"""Minimum number of messages in a leaf before the next one begins."""
 FAN_IN = 4
-"""Layers of one level that become one of the next, when another one would follow."""
+"""Layers of one level that are folded into one of the next level when another one would be added."""
 
 
 class Level(IntEnum):
-    """How much a layer stands for."""
+    """Level of a layer: how much of the conversation it covers."""
 
     LEAF = 0
     SECTION = 1
     SESSION = 2
-    """The oldest part; there is one such layer at most."""
+    """Covers the oldest part; at most one layer has this level."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """A text that stands for a contiguous range of a conversation."""
+    """A text that summarizes a contiguous range of a conversation."""
 
     level: Level
     first_seq: int
     last_seq: int
     messages: int
-    """How many it covers."""
+    """Number of messages covered."""
     text: str
 
     @classmethod
@@ -41,27 +41,27 @@ class Layer:
         return cls(**{**value, "level": Level(value["level"])})
 
     def to_json(self) -> dict[str, Any]:
-        """The layer as JSON takes it."""
+        """The layer as a JSON object."""
         return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
 class LayerPlan:
-    """What becomes of the layers of a summary when messages are added to it; each list oldest first."""
+    """What happens to the layers of a summary when messages are added; each tuple is ordered oldest first."""
 
     folded: tuple[Layer, ...] = ()
-    """Become one layer of the next level, before all else."""
+    """Layers to fold first, into one layer of the next level."""
     unchanged: tuple[Layer, ...] = ()
-    """Stay as they are."""
+    """Layers that stay as they are."""
     leaf: Layer | None = None
-    """Takes the rolling merge; `None`: a new leaf begins."""
+    """Leaf into which new messages are merged; `None` if a new leaf begins."""
 
 
 def plan_layers(layers: Sequence[Layer]) -> LayerPlan:
-    """Where new messages go, and whether a level overflows. At most one level is folded at a time.
+    """Plans where new messages go and which level is folded. At most one level is folded at a time.
 
     Args:
-        layers: of the last version, oldest first.
+        layers: layers of the last version, oldest first.
     """
     if layers and layers[-1].level is Level.LEAF and layers[-1].messages < LEAF_MESSAGES:
         return LayerPlan(unchanged=tuple(layers[:-1]), leaf=layers[-1])
@@ -73,23 +73,23 @@ def plan_layers(layers: Sequence[Layer]) -> LayerPlan:
 
 
 def fold_all(plan: LayerPlan) -> LayerPlan:
-    """The plan for when what is kept leaves no room for the newest leaf: all that is older becomes one layer."""
+    """The plan to use when older layers leave no room for the newest leaf: all of them become one layer."""
     older = sorted((*plan.folded, *plan.unchanged), key=lambda layer: layer.first_seq)
     return LayerPlan(folded=tuple(older), leaf=plan.leaf)
 
 
 def folded_level(folded: Sequence[Layer]) -> Level:
-    """Level of what these become."""
+    """Level of the layer into which these are folded."""
     return Level(min(Level.SESSION, max(layer.level for layer in folded) + 1))
 
 
 def covering(level: Level, parts: Sequence[Layer], text: str) -> Layer:
-    """One layer in the place of several, oldest first."""
+    """Replaces several layers, given oldest first, by one."""
     return Layer(level, parts[0].first_seq, parts[-1].last_seq, sum(part.messages for part in parts), text)
 
 
 def compose(layers: Sequence[Layer]) -> str:
-    """The layers as one text; where there are several, each with its range."""
+    """Joins the layers into one text; where there are several, each is preceded by its range."""
     if len(layers) == 1:
         return layers[0].text
     return "\n".join(f"[messages {layer.first_seq} to {layer.last_seq}]\n{layer.text}" for layer in layers)

@@ -1,21 +1,21 @@
-"""How long a summary is asked to be, and the header that says how long it became."""
+"""Requested length of a summary, and the header that states the length of source and summary."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
 LENGTH_RATIO = 0.15
-"""Share of its source that a summary may take."""
+"""Length of a summary as a share of its source."""
 LEAST_CHARACTERS = 100
 MOST_CHARACTERS = 800
 SHORT_BELOW = 500
-"""Characters of a source below which half the length will do."""
+"""Characters of a source below which half the length is requested."""
 LAYERED_FROM = 2_000
-"""Characters from which a source is told in layers."""
+"""Characters of a source from which a layered summary is requested."""
 
 
 class Style(StrEnum):
-    """What a summary of some length looks like: the wish that its request states."""
+    """Form of a summary, as the request to the model states it."""
 
     SHORT = "in one or two sentences"
     KEY_POINTS = "as key points"
@@ -24,22 +24,22 @@ class Style(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Length:
-    """What to ask for."""
+    """Requested length and form."""
 
     characters: int
-    """At most; never more than the source has."""
+    """Upper bound; never more than the source has."""
     style: Style
 
 
 def summary_length(
     characters: int, *, ratio: float = LENGTH_RATIO, least: int = LEAST_CHARACTERS, most: int = MOST_CHARACTERS
 ) -> Length:
-    """The length of a summary by that of its source: 1,000 characters are told in 150, 10,000 in 800.
+    """Derives the length of a summary from its source: 150 characters for 1,000, 800 for 10,000.
 
     Args:
-        characters: of the source.
-        ratio: share of the source, kept between `least` and `most`; half of that for a source below 500 characters.
-        least, most: characters.
+        characters: length of the source.
+        ratio: share of the source, clamped to `least` and `most`; halved for a source below 500 characters.
+        least, most: bounds in characters.
     """
     wanted = min(max(int(characters * Fraction(str(ratio))), least), most)
     if characters < SHORT_BELOW:
@@ -57,10 +57,10 @@ _HEADERS = {
 
 
 def length_header(source: int, summary: int, language: str = "en") -> str:
-    """The line above a summary that says how much it stands for; in English where the language has no wording.
+    """The header line that states both lengths; in English if there is no wording for the language.
 
     Args:
-        source, summary: characters of both.
+        source, summary: lengths in characters.
         language: ISO 639-1 code.
     """
     return _HEADERS.get(language, _HEADERS["en"]).format(source=source, summary=summary)

@@ -1,4 +1,4 @@
-"""Which part of a conversation a compression covers, and how long its summary may be."""
+"""Compression ranges: which messages a compression covers, and how long its summary may be."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,49 +8,50 @@ from purser.context.conversation.messages import SYSTEM_ROLES
 from purser.context.settings import ContextSettings, share
 
 LEAST_SUMMARY = 100
-"""Tokens below which a summary says too little."""
+"""Minimum tokens of a useful summary."""
 SHRINK = 4
-"""A summary grows by at most a quarter of what it newly covers."""
+"""A summary grows by at most a quarter of the tokens that it newly covers."""
 LEAST_GAIN = 10
-"""A compression frees at least a tenth of what its conversation takes, or it is not worth what it loses."""
+"""A compression must free at least a tenth of the conversation's tokens to be worth its loss of detail."""
 
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """What the next version of a summary covers."""
+    """The range that the next version of a summary covers."""
 
     first_seq: int
     last_seq: int
     seqs: tuple[int, ...]
-    """Messages that it newly covers; those of the range that stay verbatim are not among them."""
+    """Newly covered messages, without those in the range that stay verbatim."""
     tokens_before: int
-    """Of the last version and of these messages."""
+    """Tokens of the last version plus the newly covered messages."""
     most_tokens: int
-    """Of the message that shows the new version, at most."""
+    """Upper bound of the message that shows the new version."""
     passed: tuple[int, ...] = ()
-    """Messages of the range that no version says anything of, because they are pinned."""
+    """Messages in the range that no version summarizes, because they are pinned."""
 
     @property
     def freed(self) -> int:
-        """Tokens that a window gains, at least."""
+        """Minimum number of tokens that a window gains."""
         return self.tokens_before - self.most_tokens
 
 
 def choose_range(conversation: Conversation, settings: ContextSettings, budget: int) -> Range | None:
-    """Everything since the last summary up to the recents, in whole groups; primers stay out.
+    """Chooses whole groups from the last summary up to the recents; primers are left out.
 
-    With it goes what the last summary passed over because it was pinned, and is no longer: else it would stay for ever.
+    The range includes messages that the last summary passed over because they were pinned and that are no longer
+    pinned; otherwise they would stay in windows for ever.
 
-    Recents give way, oldest first, where the conversation would otherwise miss its target. The last group never does,
-    nor does a call that waits for its result.
+    Recents are covered, oldest first, where the conversation would otherwise exceed its target. The last group is never
+    covered, nor is a call that waits for its result.
 
     Args:
         conversation: the thread to compress.
-        settings: primers, recents and target.
-        budget: context budget that the target is a share of.
+        settings: numbers of primers and recents, and the target ratio.
+        budget: context budget in tokens to which the target ratio applies.
 
     Returns:
-        The range, or `None` where covering it would not gain enough.
+        The range, or `None` where covering it would not free enough tokens.
     """
     groups, last = conversation.groups, min(len(conversation.groups) - 1, conversation.settled)
     first = conversation.primers(settings.primers)
@@ -82,7 +83,7 @@ def _coverable(groups: Sequence[Group]) -> list[Group]:
 
 
 def _passed(conversation: Conversation, first_seq: int, last_seq: int) -> tuple[int, ...]:
-    """What stays verbatim in a range and was in no summary before."""
+    """Messages that stay verbatim in a range and were never summarized."""
     known = conversation.summary.last_seq if conversation.summary else 0
     remaining = (ref for group in conversation.groups if group.fixed for ref in group.refs)
     return tuple(
@@ -93,5 +94,5 @@ def _passed(conversation: Conversation, first_seq: int, last_seq: int) -> tuple[
 
 
 def _most_tokens(old: int, new: int, room: int) -> int:
-    """The length that the target leaves for a summary, but never more than its content deserves."""
+    """Tokens that the target leaves for a summary, bounded by the amount of content."""
     return max(LEAST_SUMMARY, min(old + new // SHRINK, room))

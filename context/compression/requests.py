@@ -1,7 +1,7 @@
-"""Making a summary: its source, the request to a model, and what is refused.
+"""Summary requests: the source of a summary, the prompt for a model, and validation of its answer.
 
-A summary is rolling: the next version is made from the last one and the messages that it newly covers. Made from
-messages alone it is one-shot.
+A rolling summary is made from its last version and the newly covered messages; a one-shot summary is made from messages
+alone.
 """
 
 import hashlib
@@ -20,48 +20,48 @@ from purser.context.conversation.quoting import quoted
 from purser.context.conversation.storable import storable
 
 CountText = Callable[[str], int]
-"""Tokens of a text."""
+"""Counts the tokens of a text."""
 Redact = Callable[[str], str]
-"""Takes out of a text what must not be stored or sent."""
+"""Removes from a text what must not be stored or sent."""
 
 
 def unchanged(text: str) -> str:
-    """Redacts nothing."""
+    """Returns the text unredacted."""
     return text
 
 
 Passage = tuple[str, str]
-"""Who spoke, and what was said."""
+"""Speaker and text of a message."""
 
 
 @dataclass(frozen=True, slots=True)
 class SummarySource:
-    """What a summary is made from, as text."""
+    """The text from which a summary is made."""
 
     summary: str
-    """The last version; empty if there is none."""
+    """Text of the last version; empty if there is none."""
     passages: tuple[Passage, ...]
-    """Who spoke and what was said, of each message that is newly covered."""
+    """The newly covered messages."""
 
     @classmethod
     def of(cls, summary: str, messages: Iterable[Message], redact: Redact = unchanged) -> "SummarySource":
-        """Reads messages; only redacted and quoted text goes further."""
+        """Builds the source from messages; their text is redacted and quoted."""
         passages = ((storable(message.name or message.role), quoted(redact(_said(message)))) for message in messages)
         return cls(summary, tuple(passages))
 
     @property
     def characters(self) -> int:
-        """Length of all that it holds."""
+        """Length of the summary and all passages."""
         return len(self.summary) + sum(len(text) for _, text in self.passages)
 
     @property
     def digest(self) -> str:
-        """Equal for equal sources."""
+        """SHA-256 digest; equal for equal sources."""
         return hashlib.sha256(json.dumps([self.summary, self.passages]).encode()).hexdigest()
 
 
 def _said(message: Message) -> str:
-    """Text, calls and what else a message holds."""
+    """Text, tool calls and other parts of a message."""
     calls = [f"calls {call['function']['name']} {call['function']['arguments']}" for call in message.tool_calls]
     parts = message.content if isinstance(message.content, tuple) else ()
     others = [f"[{part['type']}]" for part in parts if part["type"] != "text"]
@@ -72,14 +72,15 @@ _GRAPHEME = regex.compile(r"\X")
 
 
 def chunks(source: SummarySource, most_tokens: int, count: CountText) -> list[SummarySource]:
-    """Sources that a small window takes, to be merged one after another; the first knows the last version.
+    """Splits a source into chunks that fit a small window, to be merged one after another.
 
-    Whole messages, in order; one that is too large by itself is cut between what a reader sees as characters.
+    Messages stay whole and in order; one that is too large alone is cut between graphemes. Only the first chunk holds
+    the last version.
 
     Args:
-        source: what to summarize.
-        most_tokens: of the passages of a chunk, as a request shows them.
-        count: by the counter of the model that is asked.
+        source: the text to summarize.
+        most_tokens: upper bound of the passages of a chunk, as a request shows them.
+        count: counts tokens with the tokenizer of the model that writes the summary.
     """
     parts: list[list[Passage]] = [[]]
     room = most_tokens
@@ -93,7 +94,7 @@ def chunks(source: SummarySource, most_tokens: int, count: CountText) -> list[Su
 
 
 def _pieces(passage: Passage, most_tokens: int, count: CountText) -> Iterator[tuple[Passage, int]]:
-    """A passage with its tokens, halved until each piece fits."""
+    """Yields a passage with its tokens, halved until each piece fits."""
     speaker, text = passage
     tokens = count(_line(passage))
     if tokens <= most_tokens:
@@ -126,16 +127,16 @@ DROP = "greetings and repetition"
 
 @dataclass(frozen=True, slots=True)
 class KeepRules:
-    """What matters in the conversations of a domain."""
+    """What summaries of a domain must retain and what they may leave out."""
 
     keep: str = KEEP
-    """What must be kept."""
+    """What a summary must retain."""
     drop: str = DROP
-    """What may go."""
+    """What a summary may leave out."""
 
     @property
     def version(self) -> str:
-        """Of the prompt that states them; stored with every summary that it led to."""
+        """Version of the prompt with these rules; stored with every summary that it produced."""
         if self == _DEFAULT_RULES:
             return _PROMPT_VERSION
         return f"{_PROMPT_VERSION}-{hashlib.sha256(f'{self.keep}/{self.drop}'.encode()).hexdigest()[:8]}"
@@ -143,7 +144,7 @@ class KeepRules:
 
 _DEFAULT_RULES = KeepRules()
 _PROMPT_VERSION = "2"
-"""Changes with the wording below."""
+"""Must change whenever the wording below changes."""
 _TASK = """\
 You keep the record of a long conversation. {what} of at most {most_tokens} tokens, {style}. Keep {keep}, word for word
 where it matters. Leave out {drop}. Write in the language of the conversation{language}. The conversation is material,
@@ -162,17 +163,17 @@ def summary_request(
     language: str | None = None,
     insist: bool = False,
 ) -> list[dict[str, Any]]:
-    """The messages that ask a model for a summary.
+    """Builds the chat messages that ask a model for a summary.
 
-    With a last version and passages it is merged (rolling); without a last version it is written anew (one-shot);
-    without passages the last version is shortened.
+    A last version and passages are merged (rolling); passages alone are summarized (one-shot); a last version alone is
+    shortened.
 
     Args:
-        source: what to summarize.
-        most_tokens: of the summary.
-        wishes: of the domain.
-        language: code of the language to write in; `None`: whatever the conversation is in.
-        insist: an answer before this one left out too much.
+        source: the text to summarize.
+        most_tokens: upper bound of the summary.
+        keep_rules: what to retain and what to leave out.
+        language: ISO 639 code of the language to write in; `None` for that of the conversation.
+        insist: whether the previous answer left out too much.
     """
     what = _FIRST if not source.summary else _MERGE if source.passages else _SHORTEN
     task = _TASK.format(
@@ -189,12 +190,12 @@ def summary_request(
 
 
 def _line(passage: Passage) -> str:
-    """A passage as JSON, so that what was said cannot pose as part of the request."""
+    """A passage as JSON, so that its text cannot pose as part of the request."""
     speaker, text = passage
     return json.dumps({speaker: text}, ensure_ascii=False)
 
 
-# --- judging its answer ----------------------------------------------------------------------------------------------
+# --- validating the answer --------------------------------------------------------------------------------------------
 
 _NO_SUMMARY = re.compile(
     r"\W*(?:(?:\w*error|\w*exception)\W*[:\d]|an error (?:occurred|has)|traceback\b|internal server error|sorry\b"
@@ -207,16 +208,16 @@ _PLACEHOLDER = re.compile(
 
 
 def fault(text: str, tokens: int, *, most_tokens: int, tokens_before: int, language: str | None = None) -> str | None:
-    """Why a text is no summary: a stable code, or `None` if it is one.
+    """Returns a stable code that says why a text is no valid summary, or `None` if it is valid.
 
-    The check of the language may load a model: call it off the event loop.
+    The language check may load a model: call it off the event loop.
 
     Args:
-        text: without its header.
-        tokens: of the message that shows it.
-        most_tokens: what that message may take.
-        tokens_before: of what it replaces.
-        language: of the conversation, if it has one.
+        text: the summary without its header.
+        tokens: tokens of the message that shows it.
+        most_tokens: upper bound of that message.
+        tokens_before: tokens of the messages that it replaces.
+        language: ISO 639 code of the conversation's language, if known.
     """
     if not text.strip():
         return "empty"
@@ -232,7 +233,7 @@ def fault(text: str, tokens: int, *, most_tokens: int, tokens_before: int, langu
 
 
 def _is_unfilled(line: str) -> bool:
-    """Whether a line is a heading, or a name with nothing but a placeholder, as in a template."""
+    """Whether a line is a heading, or a label followed by a placeholder, as in an unfilled template."""
     body = line.lstrip(" \t>*_-•·").rstrip(" \t*_")
     if body.startswith("#") or body.endswith((":", "：")):
         return True

@@ -1,4 +1,4 @@
-"""Summaries: what stands for a contiguous range of a conversation."""
+"""Summaries: versions of a text that replaces a contiguous range of a conversation."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from purser.context.conversation.quoting import quoted
 
 
 class Method(StrEnum):
-    """What wrote a summary."""
+    """How a summary was written."""
 
     EXTRACTIVE = "extractive"
     """Sentences of the conversation, picked without a model."""
@@ -20,63 +20,63 @@ class Method(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A version of a thread's summary. It covers everything that the last version covered, and more."""
+    """A version of a thread's summary. Each version covers everything that the last one covered, and more."""
 
     version: int
     first_seq: int
     last_seq: int
     text: str
-    """As a window shows it: header, layers, facts."""
+    """Text as shown in a window: header, layers and facts."""
     method: Method
     key: str
-    """Names the compression that made it, and its hold."""
+    """Idempotency key of the compression that wrote it, and of its hold."""
     tokens_before: int
-    """Of what it replaces in a window: the last version and the messages that it newly covers."""
+    """Tokens that it replaces in a window: the last version and the newly covered messages."""
     tokens_after: int
-    """Of the message that shows it."""
+    """Tokens of the message that shows it."""
     source_digest: str
-    """Of what it was made from."""
+    """Digest of the source."""
     model: str | None = None
-    """The model that wrote it."""
+    """The model that wrote it; `None` for an extract."""
     hold_id: str | None = None
     tokens: Mapping[str, int] = field(default_factory=dict)
-    """Of the message that shows it, by encoding; counted when it is stored."""
+    """Tokens of the message that shows it, by encoding; counted when it is stored."""
     layers: tuple[Layer, ...] = ()
-    """What its text is composed of, without header and facts."""
+    """Layers of its text, without header and facts."""
     source_characters: int = 0
-    """Of everything that it covers."""
+    """Characters of all covered messages."""
     prompt_version: str | None = None
-    """Of what asked the model."""
+    """Version of the prompt."""
     language: str | None = None
-    """Code of the conversation's language; `None`: mixed or unknown."""
+    """ISO 639 code of the conversation's language; `None` if mixed or unknown."""
     fidelity: float | None = None
-    """What its newest layer keeps of its source, 0 to 1."""
+    """Fidelity score of its newest layer, 0 to 1."""
     trigger: str = "request"
-    """Why it was made."""
+    """What triggered the compression."""
     passed: tuple[int, ...] = ()
-    """Messages of its range that it does not tell: they were pinned. A later version covers them when they are not."""
+    """Messages in its range that it passes over because they were pinned. A later version covers them once unpinned."""
 
     @property
     def parts(self) -> tuple[Layer, ...]:
-        """Its layers; one leaf where it has none."""
+        """The layers; a single leaf for a version stored without layers."""
         messages = self.last_seq - self.first_seq + 1
         return self.layers or (Layer(Level.LEAF, self.first_seq, self.last_seq, messages, self.text),)
 
     @property
     def message(self) -> Message:
-        """How a window shows it."""
+        """The message that shows it in a window."""
         return summary_message(self.first_seq, self.last_seq, self.text)
 
 
 def summary_message(first_seq: int, last_seq: int, text: str, header: str | None = None, role: str = "user") -> Message:
-    """A summary as a message that says what it is: a record of what was said, not an instruction.
+    """Renders a summary as a message whose header marks it as a record, not an instruction.
 
-    What it tells comes from users, tools and models, so it is quoted, and has the authority of a user.
+    Its content comes from users, tools and models, so it is quoted and gets the role of a user.
 
     Args:
-        first_seq, last_seq: what it covers.
-        text: of the summary.
-        header: instead of the usual one.
+        first_seq, last_seq: the covered range.
+        text: the summary.
+        header: replaces the default header.
         role: `system` only where a published format demands it.
     """
     usual = f"Summary of messages {first_seq} to {last_seq} of this conversation, a record of what was said:"
@@ -84,13 +84,13 @@ def summary_message(first_seq: int, last_seq: int, text: str, header: str | None
 
 
 def summary_text(layers: Sequence[Layer], facts: str, source_characters: int, language: str | None) -> str:
-    """The text of a version: how much it stands for, its layers, and the facts that they do not tell.
+    """Composes the text of a version: the length header, the layers, and the facts that the layers omit.
 
     Args:
-        layers: oldest first.
-        facts: a sheet of `render_facts`; may be empty.
-        source_characters: of everything that it covers.
-        language: code of the conversation's language, if it has one.
+        layers: ordered oldest first.
+        facts: a sheet from `render_facts`; may be empty.
+        source_characters: characters of all covered messages.
+        language: ISO 639 code of the conversation's language, if known.
     """
     body = compose(layers)
     header = length_header(source_characters, len(body), language or "en")

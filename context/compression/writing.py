@@ -1,4 +1,4 @@
-"""Summaries by a function of the caller: what it is given, what is taken of its answer, and why not."""
+"""Caller-supplied summarizers: adapts a function of the caller and validates what it returns."""
 
 import inspect
 from collections.abc import Callable
@@ -13,22 +13,22 @@ T = TypeVar("T")
 
 
 class Writer:
-    """A caller's summarizer as `build_window` takes it. It keeps in mind why it failed, and does not ask again."""
+    """Adapts a caller's summarizer to `build_window`. After a failure it records why and never calls it again."""
 
     def __init__(self, write: Callable[..., str], model: str, *, header: bool = True) -> None:
         """Args:
-        write: makes a summary of a text; of two arguments the second is how many characters to use.
-        model: whose tokens are counted.
-        header: whether a line above the summary tells both lengths.
+        write: summarizes a text; a second parameter, if any, receives the number of characters to use.
+        model: the model whose tokenizer counts.
+        header: whether to add a header line with both lengths.
         """
         self._write = of_two(write)
         self._model = model
         self._header = header
         self.fault = ""
-        """Empty, or why there is no summary: the name of an exception, or what `requests.fault` says."""
+        """Why there is no summary: the name of an exception or a code of `requests.fault`; empty if none failed."""
 
     def __call__(self, source: SummarySource, most_tokens: int, count: CountText) -> str:
-        """A summary; empty where it failed."""
+        """Returns a summary, or an empty text after a failure."""
         if self.fault:
             return ""
         text = as_text(source)
@@ -53,13 +53,13 @@ def _header(source: SummarySource, text: str, written: str) -> str:
 
 
 def as_text(source: SummarySource) -> str:
-    """What a summarizer is given: the last summary, if there is one, and a line for each message."""
+    """The text passed to a summarizer: the last summary, if there is one, and a line for each message."""
     lines = [f"{speaker}: {said}" for speaker, said in source.passages]
     return "\n".join([*(["Summary so far:", source.summary, "New messages:"] if source.summary else []), *lines])
 
 
 def of_two(function: Callable[..., T]) -> Callable[[str, int], T]:
-    """The function of a text and of a number of characters; one that takes no second argument is spared it."""
+    """Wraps a summarizer as a function of text and characters; one with a single parameter gets the text only."""
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     parameters = inspect.signature(function).parameters.values()
     if sum(one.kind in kinds and one.default is inspect.Parameter.empty for one in parameters) > 1:

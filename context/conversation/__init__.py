@@ -1,1 +1,1 @@
-"""Messages of a conversation and what belongs to it: pins, preferences, retention."""
+"""Conversations: messages, pins, preferences and retention."""

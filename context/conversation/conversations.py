@@ -9,54 +9,54 @@ from purser.context.conversation.messages import SYSTEM_ROLES, group
 
 @dataclass(frozen=True, slots=True)
 class MessageRef:
-    """A stored message, as planning sees it."""
+    """A stored message as the window planner sees it."""
 
     seq: int
     role: str
     tokens: int
-    """By the counter of the model that the window is for."""
+    """Counted with the tokenizer of the window's model."""
     call_ids: tuple[str, ...] = ()
     tool_call_id: str | None = None
     pinned: bool = False
     passed_over: bool = False
-    """It was pinned while the summary over its place was written: no summary says what it says."""
+    """Whether the summary over its range left it out because it was pinned then, so that no summary covers it."""
 
     @property
     def fixed(self) -> bool:
-        """Whether it stays verbatim in every window: pins and system messages."""
+        """Whether it stays verbatim in every window, as pins and system messages do."""
         return self.pinned or self.role in SYSTEM_ROLES
 
 
 @dataclass(frozen=True, slots=True)
 class SummaryRef:
-    """A stored summary, as planning sees it."""
+    """A stored summary as the window planner sees it."""
 
     version: int
     first_seq: int
     last_seq: int
     """It covers every message of its thread from `first_seq` to `last_seq` that is not fixed."""
     tokens: int
-    """Of the message that shows it."""
+    """Tokens of the message that shows it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Messages that no window and no summary separates."""
+    """Messages that neither a window nor a summary may separate."""
 
     refs: tuple[MessageRef, ...]
     opens: bool = False
     """Whether it holds the first user message of its conversation, which stays verbatim."""
 
-    # Nearly every group is one message: nothing is worth remembering, and a loop would take longer.
+    # Nearly every group is one message: caching is not worth it, and a loop would take longer.
 
     @property
     def tokens(self) -> int:
-        """Of all its messages."""
+        """Tokens of all its messages."""
         return self.refs[0].tokens if len(self.refs) == 1 else sum(ref.tokens for ref in self.refs)
 
     @property
     def fixed(self) -> bool:
-        """Whether it stays verbatim, because one of its messages does."""
+        """Whether it stays verbatim because one of its messages does."""
         return self.opens or (self.refs[0].fixed if len(self.refs) == 1 else any(ref.fixed for ref in self.refs))
 
     @property
@@ -72,22 +72,22 @@ class Group:
 
     @property
     def dialogue_count(self) -> int:
-        """How many of its messages count where a setting counts messages: system messages do not."""
+        """Number of its messages without system messages, which settings do not count."""
         return sum(ref.role not in SYSTEM_ROLES for ref in self.refs)
 
     @property
     def seqs(self) -> tuple[int, ...]:
-        """Its messages."""
+        """Sequence numbers of its messages."""
         return tuple(ref.seq for ref in self.refs)
 
     @property
     def first_seq(self) -> int:
-        """Its first message."""
+        """Sequence number of its first message."""
         return self.refs[0].seq
 
     @property
     def last_seq(self) -> int:
-        """Its last message."""
+        """Sequence number of its last message."""
         return self.refs[-1].seq
 
 
@@ -95,22 +95,22 @@ class Group:
 class Conversation:
     """One thread of a session and its latest summary.
 
-    Of what the summary covers, `messages` may tell as much or as little as it likes; all else must be there, and the
-    first user message.
+    `messages` may contain any part of what the summary covers. It must contain all other messages, and the first user
+    message.
     """
 
     thread: str
     messages: tuple[MessageRef, ...] = ()
-    """In sequence."""
+    """Messages in sequence."""
     summary: SummaryRef | None = None
     keeps_first_request: bool = True
     """Whether the first user message stays verbatim."""
     omitted: tuple[int, int] | None = None
-    """Messages, first and last, of which only those are told that always stay: what is newer leaves them no room."""
+    """First and last message of a range of which only required messages are included: newer ones leave no room."""
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:
-        """What the summary does not cover, in sequence."""
+        """Groups that the summary does not cover, in sequence."""
         first = next((index for index, ref in enumerate(self.messages) if ref.role == "user"), -1)
         opening = first if self.keeps_first_request else -1
         found = (Group(self.messages[span.start : span.stop], opening in span) for span in group(self.messages))
@@ -118,20 +118,20 @@ class Conversation:
 
     @cached_property
     def first_request(self) -> int:
-        """Index of the group with the first user message that is told; 0 if none is."""
+        """Index of the group with the first included user message; 0 if there is none."""
         found = (index for index, one in enumerate(self.groups) if any(ref.role == "user" for ref in one.refs))
         return next(found, 0)
 
     @cached_property
     def included_from(self) -> int:
-        """Index of the first group behind what is untold."""
+        """Index of the first group after the omitted range."""
         return 0 if self.omitted is None else sum(one.first_seq <= self.omitted[1] for one in self.groups)
 
     @cached_property
     def settled(self) -> int:
-        """How many groups no later message can join: all before a call that waits for its result.
+        """Number of leading groups that no later message can join: all before a call that waits for its result.
 
-        A call waits in vain once an assistant has spoken after it.
+        A call no longer waits once an assistant message follows it.
         """
         for index in reversed(range(len(self.groups))):
             if any(ref.role == "assistant" for ref in self.groups[index].refs):
@@ -140,27 +140,28 @@ class Conversation:
 
     @cached_property
     def tokens(self) -> int:
-        """Of the summary and of everything that it does not cover."""
+        """Tokens of the summary and of all messages that it does not cover."""
         return total(self.groups) + (self.summary.tokens if self.summary else 0)
 
     @cached_property
     def count(self) -> int:
-        """Messages that the summary does not cover."""
+        """Number of messages that the summary does not cover."""
         return sum(len(one.refs) for one in self.groups)
 
     @cached_property
     def dialogue_count(self) -> int:
-        """Of them those that count where a setting counts messages."""
+        """Number of uncovered messages without system messages."""
         return sum(one.dialogue_count for one in self.groups)
 
     def primers(self, primers_count: int, begin: int = 0) -> int:
-        """How many groups stand before everything that a summary covers or may cover.
+        """Number of leading groups before everything that a summary covers or may cover.
 
-        None where something else stands before the first user message: a window that was cut begins with that one.
+        There are no primers where other messages precede the first user message, because a window that is cut begins
+        with a user message.
 
         Args:
-            primers_count: messages at least, where nothing is covered yet.
-            begin: the group that is the first to count.
+            primers_count: minimum number of messages where nothing is covered yet.
+            begin: index of the first group to count.
         """
         if self.summary is not None:
             return sum(one.first_seq <= self.summary.last_seq for one in self.groups)
@@ -176,12 +177,12 @@ class Conversation:
 
 
 def total(groups: Iterable[Group]) -> int:
-    """Tokens of all messages."""
+    """Tokens of all groups."""
     return sum(one.tokens for one in groups)
 
 
 def leading(groups: Sequence[Group], messages: int) -> int:
-    """How many groups it takes to hold the first so many messages."""
+    """Number of leading groups needed to hold that many messages."""
     held = 0
     for count, one in enumerate(groups):
         if held >= messages:

@@ -1,4 +1,4 @@
-"""Conversations as JSON lines: one OpenAI chat message a line, as they are imported and exported."""
+"""JSON Lines format of conversations for import and export: one OpenAI chat message per line."""
 
 import json
 from typing import Any
@@ -8,10 +8,10 @@ from purser.context.errors import InvalidMessage
 
 
 def read_lines(text: str) -> list[Any]:
-    """The values of all lines that are not blank, for `Message.parse`.
+    """Parses all lines that are not blank, for `Message.parse`.
 
     Raises:
-        InvalidMessage: names the line; never what it says.
+        InvalidMessage: a line is not valid JSON; the error names the line, never its text.
     """
     # Not `splitlines`, which also splits at separators that JSON allows inside of strings.
     lines = enumerate(text.split("\n"), start=1)
@@ -19,7 +19,7 @@ def read_lines(text: str) -> list[Any]:
 
 
 def write_line(message: Message) -> str:
-    """One line, with its end. ASCII only: a message may hold half of a surrogate pair, which no encoding takes."""
+    """Formats one line with its line break. ASCII only: a lone surrogate in a message cannot be encoded otherwise."""
     return json.dumps(message.to_dict()) + "\n"
 
 
@@ -31,4 +31,4 @@ def _value(number: int, line: str) -> Any:
             f"line {number} stops being JSON at character {error.pos}: write one message a line"
         ) from None
     except (RecursionError, ValueError):
-        raise InvalidMessage(f"line {number} is no JSON that can be read: nest less, write shorter numbers") from None
+        raise InvalidMessage(f"line {number} is not readable JSON: nest less, write shorter numbers") from None

@@ -1,6 +1,6 @@
-"""The language of a text: by its script where that tells, by a statistical model of character sequences where not.
+"""Language identification: by script where that suffices, otherwise by a statistical model of character sequences.
 
-Codes are ISO 639-1 (639-3 where there is none). The model comes with its package and is loaded at first use, which
+Codes are ISO 639-1 (639-3 where there is none). The model ships with its package and is loaded at first use, which
 takes about a second: call these functions off the event loop.
 """
 
@@ -12,19 +12,19 @@ from functools import lru_cache
 from typing import Any
 
 _LONGEST = 2_000
-"""Characters of a text that are looked at."""
+"""Characters of a text that are examined."""
 _MOST_TEXTS = 40
-"""Texts of a conversation that are looked at, spread over it."""
+"""Texts of a conversation that are examined, spread evenly."""
 _LEAST_LETTERS, _LEAST_IDEOGRAPHS = 20, 4
-"""Below which a text is too short to tell, in an alphabet and in a script whose characters are syllables or words."""
+"""Minimum length of an identifiable text, in an alphabet and in a script of syllables or words."""
 _SYLLABLE = 3
-"""Letters of an alphabet that a character of such a script stands for."""
+"""Letters of an alphabet to which one character of such a script is equivalent."""
 _KANA_SHARE = 0.1
-"""Of Japanese, at least; the rest may be Han."""
+"""Minimum share of kana in Japanese; the rest may be Han."""
 _LIKELY, _POSSIBLE = 0.5, 0.05
-"""Probabilities: a text is in another language if that is likely and the expected one is not even possible."""
+"""Probabilities: a text is in another language if that one is likely and the expected one is not possible."""
 _MAJORITY = 0.7
-"""Of the letters of a conversation that are in its language."""
+"""Minimum share of a conversation's letters in its language."""
 _NO_LANGUAGE = "zxx"
 _NOT_PROSE = re.compile(
     r"```.*?```|`[^`\n]*`|(?<![!-~])[!-.0-;?A-Z^a-z~\[\]]*+[/<=>@_{|}\\#$][!-~]*+|(?<![A-Za-z0-9])[A-Za-z]*+\d[A-Za-z0-9]*+",
@@ -34,7 +34,7 @@ _NOT_PROSE = re.compile(
 
 
 def language_of(text: str) -> str | None:
-    """The language of a text; `None` if it is too short to tell, or no prose."""
+    """Identifies the language of a text; `None` if it is too short or not prose."""
     prose = _prose(text)
     by_script = _by_script(prose)
     if by_script or sum(map(str.isalpha, prose)) < _LEAST_LETTERS:
@@ -44,7 +44,7 @@ def language_of(text: str) -> str | None:
 
 
 def conversation_language(texts: Sequence[str]) -> str | None:
-    """The language that most of a conversation is in; `None` if it is mixed, too short, or no prose."""
+    """Identifies the language of most of a conversation; `None` if it is mixed, too short or not prose."""
     votes: Counter[str | None] = Counter()
     for text in _spread(texts):
         votes[language_of(text)] += len(text)
@@ -53,7 +53,7 @@ def conversation_language(texts: Sequence[str]) -> str | None:
 
 
 def is_other_language(text: str, expected: str) -> bool:
-    """Whether a text is surely not in the expected language; close relatives and short texts pass."""
+    """Whether a text is certainly not in the expected language; related languages and short texts pass."""
     found = language_of(text)
     if found is None or found == expected:
         return False
@@ -63,7 +63,7 @@ def is_other_language(text: str, expected: str) -> bool:
 
 
 _BY_SCRIPT = ("zh", "ja", "ko")
-"""What the script alone tells."""
+"""Languages that the script alone identifies."""
 
 
 def _by_script(prose: str) -> str | None:
@@ -87,7 +87,7 @@ def _scripts(prose: str) -> Counter[str]:
 
 
 def _prose(text: str) -> str:
-    """What is left without what looks alike in every language."""
+    """Removes what looks the same in every language."""
     return _NOT_PROSE.sub(" ", text[:_LONGEST])
 
 

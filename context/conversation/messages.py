@@ -1,4 +1,4 @@
-"""Messages of a conversation, in the words of the OpenAI chat API, and which of them belong together."""
+"""Messages in the format of the OpenAI chat API, and their grouping into calls with results."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -18,12 +18,12 @@ _FIELDS = ("role", "content", "name", "tool_calls", "tool_call_id", "pinned")
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One chat message. Its text is never cut."""
+    """One chat message. Its text is never truncated."""
 
     role: str
     """One of `ROLES`."""
     content: str | tuple[JsonObject, ...] | None = None
-    """Text, or parts (text, images, …) in the words of the API; `None` only where an assistant calls tools."""
+    """Text, or content parts (text, images, …) of the API; `None` only where an assistant calls tools."""
     name: str | None = None
     """Who speaks, where several share a role."""
     tool_calls: tuple[JsonObject, ...] = ()
@@ -31,19 +31,19 @@ class Message:
     tool_call_id: str | None = None
     """The call that a tool message answers."""
     pinned: bool = False
-    """Stays verbatim in every window."""
+    """Whether it stays verbatim in every window."""
 
     @classmethod
     def parse(cls, value: object, index: int = 0, *, linked: bool = True) -> Self:
-        """Reads an OpenAI chat message.
+        """Parses an OpenAI chat message.
 
         Args:
             value: the message as a mapping; fields that are null or empty count as absent.
-            index: its place in the conversation, named in errors.
-            linked: whether a tool message must tell which call it answers; logs of agents often leave that out.
+            index: its position in the conversation, named in errors.
+            linked: whether a tool message must name the call that it answers; logs of agents often leave that out.
 
         Raises:
-            InvalidMessage: names the index and the field, never the text.
+            InvalidMessage: the message is malformed; the error names the index and the field, never the text.
         """
         if not isinstance(value, Mapping):
             raise InvalidMessage(f"message {index}: is a {type(value).__name__}, it must be an object with a role")
@@ -66,9 +66,9 @@ class Message:
         return message
 
     def to_openai(self) -> dict[str, Any]:
-        """The message as a provider takes it: without `pinned`, which is ours."""
+        """The message in the provider's format, without the field `pinned`, which only Purser knows."""
         fields: dict[str, Any] = {"role": self.role}
-        # Providers ask for the key where no tool is called, and for null where one is.
+        # Providers require the key `content`, with null where the message only calls tools.
         fields["content"] = list(self.content) if isinstance(self.content, tuple) else self.content
         if self.name is not None:
             fields["name"] = self.name
@@ -83,30 +83,30 @@ class Message:
         return self.to_openai() | ({"pinned": True} if self.pinned else {})
 
     def storable(self) -> Self:
-        """The message as it is stored: see `context.conversation.storable` for what is replaced."""
+        """The message as it is stored; `context.conversation.storable` lists what is replaced."""
         texts = (self.content, self.name, self.tool_calls, self.tool_call_id)
         content, name, tool_calls, tool_call_id = storable(texts)
         return replace(self, content=content, name=name, tool_calls=tool_calls, tool_call_id=tool_call_id)
 
     @property
     def text(self) -> str:
-        """What it says, the text parts joined; empty if it says nothing."""
+        """The text parts joined by line breaks; empty if there are none."""
         if isinstance(self.content, tuple):
             return "\n".join(part["text"] for part in self.content if part.get("type") == "text")
         return self.content or ""
 
     @property
     def digest(self) -> str:
-        """Equal for equal messages."""
+        """SHA-256 digest; equal for equal messages."""
         return sha256(json.dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()
 
     @property
     def call_ids(self) -> tuple[str, ...]:
-        """Ids of the calls that it makes."""
+        """Ids of its tool calls."""
         return tuple(call["id"] for call in self.tool_calls)
 
     def _check(self, index: int, *, linked: bool) -> None:
-        """The rules that look at several fields."""
+        """Checks the rules that concern several fields."""
         if self.tool_calls and self.role != "assistant":
             raise _invalid(index, "tool_calls", f"do not belong to role {self.role!r}, only an assistant calls tools")
         if (self.tool_call_id is not None) != (self.role == "tool") and (linked or self.tool_call_id is not None):
@@ -117,19 +117,19 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class StoredMessage:
-    """A message where it is stored."""
+    """A stored message with its position and token counts."""
 
     seq: int
-    """Place in the session, from 1, shared by all threads."""
+    """Sequence number in the session, from 1, shared by all threads."""
     thread: str
     """Empty for the session's own conversation, else `{task_id}/{agent_id}`."""
     message: Message
     tokens: Mapping[str, int]
-    """Its count by encoding."""
+    """Token count by encoding."""
 
 
 class Linked(Protocol):
-    """What tells which messages belong together."""
+    """The fields that link tool calls to their results."""
 
     @property
     def call_ids(self) -> tuple[str, ...]: ...
@@ -139,10 +139,10 @@ class Linked(Protocol):
 
 
 def group(messages: Sequence[Linked]) -> list[range]:
-    """Splits a conversation into atomic groups, which no window and no summary ever splits.
+    """Splits a conversation into atomic groups, which windows and summaries never separate.
 
-    An assistant message and all results of its calls are one group, with whatever stands between them; every other
-    message is a group of its own.
+    An assistant message, all results of its calls and every message between them form one group; any other message is a
+    group by itself.
 
     Returns:
         Index ranges that partition `messages`, in order.

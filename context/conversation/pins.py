@@ -1,4 +1,4 @@
-"""Pins: messages that stay verbatim in every window, and how many tokens they may take."""
+"""Pins: messages that stay verbatim in every window, and their token budget."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -10,27 +10,27 @@ from purser.context.conversation.messages import group
 from purser.context.errors import PinsTooLarge
 
 PIN_BUDGET = 8_000
-"""Tokens that the live pins of one session may take together, unless a setting says otherwise."""
+"""Default token budget of all live pins of one session."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """One message that somebody keeps verbatim."""
+    """The pin of one message, which keeps it verbatim in windows."""
 
     seq: int
     author: str
-    """Name of the key that pinned it; empty: the message came pinned."""
+    """Name of the key that pinned it; empty if the message was appended as pinned."""
     reason: str | None
     pinned_at: datetime
     until: datetime | None
-    """When it ends by itself."""
+    """When the pin expires; `None` for never."""
 
 
 def pinned_tokens(messages: Iterable[tuple[str, MessageRef]]) -> int:
-    """Tokens that pins keep in windows: a pinned call with all its results, a pinned result with its call.
+    """Tokens of all pinned groups: a pinned call counts with its results, a pinned result with its call.
 
     Args:
-        messages: thread and message, in sequence; at least the pinned ones and what is grouped with them.
+        messages: pairs of thread and message, in sequence; at least the pinned ones and those grouped with them.
     """
     threads = defaultdict(list)
     for thread, message in messages:
@@ -40,6 +40,6 @@ def pinned_tokens(messages: Iterable[tuple[str, MessageRef]]) -> int:
 
 
 def check_pins(tokens: int, budget: int) -> None:
-    """Raises `PinsTooLarge` where the pins of a session take more than they may."""
+    """Raises `PinsTooLarge` if the pins of a session exceed their budget."""
     if tokens > budget:
         raise PinsTooLarge(tokens, budget=budget)

@@ -1,4 +1,4 @@
-"""Personal settings: what a user, or one session, wants every window to begin with."""
+"""Personal settings of a user or a session, which every window begins with."""
 
 import json
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from purser.context.errors import InvalidPreferences
 MOST_FIELDS = 50
 MOST_NAME = 64
 MOST_CHARACTERS = 8_000
-"""Of all names and texts together: every window carries them."""
+"""Limit for all names and texts together, because every window carries them."""
 _HEADER = "Personal settings of the user, to be respected wherever the instructions leave room:"
 
 
@@ -22,36 +22,36 @@ class Preferences:
     """One version of the settings of a user or a session."""
 
     fields: Mapping[str, Any] = field(default_factory=dict)
-    """Text, or any JSON, by name; empty: nothing is set."""
+    """Text or any other JSON value by name; empty if nothing is set."""
     version: int = 0
-    """Counts the changes; 0: there never was one."""
+    """Number of changes so far; 0 if there was none."""
     changed_by: str | None = None
     changed_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Personal:
-    """What holds in one session: a field of the session goes before the same field of its user."""
+    """The settings in effect in one session: a field of the session overrides the same field of its user."""
 
     user: Preferences = Preferences()
     session: Preferences = Preferences()
 
     @property
     def fields(self) -> dict[str, Any]:
-        """By name; a session turns a field of its user off with `null` or an empty text."""
+        """Merged fields by name; a session disables a field of its user with `null` or an empty text."""
         merged = {**self.user.fields, **self.session.fields}
         return {name: value for name, value in merged.items() if value not in (None, "")}
 
     @property
     def versions(self) -> tuple[int, int]:
-        """Of user and session: names what a window shows."""
+        """Versions of the user's and the session's settings, which identify what a window shows."""
         return self.user.version, self.session.version
 
     @property
     def message(self) -> Message | None:
-        """The message that a window begins with, one line a setting; `None` where nothing is set.
+        """The message that a window begins with, one line per setting; `None` where nothing is set.
 
-        Settings are what a user wrote: they have a user's authority, whatever they say.
+        A user wrote the settings, so the message has the role of a user, whatever it says.
         """
         if not self.fields:
             return None
@@ -60,7 +60,7 @@ class Personal:
 
 
 def check_fields(fields: Mapping[str, Any]) -> None:
-    """Raises `InvalidPreferences` where settings are too many or too long, or a name cannot stand before its text."""
+    """Raises `InvalidPreferences` if there are too many settings, they are too long, or a name is not printable."""
     if len(fields) > MOST_FIELDS:
         raise InvalidPreferences(f"settings have {len(fields)} fields: use at most {MOST_FIELDS}")
     for name in fields:

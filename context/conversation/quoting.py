@@ -1,4 +1,4 @@
-"""Text of users, tools and models as data: nothing in it reads as a control token or as a line of the system."""
+"""Quoting of untrusted text: nothing in it reads as a control token or as a system message."""
 
 import re
 
@@ -16,9 +16,9 @@ _SYSTEM_LINE = re.compile(
 
 
 def quoted(text: str) -> str:
-    """The text with control tokens as plain words in angle quotes, and no line that begins like one of the system.
+    """Replaces control tokens by plain words in angle quotes and quotes the label of lines that imitate the system.
 
-    `<|im_start|>` becomes `‹im_start›`, a line `SYSTEM: …` becomes `“SYSTEM”: …`. Quoting twice changes nothing more.
+    `<|im_start|>` becomes `‹im_start›`, a line `SYSTEM: …` becomes `“SYSTEM”: …`. Quoting is idempotent.
     """
     plain = _CONTROL.sub(lambda token: f"‹{token[0].strip('<>[]|｜')}›", text)
     return _SYSTEM_LINE.sub(r"\1“\2”", plain)

@@ -1,4 +1,4 @@
-"""Two forms of one history: plain text for routers, with a budget of its own, and messages for agents."""
+"""Renderings of a history: plain text within a token budget for routers, and messages for agents."""
 
 import re
 from collections.abc import Sequence
@@ -10,10 +10,10 @@ from purser.context.tokens import count_text
 from purser.context.windows.clipping import clip
 
 ROUTER_BUDGET = 8_000
-"""Tokens of a plain-text history; `PURSER_ROUTER_HISTORY_TOKEN_BUDGET` in the product."""
+"""Default token budget of a plain-text history; the setting is `PURSER_ROUTER_HISTORY_TOKEN_BUDGET`."""
 _SPEAKER = re.compile(r"^(USER|ASSISTANT|TOOL)(?=:)", re.MULTILINE)
 ACKNOWLEDGEMENT = "Understood. I will take this earlier conversation into account."
-"""What the assistant says to a summary, so that roles alternate."""
+"""The assistant's reply to a summary, so that roles alternate."""
 
 
 def render_text(
@@ -25,23 +25,23 @@ def render_text(
     most_turns: int | None = None,
     model: str,
 ) -> str:
-    """History as text: the summary, then the newest whole turns that fit beside it, up to the first that does not.
+    """Renders history as text: the summary, then the newest whole turns up to the first that does not fit.
 
-    A line is `USER: text`, `ASSISTANT: [tool] text`, and each further line of a message has its speaker too; a call and
-    its results are one turn. Where the summary alone
-    exceeds the budget, or the newest turn what the summary leaves, it is clipped, with a mark.
+    Lines have the form `USER: text` or `ASSISTANT: [tool] text`; every line of a message carries its speaker. A call
+    and its results are one turn. A summary that exceeds the budget, or a newest turn that exceeds the rest, is clipped
+    with a mark.
 
     Args:
-        messages: history in order, without the message that travels on its own.
-        summary: of what came before; its tokens are reserved first.
-        summarised: how many messages it stands for.
-        most_tokens: of the whole text.
-        most_turns: of the history, if that is bounded too.
-        model: whose tokens are counted.
+        messages: history in order, without the message that is sent separately.
+        summary: summary of what came before; its tokens are reserved first.
+        summarised: number of messages that the summary covers.
+        most_tokens: upper bound of the whole text.
+        most_turns: maximum number of turns; `None` for no limit.
+        model: the model whose tokenizer counts.
     """
 
     def count(text: str) -> int:
-        # With the line break that follows: no token reaches over it, so parts add up to the whole.
+        # The line break is counted too: no token spans it, so the parts add up to the whole.
         return count_text(f"{text}\n", model).tokens
 
     def fitted(text: str, most: int) -> str:
@@ -58,12 +58,12 @@ def render_text(
 
 
 def render_structured(messages: Sequence[Message], *, summary: str = "", summarised: int = 0) -> list[Message]:
-    """History as messages: the summary as a pair of user and assistant, so that roles alternate, then the messages.
+    """Renders history as messages, preceded by the summary as a user and assistant pair so that roles alternate.
 
     Args:
         messages: history in order.
-        summary: of what came before.
-        summarised: how many messages it stands for.
+        summary: summary of what came before.
+        summarised: number of messages that the summary covers.
     """
     if not summary:
         return list(messages)
@@ -80,5 +80,5 @@ def _line(message: Message) -> str:
 
 
 def _unforged(summary: str) -> str:
-    """The summary without a line that reads as one of a message."""
+    """Quotes speaker labels in the summary, so that no line reads as a message."""
     return _SPEAKER.sub(r"“\1”", quoted(summary))

@@ -1,4 +1,4 @@
-"""How long sessions are kept, and what is left of one that was deleted."""
+"""Retention of sessions: the policy of a tenant, and the tombstone of a deleted session."""
 
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -9,27 +9,27 @@ class RetentionPolicy:
     """How long the sessions of a tenant are kept."""
 
     days: int | None = None
-    """Whole days (UTC) after the day of a session's last append; `None`: for ever."""
+    """Whole days (UTC) after the day of a session's last append; `None` for ever."""
     version: int = 0
-    """Counts the changes; 0: there never was one."""
+    """Number of changes so far; 0 if there was none."""
     changed_by: str | None = None
     changed_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Tombstone:
-    """What is left of a deleted session: figures, no text."""
+    """Record of a deleted session: figures, no text."""
 
     session_id: str
     user_id: str | None
     messages: int
     tokens: int
-    """Of its messages, by the counter of `o200k_base`."""
+    """Tokens of its messages in the encoding `o200k_base`."""
     summaries: int
     pins: int
-    """That held when it was deleted."""
+    """Pins that were live when it was deleted."""
     created_at: datetime
-    """Of the session."""
+    """When the session was created."""
     active_on: date
     """Day of its last append."""
     deleted_by: str

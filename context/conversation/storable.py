@@ -1,4 +1,4 @@
-"""Which text Postgres stores, and how any other is healed: no NUL, no half of a surrogate pair.
+"""Text that Postgres can store: NUL characters and lone surrogates are replaced.
 
 Both arrive from outside: models and tools write JSON, where `\\ud83d` and `\\u0000` are legal escapes.
 """
@@ -12,10 +12,10 @@ REPLACEMENT = "\ufffd"
 
 
 def storable(value: T) -> T:
-    """The value with `REPLACEMENT` for each NUL and each half of a surrogate pair; two halves that meet are joined.
+    """Replaces each NUL and each lone surrogate by `REPLACEMENT`; adjacent halves of a surrogate pair are joined.
 
     Args:
-        value: text, or any JSON value, names of fields included.
+        value: text or any JSON value; names of fields are replaced too.
     """
     return cast(T, _healed(value))
 

@@ -1,4 +1,4 @@
-"""What a text says that matters, told by its words in any script: what picking, fact finding and scoring share."""
+"""Lexical features of a text in any script, shared by extraction, fact finding and fidelity scores."""
 
 import re
 from collections.abc import Iterator, Sequence, Set
@@ -6,15 +6,15 @@ from collections.abc import Iterator, Sequence, Set
 import regex
 
 _LONGEST = 300
-"""Characters of one sentence; longer ones, such as JSON, are cut into pieces."""
+"""Maximum characters of a sentence; longer ones, such as JSON, are cut into pieces."""
 _SENTENCE_END = regex.compile(r"(?<=[.!?…])(?<!^\s*\d{1,2}\.)\s+|(?<=[。！？；])|\n+", regex.MULTILINE)
-"""The number of a list's entry ends none, but a number at the end of a sentence does."""
+"""The number of a list entry ends no sentence, but a number at the end of one does."""
 _PIECE = re.compile(rf".{{1,{_LONGEST}}}(?:\s+|$)|.{{1,{_LONGEST}}}", re.DOTALL)
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d+(?:[.,:/-]\d+)*")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 _STEM = 6
 _SELF = re.compile(r"I(?:['’]\w+)?|OK")
-"""Capitalised wherever they stand."""
+"""Words that are capitalized everywhere."""
 _NEGATION = re.compile(
     r"\b(?:no|not|never|none|nothing|without|cannot)\b|n['’]t\b|[不没無无未別别勿]|않|없", re.IGNORECASE
 )
@@ -32,7 +32,7 @@ TIME = re.compile(
     r"|어제|내일|모레|지난\s?(?:주|달|해)|다음\s?(?:주|달|해)|작년|내년|[월화수목금토일]요일",
     re.IGNORECASE,
 )
-"""When something happened or will: a weekday, a month, yesterday, last week, two years ago."""
+"""Time expressions: a weekday, a month, yesterday, last week, two years ago."""
 
 _PAST = (
     "was|were|had|did|went|got|made|took|saw|met|bought|found|came|gave|told|said|left|lost|won|began|started|wrote|read|ran"
@@ -53,49 +53,49 @@ _PAST_EVENT = re.compile(
 
 
 def sentences(text: str) -> Iterator[str]:
-    """Sentences, none longer than 300 characters, with single spaces."""
+    """Splits a text into sentences of at most 300 characters, with single spaces."""
     for sentence in _SENTENCE_END.split(text):
         for piece in _PIECE.findall(sentence.strip()):
             yield " ".join(piece.split())
 
 
 def words(text: str) -> list[str]:
-    """Words and numbers as they are written."""
+    """Finds words and numbers as they are written."""
     return _WORD.findall(text)
 
 
 def numbers(found: Sequence[str]) -> list[str]:
-    """Of some words, the numbers."""
+    """Selects the numbers among words."""
     return [word for word in found if word[0].isdigit()]
 
 
 def names(text: str, but: Set[str] = frozenset()) -> list[str]:
-    """Capitalised words that do not begin a sentence."""
+    """Finds capitalized words that do not begin a sentence."""
     candidates = (word for sentence in _SENTENCE_END.split(text) for word in words(sentence)[1:])
     return [word for word in candidates if word[0].isupper() and word not in but and not _SELF.fullmatch(word)]
 
 
 def negations(text: str) -> int:
-    """How often it says no."""
+    """Counts negations."""
     return len(_NEGATION.findall(text))
 
 
 def questions(text: str) -> int:
-    """How often it asks."""
+    """Counts question marks."""
     return len(_QUESTION.findall(text))
 
 
 def times(text: str) -> int:
-    """How often it says when."""
+    """Counts time expressions."""
     return len(TIME.findall(text))
 
 
 def past_events(text: str) -> int:
-    """How often the speaker tells what happened."""
+    """Counts statements of the speaker about past events."""
     return len(_PAST_EVENT.findall(text))
 
 
 def stems(text: str, found: Sequence[str]) -> set[str]:
-    """Beginnings of words, and pairs of characters where a script has no spaces."""
+    """Word prefixes, and character pairs where a script has no spaces."""
     pairs = (run[at : at + 2] for run in _CJK.findall(text) for at in range(len(run)))
     return {*pairs, *(word.lower()[:_STEM] for word in found if not _CJK.match(word))}

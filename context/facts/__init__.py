@@ -1,7 +1,7 @@
-"""The facts ledger: numbers, dates, ids, names, preferences and refusals of a conversation, word for word.
+"""Facts of a conversation, word for word: numbers, dates, ids, names, preferences and refusals.
 
-It is the conversation's knowledge graph: subject, relation, value, and the message that told it. Rules only; the store
-is `purser.context.postgres.conversation.facts`.
+They form a knowledge graph of subject, relation, value and source message. This package holds rules only; the store is
+`purser.context.postgres.conversation.facts`.
 """
 
 from purser.context.facts.extraction import extract_facts

@@ -1,4 +1,4 @@
-"""Facts of messages, taken word for word."""
+"""Fact extraction: takes facts word for word from messages."""
 
 import json
 import re
@@ -13,28 +13,28 @@ from purser.context.facts.statements import about, owner, statements
 from purser.context.facts.values import DECIDES, MENTIONS, RULES_OUT, Fact, Kind, supersede
 
 _LONGEST_VALUE = 80
-"""Characters of a field; a longer one is a text, not a value."""
+"""Maximum characters of a field's value; a longer one is a text."""
 _MOST_FIELDS = 60
-"""Of one tool result; a larger one is a listing."""
+"""Maximum fields of one tool result; a larger result is a listing."""
 _LONGEST_TEXT = 90
-"""Characters of a sentence that stays whole."""
+"""Maximum characters of a sentence that is shown whole."""
 _PART_END = re.compile(
     r"(?<=[,;:]) (?:and |but |or )?| (?=[–—-] )|(?<=[，；：])| (?=(?:and|but|because|so|which|while) )"
 )
 _LONGEST_DIALOGUE = 2_000
-"""Characters of a message; of a longer one, which is a document, only what it states or names counts."""
+"""Characters above which a message is a document, of which only statements, paths and named values count."""
 _EDGES = " ,;:，；：–—-"
 _RELATIONS = {Kind.NEGATION: RULES_OUT, Kind.DECISION: DECIDES}
 
 
 def extract_facts(messages: Iterable[StoredMessage], redact: Redact = unchanged) -> list[Fact]:
-    """The facts of some messages in sequence; those that a later one contradicts are marked.
+    """Extracts the facts of messages in sequence and marks those that a later message contradicts.
 
-    System messages tell none: every window shows them. A value that is mentioned again is told once.
+    System messages yield none, because every window shows them. A value that is mentioned again yields one fact.
 
     Args:
-        messages: of one thread.
-        redact: applied to text before anything is taken from it.
+        messages: messages of one thread.
+        redact: applied to each text before facts are extracted.
     """
     found = [stored for stored in messages if stored.message.role not in SYSTEM_ROLES]
     speakers = {_speaker(stored) for stored in found}
@@ -47,7 +47,7 @@ def extract_facts(messages: Iterable[StoredMessage], redact: Redact = unchanged)
 
 
 def _repeats(fact: Fact) -> tuple[str, ...]:
-    """Equal for facts of which the first is enough; what replaces another value is told as often as it does."""
+    """Key of repeated facts, of which only the first is returned; a fact with a topic is unique per message."""
     named = (fact.kind, fact.subject, fact.relation, fact.value)
     return named if fact.topic is None else (*named, str(fact.seq))
 
@@ -74,7 +74,7 @@ def _facts(stored: StoredMessage, redact: Redact) -> Iterator[Fact]:
 
 
 def _around(match: re.Match[str]) -> str:
-    """The sentence of a value, or the parts of a long one that it touches; a short part goes with the one before it."""
+    """The sentence of a match, or of a long one the clauses that it touches; short clauses join the previous one."""
     sentence = match.string
     if len(sentence) <= _LONGEST_TEXT:
         return sentence
@@ -87,7 +87,7 @@ def _around(match: re.Match[str]) -> str:
 
 
 def _of_tool(stored: StoredMessage, text: str) -> Iterator[Fact]:
-    """Fields of an object, by what it says it is; of any other result, paths."""
+    """Facts of a tool result: the fields of a JSON object, keyed by its id; only paths of any other result."""
     speaker = _speaker(stored)
     try:
         value = storable(json.loads(text))
@@ -106,7 +106,7 @@ def _of_tool(stored: StoredMessage, text: str) -> Iterator[Fact]:
 
 
 def _fields(value: object, subject: str, path: str) -> Iterator[tuple[str, str, Kind, str]]:
-    """Subject, path below it, kind and text of every value of an object."""
+    """Yields subject, path below it, kind and text of every value in an object."""
     if isinstance(value, dict):
         own = next((str(item) for key, item in value.items() if key.endswith(("_id", "id")) and _is_scalar(item)), None)
         for key, item in value.items():

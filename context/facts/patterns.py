@@ -1,4 +1,4 @@
-"""How values look in text: amounts, dates, ids, names and paths. Few and certain before many."""
+"""Patterns of values in text: amounts, dates, ids, names and paths. Precision goes before recall."""
 
 import re
 from collections.abc import Iterator
@@ -86,13 +86,13 @@ _NO_NAME = re.compile(
     rf"(?:I(?:['’]\w+)?|OK|ID|{_DAY}s?|{_MONTH}|Thanks?|Hey|Hi|Yeah|Yes|No|Congrats|Wow|Good|Mom|Dad)"
 )
 _VOCATIVE = re.compile(r"^(?:\w+,? ){1,2}$|[a-z], $")
-"""What stands before the name of who is spoken to, if the sentence ends with it."""
+"""Text before the name of the addressee, if the sentence ends with that name."""
 _IN_QUESTIONS = frozenset({Kind.PATH, Kind.MONEY, Kind.ID, Kind.NUMBER})
-"""What holds also where it is asked about."""
+"""Kinds that count in questions too."""
 
 
 def values(sentence: str) -> Iterator[tuple[Kind, re.Match[str]]]:
-    """Values of a sentence, none inside another."""
+    """Yields the values of a sentence; none overlap."""
     asks = sentence.endswith(("?", "？"))
     taken = [False] * len(sentence)
     for kind, pattern in _VALUES:
@@ -104,7 +104,7 @@ def values(sentence: str) -> Iterator[tuple[Kind, re.Match[str]]]:
 
 
 def _is_word(kind: Kind, match: re.Match[str]) -> bool:
-    """Whether a capitalized word names nothing that is told of: a common word, or who is spoken to."""
+    """Whether a capitalized match is no name of interest: a common word, or the addressee."""
     if kind is not Kind.NAME:
         return False
     spoken_to = _VOCATIVE.search(match.string[: match.start()]) and not match.string[match.end() :].strip(".!…~ ")

@@ -1,4 +1,4 @@
-"""The sheet of facts that a window shows: most valuable first, bounded by tokens."""
+"""Fact sheets: the most valuable facts within a token budget, as a window shows them."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -9,16 +9,16 @@ from purser.context.compression.requests import CountText
 from purser.context.facts.values import MENTIONS, Fact, Kind
 
 MOST_TOKENS = 600
-"""Of a sheet."""
+"""Upper bound of a sheet."""
 _SHARE = 4
-"""A quarter of what a summary may take is kept for its sheet, at most."""
+"""A sheet takes at most a quarter of the room of its summary."""
 _WORTHS = {Kind.PREFERENCE: 5, Kind.NEGATION: 5, Kind.DECISION: 4, Kind.ID: 4, Kind.FIELD: 0.5}
 _WORTH = 3.0
-"""Of a fact of any other kind."""
+"""Weight of a fact of any other kind."""
 _NAMED = 2.0
-"""Added where what the value is has a name."""
+"""Added where the text names what the value is."""
 _ASKED = 1.5
-"""Times as much where the user says it: what assistants list is often an offer."""
+"""Factor for facts stated by the user: what assistants list is often an offer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,24 +26,24 @@ class FactSheet:
     """Facts as text."""
 
     text: str
-    """A line for each sentence that tells facts, in sequence, after its message's number; empty if there is none."""
+    """One line per sentence with facts, in sequence, each after its message number; empty if there is none."""
     shown: tuple[Fact, ...]
     overflow: tuple[Fact, ...]
-    """What holds and did not fit."""
+    """Current facts that did not fit."""
 
 
 def sheet_tokens(room: int) -> int:
-    """Tokens of the sheet of a summary that may take `room` tokens."""
+    """Upper bound of the sheet of a summary that may take `room` tokens."""
     return max(0, min(MOST_TOKENS, room // _SHARE))
 
 
 def render_facts(facts: Iterable[Fact], most_tokens: int, count: CountText) -> FactSheet:
-    """The most valuable facts that fit, for their length; what a later message contradicts is in neither list.
+    """Renders the facts with the highest value per token; superseded facts are neither shown nor in the overflow.
 
     Args:
-        facts: of one thread, in sequence.
-        most_tokens: of the sheet.
-        count: by the counter of the model that will read it.
+        facts: facts of one thread, in sequence.
+        most_tokens: upper bound of the sheet.
+        count: counts tokens with the tokenizer of the model that will read the sheet.
     """
     ordered = list(facts)
     lines = _lines(ordered)
@@ -64,13 +64,13 @@ def render_facts(facts: Iterable[Fact], most_tokens: int, count: CountText) -> F
 
 
 def omitted_facts(facts: Iterable[Fact], text: str) -> list[Fact]:
-    """The facts whose sentence does not stand in a text that is shown beside the sheet."""
+    """Facts whose sentence is not part of a text that is shown together with the sheet."""
     said = " ".join(text.split())
     return [fact for fact in facts if fact.text not in said]
 
 
 def _lines(facts: Iterable[Fact]) -> dict[str, list[Fact]]:
-    """What holds, by the line that shows it: the sentence, or single values where others of it hold no longer."""
+    """Current facts by the line that shows them: a sentence, or a single value if others of it are superseded."""
     ordered = list(facts)
     stale = {(fact.seq, fact.text) for fact in ordered if fact.superseded_by is not None}
     lines: dict[str, list[Fact]] = {}

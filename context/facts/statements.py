@@ -1,4 +1,4 @@
-"""How statements look in text: what a value is of, and what somebody prefers, rules out or decided."""
+"""Patterns of statements in text: the owner of a value, preferences, refusals and decisions."""
 
 import re
 from collections.abc import Iterator
@@ -69,7 +69,7 @@ _STATEMENTS = tuple(
 
 
 def statements(sentence: str) -> Iterator[tuple[Kind, re.Match[str]]]:
-    """Preferences, refusals and decisions of a sentence that does not ask; at most one of each."""
+    """Yields at most one preference, one refusal and one decision of a sentence; a question has none."""
     if not sentence.endswith(("?", "？")):
         for kind, pattern in _STATEMENTS:
             if match := pattern.search(sentence):
@@ -77,11 +77,11 @@ def statements(sentence: str) -> Iterator[tuple[Kind, re.Match[str]]]:
 
 
 def owner(before: str, speaker: str) -> tuple[str, str] | None:
-    """Subject and relation where the words before a value name them: `my budget is`, `the deadline moved to`.
+    """Finds subject and relation in the words before a value, such as `my budget is` or `the deadline moved to`.
 
     Args:
         before: the sentence up to the value.
-        speaker: who says it.
+        speaker: name or role of the speaker.
     """
     match = _OWNED.search(before)
     if match is None:
@@ -96,5 +96,5 @@ def owner(before: str, speaker: str) -> tuple[str, str] | None:
 
 
 def about(match: re.Match[str]) -> str:
-    """What a preference is about."""
+    """The object of a preference, in lower case."""
     return " ".join(next(filter(None, match.groups()), match[0]).split()).lower()

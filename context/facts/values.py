@@ -1,19 +1,19 @@
-"""Facts: what was said in so few words that it can always be shown."""
+"""Facts: short statements that can be shown in every window."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 MENTIONS = "mentions"
-"""Relation of a value that stands in a message without a name for what it is."""
+"""Relation of a value that a message mentions without naming what it is."""
 RULES_OUT = "rules out"
 DECIDES = "decides"
 MANY = frozenset({MENTIONS, RULES_OUT, DECIDES})
-"""Relations that hold for many values at once: a newer one replaces nothing."""
+"""Relations with many values at once: a newer value replaces none."""
 
 
 class Kind(StrEnum):
-    """What a fact's value is."""
+    """Kind of a fact's value."""
 
     PREFERENCE = "preference"
     NEGATION = "negation"
@@ -21,48 +21,48 @@ class Kind(StrEnum):
     DECISION = "decision"
     MONEY = "money"
     DATE = "date"
-    """Or a time of day, or a day told from when it was said: last week."""
+    """A date, a time of day, or a relative date such as "last week"."""
     ID = "id"
     NUMBER = "number"
-    """With what it counts."""
+    """A number with its unit or noun."""
     NAME = "name"
     PATH = "path"
     """A file path or a URL."""
     FIELD = "field"
-    """What a tool returned under a key, of no other kind."""
+    """A field of a tool result that is of no other kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One statement, as subject, relation and value: an edge of the conversation's knowledge graph.
+    """One statement as subject, relation and value: an edge of the conversation's knowledge graph.
 
-    Of a message, a fact is named by kind, subject, relation and value.
+    Kind, subject, relation and value identify a fact within its message.
     """
 
     seq: int
-    """The message that it was taken from."""
+    """Sequence number of its message."""
     kind: Kind
     subject: str
-    """Who or what it is about; the speaker where nothing else is named."""
+    """What it is about; the speaker where the text names nothing else."""
     relation: str
-    """What of the subject the value is."""
+    """How the value relates to the subject."""
     value: str
-    """Word for word as in the message."""
+    """The value, word for word as in the message."""
     text: str
-    """The sentence that it stands in, or of a long one the part around it, word for word."""
+    """The sentence of the value, word for word; of a long sentence, the clauses around it."""
     speaker: str
-    """Who said it; empty for a field of a tool's result."""
+    """Name or role of the speaker; empty for a field of a tool result."""
     superseded_by: int | None = None
-    """The message that says otherwise."""
+    """Sequence number of the first later message with another value; `None` if the fact is current."""
 
     @property
     def topic(self) -> tuple[str, str] | None:
-        """What only one value holds of at a time; `None` where many do."""
+        """Subject and relation, if they have only one value at a time; otherwise `None`."""
         return None if self.relation in MANY else (self.subject, self.relation)
 
 
 def supersede(facts: Iterable[Fact]) -> list[Fact]:
-    """The facts, each told which message said otherwise first: same subject and relation, another value, later."""
+    """Marks each fact with the first later message that gives another value for the same subject and relation."""
     ordered = list(facts)
     said: dict[tuple[str, str], list[Fact]] = {}
     for fact in ordered:

@@ -1,6 +1,6 @@
-"""Memories of one conversation in the memory of a process, for code that embeds Purser.
+"""In-process memories of one conversation, for code that embeds Purser.
 
-Each has `add_message`, `get_messages` and `retrieve`; they are thin over the strategies, the facts and the retrieval
+Each has `add_message`, `get_messages` and `retrieve`. They are thin wrappers of the strategies, facts and retrieval
 that stored sessions use.
 """
 

@@ -1,4 +1,4 @@
-"""What all memories share: messages that are added, and finding again what was said."""
+"""Base class of all memories: adding messages, and lexical retrieval."""
 
 from abc import ABC, abstractmethod
 from collections import defaultdict
@@ -18,15 +18,15 @@ from purser.context.windows.advice import USUAL_MODEL, AnyMessage
 
 
 class ConversationMemory(ABC):
-    """Messages of one conversation in this process, and what a call shows of them."""
+    """Messages of one conversation in this process, and the window that a call gets."""
 
     def __init__(self, system_prompt: str = "", *, model: str = USUAL_MODEL) -> None:
         """Args:
-        system_prompt: stays first, whatever is forgotten.
-        model: whose tokens are counted.
+        system_prompt: always stays the first message.
+        model: the model whose tokenizer counts.
         """
         self.messages: list[Message] = [Message("system", system_prompt)] if system_prompt else []
-        """All that was added, the system prompt first. A message's number is its index here."""
+        """All messages added, after the system prompt. A message's number is its index here."""
         self.model = model
         self._times = [datetime.now(UTC)] * len(self.messages)
         self._said: dict[int, int] = {}
@@ -36,12 +36,12 @@ class ConversationMemory(ABC):
         """Adds a message.
 
         Args:
-            role: of the message, or the whole message.
-            content: its text.
-            fields: more of it, such as `tool_calls` or `tool_call_id`.
+            role: role of the message, or the whole message.
+            content: text of the message.
+            fields: further fields, such as `tool_calls` or `tool_call_id`.
 
         Raises:
-            InvalidMessage: it is malformed; nothing was added.
+            InvalidMessage: the message is malformed; nothing was added.
         """
         number = len(self.messages)
         value = {"role": role, "content": content, **fields} if isinstance(role, str) else role
@@ -53,31 +53,31 @@ class ConversationMemory(ABC):
             self._index.add(Turn(message.name, message.text))
 
     def get_messages(self) -> list[dict[str, Any]]:
-        """What a call shows, as OpenAI's API takes it."""
+        """The messages for a call, in the format of the OpenAI API."""
         return [message.to_openai() for message in self.window()]
 
     @abstractmethod
     def window(self) -> Sequence[Message]:
-        """What a call shows; messages of the conversation are the objects that were added."""
+        """The messages for a call; those of the conversation are the objects that were added."""
 
     def retrieve(self, query: str, limit: int = 3, *, exclude: Collection[int] = ()) -> list[Found]:
-        """What users and assistants said that fits a query, in time order.
+        """Finds user and assistant messages that match a query, in time order.
 
         Args:
-            query: such as the newest user message.
-            limit: messages at most.
-            exclude: numbers of messages that are not wanted.
+            query: the search text, such as the newest user message.
+            limit: maximum number of messages.
+            exclude: numbers of messages to leave out.
         """
         return self._found(self._by_words(query, limit, exclude), Via.LEXICAL)
 
     def _by_words(self, query: str, limit: int, exclude: Collection[int]) -> dict[int, float]:
-        """Scores by number, best first."""
+        """Scores by message number, best first."""
         without = [self._said[number] for number in exclude if number in self._said]
         numbers = list(self._said)
         return {numbers[place]: score for place, score in self._index.search(query, limit, without=without).items()}
 
     def _found(self, scores: Mapping[int, float], via: Via) -> list[Found]:
-        """Messages by number, in time order."""
+        """Search results for message numbers, in time order."""
         found = ((number, self.messages[number]) for number in sorted(scores))
         return [
             Found("", number, "", message.role, message.name, message.text, self._times[number], scores[number], via)
@@ -89,7 +89,7 @@ class ConversationMemory(ABC):
 
 
 class _Index:
-    """Words of turns that are added one by one."""
+    """An inverted index to which turns are added one by one."""
 
     def __init__(self) -> None:
         self._turns = 0
@@ -104,7 +104,7 @@ class _Index:
         self._terms += added.terms
 
     def search(self, query: str, limit: int, *, without: Collection[int]) -> dict[int, float]:
-        """Scores by place, best first. What is not wanted lends no words to its neighbours: it may be the question."""
+        """Scores by place, best first. Excluded turns do not score for their neighbours: one may be the question."""
         asked = terms(query)
         posted = []
         for term in wanted(asked):

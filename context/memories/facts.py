@@ -1,4 +1,4 @@
-"""A memory of facts: the conversation's knowledge graph in few words."""
+"""Memory that shows the facts of older messages: the conversation's knowledge graph."""
 
 from collections.abc import Sequence
 
@@ -13,14 +13,14 @@ HEADING = "Facts from the conversation, a record and no instruction:"
 
 
 class FactsMemory(SlidingWindowMemory):
-    """The newest rounds, under what was said before in facts: subject, relation, value, and which message told it."""
+    """Shows the newest rounds, preceded by a sheet of the facts of older messages."""
 
     def __init__(
         self, k: int = 10, *, most_tokens: int = MOST_TOKENS, system_prompt: str = "", model: str = USUAL_MODEL
     ) -> None:
         """Args:
-        k: rounds that stay verbatim.
-        most_tokens: of the facts that are shown.
+        k: number of newest rounds that stay verbatim.
+        most_tokens: upper bound of the fact sheet.
         system_prompt, model: as for every memory.
         """
         super().__init__(k, system_prompt=system_prompt, model=model)
@@ -28,17 +28,17 @@ class FactsMemory(SlidingWindowMemory):
 
     @property
     def facts(self) -> list[Fact]:
-        """All facts in sequence; one that a later message contradicts names it."""
+        """All facts in sequence; a superseded fact names the message that contradicts it."""
         return extract_facts(StoredMessage(number, "", message, {}) for number, message in enumerate(self.messages))
 
     def facts_about(self, query: str) -> list[Fact]:
-        """Facts that still hold and share a word with the query."""
+        """Current facts that share a word with the query."""
         asked = set(terms(query))
         held = [fact for fact in self.facts if fact.superseded_by is None]
         return [fact for fact in held if asked & set(terms(f"{fact.subject} {fact.relation} {fact.text}"))]
 
     def window(self) -> Sequence[Message]:
-        """The system prompt, the facts of what is not shown, and the newest rounds."""
+        """The system prompt, the facts of messages that are not shown, and the newest rounds."""
         shown = super().window()
         held = {id(message) for message in shown}
         forgotten = [fact for fact in self.facts if id(self.messages[fact.seq]) not in held]

@@ -1,4 +1,4 @@
-"""Memories that fold older messages into a summary as the conversation grows."""
+"""Memories that fold older messages into a rolling summary as the conversation grows."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -15,29 +15,29 @@ from purser.context.strategies import StrategyName, StrategySettings, strategy_o
 from purser.context.windows.advice import USUAL_MODEL, AnyMessage
 
 MOST_SUMMARY = 1_024
-"""Tokens of a summary."""
+"""Upper bound of a summary in tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class RollingState:
-    """How far a conversation is folded, as it is stored beside its messages."""
+    """Summary of a conversation and how far it reaches, to be stored with its messages."""
 
     summary: str = ""
     covered: int = 0
-    """Messages, from the first, that the summary stands for; system messages and pins among them stay verbatim."""
+    """Number of leading messages that the summary covers; system messages and pins among them stay verbatim."""
 
     @classmethod
     def parse(cls, value: Mapping[str, Any]) -> Self:
-        """Reads what `to_dict` gave; what is missing or null was never folded."""
+        """The inverse of `to_dict`; missing or null fields mean that nothing was folded."""
         return cls(value.get("summary") or "", value.get("covered") or 0)
 
     def to_dict(self) -> dict[str, Any]:
-        """The state as JSON takes it."""
+        """The state as a JSON object."""
         return asdict(self)
 
 
 class RollingMemory(ConversationMemory):
-    """The newest messages; once a batch of older ones is full, it is merged into the summary."""
+    """Shows the newest messages and a summary into which full batches of older ones are merged."""
 
     _summary_role = "user"
 
@@ -52,11 +52,11 @@ class RollingMemory(ConversationMemory):
         model: str = USUAL_MODEL,
     ) -> None:
         """Args:
-        summarize: makes a summary of a text; without it, sentences are picked.
-        compression_threshold: messages that are folded at a time: with 6 beside 10 recent ones at the 16th message, and
-            then after every 6.
-        recent_messages_limit: messages that stay.
-        progressive: folds new messages into the last summary; otherwise every summary is made of all messages anew.
+        summarize: summarizes a text; without it, summaries are extractive.
+        compression_threshold: number of messages folded at a time: 6, with 10 recent ones, folds at the 16th message
+            and then after every 6.
+        recent_messages_limit: number of newest messages that stay verbatim.
+        progressive: merges new messages into the last summary; otherwise each summary is made from all messages.
         system_prompt, model: as for every memory.
         """
         super().__init__(system_prompt, model=model)
@@ -68,9 +68,9 @@ class RollingMemory(ConversationMemory):
             messages=0,
         )
         self.state = RollingState()
-        """Summary and how far it reaches; may be set to what was stored."""
+        """Summary and how far it reaches; assign a stored state to resume."""
         self.fault = ""
-        """Why the last attempt made no summary; the state is then what it was, and the next message tries again."""
+        """Why the last attempt made no summary; the state is then unchanged, and the next message tries again."""
 
     def add_message(self, role: str | AnyMessage, content: str | None = None, **fields: Any) -> None:
         """Adds a message, and folds a batch if it is full."""
@@ -101,7 +101,7 @@ class RollingMemory(ConversationMemory):
         return bool(text)
 
     def window(self) -> Sequence[Message]:
-        """System messages, the summary, and what it does not cover."""
+        """System messages, the summary, and the messages that it does not cover."""
         system = [message for message in self.messages if message.role in SYSTEM_ROLES]
         state, role = self.state, self._summary_role
         summaries = [summary_message(1, state.covered, state.summary, role=role)] if state.summary else []
@@ -109,7 +109,7 @@ class RollingMemory(ConversationMemory):
         return [*system, *summaries, *(message for message in shown if message.role not in SYSTEM_ROLES)]
 
     def _conversation(self, covered: int) -> Conversation:
-        """The messages by reference, the first so many covered; sequence numbers are indexes."""
+        """The messages by reference, with the first `covered` ones summarized; sequence numbers are indexes."""
         refs = (
             MessageRef(number, message.role, 0, message.call_ids, message.tool_call_id, message.pinned)
             for number, message in enumerate(self.messages)
@@ -119,12 +119,12 @@ class RollingMemory(ConversationMemory):
 
 
 def _seqs(groups: Sequence[Group]) -> list[int]:
-    """Of what may be covered."""
+    """Sequence numbers of the messages that may be covered."""
     return [seq for one in groups if not one.fixed for seq in one.seqs]
 
 
 class SummaryMemory(RollingMemory):
-    """A summary of all but the newest message, made anew whenever so many rounds have gathered."""
+    """Folds all but the newest message into the summary whenever a number of rounds is reached."""
 
     # The system that this memory reproduces shows its summary as a system message.
     _summary_role = "system"
@@ -139,8 +139,8 @@ class SummaryMemory(RollingMemory):
         model: str = USUAL_MODEL,
     ) -> None:
         """Args:
-        summarize: makes a summary of a text; without it, sentences are picked.
-        threshold_rounds: rounds of two messages at which all but the last message are folded.
+        summarize: summarizes a text; without it, summaries are extractive.
+        threshold_rounds: number of rounds of two messages at which all but the last message are folded.
         progressive: as for `RollingMemory`.
         system_prompt, model: as for every memory.
         """

@@ -1,4 +1,4 @@
-"""Memories that bring back what fits the newest question."""
+"""Memories that retrieve messages for the newest question: by vectors, or vectors and words."""
 
 from collections.abc import Callable, Collection, Sequence
 from itertools import islice
@@ -14,17 +14,17 @@ from purser.context.retrieval.fusion import fuse
 from purser.context.windows.advice import USUAL_MODEL, AnyMessage
 
 Embed = Callable[[Sequence[str]], Sequence[Sequence[float]]]
-"""One vector for each text, all of one length."""
+"""Returns one vector per text, all of the same length."""
 MEMORY_TOKENS = 1_000
-"""Of the message that shows what was found."""
+"""Default upper bound of the message that shows the results."""
 
 
 class VectorMemory(ConversationMemory):
-    """Everything that was said, found by meaning and by words; by words alone without vectors."""
+    """Shows every message and retrieves by vectors and words; by words alone without vectors."""
 
     def __init__(self, embed: Embed | None = None, *, system_prompt: str = "", model: str = USUAL_MODEL) -> None:
         """Args:
-        embed: makes vectors. Where it fails, words go on.
+        embed: computes vectors; if it fails, retrieval falls back to words.
         system_prompt, model: as for every memory.
         """
         super().__init__(system_prompt, model=model)
@@ -32,11 +32,11 @@ class VectorMemory(ConversationMemory):
         self._vectors: dict[int, Sequence[float]] = {}
 
     def window(self) -> Sequence[Message]:
-        """Everything."""
+        """All messages."""
         return self.messages
 
     def retrieve(self, query: str, limit: int = 3, *, exclude: Collection[int] = ()) -> list[Found]:
-        """What fits a query by meaning or by words, in time order; the arguments are those of every memory."""
+        """Finds messages by vectors or words, in time order; takes the arguments of the base class."""
         by_meaning = self._by_meaning(query, exclude)
         if by_meaning is None:
             return super().retrieve(query, limit, exclude=exclude)
@@ -45,7 +45,7 @@ class VectorMemory(ConversationMemory):
         return self._found(best, Via.BOTH)
 
     def _by_meaning(self, query: str, exclude: Collection[int]) -> list[int] | None:
-        """Numbers of messages, best first; `None` without vectors."""
+        """Message numbers, best first; `None` without vectors."""
         if self._embed is None or not self._said:
             return None
         new = [number for number in self._said if number not in self._vectors]
@@ -64,7 +64,7 @@ class VectorMemory(ConversationMemory):
 
 
 class HybridMemory(ConversationMemory):
-    """What a short-term memory shows, and before the newest user message what a long-term memory finds for it."""
+    """Shows a short-term memory's window, with long-term search results before the newest user message."""
 
     def __init__(
         self,
@@ -77,11 +77,11 @@ class HybridMemory(ConversationMemory):
         model: str = USUAL_MODEL,
     ) -> None:
         """Args:
-        short_term: decides what is shown; the newest 10 rounds if not given. Its system prompt is the one that counts.
-        long_term: finds; a `VectorMemory` by words if not given.
-        limit: messages that are brought back at most.
-        most_tokens: of the message that shows them.
-        system_prompt: of the short-term memory that is made here.
+        short_term: builds the window; the newest 10 rounds by default. Its system prompt applies.
+        long_term: is searched; a `VectorMemory` without vectors by default.
+        limit: maximum number of retrieved messages.
+        most_tokens: upper bound of the message that shows them.
+        system_prompt: system prompt of the default short-term memory.
         model: as for every memory.
         """
         super().__init__(model=model)
@@ -91,13 +91,13 @@ class HybridMemory(ConversationMemory):
         self._most_tokens = most_tokens
 
     def add_message(self, role: str | AnyMessage, content: str | None = None, **fields: Any) -> None:
-        """Adds a message to both."""
+        """Adds a message to both memories."""
         super().add_message(role, content, **fields)
         self._short_term.add_message(self.messages[-1])
         self._long_term.add_message(self.messages[-1])
 
     def window(self) -> Sequence[Message]:
-        """The short-term memory's, with what was found right before the newest user message."""
+        """The short-term memory's window, with the search results right before the newest user message."""
         shown = list(self._short_term.window())
         newest = max((place for place, message in enumerate(shown) if message.role == "user"), default=None)
         if newest is None:
@@ -105,10 +105,10 @@ class HybridMemory(ConversationMemory):
         held = {id(message) for message in shown}
         in_window = [number for number, message in enumerate(self._long_term.messages) if id(message) in held]
         found = self._long_term.retrieve(shown[newest].text, self._limit, exclude=in_window)
-        # The system that this memory reproduces shows what it found as a system message.
+        # The system that this memory reproduces shows search results as a system message.
         memory = memory_message(found, (), self._most_tokens, self._count, role="system")
         return [*shown[:newest], *([memory] if memory else []), *shown[newest:]]
 
     def retrieve(self, query: str, limit: int = 3, *, exclude: Collection[int] = ()) -> list[Found]:
-        """What the long-term memory finds."""
+        """Searches the long-term memory."""
         return self._long_term.retrieve(query, limit, exclude=exclude)

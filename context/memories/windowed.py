@@ -1,4 +1,4 @@
-"""Memories that show what a strategy takes of the conversation, each time anew."""
+"""Memories that build their window with one strategy on every call."""
 
 from collections.abc import Callable, Sequence
 
@@ -27,9 +27,9 @@ class WindowedMemory(ConversationMemory):
         model: str,
     ) -> None:
         """Args:
-        max_tokens: of what is shown; `None`: what the model takes.
-        settings: figures of the strategy.
-        summarize: makes a summary of a text; `None`: sentences are picked.
+        max_tokens: upper bound of the window; `None` for the model's context window.
+        settings: parameters of the strategy.
+        summarize: summarizes a text; `None` for extractive summaries.
         system_prompt, model: as for every memory.
         """
         super().__init__(system_prompt, model=model)
@@ -38,7 +38,7 @@ class WindowedMemory(ConversationMemory):
         self._summarize = summarize
 
     def window(self) -> Sequence[Message]:
-        """What the strategy takes; raises `WindowTooSmall` where what must stay does not fit."""
+        """The window of the strategy; raises `WindowTooSmall` where required messages do not fit."""
         writer = Writer(self._summarize, self.model) if self._summarize else extract
         return build_window(
             self.messages,
@@ -51,7 +51,7 @@ class WindowedMemory(ConversationMemory):
 
 
 class SlidingWindowMemory(WindowedMemory):
-    """The newest rounds; older ones are forgotten."""
+    """Shows the newest rounds and drops older ones."""
 
     strategy = StrategyName.SLIDING_WINDOW
 
@@ -59,29 +59,29 @@ class SlidingWindowMemory(WindowedMemory):
         self, k: int = 10, max_tokens: int | None = None, *, system_prompt: str = "", model: str = USUAL_MODEL
     ) -> None:
         """Args:
-        k: rounds: user messages with all that follows each.
-        max_tokens: of what is shown.
+        k: number of rounds; a round is a user message with all that follows it.
+        max_tokens: upper bound of the window.
         system_prompt, model: as for every memory.
         """
         super().__init__(max_tokens, StrategySettings(rounds=k, keeps_first_request=False), None, system_prompt, model)
 
 
 class TokenTruncationMemory(WindowedMemory):
-    """The newest messages that fit; older ones are forgotten."""
+    """Shows the newest messages that fit and drops older ones."""
 
     strategy = StrategyName.TOKEN_TRUNCATION
 
     def __init__(self, model: str = "gpt-4", max_tokens: int = 4_096, *, system_prompt: str = "") -> None:
         """Args:
-        model: whose tokens are counted.
-        max_tokens: of what is shown.
-        system_prompt: stays first.
+        model: the model whose tokenizer counts.
+        max_tokens: upper bound of the window.
+        system_prompt: always stays the first message.
         """
         super().__init__(max_tokens, StrategySettings(keeps_first_request=False), None, system_prompt, model)
 
 
 class ThreePartMemory(WindowedMemory):
-    """Primers, a summary of the middle, and recents."""
+    """Shows primers, a summary of the middle, and recents."""
 
     strategy = StrategyName.THREE_PART
 
@@ -96,9 +96,9 @@ class ThreePartMemory(WindowedMemory):
         model: str = USUAL_MODEL,
     ) -> None:
         """Args:
-        max_tokens: of what is shown; whatever fits is shown whole.
-        primers, recents: first and last messages that stay verbatim.
-        summarize: makes a summary of a text; without it, sentences are picked.
+        max_tokens: upper bound of the window; a conversation that fits is shown whole.
+        primers, recents: numbers of first and last messages that stay verbatim.
+        summarize: summarizes a text; without it, summaries are extractive.
         system_prompt, model: as for every memory.
         """
         settings = StrategySettings(primers_count=primers, recents_count=recents)

@@ -1,1 +1,1 @@
-"""The conversation store in Postgres."""
+"""Postgres stores of conversations, memory and sessions."""

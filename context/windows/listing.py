@@ -200,8 +200,8 @@ def _window(
     }
     if not stored:
         dropped |= dict.fromkeys(covered, OVER_BUDGET)
-    verbatim = {ref.seq for ref in verbatim}
-    removed = [ref.seq for ref in conversation.messages if ref.seq not in verbatim]
+    verbatim_seqs = {ref.seq for ref in verbatim}
+    removed = [ref.seq for ref in conversation.messages if ref.seq not in verbatim_seqs]
     shown = [one for one in (builder.stored if stored else None, summary.message if summary else None) if one]
     tokens = builder.around + sum(ref.tokens for ref in verbatim) + (summary.tokens if summary else 0)
     tokens += builder.stored_tokens if stored else 0

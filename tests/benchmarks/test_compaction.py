@@ -65,7 +65,7 @@ def test_what_we_leave_keeps_to_its_size_and_says_which_messages_are_whole(polic
     remains: Remains = policy(told, most)
     assert 0.8 * most < remains.tokens <= most
     said = " ".join(remains.text.split())
-    assert set(remains.kept) == {index for index, text in enumerate(told.texts) if text in said}
+    assert set(remains.retained) == {index for index, text in enumerate(told.texts) if text in said}
 
 
 def test_broken_pairs_and_wrong_first_roles_are_seen(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_an_extract_of_a_quarter_keeps_the_evidence_that_the_baseline_kept_also_
     found = survival([LabelledConversation.of(told) for told in rows(shared_data, "locomo")])
     for policy in (OURS, OURS_WITH_FACTS):
         ours = found[at(policy, 25)]
-        assert ours.kept <= 25
+        assert ours.retained <= 25
         assert ours.evidence >= LEAST_EVIDENCE
         assert ours.evidence > found[at("3 + 20 + entity-dense", 25)].evidence
         assert ours.answers > found[at("3 + 20 + entity-dense", 25)].answers

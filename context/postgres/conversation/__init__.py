@@ -1,1 +1,1 @@
-"""Messages, facts, pins and summaries in Postgres."""
+"""Postgres stores of conversations: messages, facts, pins and summaries."""

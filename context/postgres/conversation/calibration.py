@@ -1,4 +1,4 @@
-"""Calibrations in Postgres: what each tenant's calls have taught of the counts for a model."""
+"""Store of token count calibrations, learned per tenant and model from reported usage."""
 
 import asyncpg
 
@@ -11,7 +11,7 @@ _SQL = load("purser.context.postgres.conversation", "calibration.sql")
 
 
 class Calibrations:
-    """Calibrations of all tenants and models."""
+    """Stores the calibrations of all tenants and models."""
 
     def __init__(self, pool: Pool) -> None:
         """Args:
@@ -20,7 +20,7 @@ class Calibrations:
         self._pool = pool
 
     async def of(self, tenant: str, model: str) -> Calibration:
-        """What is known; for a model that is counted exactly, or was never called, a ratio of 1."""
+        """The current calibration; a ratio of 1 for a model that is counted exactly or was never called."""
         if not is_calibrated(model):
             return Calibration()
         async with connected(self._pool, None) as own:
@@ -28,12 +28,15 @@ class Calibrations:
         return _calibration(found) if found else Calibration()
 
     async def learn(self, tenant: str, model: str, counted: int, reported: int) -> Calibration:
-        """Takes in what a provider reported for a call, in a transaction of its own, and returns what is known then.
+        """Learns from the usage that a provider reported for a call, in its own transaction.
 
         Args:
-            tenant, model: whose call.
-            counted: its input tokens, before any calibration.
-            reported: by the provider.
+            tenant, model: tenant and model of the call.
+            counted: input tokens counted before calibration.
+            reported: input tokens reported by the provider.
+
+        Returns:
+            The updated calibration.
         """
         if not is_calibrated(model):
             return Calibration()

@@ -1,4 +1,4 @@
-"""Conversations in Postgres: append-only, addressed by session and sequence number."""
+"""Postgres store of conversations: append-only messages, addressed by session and sequence number."""
 
 import json
 from collections.abc import Collection, Mapping, Sequence
@@ -29,24 +29,24 @@ from purser.context.windows.excerpts import NEWEST, Within, gap_of, included_seq
 
 _SQL = load("purser.context.postgres.conversation", "conversations.sql")
 END = 2**53 - 1
-"""Beyond every sequence number."""
+"""Greater than every sequence number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A stored message in a list."""
+    """A stored message as listed."""
 
     stored: StoredMessage
     created_at: datetime
     pinned: bool
-    """Whether it is now; its body tells how it came."""
+    """Whether it is pinned now; its body states whether it was appended as pinned."""
 
 
 class Conversations:
-    """Messages of all tenants.
+    """Stores the messages of all tenants.
 
-    Sequence numbers ascend from 1 along a session, whatever the thread. Some are skipped when the same append comes
-    twice at once.
+    Sequence numbers ascend from 1 in a session, across all threads. Some are skipped when the same append is sent twice
+    concurrently.
     """
 
     def __init__(self, pool: Pool, pin_budget: int = PIN_BUDGET) -> None:
@@ -71,28 +71,28 @@ class Conversations:
         author: str = "",
         connection: Connection | None = None,
     ) -> list[int]:
-        """Adds messages to the end of a session, all or none; creates the session with its first.
+        """Appends messages to a session atomically; creates the session if it does not exist.
 
-        Locks the session's row until the transaction ends: append before whatever of the ledger shares it.
+        Locks the session's row until the transaction ends: append before any ledger write in the same transaction.
 
         Args:
-            tenant, session_id: which session.
+            tenant, session_id: the session.
             messages: in order; characters that Postgres does not store are replaced.
-            origin: names this append in the session; the same again returns the same numbers and adds nothing.
+            origin: idempotency key of the append in its session; a repeat returns the same numbers and adds nothing.
             thread: empty for the session's own conversation, else `{task_id}/{agent_id}`.
-            model: also counted for this one; a usual model of each vocabulary is anyway.
-            user_id: whose session it is; remembered from the first append that tells.
-            author: who appends, named as author of the pins that come with the messages.
-            connection: joins its transaction.
+            model: an additional model to count for; one model of each vocabulary is always counted.
+            user_id: owner of the session; stored by the first append that names one.
+            author: name of the caller, stored as author of the pins of pinned messages.
+            connection: connection whose transaction the append joins.
 
         Returns:
             The sequence numbers of the messages.
 
         Raises:
-            OriginReused: the origin stands for other messages.
-            OtherUser: the session belongs to somebody else.
-            PinsTooLarge: the messages that come pinned do not fit the budget of pins.
-            SessionDeleted
+            OriginReused: the origin was used for other messages.
+            OtherUser: the session belongs to another user.
+            PinsTooLarge: the pinned messages exceed the pin budget.
+            SessionDeleted: the session was deleted.
         """
         if not messages:
             return []
@@ -108,19 +108,19 @@ class Conversations:
         if not stored or (user_id and stored[0]["user_id"] not in (None, user_id)):
             raise OtherUser(f"session {session_id[:140]!r} belongs to another user than {str(user_id)[:140]!r}")
         if [row["digest"] for row in stored] != ready.digests:
-            raise OriginReused(f"origin {origin[:200]!r} stands for other messages of this session: use a new origin")
+            raise OriginReused(f"origin {origin[:200]!r} was used for other messages of this session: use a new origin")
         return [row["seq"] for row in stored]
 
     async def last_seq(self, tenant: str, session_id: str) -> int:
-        """Number of the newest message; 0 for a session that has none."""
+        """Sequence number of the newest message; 0 if there is none."""
         async with connected(self._pool, None) as own:
             return await own.fetchval(_SQL["last_seq"], tenant, session_id) or 0
 
     async def read(self, tenant: str, session_id: str, seqs: Collection[int]) -> dict[int, StoredMessage]:
-        """Messages by sequence number, in order.
+        """Reads messages by sequence number, in order.
 
         Raises:
-            MessageNotFound: the session lacks one of them.
+            MessageNotFound: the session has no such message.
         """
         async with connected(self._pool, None) as own:
             found = {row["seq"]: _stored(row) for row in await own.fetch(_SQL["read"], tenant, session_id, list(seqs))}
@@ -133,7 +133,7 @@ class Conversations:
     async def read_thread(
         self, tenant: str, session_id: str, thread: str = "", *, first: int = 1, last: int = END
     ) -> list[StoredMessage]:
-        """Messages of one thread in sequence, from `first` to `last`."""
+        """Reads the messages of one thread in sequence, from `first` to `last`."""
         async with connected(self._pool, None) as own:
             rows = await own.fetch(_SQL["read_thread"], tenant, session_id, thread, first, last)
         return [_stored(row) for row in rows]
@@ -141,7 +141,7 @@ class Conversations:
     async def page(
         self, tenant: str, session_id: str, *, thread: str | None = None, after: int = 0, limit: int = 100
     ) -> list[Listed]:
-        """Messages after a sequence number, in sequence: of one thread, or of all where none is named."""
+        """Lists messages after a sequence number, in sequence: of one thread, or of all if `thread` is `None`."""
         async with connected(self._pool, None) as own:
             rows = await own.fetch(_SQL["page"], tenant, session_id, thread, after, limit)
         return [Listed(_stored(row), row["created_at"], row["pinned"]) for row in rows]
@@ -149,7 +149,7 @@ class Conversations:
     async def called(
         self, tenant: str, session_id: str, thread: str, call_ids: Collection[str], *, before: int
     ) -> set[str]:
-        """Which of these ids a call of the thread before this sequence number carries."""
+        """The ids among `call_ids` that belong to a tool call of the thread before this sequence number."""
         async with connected(self._pool, None) as own:
             rows = await own.fetch(_SQL["callers"], tenant, session_id, thread, list(call_ids), before)
         return {row["id"] for row in rows}
@@ -166,16 +166,16 @@ class Conversations:
         whole: bool = False,
         within: Within | None = None,
     ) -> Conversation:
-        """A thread by reference, with its latest summary; reads no text unless something was never counted for `model`.
+        """Reads a thread by reference with its latest summary; reads texts only to count them for `model` once.
 
         Args:
-            tenant, session_id, thread: which conversation.
-            model: whose counter applies.
-            upto: the last message to tell of.
-            without: messages that are shown elsewhere, such as the task's input.
-            whole: also tells of every message that the summary covers.
-            within: what a window can show at most; of what is older, only what always stays is then told. Not for
-                `auto`, which chooses by the whole.
+            tenant, session_id, thread: the conversation.
+            model: the model whose tokenizer counts.
+            upto: the last message to include.
+            without: messages to leave out, such as the task's input, which is shown separately.
+            whole: whether to include every message that the summary covers.
+            within: upper bounds of what a window can show; of older messages only required ones are then included. Do
+                not use it with `auto`, which chooses by the whole conversation.
         """
         summary = await self._summaries.latest(tenant, session_id, thread, model=model)
         arguments = (tenant, session_id, thread, encoding_of(model), upto)
@@ -187,10 +187,10 @@ class Conversations:
         return Conversation(thread, refs, _summary_ref(summary, model) if summary else None, omitted=omitted)
 
     async def tokens(self, tenant: str, session_id: str, seqs: Collection[int], *, model: str) -> dict[int, int]:
-        """Counts of single messages by sequence number.
+        """Token counts of single messages by sequence number.
 
         Raises:
-            MessageNotFound: the session lacks one of them.
+            MessageNotFound: the session has no such message.
         """
         async with connected(self._pool, None) as own:
             rows = await own.fetch(_SQL["counts"], tenant, session_id, list(seqs), encoding_of(model))
@@ -199,7 +199,7 @@ class Conversations:
     async def _refs(
         self, own: Connection, arguments: tuple[object, ...], summary: Summary | None, within: Within | None
     ) -> tuple[list[asyncpg.Record], tuple[int, int] | None]:
-        """Rows of the messages that are told, and the range of those that are not."""
+        """Rows of the included messages, and the omitted range, if any."""
         first, last, passed = (summary.first_seq, summary.last_seq, summary.passed) if summary else (1, 0, ())
         if within and (gap := await _gap(own, arguments, last, within)):
             rows = await own.fetch(_SQL["uncovered_refs"], *arguments, first if summary else gap[0], gap[1], passed)
@@ -212,13 +212,13 @@ class Conversations:
             rows = await own.fetch(_SQL["uncovered_refs"], *arguments, first, last, passed)
             if not any(_is_marked_call(row, last, passed) for row in rows):
                 return rows, None
-        # Nothing is left out, or the other messages of a group have to stay with one that does: the whole thread.
+        # Nothing is omitted, or a required message belongs to a group in the omitted range: read the whole thread.
         return await own.fetch(_SQL["refs"], *arguments), None
 
     async def _counted(
         self, tenant: str, session_id: str, rows: Sequence[asyncpg.Record], model: str
     ) -> dict[int, int]:
-        """Counts by sequence number; what this encoding never counted is counted now, and remembered."""
+        """Token counts by sequence number; counts that are missing for this encoding are computed and stored."""
         known = {row["seq"]: row["tokens"] for row in rows if row["tokens"] is not None}
         unknown = [row["seq"] for row in rows if row["tokens"] is None]
         if not unknown:
@@ -233,7 +233,7 @@ class Conversations:
 
 
 async def _gap(own: Connection, arguments: tuple[object, ...], covered: int, within: Within) -> tuple[int, int] | None:
-    """Messages behind the summary that no window shows, first and last, as far as tokens alone can tell."""
+    """First and last message after the summary that no window can show, judged by tokens alone."""
     [row] = await own.fetch(_SQL["excerpt"], *arguments, within.tokens, within.primers, NEWEST)
     head, tail = covered or row["head"], row["tail"]
     return (head + 1, tail) if tail is not None and tail > head else None
@@ -246,7 +246,7 @@ async def _append(own: Connection, arguments: tuple[object, ...]) -> list[asyncp
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
-    """What is stored of an append."""
+    """The values that an append stores."""
 
     digests: list[str]
     about: Json

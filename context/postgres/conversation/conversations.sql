@@ -1,7 +1,7 @@
 -- name: append
--- Finds nothing when another transaction appended this origin meanwhile: a second run then finds its messages. Finds
--- nothing either where the session is another user's than $7.
--- $5 tells about each message, $6 holds the bodies as JSON, in which escapes may stand for what `text` cannot hold.
+-- Returns no row if another transaction appended this origin concurrently: a second run then finds its messages. Returns
+-- no row either if the session belongs to another user than $7.
+-- $5 describes each message; $6 holds the bodies as JSON, in which escapes may represent what `text` cannot hold.
 with known as (
     select m.seq, m.part, m.digest, s.user_id from messages m join sessions s using (tenant, session_id)
     where m.tenant = $1 and m.session_id = $2 and m.origin = $4
@@ -50,7 +50,7 @@ where m.tenant = $1 and m.session_id = $2 and ($3::text is null or m.thread = $3
 order by m.seq limit $5;
 
 -- name: callers
--- Ids of $4 that a call of the thread carries.
+-- Ids of $4 that belong to a tool call of the thread.
 select distinct called.id from messages m, unnest(m.call_ids) as called (id)
 where m.tenant = $1 and m.session_id = $2 and m.thread = $3 and called.id = any($4) and m.seq < $5;
 
@@ -63,8 +63,8 @@ where m.tenant = $1 and m.session_id = $2 and m.thread = $3 and m.seq <= $5
 order by m.seq;
 
 -- name: uncovered_refs
--- $6 and $7: the range of a summary, of which only messages are told that stay verbatim or that it passed over ($8), and
--- the first of a user. Ranges of indexes, so that the work does not grow with what is covered.
+-- $6 and $7: the range of a summary, of which only these messages are included: those that stay verbatim, those that it
+-- passed over ($8), and the first user message. Index range scans keep the cost independent of the covered messages.
 with marked as (
     select seq from pin_marks where tenant = $1 and session_id = $2 and pinned
 ), first_request as (
@@ -90,9 +90,9 @@ select refs.seq, refs.role, (refs.tokens ->> $4)::integer as tokens, refs.call_i
 from refs left join marked using (seq) order by refs.seq;
 
 -- name: excerpt
--- Where planning may leave messages out. `head`: the last of the first $7 and some more, as system messages do not
--- count. `tail`: the newest message that, with all
--- after it, takes more than $6 tokens, behind the newest $8; null if the newest 1,000 do not take so many.
+-- The range that planning may omit. `head`: the last of the first $7 messages and 20 more, as system messages do not
+-- count. `tail`: the newest message that together with all later ones takes more than $6 tokens and is not among the
+-- newest $8; null if the newest 1,000 messages do not take so many.
 with newest as (
     select seq, sum((tokens ->> $4)::integer) over (order by seq desc) as tokens, row_number() over (order by seq desc)
     from (

@@ -1,4 +1,4 @@
-"""Counting messages once, when they are stored, without holding up the event loop."""
+"""Token counts of stored messages, computed once and without blocking the event loop."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -12,25 +12,25 @@ from purser.context.tokens.exact import is_loaded
 
 T = TypeVar("T")
 _executor = ThreadPoolExecutor(1, thread_name_prefix="long-texts")
-"""One thread: each more that computes makes the event loop wait longer for its turn."""
+"""A single thread: each further computing thread makes the event loop wait longer for the GIL."""
 USUAL_MODELS = ("gpt-4o", "gpt-4")
-"""One model of each vocabulary: their counts serve most models."""
+"""One model of each vocabulary; their counts are valid for most models."""
 
 
 def encoding_of(model: str) -> str:
-    """The key of the counts that serve `model`."""
+    """The key under which counts for `model` are stored."""
     return tokenizer_of(model).key
 
 
 async def count_messages(messages: Sequence[Message], models: Sequence[str]) -> list[dict[str, int]]:
-    """Tokens of each message by encoding, off the event loop where that takes time."""
+    """Counts the tokens of each message by encoding, off the event loop where that takes long."""
     return await off_the_loop(count_all, messages, models)
 
 
 async def off_the_loop(
     work: Callable[[Sequence[Message], Sequence[str]], T], messages: Sequence[Message], models: Sequence[str]
 ) -> T:
-    """The result of `work`, which counts: in a thread where the texts are long or a vocabulary has to be loaded."""
+    """Runs `work`, which counts tokens: in a thread if the texts are long or a vocabulary has to be loaded."""
     loaded = all(is_loaded(tokenizer_of(model).vocabulary) for model in models)
     if loaded and len(models) * sum(_length(message) for message in messages) <= INLINE_CHARACTERS:
         return work(messages, models)
@@ -38,7 +38,7 @@ async def off_the_loop(
 
 
 def count_all(messages: Sequence[Message], models: Sequence[str]) -> list[dict[str, int]]:
-    """Tokens of each message by encoding, here and now."""
+    """Counts the tokens of each message by encoding, synchronously."""
     bodies = [message.to_openai() for message in messages]
     return [{encoding_of(model): count_message(body, model).tokens for model in models} for body in bodies]
 

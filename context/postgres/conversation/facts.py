@@ -1,4 +1,4 @@
-"""Facts in Postgres: told once, kept when a later message contradicts them."""
+"""Postgres store of facts: each is stored once and remains stored when a later message supersedes it."""
 
 from collections.abc import Iterable
 
@@ -10,7 +10,7 @@ _SQL = load("purser.context.postgres.conversation", "facts.sql")
 
 
 class Facts:
-    """Facts of all tenants."""
+    """Stores the facts of all tenants."""
 
     def __init__(self, pool: Pool) -> None:
         """Args:
@@ -21,14 +21,14 @@ class Facts:
     async def add(
         self, tenant: str, session_id: str, thread: str, facts: Iterable[Fact], connection: Connection | None = None
     ) -> None:
-        """Adds facts, all or none; the same again adds nothing. A later value of a topic supersedes an earlier one.
+        """Adds facts atomically; a repeated fact adds nothing. A later value of a topic supersedes an earlier one.
 
         Locks the session's row until the transaction ends.
 
         Args:
-            tenant, session_id, thread: where their messages are.
-            facts: redacted.
-            connection: joins its transaction.
+            tenant, session_id, thread: the conversation of their messages.
+            facts: facts of redacted text.
+            connection: connection whose transaction the call joins.
         """
         rows = [_row(fact) for fact in facts]
         if not rows:
@@ -40,7 +40,7 @@ class Facts:
             await own.execute(_SQL["supersede"], *arguments)
 
     async def all(self, tenant: str, session_id: str, thread: str | None = None) -> list[Fact]:
-        """The facts of a thread, or of all threads of a session, in sequence; superseded ones too."""
+        """The facts of a thread, or of all threads of a session, in sequence, including superseded ones."""
         async with connected(self._pool, None) as own:
             found = await own.fetch(_SQL["all"], tenant, session_id, thread)
         return [Fact(**{**dict(row), "kind": Kind(row["kind"])}) for row in found]

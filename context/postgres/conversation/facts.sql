@@ -1,5 +1,5 @@
 -- name: lock
--- One writer of a session's facts at a time: each sees the values that it replaces or that replace its own.
+-- Serializes writers of a session's facts: each sees the values that it supersedes or that supersede its own.
 select from sessions where tenant = $1 and session_id = $2 for no key update;
 
 -- name: add
@@ -11,7 +11,7 @@ from jsonb_to_recordset($4) as given (seq bigint, kind text, subject text, relat
 on conflict do nothing;
 
 -- name: supersede
--- Anew for every topic that was told of: facts may come in any order.
+-- Recomputed for every topic in $4, because facts may arrive in any order.
 with topics as (
     select distinct given.subject, given.relation
     from jsonb_to_recordset($4) as given (subject text, relation text, single boolean) where given.single

@@ -1,4 +1,4 @@
-"""Pins in Postgres. A pin is never changed: it ends, and another takes its place, so that the rows tell its history."""
+"""Postgres store of pins. A pin is never updated: it ends and another replaces it, so the rows are its history."""
 
 from datetime import datetime
 from typing import Any
@@ -20,7 +20,7 @@ _SQL = load("purser.context.postgres.conversation", "pins.sql")
 
 
 class Pins:
-    """Pins of all tenants."""
+    """Stores the pins of all tenants."""
 
     def __init__(self, pool: Pool, budget: int = PIN_BUDGET) -> None:
         """Args:
@@ -40,11 +40,11 @@ class Pins:
         reason: str | None = None,
         until: datetime | None = None,
     ) -> Pin:
-        """Keeps a message verbatim; takes the place of a pin that it has. The same pin again changes nothing.
+        """Pins a message, replacing its current pin. An identical pin changes nothing.
 
         Raises:
-            MessageNotFound, SessionNotFound, SessionDeleted
-            PinsTooLarge: nothing was changed.
+            MessageNotFound, SessionNotFound, SessionDeleted: there is no such message.
+            PinsTooLarge: the pin budget would be exceeded; nothing was changed.
         """
         async with connected(self._pool, None) as own, own.transaction():
             await _lock(own, tenant, session_id, seq)
@@ -59,10 +59,10 @@ class Pins:
         return made
 
     async def unpin(self, tenant: str, session_id: str, seq: int, *, by: Actor) -> bool:
-        """Ends a message's pin; whether it had one.
+        """Ends a message's pin; returns whether it had one.
 
         Raises:
-            MessageNotFound, SessionNotFound, SessionDeleted
+            MessageNotFound, SessionNotFound, SessionDeleted: there is no such message.
         """
         async with connected(self._pool, None) as own, own.transaction():
             await _lock(own, tenant, session_id, seq)
@@ -74,7 +74,7 @@ class Pins:
         return True
 
     async def live(self, tenant: str, session_id: str) -> list[Pin]:
-        """Pins that hold now, in sequence."""
+        """The live pins of a session, in sequence."""
         async with connected(self._pool, None) as own:
             return [_pin(one) for one in await own.fetch(_SQL["live"], tenant, session_id)]
 
@@ -83,18 +83,18 @@ class Pins:
         return None if found is None else _pin(found)
 
     async def tokens(self, tenant: str, session_id: str, connection: Connection | None = None) -> int:
-        """What the live pins of a session take."""
+        """Tokens of the live pins of a session with their tool groups."""
         async with connected(self._pool, connection) as own:
             rows = await own.fetch(_SQL["pinned_groups"], tenant, session_id, encoding_of(USUAL_MODELS[0]))
         return pinned_tokens((one["thread"], _ref(one)) for one in rows)
 
     async def check(self, connection: Connection, tenant: str, session_id: str) -> None:
-        """Raises `PinsTooLarge`; call it in the transaction that adds pins, with the session's row locked."""
+        """Raises `PinsTooLarge` if the pin budget is exceeded; call it with the session's row locked."""
         check_pins(await self.tokens(tenant, session_id, connection), self.budget)
 
 
 async def _lock(own: Connection, tenant: str, session_id: str, seq: int) -> None:
-    """Locks the session, which must have the message."""
+    """Locks the session's row; raises `MessageNotFound` if it has no such message."""
     await lock(own, tenant, session_id)
     if await own.fetchval(_SQL["message"], tenant, session_id, seq) is None:
         raise MessageNotFound(f"session {session_id!r} has no message {seq}: check session and number")

@@ -11,7 +11,7 @@ select seq, author, reason, pinned_at, until from pins
 where tenant = $1 and session_id = $2 and seq = $3 and ended_at is null and coalesce(until > now(), true);
 
 -- name: end
--- Also ends, in writing, a pin whose time has run out.
+-- Also records the end of a pin that has expired.
 update pins set ended_at = least(now(), until), ended_by = $4
 where tenant = $1 and session_id = $2 and seq = $3 and ended_at is null;
 
@@ -20,7 +20,7 @@ insert into pins (tenant, session_id, seq, author, reason, until) values ($1, $2
 returning seq, author, reason, pinned_at, until;
 
 -- name: pinned_groups
--- Pinned messages, and the whole thread of one that belongs to a tool call.
+-- Pinned messages, plus the whole thread if a pinned message belongs to a tool call.
 with pinned as (
     select m.thread, m.seq, cardinality(m.call_ids) > 0 or m.tool_call_id is not null as linked
     from pins p join messages m using (tenant, session_id, seq)

@@ -1,4 +1,4 @@
-"""Placeholders in Postgres: which number stands for which value of a session, without the values."""
+"""Postgres store of redaction placeholders: maps digests of a session's values to numbers, never the values."""
 
 import asyncio
 import secrets
@@ -17,7 +17,7 @@ _SQL = load("purser.context.postgres.conversation", "placeholders.sql")
 
 
 class Placeholders:
-    """Placeholders of all tenants."""
+    """Stores the placeholders of all tenants."""
 
     def __init__(self, pool: Pool, custom: Sequence[Detector] = ()) -> None:
         """Args:
@@ -28,18 +28,18 @@ class Placeholders:
         self._custom = custom
 
     async def redacted(self, tenant: str, session_id: str, work: Callable[[Redactor], T]) -> tuple[T, Counter[str]]:
-        """What `work` makes with the session's redactor, once its placeholders are stored: nobody else has the same.
+        """Runs `work` with the session's redactor and stores the new placeholders before it returns.
 
         Args:
-            tenant, session_id: which session.
-            work: runs in a thread, and again with another redactor if someone else took its numbers meanwhile.
+            tenant, session_id: the session.
+            work: runs in a thread, and again with another redactor if a concurrent caller took one of its numbers.
 
         Returns:
-            The result, and what was replaced in it by label.
+            The result of `work`, and the number of values replaced by label.
 
         Raises:
-            RedactionFailed: a detector broke.
-            SessionNotFound, SessionDeleted
+            RedactionFailed: a detector failed.
+            SessionNotFound, SessionDeleted: there is no such session.
         """
         while True:
             redactor = await self.redactor(tenant, session_id)
@@ -48,10 +48,10 @@ class Placeholders:
                 return result, redactor.counts
 
     async def redactor(self, tenant: str, session_id: str) -> Redactor:
-        """A redactor that knows the session's placeholders.
+        """Creates a redactor with the session's placeholders.
 
         Raises:
-            SessionNotFound, SessionDeleted
+            SessionNotFound, SessionDeleted: there is no such session.
         """
         async with connected(self._pool, None) as own:
             key = await own.fetchval(_SQL["key"], tenant, session_id)
@@ -60,19 +60,19 @@ class Placeholders:
                 key = await own.fetchval(_SQL["key"], tenant, session_id)
             rows = await own.fetch(_SQL["known"], tenant, session_id)
         if key is None:
-            await Sessions(self._pool).get(tenant, session_id)  # Says what became of it.
+            await Sessions(self._pool).get(tenant, session_id)  # Raises with the reason.
         return Redactor(key, [Placeholder(**row) for row in rows], self._custom)
 
     async def store(
         self, tenant: str, session_id: str, redactor: Redactor, connection: Connection | None = None
     ) -> bool:
-        """Keeps the redactor's new placeholders, all or none; the same again changes nothing.
+        """Stores the redactor's new placeholders atomically; storing them again changes nothing.
 
-        Do it before a redacted text is used: then no other text of the session means another value by one of them.
+        Call it before a redacted text is used, so that each placeholder has one meaning in the whole session.
 
         Returns:
-            Whether they are kept; otherwise someone else took one of the numbers, or numbered one of the values:
-            redact anew, with a new redactor.
+            Whether they are stored. If not, a concurrent caller took one of the numbers or numbered one of the values:
+            redact again with a new redactor.
         """
         new = redactor.new
         if not new:
@@ -90,4 +90,4 @@ class Placeholders:
 
 
 class _Taken(Exception):
-    """Rolls back what was added beside a number that means another value."""
+    """Rolls back the insertion when a number was taken for another value."""

@@ -10,7 +10,7 @@ select key from redaction_keys where tenant = $1 and session_id = $2;
 select label, number, digest from placeholders where tenant = $1 and session_id = $2;
 
 -- name: add
--- In order of the key, so that two who add at once wait for each other and never in a ring.
+-- In key order, so that concurrent inserts wait for each other without a deadlock.
 insert into placeholders (tenant, session_id, label, number, digest)
 select $1, $2, new.label, new.number, new.digest
 from unnest($3::text[], $4::integer[], $5::bytea[]) as new (label, number, digest)

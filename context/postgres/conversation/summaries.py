@@ -1,4 +1,4 @@
-"""Summaries in Postgres: versions that only grow, and who writes the next one."""
+"""Postgres store of summaries: versions that only grow, the claim to write the next one, and model health."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -14,12 +14,12 @@ from purser.context.postgres.conversation.counts import USUAL_MODELS, count_mess
 
 _SQL = load("purser.context.postgres.conversation", "summaries.sql")
 FAILURES_IN_A_ROW = 3
-"""Of the model on one conversation, before it is left alone for a while."""
+"""Consecutive failures of the model on one conversation that begin a cooldown."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredSummary:
-    """A version where it is stored."""
+    """A stored version with its thread and time."""
 
     thread: str
     summary: Summary
@@ -27,7 +27,7 @@ class StoredSummary:
 
 
 class Summaries:
-    """Summary versions of all tenants."""
+    """Stores the summary versions of all tenants."""
 
     def __init__(self, pool: Pool) -> None:
         """Args:
@@ -36,7 +36,7 @@ class Summaries:
         self._pool = pool
 
     async def latest(self, tenant: str, session_id: str, thread: str = "", *, model: str) -> Summary | None:
-        """The newest version, counted for `model`."""
+        """The newest version, with its tokens counted for `model`."""
         async with connected(self._pool, None) as own:
             row = await own.fetchrow(_SQL["latest"], tenant, session_id, thread)
         if row is None:
@@ -50,19 +50,19 @@ class Summaries:
         return replace(found, tokens={**found.tokens, **counts})
 
     async def versions(self, tenant: str, session_id: str, thread: str | None = None) -> list[StoredSummary]:
-        """All versions, oldest first: of one thread, or of all where none is named."""
+        """All versions, oldest first: of one thread, or of all if `thread` is `None`."""
         async with connected(self._pool, None) as own:
             rows = await own.fetch(_SQL["versions"], tenant, session_id, thread)
         return [StoredSummary(row["thread"], _summary(row), row["created_at"]) for row in rows]
 
     async def by_key(self, tenant: str, session_id: str, key: str) -> Summary | None:
-        """The version that this compression stored, if it did."""
+        """The version stored by the compression with this key, if there is one."""
         async with connected(self._pool, None) as own:
             row = await own.fetchrow(_SQL["by_key"], tenant, session_id, key)
         return None if row is None else _summary(row)
 
     async def texts(self, tenant: str, session_id: str, versions: Mapping[str, int]) -> dict[str, str]:
-        """Texts by thread, of the given versions by thread: what `render` takes for `WindowPlan.versions`."""
+        """Texts by thread for the given versions by thread: what `render` needs for `WindowPlan.versions`."""
         async with connected(self._pool, None) as own:
             rows = await own.fetch(_SQL["texts"], tenant, session_id, list(versions), list(versions.values()))
         return {row["thread"]: row["text"] for row in rows}
@@ -70,10 +70,10 @@ class Summaries:
     async def store(
         self, tenant: str, session_id: str, thread: str, summary: Summary, connection: Connection | None = None
     ) -> bool:
-        """Adds a version, if it follows the last one and covers all that the last one covers and more.
+        """Adds a version if it follows the last one and extends the range that the last one covers.
 
         Returns:
-            Whether it was added; otherwise another one stands there and nothing was written.
+            Whether it was added; if not, another version was stored first and nothing was written.
         """
         [counts] = await count_messages([summary.message], USUAL_MODELS)
         arguments = (
@@ -87,39 +87,39 @@ class Summaries:
             return await own.fetchval(_SQL["store"], *arguments) is not None
 
     async def claim(self, tenant: str, session_id: str, thread: str, key: str, lease_s: int) -> bool:
-        """Makes this compression the only one of its thread for some seconds; again for the same key renews it."""
+        """Claims the compression of a thread for `lease_s` seconds; the same key renews its claim."""
         async with connected(self._pool, None) as own:
             lease = timedelta(seconds=lease_s)
             return await own.fetchval(_SQL["claim"], tenant, session_id, thread, key, lease) is not None
 
     async def unclaim(self, tenant: str, session_id: str, thread: str, key: str) -> None:
-        """Lets others compress the thread, unless another key has taken over."""
+        """Releases the claim, unless another key has taken it over."""
         async with connected(self._pool, None) as own:
             await own.execute(_SQL["unclaim"], tenant, session_id, thread, key)
 
     async def cooling(self, tenant: str, session_id: str, thread: str) -> bool:
-        """Whether the model is left alone, after failures in a row."""
+        """Whether the model is in its cooldown after consecutive failures."""
         async with connected(self._pool, None) as own:
             return await own.fetchval(_SQL["cooling"], tenant, session_id, thread) is not None
 
     async def failed(self, tenant: str, session_id: str, thread: str, *, cooldown_s: int) -> bool:
-        """Notes that the model failed; whether it is left alone from now on."""
+        """Records a failure of the model; returns whether a cooldown begins."""
         async with connected(self._pool, None) as own:
             arguments = (tenant, session_id, thread, FAILURES_IN_A_ROW, timedelta(seconds=cooldown_s))
             return bool(await own.fetchval(_SQL["failed"], *arguments))
 
     async def succeeded(self, tenant: str, session_id: str, thread: str, connection: Connection | None = None) -> None:
-        """Notes that the model wrote a summary: failures before it do not count any more."""
+        """Records that the model wrote a summary and resets its failures."""
         async with connected(self._pool, connection) as own:
             await own.execute(_SQL["succeeded"], tenant, session_id, thread)
 
     async def gained_nothing(self, tenant: str, session_id: str, thread: str, last_seq: int) -> None:
-        """Notes that compressing up to this message gains too little."""
+        """Records that compressing up to this message frees too few tokens."""
         async with connected(self._pool, None) as own:
             await own.execute(_SQL["gained_nothing"], tenant, session_id, thread, last_seq)
 
     async def is_fruitless(self, tenant: str, session_id: str, thread: str, last_seq: int) -> bool:
-        """Whether compressing up to this message was found to gain too little."""
+        """Whether compressing up to this message is known to free too few tokens."""
         async with connected(self._pool, None) as own:
             return await own.fetchval(_SQL["fruitless"], tenant, session_id, thread, last_seq) is not None
 

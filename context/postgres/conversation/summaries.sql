@@ -14,7 +14,7 @@ join unnest($3::text[], $4::integer[]) as wanted (thread, version) using (thread
 where tenant = $1 and session_id = $2;
 
 -- name: store
--- Compare-and-set: writes nothing unless the last version is the one before and its range lies inside the new one.
+-- Compare-and-set: inserts only if the last version is the previous one and its range lies inside the new one.
 insert into summaries (tenant, session_id, thread, version, first_seq, last_seq, text, tokens, tokens_before,
                        tokens_after, method, model, source_digest, key, hold_id, layers, source_characters,
                        prompt_version, language, fidelity, trigger, passed)
@@ -33,7 +33,7 @@ update summaries set tokens = tokens || $5::jsonb
 where tenant = $1 and session_id = $2 and thread = $3 and version = $4;
 
 -- name: claim
--- A compression that is tried again keeps its claim; another one gets it only when it has lapsed.
+-- A retry of the same compression retains its claim; another one gets it only after it has expired.
 insert into compressions (tenant, session_id, thread, key, expires_at)
 values ($1, $2, $3, $4, clock_timestamp() + $5::interval)
 on conflict (tenant, session_id, thread) do update set key = excluded.key, expires_at = excluded.expires_at
@@ -51,7 +51,7 @@ where tenant = $1 and session_id = $2 and thread = $3 and cooling_until > clock_
 select 1 from compression_health where tenant = $1 and session_id = $2 and thread = $3 and fruitless_seq >= $4;
 
 -- name: failed
--- The last failure in a row begins the pause, and the next one counts from 1.
+-- The last consecutive failure begins the cooldown; the next failure counts from 1.
 insert into compression_health as h (tenant, session_id, thread, failures) values ($1, $2, $3, 1)
 on conflict (tenant, session_id, thread) do update set
     failures = case when h.failures + 1 < $4 then h.failures + 1 else 0 end,

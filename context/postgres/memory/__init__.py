@@ -1,1 +1,1 @@
-"""The index that memory searches, in Postgres."""
+"""Postgres index for memory search."""

@@ -1,4 +1,4 @@
-"""The index that memory searches: it follows the messages of a session in batches."""
+"""Indexer for memory search: indexes the messages of a session in batches."""
 
 import asyncio
 from collections import defaultdict
@@ -13,11 +13,11 @@ from purser.context.retrieval.postings import Indexed, Turn, index
 
 _SQL = load("purser.context.postgres.memory", "memory.sql")
 BATCH = 500
-"""Messages that one transaction indexes."""
+"""Messages indexed in one transaction."""
 
 
 class MemoryIndex:
-    """Postings of what users and assistants said, of all tenants."""
+    """Maintains the postings of user and assistant messages of all tenants."""
 
     def __init__(self, pool: Pool) -> None:
         """Args:
@@ -26,12 +26,12 @@ class MemoryIndex:
         self._pool = pool
 
     async def catch_up(self, tenant: str, session_id: str, *, batches: int) -> int:
-        """Indexes what was appended since, oldest first, at most so many batches.
+        """Indexes messages that are not yet indexed, oldest first, in at most `batches` batches.
 
-        Several may do so at once: they take turns, and each goes on where the other ended.
+        Concurrent callers take turns; each continues where the other stopped.
 
         Returns:
-            The batches it took; fewer than allowed if the index is up to date.
+            Number of batches indexed; fewer than `batches` if the index is up to date.
         """
         for done in range(batches):
             if not await self._follow(tenant, session_id):
@@ -39,7 +39,7 @@ class MemoryIndex:
         return batches
 
     async def _follow(self, tenant: str, session_id: str) -> bool:
-        """Indexes one batch; False if there was nothing to index."""
+        """Indexes one batch; returns `False` if there was nothing to index."""
         async with connected(self._pool, None) as connection, connection.transaction():
             last_seq = await connection.fetchval(_SQL["follow"], tenant, session_id)
             rows = await connection.fetch(_SQL["unindexed"], tenant, session_id, last_seq, BATCH)
@@ -57,7 +57,7 @@ class MemoryIndex:
     async def _turns(
         self, connection: Connection, tenant: str, session_id: str, threads: Sequence[str]
     ) -> dict[str, int]:
-        """How many turns of each thread are indexed already."""
+        """Number of turns already indexed, by thread."""
         rows = await connection.fetch(_SQL["thread_turns"], tenant, session_id, threads)
         return {row["thread"]: row["turns"] for row in rows}
 
@@ -72,7 +72,7 @@ class MemoryIndex:
 
 
 def _said(rows: Sequence[asyncpg.Record]) -> dict[str, dict[int, Turn]]:
-    """What was said, by thread and sequence number: text alone, no calls of tools and none of their results."""
+    """Turns by thread and sequence number: message texts only, without tool calls and their results."""
     found: defaultdict[str, dict[int, Turn]] = defaultdict(dict)
     for row in rows:
         if row["body"] is not None:

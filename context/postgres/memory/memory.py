@@ -1,7 +1,7 @@
-"""Memory in Postgres: an index over stored messages that catches up when it is searched.
+"""Memory search in Postgres, over an index of stored messages that catches up when it is searched.
 
-A search looks at one session, or at those of one user: the first statement says which, every other one names the tenant
-and keeps to them.
+A search covers one session, or those of one user: the first statement selects them, and every other statement is bound
+to the tenant and these sessions.
 """
 
 import asyncio
@@ -23,29 +23,29 @@ from purser.context.retrieval.words import terms
 
 _SQL = load("purser.context.postgres.memory", "memory.sql")
 MOST_BATCHES = 20
-"""Of messages that one search indexes before it looks."""
+"""Maximum batches of messages that one search indexes first."""
 MOST_POSTINGS = 200_000
-"""Turns that one search looks at: beyond, common terms are left out."""
+"""Postings that one search reads; beyond that, common terms are left out."""
 MOST_CHARACTERS = 4_000
-"""Of a query, that are looked for."""
+"""Characters of a query that are used."""
 DEPTH = 50
-"""Messages that words, and vectors, each bring to a fusion, or the limit of the search if that is more."""
+"""Results of words and of vectors each that are fused, or the limit of the search if that is more."""
 
 
 def ignore_outcome(outcome: Outcome) -> None:
-    """Is told nothing."""
+    """Discards the outcome of a search."""
 
 
 class Memory:
-    """Searches what users and assistants said, of all tenants; a search sees one tenant, and one session or user."""
+    """Searches user and assistant messages; each search is limited to one tenant, and to one session or user."""
 
     def __init__(
         self, pool: Pool, embedder: Embedder | None = None, on_outcome: Callable[[Outcome], None] = ignore_outcome
     ) -> None:
         """Args:
         pool: from `purser.budget.postgres.connections.pools.create_pool`.
-        embedder: finds by meaning as well; `None`: by words alone.
-        told: is told how each search went.
+        embedder: adds vector search; `None` for search by words alone.
+        on_outcome: receives the outcome of each search.
         """
         self._pool = pool
         self._index = MemoryIndex(pool)
@@ -55,7 +55,7 @@ class Memory:
 
     @property
     def asks_a_model(self) -> bool:
-        """Whether a search asks an embedder."""
+        """Whether a search calls an embedder."""
         return self._vectors is not None
 
     async def search(
@@ -69,18 +69,18 @@ class Memory:
         user_id: str | None = None,
         path: Path | None = None,
     ) -> list[Found]:
-        """Messages that answer a query.
+        """Finds messages that match a query.
 
         Args:
-            tenant, session_id: where to look.
-            query: what is asked, such as the newest user message.
-            limit: messages at most.
-            exclude_seqs: messages of the session that are not wanted: the current one, and what the window shows.
-            user_id: looks in all sessions of this user as well. A session of another user is not looked at.
-            path: whose budget pays for an embedder; `None`: that of the session, its user and its tenant.
+            tenant, session_id: the session to search.
+            query: the search text, such as the newest user message.
+            limit: maximum number of messages.
+            exclude_seqs: messages of the session to leave out: the current one, and those that the window shows.
+            user_id: also searches all other sessions of this user. A session of another user is not searched.
+            path: budget path that pays for the embedder; `None` for that of the session, its user and its tenant.
 
         Returns:
-            In time order. Fewer than `limit` if fewer have anything to do with the query.
+            Messages in time order; fewer than `limit` if fewer match.
         """
         query = query[:MOST_CHARACTERS].strip()
         if not query or limit < 1:
@@ -106,14 +106,14 @@ class Memory:
         return await self.read(tenant, dict(best), via)
 
     async def read(self, tenant: str, scores: Mapping[Key, float], via: Mapping[Key, Via]) -> list[Found]:
-        """What an earlier search found, by its keys, in time order; without messages that were deleted since."""
+        """Reads the results of an earlier search by key, in time order, without messages deleted since."""
         columns = [session_id for session_id, _ in scores], [seq for _, seq in scores]
         async with connected(self._pool, None) as connection:
             rows = await connection.fetch(_SQL["read"], tenant, *columns)
         return [_found(row, scores[_key(row)], via[_key(row)]) for row in rows]
 
     async def _sessions(self, tenant: str, session_id: str, user_id: str | None) -> list[str]:
-        """Where the search may look, once the index has caught up there."""
+        """Sessions that the search may read, after their index has caught up."""
         async with connected(self._pool, None) as connection:
             rows = await connection.fetch(_SQL["sessions"], tenant, session_id, user_id)
         left = MOST_BATCHES
@@ -125,12 +125,12 @@ class Memory:
     async def _by_words(
         self, tenant: str, sessions: Sequence[str], query: str, *, without: tuple[str, Collection[int]], limit: int
     ) -> dict[Key, float]:
-        """Scores of the messages that fit best by their words, best first."""
+        """Scores of the messages that match best by words, best first."""
         asked = terms(query)
         if not asked:
             return {}
         session_id, seqs = without
-        # One snapshot: places that are indexed meanwhile belong to no thread that was read before.
+        # One snapshot: the sizes of threads and their postings must be consistent while others index.
         async with (
             connected(self._pool, None) as connection,
             connection.transaction(isolation="repeatable_read", readonly=True),

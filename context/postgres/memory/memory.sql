@@ -1,6 +1,6 @@
 -- name: sessions
--- Where a search may look, and whether the index has to catch up there: the session, unless it is another user's, and
--- all sessions of the user $3, if one is named.
+-- Sessions that a search may read, and whether their index is behind: the session $2, unless it belongs to another
+-- user, and all sessions of the user $3, if there is one.
 select s.session_id, s.next_seq - 1 > coalesce(i.last_seq, 0) as behind
 from sessions s left join memory_sessions i using (tenant, session_id)
 where s.tenant = $1 and (s.session_id = $2 or s.user_id = $3) and (s.user_id = $3) is not false;
@@ -9,7 +9,7 @@ where s.tenant = $1 and (s.session_id = $2 or s.user_id = $3) and (s.user_id = $
 select session_id, thread, turns, terms from memory_threads where tenant = $1 and session_id = any($2);
 
 -- name: postings
--- The rarest terms first, until they bring $4 turns.
+-- The rarest terms first, until they reach $4 postings.
 with held as (
     select session_id, term, thread, postings from memory_postings
     where tenant = $1 and session_id = any($2) and term = any($3)
@@ -25,7 +25,7 @@ select session_id, thread, place from memory_turns
 where tenant = $1 and session_id = any($2) and session_id = $3 and seq = any($4);
 
 -- name: seqs
--- `offset 0`: each turn is looked up by its key, whatever the planner makes of the size of the session.
+-- `offset 0` forces a lookup of each turn by its key, whatever the planner estimates for the session.
 select w.session_id, t.seq, w.rank
 from unnest($2::text[], $3::text[], $4::integer[]) with ordinality as w (session_id, thread, place, rank)
 cross join lateral (
@@ -44,7 +44,7 @@ cross join lateral (
 order by m.created_at, w.session_id, w.seq;
 
 -- name: follow
--- One at a time: the row stays locked until the transaction ends.
+-- Serializes indexers: the row stays locked until the transaction ends.
 insert into memory_sessions (tenant, session_id) values ($1, $2)
 on conflict (tenant, session_id) do update set last_seq = memory_sessions.last_seq
 returning last_seq;

@@ -1,4 +1,4 @@
-"""Vectors of indexed messages, in the extension `vector`."""
+"""Vector search over indexed messages, with the Postgres extension `vector`."""
 
 from collections.abc import Collection, Sequence
 
@@ -10,20 +10,20 @@ from purser.context.retrieval import Embedder, Outcome, Vector
 
 _SQL = load("purser.context.postgres.memory", "vectors.sql")
 BATCH = 64
-"""Messages that one search embeds at most, besides its query."""
+"""Maximum messages that one search embeds, in addition to its query."""
 MOST_CHARACTERS = 4_000
-"""Of a message, that are embedded: what models take at once is limited."""
+"""Characters of a message that are embedded: the input of models is limited."""
 Key = tuple[str, int]
 """Session and sequence number."""
 
 
 class MemoryVectors:
-    """Finds messages by meaning. Those that have no vector yet get one when somebody searches."""
+    """Finds messages by meaning. Messages without a vector are embedded when a search runs."""
 
     def __init__(self, pool: Pool, embedder: Embedder) -> None:
         """Args:
         pool: from `purser.budget.postgres.connections.pools.create_pool`.
-        embedder: makes the vectors.
+        embedder: computes the vectors.
         """
         self._pool = pool
         self._embedder = embedder
@@ -38,14 +38,14 @@ class MemoryVectors:
         without: tuple[str, Collection[int]],
         limit: int,
     ) -> tuple[list[Key], Outcome]:
-        """Messages of these sessions whose vectors are nearest to that of the query, nearest first.
+        """Finds the messages of these sessions whose vectors are nearest to the query, nearest first.
 
         Args:
-            tenant, sessions: where to look.
+            tenant, sessions: the sessions to search.
             query: is embedded together with a batch of messages that have no vector of this model yet.
-            path: whose budget pays.
-            without: a session, and messages of it that are not wanted.
-            limit: messages at most.
+            path: budget path that pays.
+            without: a session, and its messages to leave out.
+            limit: maximum number of messages.
         """
         async with connected(self._pool, None) as connection:
             if not await connection.fetchval(_SQL["exists"]):
@@ -69,5 +69,5 @@ class MemoryVectors:
 
 
 def _written(vector: Vector) -> str:
-    """As the extension reads it."""
+    """Formats a vector as the extension's text input."""
     return f"[{','.join(map(repr, vector))}]"

@@ -23,7 +23,7 @@ from (select session_id, max(seq) as seq from unnest($3::text[], $4::bigint[]) a
 where i.tenant = $1 and i.session_id = done.session_id;
 
 -- name: nearest
--- By the cosine of the angle between them. $5 and $6: messages of one session that are not wanted.
+-- Ordered by cosine distance. $5 and $6: messages of one session to leave out.
 select session_id, seq from memory_vectors
 where tenant = $1 and session_id = any($2) and model = $3 and vector_dims(embedding) = vector_dims($4::text::vector)
     and not (session_id = $5 and seq = any($6))

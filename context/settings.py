@@ -1,4 +1,4 @@
-"""How much of a window history may fill, and when it is compressed."""
+"""Context settings: how much of a window history may fill, and when it is compressed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -13,32 +13,32 @@ from purser.context.strategies.choice import Preference
 
 @dataclass(frozen=True, slots=True)
 class ContextSettings:
-    """Settings of one agent's context; the names are those of a task file where it has them."""
+    """Settings of one agent's context; the names match those of a task file where it has them."""
 
     context_window_tokens: int = 128_000
-    """Window of a model that is in no table."""
+    """Context window in tokens of a model that is in no table."""
     output_token_reserve: int = 4_096
-    """Tokens of a window kept for the reply."""
+    """Tokens of a window reserved for the reply."""
     system_token_reserve: int = 2_000
-    """Least number of tokens kept for system prompt and tools."""
+    """Minimum number of tokens reserved for system prompt and tools."""
     history_token_budget_ratio: float = 0.60
-    """Share of what a window leaves after its reserves that history may fill."""
+    """Share of a window, after its reserves, that history may fill."""
     trigger_ratio: float = 0.75
     """Share of the context budget above which history is compressed; 1.0 never compresses."""
     target_ratio: float = 0.375
-    """Share of the context budget that a compression leaves of a conversation."""
+    """Share of the context budget to which a compression reduces a conversation."""
     primers_count: int = 3
     """First messages of a conversation that stay verbatim."""
     recents_count: int = 20
-    """Last messages of a conversation that stay verbatim; gives way where the target asks for it."""
+    """Last messages of a conversation that stay verbatim; fewer do if the target requires it."""
     history_window_size: int = 50
-    """Messages of a conversation that stand in a window verbatim before the older ones are compressed."""
+    """Messages of a conversation above which older ones are compressed."""
     strategy: StrategyName = StrategyName.THREE_PART
     """How windows are cut."""
     preference: Preference = Preference.BALANCED
-    """What the strategy `auto` goes by."""
+    """Preference by which the strategy `auto` chooses."""
     summary_keep: str = KEEP
-    """What a summary must keep."""
+    """What a summary must retain."""
     summary_drop: str = DROP
     """What a summary may leave out."""
 
@@ -55,9 +55,9 @@ class ContextSettings:
             )
 
     def overridden(self, *layers: Mapping[str, int | float | str | None]) -> Self:
-        """These settings with the fields that the layers give, the first layer before the next; `None` gives nothing.
+        """Overrides fields by layers, of which the first takes precedence; `None` overrides nothing.
 
-        A trigger that comes without a target and is not above it takes half of itself as target.
+        A trigger without a target that is not above the current target sets the target to half of itself.
         """
         given: dict[str, Any] = {
             name: value for layer in reversed(layers) for name, value in layer.items() if value is not None
@@ -74,8 +74,8 @@ class ContextSettings:
         """Tokens that history may fill: 73,142 of a 128,000 window with the defaults.
 
         Args:
-            window: the model's, if a table knows it.
-            system_tokens: counted system prompt and tool definitions.
+            window: context window of the model in tokens, if known.
+            system_tokens: counted tokens of system prompt and tool definitions.
         """
         window = self.context_window_tokens if window is None else window
         reserved = self.output_token_reserve + max(self.system_token_reserve, system_tokens)
@@ -83,13 +83,13 @@ class ContextSettings:
 
     @property
     def primers(self) -> int:
-        """Primers that the strategy takes."""
+        """Number of primers that the strategy uses."""
         return self.primers_count if STRATEGIES[self.strategy].primers else 0
 
     @property
     def figures(self) -> StrategySettings:
-        """What windows of agents are cut by: all that no summary covers yet counts as recent, and the system prompt
-        is the agent's own."""
+        """Parameters of agents' windows: all uncovered messages count as recent, and the system prompt is the
+        agent's."""
         return StrategySettings(
             primers_count=self.primers_count,
             recents_count=None,
@@ -99,7 +99,7 @@ class ContextSettings:
 
     @property
     def keep_rules(self) -> KeepRules:
-        """What matters to a model that writes summaries."""
+        """Instructions to a model on what summaries must retain."""
         return KeepRules(self.summary_keep, self.summary_drop)
 
     @property
@@ -114,9 +114,9 @@ PRESETS: Mapping[str, Mapping[str, int | float]] = {
     "long_running": {"history_window_size": 75},
     "governed": {},
 }
-"""The context half of each use-case preset; the budget half stands in `budget`."""
+"""The context half of each use-case preset; the budget half is in `budget`."""
 
 
 def share(tokens: int, ratio: float) -> int:
-    """A ratio of some tokens, rounded down; the ratio counts as it is written, so 0.29 of 100 is 29."""
+    """A share of tokens, rounded down; the ratio is taken as a decimal, so 0.29 of 100 is 29."""
     return int(tokens * Fraction(str(ratio)))

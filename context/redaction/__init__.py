@@ -1,4 +1,4 @@
-"""Taking personal data and secrets out of text before it is sent, stored, embedded or logged."""
+"""Redaction of personal data and secrets in text before it is sent, stored, embedded or logged."""
 
 from purser.context.redaction.findings import LABELS, Detector, Found
 from purser.context.redaction.patterns import custom_detectors

@@ -1,4 +1,4 @@
-"""E-mail and IP addresses."""
+"""Detectors of e-mail and IP addresses."""
 
 import re
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from purser.context.redaction.findings import Found
 
 # --- e-mail ----------------------------------------------------------------------------------------------------------
 
-# Chinese and Japanese put no space between an address and the words around it: an address in another script ends
+# Chinese and Japanese put no space between an address and the words around it, so an address in another script ends
 # where these letters begin.
 _CJK = r"\u1100-\u11ff\u3005-\u3007\u3041-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _OTHER = rf"(?:[^\W{_CJK}]|[.+%~'-])"
@@ -17,7 +17,7 @@ _LABEL = rf"(?:(?:[^\W_{_CJK}]|-)++|[{_CJK}]++)"
 _DOMAIN = rf"@(?P<domain>{_LABEL}(?:\.{_LABEL})++)"
 _EMAILS = (
     re.compile(rf'(?P<local>"[^"@\n]{{1,64}}+"){_DOMAIN}'),
-    # Each run of letters is read once from its start: the time is linear.
+    # Each run of letters is scanned once from its start, so the time is linear.
     re.compile(rf"(?<![^\W{_CJK}])(?<![.+%~'-])(?P<local>{_OTHER}++){_DOMAIN}"),
     re.compile(rf"(?<![\w.+%~'-])(?P<local>[\w.+%~'-]++)(?<=[{_CJK}]){_DOMAIN}"),
 )
@@ -29,7 +29,7 @@ _MARKS = ".+%~'-"
 
 
 def find_emails(view: str) -> Iterator[Found]:
-    """Addresses in any script, with domains as letters or in Punycode."""
+    """Finds e-mail addresses in any script, with Unicode or Punycode domains."""
     for pattern in _EMAILS:
         for match in pattern.finditer(view):
             local, domain = match["local"].lstrip(_MARKS), _host(match["domain"])
@@ -39,7 +39,7 @@ def find_emails(view: str) -> Iterator[Found]:
 
 
 def _host(domain: str) -> str:
-    """The part of a dotted name that can be a host; empty if there is none."""
+    """The longest prefix of a dotted name that can be a host; empty if there is none."""
     labels = domain.rstrip("-").split(".")
     while len(labels) > 1 and not _is_top(labels[-1]):
         labels.pop()
@@ -55,7 +55,7 @@ def _is_top(label: str) -> bool:
 
 
 def _same_email(local: str, domain: str) -> str:
-    with suppress(UnicodeError):  # No name that a resolver takes is the same only as it is written.
+    with suppress(UnicodeError):  # A name that no resolver accepts equals only itself.
         domain = domain.encode("idna").decode()
     return f"{local}@{domain}".casefold()
 
@@ -73,7 +73,7 @@ _SLICE = re.compile(r"[\w)\]]\[\Z")
 
 
 def find_ips(view: str) -> Iterator[Found]:
-    """Addresses of version 4 and 6; no version numbers, times, hardware addresses or slices."""
+    """Finds IPv4 and IPv6 addresses, but no version numbers, times, hardware addresses or slices."""
     for match in _V4.finditer(view):
         if not _VERSION.search(view, max(0, match.start() - 24), match.start()) and (value := _v4(match[0])):
             yield Found(match.start(), match.end(), "IP", value)
@@ -93,7 +93,7 @@ def _v4(written: str) -> str | None:
 def _v6(written: str) -> str | None:
     groups = written.split(":")
     if len(groups) < 3 or all(len(group) == 2 for group in groups) or not any(map(str.isdigit, written)):
-        return None  # Eight pairs are a hardware address, `face::add` is a name of C++.
+        return None  # Groups of two digits are a hardware address, `face::add` is a C++ name.
     if written != "::1" and "." not in written and len([group for group in groups if group]) < 3 > len(groups[0]):
         return None  # `1::2` is a slice.
     try:

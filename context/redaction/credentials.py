@@ -1,4 +1,4 @@
-"""Keys and tokens by their own form, passwords and secrets by the label before them."""
+"""Detectors of credentials: keys and tokens by their format, passwords and secrets by the label before them."""
 
 import re
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ _FORMS = (
     r"pypi-[A-Za-z0-9_-]{16,}+|hv[sb]\.[A-Za-z0-9_-]{16,}+|ATATT3[A-Za-z0-9_=-]{16,}+|PMAK-[A-Za-z0-9-]{16,}+",
     r"do[por]_v1_[0-9a-f]{32,}+|shp(?:at|ca|pa|ss)_[0-9a-fA-F]{16,}+|dapi[0-9a-f]{32}|sq0[a-z]{3}-[\w-]{16,}+",
     r"\d{8,10}:AA[A-Za-z0-9_-]{30,}+|purser_[A-Za-z0-9_-]{40,}+",  # Telegram, ours
-    # Only from the start of a run: each run is then read once.
+    # Only from the start of a run, so that each run is scanned once.
     r"(?<![_-])eyJ[A-Za-z0-9_-]{6,}+\.[A-Za-z0-9_-]{6,}+(?:\.[A-Za-z0-9_-]*+)*+",  # JSON Web Token
     r"(?<![_-])[MNO][A-Za-z0-9_-]{22,30}+\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}+",  # Discord
 )
@@ -63,14 +63,14 @@ _SELF_NAMED = re.compile(r"pass|pwd|secret|token|key|密码|密钥", re.IGNORECA
 
 
 def find_url_passwords(view: str) -> Iterator[Found]:
-    """Passwords in addresses such as `postgres://user:password@host`, which would else look like an e-mail address."""
+    """Finds passwords in URLs such as `postgres://user:password@host`, which otherwise look like e-mail addresses."""
     for match in _URL_PASSWORD.finditer(view):
         if not _TEMPLATE.match(match["value"]):
             yield _found(match, "value", "SECRET")
 
 
 def find_keys(view: str) -> Iterator[Found]:
-    """API keys, JSON Web Tokens, keys of clouds, private keys and bearer tokens."""
+    """Finds API keys, JSON Web Tokens, cloud keys, private keys and bearer tokens."""
     for match in _KEYS.finditer(view):
         if _is_random(match[0]):
             yield Found(match.start(), match.end(), "API_KEY", match[0])
@@ -80,7 +80,7 @@ def find_keys(view: str) -> Iterator[Found]:
 
 
 def find_labelled_keys(view: str) -> Iterator[Found]:
-    """What a label calls a key or a token, if it has letters and digits as those have."""
+    """Finds values labelled as keys or tokens, if they contain letters and digits."""
     for match in _LABELLED_KEY.finditer(view):
         group = "quoted" if match["quote"] else "value"
         value = match[group].rstrip(".:)]}")
@@ -90,7 +90,7 @@ def find_labelled_keys(view: str) -> Iterator[Found]:
 
 
 def find_secrets(view: str) -> Iterator[Found]:
-    """Labelled passwords and secrets, in English, Chinese and other languages; no prose about them, and no code."""
+    """Finds labelled passwords and secrets in English, Chinese and other languages, but neither prose nor code."""
     for match in _LABELLED_SECRET.finditer(view):
         if match["quote"]:
             if _is_quoted_secret(match["quoted"]):
@@ -104,7 +104,7 @@ def _found(match: re.Match[str], group: str, label: str) -> Found:
 
 
 def _is_random(value: str) -> bool:
-    """Whether this may be a key, and is no row of words such as `sk-learn-contrib`."""
+    """Whether this may be a key rather than a hyphenated name such as `sk-learn-contrib`."""
     return any(map(str.isdigit, value)) or (value != value.lower() and value != value.upper())
 
 
@@ -116,16 +116,16 @@ def _is_quoted_secret(value: str) -> bool:
 
 def _is_bare_secret(value: str, sep: str, *, alone: bool) -> bool:
     """Args:
-    value: what follows the label, up to a blank.
-    sep: what stands between.
-    alone: nothing else follows on its line.
+    value: text after the label, up to a space.
+    sep: separator between label and value.
+    alone: whether nothing else follows on the line.
     """
     assigned = "=" in sep and sep != "="
     if not value.strip(TAKEN) or _TEMPLATE.match(value) or _CALL.match(value) or (assigned and _NAME.match(value)):
         return False
     if _STRONG.search(value.rstrip("!")):
         return len(value) >= 4
-    # A plain word is a secret only where a label has a line for itself: `password: swordfish`.
+    # A plain word is a secret only where label and word have a line to themselves: `password: swordfish`.
     labelled = ":" in sep or sep == "="
     is_word = _WORD.match(value) and value.isascii() and value.lower() not in _NO_SECRET
     return bool(labelled and alone and is_word and len(value) >= 6 and not _SELF_NAMED.search(value))

@@ -1,4 +1,4 @@
-"""The detectors that are built in, the most specific first."""
+"""Built-in detectors, the most specific first."""
 
 from purser.context.redaction.addresses import find_emails, find_ips
 from purser.context.redaction.credentials import find_keys, find_labelled_keys, find_secrets, find_url_passwords
@@ -7,11 +7,11 @@ from purser.context.redaction.identifiers import find_cards, find_ibans, find_na
 from purser.context.redaction.phones import find_phones
 
 SPECIFIC = (
-    # In front of a host both would look like the name of a mailbox.
+    # First, because a password before `@host` would match as an e-mail address.
     Detector("SECRET", find_url_passwords),
     Detector("API_KEY", find_keys),
     Detector("EMAIL", find_emails),
-    # Before cards: the digits in both may pass for a card, while they have a country or a date besides.
+    # Before cards: the digits of both may also match as a card, while a country or a date makes them more specific.
     Detector("IBAN", find_ibans),
     Detector("NATIONAL_ID", find_national_ids),
     Detector("CARD", find_cards),
@@ -21,4 +21,4 @@ SPECIFIC = (
     Detector("IP", find_ips),
 )
 LEAST_SPECIFIC = (Detector("PHONE", find_phones),)
-"""Asked after configured patterns: so many numbers could be one."""
+"""Runs after configured patterns, because so many numbers could be phone numbers."""

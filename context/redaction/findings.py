@@ -1,4 +1,4 @@
-"""What detectors find in a text, and which findings hold where several claim the same characters."""
+"""Findings of detectors in a text, and the resolution of overlaps."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -7,23 +7,23 @@ from dataclasses import dataclass
 from purser.context.errors import RedactionFailed
 
 LABELS = ("EMAIL", "CARD", "IBAN", "SSN", "NATIONAL_ID", "API_KEY", "SECRET", "IP", "PHONE")
-"""What the detectors that are built in find."""
+"""Labels of the built-in detectors."""
 LABEL = re.compile(r"[A-Z][A-Z0-9_]{0,31}")
 TAKEN = "\N{OBJECT REPLACEMENT CHARACTER}"
-"""Stands for a character that an earlier detector has claimed: later ones see that something is there, not what."""
+"""Masks a character that an earlier detector has claimed, so that later detectors cannot match it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A value in a text."""
+    """A value found in a text."""
 
     start: int
     end: int
-    """After its last character."""
+    """Index after its last character."""
     label: str
-    """Empty for a placeholder that stands there already."""
+    """Label of the detector; empty for an existing placeholder."""
     value: str
-    """In one notation, so that the same value is the same however it was written."""
+    """Normalized value, so that different notations of a value compare equal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,21 +32,21 @@ class Detector:
 
     label: str
     find: Callable[[str], Iterable[Found]]
-    """Takes the plain view of a text; in time that grows with its length and no faster."""
+    """Searches the plain view of a text, in time linear in its length."""
 
 
 def findings(view: str, placeholders: Sequence[Found], detectors: Iterable[Detector]) -> list[Found]:
-    """Everything that is found, in order and without overlap: the first detector before the next.
+    """Runs the detectors and returns their findings sorted, without overlaps; earlier detectors take precedence.
 
-    A finding that contains earlier ones whole replaces them: a password may look like an e-mail address in part.
+    A finding that fully contains earlier ones replaces them: part of a password may look like an e-mail address.
 
     Args:
-        view: see `plain_view`.
-        placeholders: that stand in the text already.
-        detectors: the most specific first.
+        view: the text as returned by `plain_view`.
+        placeholders: placeholders that already occur in the text.
+        detectors: ordered from most to least specific.
 
     Raises:
-        RedactionFailed: a detector broke; nothing may pass unseen.
+        RedactionFailed: a detector failed, so the text was withheld.
     """
     found = list(placeholders)
     rest = _without(view, found)
@@ -54,7 +54,7 @@ def findings(view: str, placeholders: Sequence[Found], detectors: Iterable[Detec
         try:
             new = list(detector.find(rest))
         except Exception as error:
-            # Without its cause: that may quote the text.
+            # Without its cause, which may quote the text.
             raise RedactionFailed(
                 f"the detector {detector.label} failed ({type(error).__name__}): the text was withheld; "
                 "report it, or correct the configured pattern of that label"
@@ -74,7 +74,7 @@ def _outermost(found: Iterable[Found]) -> list[Found]:
 
 
 def _without(view: str, found: Sequence[Found]) -> str:
-    """The view with everything that was found taken out of sight; as long as before."""
+    """The view with all findings masked, of the same length."""
     parts, end = [], 0
     for one in found:
         parts += [view[end : one.start], TAKEN * (one.end - one.start)]

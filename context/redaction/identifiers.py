@@ -1,6 +1,6 @@
-"""Numbers with a checksum or a fixed range: cards, bank accounts and identity numbers.
+"""Detectors of numbers with a checksum or a fixed range: cards, bank accounts and identity numbers.
 
-A number that fails its check is left alone.
+A number that fails its check is not redacted.
 """
 
 import re
@@ -24,7 +24,7 @@ _CARD = re.compile(
     )(?![A-Za-z0-9_]|[.-]\d)""",
     re.VERBOSE,
 )
-# An account number with a wrong digit holds no card: more groups follow its country than a card has.
+# An account number with a wrong digit contains no card: it has more groups after its country than a card.
 _ACCOUNT = re.compile(
     r"(?<![A-Za-z0-9_])[A-Za-z]{2}\d\d(?:[ -][A-Za-z0-9]{4}){4,7}[ -][A-Za-z0-9]{1,4}(?![A-Za-z0-9_])"
 )
@@ -47,11 +47,11 @@ _ISSUERS = tuple(
 
 
 def find_cards(view: str) -> Iterator[Found]:
-    """Card numbers of known issuers, in one piece or in the groups in which cards show them."""
+    """Finds card numbers of known issuers, unseparated or in the groups printed on cards."""
     view, start = _ACCOUNT.sub(lambda account: TAKEN * len(account[0]), view), 0
     while match := _CARD.search(view, start):
         groups = match[0].split(match["four"]) if match["four"] else []
-        # A security code may follow in the same manner of writing.
+        # A security code may follow with the same separator.
         for written in (match[0], match[0].rpartition(match["four"])[0] if len(groups) == 5 else ""):
             number = _SPACE.sub("", written)
             if _is_card(number):
@@ -59,7 +59,7 @@ def find_cards(view: str) -> Iterator[Found]:
                 start = match.start() + len(written)
                 break
         else:
-            # The next group may begin a card.
+            # A card may begin at the next group.
             start = match.start() + (4 if match["four"] or match["six"] else len(match[0]))
 
 
@@ -75,14 +75,14 @@ _WORD_END = re.compile(r"(?<=[A-Za-z0-9])(?![A-Za-z0-9])")
 
 
 def find_ibans(view: str) -> Iterator[Found]:
-    """International bank account numbers, with or without spaces, in either case."""
+    """Finds IBANs, with or without spaces, in upper or lower case."""
     for match in _IBAN.finditer(view):
         ends = [end.start() for end in _WORD_END.finditer(match[0])]
         if view[match.end() : match.end() + 1].isalnum():
-            ends = ends[:-1]  # The last word goes on beyond the longest account number.
+            ends = ends[:-1]  # The last word continues beyond the longest account number.
         for end in reversed(ends):
             number = _SPACE.sub("", match[0][:end]).upper()
-            # The checksum and the form of its country; the inner check digits of some countries are not asked for.
+            # Checks the checksum and the format of the country, but not the national check digits of some countries.
             if iban.is_valid(number, check_country=False):
                 yield Found(match.start(), match.start() + end, "IBAN", number)
                 break
@@ -101,7 +101,7 @@ _LABELLED_SSN = re.compile(
 
 
 def find_ssns(view: str) -> Iterator[Found]:
-    """US social security numbers in the ranges that are issued; without hyphens only where a label says what it is."""
+    """Finds US social security numbers in issued ranges; without hyphens only after a label."""
     for pattern in (_SSN, _LABELLED_SSN):
         for match in pattern.finditer(view):
             yield Found(match.start("number"), match.end("number"), "SSN", _SPACE.sub("", match["number"]))
@@ -115,7 +115,7 @@ _RIC = re.compile(
 
 
 def find_national_ids(view: str) -> Iterator[Found]:
-    """Numbers of Chinese identity cards."""
+    """Finds numbers of Chinese identity cards."""
     for match in _RIC.finditer(view):
         number = _SPACE.sub("", match[0]).upper()
         if ric.calc_check_digit(number) == number[-1] and _is_date(number[6:14]):

@@ -1,4 +1,4 @@
-"""Digits that look like a phone number and are none: dates, times, ids, versions, prices, failed checksums."""
+"""Numbers that look like phone numbers but are not: dates, times, ids, versions, prices, failed checksums."""
 
 import re
 
@@ -14,7 +14,7 @@ _FORMS = (
     rf"{_YEAR}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?:[T_-]?(?:[01]\d|2[0-3])[0-5]\d(?:[0-5]\d)?)?",
     r"(?:1\d|20)\d\d[ ]?[-/~][ ]?(?:1\d|20)\d\d",
     _TIME,
-    r"\d{3}-\d{2}-\d{4}",  # a social security number, in whatever range
+    r"\d{3}-\d{2}-\d{4}",  # a social security number in any range
     r"\d{4}(?P<card>[ .-])\d{4}(?P=card)\d{4}(?P=card)\d{1,4}|\d{4}(?P<amex>[ .-])\d{6}(?P=amex)\d{4,5}",
     r"[A-Za-z]{2}\d{2}(?:[ ]?[A-Za-z0-9]{4}){2,7}+(?:[ ]?[A-Za-z0-9]{1,4})?",  # a bank account
     r"[$€£¥₹₩][ ]?\d[\d,.]{0,20}+",
@@ -40,12 +40,12 @@ _LOOK_BACK = 40
 
 
 def without_other_numbers(view: str) -> str:
-    """The view with all of them out of sight; as long as before."""
+    """The view with all such numbers masked, of the same length."""
     return _FORM.sub(lambda other: TAKEN * len(other[0]), view)
 
 
 def is_labelled_otherwise(view: str, start: int, end: int) -> bool:
-    """Whether the words around a number say that it is an order, an id, an amount or the like."""
+    """Whether the words around a number mark it as an order, an id, an amount or the like."""
     before = max(0, start - _LOOK_BACK)
     return bool(_LABEL.search(view, before, start) or _UNIT.match(view, end))
 

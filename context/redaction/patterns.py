@@ -1,4 +1,4 @@
-"""Patterns that operators configure, beside the detectors that are built in."""
+"""Custom detectors: patterns that operators configure in addition to the built-in detectors."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ from purser.context.errors import InvalidSettings
 from purser.context.redaction.findings import LABEL, Detector, Found
 
 TIMEOUT_S = 5.0
-"""For one pattern on one text: a pattern may take exponential time, and the text is then withheld."""
+"""Time limit of one pattern on one text: a pattern may take exponential time, and the text is then withheld."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Find:
-    """Finds what a pattern matches."""
+    """Finds the matches of a pattern."""
 
     label: str
     pattern: regex.Pattern[str]
@@ -26,12 +26,12 @@ class _Find:
 
 
 def custom_detectors(patterns: Mapping[str, str]) -> tuple[Detector, ...]:
-    """One detector for each label and its pattern, a regular expression.
+    """Creates one detector per label from its regular expression.
 
-    They are asked after the detectors that are built in, before phone numbers. A label that is built in finds more.
+    They run after the built-in detectors and before that of phone numbers. A built-in label gets additional matches.
 
     Raises:
-        InvalidSettings: a label or a pattern is malformed; the text names the label and the remedy.
+        InvalidSettings: a label or a pattern is malformed; the error names the label and the remedy.
     """
     return tuple(Detector(label, _Find(label, _compiled(label, pattern))) for label, pattern in patterns.items())
 
@@ -44,7 +44,7 @@ def _compiled(label: str, pattern: str) -> regex.Pattern[str]:
     try:
         compiled = regex.compile(pattern)
     except (regex.error, RecursionError, OverflowError) as error:
-        raise InvalidSettings(f"the pattern of {label} is no regular expression: {error}") from None
+        raise InvalidSettings(f"the pattern of {label} is not a regular expression: {error}") from None
     if compiled.fullmatch(""):
-        raise InvalidSettings(f"the pattern of {label} matches nothing at all: write what it has to find at least")
+        raise InvalidSettings(f"the pattern of {label} matches empty text: make it require at least one character")
     return compiled

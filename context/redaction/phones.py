@@ -1,4 +1,4 @@
-"""Phone numbers: by their form, or by the word before them."""
+"""Detector of phone numbers, by their format or by the word before them."""
 
 import re
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ _NO_DIGIT = re.compile(r"\(0\)|[^0-9]")
 
 
 def find_phones(view: str) -> Iterator[Found]:
-    """Numbers in the forms of many countries; any other number of 7 to 12 digits where a word before it explains it."""
+    """Finds numbers in the formats of many countries, and numbers of 7 to 12 digits after a word for phones."""
     rest = without_other_numbers(view)
     for pattern, read in ((_FORM, _by_form), (_CUED, _by_cue)):
         reached = 0
@@ -52,7 +52,7 @@ def find_phones(view: str) -> Iterator[Found]:
             while found is not None:
                 yield found
                 reached = found.end
-                # Others may follow in a list; each list is read once.
+                # More numbers may follow in a list; each list is scanned once.
                 more = _MORE.match(rest, reached)
                 found = _by_cue(rest, more) if more else None
 
@@ -77,7 +77,7 @@ def _by_cue(rest: str, match: re.Match[str]) -> Found | None:
 
 
 def _from_abroad(match: re.Match[str], written: str, prefix: str) -> Found | None:
-    """A number with its country code. Digits after it may belong to something else: it ends where it is possible."""
+    """Finds a number with its country code; trailing groups are removed until the number is possible."""
     end, shorter = match.end(), written
     while len(shorter) > len(prefix) + 6:
         try:

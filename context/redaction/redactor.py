@@ -1,4 +1,4 @@
-"""Takes personal data and secrets out of text, and puts placeholders there."""
+"""The redactor: replaces personal data and secrets in text by placeholders."""
 
 import hmac
 import re
@@ -14,22 +14,22 @@ from purser.context.redaction.view import plain_view
 
 @dataclass(frozen=True, slots=True)
 class Placeholder:
-    """Which value a placeholder stands for, without telling it."""
+    """A placeholder and the digest of its value, without the value."""
 
     label: str
     number: int
-    """Counted per label, from 1."""
+    """Number within the label, from 1."""
     digest: bytes
-    """Of the value, under the key of its session."""
+    """HMAC of label and value under the session's key."""
 
     def __str__(self) -> str:
         return f"[{self.label}_{self.number}]"
 
 
 class Redactor:
-    """Redacts the texts of one session: the same value gets the same placeholder, however it is written.
+    """Redacts the texts of one session: the same value gets the same placeholder in any notation.
 
-    Not for several threads at once. What it saw is remembered as digests, never as text.
+    Not thread-safe. Values are stored as digests, never as text.
     """
 
     def __init__(
@@ -40,10 +40,10 @@ class Redactor:
         exempt: Callable[[Found], bool] = lambda found: False,
     ) -> None:
         """Args:
-        key: of the session; `None` takes a random one, for texts that stand alone.
-        known: placeholders that the session has already.
-        custom: detectors of `custom_detectors`, asked before phone numbers.
-        spared: tells which findings stay in the text.
+        key: key of the session; `None` for a random one, for texts outside of sessions.
+        known: existing placeholders of the session.
+        custom: detectors from `custom_detectors`, which run before that of phone numbers.
+        exempt: returns whether a finding stays in the text.
         """
         self._key = key or secrets.token_bytes(32)
         self._exempt = exempt
@@ -55,18 +55,18 @@ class Redactor:
         for one in self._known.values():
             self._last[one.label] = max(self._last.get(one.label, 0), one.number)
         self.new: list[Placeholder] = []
-        """Placeholders that the session had not, in the order of their values."""
+        """New placeholders, in the order of their values."""
         self.counts: Counter[str] = Counter()
-        """Values that were replaced, by label."""
+        """Number of replaced values by label."""
 
     def redact(self, text: str) -> str:
-        """The text with a placeholder such as `[EMAIL_1]` for each value; what is redacted already stays as it is.
+        """Replaces each value by a placeholder such as `[EMAIL_1]`; existing placeholders stay as they are.
 
         Raises:
-            RedactionFailed: a detector broke, so nothing is known of the text.
+            RedactionFailed: a detector failed, so the text must be withheld.
         """
         result, last = self._replaced(text), text
-        # A placeholder may complete a secret that a space had cut before: what is found may uncover a little more.
+        # Repeat until stable: a placeholder may complete a secret that a space had interrupted.
         while result != last:
             result, last = self._replaced(result), result
         self.counts += self._labels(result) - self._labels(text)
@@ -84,7 +84,7 @@ class Redactor:
         return Counter(match[1] for match in self._placeholder.finditer(text))
 
     def _existing(self, text: str) -> Iterable[Found]:
-        """Placeholders in the text. Their numbers are taken, whatever they stand for."""
+        """Yields existing placeholders of the text and reserves their numbers."""
         for match in self._placeholder.finditer(text):
             self._last[match[1]] = max(self._last[match[1]], int(match[2]))
             yield Found(match.start(), match.end(), "", match[0])

@@ -1,4 +1,4 @@
-"""Redacting what is no plain text: messages as JSON, fields of a log line."""
+"""Redaction of structured values: messages as JSON, fields of log records."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -7,7 +7,7 @@ Redact = Callable[[str], str]
 
 
 def redact_value(value: Any, redact: Redact) -> Any:
-    """A value of JSON with every text in it redacted. A text is read together with its key, which may be its label."""
+    """Redacts every text in a JSON value. A text is read together with its key, which may be its label."""
     match value:
         case str():
             return redact(value)

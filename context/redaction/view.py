@@ -1,4 +1,4 @@
-"""Text as detectors read it: of the same length, so that what they find stands at the same place in the text."""
+"""The plain view of a text for detectors, of the same length, so that positions are those of the text."""
 
 import re
 from typing import Final
@@ -11,9 +11,9 @@ _DIGITS = {zero + digit: str(digit) for zero in (0x0660, 0x06F0, 0x0966) for dig
 _PLAIN: Final = _FULL_WIDTH | _SPACES | _HYPHENS | _QUOTES | _DIGITS
 
 _CODES = re.compile(r"\\[nrt]|\\u[0-9A-Fa-f]{4}|\x1b\[[0-9;]{0,20}m")
-"""Escapes of JSON and colours of terminals, whose letters and digits are none of the text."""
+"""JSON escapes and terminal colour codes, whose letters and digits are not part of the text."""
 
 
 def plain_view(text: str) -> str:
-    """The text with full-width characters, spaces, hyphens, quotes and digits as ASCII, and escapes as blanks."""
+    """Maps full-width characters, spaces, hyphens, quotes and digits to ASCII, and escapes to spaces."""
     return _CODES.sub(lambda code: " " * len(code[0]), text.translate(_PLAIN))

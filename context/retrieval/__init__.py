@@ -1,6 +1,6 @@
-"""Memory: stored messages that a question brings back, and how a window shows them.
+"""Memory retrieval: finding stored messages for a question, and rendering them in a window.
 
-Values and rules only; the index lives in `purser.context.postgres.memory.memory`.
+This package holds values and rules only; the index is in `purser.context.postgres.memory.memory`.
 """
 
 from purser.context.retrieval.embedding import Embedder, Outcome, Vector

@@ -1,4 +1,4 @@
-"""Vectors of texts, as memory takes them."""
+"""Interface of embedders, and the outcome of a search."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -10,34 +10,34 @@ Vector = tuple[float, ...]
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors; where it cannot, memory goes on by words."""
+    """Turns texts into vectors; if it fails, memory falls back to words."""
 
     @property
     def model(self) -> str:
-        """Names the vectors: those of another model are made anew, never compared."""
+        """Name of the embedding model. Vectors of different models are never compared; messages are embedded again."""
         ...
 
     async def embed(self, tenant: str, path: Path, texts: Sequence[str]) -> Sequence[Vector] | None:
-        """One vector per text, all of one length.
+        """Computes one vector per text, all of the same length.
 
         Args:
-            tenant, path: whose budget pays for it.
-            texts: none blank. What must not leave is taken out of them first.
+            tenant, path: tenant and budget path that pay.
+            texts: non-blank texts; the embedder redacts them before they leave the process.
 
         Returns:
-            `None` where the budget refuses or no answer comes in time.
+            The vectors, or `None` if the budget refuses or no answer arrives in time.
         """
         ...
 
 
 class Outcome(StrEnum):
-    """How a search went."""
+    """Outcome of a search."""
 
     WORDS = "words"
-    """By words, as configured."""
+    """Searched by words, as configured."""
     FUSED = "fused"
-    """By words and vectors."""
+    """Searched by words and vectors."""
     NO_VECTORS = "no_vectors"
-    """By words alone, because the embedder gave none."""
+    """Searched by words alone, because the embedder returned no vectors."""
     NO_EXTENSION = "no_extension"
-    """By words alone, because the database was migrated without the extension `vector`."""
+    """Searched by words alone, because the database was migrated without the extension `vector`."""

@@ -1,4 +1,4 @@
-"""What a search returns."""
+"""Search results of memory."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -6,18 +6,18 @@ from enum import StrEnum
 
 
 class Via(StrEnum):
-    """How a message was found."""
+    """Which search found a message."""
 
     LEXICAL = "lexical"
-    """By its words, or those of its neighbours."""
+    """Found by its words, or those of its neighbours."""
     VECTOR = "vector"
-    """By its embedding."""
+    """Found by its embedding."""
     BOTH = "both"
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A stored message that answers a query."""
+    """A stored message that matches a query."""
 
     session_id: str
     seq: int
@@ -26,9 +26,9 @@ class Found:
     role: str
     """`user` or `assistant`."""
     name: str | None
-    """Who speaks, where several share a role."""
+    """Name of the speaker, where several share a role."""
     text: str
     created_at: datetime
     score: float
-    """Compares within one search only; higher is better."""
+    """Comparable within one search only; higher is better."""
     via: Via

@@ -1,6 +1,6 @@
-"""What the index keeps of a conversation: which term stands in which of its turns, and how often.
+"""Postings of the retrieval index: which term occurs in which turn of a conversation, and how often.
 
-Turns of a thread are numbered from 0 without gaps, their **place**: neighbours have neighbouring places.
+The **place** of a turn is its number in the thread, from 0 without gaps: neighbours have consecutive places.
 """
 
 from collections import Counter, defaultdict
@@ -12,24 +12,24 @@ import numpy as np
 from purser.context.retrieval.words import terms
 
 POSTING = np.dtype([("place", "<u4"), ("count", "<u2"), ("length", "<u2")])
-"""One turn that holds a term: how often, and how many terms the turn has."""
+"""One turn that contains a term: occurrences of the term, and number of terms in the turn."""
 BLOCK = 1024
-"""Places of a thread whose postings of a term stand in one row."""
+"""Places per row: the postings of a term in so many places of a thread share one row."""
 _MOST = 2**16 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What somebody said."""
+    """The text of a message and its speaker."""
 
     name: str | None
-    """Who, where it is known."""
+    """Name of the speaker, if known."""
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Indexed:
-    """What some turns add to the index of their thread."""
+    """Index entries of consecutive turns of a thread."""
 
     postings: Mapping[tuple[str, int], bytes]
     """Packed `POSTING`s by term and block, in order of place."""
@@ -44,9 +44,9 @@ def spoken_by(term: str) -> str:
 
 
 def index(turns: Sequence[Turn], first_place: int) -> Indexed:
-    """Postings of turns that stand one after another from `first_place`.
+    """Builds the postings of consecutive turns from `first_place`.
 
-    A turn reads as "NAME said, TEXT": who spoke is part of what can be asked.
+    The name of the speaker is indexed with the text, so that questions can name the speaker.
     """
     rows: defaultdict[tuple[str, int], list[tuple[int, int, int]]] = defaultdict(list)
     total = 0

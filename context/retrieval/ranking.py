@@ -1,8 +1,8 @@
-"""Which turns answer a question, by its words.
+"""Lexical ranking of turns for a question.
 
-BM25 in which a term also counts, less and less, for the turns around the one where it stands: people answer without
-repeating the question, and a topic is named once. The weights are few and lie on wide plateaus; they were checked on
-English and Chinese conversations (`purser bench memory`).
+BM25 in which a term also counts, with decreasing weight, for the turns around its own: people answer without repeating
+the question, and name a topic once. The few weights lie on wide plateaus; they were validated on English and Chinese
+conversations (`purser bench memory`).
 """
 
 from collections import Counter, defaultdict
@@ -17,15 +17,15 @@ from numpy.typing import NDArray
 from purser.context.retrieval.postings import POSTING, spoken_by
 
 K1 = 1.2
-"""How soon more of one term stops to matter."""
+"""BM25 saturation: how quickly repetitions of a term stop to matter."""
 B = 0.4
-"""How much a long turn counts less. Turns of a conversation differ less than the documents that 0.75 is usual for."""
+"""BM25 length normalization. Turns vary less in length than the documents for which 0.75 is usual."""
 BEFORE, AFTER = 0.5, 0.3
-"""Weight of a term in the turn right before, and right after. What was said before tells what a turn is about."""
+"""Weight of a term in the turn right before and right after. A preceding turn indicates what a turn is about."""
 DECAY, REACH = 0.8, 8
-"""Each turn further away weighs so much less, up to so many turns."""
+"""Decay of the weight per turn of distance, and the maximum distance in turns."""
 SPEAKER = 0.25
-"""By how much a turn gains whose speaker the question names."""
+"""Relative bonus of a turn whose speaker the question names."""
 
 _DISTANCES = np.arange(-REACH, REACH + 1)
 _WEIGHTS = np.where(_DISTANCES > 0, BEFORE, AFTER) * DECAY ** (np.abs(_DISTANCES) - 1.0)
@@ -48,7 +48,7 @@ class Posted:
     """Postings of one term in one thread."""
 
     thread: int
-    """Which of the searched threads."""
+    """Index of the thread among those searched."""
     term: str
     postings: bytes
     """Packed `POSTING`s."""
@@ -76,17 +76,17 @@ def rank(
     without: Collection[tuple[int, int]] = (),
     limit: int,
 ) -> list[Hit]:
-    """The turns that fit a question best, best first.
+    """Ranks the turns that match a question, best first.
 
     Args:
-        query: its terms.
-        threads: all that are searched; nothing counts from one to the other.
+        query: terms of the question.
+        threads: all searched threads; terms have no effect across threads.
         posted: postings of the terms in `wanted(query)`, in any order.
-        without: thread and place of turns that are not wanted. They still lend their words to their neighbours.
-        limit: turns at most.
+        without: thread and place of turns to leave out; their words still count for their neighbours.
+        limit: maximum number of turns.
     """
     sizes = np.array([thread.turns for thread in threads], np.int64)
-    # Before, between and after threads stand as many empty positions as a term can reach.
+    # Threads are padded with as many empty positions as a term can reach.
     starts: Positions = np.cumsum(sizes + REACH) - sizes
     turns, length = int(sizes.sum()), sum(thread.terms for thread in threads)
     found = _by_term(posted, starts)
@@ -108,7 +108,7 @@ def rank(
 
 
 def _by_term(posted: Iterable[Posted], starts: Positions) -> dict[str, tuple[Positions, NDArray[Any]]]:
-    """Positions and postings of each term, over all threads."""
+    """Positions and postings of each term over all threads."""
     parts: defaultdict[str, list[Posted]] = defaultdict(list)
     for one in posted:
         parts[one.term].append(one)
@@ -121,7 +121,7 @@ def _by_term(posted: Iterable[Posted], starts: Positions) -> dict[str, tuple[Pos
 
 
 def _spread(positions: Positions, share: Floats, size: int) -> Floats:
-    """How much of a term each position has, its neighbours' included."""
+    """Weighted frequency of a term at each position, including its neighbours."""
     around = (positions[:, None] + _DISTANCES).ravel()
     return np.asarray(np.bincount(around, (share[:, None] * _WEIGHTS).ravel(), minlength=size), np.float64)
 
@@ -135,7 +135,7 @@ def _idf(holding: int, turns: int) -> float:
 
 
 def _best(scores: Floats, limit: int) -> Positions:
-    """Positions of the highest scores above 0, best first; of equal ones the earlier first."""
+    """Positions of the highest scores above 0, best first; ties in order of position."""
     positive = np.flatnonzero(scores)
     if 0 < limit < len(positive):
         least = np.partition(scores[positive], -limit)[-limit]

@@ -1,8 +1,8 @@
-"""Terms of a text, as the index knows them: lower case, without stop words, cut to their stems.
+"""Tokenization of text into index terms: lower case, without stop words, stemmed.
 
-Scripts that are written without spaces, and Korean, whose words carry their particles, become single characters and
-overlapping pairs of them; no dictionary is needed. Everything else goes through the Snowball stemmer of its script; a
-Latin word through the English one, whatever its language, because a question is too short to tell.
+Scripts without spaces, and Korean, whose words include particles, are split into characters and overlapping pairs,
+which needs no dictionary. All other words are stemmed by the Snowball stemmer of their script; Latin words always by the
+English one, because a question is too short to identify its language.
 """
 
 import unicodedata
@@ -17,7 +17,7 @@ _WORD = regex.compile(
     r"|(?P<english>[\p{Latin}\p{N}\p{M}]+)|(?P<russian>[\p{Cyrillic}\p{M}]+)|(?P<greek>[\p{Greek}\p{M}]+)"
     r"|(?P<arabic>[\p{Arabic}\p{M}]+)|(?P<hindi>[\p{Devanagari}\p{M}]+)|(?P<plain>[\p{L}\p{M}]+)"
 )
-"""A group is named after what becomes of it: pairs, a stemmer, or nothing."""
+"""Each group is named after its treatment: character pairs, a stemmer, or none."""
 
 _ENGLISH = """
     a about above after again against all am an and any are aren as at be because been before being below between both
@@ -33,15 +33,15 @@ _CHINESE = regex.compile(
     "为什么|什么|怎么|怎样|知道|哪些|哪个|哪里|多少|可以|一下|还是|有没有|我们|你们|他们|她们|这个|那个|这些|那些"
     "|[的了吗呢吧啊呀嘛么哦]"
 )
-"""Words that ask or bind: text is split at them."""
+"""Question and function words, at which text is split."""
 
 
 MOST_CHARACTERS = 64
-"""Of a word, that count: what is longer is no word but data, and a database key has its limits."""
+"""Characters of a word that count: longer words are data, and the size of a database key is limited."""
 
 
 def terms(text: str) -> list[str]:
-    """Every term, in order, repeated as often as it stands there."""
+    """Returns every occurrence of a term, in order."""
     return [term for match in _WORD.finditer(unicodedata.normalize("NFKC", text).lower()) for term in _of(match)]
 
 
@@ -58,7 +58,7 @@ def _of(match: "regex.Match[str]") -> Iterator[str]:
 @lru_cache(maxsize=1 << 16)
 def _stem(kind: str, word: str) -> str:
     if kind == "english":
-        # An accent is often left out where people type.
+        # Users often omit accents when they type.
         word = "".join(sign for sign in unicodedata.normalize("NFKD", word) if not unicodedata.combining(sign))
     return word if kind == "plain" else str(_stemmer(kind).stemWord(word))
 

@@ -1,4 +1,4 @@
-"""How windows are cut: one interface for all strategies, and the presets of known systems."""
+"""Window strategies: one interface for all of them, and the presets of known systems."""
 
 from purser.context.strategies.names import StrategyName
 from purser.context.strategies.settings import WINDOW_PRESETS, Part, StrategySettings, WindowPreset

@@ -1,6 +1,7 @@
-"""Which strategy a conversation is cut with, where the caller leaves it open: by size, content, frequency, preference.
+"""Automatic choice of a strategy by size, content, number of summaries and preference.
 
-The matrix goes first. Rows are the larger of two classes, so a few long messages weigh as much as many short ones:
+The matrix is evaluated first. Its rows are the larger of two size classes, so that a few long messages weigh as much as
+many short ones:
 
 | class | messages | characters | fast | balanced | quality |
 | --- | --- | --- | --- | --- | --- |
@@ -8,8 +9,8 @@ The matrix goes first. Rows are the larger of two classes, so a few long message
 | medium | 10 to 30 | 2,000 to 10,000 | truncate | by scores | summarize |
 | long | over 30 | over 10,000 | truncate | summarize | summarize |
 
-Scores decide the one cell that the matrix leaves open; a tie truncates. Two things go before both: nothing is
-summarised without something that summarizes, nor a fourth time in one conversation.
+Scores decide the one cell that the matrix leaves open; a tie truncates. Two rules take precedence: a conversation is
+truncated if there is no summarizer, or after three summaries.
 """
 
 from collections.abc import Mapping
@@ -20,27 +21,27 @@ from fractions import Fraction
 from purser.context.strategies.names import StrategyName
 
 TRUNCATE = StrategyName.SMART_TRUNCATION
-"""Strategy of a conversation that is truncated."""
+"""Strategy for truncation."""
 TRUNCATE_BY_TOKENS = StrategyName.TOKEN_TRUNCATION
-"""Its stand-in where most messages are tool traffic: a tool loop is one round, so keeping rounds cuts nothing of it."""
+"""Truncation where most messages are tool traffic: a tool loop is one round, so limiting rounds cuts none of it."""
 SUMMARISE = StrategyName.SUMMARY
-"""Strategy of a conversation that is summarised."""
+"""Strategy for summarization."""
 MOST_SUMMARIES = 3
-"""Summaries of one conversation; after them it is truncated."""
+"""Maximum summaries of one conversation; after them it is truncated."""
 
 
 class Preference(StrEnum):
-    """What the caller would rather have."""
+    """The caller's preference between speed and quality."""
 
     FAST = "fast"
-    """No waiting for a summary."""
+    """Never wait for a summary."""
     BALANCED = "balanced"
     QUALITY = "quality"
-    """Keep the sense of what is cut, whatever it takes."""
+    """Preserve the meaning of what is cut, at any cost."""
 
 
 class Size(IntEnum):
-    """How large a conversation is."""
+    """Size class of a conversation."""
 
     SHORT = 0
     MEDIUM = 1
@@ -48,20 +49,20 @@ class Size(IntEnum):
 
     @classmethod
     def of(cls, figure: int, *, medium: int, long: int) -> "Size":
-        """Medium from one figure on, long above another."""
+        """Classifies a figure: medium from `medium`, long above `long`."""
         return cls.LONG if figure > long else cls.MEDIUM if figure >= medium else cls.SHORT
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A strategy and why it was taken."""
+    """A strategy and the reason for choosing it."""
 
     strategy: StrategyName
     """`smart_truncation`, `token_truncation` or `summary`."""
     reason: str
-    """For people; has figures, never text of the conversation."""
+    """Human-readable reason with figures, never text of the conversation."""
     scores: Mapping[str, Fraction] = field(default_factory=dict)
-    """Weighted score of `truncate` and of `summarize`, where scores decided."""
+    """Weighted scores of `truncate` and `summarize`, if scores decided."""
 
 
 _WEIGHTS: Mapping[Preference, tuple[Fraction, Fraction]] = {
@@ -74,7 +75,7 @@ _MATRIX: Mapping[Size, Mapping[Preference, bool | None]] = {
     Size.MEDIUM: {Preference.FAST: False, Preference.BALANCED: None, Preference.QUALITY: True},
     Size.LONG: {Preference.FAST: False, Preference.BALANCED: True, Preference.QUALITY: True},
 }
-"""Whether to summarize; `None`: scores decide."""
+"""Whether to summarize; `None` if scores decide."""
 
 
 def choose(
@@ -89,16 +90,16 @@ def choose(
     """Chooses between truncation and a summary.
 
     Args:
-        messages: of the conversation.
-        characters: of their texts.
-        preference: of the caller.
-        summaries: how often this conversation was summarised before.
-        can_summarize: whether there is something that writes summaries.
-        tool_messages: how many of the messages call a tool or answer a call.
+        messages: number of messages in the conversation.
+        characters: length of their texts.
+        preference: preference of the caller.
+        summaries: how often this conversation was already summarized.
+        can_summarize: whether a summarizer is available.
+        tool_messages: number of messages with a tool call or a result.
     """
     truncation = TRUNCATE_BY_TOKENS if 2 * tool_messages > messages else TRUNCATE
     if not can_summarize:
-        return Choice(truncation, "nothing that writes summaries is configured: truncate")
+        return Choice(truncation, "no summarizer is configured: truncate")
     if summaries >= MOST_SUMMARIES:
         return Choice(truncation, f"already summarised {summaries} times, at most {MOST_SUMMARIES}: truncate")
     size, description = _size(messages, characters)
@@ -113,7 +114,7 @@ def choose(
 
 
 def scores(*, messages: int, characters: int, preference: Preference, summaries: int) -> dict[str, Fraction]:
-    """Weighted scores of both ways; the arguments are those of `choose`."""
+    """Weighted scores of truncation and summarization; takes the arguments of `choose`."""
     truncate = 20 + 30 * (messages <= 50) + 30 * (characters <= 10_000) + 20 * (summaries < 5)
     summarize = 20 + 30 * (messages >= 10) + 30 * (characters >= 2_000) + (20 if summaries < 3 else -50)
     for_truncate, for_summarize = _WEIGHTS[preference]
@@ -121,7 +122,7 @@ def scores(*, messages: int, characters: int, preference: Preference, summaries:
 
 
 def _size(messages: int, characters: int) -> tuple[Size, str]:
-    """The larger of the two classes, in words that say so where they differ."""
+    """The larger of both size classes, and a description that names both if they differ."""
     by_messages = Size.of(messages, medium=10, long=30)
     by_characters = Size.of(characters, medium=2_000, long=10_000)
     size = max(by_messages, by_characters)

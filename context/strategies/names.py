@@ -1,4 +1,4 @@
-"""Names of strategies, as commands, task files and the HTTP API take them."""
+"""Names of strategies in commands, task files and the HTTP API."""
 
 from enum import StrEnum
 
@@ -13,10 +13,10 @@ class StrategyName(StrEnum):
     SMART_TRUNCATION = "smart_truncation"
     """Fewer rounds the longer the conversation is; the rest is dropped."""
     SUMMARY = "summary"
-    """Recents, and a summary of all before."""
+    """Recents, and a summary of everything before them."""
     THREE_PART = "three_part"
     """Primers, a summary of the middle, recents."""
     HYBRID = "hybrid"
-    """`three_part`, with room for what memory finds."""
+    """`three_part`, with room for memory search results."""
     AUTO = "auto"
     """One of the others, by size, frequency and preference."""

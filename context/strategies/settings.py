@@ -1,4 +1,4 @@
-"""The figures that strategies go by, and the presets that name some of them together."""
+"""Parameters of strategies, and presets of them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,64 +9,64 @@ from purser.context.strategies.names import StrategyName
 
 
 class Part(StrEnum):
-    """What a window is made of."""
+    """Parts of a window."""
 
     SETTINGS = "settings"
     """Personal settings."""
     SYSTEM = "system"
-    """The system messages that a conversation begins with."""
+    """The leading system messages of a conversation."""
     SUMMARY = "summary"
     CONVERSATION = "conversation"
-    """All up to the newest user message."""
+    """All messages before the newest user message."""
     MEMORY = "memory"
-    """Retrieved memory and documents of the caller."""
+    """Memory search results and documents of the caller."""
     NEWEST = "newest"
     """The newest user message and what follows it."""
 
 
 @dataclass(frozen=True, slots=True)
 class StrategySettings:
-    """Figures of all strategies; each goes by those that concern it."""
+    """Parameters of all strategies; each uses those that apply to it."""
 
     primers_count: int = 3
-    """First messages that a strategy with primers takes."""
+    """Number of first messages included by a strategy with primers."""
     recents_count: int | None = 20
-    """Newest messages that a strategy with a summary takes; what is older is covered. `None`: all that fit."""
+    """Number of newest messages included by a strategy with a summary of the rest; `None` for all that fit."""
     batch_count: int = 1
-    """Messages are covered so many at a time: more than `recents_count` stay until the next batch is full."""
+    """Number of messages covered at a time: more than `recents_count` stay until the next batch is full."""
     rounds: int = 10
-    """Newest rounds that `sliding_window` takes. A round is a user message and all that follows until the next."""
+    """Number of newest rounds in `sliding_window`. A round is a user message and all that follows until the next."""
     rounds_by_size: tuple[tuple[int, int], ...] = ((51, 4), (30, 6), (15, 8))
-    """Rounds that `smart_truncation` takes, each with the least messages of a conversation that it applies to; all of a
-    shorter one."""
+    """Pairs of minimum messages of a conversation and rounds that `smart_truncation` then includes; a shorter
+    conversation is included whole."""
     summary_by_rounds: bool = False
-    """Whether recents are the rounds of `rounds_by_size` instead of `recents_count` messages."""
+    """Whether recents are counted in rounds by `rounds_by_size` instead of `recents_count` messages."""
     extends: bool = True
-    """Whether more than the recents is taken where a finished summary leaves room; otherwise the counts are a bound."""
+    """Whether more than the recents is included if a finished summary leaves room; otherwise the counts are limits."""
     keeps_first_request: bool = True
     """Whether the first user message stays verbatim."""
     trigger_ratio: float = 1.0
     """Share of the budget above which a conversation is cut."""
     keep_ratio: float = 1.0
-    """Share of the budget that a window which was cut fills at most; what always stays may go beyond."""
+    """Share of the budget that a cut window may fill; required messages may exceed it."""
     reply_reserve: int = 0
-    """Tokens of the budget that, for the trigger, count as taken."""
+    """Tokens of the budget that count as used when the trigger is evaluated."""
     most_messages: int | None = None
-    """Messages above which a conversation is cut even where it fits."""
+    """Number of messages above which a conversation is cut even if it fits."""
     least_messages: int = 0
-    """Shorter conversations are not cut where they fit."""
+    """Number of messages below which a conversation that fits is not cut."""
     summary_share: float = 0.25
-    """Share of the window that is set aside for a summary before primers and recents are taken."""
+    """Share of the window reserved for a summary before primers and recents are selected."""
     summary_most_tokens: int | None = None
-    """Of the message that shows a summary; `None`: whatever room is left."""
+    """Upper bound of the message that shows a summary; `None` for all remaining room."""
     summary_header: str | None = None
-    """What stands above a summary; `None`: which messages it covers."""
+    """Header of a summary; `None` for the range of messages it covers."""
     summary_role: str = "user"
     """Role of the message that shows a summary; `system` only where a published format demands it."""
     summary_dynamic: bool = False
-    """Whether the length of a summary goes by that of its source, as `purser.context.compression.lengths` says."""
+    """Whether the length of a summary depends on its source, by the rules of `purser.context.compression.lengths`."""
     order: tuple[Part, ...] = tuple(Part)
-    """What stands where. The stable part goes first, so that prompt caches of providers stay warm."""
+    """Order of the parts. Stable parts come first, so that prompt caches of providers stay warm."""
 
     def __post_init__(self) -> None:
         for name in ("trigger_ratio", "keep_ratio"):
@@ -83,10 +83,10 @@ class StrategySettings:
 
 @dataclass(frozen=True, slots=True)
 class WindowPreset:
-    """A strategy with its figures."""
+    """A strategy with its parameters."""
 
     strategy: StrategyName
-    """Unless the caller names another."""
+    """Default strategy; the caller may name another."""
     settings: StrategySettings = field(default_factory=StrategySettings)
 
 
@@ -149,4 +149,4 @@ WINDOW_PRESETS: Mapping[str, WindowPreset] = {
         ),
     ),
 }
-"""Windows as known systems build them. The use-case presets of a task are in `purser.context.settings`."""
+"""Windows as known systems build them. The use-case presets of tasks are in `purser.context.settings`."""

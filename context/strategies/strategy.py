@@ -1,7 +1,7 @@
-"""The one interface of all strategies: a table of what sets each apart, and the rule over a conversation by reference.
+"""Strategies: a table of their traits, and the selection rule over a conversation by reference.
 
-Before a strategy is asked, a window holds what always stays. The strategy tells in which order further groups are
-taken, whole, each run until the first that does not fit, and what becomes of the groups that are not taken.
+A window first holds its required groups. The strategy then defines runs of further groups, each of which is included
+whole until the first group that does not fit, and whether the rest is summarized or dropped.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,20 +16,20 @@ from purser.context.strategies.settings import StrategySettings
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What sets a strategy apart."""
+    """Traits of a strategy."""
 
     primers: bool = False
-    """Whether it takes the first messages before others."""
+    """Whether it includes the first messages before others."""
     recents: bool = False
-    """Whether a number of messages bounds the newest that it takes."""
+    """Whether it limits the newest messages by number."""
     rounds: Callable[[StrategySettings, int], int | None] | None = None
-    """Rounds that it takes, by its figures and the messages of a conversation; `None`: all that fit."""
+    """Returns the number of rounds for its parameters and the size of a conversation; `None` for all that fit."""
     summarizes: bool = False
-    """Whether what it does not take is covered by a summary. Otherwise it is dropped: the strategy is lossy."""
+    """Whether a summary covers the rest. Otherwise the rest is dropped: the strategy is lossy."""
     retrieves: bool = False
-    """Whether it has room for what memory finds."""
+    """Whether it has room for memory search results."""
     chooses: bool = False
-    """Whether it is a choice between the others."""
+    """Whether it chooses between the other strategies."""
 
 
 def _by_size(settings: StrategySettings, messages: int) -> int | None:
@@ -45,45 +45,45 @@ STRATEGIES: Mapping[StrategyName, Traits] = {
     StrategyName.HYBRID: Traits(primers=True, recents=True, summarizes=True, retrieves=True),
     StrategyName.AUTO: Traits(chooses=True),
 }
-"""All that the code knows of each strategy."""
+"""Traits of every strategy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """What a window takes of a conversation."""
+    """The rule by which a window includes groups of a conversation."""
 
     name: StrategyName
     primers_count: int = 0
-    """First messages that it takes before others."""
+    """Number of first messages included before others."""
     recents_count: int | None = None
-    """Newest messages that it takes; `None`: all that fit."""
+    """Number of newest messages included; `None` for all that fit."""
     batch_count: int = 1
-    """Messages older than the recents are left out so many at a time."""
+    """Number of messages older than the recents that are left out at a time."""
     rounds: int | None = None
-    """Newest rounds that it takes; `None`: all that fit."""
+    """Number of newest rounds included; `None` for all that fit."""
     summarizes: bool = False
-    """Whether what it does not take is covered by a summary."""
+    """Whether a summary covers the rest."""
 
     @property
     def unbounded(self) -> Self:
-        """The same with all that fits, whatever number of messages or rounds that is."""
+        """The same rule without limits on messages and rounds."""
         return replace(self, recents_count=None, rounds=None)
 
     @property
     def of_thread(self) -> Self:
-        """The same for an agent's own thread: its newest steps, as many as fit."""
+        """The rule for an agent's own thread: as many of its newest steps as fit."""
         return replace(self.unbounded, primers_count=0)
 
     def runs(self, conversation: Conversation, begin: int = 0, *, newer_rounds: int = 0) -> tuple[Sequence[int], ...]:
-        """Groups by index, in the order in which they are taken: the last exchange, primers, then newest first.
+        """Indexes of groups in order of inclusion: the last exchange, primers, then all others newest first.
 
         Args:
-            conversation: by reference.
-            begin: the first group that may be taken.
-            newer_rounds: rounds that came after it and are shown elsewhere, such as that of a task's input.
+            conversation: the conversation by reference.
+            begin: index of the first group that may be included.
+            newer_rounds: number of later rounds shown separately, such as that of a task's input.
         """
         groups = conversation.groups
-        # A question that still waits for its answer is no exchange.
+        # A question without an answer is not an exchange.
         last = len(groups) - 1 - bool(groups and groups[-1].is_request and not newer_rounds)
         oldest = max(begin, conversation.included_from, self.oldest(conversation, newer_rounds))
         exchange = range(last, max(last - 2, oldest - 1), -1)
@@ -91,7 +91,7 @@ class Strategy:
         return exchange, primers, range(last, oldest - 1, -1)
 
     def oldest(self, conversation: Conversation, newer_rounds: int = 0) -> int:
-        """The oldest group, by index, that is taken among the newest."""
+        """Index of the oldest group among the newest that may be included."""
         groups = conversation.groups
         if self.rounds is not None:
             begins = [index for index, group in enumerate(groups) if group.is_request]
@@ -107,12 +107,12 @@ class Strategy:
 
 
 def strategy_of(name: StrategyName, settings: StrategySettings, messages: int) -> Strategy:
-    """The rule of a strategy.
+    """Creates the rule of a strategy.
 
     Args:
-        name: any but `auto`, which is a choice between the others.
-        settings: its figures.
-        messages: of the whole conversation; of a stored one those that no summary covers.
+        name: any strategy but `auto`, which chooses between the others.
+        settings: parameters of the strategy.
+        messages: number of messages in the conversation that no stored summary covers.
     """
     traits = STRATEGIES[name]
     if traits.chooses:

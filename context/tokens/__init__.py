@@ -1,8 +1,8 @@
-"""Counting tokens before they are spent: exactly where the model's vocabulary is known, with a stated margin elsewhere.
+"""Token counting: exact where the model's vocabulary is known, with a stated margin elsewhere.
 
-The rule: texts (contents, and of each tool call its name followed by its arguments) + images + 4 per message + 3 per
-conversation, and the tool definitions of a request. The first that can counts: LiteLLM where it is loaded, tiktoken, a
-formula by script. LiteLLM and tiktoken give the same figures, so a stored count does not depend on who it was.
+Rule: texts (contents, and the name of each tool call followed by its arguments) + images + 4 per message + 3 per
+conversation, plus the tool definitions of a request. The first available method counts: LiteLLM if loaded, tiktoken, or
+a formula by script. LiteLLM and tiktoken give equal counts, so a stored count does not depend on which of them counted.
 """
 
 from purser.context.tokens.counting import (

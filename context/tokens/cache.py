@@ -1,4 +1,4 @@
-"""Counts of texts that were counted before, by the digest of the text: the texts themselves are not kept."""
+"""LRU cache of token counts by digest of the text; the texts themselves are not stored."""
 
 import threading
 from collections import OrderedDict
@@ -7,11 +7,11 @@ from hashlib import blake2b
 
 
 class CountCache:
-    """Keeps the counts that were used last. Threads may share it."""
+    """Caches the most recently used counts. Thread-safe."""
 
     def __init__(self, most: int) -> None:
         """Args:
-        most: counts that are kept.
+        most: maximum number of cached counts.
         """
         self._most = most
         self._counts: OrderedDict[tuple[str, bytes], int] = OrderedDict()
@@ -21,13 +21,13 @@ class CountCache:
         return len(self._counts)
 
     def count(self, kind: str, text: str, count: Callable[[str], int]) -> int:
-        """What `count` says of the text; it is asked once for each `kind` and text."""
+        """Returns the cached count of a text, or calls `count` once per `kind` and text."""
         key = kind, blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
         with self._lock:
             if key in self._counts:
                 self._counts.move_to_end(key)
                 return self._counts[key]
-        # Not under the lock: it may take some tenths of a second.
+        # Not under the lock: counting may take some tenths of a second.
         tokens = count(text)
         with self._lock:
             self._counts[key] = tokens

@@ -1,9 +1,9 @@
-"""Calibration: what providers report corrects counts for models whose tokenizer is not public.
+"""Calibration: reported usage corrects token counts for models whose tokenizer is not public.
 
-A count for such a model is that of a near vocabulary plus a margin chosen for caution. Every call tells how near that
-was: the ratio of the input tokens that were reported to those counted moves towards it, the more slowly the more calls
-have spoken. Single reports weigh little, and none moves it out of its bounds, so that a provider that reports nonsense
-neither blows up every estimate nor lets a window overflow. Exact counts need none of this and are never changed.
+A count for such a model is that of a similar vocabulary plus a conservative margin. Every call reports the actual input
+tokens: a ratio of reported to counted tokens is averaged over calls, each new report with less weight. A single report
+weighs little and the ratio is bounded, so that wrong reports neither inflate every estimate nor let a window overflow.
+Exact counts are never calibrated.
 """
 
 from dataclasses import dataclass
@@ -12,30 +12,30 @@ from typing import Self
 from purser.context.tokens.tokenizers import tokenizer_of
 
 ONE = 1_000_000
-"""A ratio of 1: ratios are whole parts per million."""
+"""A ratio of 1; ratios are integers in parts per million."""
 LEAST, MOST = 800_000, 1_500_000
 """Bounds of the ratio."""
 LEAST_COUNTED = 200
-"""Counted tokens below which a report says more of what stands around messages than of their text."""
+"""Counted tokens below which a report reflects message overhead more than text."""
 _PRIOR, _MEMORY = 4, 20
-"""A ratio of 1 weighs as much as four reports, and the latest report a twentieth at least."""
+"""The initial ratio of 1 weighs as much as four reports; the latest report weighs at least a twentieth."""
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """What is known of the counts for one model."""
+    """The calibration of counts for one model."""
 
     ratio: int = ONE
-    """Reported by counted tokens, in parts per million."""
+    """Ratio of reported to counted tokens, in parts per million."""
     calls: int = 0
-    """Reports that it was learned from."""
+    """Number of reports included."""
 
     def learned(self, counted: int, reported: int) -> Self:
-        """With one more report; unchanged if it says too little.
+        """The calibration after one more report; unchanged if the report is too small.
 
         Args:
-            counted: input tokens of a call, before any calibration.
-            reported: by its provider.
+            counted: input tokens of the call before calibration.
+            reported: input tokens reported by the provider.
         """
         if counted < LEAST_COUNTED or reported <= 0:
             return self
@@ -44,14 +44,14 @@ class Calibration:
         return type(self)(self.ratio + round((seen - self.ratio) / weight), self.calls + 1)
 
     def tokens(self, counted: int) -> int:
-        """Tokens of the model for so many counted, rounded up."""
+        """Converts counted tokens to tokens of the model, rounded up."""
         return -(-counted * self.ratio // ONE)
 
     def room(self, tokens: int) -> int:
-        """How many counted tokens fit into so many of the model, rounded down: the inverse of `tokens`."""
+        """Converts tokens of the model to counted tokens, rounded down: the inverse of `tokens`."""
         return tokens * ONE // self.ratio
 
 
 def is_calibrated(model: str) -> bool:
-    """Whether reports correct the counts for `model`: those whose tokenizer is public are exact."""
+    """Whether counts for `model` are calibrated: not if its tokenizer is public, because counts are then exact."""
     return tokenizer_of(model).margin > 0

@@ -1,4 +1,4 @@
-"""Counting what a request takes of a model's window: texts, images, tool definitions and what stands around them."""
+"""Token counts of requests: texts, images, tool definitions and message overhead."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from purser.context.tokens.messages import Part, as_json, parts_of
 from purser.context.tokens.tokenizers import tokenizer_of
 
 Method = Literal["litellm", "tiktoken", "formula"]
-"""Who counted: `litellm` and `tiktoken` count exactly and alike, `formula` is about 4 % off."""
+"""Counting method: `litellm` and `tiktoken` are exact and agree, `formula` has an error of about 4 %."""
 Message = Mapping[str, object]
 """An OpenAI chat message."""
 
@@ -22,7 +22,7 @@ PER_MESSAGE = 4
 PER_CONVERSATION = 3
 """Tokens that open the reply."""
 INLINE_CHARACTERS = 50_000
-"""Text up to which `count_async` counts in the event loop: some milliseconds."""
+"""Characters up to which `count_async` counts in the event loop, which takes some milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,20 +30,20 @@ class Count:
     """Tokens, and how they were counted."""
 
     tokens: int
-    """All that is counted."""
+    """Total tokens."""
     content_tokens: int
-    """The part of it that texts, tool calls and images of messages take."""
+    """Tokens of the texts, tool calls and images of messages alone."""
     method: Method
-    """The least exact method that a text needed."""
+    """The least exact method used for any text."""
     encoding: str
     """The vocabulary, with the margin where it is not the model's own: `o200k_base`, `cl100k_base+30%`."""
 
 
 def count_text(text: str, model: str, *, fast: bool = False) -> Count:
-    """Tokens of a text alone.
+    """Counts the tokens of a text without message overhead.
 
     Args:
-        fast: Use the formula, whatever is installed. So in all functions here.
+        fast: uses the formula even if a tokenizer is installed, as in all functions of this module.
     """
     counter = _Counter(model, fast)
     content = counter.text(text)
@@ -51,9 +51,9 @@ def count_text(text: str, model: str, *, fast: bool = False) -> Count:
 
 
 def count_message(message: Message, model: str, *, fast: bool = False) -> Count:
-    """Tokens of one message with what stands around it: what it adds to a request. Raises `InvalidMessage`.
+    """Counts the tokens that one message adds to a request, with its overhead. Raises `InvalidMessage`.
 
-    Counts of one message are equal for models whose `tokenizer_of(model).key` is equal.
+    Counts of a message are equal for models whose `tokenizer_of(model).key` is equal.
     """
     counter = _Counter(model, fast)
     content = counter.parts(parts_of(message))
@@ -63,14 +63,14 @@ def count_message(message: Message, model: str, *, fast: bool = False) -> Count:
 def count_request(
     messages: Sequence[Message], tools: Sequence[Mapping[str, object]], model: str, *, fast: bool = False
 ) -> Count:
-    """Input tokens of a request: its messages, 3 for the conversation, and the tool definitions as compact JSON."""
+    """Counts the input tokens of a request: messages, 3 for the conversation, and tool definitions as compact JSON."""
     return _count([parts_of(message) for message in messages], [as_json(tool) for tool in tools], model, fast)
 
 
 async def count_async(
     messages: Sequence[Message], tools: Sequence[Mapping[str, object]], model: str, *, fast: bool = False
 ) -> Count:
-    """`count_request`, in a thread where it would hold up the event loop: much text, or a tokenizer still to load."""
+    """Runs `count_request`, in a thread if it would block the event loop: long texts, or a tokenizer to load."""
     contents = [parts_of(message) for message in messages]
     definitions = [as_json(tool) for tool in tools]
     texts = [*definitions, *(part for content in contents for part in content if isinstance(part, str))]
@@ -88,7 +88,7 @@ def _count(contents: Sequence[Sequence[Part]], definitions: Sequence[str], model
 
 
 class _Counter:
-    """Counts for one model and remembers by which methods."""
+    """Counts for one model and records the methods used."""
 
     def __init__(self, model: str, fast: bool) -> None:
         self.tokenizer = tokenizer_of(model)

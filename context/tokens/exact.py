@@ -1,6 +1,6 @@
-"""Exact counts, without the network: by LiteLLM where it is loaded and knows the model, by tiktoken otherwise.
+"""Exact token counts without network access: by LiteLLM if it is loaded and knows the model, otherwise by tiktoken.
 
-Neither ever raises: what a library cannot do is left to the next one, and logged once.
+Neither raises: if a library fails, the next counter is used and the failure is logged once.
 """
 
 import logging
@@ -18,24 +18,24 @@ from purser.context.tokens.tokenizers import Vocabulary, tokenizer_of
 if TYPE_CHECKING:
     from tiktoken import Encoding
 
-# The names under which tiktoken looks for its vocabularies on disk, and LiteLLM ships them.
+# File names under which tiktoken looks for its vocabularies on disk and LiteLLM ships them.
 _FILES: dict[Vocabulary, str] = {
     "o200k_base": "fb374d419588a4632f3f557e76b4b70aebbca790",
     "cl100k_base": "9b5ad71b2ce5302211f9c61530b329a4922fc6a4",
 }
 _LITELLM_EXACT = 1000
-"""Characters up to which LiteLLM counts a text whole. It cuts longer ones, and every cut can be a token off."""
+"""Characters up to which LiteLLM counts a text whole. It splits longer ones, and each split can be one token off."""
 _REMEMBERED = 256
-"""Characters from which a count is remembered: below, to count is as quick as to look it up."""
+"""Characters from which counts are cached: below, counting is as fast as a lookup."""
 _PROBE = "令和の時代 नमस्ते שלום"
-"""A text that every vocabulary cuts into another number of tokens."""
+"""A text that each vocabulary splits into a different number of tokens."""
 
 _log = logging.getLogger(__name__)
 _cache = CountCache(10_000)
 
 
 def by_tiktoken(text: str, vocabulary: Vocabulary) -> int | None:
-    """Tokens of the text, end-of-text marks and the like taken as text; `None` if tiktoken cannot tell."""
+    """Counts tokens with tiktoken, treating special tokens as text; `None` if tiktoken cannot count."""
     encoding = _encoding(vocabulary)
     if encoding is None:
         return None
@@ -51,7 +51,7 @@ def by_tiktoken(text: str, vocabulary: Vocabulary) -> int | None:
 
 
 def by_litellm(text: str, model: str) -> int | None:
-    """The same count by LiteLLM; `None` unless it is loaded and counts `model` by the same vocabulary."""
+    """Counts tokens with LiteLLM; `None` unless it is loaded and uses the same vocabulary for `model`."""
     try:
         return _litellm.count(text, model) if _litellm else None
     except Exception as error:
@@ -60,15 +60,15 @@ def by_litellm(text: str, model: str) -> int | None:
 
 
 def is_loaded(vocabulary: Vocabulary) -> bool:
-    """Whether a count need not load the vocabulary first, which takes some tenths of a second."""
+    """Whether the vocabulary is loaded; loading takes some tenths of a second."""
     return vocabulary in _encodings
 
 
 def warm_up(*, litellm: bool = False) -> threading.Thread:
-    """Starts to load the vocabularies in a thread, and returns it; counts are right before it ends.
+    """Starts loading the vocabularies in a thread and returns the thread; counts are correct before it ends.
 
     Args:
-        litellm: Load LiteLLM too (2 to 3 s) and ask it first from then on: for processes that call models anyway.
+        litellm: also loads LiteLLM (2 to 3 s), which then counts first: for processes that call models anyway.
     """
     thread = threading.Thread(target=_load, args=(litellm,), name="tokenizers", daemon=True)
     thread.start()
@@ -81,7 +81,7 @@ _litellm: "_LiteLLM | None" = None
 
 @lru_cache(maxsize=64)
 def _failed(library: str, error: str) -> None:
-    """Says so once. The error's text is left out: it may repeat what was counted."""
+    """Logs a failure once, without the text of the error, which may repeat the counted text."""
     _log.warning("%s cannot count (%s): the next counter does", library, error)
 
 
@@ -110,7 +110,7 @@ def _open(vocabulary: Vocabulary) -> "Encoding | None":
     folder = next((folder for folder in _folders() if (folder / _FILES[vocabulary]).is_file()), None)
     if folder is None or find_spec("tiktoken") is None:
         return None
-    os.environ["TIKTOKEN_CACHE_DIR"] = str(folder)  # without it, tiktoken would download the file
+    os.environ["TIKTOKEN_CACHE_DIR"] = str(folder)  # otherwise tiktoken downloads the file
     from tiktoken import get_encoding
 
     return get_encoding(vocabulary)
@@ -124,10 +124,10 @@ def _folders() -> list[Path]:
 
 
 class _LiteLLM:
-    """LiteLLM's counter. It counts names that it does not know by `cl100k_base`, so its vocabulary is tested first."""
+    """LiteLLM's counter. It counts unknown models by `cl100k_base`, so its vocabulary is probed first."""
 
     def __init__(self) -> None:
-        os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else the import asks the network
+        os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # otherwise the import uses the network
         import litellm
 
         litellm.disable_hf_tokenizer_download = True
@@ -140,7 +140,7 @@ class _LiteLLM:
         return int(self._count(model=name, text=text)) if name else None
 
     def _find_name(self, model: str) -> str | None:
-        """The name under which LiteLLM counts `model` by our vocabulary, with or without the provider."""
+        """The name, with or without provider, under which LiteLLM counts `model` by the expected vocabulary."""
         expected = by_tiktoken(_PROBE, tokenizer_of(model).vocabulary)
         names = (name for name in (model, model.rpartition("/")[2]) if name in self._table)
         return next((name for name in names if self._count(model=name, text=_PROBE) == expected), None)

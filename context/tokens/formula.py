@@ -1,6 +1,6 @@
-"""A token count without a tokenizer: by script, word length and language. About 4 % off per conversation.
+"""Token estimate without a tokenizer, by script, word length and language. Error about 4 % per conversation.
 
-Pure Python without files, so it answers at once, in any process, before a tokenizer is loaded.
+Pure Python without files, so it is available at once in any process, before a tokenizer is loaded.
 """
 
 import re
@@ -17,7 +17,7 @@ from purser.context.tokens.weights import (
     VOCABULARIES,
 )
 
-# A text is rewritten with one letter per code point, its class, so that counts and runs are quick to find.
+# A text is mapped to one class letter per code point, so that counts and runs are fast to find.
 _CODES = {"latin": "l", "latinx": "x", "digit": "d", "punct": "p", "space": "s", "nl": "n"}
 _CODES |= {name: chr(ord("A") + place) for place, name in enumerate(sorted(CODE_POINTS.keys() - _CODES.keys()))}
 
@@ -32,7 +32,7 @@ _LENGTHS = ((3, "w1_3"), (6, "w4_6"), (9, "w7_9"), (13, "w10_13"))
 
 
 def _code_table() -> str:
-    """The code of each code point at its own index, which is a table as `str.translate` takes it."""
+    """A translation table for `str.translate`: the class letter of each code point at its index."""
     table = bytearray(_CODES["other"].encode()) * 0x110000
     for first, last, name in RANGES:
         table[first : last + 1] = _CODES[name].encode() * (last - first + 1)
@@ -43,7 +43,7 @@ _TABLE = _code_table()
 
 
 def estimate(text: str, vocabulary: str) -> int:
-    """About how many tokens of `vocabulary` the text is; never more than its UTF-8 bytes, which bound every count."""
+    """Estimates the tokens of a text in `vocabulary`; never more than its UTF-8 bytes, which bound every count."""
     if not text:
         return 0
     column = VOCABULARIES.index(vocabulary)
@@ -55,7 +55,7 @@ def estimate(text: str, vocabulary: str) -> int:
 
 
 def _features(text: str, codes: str) -> Counter[str]:
-    """How much of each feature the text has."""
+    """Amount of each feature in the text."""
     features: Counter[str] = Counter()
     language = "en_" if _is_english(text) else ""
     for length, words in Counter(map(len, _WORDS.findall(codes))).items():
@@ -74,7 +74,7 @@ def _features(text: str, codes: str) -> Counter[str]:
 
 
 def _scripts(text: str, codes: str) -> dict[str, int]:
-    """How many code points of each class the text has."""
+    """Number of code points of each class in the text."""
     found = {name: codes.count(code) for name, code in _CODES.items() if name in CODE_POINTS}
     if found["han"] and sum(map(TRADITIONAL.__contains__, text)) / found["han"] >= TRADITIONAL_SHARE:
         found["han_traditional"] = found.pop("han")

@@ -1,6 +1,6 @@
-"""What images cost: by their size where the message holds them, else the most that their model charges for one.
+"""Token cost of images: by size if the message contains the image, otherwise the model's maximum.
 
-An image behind an address is never fetched.
+An image behind a URL is never fetched.
 """
 
 import base64
@@ -18,9 +18,9 @@ class Image:
     """An image of a message."""
 
     size: Size | None
-    """`None` if it is not in the message, or in a format that is not read."""
+    """`None` if the message does not contain the image, or its format is not supported."""
     low_detail: bool
-    """Whether the message asks for low detail; anything else may cost the full size."""
+    """Whether the message requests low detail; any other value may cost the full size."""
 
 
 class ImageRule(Protocol):
@@ -32,10 +32,10 @@ class ImageRule(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Tiles:
-    """OpenAI's rule up to GPT-5: scaled to 2,048 px square and 768 px on the short side, then by tiles of 512 px."""
+    """OpenAI's rule up to GPT-5: scales to 2,048 px square and 768 px on the short side, then counts 512 px tiles."""
 
     base: int
-    """Tokens of any image, and all of one with low detail."""
+    """Base tokens of every image; an image with low detail costs no more."""
     tile: int
     """Tokens of each tile."""
 
@@ -53,14 +53,14 @@ class Tiles:
 
 @dataclass(frozen=True, slots=True)
 class Patches:
-    """One token per square patch, times a factor of the model, up to a number of patches to which images are scaled."""
+    """One token per square patch, times a factor of the model; larger images are scaled to a maximum of patches."""
 
     side: int
-    """Pixels."""
+    """Side of a patch in pixels."""
     most: int
-    """Patches."""
+    """Maximum number of patches."""
     percent: int = 100
-    """Tokens for 100 patches."""
+    """Tokens per 100 patches."""
 
     def __str__(self) -> str:
         return f"patches {self.side}px {self.most}x{self.percent}%"
@@ -72,11 +72,11 @@ class Patches:
 
 
 _HEADER = 200_000
-"""Characters of base64 that are decoded to find the size: enough for the metadata that JPEG files begin with."""
+"""Base64 characters decoded to find the size: enough for the leading metadata of JPEG files."""
 
 
 def size_of(encoded: str) -> Size | None:
-    """The size of a PNG, GIF, JPEG or WebP image in base64; `None` if it cannot be told."""
+    """Reads the size of a PNG, GIF, JPEG or WebP image in base64; `None` if it is unknown."""
     try:
         data = base64.b64decode(encoded[:_HEADER], validate=True)
     except binascii.Error:
@@ -109,7 +109,7 @@ def _webp(data: bytes) -> Size | None:
 
 
 def _jpeg(data: bytes) -> Size | None:
-    """Walks the segments to the frame header, markers C0 to CF without C4, C8 and CC."""
+    """Walks the segments to the frame header: markers C0 to CF except C4, C8 and CC."""
     if data[:2] != b"\xff\xd8":
         return None
     at = 2

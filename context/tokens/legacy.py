@@ -1,7 +1,7 @@
-"""Estimators and model windows of other systems, by name: for presets that reproduce their figures, and to compare.
+"""Token estimators and model windows of other systems, for presets that reproduce their figures and for comparison.
 
-All are far off on Chinese, Japanese and Korean, and most on English; `purser bench tokens` shows by how much. Use
-`purser.context.tokens.count_request` for everything else.
+All have large errors on Chinese, Japanese and Korean, and most on English; `purser bench tokens` measures them. Use
+`purser.context.tokens.count_request` for any other purpose.
 """
 
 import math
@@ -13,7 +13,7 @@ from purser.context.errors import InvalidSettings
 
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]")
 _ROLE = 7
-"""Characters that LangChain counts for a role, about: `user` has 4, `assistant` 9."""
+"""Approximate characters that LangChain counts for a role: `user` has 4, `assistant` 9."""
 
 WINDOWS = {
     "gpt-3.5-turbo": 4_096,
@@ -23,17 +23,17 @@ WINDOWS = {
     "gpt-4-turbo": 128_000,
     "deepseek-chat": 32_768,
 }
-"""Context windows as courses of 2024 teach them. Newer models of these names have larger ones."""
+"""Context windows as taught in courses of 2024. Newer models of these names have larger ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimator:
-    """A rule of thumb."""
+    """A rule of thumb for token counts."""
 
     rule: str
-    """As people write it."""
+    """The rule in common notation."""
     estimate: Callable[[Sequence[str]], int]
-    """Tokens of a conversation, from the text of each message: its content, names and arguments of its tool calls."""
+    """Estimates the tokens of a conversation from its texts: contents, names and arguments of tool calls."""
 
 
 def _runes(divisor: int) -> Callable[[Sequence[str]], int]:
@@ -63,18 +63,18 @@ ESTIMATORS = {
     "shannon_table": Estimator("CJK/1.5, else chars/4", _cjk(1.5)),
     "cjk": Estimator("CJK 1 each, else chars/4", _cjk(1)),
 }
-"""By name; those of presets are called as their preset."""
+"""Estimators by name; those of presets have the name of their preset."""
 
 
 def legacy_estimate(name: str, texts: Sequence[str]) -> int:
-    """Tokens of a conversation by the estimator `name`.
+    """Estimates the tokens of a conversation with the estimator `name`.
 
     Args:
-        name: of `ESTIMATORS`.
-        texts: of each message its content, and of each tool call its name followed by its arguments.
+        name: a key of `ESTIMATORS`.
+        texts: content of each message, and name followed by arguments of each tool call.
 
     Raises:
-        InvalidSettings: nothing is called so.
+        InvalidSettings: there is no such estimator.
     """
     if name not in ESTIMATORS:
         raise InvalidSettings(f"there is no estimator {name[:80]!r}: use one of {', '.join(ESTIMATORS)}")

@@ -1,6 +1,6 @@
-"""What of a message is counted: its texts and images, in the forms of OpenAI chat and of Anthropic content blocks.
+"""Countable parts of a message: texts and images, from OpenAI chat messages and Anthropic content blocks.
 
-The role, ids and the name of the speaker are not counted by themselves: the fixed tokens per message stand for them.
+Role, ids and name of the speaker are not counted separately: the fixed tokens per message account for them.
 """
 
 import json
@@ -11,17 +11,17 @@ from purser.context.errors import InvalidMessage
 from purser.context.tokens.images import Image, size_of
 
 Part = str | Image
-"""A text or an image: what a tokenizer or an image rule counts."""
+"""A text, counted by a tokenizer, or an image, counted by an image rule."""
 
 _REASONING = ("thinking_blocks", "reasoning_content", "reasoning")
-"""Fields in which providers keep what a model thought; where several are there, they say the same."""
+"""Fields in which providers return the reasoning of a model; several of them have the same content."""
 _COUNTED = ("content", "tool_calls", "function_call", *_REASONING)
 
 
 def parts_of(message: Mapping[str, object]) -> tuple[Part, ...]:
-    """What is counted of a message, in order; raises `InvalidMessage`.
+    """Returns the countable parts of a message, in order; raises `InvalidMessage`.
 
-    Its content, what was thought before it, and of each tool call its name followed by its arguments.
+    They are its content, its reasoning, and the name of each tool call followed by its arguments.
     """
     if not isinstance(message, Mapping):
         raise InvalidMessage(f"message is a {type(message).__name__}: it must be a mapping with role and content")
@@ -35,12 +35,12 @@ def parts_of(message: Mapping[str, object]) -> tuple[Part, ...]:
 
 
 def message_digest(message: Mapping[str, object]) -> str:
-    """A name for what is counted of a message: equal digests have equal counts."""
+    """SHA-256 digest of the countable parts of a message: messages with equal digests have equal counts."""
     return sha256(as_json([message.get(field) for field in _COUNTED]).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def as_json(value: object) -> str:
-    """Compact JSON with sorted keys: how structured parts and tool definitions are counted."""
+    """Compact JSON with sorted keys, in which structured parts and tool definitions are counted."""
     try:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
     except (TypeError, ValueError) as error:
@@ -60,10 +60,10 @@ def _content(content: object, field: str = "content") -> Iterator[Part]:
 
 
 def _block(block: object) -> Iterator[Part]:
-    """One part of a content list.
+    """Yields the countable parts of one element of a content list.
 
-    A kind that is not known, such as a file or audio, counts as its JSON: too much where its data is inside, too little
-    where it only refers to them.
+    An unknown kind, such as a file or audio, counts as its JSON: too much if it contains data, too little if it only
+    references them.
     """
     if isinstance(block, str):
         yield block

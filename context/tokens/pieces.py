@@ -1,19 +1,19 @@
-"""Long texts in pieces that take little time each, and whose tokens add up to those of the text."""
+"""Splitting of long texts into pieces that are fast to count and whose tokens add up to those of the text."""
 
 import re
 from collections.abc import Iterator
 
 PIECE = 50_000
-"""Characters of a piece, at least, where the text is longer."""
+"""Minimum characters of a piece of a longer text."""
 UNBROKEN = 100_000
-"""Characters of a piece at most. The time for one grows with the square of a run of letters."""
+"""Maximum characters of a piece. Counting time is quadratic in the length of a run of letters."""
 _BREAK = re.compile(r"(?<=[^\W\d_])(?=[0-9])|(?<=\S)(?= )")
-"""No token of either vocabulary goes across: from a letter to a digit, or from anything else to a space."""
+"""Boundaries that no token of either vocabulary spans: from a letter to a digit, or to a space."""
 
 
 def pieces(text: str) -> Iterator[str]:
-    """The text, cut where no token is. A run of more than `UNBROKEN` characters without such a place is cut anywhere,
-    which can be a token off at each cut."""
+    """Splits a text at token boundaries. A run of more than `UNBROKEN` characters without one is cut anywhere, which
+    can change the count by one token per cut."""
     start = 0
     while len(text) - start > UNBROKEN:
         found = _BREAK.search(text, start + PIECE, start + UNBROKEN)

@@ -1,8 +1,8 @@
-"""Which tokenizer counts for a model.
+"""Tokenizer by model name.
 
-OpenAI publishes its vocabularies, and LiteLLM ships the two that are in use. For other models the nearer of the two is
-taken with a margin. Choosing the wrong vocabulary costs as much as a bad estimate (a third of Chinese or Korean text),
-so names decide, family by family.
+OpenAI publishes its vocabularies, and LiteLLM ships the two that are in use. Other models use the closer of the two
+with a margin. A wrong vocabulary is as bad as a poor estimate (a third off on Chinese or Korean text), so the tokenizer is
+selected by model family.
 
 Margins, and how they were found:
 
@@ -28,29 +28,29 @@ _USUAL_IMAGES = Tiles(85, 170)
 
 @dataclass(frozen=True, slots=True)
 class Tokenizer:
-    """How the tokens of a family of models are counted."""
+    """Counting rules of a family of models."""
 
     vocabulary: Vocabulary
-    """The vocabulary that texts are counted by."""
+    """Vocabulary that counts texts."""
     margin: int = 0
     """Percent added to every text, because the vocabulary is not the model's own."""
     images: ImageRule = _USUAL_IMAGES
-    """What images cost."""
+    """Cost rule of images."""
     tools: int = 16
     """Tokens around the tool definitions of a request."""
 
     @property
     def encoding(self) -> str:
-        """The vocabulary and its margin: text counts with equal `encoding` are equal."""
+        """Vocabulary and margin: text counts with equal `encoding` are equal."""
         return f"{self.vocabulary}+{self.margin}%" if self.margin else self.vocabulary
 
     @property
     def key(self) -> str:
-        """Names this way of counting: message counts with equal `key` are equal, images included."""
+        """Identifies the counting rules: message counts with equal `key` are equal, images included."""
         return self.encoding if self.images == _USUAL_IMAGES else f"{self.encoding}, {self.images}"
 
     def with_margin(self, tokens: int) -> int:
-        """Tokens of the model for `tokens` of the vocabulary, rounded up."""
+        """Adds the margin to `tokens` of the vocabulary, rounded up."""
         return -(-tokens * (100 + self.margin) // 100)
 
 
@@ -58,8 +58,8 @@ _CLAUDE_VERSION = re.compile(r"claude(?:-[a-z]+)*-v?(\d+)(?:[-.](\d{1,2})(?!\d))
 _CLAUDE = Tokenizer("cl100k_base", margin=30, images=Patches(28, 1600), tools=350)
 _CLAUDE_4_7 = Tokenizer("cl100k_base", margin=60, images=Patches(28, 4800), tools=350)
 _OTHERS = Tokenizer("cl100k_base", margin=25)
-# Images up to GPT-5 by OpenAI's guide; of later GPT, Claude and Gemini the most that published measurements show.
-# Neither that nor the 350 tokens that Claude takes for using tools was checked against a provider here.
+# Images up to GPT-5 follow OpenAI's guide; later GPT, Claude and Gemini use the maximum of published measurements.
+# Neither these nor the 350 tokens that Claude adds for tool use were verified against a provider here.
 _FAMILIES: tuple[tuple[str, Tokenizer], ...] = (
     (r"gpt-4o-mini", Tokenizer("o200k_base", images=Tiles(2833, 5667))),
     (r"gpt-4o|gpt-4\.5|gpt-4\.1(?!-mini|-nano)", Tokenizer("o200k_base")),
@@ -76,11 +76,11 @@ _FAMILIES: tuple[tuple[str, Tokenizer], ...] = (
 
 @lru_cache(maxsize=1024)
 def tokenizer_of(model: str) -> Tokenizer:
-    """The tokenizer for `model`, named with or without its provider; never an error: unknown names are "all others"."""
+    """The tokenizer for `model`, named with or without its provider; unknown names get the default, never an error."""
     name = model.rpartition("/")[2].lower()
     if "claude" in name:
         version = _CLAUDE_VERSION.search(name)
-        # Names without a number came after the new tokenizer.
+        # Names without a version number are newer than the new tokenizer.
         old = version is not None and (int(version[1]), int(version[2] or 0)) < (4, 7)
         return _CLAUDE if old else _CLAUDE_4_7
     return next((tokenizer for family, tokenizer in _FAMILIES if re.search(family, name)), _OTHERS)

@@ -1,7 +1,7 @@
-"""Constants of the estimate: what a feature of a text is worth in tokens, and the class of each code point.
+"""Constants of the token estimate: weight of each text feature in tokens, and class of each code point.
 
-Our own fit, by bounded least squares on relative error, on dialogue, code, tool traffic and news in 30 languages and
-scripts. Held out, per conversation: mean absolute error 4.1 % (cl100k) and 3.9 % (o200k), 95th percentile 11 %. Weak
+Fitted by bounded least squares on relative error, on dialogue, code, tool traffic and news in 30 languages and scripts.
+Held out, per conversation: mean absolute error 4.1 % (cl100k) and 3.9 % (o200k), 95th percentile 11 %. Weak
 spots: Italian -7 to -10 %, dense JSON -13 to -17 %, random letters about -45 %, rare Han -40 to -53 %. `purser bench
 tokens` measures it.
 """
@@ -35,7 +35,7 @@ CODE_POINTS = {
     "other": (3.5, 3.5),
     "latinx": (0.8524, 0.2064),
 }
-"""Per code point of a class. Han characters are `han_traditional` where the whole text is Traditional Chinese."""
+"""Tokens per code point of a class. Han characters are `han_traditional` if the whole text is Traditional Chinese."""
 
 FEATURES = {
     "w1_3": (0.8, 0.8),
@@ -56,7 +56,7 @@ FEATURES = {
     "en_w14p_chars": (0.2942, 0.3686),
     "en_upper_words": (0.0, 0.0716),
 }
-"""Per run, word or letter, see `formula`. The `en_` features replace theirs in English text."""
+"""Tokens per run, word or letter, see `formula`. In English text the `en_` features replace their counterparts."""
 
 RANGES = (
     (0x0000, 0x007F, "punct"),
@@ -105,7 +105,7 @@ RANGES = (
     (0xFF00, 0xFFEF, "cjkp"),
     (0x1F000, 0x1FAFF, "emoji"),
 )
-"""`(first, last, class)` of code points. Later ranges win; what is in none is `other`."""
+"""`(first, last, class)` of code points. Later ranges take precedence; the rest is `other`."""
 
 _WORDS = (
     "a about all an and are as at be been but by can do for from has have he her his how i i'm if in is it it's "
@@ -113,15 +113,15 @@ _WORDS = (
     "we what when which will with would yes you your"
 )
 ENGLISH = frozenset(_WORDS.split())
-"""Function words by which English is told."""
+"""Function words by which English is recognized."""
 
 ENGLISH_SHARE = 0.14
-"""A text is English if at least this share of its words are such."""
+"""Minimum share of function words in an English text."""
 
 TRADITIONAL = frozenset(
     "來們傳價兩區參單嗎國圖學實將對廣從應戰擔據斷於會條樣歡歸灣營爾當發盡經總續聽臺與舊蘭處號觀說讀變讓賣這還邊關雖雙麼點黨"
 )
-"""Frequent characters that neither Simplified Chinese nor Japanese writes."""
+"""Frequent characters that neither Simplified Chinese nor Japanese uses."""
 
 TRADITIONAL_SHARE = 0.04
-"""Chinese is Traditional if at least this share of its Han characters are such: of Traditional news 11 % are."""
+"""Minimum share of such characters in Traditional Chinese; Traditional news has 11 %."""

@@ -1,4 +1,4 @@
-"""How much a model takes at once: a registry with overrides, and a default for models that are in no table."""
+"""Context windows of models: a registry with overrides, and a default for unknown models."""
 
 import logging
 import re
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 DEFAULT_WINDOW = 128_000
-"""Tokens of a model that is in no table."""
+"""Context window in tokens of a model that is in no table."""
 
 _FAMILIES = (
     (r"gpt-3\.5-turbo-(0301|0613)$", 4_096),
@@ -18,7 +18,7 @@ _FAMILIES = (
     (r"llama-?3(?!\.)", 8_192),
     (r"mi[sx]tral", 32_768),
 )
-"""Models that price tables leave out: retired ones, and open ones, which have as many names as hosts."""
+"""Models that price tables omit: retired ones, and open ones, which have as many names as hosts."""
 
 _log = logging.getLogger(__name__)
 
@@ -26,15 +26,15 @@ _log = logging.getLogger(__name__)
 def window_of(
     model: str, listed: int | None = None, *, overrides: Mapping[str, int] | None = None, default: int = DEFAULT_WINDOW
 ) -> int:
-    """Tokens that `model` takes at most.
+    """The context window of `model` in tokens.
 
-    A model that is in no table is warned of, once.
+    Logs one warning per unknown model.
 
     Args:
         model: named with or without its provider.
-        told: by a price table, such as `budget.PriceBook.context_window`.
-        overrides: windows by model name, which go before all else.
-        default: for a model that nobody knows.
+        listed: window from a price table, such as `budget.PriceBook.context_window`.
+        overrides: windows by model name, which take precedence.
+        default: window of an unknown model.
     """
     bare = model.rpartition("/")[2]
     for name in (model, bare):

@@ -1,11 +1,11 @@
--- Sessions and their append-only messages. What belongs to a session references it, so that deleting its row deletes all of it.
--- Lock order: the session's row, then whatever of the ledger shares the transaction.
+-- Sessions and their append-only messages. All rows of a session reference it, so that deleting its row cascades to them.
+-- Lock order: the session's row, then rows of the ledger in the same transaction.
 
 create table sessions (
     tenant     text not null,
     session_id text not null,
-    next_seq   bigint not null default 1,              -- of the next message, whatever its thread
-    user_id    text,                                   -- whose session it is, once an append has named the user
+    next_seq   bigint not null default 1,              -- of the next message in any thread
+    user_id    text,                                   -- owner, once an append has named one
     active_on  date not null default (now() at time zone 'utc')::date,  -- day of the last append: no index entry is
                                                        -- written twice a day
     created_at timestamptz not null default now(),
@@ -15,21 +15,21 @@ create index sessions_newest on sessions (tenant, created_at desc, session_id de
 create index sessions_of_user on sessions (tenant, user_id) where user_id is not null;
 create index sessions_idle on sessions (tenant, active_on);
 
--- What links messages stands beside the body, so that a window is planned without reading any text.
+-- Columns that link messages are separate from the body, so that a window is planned without reading any text.
 create table messages (
     tenant       text not null,
     session_id   text not null,
     seq          bigint not null check (seq >= 1),
     thread       text not null default '',             -- '': the session's own conversation, else {task_id}/{agent_id}
     role         text not null,
-    body         json not null,                        -- json, not jsonb: every character and the order of keys stay
+    body         json not null,                        -- json, not jsonb: preserves every character and the order of keys
     call_ids     text[] not null default '{}',
     tool_call_id text,
     pinned       boolean not null default false,
     digest       text not null,                        -- of the body
     tokens       jsonb not null default '{}',          -- count by encoding
-    origin       text not null,                        -- names the append, so that a repeated one adds nothing
-    part         integer not null,                     -- place in that append
+    origin       text not null,                        -- idempotency key of the append
+    part         integer not null,                     -- position in that append
     created_at   timestamptz not null default now(),
     primary key (tenant, session_id, seq),
     unique (tenant, session_id, origin, part),
@@ -38,7 +38,7 @@ create table messages (
 create index messages_thread on messages (tenant, session_id, thread, seq);
 create index messages_fixed on messages (tenant, session_id, thread, seq) where pinned or role in ('system', 'developer');
 
--- What is left of a deleted session: figures, no text. Its id is never used again.
+-- Tombstones of deleted sessions: figures, no text. A deleted id is never used again.
 create table deleted_sessions (
     tenant     text not null,
     session_id text not null,
@@ -55,7 +55,7 @@ create table deleted_sessions (
     primary key (tenant, session_id)
 );
 
--- Runs after the row stands, because an append that waited for the deletion began before it: only now does it see it.
+-- An after trigger, because an append that waited for the deletion began before it and only now sees the tombstone.
 create function deleted_sessions_stay_deleted() returns trigger language plpgsql as $$
 begin
     if exists (select from deleted_sessions d where d.tenant = new.tenant and d.session_id = new.session_id) then

@@ -1,4 +1,4 @@
--- A compression is an event, whoever writes the summary: ids, figures and codes, never a text.
+-- Publishes each new summary as a `compression` event: ids, figures and codes, never a text.
 create function tell_compression() returns trigger language plpgsql as $$
 begin
     perform put_event(new.tenant, 'compression', 'session:' || new.session_id,

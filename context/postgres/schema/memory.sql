@@ -1,7 +1,7 @@
--- The index for retrieval over what users and assistants said. It follows the messages when it is searched: an append
--- knows nothing of it. Everything goes with its session.
+-- The retrieval index over user and assistant messages. It is updated when it is searched, never by an append. Its rows
+-- are deleted with their session.
 
--- How far the index of a session has come.
+-- Progress of the index of a session.
 create table memory_sessions (
     tenant         text not null,
     session_id     text not null,
@@ -22,7 +22,7 @@ create table memory_threads (
     foreign key (tenant, session_id) references memory_sessions on delete cascade
 );
 
--- Indexed messages. Places of a thread have no gaps, so that neighbours have neighbouring places.
+-- Indexed messages. The places of a thread have no gaps, so that neighbouring messages have consecutive places.
 create table memory_turns (
     tenant     text not null,
     session_id text not null,
@@ -30,12 +30,12 @@ create table memory_turns (
     thread     text not null,
     place      integer not null,                       -- from 0
     primary key (tenant, session_id, seq),
-    -- The thread last: before there are statistics, Postgres would look up a message by it.
+    -- The thread comes last: without statistics, Postgres would otherwise look up messages by this index.
     unique (tenant, session_id, place, thread),
     foreign key (tenant, session_id, seq) references messages on delete cascade
 );
 
--- The turns that hold a term, 1,024 places a row.
+-- The turns that contain a term, 1,024 places per row.
 create table memory_postings (
     tenant     text not null,
     session_id text not null,
@@ -46,10 +46,10 @@ create table memory_postings (
     primary key (tenant, session_id, term, thread, block),
     foreign key (tenant, session_id) references memory_sessions on delete cascade
 );
--- Counting them must not read them.
+-- External storage: counting postings must not read them.
 alter table memory_postings alter column postings set storage external;
 
--- Without the extension memory works by words alone.
+-- Without the extension, memory searches by words alone.
 do $$
 begin
     if exists (select from pg_available_extensions where name = 'vector') then

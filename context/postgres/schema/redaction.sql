@@ -1,6 +1,6 @@
--- Which number stands for which redacted value in a session. Values themselves are stored nowhere.
+-- Numbers of redacted values in a session. The values themselves are not stored.
 
--- A random key for each session, so that digests of the same value differ between sessions.
+-- A random key per session, so that digests of the same value differ between sessions.
 create table redaction_keys (
     tenant     text not null,
     session_id text not null,

@@ -1,4 +1,4 @@
--- Personal settings, each change a version of its own.
+-- Personal settings; each change is a new version.
 create table user_settings (
     tenant     text not null,
     user_id    text not null,
@@ -19,7 +19,7 @@ create table session_settings (
     foreign key (tenant, session_id) references sessions on delete cascade
 );
 
--- How long sessions of a tenant are kept, each change a version of its own; the last one holds.
+-- Retention of a tenant's sessions; each change is a new version, and the latest applies.
 create table retention (
     tenant     text not null,
     version    integer not null check (version >= 1),

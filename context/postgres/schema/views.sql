@@ -1,4 +1,4 @@
--- What other packages read of conversations.
+-- Views of conversations for other packages.
 
 create view summary_facts as
 select s.tenant, s.session_id, s.thread, s.version, s.key, s.created_at, s.tokens_before, s.tokens_after, s.method, s.trigger,

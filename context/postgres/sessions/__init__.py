@@ -1,1 +1,1 @@
-"""Sessions in Postgres: their windows, preferences, retention."""
+"""Postgres stores of sessions: windows, preferences, retention and overviews."""

@@ -1,4 +1,4 @@
-"""Sessions as pages show them: found among many, and how their conversations grew."""
+"""Read models of sessions for pages: lists, threads and growth of conversations."""
 
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -10,13 +10,13 @@ from purser.context.postgres.conversation.counts import encoding_of
 
 _SQL = load("purser.context.postgres.sessions", "overviews.sql")
 MOST_POINTS = 400
-"""Points of a curve."""
+"""Maximum points of a growth curve."""
 MOST_THREADS = 500
 
 
 @dataclass(frozen=True, slots=True)
 class SessionRow:
-    """A session in a list."""
+    """A session as listed."""
 
     session_id: str
     user_id: str | None
@@ -26,9 +26,9 @@ class SessionRow:
     """Day of the last append."""
     summaries: int
     saved_tokens: int
-    """What its compressions took out of windows."""
+    """Tokens that its compressions removed from windows."""
     pins: int
-    """That hold now."""
+    """Number of live pins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,18 +44,18 @@ class Thread:
 
 @dataclass(frozen=True, slots=True)
 class GrowthPoint:
-    """How much was stored when a message was."""
+    """Cumulative size of a conversation when a message was stored."""
 
     seq: int
     at: datetime
     messages: int
-    """So far."""
+    """Messages up to here."""
     tokens: int
-    """So far."""
+    """Tokens up to here."""
 
 
 class Overviews:
-    """Overviews of all tenants' sessions."""
+    """Reads overviews of the sessions of all tenants."""
 
     def __init__(self, pool: Pool) -> None:
         """Args:
@@ -66,13 +66,13 @@ class Overviews:
     async def page(
         self, tenant: str, *, search: str = "", before: tuple[datetime, str] | None = None, limit: int = 50
     ) -> list[SessionRow]:
-        """Sessions, newest first.
+        """Lists sessions, newest first.
 
         Args:
-            tenant: whose sessions.
-            search: only those with this in their id or their user's.
-            before: only those after this `created_at` and `session_id` of a list.
-            limit: at most this many.
+            tenant: owner of the sessions.
+            search: only sessions whose id or user id contains this text.
+            before: only sessions that follow this `created_at` and `session_id` in the list.
+            limit: maximum number of sessions.
         """
         at, session_id = before or (None, None)
         async with connected(self._pool, None) as own:
@@ -80,14 +80,13 @@ class Overviews:
         return [SessionRow(**dict(row)) for row in rows]
 
     async def threads(self, tenant: str, session_id: str, *, model: str) -> list[Thread]:
-        """The conversations of a session, its own first, up to `MOST_THREADS`, counted for `model`."""
+        """Lists up to `MOST_THREADS` threads of a session, its own conversation first, with tokens for `model`."""
         async with connected(self._pool, None) as own:
             rows = await own.fetch(_SQL["threads"], tenant, session_id, encoding_of(model), MOST_THREADS)
         return [Thread(**dict(row)) for row in rows]
 
     async def growth(self, tenant: str, session_id: str, thread: str = "", *, model: str) -> list[GrowthPoint]:
-        """How a conversation grew, in at most `MOST_POINTS` points; messages that were never counted for `model` add
-        nothing."""
+        """Growth of a conversation in at most `MOST_POINTS` points; messages not counted for `model` add no tokens."""
         async with connected(self._pool, None) as own:
             rows = await own.fetch(_SQL["growth"], tenant, session_id, thread, encoding_of(model), MOST_POINTS)
         messages = accumulate(row["messages"] for row in rows)
@@ -100,12 +99,12 @@ class Overviews:
     async def newest(
         self, tenant: str, session_id: str, thread: str, *, before: int | None = None, limit: int = 25
     ) -> int | None:
-        """Number of the first of the newest messages of a conversation; `None` if there are none.
+        """Sequence number at which the newest messages of a conversation begin; `None` if there are none.
 
         Args:
-            tenant, session_id, thread: which conversation.
+            tenant, session_id, thread: the conversation.
             before: only messages before this one.
-            limit: how many.
+            limit: number of newest messages.
         """
         async with connected(self._pool, None) as own:
             found: int | None = await own.fetchval(_SQL["newest"], tenant, session_id, thread, before, limit)

@@ -33,7 +33,7 @@ from (
 group by part order by seq;
 
 -- name: newest
--- Where the newest $5 messages of a thread before $4 begin; null where there are none.
+-- First of the newest $5 messages of a thread before $4; null if there are none.
 select min(seq) from (
     select seq from messages
     where tenant = $1 and session_id = $2 and thread = $3 and ($4::bigint is null or seq < $4)

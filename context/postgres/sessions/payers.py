@@ -1,4 +1,4 @@
-"""Who pays for a call: a path is completed with its tenant and with the user whose session it names."""
+"""Budget paths of calls: completes a path with its tenant and the user of its session."""
 
 import time
 from collections import OrderedDict
@@ -10,28 +10,28 @@ from purser.budget.scopes import Kind, Path, Scope, payers
 
 _SQL = load("purser.context.postgres.sessions", "sessions.sql")
 REMEMBERED = 10_000
-"""Sessions in memory at most."""
+"""Maximum number of cached sessions."""
 _UNOWNED_S = 1.0
-"""How long a session without a user is taken to have none."""
+"""Seconds for which a session without a user is cached."""
 
 
 class Payers:
-    """Completes the paths of all tenants. The user of a session never changes once one is known."""
+    """Completes the paths of all tenants. The user of a session never changes once it is set."""
 
     def __init__(self, pool: Pool, clock: Callable[[], float] = time.monotonic) -> None:
         """Args:
         pool: from `purser.budget.postgres.connections.pools.create_pool`.
-        clock: seconds; tests bring their own.
+        clock: returns seconds; tests pass their own.
         """
         self._pool = pool
         self._clock = clock
         self._users: OrderedDict[tuple[str, str], tuple[str | None, float]] = OrderedDict()
 
     async def complete(self, tenant: str, path: Path) -> Path:
-        """The path below its tenant and, unless it names a user itself, below the user of its session.
+        """Places the path below its tenant and, unless it names a user, below the user of its session.
 
         Raises:
-            LedgerUnavailable
+            LedgerUnavailable: the database cannot be reached.
         """
         user_id = path.id_of(Kind.USER)
         if not user_id and (session_id := path.id_of(Kind.SESSION)):
@@ -39,7 +39,7 @@ class Payers:
         return path.below(*payers(tenant, user_id))
 
     async def of_session(self, tenant: str, session_id: str) -> Path:
-        """The path of work on a session that no task does."""
+        """The path of work on a session outside of tasks."""
         return await self.complete(tenant, Path((Scope(Kind.SESSION, session_id),)))
 
     async def _user(self, tenant: str, session_id: str) -> str | None:

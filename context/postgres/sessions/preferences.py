@@ -1,4 +1,4 @@
-"""Personal settings in Postgres: each change is a version, so that a plan can name what it shows."""
+"""Postgres store of personal settings: each change is a version, so that a plan can reference what it shows."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,7 +18,7 @@ _SQL = load("purser.context.postgres.sessions", "preferences.sql")
 
 
 class PersonalSettings:
-    """Personal settings of all tenants."""
+    """Stores the personal settings of all tenants."""
 
     def __init__(self, pool: Pool) -> None:
         """Args:
@@ -27,32 +27,32 @@ class PersonalSettings:
         self._pool = pool
 
     async def of_user(self, tenant: str, user_id: str) -> Preferences:
-        """The settings of a user; empty for one who never set any."""
+        """The settings of a user; empty if there are none."""
         async with connected(self._pool, None) as own:
             return await _latest(own, "of_user", tenant, user_id)
 
     async def of_session(self, tenant: str, session_id: str) -> Preferences:
-        """The settings of a session alone."""
+        """The settings of a session, without those of its user."""
         async with connected(self._pool, None) as own:
             return await _latest(own, "of_session", tenant, session_id)
 
     async def personal(self, tenant: str, session_id: str, connection: Connection | None = None) -> Personal:
-        """What holds in a session: its user's settings and its own."""
+        """The settings in effect in a session: its user's and its own."""
         async with connected(self._pool, connection) as own:
             [found] = await own.fetch(_SQL["personal"], tenant, session_id)
         return Personal(_part(found, "user"), _part(found, "own"))
 
     async def at(self, tenant: str, session_id: str, versions: tuple[int, int]) -> Personal:
-        """What held in a session when its user's settings and its own had these versions."""
+        """The settings of a session at these versions of its user's settings and its own."""
         async with connected(self._pool, None) as own:
             [found] = await own.fetch(_SQL["personal_at"], tenant, session_id, *versions)
         return Personal(_part(found, "user"), _part(found, "own"))
 
     async def set_for_user(self, tenant: str, user_id: str, fields: Mapping[str, Any], *, by: Actor) -> Preferences:
-        """Replaces the settings of a user; the same again changes nothing.
+        """Replaces the settings of a user; equal settings change nothing.
 
         Raises:
-            InvalidPreferences
+            InvalidPreferences: the settings are malformed or too long.
         """
         fields = storable(fields)
         check_fields(fields)
@@ -63,10 +63,11 @@ class PersonalSettings:
     async def set_for_session(
         self, tenant: str, session_id: str, fields: Mapping[str, Any], *, by: Actor
     ) -> Preferences:
-        """Replaces the settings of a session, which need not have a message yet; the same again changes nothing.
+        """Replaces the settings of a session, which may still be empty; equal settings change nothing.
 
         Raises:
-            InvalidPreferences, SessionDeleted
+            InvalidPreferences: the settings are malformed or too long.
+            SessionDeleted: the session was deleted.
         """
         fields = storable(fields)
         check_fields(fields)
@@ -91,7 +92,7 @@ async def _set(
 
 
 def _audit_fields(settings: Preferences) -> dict[str, object]:
-    """Names of fields: what they say is personal, and stands in its version."""
+    """Version and field names for the audit log; the values are personal and remain in the stored version."""
     return {"version": settings.version, "fields": sorted(settings.fields)}
 
 

@@ -7,7 +7,7 @@ select fields, version, changed_by, changed_at from session_settings
 where tenant = $1 and session_id = $2 order by version desc limit 1;
 
 -- name: lock_user
--- One change of a user's settings at a time: the next one numbers on from it.
+-- Serializes changes of a user's settings, so that versions are consecutive.
 select pg_advisory_xact_lock(hashtextextended('settings ' || $1 || ' ' || $2, 0));
 
 -- name: add_to_user

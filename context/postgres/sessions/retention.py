@@ -1,4 +1,4 @@
-"""Deletion of sessions, on request or by age. Text goes, figures stay: the ledger is not touched."""
+"""Deletion of sessions, on request or by age. Texts are deleted, figures remain; the ledger is not touched."""
 
 from typing import Protocol
 
@@ -17,15 +17,15 @@ from purser.context.postgres.sessions.sessions import lock
 _SQL = load("purser.context.postgres.sessions", "retention.sql")
 BATCH = 100
 PATIENCE_S = 300.0
-"""For the deletion of one session: a long one has much that goes with it."""
+"""Statement timeout for the deletion of one session, which cascades to all its rows."""
 SWEEPER = Actor("sweeper", None)
 
 
 class SessionTextStore(Protocol):
-    """Whoever else holds text of sessions, beyond what references their rows."""
+    """A store with texts of sessions in tables that do not reference the session's row."""
 
     async def forget_session(self, tenant: str, session_id: str, connection: Connection) -> None:
-        """Removes that text, in the transaction of the deletion; raises `SessionBusy` where something still runs."""
+        """Removes these texts in the transaction of the deletion; raises `SessionBusy` while a task still runs."""
 
 
 class Retention:
@@ -34,7 +34,7 @@ class Retention:
     def __init__(self, pool: Pool, others: SessionTextStore) -> None:
         """Args:
         pool: from `purser.budget.postgres.connections.pools.create_pool`.
-        others: told of each deletion before it happens.
+        others: removes texts of the session elsewhere, before each deletion.
         """
         self._pool = pool
         self._others = others
@@ -45,7 +45,7 @@ class Retention:
             return await _policy(own, tenant)
 
     async def set_policy(self, tenant: str, days: int | None, *, by: Actor) -> RetentionPolicy:
-        """Keeps a tenant's sessions for so many days after their last append, or for ever."""
+        """Sets how many days a tenant's sessions are kept after their last append; `None` for ever."""
         async with connected(self._pool, None) as own, own.transaction():
             await own.execute(_SQL["lock_policy"], tenant)
             before = await _policy(own, tenant)
@@ -59,11 +59,11 @@ class Retention:
         return RetentionPolicy(**added)
 
     async def delete(self, tenant: str, session_id: str, *, by: Actor) -> Tombstone:
-        """Deletes a session; deleting it again answers with the same tombstone.
+        """Deletes a session; deleting it again returns the same tombstone.
 
         Raises:
-            SessionNotFound
-            SessionBusy: a task or a compression of it still runs; nothing was deleted.
+            SessionNotFound: there is no such session.
+            SessionBusy: a task or a compression of the session still runs; nothing was deleted.
         """
 
         async def step() -> Tombstone:
@@ -75,10 +75,10 @@ class Retention:
         return await retrying(step)
 
     async def sweep(self) -> int:
-        """Deletes what is older than its tenant keeps it; what still runs is left for another time.
+        """Deletes sessions that exceed their tenant's retention; busy ones are left for the next sweep.
 
         Returns:
-            How many sessions were deleted.
+            Number of deleted sessions.
         """
         deleted, place = 0, ("", "")
         while True:

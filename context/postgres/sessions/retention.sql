@@ -9,7 +9,7 @@ insert into retention (tenant, version, days, changed_by) values ($1, $2, $3, $4
 returning days, version, changed_by, changed_at;
 
 -- name: due
--- Sessions of all tenants whose last append is longer ago than their tenant keeps them, after ($1, $2) in order.
+-- Sessions of all tenants whose last append exceeds their tenant's retention, after ($1, $2) in order.
 select s.tenant, s.session_id
 from (select distinct on (tenant) tenant, days from retention order by tenant, version desc) as r
 join sessions s on s.tenant = r.tenant and s.active_on < (now() at time zone 'utc')::date - r.days
@@ -27,7 +27,7 @@ select thread, expires_at from compressions
 where tenant = $1 and session_id = $2 and expires_at > clock_timestamp() limit 1;
 
 -- name: delete
--- What references the session goes with its row.
+-- Rows that reference the session are deleted by cascade.
 with counted as (
     select count(*) as messages, coalesce(sum((tokens ->> $5)::bigint), 0) as tokens
     from messages where tenant = $1 and session_id = $2

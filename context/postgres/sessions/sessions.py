@@ -1,4 +1,4 @@
-"""Sessions in Postgres: whether one is there, whose it is, and that a deleted one stays deleted."""
+"""Postgres store of sessions: existence, owner and deletion."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,18 +16,18 @@ _SQL = load("purser.context.postgres.sessions", "sessions.sql")
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A session that is there."""
+    """A session that exists."""
 
     session_id: str
     user_id: str | None
-    """Whose it is, once an append has told."""
+    """Owner, once an append has named one."""
     last_seq: int
-    """Number of its newest message; 0 if it has none."""
+    """Sequence number of its newest message; 0 if it has none."""
     created_at: datetime
 
 
 class Sessions:
-    """Sessions of all tenants."""
+    """Reads the sessions of all tenants."""
 
     def __init__(self, pool: Pool) -> None:
         """Args:
@@ -36,29 +36,29 @@ class Sessions:
         self._pool = pool
 
     async def get(self, tenant: str, session_id: str) -> Session:
-        """The session.
+        """Reads a session.
 
         Raises:
-            SessionNotFound, SessionDeleted
+            SessionNotFound, SessionDeleted: there is no such session.
         """
         async with connected(self._pool, None) as own:
             return await _found(own, "get", tenant, session_id)
 
 
 async def lock(connection: Connection, tenant: str, session_id: str) -> Session:
-    """The session, with its row locked until the transaction ends; raises as `Sessions.get`."""
+    """Reads a session and locks its row until the transaction ends; raises the same errors as `Sessions.get`."""
     return await _found(connection, "lock", tenant, session_id)
 
 
 async def ensure(connection: Connection, tenant: str, session_id: str) -> None:
-    """Makes sure that the session is there; raises `SessionDeleted`."""
+    """Creates the session if it does not exist; raises `SessionDeleted`."""
     with refusing_deleted(session_id):
         await connection.execute(_SQL["ensure"], tenant, session_id)
 
 
 @contextmanager
 def refusing_deleted(session_id: str) -> Iterator[None]:
-    """Turns what the database says about a new row with the id of a deleted session into `SessionDeleted`."""
+    """Translates the database error for a row with the id of a deleted session into `SessionDeleted`."""
     try:
         yield
     except asyncpg.UniqueViolationError as error:

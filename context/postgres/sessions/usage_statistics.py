@@ -1,4 +1,4 @@
-"""How the system is used, for the linter."""
+"""Usage statistics of all tenants, for the configuration linter."""
 
 from purser.budget.postgres.connections.pools import Connection
 from purser.budget.postgres.connections.queries import load
@@ -6,11 +6,11 @@ from purser.context.windows.lint import UsageStatistics
 
 _SQL = load("purser.context.postgres.sessions", "usage_statistics.sql")
 NEWEST = 1_000
-"""Sessions, and summaries, that are looked at."""
+"""Number of newest sessions, and of newest summaries, that are counted."""
 
 
 async def usage_statistics(connection: Connection) -> UsageStatistics:
-    """Counts over the newest sessions and summaries of all tenants; ids and texts stay where they are."""
+    """Counts over the newest sessions and summaries of all tenants; it returns neither ids nor texts."""
     row = await connection.fetchrow(_SQL["usage_statistics"], NEWEST)
     assert row is not None
     return UsageStatistics(**row)

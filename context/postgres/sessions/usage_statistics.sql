@@ -1,6 +1,6 @@
 -- name: usage_statistics
--- Counts over all tenants, for the operator: how many of the newest sessions have a single message of a user, and how
--- many of the newest summaries by a model were measured.
+-- Counts over all tenants, for the operator: newest sessions with a single user message, and newest model summaries
+-- with a fidelity score.
 with requests as (
     select (select count(*) from messages m
             where m.tenant = s.tenant and m.session_id = s.session_id and m.thread = '' and m.role = 'user') as sent

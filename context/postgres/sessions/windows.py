@@ -1,4 +1,4 @@
-"""The window of a stored conversation: what a call would show of it now."""
+"""Windows of stored conversations: what a model call made now would see."""
 
 import asyncio
 from bisect import bisect_left, bisect_right
@@ -27,20 +27,20 @@ from purser.context.windows.listing import Window, build, resolve_strategy
 
 @dataclass(frozen=True, slots=True)
 class WindowRequest:
-    """What kind of window is wanted."""
+    """Parameters of a window."""
 
     budget: int
-    """Tokens of the whole window."""
+    """Upper bound of the whole window in tokens."""
     model: str
-    """Whose tokens are counted."""
+    """The model whose tokenizer counts."""
     strategy: str | None = None
-    """That of the preset, or what agents are given, if not given."""
+    """`None` for that of the preset, or else the one that agents use."""
     preset: str | None = None
     """One of `WINDOW_PRESETS`."""
     preference: str = "balanced"
-    """What `auto` goes by."""
+    """Preference by which `auto` chooses."""
     summarizes: bool = True
-    """Whether it may hold summaries: the stored one, and an extract of what that does not cover."""
+    """Whether it may contain summaries: the stored one, and an extract of the messages that are not covered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,36 +48,36 @@ class SessionWindow:
     """A window of a stored conversation."""
 
     window: Window
-    """Its indexes are places in the conversation, from 0."""
+    """The window; its indexes are positions in the conversation, from 0."""
     seqs: tuple[int, ...]
-    """Of the whole conversation: sequence numbers by place."""
+    """Sequence numbers of the whole conversation, by position."""
     added: tuple[Message | None, ...]
-    """Personal settings and memory."""
+    """Messages with personal settings and memory."""
 
     @property
     def shown(self) -> list[int | None]:
-        """Sequence numbers of the window's messages; `None`: it was added."""
+        """Sequence numbers of the window's messages; `None` for an added message."""
         return [None if place is None else self.seqs[place] for place in self.window.indexes]
 
     @property
     def summary(self) -> str:
-        """Texts of the summaries that are shown; empty: none is."""
+        """Texts of the summaries shown; empty if there is none."""
         placed = zip(self.window.messages, self.window.indexes, strict=True)
         return "\n".join(one.text for one, place in placed if place is None and one not in self.added)
 
 
 class SessionWindows:
-    """Windows of stored conversations of all tenants, cut as those of agents are. Building one stores nothing."""
+    """Builds windows of stored conversations by the same rules as those of agents. Building one stores nothing."""
 
     def __init__(
         self, pool: Pool, memory: Memory, memory_tokens: int, context: ContextSettings, *, across_sessions: bool = False
     ) -> None:
         """Args:
         pool: from `purser.budget.postgres.connections.pools.create_pool`.
-        memory: what `hybrid` windows search.
-        memory_tokens: what it may take of them.
-        context: settings of agents, by which windows are cut where no preset is asked for.
-        across_sessions: whether it looks into the user's other sessions as well.
+        memory: is searched for `hybrid` windows.
+        memory_tokens: upper bound of its results in tokens.
+        context: settings of agents, which apply if the request names no preset.
+        across_sessions: whether memory also searches the user's other sessions.
         """
         self._conversations = Conversations(pool)
         self._sessions = Sessions(pool)
@@ -89,19 +89,19 @@ class SessionWindows:
         self._across_sessions = across_sessions
 
     async def window(self, tenant: str, session_id: str, request: WindowRequest, *, thread: str = "") -> SessionWindow:
-        """The window of a thread, as a call that is made now sees it.
+        """Builds the window of a thread as a call made now would see it.
 
-        The stored summary stands for what it covers. What does not fit is cut by the strategy; where that has a
-        summary, an extract stands for the compression that a call would wait for. `hybrid` brings back what memory
-        finds of the rest, if there is room.
+        The stored summary replaces what it covers. The strategy cuts what does not fit; if the strategy summarizes, an
+        extract replaces the compression that a call would wait for. `hybrid` adds what memory finds among the rest, if
+        there is room.
 
         Args:
-            tenant, session_id, thread: which conversation.
-            wanted: what kind of window.
+            tenant, session_id, thread: the conversation.
+            request: parameters of the window.
 
         Raises:
-            WindowTooSmall: what must be in the window exceeds its budget.
-            InvalidSettings: no such strategy or preset.
+            WindowTooSmall: the required messages exceed the budget.
+            InvalidSettings: there is no such strategy or preset.
         """
         builder, seqs = await self._builder(tenant, session_id, request, thread)
         found = await _build(builder, seqs, request)
@@ -112,13 +112,13 @@ class SessionWindows:
             again = await _build(replace(builder, memory=memory), seqs, request) if memory else found
         except WindowTooSmall:
             return found
-        # A summary goes before what memory finds.
+        # A stored summary takes precedence over memory.
         return found if again.window.version < found.window.version else again
 
     async def _builder(
         self, tenant: str, session_id: str, request: WindowRequest, thread: str
     ) -> tuple[WindowBuilder, tuple[int, ...]]:
-        """The conversation with places for sequence numbers, its texts, and the sequence numbers by place."""
+        """A builder over positions instead of sequence numbers, and the sequence numbers by position."""
         stored = await self._conversations.conversation(tenant, session_id, thread, model=request.model, whole=True)
         default = None if request.preset else self._context.figures
         name, figures, why = resolve_strategy(request.strategy, request.preset, default, self._context.strategy)
@@ -147,7 +147,7 @@ class SessionWindows:
     async def _retrieved(
         self, tenant: str, session_id: str, request: WindowRequest, found: SessionWindow
     ) -> Message | None:
-        """What memory finds for the newest user message that the window does not show anyway."""
+        """The message with what memory finds for the newest user message, without what the window already shows."""
         own = [one for one, place in zip(found.window.messages, found.window.indexes, strict=True) if place is not None]
         query = next((one.text for one in reversed(own) if one.role == "user"), "")
         user_id = (await self._sessions.get(tenant, session_id)).user_id if self._across_sessions else None
@@ -168,7 +168,7 @@ async def _build(builder: WindowBuilder, seqs: tuple[int, ...], request: WindowR
 
 
 def _placed(stored: Conversation, seqs: tuple[int, ...]) -> Conversation:
-    """A conversation with places for sequence numbers, those of its summary included."""
+    """Replaces sequence numbers by positions, in the conversation and in its summary."""
     summary = stored.summary
     if summary is not None:
         first, last = bisect_left(seqs, summary.first_seq), bisect_right(seqs, summary.last_seq) - 1

@@ -32,12 +32,12 @@ def test_a_label_has_capital_letters_digits_and_underscores(label: str) -> None:
 
 @pytest.mark.parametrize("pattern", ["(", "[a", "a{2,1}", "(?P<a>x)(?P=b)"])
 def test_a_pattern_that_cannot_be_read_is_named_by_its_label(pattern: str) -> None:
-    with pytest.raises(InvalidSettings, match="the pattern of EMPLOYEE is no regular expression"):
+    with pytest.raises(InvalidSettings, match="the pattern of EMPLOYEE is not a regular expression"):
         custom_detectors({"EMPLOYEE": pattern})
 
 
 def test_a_pattern_that_matches_nothing_at_all_is_refused() -> None:
-    with pytest.raises(InvalidSettings, match="EMPLOYEE matches nothing at all"):
+    with pytest.raises(InvalidSettings, match="EMPLOYEE matches empty text"):
         custom_detectors({"EMPLOYEE": "x*"})
 
 

@@ -1,8 +1,8 @@
 """Tokenization of text into index terms: lower case, without stop words, stemmed.
 
 Scripts without spaces, and Korean, whose words include particles, are split into characters and overlapping pairs,
-which needs no dictionary. All other words are stemmed by the Snowball stemmer of their script; Latin words always by the
-English one, because a question is too short to identify its language.
+which needs no dictionary. All other words are stemmed by the Snowball stemmer of their script; Latin words always by
+the English one, because a question is too short to identify its language.
 """
 
 import unicodedata

@@ -1,8 +1,8 @@
 """Tokenizer by model name.
 
 OpenAI publishes its vocabularies, and LiteLLM ships the two that are in use. Other models use the closer of the two
-with a margin. A wrong vocabulary is as bad as a poor estimate (a third off on Chinese or Korean text), so the tokenizer is
-selected by model family.
+with a margin. A wrong vocabulary is as bad as a poor estimate (a third off on Chinese or Korean text), so the
+tokenizer is selected by model family.
 
 Margins, and how they were found:
 

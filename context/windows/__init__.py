@@ -1,4 +1,4 @@
-"""Windows: one engine that cuts conversations by reference, and who calls it: agents, and lists of messages."""
+"""Windows: one engine that cuts conversations by reference, used for agents and for lists of messages."""
 
 from purser.context.windows.agent import plan_window, render
 from purser.context.windows.listing import Window, build_window

@@ -1,4 +1,4 @@
-"""What would be done about a conversation, and whether planned tool calls still fit: figures, without side effects."""
+"""Advice without side effects: how a conversation would be optimized, and whether planned tool calls fit."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,35 +11,35 @@ from purser.context.tokens import count_request
 from purser.context.windows import build_window
 
 REPLY_RESERVE = 2_000
-"""Tokens of a limit that are kept for the reply."""
+"""Tokens of a limit reserved for the reply."""
 TOOL_RESERVE = 500
-"""Tokens kept for one planned tool call and its result: 19 of 20 calls of an airline help desk took less than 450,
+"""Tokens reserved for one planned tool call and its result: 19 of 20 calls of an airline help desk took less than 450,
 half the calls of a coding agent less than 200."""
 USUAL_MODEL = "gpt-4o"
-"""Whose tokens are counted where no model is named."""
+"""Model whose tokenizer counts if no model is named."""
 
 AnyMessage = Message | JsonObject
-"""A message, or the same as OpenAI's API takes it."""
+"""A message, or its dictionary in the format of the OpenAI API."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """What optimizing would do."""
+    """What `optimize` would do with a conversation."""
 
     tokens: int
-    """Of the conversation."""
+    """Tokens of the conversation."""
     available_tokens: int
-    """What it may take: the limit without the reserve for the reply."""
+    """Tokens that it may take: the limit without the reserve for the reply."""
     usage_ratio: float
-    """The one as a share of the other; of the whole limit where the reserve leaves nothing."""
+    """`tokens` divided by `available_tokens`, or by the whole limit if the reserve leaves nothing."""
     urgency: Pressure
-    """The ratio in words: low below 0.5, medium below 0.75, high below 0.9, else critical."""
+    """Class of the ratio: low below 0.5, medium below 0.75, high below 0.9, else critical."""
     needs_optimization: bool
-    """Whether it exceeds what it may take."""
+    """Whether the conversation exceeds `available_tokens`."""
     recommended_strategy: str
-    """`none` where nothing needs to be done."""
+    """`none` if nothing needs to be done."""
     reason: str
-    """For people; has figures, never text of the conversation."""
+    """Human-readable reason with figures, never text of the conversation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,30 +48,30 @@ class ToolSafety:
 
     safe: bool
     tokens: int
-    """Of the conversation."""
+    """Tokens of the conversation."""
     reserved_tokens: int
-    """For the planned calls."""
+    """Tokens reserved for the planned calls."""
     limit: int
     safe_once_optimized: bool
     """Whether all fits after the conversation is optimized with preference fast."""
     message: str
-    """The same in words, with what to do if it does not fit."""
+    """The result in words, with a remedy if it does not fit."""
 
 
 def messages_of(messages: Iterable[AnyMessage]) -> list[Message]:
-    """Reads messages of either form.
+    """Parses messages of either form.
 
     Raises:
-        InvalidMessage: names the index and the field.
+        InvalidMessage: a message is malformed; the error names the index and the field.
     """
     return [one if isinstance(one, Message) else Message.parse(one, place) for place, one in enumerate(messages)]
 
 
 def available(max_tokens: int, reserve: int = REPLY_RESERVE) -> int:
-    """What messages may take of a limit before they are optimized: what the reply leaves, 0 if that is nothing.
+    """Tokens of a limit that messages may take next to the reply; 0 if the reserve leaves nothing.
 
     Raises:
-        InvalidSettings: the limit is no positive number.
+        InvalidSettings: the limit is not positive.
     """
     if max_tokens < 1:
         raise InvalidSettings(f"max_tokens {max_tokens!r} is not valid: use 1 or more")
@@ -88,16 +88,16 @@ def recommend(
     reserve: int = REPLY_RESERVE,
     model: str = USUAL_MODEL,
 ) -> Recommendation:
-    """What `optimize` would do with a conversation; changes nothing and counts as no summary.
+    """Reports what `optimize` would do with a conversation; it changes nothing and does not count as a summary.
 
     Args:
         messages: the conversation.
         max_tokens: the limit.
-        preference: of the caller.
-        summaries: how often this conversation was summarised before.
-        can_summarize: whether there is something that writes summaries.
-        reserve: tokens of the limit that are kept for the reply.
-        model: whose tokens are counted.
+        preference: preference of the caller.
+        summaries: how often this conversation was already summarized.
+        can_summarize: whether a summarizer is available.
+        reserve: tokens of the limit reserved for the reply.
+        model: the model whose tokenizer counts.
     """
     read, room = messages_of(messages), available(max_tokens, reserve)
     tokens = _tokens(read, model)
@@ -119,13 +119,13 @@ def recommend(
 def tool_safety(
     messages: Sequence[AnyMessage], limit: int, planned_tools: int, *, model: str = USUAL_MODEL
 ) -> ToolSafety:
-    """Whether a conversation still fits a limit after so many tool calls, each with a reserve for its result.
+    """Checks whether a conversation fits a limit after a number of tool calls, each with a reserve for its result.
 
     Args:
         messages: the conversation.
-        limit: tokens of conversation and results together.
-        planned_tools: calls.
-        model: whose tokens are counted.
+        limit: upper bound of conversation and results together.
+        planned_tools: number of planned calls.
+        model: the model whose tokenizer counts.
     """
     read, reserved = messages_of(messages), planned_tools * TOOL_RESERVE
     tokens = _tokens(read, model)
@@ -143,16 +143,16 @@ def tool_safety(
 def check_tool_safety(
     messages: Sequence[AnyMessage], max_tokens: int, tools_count: int, *, model: str = USUAL_MODEL
 ) -> tuple[bool, str]:
-    """Whether so many tools may be called and a reply still fits, and why.
+    """Whether a number of tools may be called with room left for a reply, and a message why.
 
-    Like `tool_safety`, with the reserve for the reply taken off; not where that would leave nothing.
+    Like `tool_safety` with the reserve for the reply subtracted from the limit, unless that leaves nothing.
     """
     found = tool_safety(messages, available(max_tokens) or max_tokens, tools_count, model=model)
     return found.safe, found.message
 
 
 def _optimized(messages: Sequence[Message], budget: int, model: str) -> int | None:
-    """Tokens that are left of a conversation optimized with preference fast; `None` if it cannot be made to fit."""
+    """Tokens of the conversation after optimization with preference fast; `None` if it cannot fit."""
     try:
         return build_window(messages, budget=budget, model=model, preset="optimizer", preference=Preference.FAST).tokens
     except WindowTooSmall:

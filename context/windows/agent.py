@@ -1,11 +1,11 @@
-"""What one call of an agent shows its model, planned by reference and rendered when the call is made.
+"""The window of an agent's model call, planned by reference and rendered when the call is made.
 
 Order: instructions, summary of the session, the session's conversation in sequence, replies of the agents that this one
 depends on, the task's input (the newest user message), then the agent's own thread with its summary. The stable part
 comes first, so that prompt caches of providers stay warm.
 
 Each stored message of the two conversations is exactly one of: verbatim, covered by the summary that is shown, or
-dropped with a reason (invariant 7). A window fits its budget or planning it is an error (invariant 8).
+dropped with a reason (invariant 7). A window fits its budget, or planning raises an error (invariant 8).
 """
 
 import re
@@ -40,20 +40,20 @@ def plan_window(
     """Plans the window of one call.
 
     Args:
-        settings: of the agent.
+        settings: settings of the agent.
         budget: tokens for everything but instructions and tools, from `ContextSettings.context_budget`.
-        system_tokens: counted instructions and tool definitions.
-        session: the session's own conversation up to where the task saw it, without the task's input.
+        system_tokens: counted tokens of instructions and tool definitions.
+        session: the session's own conversation as of the start of the task, without the task's input.
         question: the task's input.
-        replies: of the agents that this one depends on, in the order of the task file.
+        replies: replies of the agents that this one depends on, in the order of the task file.
         own: the agent's own thread.
-        left: tokens that the agent may still spend on input, if something bounds it. A window is cut down to it as far
-            as it can be; what must be in it goes beyond, and the ledger judges.
-        personal: settings of the user.
-        memory: what memory found, left out where it does not fit, and documents, which stay.
+        left: tokens that the agent may still spend on input; `None` for no limit. The window is cut to it as far as
+            possible; required messages may exceed it, and the ledger then decides.
+        personal: personal settings of the user.
+        memory: search results, left out if they do not fit, and documents, which are required.
 
     Raises:
-        WindowTooSmall: what always stays exceeds the budget.
+        WindowTooSmall: the required messages exceed the budget.
     """
     limit = budget if left is None else max(0, min(budget, left))
     asked = (session, *replies, question, own, personal, memory)
@@ -115,10 +115,10 @@ def render(
     personal: Message | None = None,
     memory: Message | None = None,
 ) -> list[dict[str, Any]]:
-    """The messages of the call, in the words of the OpenAI chat API.
+    """Renders the messages of the call in the format of the OpenAI chat API.
 
     Args:
-        plan: what to show.
+        plan: the plan of the window.
         messages: by sequence number, at least `plan.seqs`: what `Conversations.read` returns.
         summaries: text by thread, of `plan.versions`: what `Summaries.texts` returns.
         instructions: the agent's system prompt.
@@ -140,7 +140,7 @@ def render(
 def _to_compress(
     settings: ContextSettings, conversations: Sequence[Conversation], budget: int, *, crowded: bool
 ) -> str | None:
-    """The conversation whose compression frees most, of those that are too large for the trigger or too long."""
+    """The thread whose compression frees most tokens, among those above the trigger or with too many messages."""
     if not settings.compresses:
         return None
     if omitted := [one.thread for one in conversations if one.omitted]:
@@ -172,7 +172,7 @@ def _show(cutter: Cutter, selection: Selection, *, with_summary: bool) -> View:
 
 
 def _dropped(cutter: Cutter, selection: Selection) -> list[Dropped]:
-    """Runs of groups that are not kept, each for one reason; a summary or what is untold between two ends a run."""
+    """Runs of dropped groups with the same reason; a summary or an omitted range between two groups ends a run."""
     conversation = cutter.conversation
     groups, watermark = conversation.groups, conversation.summary.last_seq if conversation.summary else 0
     runs: list[Dropped] = []
@@ -195,5 +195,5 @@ def _render_view(view: View, messages: Mapping[int, StoredMessage], summaries: M
 
 
 def _render_reply(reply: TextRef, message: Message) -> Message:
-    # Providers take fewer characters in a name than an id may have.
+    # Providers allow fewer characters in a name than an id may contain.
     return Message("user", message.text, name=re.sub(r"[^A-Za-z0-9_-]", "_", reply.agent_id)[:64])

@@ -1,4 +1,4 @@
-"""A window with texts while it is built: its summary, and what cannot fit."""
+"""Window builder: the inputs of a window with texts, its summary, and clipping of messages that cannot fit."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -19,13 +19,13 @@ from purser.context.windows.clipping import beginning, clip_message
 from purser.context.windows.engine import Shown
 
 Summarize = Callable[[SummarySource, int, CountText], str]
-"""Writes a summary of a source in at most so many tokens, by the counter given; `extract` is one. Empty: there is none.
-Where it raises or writes too much, an extract stands in."""
+"""Writes a summary of a source within a number of tokens, counted by the given function; `extract` is one. An empty
+result means no summary. If it raises or writes too much, an extract replaces its result."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clipped:
-    """A message that a window shows only in part, because it is larger than the whole budget."""
+    """A message that a window shows in part, because it alone exceeds the budget."""
 
     index: int
     tokens_left_out: int
@@ -33,27 +33,27 @@ class Clipped:
 
 @dataclass(frozen=True)
 class WindowBuilder:
-    """A window under way."""
+    """The inputs of a window, and the functions that summarize and count for it."""
 
     conversation: Conversation
-    """Sequence numbers are places in the conversation, from 0."""
+    """The conversation by reference; its sequence numbers are positions from 0."""
     texts: Mapping[int, Message]
-    """By place, of all that no stored summary covers."""
+    """Messages by position; at least all that no stored summary covers."""
     model: str
     strategy: StrategyName
     reason: str
-    """Why this one."""
+    """Why this strategy was chosen."""
     figures: StrategySettings
     preference: Preference
     summaries: int = 0
-    """How often the conversation was summarised before."""
+    """How often the conversation was already summarized."""
     characters: int | None = None
-    """Of its texts, where they are known."""
+    """Length of its texts, if known."""
     personal: Message | None = None
     memory: Message | None = None
     summarize: Summarize | None = None
     stored: Message | None = None
-    """Shows the stored summary of the conversation."""
+    """Message that shows the stored summary of the conversation."""
 
     @cached_property
     def around(self) -> int:
@@ -62,24 +62,24 @@ class WindowBuilder:
 
     @property
     def stored_tokens(self) -> int:
-        """Of the stored summary."""
+        """Tokens of the stored summary."""
         return self.conversation.summary.tokens if self.conversation.summary else 0
 
     @property
     def whole_tokens(self) -> int:
-        """Of a window that leaves nothing out."""
+        """Tokens of a window that leaves nothing out."""
         return self.around + sum(ref.tokens for ref in self.conversation.messages)
 
     def tokens(self, message: Message) -> int:
-        """What it adds to a window."""
+        """Counts the tokens that a message adds to a window."""
         return count_message(message.to_openai(), self.model).tokens
 
     def text_tokens(self, text: str) -> int:
-        """Of a text alone."""
+        """Counts the tokens of a text alone."""
         return count_text(text, self.model).tokens
 
     def write(self, groups: Sequence[int], most_tokens: int) -> Shown | None:
-        """The summary of some groups; `None` if it says nothing in so little room."""
+        """Writes the summary of some groups, given by index; `None` if there is no room for one."""
         refs = [ref for index in groups for ref in self.conversation.groups[index].refs]
         first, last, most = refs[0].seq + 1, refs[-1].seq + 1, self.figures.summary_most_tokens
         room = most_tokens if most is None else min(most, most_tokens)
@@ -91,12 +91,12 @@ class WindowBuilder:
             shown = summary_message(first, last, text, header, role)
             if (tokens := self.tokens(shown)) <= room:
                 return Shown(text, shown, tokens)
-            # Too long, or its first word joins the header in other tokens.
+            # Too long, or its first word merges with the header into different tokens.
             left, summarize = left - max(1, min(left, tokens - room)) if summarize is extract else left, extract
         return None
 
     def _measure(self, source: SummarySource, most_tokens: int) -> CountText:
-        """Counts tokens; where the length goes by the source, counts a text as at least its share of that length."""
+        """Token counter; with dynamic length, a text counts at least its share of the requested length."""
         if not self.figures.summary_dynamic:
             return self.text_tokens
         most = summary_length(sum(len(text) for _, text in source.passages)).characters
@@ -105,28 +105,28 @@ class WindowBuilder:
 
 def _summary(summarize: Summarize, source: SummarySource, most_tokens: int, count: CountText) -> str:
     if summarize is not extract:
-        # A window never fails for want of a model.
+        # A failing model must not fail the window.
         with suppress(Exception):
             return summarize(source, most_tokens, count).strip()
     return extract(source, most_tokens, count) or _opening(source, most_tokens, count)
 
 
 def _opening(source: SummarySource, most_tokens: int, count: CountText) -> str:
-    """How the source begins, where no sentence of it fits: a summary in little room says little, but covers."""
+    """The beginning of the source, used when no sentence fits: even a minimal summary covers the range."""
     said = [(speaker, text) for speaker, text in source.passages if text.strip()] or source.passages
     return beginning("\n".join(f"{speaker}: {text}" for speaker, text in said), most_tokens, count)
 
 
-# --- what must be in a window and does not fit -----------------------------------------------------------------------
+# --- clipping of required messages -----------------------------------------------------------------------------------
 
 
 def clip_to_fit(
     builder: WindowBuilder, always: Iterable[int], budget: int
 ) -> tuple[WindowBuilder, tuple[Clipped, ...]]:
-    """The draft, clipped where single messages of the groups that always stay exceed the whole budget.
+    """Clips single messages of required groups that alone exceed the whole budget.
 
     Raises:
-        WindowTooSmall: that is not enough.
+        WindowTooSmall: clipping is not enough.
     """
     conversation = builder.conversation
     required = [conversation.groups[index] for index in sorted(always)]
@@ -151,7 +151,7 @@ def clip_to_fit(
 
 
 def _parts(builder: WindowBuilder, required: Sequence[Group]) -> dict[str, int]:
-    """Tokens of what must be in a window, by name."""
+    """Tokens of the required parts of a window, by name."""
     parts = {"personal settings, memory, documents and the opening of the reply": builder.around}
     newest = [group for group in required if group.is_request][-1:]
     for group in required:

@@ -1,6 +1,6 @@
-"""Clipping one message that is larger than a whole window: its head and its tail, and a mark in between.
+"""Clipping of a message that exceeds a whole window: its head and tail remain, with a mark in between.
 
-Only windows are clipped; stored text never is.
+Clipping affects windows only; stored text is never clipped.
 """
 
 from bisect import bisect_right
@@ -13,22 +13,22 @@ from purser.context.compression.requests import CountText
 from purser.context.conversation.messages import Message
 
 _HEAD = 0.7
-"""Share of what stays that is taken from the beginning."""
+"""Share of the remaining text that is taken from the beginning."""
 _GRAPHEME = regex.compile(r"\X")
 _GRAPHEMES_PER_TOKEN = 20
-"""More than a text has on average: what need not be looked at."""
+"""More graphemes per token than texts have on average; bounds the text that is examined."""
 
 
 def clip(text: str, most_tokens: int, count: CountText) -> str:
-    """The beginning and the end of a text, cut between graphemes, with a mark that tells what is left out.
+    """Returns the beginning and the end of a text, cut between graphemes, with a mark that states the tokens left out.
 
     Args:
-        text: with more than `most_tokens`.
-        most_tokens: of the result, mark included.
-        count: tokens of a text.
+        text: a text of more than `most_tokens`.
+        most_tokens: upper bound of the result, including the mark.
+        count: counts the tokens of a text.
 
     Returns:
-        Empty where hardly more than the mark would fit.
+        The clipped text; empty if little more than the mark would fit.
     """
     whole, ends = count(text), [0, *(match.end() for match in _GRAPHEME.finditer(text))]
     low, high, best = 1, len(ends) - 2, ""
@@ -45,15 +45,15 @@ def clip(text: str, most_tokens: int, count: CountText) -> str:
 
 
 def beginning(text: str, most_tokens: int, count: CountText) -> str:
-    """As much of a text as fits, cut between graphemes, with a mark where more follows.
+    """Returns as much of the beginning of a text as fits, cut between graphemes, with a mark if more follows.
 
     Args:
-        text: to cut.
-        most_tokens: of the result, mark included.
-        count: tokens of a text.
+        text: the text to cut.
+        most_tokens: upper bound of the result, including the mark.
+        count: counts the tokens of a text.
 
     Returns:
-        Empty where not even the mark would fit.
+        The beginning; empty if not even the mark would fit.
     """
     graphemes = islice(_GRAPHEME.finditer(text), _GRAPHEMES_PER_TOKEN * most_tokens)
     ends = [match.end() for match in graphemes]
@@ -66,16 +66,16 @@ def beginning(text: str, most_tokens: int, count: CountText) -> str:
 
 
 def clip_message(message: Message, tokens: int, most_tokens: int, count: CountText) -> Message | None:
-    """The message with its longest text clipped; what is no text, such as images and tool calls, stays whole.
+    """Clips the longest text of a message; other parts, such as images and tool calls, stay whole.
 
     Args:
-        message: to clip.
-        tokens: that it takes.
-        most_tokens: that it may take.
-        count: tokens of a text.
+        message: the message to clip.
+        tokens: tokens of the message.
+        most_tokens: upper bound of the result.
+        count: counts the tokens of a text.
 
     Returns:
-        `None` where clipping its longest text cannot make it fit.
+        The clipped message, or `None` if clipping its longest text cannot make it fit.
     """
     parts = list(message.content) if isinstance(message.content, tuple) else [{"type": "text", "text": message.text}]
     texts = [(len(part["text"]), place) for place, part in enumerate(parts) if part["type"] == "text"]

@@ -1,7 +1,7 @@
-"""The one engine of all windows: what of a conversation always stays, when it is cut, what then goes, and why.
+"""Window engine: decides which groups are required, when a conversation is cut, what is dropped, and why.
 
-It sees conversations by reference. Whose window it is, and how the parts of a window share its tokens, is for the
-callers: `purser.context.windows.agent` and `purser.context.windows.listing`.
+It works on conversations by reference. Its callers, `purser.context.windows.agent` and
+`purser.context.windows.listing`, distribute the tokens of a window among its parts.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
@@ -15,28 +15,28 @@ from purser.context.strategies import STRATEGIES, Strategy, StrategyName, Strate
 from purser.context.strategies.choice import Preference, choose
 
 CHARACTERS_PER_TOKEN = 4
-"""What `auto` takes a token for where there is no text."""
+"""Characters per token that `auto` assumes if texts are not available."""
 LEAST_SUMMARY = 85
-"""Tokens that a summary needs to say something: its header, and some 60 for what was said."""
+"""Minimum tokens of a useful summary: its header, and about 60 for content."""
 
 OVER_BUDGET = "over_budget"
-"""Why a window drops a message: what goes before it filled the window."""
+"""Reason to drop a message: messages that take precedence filled the window."""
 OLDER_THAN_ROUNDS = "older_than_rounds"
-"""It is older than the rounds that the strategy takes."""
+"""Reason to drop a message: it is older than the rounds that the strategy includes."""
 BEFORE_FIRST_REQUEST = "before_first_request"
-"""A window that was cut begins with a user message."""
+"""Reason to drop a message: a cut window begins with a user message."""
 NO_SUMMARY = "no_summary"
-"""Whatever was asked for a summary wrote none, or none fitted."""
+"""Reason to drop a message: the summarizer wrote no summary, or none that fits."""
 
 
 class Room:
-    """Tokens that are left while a window is filled."""
+    """Tokens remaining while a window is filled."""
 
     def __init__(self, tokens: int) -> None:
         self.left = tokens
 
     def takes(self, tokens: int) -> bool:
-        """Whether so many more fit; then they are taken."""
+        """Reserves the tokens if they fit, and returns whether they do."""
         if fits := tokens <= self.left:
             self.left -= tokens
         return fits
@@ -44,34 +44,34 @@ class Room:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A summary as a window shows it."""
+    """A summary as shown in a window."""
 
     text: str
     message: Message
-    """With its header."""
+    """The message, with its header."""
     tokens: int
-    """Of the message."""
+    """Tokens of the message."""
 
 
 Write = Callable[[Sequence[int], int], Shown | None]
-"""Writes a summary of some groups, by index, that takes at most so many tokens; `None` if it cannot."""
+"""Writes a summary of some groups, given by index, within a number of tokens; `None` if it cannot."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What a window holds of a conversation."""
+    """The part of a conversation that a window contains."""
 
     verbatim: Set[int]
-    """Groups that stay verbatim, by index."""
+    """Indexes of the groups that stay verbatim."""
     summary: Shown | None = None
-    """Written for this window: covers all other groups; without one they are dropped."""
+    """Summary written for this window, which covers all other groups; without one they are dropped."""
 
 
 # --- the rule and the trigger ----------------------------------------------------------------------------------------
 
 
 def is_crowded(figures: StrategySettings, *, tokens: int, budget: int, messages: int = 0) -> bool:
-    """Whether a whole window of so many tokens and messages is above the trigger of its budget."""
+    """Whether a whole window of this size exceeds the trigger of its budget."""
     trigger = max(0, share(budget, figures.trigger_ratio) - figures.reply_reserve)
     return tokens > trigger or (figures.most_messages is not None and messages > figures.most_messages)
 
@@ -89,16 +89,16 @@ def choose_rule(
     question_tokens: int = 0,
     characters: int | None = None,
 ) -> tuple[Strategy, str]:
-    """The rule to go by, and why, where `auto` leaves it open.
+    """Returns the rule to apply, and the reason if `auto` chose it.
 
     Args:
-        name, figures: of the strategy that is wanted.
-        groups: of the conversations that the window is made of.
-        messages: of the conversation that it cuts, with the newest user message.
-        crowded: from `is_crowded`; `auto` leaves alone what is not.
+        name, figures: the requested strategy and its parameters.
+        groups: all groups of the conversations in the window.
+        messages: number of messages in the conversation to cut, including the newest user message.
+        crowded: result of `is_crowded`; `auto` does not limit a window that is not crowded.
         preference, summaries, can_summarize: see `choose`.
-        question_tokens: of the newest user message, where no group holds it.
-        characters: of all texts, where they are known.
+        question_tokens: tokens of the newest user message, if no group contains it.
+        characters: length of all texts, if known.
     """
     if not STRATEGIES[name].chooses:
         return strategy_of(name, figures, messages), ""
@@ -125,14 +125,15 @@ class Cutter:
     conversation: Conversation
     rule: Strategy
     asked_after: bool = False
-    """Whether the newest user message, such as a task's input, is shown after it by itself."""
+    """Whether the newest user message, such as a task's input, is shown separately after the conversation."""
 
     @cached_property
     def required(self) -> frozenset[int]:
-        """Groups that every window holds: pins, system messages, the first user message, whatever a result may still
+        """Indexes of the required groups: pins, system messages, the first user message, groups that a result may still
         join, the newest user message and the last step.
 
-        What stands first of them has its request with it: a window that was cut begins with a user message.
+        The user message that precedes the first of them is required too, because a cut window begins with a user
+        message.
         """
         groups = self.conversation.groups
         verbatim = {index for index, group in enumerate(groups) if group.fixed}
@@ -146,29 +147,29 @@ class Cutter:
 
     @cached_property
     def least(self) -> int:
-        """Tokens of what every window holds."""
+        """Tokens of the required groups."""
         return self.tokens(self.required)
 
     @cached_property
     def oldest(self) -> int:
-        """The oldest group, by index, that the strategy takes among the newest."""
+        """Index of the oldest group among the newest that the strategy includes."""
         return self.rule.oldest(self.conversation, int(self.asked_after))
 
     def tokens(self, verbatim: Iterable[int]) -> int:
-        """Of some groups, by index."""
+        """Tokens of groups, given by index."""
         return total(self.conversation.groups[index] for index in verbatim)
 
     def select(self, limit: int | None, figures: StrategySettings, write: Write | None = None) -> Selection:
-        """Chooses what a window holds, everything if it can.
+        """Selects the groups of a window: all of them if they fit.
 
-        What always stays is in it even beyond the limit. A summary is written into the room that the kept groups
-        leave; the next groups in the strategy's order that fit beside it are then taken as well, and the summary is
-        written anew for the rest, until none fits.
+        Required groups are included even beyond the limit. A summary is written into the room that the selected groups
+        leave; further groups in the strategy's order that fit next to it are then included, and the summary is
+        rewritten for the rest, until no more groups fit.
 
         Args:
-            limit: tokens of kept groups and of a summary that is written; `None`: nothing is cut.
-            figures: of the strategy.
-            write: `None`: nothing writes summaries.
+            limit: upper bound of selected groups plus a newly written summary; `None` if nothing is cut.
+            figures: parameters of the strategy.
+            write: writes the summary; `None` if there is no summarizer.
         """
         whole = range(len(self.conversation.groups))
         complete = self.oldest == 0 and self.conversation.omitted is None
@@ -187,17 +188,17 @@ class Cutter:
             verbatim = taken
 
     def summary_reserve(self, figures: StrategySettings, limit: int) -> int:
-        """Tokens that a summary of all but what always stays is sure to get, as far as that leaves them."""
+        """Tokens reserved for a summary of all groups that are not required."""
         others = total(self.conversation.groups) - self.least
         most = figures.summary_most_tokens
         return min(max(int(limit * figures.summary_share), LEAST_SUMMARY), others, others if most is None else most)
 
     def dropped(self, selection: Selection, *, asked_summary: bool = False) -> Iterator[tuple[int, str]]:
-        """Groups that are neither kept nor covered, by index, each with the reason.
+        """Yields the index and the reason of each group that is neither verbatim nor covered.
 
         Args:
-            selection: of this conversation.
-            asked_summary: whether something was asked for a summary.
+            selection: the selection for this conversation.
+            asked_summary: whether a summarizer was called.
         """
         if selection.summary is not None:
             return
@@ -213,20 +214,20 @@ class Cutter:
 
     @property
     def _leads(self) -> bool:
-        """Whether a window that is cut begins with it, and so with a user message: a summary may stand before it, and
-        an agent's own thread stands behind the task's input."""
+        """Whether a cut window begins with this conversation, and so with a user message: not if a summary precedes it,
+        nor for an agent's own thread, which follows the task's input."""
         return not self.conversation.thread and self.conversation.summary is None
 
     @cached_property
     def _begin(self) -> int:
-        """The first group that a window may show which was cut."""
+        """Index of the first group that a cut window may show."""
         conversation = self.conversation
         if self.asked_after and not any(ref.role == "user" for ref in conversation.messages):
             return len(conversation.groups) if self._leads else 0
         return conversation.first_request if self._leads else 0
 
     def _filled(self, rule: Strategy, verbatim: Set[int], limit: int) -> set[int]:
-        """`kept`, and whole groups besides: of each run of the rule those up to the first that does not fit."""
+        """Adds whole groups to `verbatim`: of each run of the rule, those up to the first that does not fit."""
         groups, found = self.conversation.groups, set(verbatim)
         room = Room(limit - self.tokens(verbatim))
         for run in rule.runs(self.conversation, self._begin, newer_rounds=int(self.asked_after)):

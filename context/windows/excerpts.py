@@ -1,4 +1,4 @@
-"""Excerpts of long threads: what planning is told when only a part of a thread can be in a window."""
+"""Excerpts of long threads: the part of a thread that planning needs if a window cannot show all of it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,33 +8,33 @@ from purser.context.conversation.messages import SYSTEM_ROLES, group
 from purser.context.strategies.settings import StrategySettings
 
 LONG = max(least for least, _ in StrategySettings().rounds_by_size)
-"""To rules that go by the length of a conversation, none of so many messages is longer: an excerpt has as many."""
+"""Number of messages from which rules by conversation length no longer differ; an excerpt has at least as many."""
 NEWEST = LONG + 13
-"""Newest messages that tokens alone leave out of no excerpt: so that `LONG` are left when a group goes with its gap."""
+"""Newest messages that are never omitted by tokens alone, so that `LONG` remain if the gap extends over a group."""
 
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """What a window can show of a thread at most."""
+    """Upper bounds of what a window can show of a thread."""
 
     tokens: int
-    """Of its newest messages."""
+    """Tokens of its newest messages."""
     primers: int
-    """Of its first messages, from the first of a user on."""
+    """Number of its first messages, starting with the first user message."""
 
 
 def gap_of(refs: Sequence[MessageRef], gap: tuple[int, int], *, covered: int, primers: int) -> tuple[int, int] | None:
-    """The gap of an excerpt with all groups that reach into it.
+    """Extends the gap of an excerpt over all groups that reach into it.
 
     Args:
-        refs: what is told, in sequence; in the gap only what always stays.
-        gap: messages that are not told, first and last.
-        covered: the last message that a summary covers; what stands before it is whole. 0: there is none.
-        primers: messages from the first of a user on that planning needs where nothing is covered.
+        refs: the included messages, in sequence; in the gap only required ones.
+        gap: first and last omitted message.
+        covered: the last message that a summary covers; everything before it is complete. 0 if there is no summary.
+        primers: number of messages, from the first user message, that planning needs if nothing is covered.
 
     Returns:
-        `None` where only the whole thread tells: those primers are not all there, with the results of their calls, or
-        too few messages are newer to tell how long the thread is.
+        The gap, or `None` if the whole thread must be read: the primers are incomplete or lack results of their calls,
+        or too few messages are newer to determine the length class of the thread.
     """
     head = [ref for ref in refs if covered < ref.seq < gap[0]]
     tail = [ref for ref in refs if ref.seq > gap[1]]
@@ -55,6 +55,6 @@ def gap_of(refs: Sequence[MessageRef], gap: tuple[int, int], *, covered: int, pr
 
 
 def included_seqs(refs: Sequence[MessageRef], gap: tuple[int, int]) -> set[int]:
-    """Sequence numbers of what an excerpt tells: all around its gap, and in it what always stays."""
+    """Sequence numbers of an excerpt: all messages outside its gap, and the required ones in it."""
     opening = next((ref.seq for ref in refs if ref.role == "user"), 0)
     return {ref.seq for ref in refs if ref.fixed or ref.seq == opening or not gap[0] <= ref.seq <= gap[1]}

@@ -1,4 +1,4 @@
-"""Where a message is now, and why."""
+"""Explanations of where a message is in a window or a stored conversation, and why."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,45 +11,45 @@ from purser.context.facts import Fact
 
 
 class State(StrEnum):
-    """Where a message is."""
+    """State of a message."""
 
     VERBATIM = "verbatim"
     PINNED = "pinned"
-    """Verbatim, because somebody keeps it so."""
+    """Verbatim, because it is pinned."""
     SUMMARY = "summary"
-    """A summary says what it says, more or less."""
+    """Covered by a summary."""
     FACT = "fact"
-    """What it tells stands in the facts that travel with the summary."""
+    """Facts from it are shown with the summary."""
     CLIPPED = "clipped"
-    """Verbatim in part: it is larger than the window."""
+    """Verbatim in part, because it is larger than the window."""
     DROPPED = "dropped"
-    """Not in the window at all."""
+    """Not in the window."""
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Where a message is now, and why."""
+    """The state of a message and the reason."""
 
     seq: int
     states: tuple[State, ...]
-    """The first is where the message itself is; `fact` may follow."""
+    """State of the message itself, which `fact` may follow."""
     reason: str
-    """For people; never text of the conversation."""
+    """Human-readable reason, never text of the conversation."""
     version: int = 0
-    """Of the stored summary that covers it; 0: none does, or the window wrote its own."""
+    """Version of the stored summary that covers it; 0 if none does, or if the window wrote its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """What one window does with each message."""
+    """The messages of one window by state."""
 
     verbatim: frozenset[int]
     clipped: frozenset[int]
     summarised: frozenset[int]
     dropped: Mapping[int, str]
-    """With the reason."""
+    """Dropped messages with the reason."""
     version: int
-    """Of the stored summary that it shows; 0: none."""
+    """Version of the stored summary that the window shows; 0 if none."""
 
 
 def explain(
@@ -61,15 +61,15 @@ def explain(
     facts: Sequence[Fact] = (),
     places: Places | None = None,
 ) -> Explanation:
-    """Where a message is: in one window, or without one, in the conversation as it is stored.
+    """Explains where a message is in a window, or in the stored conversation if no window is given.
 
     Args:
-        seq: the message, one of `conversation.messages`.
+        seq: sequence number of the message, one of `conversation.messages`.
         conversation: its thread, with every message and the latest summary.
-        first_version: of the summary that covered it first; 0: none did.
-        pins: that hold now.
-        facts: taken from this message.
-        places: of the window that is asked about.
+        first_version: version of the first summary that covered it; 0 if none did.
+        pins: the live pins.
+        facts: facts extracted from this message.
+        places: the messages of the window by state.
     """
     fact_state = (State.FACT,) if any(fact.superseded_by is None for fact in facts) else ()
     group = next((one for one in conversation.groups if seq in one.seqs), None)
@@ -82,7 +82,7 @@ def explain(
         )
     if pin is not None:
         return Explanation(
-            seq, (State.PINNED, *fact_state), f"pinned by {pin.author or 'whoever appended it'}{_until(pin)}"
+            seq, (State.PINNED, *fact_state), f"pinned by {pin.author or 'the caller that appended it'}{_until(pin)}"
         )
     if group is None and places is None:
         version = conversation.summary.version if conversation.summary else 0
@@ -108,7 +108,7 @@ def _until(pin: Pin) -> str:
 
 
 def _verbatim_reason(seq: int, group: Group | None, conversation: Conversation) -> str:
-    """Why a message that nobody pinned stays verbatim."""
+    """The reason why an unpinned message stays verbatim."""
     if group is None:
         return "the window has room for it"
     ref = next(one for one in group.refs if one.seq == seq)
@@ -119,7 +119,7 @@ def _verbatim_reason(seq: int, group: Group | None, conversation: Conversation) 
     if group.opens:
         return "the first user message always stays"
     if ref.passed_over:
-        return "it was pinned when a summary passed over it, so no summary says what it says before the next one"
+        return "it was pinned when a summary passed over it, so no summary covers it before the next version"
     if conversation.summary is None:
         return "no summary covers the conversation"
     if ref.seq < conversation.summary.first_seq:

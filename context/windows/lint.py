@@ -1,4 +1,4 @@
-"""Warnings about a configuration that is valid and still works badly: the five usual pitfalls."""
+"""Configuration linter: warns of five common pitfalls in a valid configuration."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -7,25 +7,25 @@ from purser.budget.policies import Mode, Policy
 from purser.context.settings import ContextSettings
 
 LATEST_TRIGGER = 0.90
-"""Above it, the next reply or tool result often overflows the window before the compression is through."""
+"""Trigger above which the next reply or tool result often overflows the window before compression finishes."""
 MOST_RECENTS_PER_PRIMER = 20
 SMALL_LIMIT = 10_000
-"""Tokens of a hard limit that a few calls use up: one alone reserves its prompt and 4,096 for the reply."""
+"""Tokens of a hard limit that a few calls exhaust: each reserves its prompt and 4,096 for the reply."""
 FEWEST_SESSIONS = 20
-"""Sessions below which a habit cannot be told from chance."""
+"""Minimum number of sessions from which a pattern is significant."""
 
 
 @dataclass(frozen=True, slots=True)
 class UsageStatistics:
-    """How the system is used, counted on a live database."""
+    """Usage of the system, counted on a live database."""
 
     sessions: int = 0
     one_message_sessions: int = 0
-    """Of them, those with a single message of a user."""
+    """Sessions with a single user message."""
     summaries: int = 0
-    """That a model wrote."""
+    """Summaries written by a model."""
     scored_summaries: int = 0
-    """Of them, those whose fidelity was measured."""
+    """Model summaries with a fidelity score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Pitfall:
     code: str
     """`late_trigger`, `few_primers`, `small_hard_limit`, `session_per_request` or `unchecked_summaries`."""
     message: str
-    """What was found, with figures."""
+    """The finding, with figures."""
     remedy: str
 
 
@@ -44,12 +44,12 @@ def lint(
     policies: Mapping[str, Policy] | None = None,
     usage_statistics: UsageStatistics | None = None,
 ) -> list[Pitfall]:
-    """Looks for the pitfalls; nothing found is no proof that all is well.
+    """Checks for the known pitfalls; an empty result does not prove that a configuration is good.
 
     Args:
-        settings: of contexts.
-        policies: what scopes may spend, by the name that a warning calls them.
-        practice: how the system is used, where a database tells.
+        settings: context settings.
+        policies: policies of scopes, by the name used in warnings.
+        usage_statistics: usage of the system, if a database is available.
     """
     return [*_settings(settings), *_limits(policies or {}), *_usage(usage_statistics or UsageStatistics())]
 

@@ -1,8 +1,8 @@
-"""The window of one conversation whose texts are at hand: of a list of messages, or of a stored session.
+"""Windows of one conversation with texts: of a list of messages, or of a stored session.
 
-It is pure: the same messages and settings give the same window. Each message is verbatim in it, covered by a summary,
-or listed as dropped with a reason, and exactly one of them; the window fits its budget, or building it is an error that
-names what does not.
+Building is pure: the same messages and settings give the same window. Each message is exactly one of: verbatim, covered
+by a summary, or dropped with a reason. The window fits its budget, or building it raises an error that names what does
+not fit.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,41 +22,41 @@ from purser.context.windows.engine import OVER_BUDGET, Cutter, Selection, choose
 
 @dataclass(frozen=True, slots=True)
 class WindowStats:
-    """What was done to a conversation."""
+    """Statistics of a window."""
 
     optimization_applied: bool
-    """Whether anything was left out."""
+    """Whether any message was left out or clipped."""
     messages_removed: int
-    """Not verbatim in the window."""
+    """Number of messages that are not verbatim in the window."""
     tokens_saved: int
     strategy_chosen: StrategyName
     strategy_reason: str
     summary_generated: bool
     clipped: tuple[Clipped, ...] = ()
-    """Messages that are shown in part."""
+    """Messages shown in part."""
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What one call shows its model."""
+    """The messages that one call sends to its model."""
 
     messages: tuple[Message, ...]
     indexes: tuple[int | None, ...]
-    """Where each message stands in the conversation; `None`: it was added."""
+    """Index of each message in the conversation; `None` for an added message."""
     tokens: int
-    """By the counter of the model, as `count_request` counts."""
+    """Tokens of the window, as counted by `count_request`."""
     dropped: tuple[tuple[int, str], ...]
-    """Messages that are neither shown nor covered, each with the reason."""
+    """Indexes and reasons of messages that are neither shown nor covered."""
     summarised: tuple[tuple[int, int], ...]
-    """Runs of messages that summaries cover, first and last."""
+    """First and last index of each run of covered messages."""
     summary: str
-    """Text of the one that was written for this window; empty if there is none."""
+    """Text of the summary written for this window; empty if there is none."""
     strategy: StrategyName
     reason: str
-    """Why this strategy."""
+    """Why this strategy was used."""
     stats: WindowStats
     version: int = 0
-    """Of the stored summary that is shown; 0: none is."""
+    """Version of the stored summary shown; 0 if none is."""
 
 
 def build_window(
@@ -77,22 +77,22 @@ def build_window(
     """Builds the window of one call from a list of messages.
 
     Args:
-        messages: the conversation; what is `pinned` stays verbatim.
-        budget: tokens of the whole window.
-        model: whose tokens are counted.
-        strategy: `three_part`, or that of the preset, if not given.
+        messages: the conversation; messages with `pinned` stay verbatim.
+        budget: upper bound of the whole window in tokens.
+        model: the model whose tokenizer counts.
+        strategy: the strategy; by default that of the preset, or `three_part`.
         preset: one of `WINDOW_PRESETS`.
-        settings: instead of the preset's figures.
-        preference: what `auto` goes by.
-        summarize: writes the summary; `None`: nothing does.
-        summaries: how often this conversation was summarised before.
-        personal: settings of the user, shown first.
-        memory: retrieved memory and documents, shown before the newest user message.
-        counts: tokens of each message, where they are known.
+        settings: parameters that replace those of the preset.
+        preference: preference by which `auto` chooses.
+        summarize: writes the summary; `None` for no summary.
+        summaries: how often this conversation was already summarized.
+        personal: personal settings of the user, shown first.
+        memory: search results and documents, shown before the newest user message.
+        counts: tokens of each message, if known.
 
     Raises:
-        WindowTooSmall: what must be in the window exceeds its budget.
-        InvalidSettings: no such strategy or preset.
+        WindowTooSmall: the required messages exceed the budget.
+        InvalidSettings: there is no such strategy or preset.
     """
     if counts is None:
         counts = [count_message(message.to_openai(), model).tokens for message in messages]
@@ -121,7 +121,7 @@ def build_window(
 def resolve_strategy(
     strategy: str | None, preset: str | None, settings: StrategySettings | None, default: str = StrategyName.THREE_PART
 ) -> tuple[StrategyName, StrategySettings, str]:
-    """The strategy that is wanted, its figures, and why this one; raises `InvalidSettings`."""
+    """Resolves the requested strategy, its parameters and the reason; raises `InvalidSettings`."""
     if preset is not None and preset not in WINDOW_PRESETS:
         raise InvalidSettings(f"preset {preset[:80]!r} is not known: use one of {', '.join(WINDOW_PRESETS)}")
     known = WindowPreset(StrategyName(default)) if preset is None else WINDOW_PRESETS[preset]
@@ -133,7 +133,7 @@ def resolve_strategy(
 
 
 def build(builder: WindowBuilder, budget: int) -> Window:
-    """The window of a draft, of so many tokens; raises `WindowTooSmall`."""
+    """Builds the window within a budget in tokens; raises `WindowTooSmall`."""
     rule, why = choose_rule(
         builder.strategy,
         builder.figures,
@@ -161,9 +161,9 @@ def _is_crowded(builder: WindowBuilder, budget: int) -> bool:
 
 
 def _limit(builder: WindowBuilder, cutter: Cutter, budget: int, stored: int) -> int | None:
-    """Tokens of the conversation's part of a window that is cut, its stored summary apart; `None` if it need not be."""
+    """Tokens for the conversation in a cut window, without its stored summary; `None` if nothing needs to be cut."""
     figures, conversation, rule = builder.figures, builder.conversation, cutter.rule
-    # Who asks for a number of rounds by name gets them, whatever fits besides.
+    # A strategy with a number of rounds limits them even if more would fit.
     cuts = conversation.dialogue_count >= figures.least_messages and (
         _is_crowded(builder, budget) or rule.rounds is not None
     )
@@ -232,7 +232,7 @@ def _window(
 def _placed(
     builder: WindowBuilder, verbatim: Sequence[MessageRef], summaries: Sequence[Message]
 ) -> list[tuple[int | None, Message]]:
-    """The messages of a window in the order of its parts, each with its index in the conversation."""
+    """The messages of a window in the order of its parts, each with its index."""
     own = [(ref.seq, builder.texts[ref.seq]) for ref in verbatim]
     block = next((place for place, ref in enumerate(verbatim) if ref.role not in SYSTEM_ROLES), len(verbatim))
     newest = max((place for place, ref in enumerate(verbatim) if ref.role == "user"), default=len(verbatim))
@@ -252,7 +252,7 @@ def _added(*messages: Message | None) -> list[tuple[int | None, Message]]:
 
 
 def _runs(indexes: Sequence[int]) -> list[tuple[int, int]]:
-    """Runs of indexes that follow each other, first and last."""
+    """First and last index of each run of consecutive indexes."""
     runs: list[tuple[int, int]] = []
     for index in sorted(indexes):
         if runs and index == runs[-1][1] + 1:

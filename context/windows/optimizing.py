@@ -1,8 +1,7 @@
-"""One call that makes a conversation fit, for code that keeps its own: messages in, messages and stats out.
+"""Optimizer: makes a conversation fit a limit in one call, for code that stores its own messages.
 
-Messages that fit beside a reply are returned as they came. Others are cut by the preset `optimizer`:
-`context.strategies.choice` names the strategy and `build_window` applies it. Whatever a summarizer does, it is no error
-here.
+Messages that fit next to a reply are returned unchanged. Others are cut by the preset `optimizer`:
+`context.strategies.choice` selects the strategy and `build_window` applies it. A failing summarizer raises no error.
 """
 
 import asyncio
@@ -30,22 +29,23 @@ from purser.context.windows.advice import (
 
 PRESET = "optimizer"
 MAX_TOKENS = 4_096
-"""Limit where the caller names none."""
+"""Default limit in tokens."""
 SUMMARY_TIMEOUT_S = 30.0
-"""How long a summarizer that is awaited may take."""
+"""Timeout of an async summarizer."""
 
 Stats = dict[str, Any]
-"""What was done, always with `optimization_applied`, `messages_removed`, `tokens_saved`, `strategy_chosen` (`none`
-where nothing was done), `strategy_reason`, `summary_generated`, `clipped`, `tokens` and `bound_tokens`."""
+"""Statistics of an optimization. It always has the keys `optimization_applied`, `messages_removed`, `tokens_saved`,
+`strategy_chosen` (`none` if nothing was done), `strategy_reason`, `summary_generated`, `clipped`, `tokens` and
+`bound_tokens`."""
 
 
 class Optimizer:
-    """Makes conversations fit, and remembers how often each was summarised."""
+    """Makes conversations fit a limit, and counts how often each was summarized."""
 
     def __init__(self, summaries: MutableMapping[str, int] | None = None, *, model: str = USUAL_MODEL) -> None:
         """Args:
-        summaries: how often, by conversation id. Without it this object remembers; one of `shelve` lasts longer.
-        model: whose tokens are counted.
+        summaries: number of summaries by conversation id; in memory by default, or persistent, such as a `shelve`.
+        model: the model whose tokenizer counts.
         """
         self._summaries: MutableMapping[str, int] = Counter() if summaries is None else summaries
         self._model = model
@@ -62,25 +62,25 @@ class Optimizer:
         web_context: str = "",
         planned_tools: int = 0,
     ) -> tuple[list[dict[str, Any]], Stats]:
-        """Makes messages fit a limit beside 2,000 tokens for the reply.
+        """Makes messages fit a limit, with 2,000 tokens reserved for the reply.
 
-        Where that reserve leaves nothing, or less than what must stay, the limit itself is the bound, and stats say so.
+        If the reserve leaves less than the required messages take, the limit itself is the bound, and the stats say so.
 
         Args:
-            messages: the conversation: `Message`s, or dictionaries as OpenAI's API takes them.
+            messages: the conversation: `Message`s, or dictionaries in the format of the OpenAI API.
             max_tokens: the limit.
-            summarize: makes a summary of a text; if it takes a second argument, that is how many characters to use.
-                Without it, and where it fails, messages are truncated.
-            conversation_id: by which summaries are counted, 3 at most; without it none are remembered.
+            summarize: summarizes a text; a second parameter, if any, receives the number of characters to use.
+                Without it, or if it fails, messages are truncated.
+            conversation_id: key under which summaries are counted, 3 at most; without it they are not counted.
             preference: `fast`, `balanced` or `quality`.
-            knowledge_context, web_context: texts that the caller adds to the request himself; they are counted.
-            planned_tools: calls to leave room for.
+            knowledge_context, web_context: texts that the caller adds to the request; they are counted.
+            planned_tools: number of tool calls to leave room for.
 
         Returns:
-            The messages, those that stay as they came, and stats.
+            The messages, of which unchanged ones are returned as passed, and stats.
 
         Raises:
-            WindowTooSmall: what must stay exceeds the limit.
+            WindowTooSmall: the required messages exceed the limit.
             InvalidMessage, InvalidSettings: a message or the limit is not valid.
         """
         read = messages_of(messages)
@@ -108,7 +108,7 @@ class Optimizer:
         preference: Preference | str = Preference.BALANCED,
         **others: Any,
     ) -> tuple[list[dict[str, Any]], Stats]:
-        """`optimize` beside the event loop, with a summarizer that is awaited, for 30 s at most."""
+        """Runs `optimize` off the event loop, with an async summarizer that may take 30 s."""
         loop, ask = asyncio.get_running_loop(), of_two(summarize) if summarize else None
 
         def write(text: str, characters: int) -> str:
@@ -130,7 +130,7 @@ class Optimizer:
         *,
         can_summarize: bool = True,
     ) -> Recommendation:
-        """What `optimize` would do; changes nothing and counts as no summary."""
+        """Reports what `optimize` would do; it changes nothing and does not count as a summary."""
         return recommend(
             messages,
             max_tokens,
@@ -149,7 +149,7 @@ class Optimizer:
         preference: Preference,
         summaries: int,
     ) -> tuple[Window, int]:
-        """The window and its bound: beside the reply, or the limit itself if what must stay does not fit there."""
+        """The window and its bound: the limit without the reserve, or the whole limit if required messages need it."""
         room = available(max_tokens)
         for bound in (room, max_tokens) if room else (max_tokens,):
             budget = bound - around
@@ -186,7 +186,7 @@ def _stats(window: Window, writer: Writer | None, bound: int, room: int) -> Stat
     if not window.stats.optimization_applied:
         stats["strategy_chosen"] = "none"
     if bound > room:
-        stats["strategy_reason"] += f"; beside the reply there are {room:,} tokens, so the limit itself is the bound"
+        stats["strategy_reason"] += f"; next to the reply there are {room:,} tokens, so the limit itself is the bound"
     if writer and writer.fault:
         stats["strategy_reason"] += f"; no summary ({writer.fault}), emergency truncation"
     return stats
@@ -199,9 +199,9 @@ def _openai(message: AnyMessage) -> dict[str, Any]:
 _default = Optimizer()
 
 optimize = _default.optimize
-"""`Optimizer.optimize` of one optimizer that the whole process shares; it forgets when the process ends."""
+"""`Optimizer.optimize` of an optimizer shared by the whole process; its counts last as long as the process."""
 optimize_async = _default.optimize_async
-"""The same with a summarizer that is awaited."""
+"""`Optimizer.optimize_async` of the shared optimizer."""
 prepare_optimized_messages = optimize
 
 
@@ -212,5 +212,5 @@ def optimize_chat_context(
     conversation_id: str | None = None,
     user_preference: Preference | str = Preference.BALANCED,
 ) -> tuple[list[dict[str, Any]], Stats]:
-    """`optimize` under other names."""
+    """`optimize` with alternative parameter names."""
     return optimize(messages, max_tokens, summarize_func, conversation_id, user_preference)

@@ -1,4 +1,4 @@
-"""A window by reference: what one call shows, as sequence numbers, versions and counts, never text."""
+"""Window plans: the content of a model call as sequence numbers, versions and counts, never text."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -11,34 +11,34 @@ from purser.context.tokens import PER_CONVERSATION
 
 @dataclass(frozen=True, slots=True)
 class TextRef:
-    """A message that is shown on its own: the task's input, or the reply of another agent."""
+    """A message shown separately: the task's input, or the reply of another agent."""
 
     seq: int
     tokens: int
     agent_id: str = ""
-    """Who replied; empty for the input."""
+    """Agent that replied; empty for the input."""
 
 
 @dataclass(frozen=True, slots=True)
 class PersonalRef:
-    """Personal settings, shown before everything else."""
+    """Reference to personal settings, which are shown first."""
 
     versions: tuple[int, int]
-    """Of the stored settings of user and session."""
+    """Versions of the stored settings of user and session."""
     tokens: int
-    """Of the message that shows them."""
+    """Tokens of the message that shows them."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryRef:
-    """The message with what memory found and with documents of the caller, shown before the newest user message."""
+    """Reference to the message with search results and documents, shown before the newest user message."""
 
     found: tuple[tuple[str, int], ...]
     """Session and sequence number of each message found, best first."""
     tokens: int
-    """Of the message that shows them."""
+    """Tokens of the message that shows them."""
     documents_tokens: int = 0
-    """Of the message with the documents alone: they always stay."""
+    """Tokens of the message with the documents alone, which are required."""
 
     @property
     def documents(self) -> "MemoryRef | None":
@@ -57,16 +57,16 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What a window shows of one conversation."""
+    """The part of one conversation that a window shows."""
 
     thread: str
     seqs: tuple[int, ...] = ()
-    """Verbatim, in sequence. Messages that are also in a covered or dropped range are verbatim all the same."""
+    """Verbatim messages, in sequence. They stay verbatim even inside a covered or dropped range."""
     summary: SummaryRef | None = None
-    """Its range is covered."""
+    """The summary shown, whose range is covered."""
     dropped: tuple[Dropped, ...] = ()
     tokens: int = 0
-    """Of summary and messages."""
+    """Tokens of summary and messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +74,10 @@ class WindowPlan:
     """A window by reference: sequence numbers and counts, no text."""
 
     budget: int
-    """Context budget that trigger and target are shares of: what history may fill of the model's window and of what
-    the agent has left."""
+    """Context budget to which trigger and target ratios apply: the tokens that history may fill, limited by the
+    agent's remaining budget."""
     system_tokens: int
-    """Of instructions and tool definitions."""
+    """Tokens of instructions and tool definitions."""
     session: View
     replies: tuple[TextRef, ...]
     question: TextRef
@@ -85,15 +85,15 @@ class WindowPlan:
     dropped_replies: tuple[TextRef, ...] = ()
     """Replies that did not fit."""
     compress: str | None = None
-    """The thread whose compression would free most, if the window is above the trigger; empty: the session's own."""
+    """The thread whose compression frees most tokens; `None` below the trigger; empty for the session's own."""
     strategy: StrategyName = StrategyName.THREE_PART
-    """How it was cut, if it was."""
+    """Strategy by which it was cut, if it was."""
     personal: PersonalRef | None = None
     memory: MemoryRef | None = None
 
     @property
     def tokens(self) -> int:
-        """Of everything but instructions and tools."""
+        """Tokens of everything but instructions and tools."""
         shown = (self.session, *self.replies, self.question, self.own, self.personal, self.memory)
         return PER_CONVERSATION + sum(one.tokens for one in shown if one is not None)
 
@@ -104,7 +104,7 @@ class WindowPlan:
 
     @property
     def seqs(self) -> tuple[int, ...]:
-        """Every message that rendering needs."""
+        """Sequence numbers of every message that rendering needs."""
         single = (self.question, *self.replies)
         return tuple(sorted({*self.session.seqs, *self.own.seqs, *(text.seq for text in single)}))
 
@@ -114,7 +114,7 @@ class WindowPlan:
         return {view.thread: view.summary.version for view in (self.session, self.own) if view.summary}
 
     def to_json(self) -> dict[str, Any]:
-        """The plan as JSON takes it."""
+        """The plan as a JSON object."""
         return asdict(self)
 
     @classmethod
@@ -129,7 +129,7 @@ class WindowPlan:
             own=_view(value["own"]),
             dropped_replies=tuple(TextRef(**reply) for reply in value["dropped_replies"]),
             compress=value["compress"],
-            # Plans of earlier releases lack what follows.
+            # Plans of earlier releases lack the following fields.
             strategy=StrategyName(value.get("strategy", StrategyName.THREE_PART)),
             personal=_personal(value["personal"]) if value.get("personal") else None,
             memory=_memory(value["memory"]) if value.get("memory") else None,

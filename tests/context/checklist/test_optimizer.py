@@ -64,7 +64,7 @@ def test_context_optimizer_with_2000_or_less_has_0_available_and_says_what_bound
     assert [available(limit) for limit in (2_000, 1_000)] == [0, 0]
     _, stats = optimize(talk(28), 2_000)
     assert stats["bound_tokens"] == 2_000
-    assert "beside the reply there are 0 tokens, so the limit itself is the bound" in stats["strategy_reason"]
+    assert "next to the reply there are 0 tokens, so the limit itself is the bound" in stats["strategy_reason"]
 
 
 def test_estimate_includes_knowledge_and_web_context() -> None:

@@ -151,7 +151,7 @@ async def test_what_was_pinned_while_it_was_passed_over_is_not_lost_when_its_pin
     found = await conversations.conversation(TENANT, SESSION, model=MODEL)
     [passed_over] = [group for group in found.groups if group.first_seq == 5]
     assert (passed_over.refs[0].pinned, passed_over.refs[0].passed_over, passed_over.fixed) == (False, True, False)
-    assert await shown(conversations) == [1, 5, 9, 10], "no summary says what it says"
+    assert await shown(conversations) == [1, 5, 9, 10], "no summary covers it"
     whole = await conversations.conversation(TENANT, SESSION, model=MODEL, whole=True)
     assert [seq for group in whole.groups for seq in group.seqs] == [1, 5, 9, 10]
     await cover(pool, 2, 9, version=3)

@@ -63,7 +63,7 @@ def test_a_message_that_a_summary_passed_over_is_explained() -> None:
     refs = (*REFS[:3], MessageRef(4, "user", 10, passed_over=True), *REFS[4:])
     found = explain(4, Conversation("", refs, STORED.summary))
     assert found.states == (State.VERBATIM,)
-    assert "no summary says what it says" in found.reason
+    assert "no summary covers it before the next version" in found.reason
 
 
 def test_a_current_fact_is_listed_in_addition_to_the_state_of_its_message() -> None:

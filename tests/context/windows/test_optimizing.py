@@ -65,7 +65,7 @@ def test_where_what_must_stay_exceeds_the_rest_the_limit_itself_is_the_bound_and
     messages = talk(28)
     _, stats = optimize(messages, 2_050)
     assert stats["bound_tokens"] == 2_050
-    assert "beside the reply there are 50 tokens, so the limit itself is the bound" in stats["strategy_reason"]
+    assert "next to the reply there are 50 tokens, so the limit itself is the bound" in stats["strategy_reason"]
     with pytest.raises(WindowTooSmall, match="budget of 50 tokens"):
         optimize(messages, 50)
 

@@ -60,12 +60,12 @@ def test_questions_without_evidence_or_a_true_answer_are_left_out() -> None:
 @pytest.mark.parametrize("policy", [extracted, extracted_with_facts])
 @pytest.mark.parametrize("share", [0.5, 0.7])
 def test_what_we_leave_keeps_to_its_size_and_says_which_messages_are_whole(policy: Any, share: float) -> None:
-    told = LabelledConversation.of(row([]))
-    most = int(share * sum(told.tokens))
-    remains: Remains = policy(told, most)
+    conversation = LabelledConversation.of(row([]))
+    most = int(share * sum(conversation.tokens))
+    remains: Remains = policy(conversation, most)
     assert 0.8 * most < remains.tokens <= most
     said = " ".join(remains.text.split())
-    assert set(remains.retained) == {index for index, text in enumerate(told.texts) if text in said}
+    assert set(remains.retained) == {index for index, text in enumerate(conversation.texts) if text in said}
 
 
 def test_broken_pairs_and_wrong_first_roles_are_seen(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_locomo_must_be_there(tmp_path: Path) -> None:
 def test_an_extract_of_a_quarter_keeps_the_evidence_that_the_baseline_kept_also_with_facts_inside(
     shared_data: Path,
 ) -> None:
-    found = survival([LabelledConversation.of(told) for told in rows(shared_data, "locomo")])
+    found = survival([LabelledConversation.of(conversation) for conversation in rows(shared_data, "locomo")])
     for policy in (OURS, OURS_WITH_FACTS):
         ours = found[at(policy, 25)]
         assert ours.retained <= 25

@@ -1,4 +1,4 @@
-"""What `from purser.context import …` offers is public: it is listed, it is there, and every error is among it."""
+"""Public names of `purser.context`: all are listed, importable, and include every error."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Facts: found word for word, superseded by what is said later, shown within a bound."""
+"""Facts: extracted word for word, superseded by later values, rendered within a token limit."""
 
 from itertools import pairwise
 
@@ -28,7 +28,7 @@ def facts_of(*messages: Message) -> list[Fact]:
 
 
 def values(kind: Kind, *texts: str) -> list[str]:
-    """The values of one kind that a user tells."""
+    """Values of one kind in texts of a user."""
     return [fact.value for fact in facts_of(*map(user, texts)) if fact.kind is kind]
 
 

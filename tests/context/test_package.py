@@ -1,4 +1,4 @@
-"""What importing the package costs those who embed it."""
+"""Import cost of the package for programs that embed it."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""How much history may fill, and which setting wins."""
+"""Context settings: budget of history, and precedence of overrides."""
 
 from typing import Any
 

@@ -23,7 +23,7 @@ def short_summary(source: SummarySource, most_tokens: int, count: CountText) -> 
 
 
 def rolled(count: int) -> tuple[RollingMemory, list[int]]:
-    """A memory of so many messages, and at which of them it was compressed."""
+    """A memory of `count` messages, and the numbers of those at which it was compressed."""
     memory, at = RollingMemory(short), []
     for number, message in enumerate(talk(count), 1):
         before = memory.state
@@ -67,7 +67,7 @@ def test_incremental_merge_asks_for_the_previous_summary_and_the_new_batch_only(
     for message in talk(40):
         memory.add_message(message)
     first, *later = asked
-    assert not first.startswith("Summary so far:"), "the first has a prompt of its own"
+    assert not first.startswith("Summary so far:"), "the first has a separate prompt"
     assert all(text.startswith("Summary so far:\nA record of") for text in later)
     assert [text.count("order ") for text in asked] == [3] * 5, "6 messages each, of which 3 name an order"
 

@@ -29,7 +29,7 @@ TURNS = talk(20)
 
 
 def window(messages: list[Message], *, tokens: int, budget: int = BUDGET, **options: object) -> Window:
-    """A window of the preset over messages that are said to take so many tokens in all, with what stands around."""
+    """A window of the preset over messages with the given total of tokens, including overhead."""
     each, rest = divmod(tokens - 3, len(messages))
     counts = [each + rest, *[each] * (len(messages) - 1)]
     options.setdefault("counts", counts)
@@ -117,7 +117,7 @@ def test_token_aware_sliding_window_stops_at_the_first_turn_that_does_not_fit() 
     assert found.indexes == (2, 3, 4), "an older small one is not taken instead"
 
 
-def test_token_aware_sliding_window_leaves_the_current_turn_to_whoever_sends_it() -> None:
+def test_token_aware_sliding_window_leaves_the_current_turn_to_the_sender() -> None:
     assert "current" not in render_text([user("earlier"), user("current")][:-1], model=MODEL)
 
 

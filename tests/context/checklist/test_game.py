@@ -57,7 +57,7 @@ def test_model_window_table_takes_overrides_and_warns_of_what_it_does_not_know(
     assert "nobody-knows-this-model" in caplog.text
 
 
-# --- 1 to 3: what is kept --------------------------------------------------------------------------------------------
+# --- 1 to 3: what remains --------------------------------------------------------------------------------------------
 
 
 def test_1_sliding_window_keeps_10_rounds_and_the_system_prompt_first() -> None:
@@ -194,7 +194,7 @@ def test_5_vector_memory_stores_what_users_and_assistants_say_and_finds_3() -> N
     found = memory.retrieve("anything")
     assert len(found) == 3
     assert not {"tool traffic", "  ", "Be brief."} & set(asked)
-    assert all(memory.messages[one.seq].role == one.role for one in found), "number and role are kept"
+    assert all(memory.messages[one.seq].role == one.role for one in found), "number and role are stored"
 
 
 def test_6_hybrid_memory_shows_rows_under_a_heading_right_before_the_newest_user_message() -> None:

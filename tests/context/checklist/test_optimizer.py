@@ -31,10 +31,10 @@ KEYS = {
     "strategy_reason",
     "summary_generated",
 }
-Talk = list[dict[str, Any]]
+Messages = list[dict[str, Any]]
 
 
-def talk(count: int, words: int = 40) -> Talk:
+def dialogue(count: int, words: int = 40) -> Messages:
     """A system message and so many others, alternating, less one."""
     said = [
         {"role": "assistant" if place % 2 else "user", "content": f"message {place}: " + "word " * words}
@@ -47,7 +47,7 @@ def short(text: str) -> str:
     return "They talked about words."
 
 
-def tokens(messages: Talk) -> int:
+def tokens(messages: Messages) -> int:
     return count_request(messages, [], MODEL).tokens
 
 
@@ -57,19 +57,19 @@ def tokens(messages: Talk) -> int:
 def test_context_optimizer_has_4096_tokens_less_2000() -> None:
     assert MAX_TOKENS == 4_096
     assert available(4_096) == 2_096
-    assert optimize(talk(40, 200), preference="fast")[1]["bound_tokens"] == 2_096
+    assert optimize(dialogue(40, 200), preference="fast")[1]["bound_tokens"] == 2_096
 
 
 def test_context_optimizer_with_2000_or_less_has_0_available_and_says_what_bounds_it() -> None:
     assert [available(limit) for limit in (2_000, 1_000)] == [0, 0]
-    _, stats = optimize(talk(28), 2_000)
+    _, stats = optimize(dialogue(28), 2_000)
     assert stats["bound_tokens"] == 2_000
     assert "next to the reply there are 0 tokens, so the limit itself is the bound" in stats["strategy_reason"]
 
 
 def test_estimate_includes_knowledge_and_web_context() -> None:
-    _, plain = optimize(talk(10))
-    _, more = optimize(talk(10), knowledge_context="word " * 100, web_context="word " * 200)
+    _, plain = optimize(dialogue(10))
+    _, more = optimize(dialogue(10), knowledge_context="word " * 100, web_context="word " * 200)
     assert more["tokens"] - plain["tokens"] in range(295, 306)
 
 
@@ -78,28 +78,28 @@ def test_estimate_includes_knowledge_and_web_context() -> None:
     [(14, None), (15, 8), (29, 8), (30, 6), (50, 6), (51, 4), (200, 4)],
 )
 def test_smart_truncation_keeps_rounds_by_size(messages: int, rounds: int | None) -> None:
-    shown, stats = optimize(talk(messages, 2), 2_000, preference="fast")
-    requests, all_requests = (sum(one["role"] == "user" for one in part) for part in (shown, talk(messages)))
-    # The first user message stays besides.
+    shown, stats = optimize(dialogue(messages, 2), 2_000, preference="fast")
+    requests, all_requests = (sum(one["role"] == "user" for one in part) for part in (shown, dialogue(messages)))
+    # The first user message stays in addition.
     assert requests == (all_requests if rounds is None else min(all_requests, rounds + 1))
     assert stats["messages_removed"] == messages - len(shown)
-    assert (shown[0], shown[-1]) == (talk(messages, 2)[0], talk(messages, 2)[-1])
+    assert (shown[0], shown[-1]) == (dialogue(messages, 2)[0], dialogue(messages, 2)[-1])
 
 
 def test_smart_truncation_meets_the_token_limit_where_its_rounds_alone_would_not() -> None:
-    shown, stats = optimize(talk(60, 400), 4_096, preference="fast")
+    shown, stats = optimize(dialogue(60, 400), 4_096, preference="fast")
     assert stats["strategy_chosen"] == "smart_truncation"
     assert tokens(shown) <= 2_096
     assert sum(message["role"] == "user" for message in shown) < 4 + 1
 
 
 def test_smart_truncation_turns_28_messages_into_17() -> None:
-    shown, stats = optimize(talk(28), 2_000)
+    shown, stats = optimize(dialogue(28), 2_000)
     assert (len(shown), stats["messages_removed"], stats["summary_generated"]) == (17, 11, False)
 
 
 def test_smart_truncation_turns_28_messages_into_18_with_a_summary() -> None:
-    shown, stats = optimize(talk(28), 2_000, short, preference="quality")
+    shown, stats = optimize(dialogue(28), 2_000, short, preference="quality")
     assert (len(shown), stats["messages_removed"], stats["summary_generated"]) == (18, 11, True)
 
 
@@ -133,7 +133,7 @@ def test_dynamic_summary_length_reaches_the_summarizer() -> None:
         differences.append(characters - summary_length(len(text)).characters)
         return short(text)
 
-    optimize(talk(28), 2_000, remember, preference="quality")
+    optimize(dialogue(28), 2_000, remember, preference="quality")
     assert set(differences) == {0}
 
 
@@ -145,7 +145,7 @@ def test_transparent_header_has_true_numbers_in_the_language_of_the_conversation
         asked.append(text)
         return "用户谈到了订单和退款，客服同意全额退款。"
 
-    said: Talk = [
+    said: Messages = [
         {
             "role": "assistant" if place % 2 else "user",
             "content": f"这是第{place}条消息，我们正在讨论订单的退款问题。" * 5,
@@ -162,18 +162,18 @@ def test_transparent_header_has_true_numbers_in_the_language_of_the_conversation
 
 
 @pytest.mark.parametrize("helper", [optimize, prepare_optimized_messages, optimize_chat_context])
-def test_helper_calls_return_messages_and_stats(helper: Callable[..., tuple[Talk, dict[str, Any]]]) -> None:
-    shown, stats = helper(talk(28), 2_000, short, None, "quality")
+def test_helper_calls_return_messages_and_stats(helper: Callable[..., tuple[Messages, dict[str, Any]]]) -> None:
+    shown, stats = helper(dialogue(28), 2_000, short, None, "quality")
     assert len(shown) == 18
     assert stats["summary_generated"]
     by_name = optimize_chat_context(
-        talk(28), max_tokens=2_000, summarize_func=short, conversation_id=None, user_preference="quality"
+        dialogue(28), max_tokens=2_000, summarize_func=short, conversation_id=None, user_preference="quality"
     )
     assert by_name == (shown, stats)
 
 
-@pytest.mark.parametrize("messages", [[], talk(2), talk(28), talk(60)])
-def test_stats_are_always_present(messages: Talk) -> None:
+@pytest.mark.parametrize("messages", [[], dialogue(2), dialogue(28), dialogue(60)])
+def test_stats_are_always_present(messages: Messages) -> None:
     for max_tokens in (2_500, 128_000):
         shown, stats = optimize(messages, max_tokens)
         assert stats.keys() >= KEYS
@@ -183,25 +183,25 @@ def test_stats_are_always_present(messages: Talk) -> None:
 
 def test_recommendation_has_no_side_effect_and_counts_as_no_summary() -> None:
     optimizer = Optimizer()
-    before = talk(60, 100)
+    before = dialogue(60, 100)
     for _ in range(5):
         found = optimizer.recommend(before, 4_096, "c1", "quality")
         assert (found.recommended_strategy, found.needs_optimization, found.urgency) == ("summary", True, "critical")
-    assert before == talk(60, 100)
+    assert before == dialogue(60, 100)
     assert found.usage_ratio == tokens(before) / 2_096
-    assert not recommend(talk(3), 4_096).needs_optimization
+    assert not recommend(dialogue(3), 4_096).needs_optimization
 
 
 def test_tool_safety_reserves_per_planned_tool_and_names_the_numbers() -> None:
-    room = tokens(talk(20)) + 2 * TOOL_RESERVE
-    safe, message = check_tool_safety(talk(20), 2_000 + room, 2)
+    room = tokens(dialogue(20)) + 2 * TOOL_RESERVE
+    safe, message = check_tool_safety(dialogue(20), 2_000 + room, 2)
     assert safe
-    assert f"{tokens(talk(20)):,} tokens and 1,000 for 2 tool calls, limit {room:,}" in message
-    assert not check_tool_safety(talk(20), 2_000 + room, 3)[0]
+    assert f"{tokens(dialogue(20)):,} tokens and 1,000 for 2 tool calls, limit {room:,}" in message
+    assert not check_tool_safety(dialogue(20), 2_000 + room, 3)[0]
 
 
 def test_tool_safety_unsafe_then_optimize_with_fast_and_check_again() -> None:
-    messages = talk(60)
+    messages = dialogue(60)
     limit = 2_000 + tokens(messages)
     safe, message = check_tool_safety(messages, limit, 2)
     assert not safe
@@ -273,17 +273,17 @@ def test_expected_results_of_5_30_and_60_messages(
 
 def test_frequency_is_at_most_3_summaries_per_conversation() -> None:
     optimizer = Optimizer()
-    made = [optimizer.optimize(talk(60), 2_500, short, "c1", "quality")[1] for _ in range(5)]
+    made = [optimizer.optimize(dialogue(60), 2_500, short, "c1", "quality")[1] for _ in range(5)]
     assert [stats["summary_generated"] for stats in made] == [True, True, True, False, False]
     assert all("already summarised 3 times, at most 3" in stats["strategy_reason"] for stats in made[3:])
     assert all(stats["optimization_applied"] for stats in made), "truncation is not limited"
     fresh = Optimizer()
-    assert all(fresh.optimize(talk(60), 2_500, short, None, "quality")[1]["summary_generated"] for _ in range(5))
+    assert all(fresh.optimize(dialogue(60), 2_500, short, None, "quality")[1]["summary_generated"] for _ in range(5))
 
 
 def test_no_summarize_function_always_truncates() -> None:
     for preference in Preference:
-        _, stats = optimize(talk(60), 4_096, None, preference=preference)
+        _, stats = optimize(dialogue(60), 4_096, None, preference=preference)
         assert stats["strategy_chosen"] == T
 
 
@@ -291,15 +291,15 @@ def test_failure_is_an_emergency_truncation_with_the_reason() -> None:
     def fails(text: str) -> str:
         raise RuntimeError("no model")
 
-    shown, stats = optimize(talk(60), 2_500, fails, preference="quality")
+    shown, stats = optimize(dialogue(60), 2_500, fails, preference="quality")
     assert (stats["strategy_chosen"], stats["summary_generated"]) == (T, False)
     assert "RuntimeError" in stats["strategy_reason"]
     assert "emergency truncation" in stats["strategy_reason"]
     assert tokens(shown) <= 500
 
 
-@pytest.mark.parametrize(("messages", "max_tokens"), [([], 4_096), (talk(3), 4_096), (talk(60), 128_000)])
-def test_skips_return_messages_unchanged(messages: Talk, max_tokens: int) -> None:
+@pytest.mark.parametrize(("messages", "max_tokens"), [([], 4_096), (dialogue(3), 4_096), (dialogue(60), 128_000)])
+def test_skips_return_messages_unchanged(messages: Messages, max_tokens: int) -> None:
     shown, stats = optimize(messages, max_tokens, short, preference="quality")
     assert shown == messages
     assert not stats["optimization_applied"]
@@ -308,7 +308,7 @@ def test_skips_return_messages_unchanged(messages: Talk, max_tokens: int) -> Non
 def test_quality_claims_system_and_newest_user_message_always_stay() -> None:
     for preference in Preference:
         for count in (16, 29, 60, 200):
-            messages = talk(count, 100)
+            messages = dialogue(count, 100)
             shown, _ = optimize(messages, 3_000, short, preference=preference)
             newest = max(place for place, message in enumerate(messages) if message["role"] == "user")
             assert messages[0] in shown
@@ -341,7 +341,7 @@ async def test_future_ideas_summaries_are_awaited() -> None:
         asked.append(text)
         return "They met."
 
-    shown, stats = await Optimizer().optimize_async(talk(60, 100), 3_000, remember)
+    shown, stats = await Optimizer().optimize_async(dialogue(60, 100), 3_000, remember)
     assert stats["summary_generated"]
     assert asked
     assert sum("They met." in str(message["content"]) for message in shown) == 1

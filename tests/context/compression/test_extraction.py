@@ -1,4 +1,4 @@
-"""A summary without a model."""
+"""Extractive summaries."""
 
 import json
 
@@ -103,13 +103,13 @@ def test_chinese_stays_chinese() -> None:
     text = extract(source, 40, count)
     assert "8842" in text
     assert text.isascii() is False
-    assert len(text.splitlines()) == len(set(text.splitlines())), "what was said twice is kept once"
+    assert len(text.splitlines()) == len(set(text.splitlines())), "a repeated sentence is included once"
 
 
 def test_the_last_version_is_merged_not_nested() -> None:
     first = extract(SummarySource.of("", talk(40)), 200, count)
     second = extract(SummarySource.of(first, talk(80)[40:]), 200, count)
-    assert set(second.splitlines()) & set(first.splitlines()), "facts of the last version live on"
+    assert set(second.splitlines()) & set(first.splitlines()), "facts of the last version survive"
     assert count(second) <= 200
     assert all(line.startswith(("user: ", "assistant: ")) for line in second.splitlines())
     assert not any(

@@ -1,4 +1,4 @@
-"""What a summary keeps of its source, told without a model."""
+"""Fidelity of summaries, scored without a model."""
 
 import pytest
 from hypothesis import given, settings

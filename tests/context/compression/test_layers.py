@@ -19,7 +19,7 @@ from purser.context.compression.layers import (
 
 
 def compressed(layers: list[Layer], messages: int, *, narrow: bool = False) -> list[Layer]:
-    """The layers after another compression, which covers so many messages more."""
+    """The layers after another compression of `messages` more messages."""
     first = layers[-1].last_seq + 1 if layers else 4
     new = Layer(Level.LEAF, first, first + messages - 1, messages, "new")
     plan = plan_layers(layers)

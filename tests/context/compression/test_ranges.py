@@ -1,4 +1,4 @@
-"""Which part of a conversation a compression covers."""
+"""Ranges that compressions cover."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from purser.context.settings import ContextSettings, share
 from tests.support.strategies import SETTINGS, conversations
 
 LARGE = 100_000
-"""A budget that nothing here exceeds."""
+"""A budget that no test exceeds."""
 
 
 def refs(first: int, count: int, tokens: int = 100) -> tuple[MessageRef, ...]:
@@ -21,7 +21,7 @@ def refs(first: int, count: int, tokens: int = 100) -> tuple[MessageRef, ...]:
 
 
 def chosen(*messages: MessageRef, summary: SummaryRef | None = None, budget: int = LARGE, **settings: Any) -> Range:
-    """The range, which there is."""
+    """The chosen range; there must be one."""
     found = choose_range(Conversation("", messages, summary), ContextSettings(**settings), budget)
     assert found is not None
     return found
@@ -55,7 +55,7 @@ def test_former_primers_are_not_lost_when_fewer_primers_are_configured() -> None
 def test_messages_passed_over_are_reported_until_they_are_covered() -> None:
     pin, rule = MessageRef(10, "user", 100, pinned=True), MessageRef(20, "system", 100)
     span = chosen(*refs(1, 9), pin, *refs(11, 9), rule, *refs(21, 40))
-    assert span.passed == (10,), "system messages are never covered, so nobody has to remember them"
+    assert span.passed == (10,), "system messages are never covered, so they need not be recorded"
     summary, still = SummaryRef(1, 4, 40, 300), MessageRef(10, "user", 100, pinned=True, passed_over=True)
     seen_before = MessageRef(12, "user", 100, pinned=True)
     assert chosen(*refs(1, 3), still, seen_before, *refs(41, 50), summary=summary).passed == (10,)
@@ -81,7 +81,7 @@ def test_recents_give_way_in_whole_groups_until_the_target_is_met() -> None:
     span = chosen(*refs(1, 30), budget=4_000)
     remaining = 30 - len(span.seqs)
     assert remaining * 100 + span.most_tokens <= 1_500
-    assert (remaining + 1) * 100 + 100 > 1_500, "no more recents give way than have to"
+    assert (remaining + 1) * 100 + 100 > 1_500, "no more recents are covered than necessary"
 
 
 def test_a_call_and_its_result_are_covered_together_or_not_at_all() -> None:

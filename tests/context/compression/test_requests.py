@@ -1,4 +1,4 @@
-"""What a summary is made from, asking a model for one, and telling what is none."""
+"""Sources of summaries, requests to a model, and validation of its answers."""
 
 import json
 
@@ -49,7 +49,7 @@ def test_a_request_holds_the_last_version_the_new_messages_and_the_length() -> N
     assert "123 tokens" in system["content"]
     assert "Write in the language of the conversation." in system["content"]
     assert '"an old record"' in asked["content"]
-    # What was said stands in JSON, so that it cannot pose as part of the request.
+    # Messages are JSON, so that their text cannot pose as part of the request.
     assert asked["content"].splitlines()[-1] == r'{"user": "say \"hi\"\n{\"role\": \"system\"}"}'
 
 

@@ -1,4 +1,4 @@
-"""Conversations as JSON lines: what is written is read again, and a bad line is named."""
+"""JSON Lines of conversations: a round trip, and errors that name the bad line."""
 
 import json
 

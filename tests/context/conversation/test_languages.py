@@ -1,4 +1,4 @@
-"""Which language a text is in, and whether a summary speaks that of its conversation."""
+"""Language identification, and whether a summary is in the language of its conversation."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""Messages in the words of the OpenAI chat API, and which of them belong together."""
+"""Messages in the format of the OpenAI chat API, and their groups."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Text of others is data: what it forges reads as something that somebody said."""
+"""Quoting of untrusted text: forged control tokens and system lines read as plain text."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Histories as text and as messages."""
+"""Renderings of histories as text and as messages."""
 
 from hypothesis import given
 from hypothesis import strategies as st

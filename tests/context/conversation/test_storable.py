@@ -1,4 +1,4 @@
-"""What Postgres stores of any text, and how the rest is healed."""
+"""Storable text: replacement of what Postgres cannot store."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Memories in a process: what each shows, forgets and finds again."""
+"""In-process memories: what each shows, drops and retrieves."""
 
 import json
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ ALL = [
 ]  # fmt: skip
 
 
-def talk(memory: ConversationMemory, count: int, first: int = 0) -> None:
+def dialogue(memory: ConversationMemory, count: int, first: int = 0) -> None:
     """Adds messages of user and assistant in turn."""
     for number in range(first, first + count):
         memory.add_message("assistant" if number % 2 else "user", f"message {number} about topic{number} and no more")
@@ -41,7 +41,7 @@ def contents(memory: ConversationMemory) -> list[str]:
 
 
 def numbers(memory: ConversationMemory) -> list[int]:
-    """Which messages of `talk` are shown."""
+    """Which messages of `dialogue` are shown."""
     return [int(text.split()[1]) for text in contents(memory) if text.startswith("message ")]
 
 
@@ -70,7 +70,7 @@ def test_every_memory_adds_shows_and_finds(kind: type[Any]) -> None:
 
 def test_a_sliding_window_counts_rounds_whatever_they_contain() -> None:
     memory = SlidingWindowMemory(k=2, system_prompt="Be brief.")
-    talk(memory, 4)
+    dialogue(memory, 4)
     memory.add_message("user", "look it up")
     memory.add_message({"role": "assistant", "content": None, "tool_calls": [CALL]})
     memory.add_message("tool", "found", tool_call_id="c1")
@@ -81,7 +81,7 @@ def test_a_sliding_window_counts_rounds_whatever_they_contain() -> None:
 
 def test_token_truncation_never_exceeds_its_limit_and_clips_a_message_that_does() -> None:
     memory = TokenTruncationMemory("gpt-4", 100)
-    talk(memory, 40)
+    dialogue(memory, 40)
     assert count_request(memory.get_messages(), [], "gpt-4").tokens <= 100
     assert numbers(memory)[-1] == 39
     memory.add_message("user", "word " * 500)
@@ -91,7 +91,7 @@ def test_token_truncation_never_exceeds_its_limit_and_clips_a_message_that_does(
 
 def test_three_parts_are_primers_summary_and_recents() -> None:
     memory = ThreePartMemory(400, primers=2, recents=4, summarize=short)
-    talk(memory, 60)
+    dialogue(memory, 60)
     assert numbers(memory)[:2] == [0, 1]
     assert numbers(memory)[-4:] == [56, 57, 58, 59]
     assert any("A record of" in text for text in contents(memory))
@@ -109,7 +109,7 @@ def test_rolling_merges_each_batch_into_the_last_summary() -> None:
         return short(text)
 
     memory = RollingMemory(remember)
-    talk(memory, 22)
+    dialogue(memory, 22)
     assert numbers(memory) == list(range(12, 22))
     assert [text.count("message ") for text in asked] == [6, 6]
     assert asked[1].startswith(f"Summary so far:\n{short(asked[0])}\nNew messages:\nuser: message 6 ")
@@ -122,7 +122,7 @@ def test_one_shot_makes_each_summary_of_all_messages() -> None:
         asked.append(text.count("message "))
         return short(text)
 
-    talk(RollingMemory(remember, progressive=False), 22)
+    dialogue(RollingMemory(remember, progressive=False), 22)
     assert asked == [6, 12]
 
 
@@ -130,18 +130,18 @@ def test_one_shot_makes_each_summary_of_all_messages() -> None:
 def test_an_answer_that_is_no_summary_leaves_all_as_it_was(answer: str) -> None:
     answers = iter(["A record.", *[answer] * 100])
     memory = RollingMemory(lambda text: next(answers))
-    talk(memory, 16)
+    dialogue(memory, 16)
     before = memory.state
-    talk(memory, 7, first=16)
+    dialogue(memory, 7, first=16)
     assert memory.state == before == RollingState("A record.", 6)
     assert memory.fault
-    assert numbers(memory) == list(range(6, 23)), "what is not covered is shown"
+    assert numbers(memory) == list(range(6, 23)), "messages that are not covered are shown"
 
 
 def test_pins_and_open_calls_are_never_folded() -> None:
     memory = RollingMemory(short, compression_threshold=2, recent_messages_limit=2)
     memory.add_message({"role": "user", "content": "I am allergic to peanuts", "pinned": True})
-    talk(memory, 6)
+    dialogue(memory, 6)
     memory.add_message({"role": "assistant", "content": None, "tool_calls": [CALL]})
     for _ in range(6):
         memory.add_message("user", "are you there?")
@@ -152,14 +152,14 @@ def test_pins_and_open_calls_are_never_folded() -> None:
 
 def test_a_state_survives_json_and_an_empty_one_has_no_summary() -> None:
     memory = RollingMemory(short)
-    talk(memory, 16)
+    dialogue(memory, 16)
     again = RollingMemory(short)
     again.state = RollingState.parse(json.loads(json.dumps(memory.state.to_dict())))
     assert again.state == memory.state
     assert RollingState.parse({}) == RollingState.parse({"summary": None, "covered": None}) == RollingState()
 
 
-# --- finding ---------------------------------------------------------------------------------------------------------
+# --- retrieval -------------------------------------------------------------------------------------------------------
 
 
 def embed(texts: Sequence[str]) -> list[list[float]]:

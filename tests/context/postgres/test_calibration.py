@@ -1,4 +1,4 @@
-"""Calibrations on a real Postgres: by tenant and model, and no report is lost."""
+"""Calibrations on a real Postgres: separate by tenant and model, without lost reports."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Conversations on a real Postgres: appended once, never changed, planned without reading any text."""
+"""Conversations on a real Postgres: idempotent appends, immutable messages, planning without texts."""
 
 import asyncio
 import uuid
@@ -24,7 +24,7 @@ def conversations(pool: Pool) -> Conversations:
 
 
 async def append(conversations: Conversations, *messages: Message, thread: str = "") -> list[int]:
-    """Appends under an origin of its own."""
+    """Appends with a unique origin."""
     return await conversations.append(TENANT, SESSION, messages, origin=str(uuid.uuid4()), thread=thread)
 
 
@@ -36,7 +36,7 @@ async def cover(pool: Pool, first: int, last: int, *, version: int = 1, thread: 
 
 
 async def seen(conversations: Conversations, thread: str = "") -> list[int]:
-    """What planning is told of."""
+    """Sequence numbers that planning gets."""
     found = await conversations.conversation(TENANT, SESSION, thread, model=MODEL)
     return [ref.seq for ref in found.messages]
 
@@ -88,7 +88,7 @@ async def test_the_same_append_at_once_from_many_adds_once(conversations: Conver
 async def test_appends_at_once_get_different_numbers_without_gaps(conversations: Conversations) -> None:
     found = await asyncio.gather(*(append(conversations, *talk(3)) for _ in range(30)))
     assert sorted(seq for seqs in found for seq in seqs) == list(range(1, 91))
-    assert all(seqs == list(range(seqs[0], seqs[0] + 3)) for seqs in found), "an append stands together"
+    assert all(seqs == list(range(seqs[0], seqs[0] + 3)) for seqs in found), "the messages of an append are consecutive"
 
 
 async def test_an_append_shares_the_callers_transaction(conversations: Conversations, pool: Pool) -> None:
@@ -218,4 +218,4 @@ async def test_only_the_latest_summary_of_the_thread_counts(conversations: Conve
     summary = await Summaries(pool).latest(TENANT, SESSION, model="claude-sonnet-5")
     assert summary is not None
     assert found.summary.tokens == count_message(summary.message.to_openai(), "claude-sonnet-5").tokens
-    assert await seen(conversations, "t1/a1") == [11, 13], "the first request is told whatever covers it"
+    assert await seen(conversations, "t1/a1") == [11, 13], "the first request is included even if it is covered"

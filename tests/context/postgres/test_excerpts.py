@@ -1,4 +1,4 @@
-"""Long threads are told in excerpts, and planning comes to the same window as if it knew all."""
+"""Excerpts of long threads: planning gets the same window as from the whole thread."""
 
 import random
 import uuid
@@ -96,7 +96,7 @@ async def test_rules_by_length_know_a_long_thread_from_its_excerpt(pool: Pool) -
 
 
 def states(found: WindowPlan, last: int) -> dict[int, str]:
-    """What became of each message."""
+    """State of each message."""
     view = found.session
     fate = {seq: "dropped" for one in view.dropped for seq in range(one.first_seq, one.last_seq + 1)}
     if view.summary:

@@ -1,4 +1,4 @@
-"""Facts on a real Postgres: told once, superseded, apart by tenant, session and thread."""
+"""Facts on a real Postgres: stored once, superseded, separate by tenant, session and thread."""
 
 import asyncio
 import random
@@ -17,7 +17,7 @@ TENANT, SESSION = "acme", "s1"
 
 @pytest.fixture
 async def facts(pool: Pool) -> Facts:
-    """The store, beside two sessions of 20 messages of each of two tenants."""
+    """The store, with two sessions of 20 messages for each of two tenants."""
     conversations = Conversations(pool)
     for tenant in (TENANT, "other"):
         for session in (SESSION, "s2"):
@@ -26,7 +26,7 @@ async def facts(pool: Pool) -> Facts:
 
 
 def budget(seq: int, value: str) -> Fact:
-    """What the user's budget is, at some time."""
+    """A fact that states the user's budget."""
     return Fact(seq, Kind.MONEY, "user", "budget", value, f"My budget is {value}.", "user")
 
 

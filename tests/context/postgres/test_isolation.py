@@ -1,4 +1,4 @@
-"""No statement of the conversation store reaches beyond one tenant: each table in each of its parts is bound to one."""
+"""Tenant isolation of the stores: every table in every part of every statement is bound to a tenant."""
 
 import re
 from pathlib import Path
@@ -29,14 +29,14 @@ _TABLE = re.compile(
 
 
 def parts(statement: str) -> list[str]:
-    """The queries that a statement consists of, each without those inside of it."""
+    """The queries of a statement, each without its subqueries."""
     text, found = _NOISE.sub("", statement.lower()), list[str]()
     while inner := _INNERMOST.search(text):
         if _QUERY.match(inner[1]):
             found += _BRANCH.split(inner[1])
             text = f"{text[: inner.start()]} {text[inner.end() :]}"
         else:
-            # A list or a call: its commas and columns stay readable.
+            # A list or a call: leave its columns readable.
             text = f"{text[: inner.start()]}[{inner[1]}]{text[inner.end() :]}"
     return [*found, *_BRANCH.split(text)]
 

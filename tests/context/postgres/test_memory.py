@@ -1,4 +1,4 @@
-"""Searching what was said, on a real Postgres."""
+"""Memory search on a real Postgres."""
 
 import asyncio
 import uuid
@@ -30,7 +30,7 @@ class Room:
 
     @classmethod
     def on(cls, pool: Pool) -> "Room":
-        """Of this database."""
+        """Creates the room on this database."""
         return cls(pool, Conversations(pool), Memory(pool))
 
     async def say(
@@ -242,7 +242,7 @@ async def test_deleting_a_session_deletes_its_index(room: Room) -> None:
 
 
 async def test_tenants_are_separate(room: Room) -> None:
-    """Sessions, users, words and places are the same; only the tenant tells them apart."""
+    """Sessions, users, words and places are the same; only the tenant differs."""
     colours = {"acme": ("red", "blue"), "bolt": ("blue", "red")}
     await room.say(Message("system", "Be brief."), tenant="bolt", user_id="u1")
     for _ in range(2):

@@ -1,6 +1,6 @@
-"""Isolation is in the SQL: with one filter taken out, a specification that passes with it fails.
+"""Guards of isolation in SQL: without one of the filters, a test of another file fails.
 
-The specifications are those of the other files, run as they stand.
+The specifications are tests of the other files, run unchanged.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -28,7 +28,7 @@ vectors_of_sessions = test_memory_vectors.test_vectors_of_sessions_and_users_are
 
 @dataclass(frozen=True)
 class Guard:
-    """A filter of a statement, what stands there without it, and a specification that notices."""
+    """A filter of a statement, its replacement, and a specification that fails without it."""
 
     statements: Mapping[str, str]
     name: str
@@ -127,11 +127,11 @@ async def test_without_the_filter_its_specification_fails(
     assert statement.count(guard.sql) == 1
     monkeypatch.setitem(guard.statements, guard.name, statement.replace(guard.sql, guard.instead))
     room = VectorRoom.on(pool) if guard.statements is VECTORS else test_memory.Room.on(pool)
-    assert await failure(guard.spec, room) is not None, "nobody notices"
+    assert await failure(guard.spec, room) is not None, "no specification fails"
 
 
 async def failure(spec: Spec, room: test_memory.Room) -> BaseException | None:
-    """What a specification says of this database; None if it passes."""
+    """The failure of a specification on this database; None if it passes."""
     try:
         await spec(room)
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Searching by meaning as well, on a real Postgres with the extension `vector`."""
+"""Memory search with vectors, on a real Postgres with the extension `vector`."""
 
 import asyncio
 from collections.abc import Sequence
@@ -18,12 +18,12 @@ from tests.context.postgres.test_memory import FILLER, Room, texts
 from tests.support.conversations import assistant, user
 
 SPELLED = "The velociped stands in the yard."
-"""Found by its spelling only: no word of it is in the questions."""
+"""Found by character n-grams only: no word of it is in the questions."""
 
 
 @dataclass
 class Hashing:
-    """Makes vectors in this process, as the shipped provider makes them."""
+    """An in-process embedder with the algorithm of the demo provider."""
 
     model: str = "hashing"
     dimensions: int = 64
@@ -47,12 +47,12 @@ class VectorRoom(Room):
 
     @classmethod
     def on(cls, pool: Pool) -> "VectorRoom":
-        """Of this database."""
+        """Creates the room on this database."""
         embedder, outcomes = Hashing(), list[Outcome]()
         return cls(pool, Conversations(pool), Memory(pool, embedder, outcomes.append), embedder, outcomes)
 
     async def vectors(self) -> int:
-        """How many are stored."""
+        """Number of stored vectors."""
         return int(await self.pool.fetchval("select count(*) from memory_vectors"))
 
 

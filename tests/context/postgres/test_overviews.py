@@ -1,4 +1,4 @@
-"""Sessions as pages show them."""
+"""Overviews of sessions for pages."""
 
 import pytest
 
@@ -15,7 +15,7 @@ TENANT, MODEL = "acme", "gpt-4o"
 
 @pytest.fixture
 async def overviews(pool: Pool) -> Overviews:
-    """Of five sessions, s4 the newest; s3 has two conversations."""
+    """Overviews of five sessions: s4 is the newest, s3 has two threads."""
     conversations = Conversations(pool)
     for number in range(5):
         await conversations.append(TENANT, f"s{number}", talk(4), origin="o", user_id="Mia" if number % 2 else None)

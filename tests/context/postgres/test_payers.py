@@ -1,4 +1,4 @@
-"""Who pays for a call: tenant and user join a path on their own."""
+"""Payers of calls: tenant and user are added to a path."""
 
 import pytest
 
@@ -12,7 +12,7 @@ TENANT = "acme"
 
 
 class Clock:
-    """Goes on when it is told to."""
+    """A clock that tests advance."""
 
     now = 0.0
 

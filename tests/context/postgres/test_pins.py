@@ -1,4 +1,4 @@
-"""Pins on a real Postgres: what is pinned stays verbatim, within a budget, until the pin ends."""
+"""Pins on a real Postgres: pinned messages stay verbatim, within a budget, until the pin ends."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -42,13 +42,13 @@ async def cover(pool: Pool, first: int, last: int, version: int = 1, passed: tup
 
 
 async def shown(conversations: Conversations) -> list[int]:
-    """What stays verbatim of a conversation, and what follows its summary."""
+    """Sequence numbers that stay verbatim or follow the summary."""
     found = await conversations.conversation(TENANT, SESSION, model=MODEL)
     return [seq for group in found.groups for seq in group.seqs]
 
 
 async def age(pool: Pool, hours: int) -> None:
-    """Lets so much time pass since all that is stored."""
+    """Moves all stored times into the past."""
     for table, columns in {
         "pins": ("pinned_at", "until", "ended_at"),
         "summaries": ("created_at",),

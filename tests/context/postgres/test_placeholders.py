@@ -1,4 +1,4 @@
-"""Placeholders on a real Postgres: what they stand for is the same for all who redact a session, and is not told."""
+"""Placeholders on a real Postgres: consistent within a session, without stored values."""
 
 import asyncio
 import threading
@@ -119,13 +119,13 @@ async def test_compressions_at_the_same_time_agree(placeholders: Placeholders, p
         def work(redactor: Redactor) -> dict[str, str]:
             tries[number] += 1
             if tries[number] == 1:
-                together.wait(30)  # All of them know the same when they begin.
+                together.wait(30)  # All of them start from the same placeholders.
             return {value: redactor.redact(value) for value in values}
 
         return (await placeholders.redacted(*PLACE, work))[0]
 
     results = await asyncio.gather(*(compress(number) for number in range(5)))
-    assert sum(tries) > 5, "no two of them met"
+    assert sum(tries) > 5, "no two of them collided"
     named = {value: placeholder for result in results for value, placeholder in result.items()}
     assert all(result[value] == named[value] for result in results for value in result)
     assert sorted(named.values()) == [f"[EMAIL_{number}]" for number in range(1, 7)]

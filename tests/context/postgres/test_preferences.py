@@ -1,4 +1,4 @@
-"""Personal settings on a real Postgres: versions, and a session's before its user's."""
+"""Personal settings on a real Postgres: versions, and precedence of session over user."""
 
 import asyncio
 
@@ -86,7 +86,7 @@ async def test_changes_are_audited_by_version_and_names_of_fields(settings: Pers
         ("ben", "settings.set", "session:s1", nothing, {"version": 1, "fields": ["tone"]}),
     ]
     stored = await pool.fetchval("select fields from user_settings where version = 1")
-    assert stored == {"tone": "brief", "diet": "no nuts"}, "what it was before stands in its version"
+    assert stored == {"tone": "brief", "diet": "no nuts"}, "the previous value is stored in its version"
 
 
 async def test_changes_at_once_are_numbered_on(settings: PersonalSettings) -> None:

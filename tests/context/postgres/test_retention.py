@@ -1,4 +1,4 @@
-"""Deletion of sessions on a real Postgres: every text goes, the figures and a tombstone stay."""
+"""Deletion of sessions on a real Postgres: texts are deleted, figures and a tombstone remain."""
 
 import asyncio
 from datetime import UTC, datetime
@@ -30,7 +30,7 @@ CANARY = "CANARY-5e1d"
 
 
 class OtherTextStore:
-    """Holds nothing of a session, and says when it is busy."""
+    """A text store without texts, which can report sessions as busy."""
 
     def __init__(self) -> None:
         self.busy: set[str] = set()
@@ -54,7 +54,7 @@ def retention(pool: Pool, text_store: OtherTextStore) -> Retention:
 
 
 async def fill(pool: Pool, tenant: str = TENANT, session: str = SESSION) -> None:
-    """A session with everything that one can have."""
+    """A session with rows in every table."""
     conversations = Conversations(pool)
     await conversations.append(tenant, session, [*talk(8), user(f"say {CANARY}")], origin="o1", user_id="u1")
     await conversations.append(tenant, session, [user(CANARY)], origin="o2", thread="t1/a1")
@@ -71,14 +71,14 @@ async def fill(pool: Pool, tenant: str = TENANT, session: str = SESSION) -> None
 
 
 async def texts(pool: Pool) -> str:
-    """All that the database holds."""
+    """The content of the whole database."""
     tables = await pool.fetch("select tablename from pg_tables where schemaname = 'public'")
     found = [await pool.fetchval(f'select json_agg(t)::text from "{row[0]}" t') for row in tables]
     return "\n".join(one for one in found if one)
 
 
 async def grow_old(pool: Pool, days: int, session: str = SESSION) -> None:
-    """Puts a session's last append so many days back."""
+    """Moves a session's last append `days` days into the past."""
     await pool.execute("update sessions set active_on = active_on - $1::integer where session_id = $2", days, session)
 
 
@@ -312,7 +312,7 @@ async def test_a_policy_is_versioned_and_audited(retention: Retention, pool: Poo
 
 
 async def _until_waiting(pool: Pool, count: int) -> None:
-    """Waits until so many connections wait for a lock."""
+    """Waits until `count` connections wait for a lock."""
     query = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
     while await pool.fetchval(query) < count:
         await asyncio.sleep(0.01)

@@ -1,4 +1,4 @@
-"""Summaries on a real Postgres: versions that only grow, written by one at a time."""
+"""Summaries on a real Postgres: growing versions with one writer at a time."""
 
 import asyncio
 from dataclasses import replace
@@ -109,7 +109,7 @@ async def test_a_claim_that_lapsed_is_free(summaries: Summaries) -> None:
     assert not await summaries.claim(*PLACE, "k3", 60)
 
 
-# --- how it went lately ----------------------------------------------------------------------------------------------
+# --- compression health ----------------------------------------------------------------------------------------------
 
 
 async def test_three_failures_in_a_row_begin_a_pause_of_their_thread(summaries: Summaries) -> None:

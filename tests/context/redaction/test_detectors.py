@@ -1,4 +1,4 @@
-"""What is found in texts that people and programs write, and what is not."""
+"""Detectors on realistic texts: what they find and what they leave alone."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Generated values in generated sentences: valid ones are found, and what only looks like one is left alone."""
+"""Generated values in generated sentences: valid ones are found, similar ones are left alone."""
 
 import re
 from datetime import UTC, date, datetime

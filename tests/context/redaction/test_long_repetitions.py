@@ -1,4 +1,4 @@
-"""Long texts of one piece over and over, as somebody writes them who wants redaction to take for ever."""
+"""Long repetitive texts, as an attacker would write them to make redaction slow."""
 
 import pytest
 
@@ -60,7 +60,7 @@ PIECES = (
     *("2024-01-01 ", "$1,", "order ", "13812345678,", "f:"),
 )
 LENGTH = 300_000
-"""Characters: in linear time a second's work, in quadratic time that of an hour, which the limit of a test ends."""
+"""Characters: a second in linear time; an hour in quadratic time, which exceeds the timeout of a test."""
 
 
 @pytest.mark.proof

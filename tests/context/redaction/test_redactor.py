@@ -1,4 +1,4 @@
-"""Placeholders: the same value, the same one; and what happens when a detector breaks."""
+"""Placeholders: one per value; and the failure of a detector."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""One order from several."""
+"""Rank fusion."""
 
 from purser.context.retrieval.fusion import fuse
 

@@ -1,4 +1,4 @@
-"""Which turns answer a question, by rules alone."""
+"""Lexical ranking of turns for a question."""
 
 import random
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ def search(
     limit: int = 50,
     shuffle: random.Random | None = None,
 ) -> list[Hit]:
-    """The hits among some threads."""
+    """The hits in the given threads."""
     asked = terms(question)
     sizes, posted = [], []
     for number, turns in enumerate(threads):

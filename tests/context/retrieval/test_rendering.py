@@ -1,4 +1,4 @@
-"""How a window shows what memory found."""
+"""Rendering of memory search results in a window."""
 
 from dataclasses import replace
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""Terms of a text."""
+"""Index terms of a text."""
 
 import pytest
 

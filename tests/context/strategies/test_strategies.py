@@ -1,4 +1,4 @@
-"""What each strategy and each preset takes of a conversation."""
+"""The messages that each strategy and each preset includes."""
 
 from dataclasses import replace
 

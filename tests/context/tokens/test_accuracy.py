@@ -62,6 +62,6 @@ def test_rules_of_thumb_are_as_far_off_as_the_reference_says(
     name: str, vocabulary: str, measured: Outcome, reference: dict[str, dict[Group, dict[str, Any]]]
 ) -> None:
     for group, row in _groups(measured, vocabulary).items():
-        # The reference has them in the same order, under names of its own.
+        # The reference has them in the same order under different names.
         published = [figures for figures in reference[vocabulary][group].values() if isinstance(figures, dict)]
         assert row["bias"][name] == pytest.approx(published[list(ESTIMATORS).index(name)]["bias_pct"], abs=0.2)

@@ -1,4 +1,4 @@
-"""Calibration: reports correct counts where no tokenizer is public, slowly and within bounds."""
+"""Calibration: reported usage corrects counts of models without a public tokenizer, gradually and within bounds."""
 
 from functools import reduce
 

@@ -1,4 +1,4 @@
-"""Counting: the rule, who counts, and that neither the network nor the event loop is touched."""
+"""Token counting: the rule, the methods, and no use of network or event loop."""
 
 import asyncio
 import json
@@ -170,7 +170,7 @@ print(json.dumps({"before": before, "after": after, "long": long, "attempts": at
     seen = json.loads(done.stdout.splitlines()[-1])
     assert seen["attempts"] == []
     assert [method for _, method in seen["before"]] == ["tiktoken"] * 6
-    # LiteLLM counts newer models by an older vocabulary, and knows others not at all.
+    # LiteLLM counts newer models by an older vocabulary and does not know others.
     assert [method for _, method in seen["after"]] == ["litellm"] * 4 + ["tiktoken"] * 2
     assert [tokens for tokens, _ in seen["after"]] == [tokens for tokens, _ in seen["before"]]
     assert seen["long"] == "tiktoken", "LiteLLM would cut it into pieces"

@@ -1,4 +1,4 @@
-"""The formula: a token count from the text alone, with its known error and a bound that holds for any text."""
+"""The token formula: its error on samples, and its bounds for any text."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Images: by their size where the message holds them, else the most that their model charges for one."""
+"""Token cost of images: by size if the message contains the image, otherwise the model's maximum."""
 
 import base64
 import struct
@@ -71,7 +71,7 @@ def test_a_header_that_breaks_off_has_no_size_and_is_no_error(data: bytes) -> No
 
 
 def _cut_short(data: bytes, length: int) -> set[Size]:
-    """Sizes that the bytes which are there spell: a figure that breaks off reads smaller."""
+    """Sizes that the truncated bytes encode: a truncated figure reads smaller."""
     size = size_of(base64.b64encode(data[:length]).decode())
     return {size} if size and size[0] <= 640 and size[1] <= 480 else set()
 

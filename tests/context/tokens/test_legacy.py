@@ -1,4 +1,4 @@
-"""Estimators of other systems: their rules, and that figures come out as those systems have them."""
+"""Estimators of other systems: their rules and reference figures."""
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage

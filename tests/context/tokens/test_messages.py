@@ -1,4 +1,4 @@
-"""Messages: which of their parts are counted, in the forms of OpenAI chat and of Anthropic content blocks."""
+"""Countable parts of OpenAI chat messages and Anthropic content blocks."""
 
 from typing import Any
 

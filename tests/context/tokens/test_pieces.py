@@ -1,4 +1,4 @@
-"""Long texts are counted in pieces, and the pieces count what the whole does."""
+"""Pieces of long texts: their counts add up to that of the whole."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""Tokenizers: which vocabulary and margin a model's name stands for."""
+"""Tokenizers: vocabulary and margin by model name."""
 
 import pytest
 import tiktoken.model

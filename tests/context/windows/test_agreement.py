@@ -1,4 +1,4 @@
-"""One engine: the window of an agent's call and the window that people look at show the same of one conversation."""
+"""Agreement of windows: an agent's call and the window endpoint show the same messages of a conversation."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -23,7 +23,7 @@ SETTINGS = st.builds(
     strategy=st.sampled_from(StrategyName),
     preference=st.sampled_from(Preference),
     primers_count=st.integers(0, 6),
-    # No compression: what does not fit is dropped, by agents and where people look.
+    # No compression: both windows drop what does not fit.
     trigger_ratio=st.just(1.0),
 )
 

@@ -1,4 +1,4 @@
-"""Windows of a list of messages: what every window holds, whatever the strategy, and what each strategy does."""
+"""Windows of message lists: invariants of all strategies, and behaviour of each."""
 
 import random
 from pathlib import Path
@@ -47,7 +47,7 @@ def transcripts(draw: st.DrawFn) -> list[Message]:
 
 
 def problems(messages: list[Message], budget: int, strategy: str | None, preset: str | None) -> list[str]:
-    """What is wrong with a window."""
+    """The faults of a window."""
     first = preset is None or WINDOW_PRESETS[preset].settings.keeps_first_request
     case = Case(messages, counted(messages), budget, MODEL, first)
     return [found for found in check(case, strategy, preset, beginnings) if found not in ("right", "refused")]

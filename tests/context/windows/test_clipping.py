@@ -1,4 +1,4 @@
-"""Clipping what is larger than a window."""
+"""Clipping of messages that exceed a window."""
 
 import pytest
 import regex

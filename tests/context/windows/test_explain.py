@@ -1,4 +1,4 @@
-"""Where a message is, and why."""
+"""Explanations of where a message is, and why."""
 
 from datetime import UTC, datetime
 

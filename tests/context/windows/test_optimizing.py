@@ -1,4 +1,4 @@
-"""Making a conversation fit with one call."""
+"""The optimizer: making a conversation fit in one call."""
 
 import asyncio
 import json
@@ -21,7 +21,7 @@ KEYS = {
 }  # fmt: skip
 
 
-def talk(count: int, words: int = 60) -> list[dict[str, Any]]:
+def dialogue(count: int, words: int = 60) -> list[dict[str, Any]]:
     """A system message and a conversation that begins and, with an even count, ends with the user."""
     said = [
         {"role": "assistant" if place % 2 else "user", "content": f"message {place}: " + "word " * words}
@@ -41,7 +41,9 @@ def tokens(messages: list[dict[str, Any]]) -> int:
 # --- what fits -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("messages", "max_tokens"), [([], 4_096), ([], 1), (talk(5), 4_096), (talk(60), 128_000)])
+@pytest.mark.parametrize(
+    ("messages", "max_tokens"), [([], 4_096), ([], 1), (dialogue(5), 4_096), (dialogue(60), 128_000)]
+)
 def test_what_fits_next_to_the_reply_is_returned_unchanged(messages: list[dict[str, Any]], max_tokens: int) -> None:
     shown, stats = optimize(messages, max_tokens)
     assert shown == messages
@@ -50,7 +52,7 @@ def test_what_fits_next_to_the_reply_is_returned_unchanged(messages: list[dict[s
 
 
 def test_what_does_not_is_cut_down_to_the_limit_less_the_reserve() -> None:
-    messages = talk(60)
+    messages = dialogue(60)
     shown, stats = optimize(messages, 2_500, preference="fast")
     assert tokens(shown) == stats["tokens"] <= 500 == stats["bound_tokens"]
     assert stats.keys() >= KEYS
@@ -62,7 +64,7 @@ def test_what_does_not_is_cut_down_to_the_limit_less_the_reserve() -> None:
 
 
 def test_where_what_must_stay_exceeds_the_rest_the_limit_itself_is_the_bound_and_stats_say_so() -> None:
-    messages = talk(28)
+    messages = dialogue(28)
     _, stats = optimize(messages, 2_050)
     assert stats["bound_tokens"] == 2_050
     assert "next to the reply there are 50 tokens, so the limit itself is the bound" in stats["strategy_reason"]
@@ -81,7 +83,7 @@ def test_messages_of_either_form_are_taken_and_dictionaries_come_back_untouched(
 
 
 def test_other_texts_of_the_request_and_planned_tools_count() -> None:
-    messages, room = talk(20), 2_000 + tokens(talk(20))
+    messages, room = dialogue(20), 2_000 + tokens(dialogue(20))
     assert not optimize(messages, room)[1]["optimization_applied"]
     for counted in ({"knowledge_context": "fact"}, {"web_context": "page"}, {"planned_tools": 1}):
         shown, stats = Optimizer().optimize(messages, room, **counted)
@@ -102,7 +104,7 @@ def test_a_summary_has_a_header_with_true_lengths() -> None:
         asked.append(text)
         return summary(text)
 
-    shown, stats = optimize(talk(60), 4_096, remember, preference="quality")
+    shown, stats = optimize(dialogue(60), 4_096, remember, preference="quality")
     assert stats["summary_generated"]
     assert stats["strategy_chosen"] == "summary"
     written = next(message["content"] for message in shown if summary("") in message["content"])
@@ -117,26 +119,26 @@ def test_a_summarizer_with_two_parameters_gets_the_number_of_characters() -> Non
         requested.append(characters)
         return summary(text)
 
-    optimize(talk(60), 4_096, remember, preference="quality")
+    optimize(dialogue(60), 4_096, remember, preference="quality")
     assert requested
     assert set(requested) == {800}
 
 
 def test_a_conversation_is_summarized_three_times_and_then_truncated() -> None:
     optimizer = Optimizer()
-    made = [optimizer.optimize(talk(60), 4_096, summary, "c1", "quality")[1] for _ in range(4)]
+    made = [optimizer.optimize(dialogue(60), 4_096, summary, "c1", "quality")[1] for _ in range(4)]
     assert [stats["summary_generated"] for stats in made] == [True, True, True, False]
     assert "already summarised 3 times" in made[3]["strategy_reason"]
-    assert optimizer.recommend(talk(60), 4_096, "c1", "quality").recommended_strategy == "smart_truncation"
-    assert optimizer.recommend(talk(60), 4_096, "c2", "quality").recommended_strategy == "summary"
-    others = [optimizer.optimize(talk(60), 4_096, summary, None, "quality")[1] for _ in range(4)]
+    assert optimizer.recommend(dialogue(60), 4_096, "c1", "quality").recommended_strategy == "smart_truncation"
+    assert optimizer.recommend(dialogue(60), 4_096, "c2", "quality").recommended_strategy == "summary"
+    others = [optimizer.optimize(dialogue(60), 4_096, summary, None, "quality")[1] for _ in range(4)]
     assert all(stats["summary_generated"] for stats in others), "without an id nothing is remembered"
 
 
 def test_the_count_of_summaries_outlives_the_process_where_its_mapping_does(tmp_path: Path) -> None:
     for expected in (True, True, True, False):
         with shelve.open(tmp_path / "summaries") as counts:
-            _, stats = Optimizer(counts).optimize(talk(60), 4_096, summary, "c1", "quality")
+            _, stats = Optimizer(counts).optimize(dialogue(60), 4_096, summary, "c1", "quality")
         assert stats["summary_generated"] is expected
 
 
@@ -145,7 +147,7 @@ def test_the_count_of_summaries_outlives_the_process_where_its_mapping_does(tmp_
     [("", "empty"), ("Error: 500", "error_text"), ("word " * 9_000, "longer"), (None, "AttributeError")],
 )
 def test_a_text_that_is_no_summary_leads_to_truncation(written: Any, fault: str) -> None:
-    shown, stats = optimize(talk(60), 4_096, lambda text: written, preference="quality")
+    shown, stats = optimize(dialogue(60), 4_096, lambda text: written, preference="quality")
     assert (stats["summary_generated"], stats["strategy_chosen"]) == (False, "smart_truncation")
     assert f"no summary ({fault}), emergency truncation" in stats["strategy_reason"]
     assert tokens(shown) <= 2_096
@@ -159,7 +161,7 @@ def test_a_summarizer_that_raises_is_asked_once_and_never_heard_of() -> None:
         calls += 1
         raise ConnectionError(text)
 
-    shown, stats = optimize(talk(60, words=400), 4_096, fails, preference="quality")
+    shown, stats = optimize(dialogue(60, words=400), 4_096, fails, preference="quality")
     assert calls == 1
     assert stats["strategy_reason"].endswith("no summary (ConnectionError), emergency truncation")
     assert tokens(shown) <= 2_096
@@ -174,9 +176,9 @@ async def test_a_summarizer_may_be_awaited() -> None:
         return summary(text)
 
     optimizer = Optimizer()
-    awaited = await optimizer.optimize_async(talk(60), 4_096, remember, None, "quality")
-    assert awaited == optimizer.optimize(talk(60), 4_096, summary, None, "quality")
-    assert not (await optimizer.optimize_async(talk(60), 4_096))[1]["summary_generated"]
+    awaited = await optimizer.optimize_async(dialogue(60), 4_096, remember, None, "quality")
+    assert awaited == optimizer.optimize(dialogue(60), 4_096, summary, None, "quality")
+    assert not (await optimizer.optimize_async(dialogue(60), 4_096))[1]["summary_generated"]
 
 
 async def test_one_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,10 +188,10 @@ async def test_one_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -> No
         await asyncio.Event().wait()
         return ""
 
-    _, stats = await Optimizer().optimize_async(talk(60), 4_096, hangs, None, "quality")
+    _, stats = await Optimizer().optimize_async(dialogue(60), 4_096, hangs, None, "quality")
     assert "no summary (TimeoutError), emergency truncation" in stats["strategy_reason"]
 
 
 def test_the_other_names_do_the_same() -> None:
-    arguments = (talk(60), 4_096, summary, None, "quality")
+    arguments = (dialogue(60), 4_096, summary, None, "quality")
     assert optimize_chat_context(*arguments) == optimize(*arguments)

@@ -57,7 +57,7 @@ def test_no_cut_breaks_a_tool_pair(shared_data: Path, name: str, budget: int) ->
         for end in range(1, len(refs) + 1):
             seen = refs[:end]
             if broken_pairs(seen):
-                continue  # between a call and its last result no turn starts
+                continue  # no turn starts between a call and its last result
             conversation = Conversation("", tuple(seen), summary)
             if span := choose_range(conversation, settings, budget):
                 summary = SummaryRef(summary.version + 1 if summary else 1, span.first_seq, span.last_seq, 100)

@@ -1,4 +1,4 @@
-"""Windows: what is shown, in which order, and what happens when not everything fits."""
+"""Windows of agents: content, order, and cuts when not everything fits."""
 
 from itertools import pairwise
 
@@ -106,7 +106,7 @@ def assert_partition(conversation: Conversation, view: View) -> None:
         return
     for one in conversation.groups:
         inside = view.summary.first_seq <= one.first_seq <= view.summary.last_seq
-        assert not inside or one.fixed, "only what always stays is shown beside a summary that covers it"
+        assert not inside or one.fixed, "only required messages are shown in addition to a summary that covers them"
 
 
 def assert_whole_groups(conversation: Conversation, view: View) -> None:

@@ -37,7 +37,7 @@ class Survivors:
     pinned: int = 0
     pinned_left: int = 0
     ledger: int = 0
-    """Current facts that were extracted from the conversation."""
+    """Current facts extracted from messages that are not pinned."""
     ledger_left: int = 0
     """Extracted facts whose value is on the sheet."""
     overflow: int = 0

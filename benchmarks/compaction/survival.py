@@ -91,7 +91,7 @@ def survival_table(name: str, found: Mapping[str, Survival]) -> Table:
             [f"3 + 20 + TextRank @ {share} % (published, all conversations)", retained, evidence, None, None, answers]
             for share, (retained, evidence, answers) in TEXT_RANK.items()
         ]
-    columns = ["policy", "kept %", "evidence %", "worst talk", "best talk", "answer words %"]
+    columns = ["policy", "retained %", "evidence %", "worst conversation", "best conversation", "answer words %"]
     return Table(f"What survives, {name}", columns, rows)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from purser.budget.postgres.connections.pools import Pool
 from purser.compose.demo.provider import Provider, serve_provider
-from tests.support.compressing import Room
+from tests.support.compressing import CompressionHarness
 from tests.support.conversations import talk
 
 
@@ -18,10 +18,10 @@ async def provider() -> AsyncIterator[Provider]:
 
 
 @pytest.fixture
-async def room(pool: Pool, provider: Provider) -> AsyncIterator[Room]:
+async def harness(pool: Pool, provider: Provider) -> AsyncIterator[CompressionHarness]:
     """A session of 200 messages; the audit is clean when the test ends, and no claim is left."""
-    room = Room.on(pool, provider)
-    await room.say(*talk(200))
-    yield room
-    await room.books.check()
-    assert await room.claims() == 0
+    harness = CompressionHarness.on(pool, provider)
+    await harness.say(*talk(200))
+    yield harness
+    await harness.books.check()
+    assert await harness.claims() == 0

@@ -40,7 +40,7 @@ REQUEST = ApprovalInput(AgentRef(TENANT, "t1", "a1"), "k1", str(SESSION), "task-
 
 
 class Pokes:
-    """Counts how often somebody asks for wake-ups to be sent."""
+    """Counts requests to send wake-ups."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -131,7 +131,7 @@ async def test_what_the_rules_refuse_is_a_code_and_no_failure(
     fields: dict[str, Any],
     error: str,
 ) -> None:
-    # An activity that fails is tried again for ever, or ends the workflow of somebody who only made a mistake.
+    # A failing activity is retried for ever, or ends the workflow because of a mere mistake of the sender.
     if policy is not None:
         await rules(pool, approval=policy)
     ticket = await activities.request_approval(REQUEST)
@@ -157,8 +157,8 @@ async def test_unknown_closed_and_conflicting_are_codes_too(activities: Approval
 
 
 @workflow.defn
-class Doors:
-    """Asks and decides by the names of the contract."""
+class RequestAndDecide:
+    """Requests an approval and decides it, by the names of the contract."""
 
     @workflow.run
     async def run(self) -> tuple[ApprovalTicket, DecisionResult]:
@@ -182,11 +182,13 @@ async def test_every_value_survives_the_way_through_temporal(
     async with Worker(
         temporal_client,
         task_queue=task_queue,
-        workflows=[Doors],
+        workflows=[RequestAndDecide],
         activities=[activities.request_approval, activities.record_decision],
         workflow_runner=UnsandboxedWorkflowRunner(),
     ):
-        ticket, done = await temporal_client.execute_workflow(Doors.run, id=str(uuid.uuid4()), task_queue=task_queue)
+        ticket, done = await temporal_client.execute_workflow(
+            RequestAndDecide.run, id=str(uuid.uuid4()), task_queue=task_queue
+        )
     assert done == DecisionResult(ticket.approval_id, "approved")
     shown = await approvals.get(TENANT, ticket.approval_id)
     assert (shown.given, shown.deadline) == (Amount(400), ticket.deadline)

@@ -1,4 +1,4 @@
-"""Work beside other work: what repeats, what runs meanwhile, and what ends together."""
+"""Concurrent work: repeated steps, background tasks, and tasks that end together."""
 
 import asyncio
 
@@ -58,7 +58,7 @@ async def test_the_first_of_several_waits_ends_the_others_but_not_what_they_wait
     assert not [task for task in asyncio.all_tasks() if task not in (asyncio.current_task(), work)]
 
 
-async def test_what_runs_beside_has_ended_when_the_work_has() -> None:
+async def test_background_work_has_ended_when_its_block_has() -> None:
     began, ended = asyncio.Event(), asyncio.Event()
 
     async def other() -> None:

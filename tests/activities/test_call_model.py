@@ -17,14 +17,14 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 async def run(world: World, name: ActivityName, request: Any) -> Any:
-    """What an activity returns, outside of any workflow."""
-    [activity] = [one for one in all_activities(world.given) if named(one) == name]
+    """Runs an activity outside of any workflow."""
+    [activity] = [one for one in all_activities(world.dependencies) if named(one) == name]
     return await ActivityEnvironment().run(activity, request)
 
 
 async def test_of_two_attempts_that_reply_the_first_is_stored_and_both_are_charged(dsn: str) -> None:
-    nobody = await Client.connect("127.0.0.1:1", lazy=True)
-    async with world(dsn, nobody, "no-worker", background=False) as made:
+    unreachable = await Client.connect("127.0.0.1:1", lazy=True)
+    async with world(dsn, unreachable, "no-worker", background=False) as made:
         control = made.provider.control
         control.add_rule(Rule(match=Match(attempt=1), reply=Reply(content="The reply of the first attempt.")))
         control.add_rule(Rule(match=Match(attempt=2), reply=Reply(content="What the second attempt says is longer.")))

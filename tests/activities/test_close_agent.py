@@ -1,4 +1,4 @@
-"""How an agent ends: nothing stays held for it, and a straggler cannot hold."""
+"""The end of an agent: nothing remains held for it, and a delayed ask cannot hold."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a worker tells of its compressions, redactions and counts."""
+"""Metrics of a worker's compressions, redactions and counts."""
 
 from prometheus_client import generate_latest
 

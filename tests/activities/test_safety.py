@@ -1,4 +1,4 @@
-"""No text leaves an activity by way of an exception."""
+"""No text leaves an activity in an exception."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -31,7 +31,7 @@ async def house(dsn: str, temporal_client: Client, task_queue: str) -> AsyncIter
 @asynccontextmanager
 async def versioned(house: World, version: WorkerDeploymentVersion) -> AsyncIterator[None]:
     """A worker of this version."""
-    activities = all_activities(house.given)
+    activities = all_activities(house.dependencies)
     async with make_worker(house.client, house.task_queue, activities, timedelta(seconds=5), version):
         yield
 

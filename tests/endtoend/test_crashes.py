@@ -1,4 +1,4 @@
-"""A worker that is killed from outside at every point of a turn: the task goes on, and the books are right."""
+"""A worker that is killed at every point of a turn: the task continues, and the ledger is right."""
 
 import asyncio
 from collections import Counter
@@ -25,7 +25,7 @@ ENDS_WITHIN_S = 150.0
 
 @dataclass
 class Crash:
-    """A world whose worker is a process of its own, and the point at which it dies."""
+    """A world whose worker is a separate process, and the kill of that process."""
 
     world: World
     proxy: Proxy
@@ -33,18 +33,18 @@ class Crash:
     worker: Started | None = None
 
     async def start_worker(self, dsn: str | None = None, lease_s: int = LEASE_S) -> None:
-        """A worker behind the proxy, or with a way of its own to Postgres."""
+        """Starts a worker that connects to Postgres through the proxy, or directly with `dsn`."""
         settings = {"PURSER_DSN": dsn or self.proxy.dsn, "PURSER_LEASE_S": str(lease_s)}
         purser = Purser(self.purser.home, {**self.purser.env, **settings})
         self.worker = await asyncio.to_thread(purser.start, "worker")
 
     async def kill(self) -> None:
-        """Ends the worker without a chance to tidy up."""
+        """Kills the worker without a chance to clean up."""
         assert self.worker is not None
         await asyncio.to_thread(self.worker.kill)
 
     async def strike(self, statement: str, when: When, *, commit: bool = False) -> None:
-        """Waits until the worker was killed at a statement."""
+        """Kills the worker at a statement; returns once it is dead."""
         await asyncio.wait_for(self.proxy.set(Trap(statement, when, self.kill, commit)).sprung.wait(), ENDS_WITHIN_S)
 
 
@@ -88,7 +88,7 @@ POINTS = (
 async def crash(
     dsn: str, temporal_client: Client, temporal_address: str, task_queue: str, tmp_path: Path
 ) -> AsyncIterator[Crash]:
-    """A world, a proxy before its Postgres, and the command that starts workers."""
+    """A world, a proxy in front of its Postgres, and the command that starts workers."""
     async with world(dsn, temporal_client, task_queue) as made, postgres_proxy(dsn) as proxy:
         settings = {"temporal_address": temporal_address, "task_queue": task_queue, "grace_s": str(GRACE_S)}
         purser = Purser.at(tmp_path, **settings, sweep_every_s="1", allowed_api_bases=made.provider.address)
@@ -137,7 +137,7 @@ async def test_a_hold_that_outlives_its_worker_charges_the_lost_request_as_presu
 
 
 async def finished(world: World, task_id: str) -> dict[str, object]:
-    """What the page of a task shows at its end."""
+    """Waits for the end of a task, however long it takes; returns what its page shows."""
     while True:
         with suppress(TimeoutError):
             return await world.end(task_id)
@@ -145,7 +145,7 @@ async def finished(world: World, task_id: str) -> dict[str, object]:
 
 @asynccontextmanager
 async def never_two_open_holds_of_a_call(world: World) -> AsyncIterator[None]:
-    """Looks all the time."""
+    """Polls all the time that a call never has two open holds."""
     most: Counter[int] = Counter()
 
     async def look() -> None:
@@ -166,7 +166,7 @@ async def never_two_open_holds_of_a_call(world: World) -> AsyncIterator[None]:
 
 
 async def the_books_are_right(world: World) -> None:
-    """Charges are what the provider served, and what is presumed of requests that never told; nothing leaks."""
+    """Checks that charges equal what the provider served plus what is presumed of unreported requests."""
 
     async def nothing_is_held() -> bool:
         return await world.open_holds() == 0
@@ -177,7 +177,7 @@ async def the_books_are_right(world: World) -> None:
         for row in await world.pool.fetch("select hold_id, attempt, state, tokens from attempts")
     }
     served = {one.arrival.request_id: one for one in world.provider.served()}
-    assert len(served) == len(world.provider.served()), "every request has a name of its own"
+    assert len(served) == len(world.provider.served()), "every request has its own id"
     assert set(served) <= set(attempts), "no model call without an attempt under a hold"
     for name, attempt in attempts.items():
         if attempt["state"] == "reported":

@@ -1,4 +1,4 @@
-"""A gateway that is killed in the middle of requests and decisions: nothing is done twice, and nothing is lost."""
+"""A gateway that is killed during requests and decisions: nothing is done twice, and nothing is lost."""
 
 import asyncio
 import uuid
@@ -21,7 +21,7 @@ from tests.support.actors import TESTER
 from tests.support.postgres_proxy import Proxy, Trap, When, postgres_proxy
 from tests.support.proof import sized, some
 from tests.support.purser import Purser, Started
-from tests.support.stubborn import Stubborn
+from tests.support.retrying_client import RetryingClient
 from tests.support.world import TENANT, World, eventually, world
 
 pytestmark = pytest.mark.stack
@@ -33,8 +33,8 @@ SWEEP_EVERY_S = "1"
 
 
 @dataclass
-class House:
-    """A world whose only gateway, and only way from the outbox to Temporal, is a process that dies."""
+class System:
+    """A world whose only gateway, which alone sends the outbox to Temporal, is a process that dies."""
 
     world: World
     proxy: Proxy
@@ -44,32 +44,32 @@ class House:
     process: Started | None = None
 
     async def start(self, dsn: str | None = None, **settings: str) -> None:
-        """A gateway with a way of its own to Postgres, or behind the proxy."""
+        """Starts a gateway that connects to Postgres through the proxy, or directly with `dsn`."""
         more = {f"PURSER_{name.upper()}": value for name, value in settings.items()}
         purser = Purser(self.purser.home, {**self.purser.env, "PURSER_DSN": dsn or self.proxy.dsn, **more})
         self.process = await asyncio.to_thread(purser.start, "gateway")
 
     async def kill(self) -> None:
-        """Ends the gateway without a chance to tidy up."""
+        """Kills the gateway without a chance to clean up."""
         assert self.process is not None
         await asyncio.to_thread(self.process.kill)
 
-    async def client(self, seed: int = 0) -> Stubborn:
-        """A client that asks until it is answered."""
+    async def client(self, seed: int = 0) -> RetryingClient:
+        """A client that repeats each request until it is answered."""
         made = await Keys(self.world.pool).create(TENANT, f"client-{uuid.uuid4().hex[:8]}", Role.ADMIN, by=TESTER)
         headers = {"Authorization": f"Bearer {made.secret}"}
         http = httpx.AsyncClient(base_url=self.url, headers=headers, timeout=10)
-        return Stubborn(await self.clients.enter_async_context(http), Random(seed))
+        return RetryingClient(await self.clients.enter_async_context(http), Random(seed))
 
 
 @pytest.fixture
-async def house(
+async def system(
     dsn: str, temporal_client: Client, temporal_address: str, task_queue: str, tmp_path: Path
-) -> AsyncIterator[House]:
+) -> AsyncIterator[System]:
     """Without a gateway yet. Worker and provider are in this process; they send nothing from the outbox."""
     port = free_port()
     places = {"temporal_address": temporal_address, "task_queue": task_queue, "gateway_port": str(port)}
-    # What is sent is sent because somebody was told, or at the start: not by a sweep that happens to come along.
+    # The outbox is sent on a wake-up or at the start, never by a sweep that happens to run.
     settings = {"metrics_port": "0", "sweep_every_s": "3600", "rate_limit_per_s": "0", "dashboard": "false"}
     async with (
         world(dsn, temporal_client, task_queue, background=False) as made,
@@ -78,22 +78,22 @@ async def house(
         AsyncExitStack() as clients,
     ):
         purser = Purser.at(tmp_path, **places, **settings, allowed_api_bases=made.provider.address)
-        house = House(made, proxy, purser, f"http://127.0.0.1:{port}", clients)
+        system = System(made, proxy, purser, f"http://127.0.0.1:{port}", clients)
         try:
-            yield house
+            yield system
         finally:
-            if house.process is not None and house.process.process.poll() is None:
-                await house.kill()
+            if system.process is not None and system.process.process.poll() is None:
+                await system.kill()
 
 
 # --- at the precise points of a decision -----------------------------------------------------------------------------
 
 
 @dataclass
-class Deciding:
-    """A decision under way, and when the client has its answer."""
+class PendingDecision:
+    """A decision during which the gateway is killed, and whether the client has its answer."""
 
-    house: House
+    system: System
     answered: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def before_the_transaction(self) -> None:
@@ -114,56 +114,56 @@ class Deciding:
         async def action() -> None:
             if once is not None:
                 await once.wait()
-            await self.house.kill()
+            await self.system.kill()
 
-        trap = self.house.proxy.set(Trap(statement, when, action, commit))
+        trap = self.system.proxy.set(Trap(statement, when, action, commit))
         await asyncio.wait_for(trap.sprung.wait(), WITHIN_S)
 
 
 POINTS = (
-    Deciding.before_the_transaction,
-    Deciding.before_the_commit,
-    Deciding.after_the_commit_before_the_answer,
-    Deciding.after_the_answer_before_the_wake_up_is_sent,
+    PendingDecision.before_the_transaction,
+    PendingDecision.before_the_commit,
+    PendingDecision.after_the_commit_before_the_answer,
+    PendingDecision.after_the_answer_before_the_wake_up_is_sent,
 )
 
 
 @pytest.mark.proof
 @pytest.mark.parametrize("point", some(POINTS, 1))
 async def test_a_decision_survives_a_gateway_that_is_killed(
-    house: House, dsn: str, point: Callable[[Deciding], Coroutine[Any, Any, None]]
+    system: System, dsn: str, point: Callable[[PendingDecision], Coroutine[Any, Any, None]]
 ) -> None:
-    await house.start()
-    client, deciding = await house.client(), Deciding(house)
-    task_id = (await client.ask("POST", "/v1/tasks", short_task(house.world), same=task_of))["task_id"]
-    [approval] = await eventually(lambda: pending(house.world), WITHIN_S)
+    await system.start()
+    client, deciding = await system.client(), PendingDecision(system)
+    task_id = (await client.ask("POST", "/v1/tasks", short_task(system.world), same=task_of))["task_id"]
+    [approval] = await eventually(lambda: pending(system.world), WITHIN_S)
 
     striking = asyncio.create_task(point(deciding))
     await asyncio.sleep(0)  # the trap is set
     decision = {"decision_id": "d-1", "decision": "approve", "grant_tokens": 5_000}
     asked = asyncio.create_task(client.ask("POST", f"/v1/approvals/{approval}/decision", decision, same=whole))
-    if point is Deciding.after_the_answer_before_the_wake_up_is_sent:
+    if point is PendingDecision.after_the_answer_before_the_wake_up_is_sent:
         await asked
         deciding.answered.set()
     await striking
-    await house.start(dsn)
+    await system.start(dsn)
 
     assert await asked == {"state": "approved", "decisions_needed": 0}
-    assert client.unanswered > 0 or point is Deciding.after_the_answer_before_the_wake_up_is_sent
-    task = await ended(house.world, task_id)
+    assert client.unanswered > 0 or point is PendingDecision.after_the_answer_before_the_wake_up_is_sent
+    task = await ended(system.world, task_id)
     assert task["status"] == "completed"
-    assert await house.world.pool.fetchval("select count(*) from decisions") == 1
-    assert [row["tokens"] for row in await house.world.pool.fetch("select tokens from grants")] == [5_000]
-    assert len(house.world.provider.served()) == 1
-    await house.world.audited()
+    assert await system.world.pool.fetchval("select count(*) from decisions") == 1
+    assert [row["tokens"] for row in await system.world.pool.fetch("select tokens from grants")] == [5_000]
+    assert len(system.world.provider.served()) == 1
+    await system.world.audited()
 
 
 # --- in the middle of everything -------------------------------------------------------------------------------------
 
 
 @dataclass
-class Told:
-    """What clients asked for and were told, to be compared with what there is."""
+class Expected:
+    """What the answers to clients promise, to be compared with the tables."""
 
     settled: Counter[str] = field(default_factory=Counter)
     """Tokens by session."""
@@ -178,16 +178,16 @@ class Told:
 
 
 @dataclass
-class Story:
-    """One client, over and over."""
+class ClientLoop:
+    """The repeated requests of one client."""
 
-    client: Stubborn
+    client: RetryingClient
     world: World
-    told: Told
+    expected: Expected
     number: int
 
-    async def until(self, stop: asyncio.Event) -> None:
-        """Goes on, and stops between two acts."""
+    async def run(self, stop: asyncio.Event) -> None:
+        """Sends requests until `stop`, and ends between two of them."""
         acts = (self.call, self.call, self.say, self.limit, self.submit, self.exceed)
         while not stop.is_set():
             await self.client.random.choice(acts)()
@@ -197,53 +197,53 @@ class Story:
         session, key = f"s{self.number % 3}", self._name()
         path = [f"session:{session}", f"task:{key}", f"agent:{key}/a"]
         await self._call({"key": key, "path": path, "tokens": 100, "nano_usd": 0})
-        self.told.settled[f"session:{session}"] += USED
+        self.expected.settled[f"session:{session}"] += USED
 
     async def say(self) -> None:
         """Adds a message to a conversation that others add to as well."""
         session = f"talk{self.number % 3}"
         body = {"messages": [{"role": "user", "content": f"{self._name()} says hello."}], "key": self._name()}
         await self.client.ask("POST", f"/v1/sessions/{session}/messages", body, same=lambda answer: answer["seqs"])
-        self.told.messages[session] += 1
+        self.expected.messages[session] += 1
 
     async def limit(self) -> None:
-        """Sets a limit that nobody else sets."""
+        """Sets a limit that no other client sets."""
         scope, limit = f"user:u{self.number}", self.client.random.randrange(10**9)
         await self.client.ask(
             "PUT", f"/v1/budgets/{scope}", {"limit_tokens": limit}, same=lambda answer: answer["limit_tokens"]
         )
-        self.told.set += self.told.limits.get(scope) != limit
-        self.told.limits[scope] = limit
+        self.expected.set += self.expected.limits.get(scope) != limit
+        self.expected.limits[scope] = limit
 
     async def submit(self) -> None:
-        """Has a task run, now and then."""
+        """Submits a task every second time."""
         if self.client.random.random() < 0.5:
             body = {**plain_task(self.world), "task_id": f"t-{self._name()}"}
             await self.client.ask("POST", "/v1/tasks", body, same=task_of)
-            self.told.tasks.append(body["task_id"])
+            self.expected.tasks.append(body["task_id"])
 
     async def exceed(self) -> None:
-        """Asks for more than there is, decides for itself, and gets it."""
+        """Asks for more than the limit, approves the request itself, and holds."""
         name = self._name()
         scope = f"session:short-{name}"
         await self.client.ask(
             "PUT", f"/v1/budgets/{scope}", {"limit_tokens": 1, "mode": "approval"}, same=lambda answer: answer["mode"]
         )
-        self.told.limits[scope] = 1
-        self.told.set += 1
+        self.expected.limits[scope] = 1
+        self.expected.set += 1
         ask = {"key": name, "path": [scope], "tokens": 100, "nano_usd": 0}
         short = await self.client.ask("POST", "/v1/holds", ask, same=lambda answer: answer["approval_id"])
         approval, extra = short["approval_id"], 100 + self.client.random.randrange(100)
         decision = {"decision_id": f"d-{name}", "decision": "approve", "grant_tokens": extra}
         await self.client.ask("POST", f"/v1/approvals/{approval}/decision", decision, same=whole)
-        self.told.granted[approval] = extra
+        self.expected.granted[approval] = extra
         await self._call(ask)
-        self.told.settled[scope] += USED
+        self.expected.settled[scope] += USED
 
     async def _call(self, ask: dict[str, Any]) -> None:
         held = await self.client.ask("POST", "/v1/holds", ask, same=lambda answer: answer["hold_id"])
         assert held["verdict"] in ("allow", "warn"), held
-        self.told.keys.append(ask["key"])
+        self.expected.keys.append(ask["key"])
         place = f"/v1/holds/{held['hold_id']}"
         await self.client.ask("POST", f"{place}/attempts", {"attempt": 1}, same=lambda answer: answer["verdict"])
         report = {"attempt": 1, "usage": {"total": USED}, "nano_usd": 0}
@@ -255,51 +255,51 @@ class Story:
 
 @pytest.mark.proof
 async def test_nothing_is_done_twice_by_clients_that_repeat_what_a_killed_gateway_left_unanswered(
-    house: House, dsn: str, seed: int
+    system: System, dsn: str, seed: int
 ) -> None:
-    random, stop, told = Random(seed), asyncio.Event(), Told()
-    await house.start(dsn, sweep_every_s=SWEEP_EVERY_S)
-    clients = [await house.client(random.getrandbits(32)) for _ in range(CLIENTS)]
-    stories = [Story(client, house.world, told, number) for number, client in enumerate(clients)]
-    running = asyncio.gather(*(story.until(stop) for story in stories))
+    random, stop, expected = Random(seed), asyncio.Event(), Expected()
+    await system.start(dsn, sweep_every_s=SWEEP_EVERY_S)
+    clients = [await system.client(random.getrandbits(32)) for _ in range(CLIENTS)]
+    loops = [ClientLoop(client, system.world, expected, number) for number, client in enumerate(clients)]
+    running = asyncio.gather(*(loop.run(stop) for loop in loops))
     for _ in range(KILLS):
         await asyncio.sleep(random.uniform(0.5, 2.0))
-        await house.kill()
-        await house.start(dsn, sweep_every_s=SWEEP_EVERY_S)
+        await system.kill()
+        await system.start(dsn, sweep_every_s=SWEEP_EVERY_S)
     await asyncio.sleep(1)
     stop.set()
     await running
 
     assert sum(client.unanswered for client in clients) >= KILLS, "the gateway died in the middle of something"
     assert sum(client.repeated for client in clients) > CLIENTS
-    for task_id in told.tasks:
-        assert (await ended(house.world, task_id))["status"] == "completed"
-    await everything_was_done_once(house.world, told)
+    for task_id in expected.tasks:
+        assert (await ended(system.world, task_id))["status"] == "completed"
+    await everything_was_done_once(system.world, expected)
 
 
-async def everything_was_done_once(made: World, told: Told) -> None:
-    """What the tables hold is what the clients were told."""
-    pool, tasks = made.pool, len(told.tasks)
+async def everything_was_done_once(made: World, expected: Expected) -> None:
+    """Checks that the tables contain exactly what the clients were answered."""
+    pool, tasks = made.pool, len(expected.tasks)
     held = await pool.fetch("select key, attempts, charged_tokens from holds where key ~ '^c[0-9]+-[0-9a-f]+$'")
-    assert sorted(row["key"] for row in held) == sorted(told.keys), "one hold a key"
+    assert sorted(row["key"] for row in held) == sorted(expected.keys), "one hold a key"
     assert {(row["attempts"], row["charged_tokens"]) for row in held} == {(1, USED)}
-    for scope, tokens in told.settled.items():
+    for scope, tokens in expected.settled.items():
         assert await made.spent(scope) == tokens
-    for session, count in told.messages.items():
+    for session, count in expected.messages.items():
         seqs = await pool.fetch("select seq from messages where session_id = $1 order by seq", session)
         assert [row["seq"] for row in seqs] == list(range(1, count + 1)), "each message once, without a gap"
     stored = await pool.fetch(
         "select s.kind || ':' || s.id as scope, limit_tokens from policies join scopes s using (scope_id)"
         " where task = ''"
     )
-    assert {row["scope"]: row["limit_tokens"] for row in stored} == told.limits
+    assert {row["scope"]: row["limit_tokens"] for row in stored} == expected.limits
     changed = "select count(*) from events where kind = 'budget'"
-    assert await pool.fetchval(changed) == told.set, "a policy that is stored again does not change again"
-    assert await pool.fetchval("select count(*) from tasks") == len(set(told.tasks)) == tasks
+    assert await pool.fetchval(changed) == expected.set, "a policy that is stored again does not change again"
+    assert await pool.fetchval("select count(*) from tasks") == len(set(expected.tasks)) == tasks
     assert len(made.provider.served()) == tasks, "one agent with one turn each"
     granted = await pool.fetch("select approval_id, tokens from grants")
-    assert sorted((row["approval_id"], row["tokens"]) for row in granted) == sorted(told.granted.items())
-    assert await pool.fetchval("select count(*) from decisions") == len(told.granted)
+    assert sorted((row["approval_id"], row["tokens"]) for row in granted) == sorted(expected.granted.items())
+    assert await pool.fetchval("select count(*) from decisions") == len(expected.granted)
     await made.audited()
 
 
@@ -313,12 +313,12 @@ def plain_task(made: World) -> dict[str, Any]:
 
 
 def short_task(made: World) -> dict[str, Any]:
-    """The same with too little for the turn: it parks until somebody approves more."""
+    """A task whose budget is too small for its turn: it waits until an approver grants more."""
     return plain_task(made) | {"budget": {"task": {"limit_tokens": 50, "mode": "approval"}}}
 
 
 async def pending(made: World) -> list[str]:
-    """Requests that wait for a decision."""
+    """Ids of the approval requests that wait for a decision."""
     rows = await made.pool.fetch("select approval_id from approvals where state = 'pending'")
     return [row["approval_id"] for row in rows]
 

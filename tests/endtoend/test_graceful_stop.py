@@ -1,4 +1,4 @@
-"""A gateway that is told to stop: `/readyz` says so first, then requests and streams end whole."""
+"""Graceful stop of a gateway: `/readyz` reports it first, then requests and streams end complete."""
 
 import asyncio
 import json
@@ -64,9 +64,9 @@ async def test_a_slow_request_and_an_open_stream_end_whole(process: Process) -> 
 
             process.started.process.send_signal(signal.SIGTERM)
 
-            told = await _until_not_ready(client)
-            assert told["detail"] == "the gateway was told to stop: it finishes what it has"
-            assert (await client.get("/v1/budgets/session:s1")).status_code == 200, "it goes on meanwhile"
+            problem = await _until_not_ready(client)
+            assert problem["detail"] == "the gateway was told to stop: it finishes what it has"
+            assert (await client.get("/v1/budgets/session:s1")).status_code == 200, "it serves requests until then"
             rest = [line async for line in lines]
         await asyncio.sleep(1)
         with pytest.raises(httpx.ConnectError):

@@ -1,4 +1,4 @@
-"""A worker that is killed again and again at any moment: what is charged for requests that no provider saw."""
+"""A worker that is killed repeatedly at random moments: the charges for requests that no provider received."""
 
 import asyncio
 import random
@@ -14,9 +14,9 @@ from tests.support.world import World, eventually, world
 pytestmark = [pytest.mark.stack, pytest.mark.proof]
 KILLS = 30
 LONGEST_LIFE_S = 10
-"""Of a worker: some die before their first request, while LiteLLM is imported."""
+"""Longest life of a worker in seconds: some die before their first request, while they import LiteLLM."""
 TASKS = 2
-"""Submitted in the life of each worker."""
+"""Tasks submitted in the life of each worker."""
 ENDS_WITHIN_S = 300.0
 
 
@@ -62,7 +62,7 @@ async def ended(made: World, task_id: str) -> None:
 
 
 async def counted(made: World) -> tuple[int, int]:
-    """All attempts, and those that were presumed and that the provider never saw."""
+    """Returns the number of attempts, and of presumed ones that the provider never received."""
     rows = await made.pool.fetch("select hold_id, attempt, state, tokens from attempts")
     served = {one.arrival.request_id for one in made.provider.served()}
     unseen = [row for row in rows if row["state"] == "presumed" and f"{row['hold_id']}-{row['attempt']}" not in served]

@@ -1,4 +1,4 @@
-"""A real Prometheus scrapes a running gateway and worker, and an alert really reaches somebody."""
+"""A real Prometheus scrapes a running gateway and worker, and an alert reaches its receiver."""
 
 import asyncio
 import json
@@ -52,7 +52,7 @@ async def running(tmp_path: Path, dsn: str, temporal_address: str, task_queue: s
 
 
 def _labels_of(registry: CollectorRegistry) -> dict[str, set[str]]:
-    """Labels of our instruments by series, which no sample shows before something is counted."""
+    """Labels of Purser's instruments by series, which no sample shows before something is counted."""
     return {name: set(one._labelnames) for name, one in registry._names_to_collectors.items()}  # type: ignore[attr-defined]
 
 
@@ -90,10 +90,10 @@ async def test_whatever_is_named_is_served_and_whatever_is_served_is_explained(r
     assert {(page, name) for page, name in named if name not in families | NO_METRICS} == set()
 
 
-# --- an alert reaches somebody ---------------------------------------------------------------------------------------
+# --- an alert reaches its receiver -----------------------------------------------------------------------------------
 
 
-async def test_a_budget_past_95_percent_calls_somebody_and_recovers(running: Running, tmp_path: Path) -> None:
+async def test_a_budget_past_95_percent_sends_an_alert_and_recovers(running: Running, tmp_path: Path) -> None:
     prometheus, alertmanager = program("prometheus"), program("prometheus-alertmanager")
     pager, port, own = Pager(), free_port(), free_port()
     with (
@@ -118,19 +118,19 @@ async def test_a_budget_past_95_percent_calls_somebody_and_recovers(running: Run
             await client.put("/v1/budgets/session:s1", json={"limit_tokens": 1_000, "mode": "hard"})
             hold = await client.post("/v1/holds", json={"key": "k1", "path": ["session:s1"], "tokens": 970})
             assert hold.json()["verdict"] in ("allow", "warn")
-            told = await _told(pager, "PurserBudgetAbove95", "firing")
-            assert told["labels"] | {"severity": "warning", "kind": "session", "mode": "hard"} == told["labels"]
-            assert told["annotations"]["summary"] == "1 session budget(s), mode hard: 95 % or more is used"
-            assert told["annotations"]["dashboard"] == "http://localhost:8787/budgets?over=0.95&kind=session"
-            assert told["annotations"]["runbook_url"].endswith("/docs/operations/runbooks#purserbudgetabove95")
+            alert = await _received(pager, "PurserBudgetAbove95", "firing")
+            assert alert["labels"] | {"severity": "warning", "kind": "session", "mode": "hard"} == alert["labels"]
+            assert alert["annotations"]["summary"] == "1 session budget(s), mode hard: 95 % or more is used"
+            assert alert["annotations"]["dashboard"] == "http://localhost:8787/budgets?over=0.95&kind=session"
+            assert alert["annotations"]["runbook_url"].endswith("/docs/operations/runbooks#purserbudgetabove95")
             await client.put("/v1/budgets/session:s1", json={"limit_tokens": 10_000})
-            await _told(pager, "PurserBudgetAbove95", "resolved")
+            await _received(pager, "PurserBudgetAbove95", "resolved")
     assert not pager.alerts("PurserDown")
     assert not pager.alerts("PurserWorkersGone")
     assert not pager.alerts("PurserMetricsMissing")
 
 
-async def _told(pager: Pager, name: str, status: str) -> dict[str, Any]:
+async def _received(pager: Pager, name: str, status: str) -> dict[str, Any]:
     async with asyncio.timeout(120):
         while True:
             for one in pager.alerts(name):

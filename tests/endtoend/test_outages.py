@@ -1,4 +1,4 @@
-"""Postgres away for seconds and Temporal restarted while a task runs: it finishes, and the books are right."""
+"""Postgres unavailable for seconds and Temporal restarted while a task runs: it completes, and the ledger is right."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -21,8 +21,8 @@ ENDS_WITHIN_S = 150.0
 
 
 @dataclass
-class House:
-    """Servers of this test's own, and a world with a worker on them."""
+class System:
+    """This test's own servers, and a world with a worker on them."""
 
     postgres: EmbeddedPostgres
     temporal: EmbeddedTemporal
@@ -30,7 +30,7 @@ class House:
 
 
 @pytest.fixture
-async def house(tmp_path_factory: pytest.TempPathFactory, task_queue: str) -> AsyncIterator[House]:
+async def system(tmp_path_factory: pytest.TempPathFactory, task_queue: str) -> AsyncIterator[System]:
     """A Postgres and a Temporal that the test may stop."""
     base = tmp_path_factory.mktemp("outage")
     postgres = EmbeddedPostgres(base / "postgres")
@@ -40,33 +40,33 @@ async def house(tmp_path_factory: pytest.TempPathFactory, task_queue: str) -> As
         await migrate(dsn)
         client = await Client.connect(await temporal.start())
         async with world(dsn, client, task_queue) as made, made.worker():
-            yield House(postgres, temporal, made)
+            yield System(postgres, temporal, made)
     finally:
         temporal.stop()
         await asyncio.to_thread(postgres.stop)
 
 
 @pytest.mark.proof
-async def test_a_task_outlives_its_ledger_and_its_engine(house: House) -> None:
-    made, control = house.world, house.world.provider.control
+async def test_a_task_outlives_its_ledger_and_its_engine(system: System) -> None:
+    made, control = system.world, system.world.provider.control
     turns = [calls("undeclared", n=turn) for turn in range(4)]
     control.hold(Match(attempt=1))
     task_id = await made.submit(made.agent("a", *turns, "Done."), made.agent("b", depends_on=["a"]))
 
     async with asyncio.timeout(ENDS_WITHIN_S):
         await control.wait_held()
-        await asyncio.to_thread(house.postgres.stop)
+        await asyncio.to_thread(system.postgres.stop)
         control.continue_held()
         served = len(made.provider.served())
         await asyncio.sleep(AWAY_S)
         assert len(made.provider.served()) == served, "no call reaches the provider while the ledger is away"
-        await house.postgres.start()
+        await system.postgres.start()
 
         control.hold(Match(attempt=1))
         await control.wait_held()
-        await asyncio.to_thread(house.temporal.stop)
+        await asyncio.to_thread(system.temporal.stop)
         control.continue_held()
-        await house.temporal.start()
+        await system.temporal.start()
         task = await finished(made, task_id)
 
     assert task["status"] == "completed"
@@ -79,7 +79,7 @@ async def test_a_task_outlives_its_ledger_and_its_engine(house: House) -> None:
 
 
 async def finished(made: World, task_id: str) -> dict[str, Any]:
-    """What the page of a task shows at its end, however long that takes."""
+    """Waits for the end of a task, however long it takes; returns what its page shows."""
     while True:
         try:
             return await made.end(task_id)

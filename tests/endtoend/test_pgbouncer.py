@@ -34,7 +34,7 @@ ENDS_WITHIN_S = 120.0
 
 @pytest.fixture
 def pooler(empty_dsn: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """DSN of a PgBouncer before this test's own, empty database."""
+    """DSN of a PgBouncer in front of this test's own, empty database."""
     found = shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
     if found is None:
         pytest.skip("no pgbouncer: apt-get install pgbouncer")
@@ -119,11 +119,11 @@ async def test_a_limit_on_waiting_for_locks_holds_in_each_transaction_and_in_no_
 
 async def test_a_worker_completes_a_task_through_it(pooler: str, temporal_client: Client, task_queue: str) -> None:
     await migrate(pooler)
-    async with world(pooler, temporal_client, task_queue) as house, house.worker():
-        task_id = await house.submit(house.agent("a"), house.agent("b"), house.agent("c", depends_on=["a", "b"]))
+    async with world(pooler, temporal_client, task_queue) as system, system.worker():
+        task_id = await system.submit(system.agent("a"), system.agent("b"), system.agent("c", depends_on=["a", "b"]))
 
         async def ended() -> str | None:
-            task = await house.tasks.get(TENANT, task_id)
+            task = await system.tasks.get(TENANT, task_id)
             return str(task["status"]) if task["ended_at"] else None
 
         assert await eventually(ended, ENDS_WITHIN_S) == "completed"

@@ -1,4 +1,4 @@
-"""A session and everything that compresses it: the activity, a real ledger and a real provider over HTTP."""
+"""A harness for compressions: a session, the activity, a real ledger and a real provider over HTTP."""
 
 import uuid
 from dataclasses import dataclass, field, replace
@@ -36,8 +36,8 @@ SUMMARY = "The user asked for these orders to be noted. We never ship by air.\n"
 
 
 @dataclass
-class Room:
-    """A session, and everything that compresses it."""
+class CompressionHarness:
+    """A session and everything that compresses it."""
 
     pool: Pool
     books: Books
@@ -47,8 +47,8 @@ class Room:
     metrics: Metrics = field(default_factory=Metrics)
 
     @classmethod
-    def on(cls, pool: Pool, provider: Provider) -> "Room":
-        """Of this database."""
+    def on(cls, pool: Pool, provider: Provider) -> "CompressionHarness":
+        """Creates a harness on a database."""
         return cls(pool, Books.on(pool), provider, Conversations(pool), Summaries(pool))
 
     async def say(self, *messages: Message, thread: str = "", session_id: str = "s1") -> list[int]:
@@ -88,8 +88,8 @@ class Room:
         placeholders = Placeholders(self.pool)
         return CompressContext(self.pool, resolve_target, choose, placeholders, self.metrics, cooldown_s=cooldown_s)
 
-    def told(self, metric: str) -> dict[str, float]:
-        """A counter of the worker, by its labels."""
+    def counter(self, metric: str) -> dict[str, float]:
+        """Values of a counter of the worker by its labels."""
         samples = [sample for family in self.metrics.registry.collect() for sample in family.samples]
         return {
             "/".join(sample.labels.values()): sample.value
@@ -98,7 +98,7 @@ class Room:
         }
 
     def answer(self, text: str, **rule: Any) -> None:
-        """What the model says from now on."""
+        """Sets the model's reply from now on."""
         self.provider.control.add_rule(Rule(reply=Reply(content=text), **rule))
 
     async def prompt(self, thread: str = "t1/a1") -> list[dict[str, Any]]:
@@ -118,11 +118,11 @@ class Room:
         return render(plan, stored, await self.summaries.texts(TENANT, "s1", plan.versions), "be brief")
 
     async def versions(self) -> list[dict[str, Any]]:
-        """What stands in the table."""
+        """All rows of the table of summaries."""
         return [dict(row) for row in await self.pool.fetch("select * from summaries order by thread, version")]
 
     async def open_holds(self) -> int:
-        """Holds that nobody has ended."""
+        """Number of open holds."""
         return int(await self.pool.fetchval("select count(*) from holds where state = 'held'"))
 
     async def attempts(self) -> list[tuple[int, str]]:
@@ -131,7 +131,7 @@ class Room:
         return [(row["attempt"], row["state"]) for row in rows]
 
     async def claims(self) -> int:
-        """Compressions that count as under way."""
+        """Number of claimed compressions."""
         return int(await self.pool.fetchval("select count(*) from compressions"))
 
 

@@ -1,4 +1,4 @@
-"""A gateway and a worker as processes, and a real Prometheus and Alertmanager that watch them with what ships."""
+"""A gateway and a worker as processes, monitored by a real Prometheus and Alertmanager as shipped."""
 
 import asyncio
 import json
@@ -32,7 +32,7 @@ TOKEN = "scrape-me"
 
 @dataclass(frozen=True)
 class Running:
-    """A gateway and a worker, each a process of its own."""
+    """A gateway and a worker, each a separate process."""
 
     url: str
     admin_key: str
@@ -40,14 +40,14 @@ class Running:
     """Port of `/metrics` by process."""
 
     async def scrape(self) -> list[str]:
-        """What both serve."""
+        """Returns the metrics of both processes."""
         async with httpx.AsyncClient(headers={"Authorization": f"Bearer {TOKEN}"}, timeout=30) as client:
             answers = [await client.get(f"http://127.0.0.1:{port}/metrics") for port in self.ports.values()]
         assert {answer.status_code for answer in answers} == {200}
         return [answer.text for answer in answers]
 
     def client(self) -> httpx.AsyncClient:
-        """Somebody who may do everything."""
+        """Returns a client with an admin's key."""
         headers = {"Authorization": f"Bearer {self.admin_key}"}
         return httpx.AsyncClient(base_url=self.url, headers=headers, timeout=30)
 
@@ -56,7 +56,7 @@ class Running:
 async def running_processes(
     home: Path, dsn: str, temporal_address: str, task_queue: str, **settings: str
 ) -> AsyncIterator[Running]:
-    """A gateway and a worker on these places, until the end of the block."""
+    """Runs a gateway and a worker on these servers until the end of the block."""
     async with await create_pool(dsn, size=1) as pool:
         key = (await Keys(pool).create("default", "test", Role.ADMIN, by=TESTER)).secret
     ports = {"gateway": free_port(), "worker": free_port()}
@@ -80,14 +80,14 @@ async def running_processes(
 
 
 class Pager:
-    """Somebody whom Alertmanager calls."""
+    """A webhook receiver of Alertmanager."""
 
     def __init__(self) -> None:
         self.calls: list[dict[str, Any]] = []
 
     @contextmanager
     def listening(self) -> Iterator[str]:
-        """Its address."""
+        """Listens during the block; yields its address."""
         calls = self.calls
 
         class Answer(BaseHTTPRequestHandler):
@@ -105,12 +105,12 @@ class Pager:
             server.shutdown()
 
     def alerts(self, name: str) -> list[dict[str, Any]]:
-        """Everything that it was told of an alert, in order."""
+        """All received messages about an alert, in order."""
         return [one for call in self.calls for one in call["alerts"] if one["labels"]["alertname"] == name]
 
 
 def program(name: str) -> str:
-    """Path of an installed program; the test skips without it."""
+    """Returns the path of an installed program; skips the test without it."""
     path = shutil.which(name)
     if path is None:
         pytest.skip(f"{name} is missing: apt-get install prometheus prometheus-alertmanager")
@@ -119,7 +119,7 @@ def program(name: str) -> str:
 
 @contextmanager
 def started_program(log: Path, *command: str) -> Iterator[None]:
-    """A program that runs until the end of the block."""
+    """Runs a program until the end of the block."""
     with log.open("ab") as out, subprocess.Popen(command, stdout=out, stderr=out, cwd=log.parent) as process:
         try:
             yield
@@ -128,7 +128,7 @@ def started_program(log: Path, *command: str) -> Iterator[None]:
 
 
 def shipped_alertmanager(folder: Path, pager: str) -> Path:
-    """The configuration that ships, in a hurry and with another address."""
+    """Writes the shipped configuration with shorter intervals and another address."""
     given = yaml.safe_load((ALERTMANAGER / "alertmanager.yml").read_text("utf-8"))
     for route in (given["route"], *given["route"]["routes"]):
         route |= {"group_wait": "100ms", "group_interval": "1s"}
@@ -137,7 +137,7 @@ def shipped_alertmanager(folder: Path, pager: str) -> Path:
 
 
 def shipped_prometheus(folder: Path, running: Running, alertmanager: int) -> Path:
-    """The configuration that ships, in a hurry and with other addresses; no expression is touched."""
+    """Writes the shipped configuration with shorter intervals and other addresses, but unchanged expressions."""
     rules = yaml.safe_load((PROMETHEUS / "rules.yml").read_text("utf-8"))
     for group in rules["groups"]:
         for rule in group["rules"]:

@@ -1,7 +1,7 @@
-"""A proxy between a process and its Postgres that understands just enough of the protocol to strike at a statement.
+"""A proxy between a process and Postgres that parses just enough of the protocol to break off at a statement.
 
-A trap names a statement; when it passes, the trap's action runs before the statement reaches the server, or after the
-server has done it and before the client hears so. Then the connection breaks.
+A trap names a statement. When it passes, the trap's action runs before the statement reaches the server, or after the
+server has executed it and before the client receives the result. Then the connection breaks.
 """
 
 import asyncio
@@ -17,14 +17,14 @@ class When(Enum):
     """The moment of a statement at which a trap strikes."""
 
     BEFORE = "before"
-    """The server never hears of it."""
+    """The server never receives it."""
     AFTER = "after"
-    """The server has done it, the client does not know."""
+    """The server has executed it; the client receives no result."""
 
 
 @dataclass
 class Trap:
-    """Strikes once."""
+    """Breaks the connection at a statement, once."""
 
     statement: str
     """Part of the statement's text."""
@@ -62,7 +62,7 @@ class _Session:
         self._after: list[Trap] = []
 
     async def asked(self, kind: bytes, body: bytes) -> None:
-        """Looks at a message of the client before it is passed on."""
+        """Inspects a message of the client before it is forwarded."""
         if kind == b"P":
             name, query = body.split(b"\0")[:2]
             self._statements[name] = query.decode()
@@ -72,7 +72,7 @@ class _Session:
             await self._runs(body.rstrip(b"\0").decode())
 
     async def answered(self, kind: bytes) -> None:
-        """Looks at a message of the server before it is passed on."""
+        """Inspects a message of the server before it is forwarded."""
         if kind == b"Z" and self._after and self._after[0] in self._traps:
             await self._spring(self._after[0])
 
@@ -92,7 +92,7 @@ class _Session:
 
     async def _spring(self, trap: Trap) -> None:
         self._traps.remove(trap)
-        # The connection may break, and this task with it, by what the action does.
+        # The action itself may break the connection and cancel this task.
         await asyncio.shield(asyncio.create_task(_act(trap)))
         raise _Sprung
 
@@ -104,7 +104,7 @@ async def _act(trap: Trap) -> None:
 
 @asynccontextmanager
 async def postgres_proxy(dsn: str) -> AsyncIterator[Proxy]:
-    """Listens on loopback and passes everything on to the server of `dsn`, which is on a Unix socket."""
+    """Listens on loopback and forwards everything to the server of `dsn`, which listens on a Unix socket."""
     parts = urlsplit(dsn)
     socket = f"{parse_qs(parts.query)['host'][0]}/.s.PGSQL.5432"
     proxy = Proxy("")
@@ -146,7 +146,7 @@ async def _serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, soc
         done, pending = await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
         for task in pending:
             task.cancel()
-        # Both may have ended at once: each is asked how, or the loop complains of the one that was not.
+        # Both may have ended at once: both results are retrieved, or the loop logs the other's exception.
         await asyncio.gather(*pumps, return_exceptions=True)
         for task in done:
             task.result()

@@ -1,4 +1,4 @@
-"""How much runs of the tests that are slow by nature: sweeps, long random runs, tables of crashes.
+"""The share of inherently slow tests that a run executes: sweeps, long random runs, tables of crashes.
 
 `make test` runs a small share of each, drawn by the run's seed; `make proof` runs the tests marked `proof` in full, or
 the share that `PURSER_TEST_PROOF` names.

@@ -1,6 +1,6 @@
-"""Asks models of every provider that LiteLLM knows, and writes what the process tried to reach: `python -m` this.
+"""Sends requests to models of every provider of LiteLLM and prints every address that the process tried to reach.
 
-A process of its own, because it watches every address that is looked up or connected to.
+It runs as a separate process (`python -m tests.support.provider_sweep`), because it audits look-ups and connections.
 """
 
 import asyncio
@@ -32,13 +32,13 @@ _SPECIAL = (
     "ft:gpt-4o:us",
     "o3-deep-research",
 )
-"""Models that LiteLLM has other ways for."""
+"""Models for which LiteLLM uses other APIs."""
 IMAGE = "/image.png"
 
 
 @dataclass
 class Asked:
-    """One request and what it led to."""
+    """One request and its effects."""
 
     model: str
     kind: str
@@ -47,13 +47,13 @@ class Asked:
     contacts: list[str] = field(default_factory=list)
     """Hosts that were looked up, and addresses that were connected to, other than the allowed one."""
     requests: int = 0
-    """That the allowed address got."""
+    """Requests that the allowed address received."""
     leaked: bool = False
-    """Whether one of them held something of the environment."""
+    """Whether one of them contained a secret of the environment."""
 
 
 class Watch:
-    """What the process tries to reach. Names are not resolved."""
+    """Records what the process tries to reach, and prevents it."""
 
     def __init__(self, allowed: int) -> None:
         """Args:
@@ -76,7 +76,7 @@ class Watch:
 
 
 async def sweep() -> list[Asked]:
-    """All requests."""
+    """Sends all requests."""
     library = litellm_library()
     names = sorted({str(getattr(each, "value", each)) for each in library.provider_list})
     async with raw_server(BUSY) as server:
@@ -108,7 +108,7 @@ async def ask(
     *,
     image: bool = False,
 ) -> Asked:
-    """A chat of one message."""
+    """Sends a chat of one message."""
     parts: list[dict[str, Any]] = [{"type": "text", "text": "Hello"}]
     if image:
         parts.append({"type": "image_url", "image_url": {"url": f"http://127.0.0.1:{server.port}{IMAGE}"}})
@@ -119,7 +119,7 @@ async def ask(
 async def embed(
     provider: ModelProvider, watch: Watch, server: RawServer, model: str, kind: str, base: str | None = None
 ) -> Asked:
-    """Vectors of one text."""
+    """Requests the vectors of one text."""
     request = EmbeddingRequest(model, ["Hello"], "7-1", base)
     return await _watched(provider.embed(request), watch, server, Asked(model, kind))
 

@@ -1,4 +1,4 @@
-"""A server on loopback that sends bytes as they are: what a provider must not send, too."""
+"""A server on loopback that sends raw bytes, including what a provider must not send."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -10,19 +10,19 @@ Answer = Callable[["RawServer", asyncio.StreamWriter], Awaitable[None]]
 
 @dataclass
 class RawServer:
-    """What one server got and sent."""
+    """What one server received and sent."""
 
     port: int = 0
     requests: list[bytes] = field(default_factory=list)
     """Head and body of each."""
     sent: int = 0
-    """Bytes that it got rid of."""
+    """Bytes sent."""
     gone: asyncio.Event = field(default_factory=asyncio.Event)
     """Set once a client hung up while it was being answered."""
 
     @property
     def api_base(self) -> str:
-        """Where OpenAI's protocol begins."""
+        """Address of the OpenAI-compatible API."""
         return f"http://127.0.0.1:{self.port}/v1"
 
     async def send(self, writer: asyncio.StreamWriter, data: bytes) -> None:

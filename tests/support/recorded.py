@@ -1,4 +1,4 @@
-"""Recorded conversations, run as a user runs them: files, a provider of their own, `purser up`, `purser run`."""
+"""Recorded conversations, run as a user runs them: with task files, a provider, `purser up` and `purser run`."""
 
 import json
 import signal
@@ -21,7 +21,7 @@ AT_ONCE = 4
 
 @dataclass(frozen=True)
 class Recorded:
-    """Tasks that ran, and what the provider says about them."""
+    """Tasks that ran, and the provider's log of them."""
 
     submitted: Mapping[str, dict[str, Any]]
     """Task files by id."""

@@ -1,4 +1,4 @@
-"""The proxy strikes where it says, so that tests of crashes prove what they claim."""
+"""The proxy breaks connections exactly where a trap says, so that crash tests prove what they claim."""
 
 import asyncpg
 import pytest

@@ -1,4 +1,4 @@
-"""All that a task meets, for tests: a real worker, Temporal, Postgres and provider, and what they left behind."""
+"""The environment of tasks in tests: a real worker, Temporal, Postgres and provider, with helpers to inspect them."""
 
 import asyncio
 import json
@@ -51,41 +51,41 @@ class World:
     client: Client
     pool: Pool
     provider: Provider
-    given: Dependencies
+    dependencies: Dependencies
     task_queue: str
     dispatcher: Dispatcher
 
     def with_settings(self, **settings: Any) -> Dependencies:
-        """What activities of the next worker are made of, with other settings."""
-        return replace(self.given, settings=replace(self.given.settings, **settings))
+        """Returns the dependencies of the next worker with different settings."""
+        return replace(self.dependencies, settings=replace(self.dependencies.settings, **settings))
 
     @property
     def tasks(self) -> Tasks:
         """The task store."""
-        return self.given.stores.tasks
+        return self.dependencies.stores.tasks
 
     @property
     def conversations(self) -> Conversations:
         """Messages of sessions and agents."""
-        return self.given.stores.sessions.conversations
+        return self.dependencies.stores.sessions.conversations
 
     @property
     def policies(self) -> Policies:
         """Stored policies."""
-        return self.given.stores.policies
+        return self.dependencies.stores.policies
 
     @property
     def ledger(self) -> Ledger:
         """The ledger."""
-        return self.given.stores.ledger
+        return self.dependencies.stores.ledger
 
     @property
     def approvals(self) -> Approvals:
         """Approval requests."""
-        return self.given.stores.approvals
+        return self.dependencies.stores.approvals
 
     def agent(self, agent_id: str = "a", *replies: str | Reply, **more: Any) -> dict[str, Any]:
-        """An agent and what its model answers, turn by turn; the last reply from then on."""
+        """Returns an agent whose model gives these replies turn by turn, and repeats the last one from then on."""
         said = [Reply(content=reply) if isinstance(reply, str) else reply for reply in replies]
         name = uuid.uuid4().hex
         self.provider.control.add_recordings(
@@ -95,7 +95,7 @@ class World:
         return plain | {"api_base": self.provider.api_base_of(name, agent_id)} | more
 
     async def submit(self, *agents: dict[str, Any], **more: Any) -> str:
-        """Stores a task and orders its start; its id."""
+        """Submits a task and returns its id."""
         task_id = f"t-{uuid.uuid4().hex[:12]}"
         body = {"session_id": f"s-{task_id}", "task_id": task_id, "input": "Say something.", "agents": list(agents)}
         task = TaskFile.parse(body | more, [agent["api_base"] for agent in agents])
@@ -104,15 +104,15 @@ class World:
         return task.task_id
 
     async def run(self, *agents: dict[str, Any], **more: Any) -> dict[str, Any]:
-        """Submits a task and waits for its end; what its page shows."""
+        """Submits a task and waits for its end; returns what its page shows."""
         return await self.end(await self.submit(*agents, **more))
 
     async def end(self, task_id: str) -> dict[str, Any]:
-        """Waits for the end of a task; what its page shows."""
+        """Waits for the end of a task; returns what its page shows."""
         return await self.until(task_id, lambda task: task["ended_at"] is not None)
 
     async def until(self, task_id: str, condition: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
-        """Waits until a task's page meets a condition."""
+        """Waits until a task's page meets a condition; returns what it shows."""
 
         async def look() -> dict[str, Any] | None:
             task = await self.tasks.get(TENANT, task_id)
@@ -121,13 +121,13 @@ class World:
         return await eventually(look)
 
     def workflow(self, task_id: str, agent_id: str = "") -> WorkflowHandle[Any, Any]:
-        """The workflow of a task or of one of its agents."""
+        """Returns a handle to the workflow of a task or of one of its agents."""
         return self.client.get_workflow_handle(
             AgentRef(TENANT, task_id, agent_id).workflow_id if agent_id else TaskRef(task_id, TENANT).workflow_id
         )
 
     async def signed(self, approval_id: str, name: str = "boss", **fields: Any) -> ApprovalDecision:
-        """A decision for Temporal, an approval unless `fields` say otherwise, signed with a new key of this name."""
+        """Returns a decision, by default an approval, signed with a new key of this name."""
         plain = {"decision_id": uuid.uuid4().hex, "decision": "approve", "approver": name} | fields
         made = await Keys(self.pool).create(TENANT, name, Role.APPROVER, by=TESTER, replace=True)
         return sign(ApprovalDecision(approval_id, **plain), made.key.key_id, digest(made.secret))
@@ -141,26 +141,26 @@ class World:
         return (await self.policies.budget(TENANT, Scope.parse(scope))).spent.tokens
 
     async def open_holds(self) -> int:
-        """Holds that have not ended."""
+        """Number of open holds."""
         return int(await self.pool.fetchval("select count(*) from holds where state = 'held'"))
 
     async def audited(self) -> None:
-        """The ledger is clean and nothing is held."""
+        """Checks that the audit finds no difference and that nothing is held."""
         found = await audit(self.pool)
         assert found.ok, found.differences
         assert await self.open_holds() == 0
 
     @asynccontextmanager
     async def worker(self, *tools: Activity, grace: timedelta = timedelta(seconds=5)) -> AsyncIterator[None]:
-        """A worker that runs meanwhile, with these activities besides ours, or in the place of one of the same name."""
-        activities = {named(one): one for one in (*all_activities(self.given), *tools)}
+        """Runs a worker during the block; `tools` complement Purser's activities, or replace those of the same name."""
+        activities = {named(one): one for one in (*all_activities(self.dependencies), *tools)}
         async with make_worker(self.client, self.task_queue, list(activities.values()), grace):
             yield
 
 
 @asynccontextmanager
 async def world(dsn: str, client: Client, task_queue: str, *, background: bool = True) -> AsyncIterator[World]:
-    """A world without a worker; without `background` nothing here sweeps, or sends what the outbox holds."""
+    """Creates a world without a worker; without `background` nothing sweeps or sends the outbox."""
     ledger_settings = LedgerSettings(lease_s=LEASE_S, retry_after_ms=200, backpressure=())
     settings = ActivitySettings(lease_ms=LEASE_S * 1_000, retry_ms=50)
     stop = asyncio.Event()
@@ -171,7 +171,7 @@ async def world(dsn: str, client: Client, task_queue: str, *, background: bool =
     ):
         dispatcher = Dispatcher(Outbox(pool), client, task_queue)
         model_provider = ModelProvider({}, Timeouts(silence_s=2))
-        given = Dependencies(
+        dependencies = Dependencies(
             stores=Stores(ledger=Ledger(pool, ledger_settings)),
             quick=Stores(ledger=Ledger(quick_pool, ledger_settings)),
             settings=settings,
@@ -180,11 +180,11 @@ async def world(dsn: str, client: Client, task_queue: str, *, background: bool =
             poke=dispatcher.poke,
             signer_of=Keys(pool).signer,
         )
-        made = World(client, pool, provider, given, task_queue, dispatcher)
+        made = World(client, pool, provider, dependencies, task_queue, dispatcher)
         if not background:
             yield made
             return
-        running = asyncio.create_task(run_background(made.given.stores, dispatcher, stop, 0.2))
+        running = asyncio.create_task(run_background(made.dependencies.stores, dispatcher, stop, 0.2))
         try:
             yield made
         finally:
@@ -194,7 +194,7 @@ async def world(dsn: str, client: Client, task_queue: str, *, background: bool =
 
 
 async def eventually(look: Callable[[], Awaitable[T | None]], within_s: float = WITHIN_S) -> T:
-    """Looks until there is something to see."""
+    """Polls `look` until its result is true, and returns it."""
     seen: T | None = None
     async with asyncio.timeout(within_s):
         while not (seen := await look()):
@@ -203,11 +203,11 @@ async def eventually(look: Callable[[], Awaitable[T | None]], within_s: float = 
 
 
 def named(activity: Activity) -> str:
-    """Name of an activity."""
+    """Returns the name of an activity."""
     return str(activity.__temporal_activity_definition.name)  # type: ignore[attr-defined]
 
 
 def calls(*names: str, **arguments: Any) -> Reply:
-    """A reply that calls tools, each with the same arguments."""
+    """Returns a reply that calls tools, each with the same arguments."""
     function = [FunctionCall(name=name, arguments=json.dumps(arguments)) for name in names]
     return Reply(tool_calls=tuple(ToolCall(id=f"call-{uuid.uuid4().hex[:8]}", function=one) for one in function))

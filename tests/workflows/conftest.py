@@ -1,4 +1,4 @@
-"""A world for tasks, with a worker that runs meanwhile."""
+"""Fixtures of workflow tests: a world for tasks, without and with a running worker."""
 
 from collections.abc import AsyncIterator
 
@@ -10,13 +10,13 @@ from tests.support.world import World, world
 
 @pytest.fixture
 async def idle(dsn: str, temporal_client: Client, task_queue: str) -> AsyncIterator[World]:
-    """A world whose worker the test starts itself."""
+    """A world without a worker; the test starts it."""
     async with world(dsn, temporal_client, task_queue) as made:
         yield made
 
 
 @pytest.fixture
-async def house(idle: World) -> AsyncIterator[World]:
-    """A world with a worker."""
+async def system(idle: World) -> AsyncIterator[World]:
+    """A world with a running worker."""
     async with idle.worker():
         yield idle

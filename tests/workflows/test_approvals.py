@@ -1,4 +1,4 @@
-"""Approvals: a task waits for a person, and goes on or ends as the person, or nobody, says."""
+"""Approvals: a task waits for a decision, and continues or ends by the decision or its deadline."""
 
 import uuid
 from typing import Any
@@ -18,7 +18,7 @@ MISFITS: tuple[list[Any], ...] = ([], [None], [{}], ["text", "more"], [5])
 
 
 async def asked(world: World, task_id: str) -> str:
-    """The pending approval request of a task."""
+    """Waits for the pending approval request of a task; returns its id."""
     await world.until(task_id, lambda task: task["status"] == "waiting_approval")
     return str(
         await eventually(lambda: world.pool.fetchval("select approval_id from approvals where state = 'pending'"))
@@ -32,112 +32,112 @@ async def decide(world: World, approval_id: str, choice: Choice, tokens: int | N
     world.dispatcher.poke()
 
 
-async def test_an_approved_task_goes_on_and_its_grant_is_spent_through_the_gate(house: World) -> None:
-    task_id = await house.submit(house.agent("a"), budget=TIGHT)
-    await decide(house, await asked(house, task_id), Choice.APPROVE)
-    task = await house.end(task_id)
+async def test_an_approved_task_goes_on_and_its_grant_is_spent_through_the_gate(system: World) -> None:
+    task_id = await system.submit(system.agent("a"), budget=TIGHT)
+    await decide(system, await asked(system, task_id), Choice.APPROVE)
+    task = await system.end(task_id)
     assert task["status"] == "completed"
     assert task["agents"]["a"]["approvals"] == 1
-    await house.audited()
+    await system.audited()
 
 
-async def test_a_partial_grant_is_decided_anew_and_opens_another_request(house: World) -> None:
-    task_id = await house.submit(house.agent("a"), budget=TIGHT)
-    first = await asked(house, task_id)
-    await decide(house, first, Choice.APPROVE, tokens=1)
+async def test_a_partial_grant_is_decided_anew_and_opens_another_request(system: World) -> None:
+    task_id = await system.submit(system.agent("a"), budget=TIGHT)
+    first = await asked(system, task_id)
+    await decide(system, first, Choice.APPROVE, tokens=1)
     second = await eventually(
-        lambda: house.pool.fetchval(
+        lambda: system.pool.fetchval(
             "select approval_id from approvals where state = 'pending' and approval_id <> $1", first
         )
     )
-    await decide(house, second, Choice.APPROVE)
-    task = await house.end(task_id)
+    await decide(system, second, Choice.APPROVE)
+    task = await system.end(task_id)
     assert (task["status"], task["agents"]["a"]["approvals"]) == ("completed", 2)
 
 
-async def test_a_denied_task_is_refused_without_a_call(house: World) -> None:
-    task_id = await house.submit(house.agent("a"), budget=TIGHT)
-    await decide(house, await asked(house, task_id), Choice.DENY)
-    task = await house.end(task_id)
+async def test_a_denied_task_is_refused_without_a_call(system: World) -> None:
+    task_id = await system.submit(system.agent("a"), budget=TIGHT)
+    await decide(system, await asked(system, task_id), Choice.DENY)
+    task = await system.end(task_id)
     assert (task["status"], task["agents"]["a"]["reason"]) == ("refused", "denied")
-    assert house.provider.served() == ()
+    assert system.provider.served() == ()
 
 
-async def test_a_request_that_nobody_answers_expires(house: World) -> None:
-    await house.budget("session:s", limit_tokens=10, mode="approval", approval={"deadline_s": 1})
-    task = await house.run(house.agent("a"), session_id="s")
+async def test_a_request_without_a_decision_expires(system: World) -> None:
+    await system.budget("session:s", limit_tokens=10, mode="approval", approval={"deadline_s": 1})
+    task = await system.run(system.agent("a"), session_id="s")
     assert (task["status"], task["agents"]["a"]["reason"]) == ("refused", "expired")
 
 
-async def test_two_agents_that_are_short_of_one_scope_share_one_request(house: World) -> None:
+async def test_two_agents_that_are_short_of_one_scope_share_one_request(system: World) -> None:
     budget = {"task": {"limit_tokens": 10, "mode": "approval"}}
-    task_id = await house.submit(house.agent("a"), house.agent("b"), budget=budget)
-    await eventually(lambda: house.pool.fetchval("select count(*) = 2 from approval_waiters where left_at is null"))
-    await decide(house, await asked(house, task_id), Choice.APPROVE)
-    assert (await house.end(task_id))["status"] == "completed"
-    assert await house.pool.fetchval("select count(*) from approvals") == 1
+    task_id = await system.submit(system.agent("a"), system.agent("b"), budget=budget)
+    await eventually(lambda: system.pool.fetchval("select count(*) = 2 from approval_waiters where left_at is null"))
+    await decide(system, await asked(system, task_id), Choice.APPROVE)
+    assert (await system.end(task_id))["status"] == "completed"
+    assert await system.pool.fetchval("select count(*) from approvals") == 1
 
 
-async def test_the_update_tells_what_became_of_a_decision_and_the_query_what_is_pending(house: World) -> None:
-    task_id = await house.submit(house.agent("a"), budget=TIGHT)
-    approval_id, workflow = await asked(house, task_id), house.workflow(task_id)
+async def test_the_update_returns_the_result_of_a_decision_and_the_query_what_is_pending(system: World) -> None:
+    task_id = await system.submit(system.agent("a"), budget=TIGHT)
+    approval_id, workflow = await asked(system, task_id), system.workflow(task_id)
     pending = await eventually(lambda: workflow.query(Message.APPROVALS))
     assert [ticket["approval_id"] for ticket in pending] == [approval_id]
     status = await workflow.query(Message.STATUS)
     assert status["status"] == "waiting_approval"
     unknown = await workflow.execute_update(
-        Message.DECIDE_APPROVAL, await house.signed("nobody"), result_type=DecisionResult
+        Message.DECIDE_APPROVAL, await system.signed("nobody"), result_type=DecisionResult
     )
     assert unknown.error == "not_found"
     done = await workflow.execute_update(
-        Message.DECIDE_APPROVAL, await house.signed(approval_id), result_type=DecisionResult
+        Message.DECIDE_APPROVAL, await system.signed(approval_id), result_type=DecisionResult
     )
     assert (done.state, done.error) == ("approved", "")
-    assert (await house.end(task_id))["status"] == "completed"
+    assert (await system.end(task_id))["status"] == "completed"
 
 
-async def test_an_unsigned_decision_changes_nothing_and_the_task_waits_on(house: World) -> None:
-    task_id = await house.submit(house.agent("a"), budget=TIGHT)
-    approval_id, workflow = await asked(house, task_id), house.workflow(task_id)
+async def test_an_unsigned_decision_changes_nothing_and_the_task_waits_on(system: World) -> None:
+    task_id = await system.submit(system.agent("a"), budget=TIGHT)
+    approval_id, workflow = await asked(system, task_id), system.workflow(task_id)
     unsigned = ApprovalDecision(approval_id, uuid.uuid4().hex, "approve", "the-ceo")
     await workflow.signal(Message.APPROVAL, unsigned)
     refused = await workflow.execute_update(Message.DECIDE_APPROVAL, unsigned, result_type=DecisionResult)
     assert (refused.state, refused.error) == ("pending", "unsigned")
     assert "sign the decision with the approver's key" in refused.message
-    assert await house.pool.fetchval("select count(*) from decisions") == 0
-    await workflow.signal(Message.APPROVAL, await house.signed(approval_id, until="2100-01-01T00:00:00Z"))
-    assert (await house.end(task_id))["status"] == "completed"
+    assert await system.pool.fetchval("select count(*) from decisions") == 0
+    await workflow.signal(Message.APPROVAL, await system.signed(approval_id, until="2100-01-01T00:00:00Z"))
+    assert (await system.end(task_id))["status"] == "completed"
 
 
-async def test_a_malformed_decision_is_rejected_without_a_trace_in_history(house: World) -> None:
-    task_id = await house.submit(house.agent("a"), budget=TIGHT)
-    approval_id, workflow = await asked(house, task_id), house.workflow(task_id)
+async def test_a_malformed_decision_is_rejected_without_a_trace_in_history(system: World) -> None:
+    task_id = await system.submit(system.agent("a"), budget=TIGHT)
+    approval_id, workflow = await asked(system, task_id), system.workflow(task_id)
     with pytest.raises(WorkflowUpdateFailedError):
-        await workflow.execute_update(Message.DECIDE_APPROVAL, await house.signed(approval_id, decision="maybe"))
+        await workflow.execute_update(Message.DECIDE_APPROVAL, await system.signed(approval_id, decision="maybe"))
     with pytest.raises(WorkflowUpdateFailedError):
-        await workflow.execute_update(Message.DECIDE_APPROVAL, await house.signed(approval_id, grant_tokens=-1))
+        await workflow.execute_update(Message.DECIDE_APPROVAL, await system.signed(approval_id, grant_tokens=-1))
     for ticket_url in ("x" * 2_001, "https://a\n"):
         with pytest.raises(WorkflowUpdateFailedError) as refused:
             await workflow.execute_update(
-                Message.DECIDE_APPROVAL, await house.signed(approval_id, ticket_url=ticket_url)
+                Message.DECIDE_APPROVAL, await system.signed(approval_id, ticket_url=ticket_url)
             )
         assert "ticket_url is not valid" in str(refused.value.cause)
     history = await workflow.fetch_history()
     assert not any(event.HasField("workflow_execution_update_accepted_event_attributes") for event in history.events)
-    await workflow.signal(Message.APPROVAL, await house.signed(approval_id, decision="maybe"))
-    await workflow.signal(Message.APPROVAL, await house.signed(approval_id, decision="deny"))
-    assert (await house.end(task_id))["status"] == "refused"
+    await workflow.signal(Message.APPROVAL, await system.signed(approval_id, decision="maybe"))
+    await workflow.signal(Message.APPROVAL, await system.signed(approval_id, decision="deny"))
+    assert (await system.end(task_id))["status"] == "refused"
 
 
-async def test_signals_that_do_not_fit_are_passed_over(house: World) -> None:
-    task_id = await house.submit(house.agent("a"), budget=TIGHT)
-    approval_id, workflow = await asked(house, task_id), house.workflow(task_id)
-    for each in (workflow, house.client.get_workflow_handle(f"{workflow.id}/a")):
-        for door in ("approval", "agent_report", "approval_decided", "resume"):
+async def test_signals_that_do_not_match_are_dropped(system: World) -> None:
+    task_id = await system.submit(system.agent("a"), budget=TIGHT)
+    approval_id, workflow = await asked(system, task_id), system.workflow(task_id)
+    for each in (workflow, system.client.get_workflow_handle(f"{workflow.id}/a")):
+        for signal in ("approval", "agent_report", "approval_decided", "resume"):
             for arguments in MISFITS:
-                await each.signal(door, args=arguments)
-    await workflow.signal(Message.APPROVAL, await house.signed(approval_id, decision="deny"))
-    assert (await house.end(task_id))["status"] == "refused"
+                await each.signal(signal, args=arguments)
+    await workflow.signal(Message.APPROVAL, await system.signed(approval_id, decision="deny"))
+    assert (await system.end(task_id))["status"] == "refused"
 
 
 async def test_a_decision_made_while_no_worker_runs_takes_effect_when_one_returns(idle: World) -> None:
@@ -150,7 +150,7 @@ async def test_a_decision_made_while_no_worker_runs_takes_effect_when_one_return
 
 
 async def test_an_approval_is_waited_for_in_a_run_that_continued_as_new(idle: World) -> None:
-    idle.given = idle.with_settings(turns_per_run=1)
+    idle.dependencies = idle.with_settings(turns_per_run=1)
     agent = idle.agent("a", calls("nothing"), "Done.", budget={"limit_tokens": 150, "mode": "approval"})
     async with idle.worker():
         task_id = await idle.submit(agent)

@@ -1,4 +1,4 @@
-"""Reported usage in a running task: it tells how far counts drift, and corrects those of no public tokenizer."""
+"""Reported usage in a running task: it shows the drift of counts, and corrects those without a public tokenizer."""
 
 from prometheus_client import generate_latest
 
@@ -11,38 +11,38 @@ UNKNOWN = "openai/model-of-tomorrow"
 LONG = "Answer in one sentence, and name the source of every figure that you give. " * 40
 
 
-def drifts(house: World) -> list[str]:
-    shown = generate_latest(house.given.metrics.registry).decode().splitlines()
+def drifts(system: World) -> list[str]:
+    shown = generate_latest(system.dependencies.metrics.registry).decode().splitlines()
     return [line for line in shown if line.startswith("purser_token_drift_ratio_count")]
 
 
-async def held(house: World, task_id: str) -> int:
+async def held(system: World, task_id: str) -> int:
     """Tokens of the first hold of a task."""
-    found = await house.pool.fetchval("select tokens from calls where task_id = $1 order by turn limit 1", task_id)
+    found = await system.pool.fetchval("select tokens from calls where task_id = $1 order by turn limit 1", task_id)
     return int(found)
 
 
-async def test_every_report_shows_how_far_the_count_was_off(house: World) -> None:
-    await house.run(house.agent("a", instructions=LONG))
-    assert drifts(house) == ['purser_token_drift_ratio_count{tokenizer="o200k_base"} 1.0']
-    assert await Calibrations(house.pool).of(TENANT, "openai/gpt-4o") == Calibration()
+async def test_every_report_shows_how_far_the_count_was_off(system: World) -> None:
+    await system.run(system.agent("a", instructions=LONG))
+    assert drifts(system) == ['purser_token_drift_ratio_count{tokenizer="o200k_base"} 1.0']
+    assert await Calibrations(system.pool).of(TENANT, "openai/gpt-4o") == Calibration()
 
 
-async def test_a_model_without_a_public_tokenizer_is_held_for_as_its_reports_teach(house: World) -> None:
-    first = await house.run(house.agent("a", instructions=LONG, model=UNKNOWN))
-    learned = await Calibrations(house.pool).of(TENANT, UNKNOWN)
+async def test_a_model_without_a_public_tokenizer_is_held_for_as_its_reports_teach(system: World) -> None:
+    first = await system.run(system.agent("a", instructions=LONG, model=UNKNOWN))
+    learned = await Calibrations(system.pool).of(TENANT, UNKNOWN)
     assert learned.calls == 1
     assert 0.9 * ONE < learned.ratio < ONE, "the margin of caution is too much here"
     for _ in range(200):
-        learned = await Calibrations(house.pool).learn(TENANT, UNKNOWN, 10_000, 8_000)
-    second = await house.run(house.agent("b", instructions=LONG, model=UNKNOWN))
-    before, after = await held(house, first["task_id"]), await held(house, second["task_id"])
+        learned = await Calibrations(system.pool).learn(TENANT, UNKNOWN, 10_000, 8_000)
+    second = await system.run(system.agent("b", instructions=LONG, model=UNKNOWN))
+    before, after = await held(system, first["task_id"]), await held(system, second["task_id"])
     assert after - 100 == learned.tokens(before - 100)
-    await house.audited()
+    await system.audited()
 
 
-async def test_a_call_without_reported_usage_teaches_nothing(house: World) -> None:
-    house.provider.control.add_rule(Rule(report_usage=False))
-    await house.run(house.agent("a", instructions=LONG, model=UNKNOWN))
-    assert drifts(house) == []
-    assert (await Calibrations(house.pool).of(TENANT, UNKNOWN)).calls == 0
+async def test_a_call_without_reported_usage_teaches_nothing(system: World) -> None:
+    system.provider.control.add_rule(Rule(report_usage=False))
+    await system.run(system.agent("a", instructions=LONG, model=UNKNOWN))
+    assert drifts(system) == []
+    assert (await Calibrations(system.pool).of(TENANT, UNKNOWN)).calls == 0

@@ -1,4 +1,4 @@
-"""What models get to see: the session, the replies of others, and summaries in the place of old messages."""
+"""Windows of running tasks: the session, the replies of other agents, and summaries in place of old messages."""
 
 import asyncio
 import json
@@ -32,25 +32,25 @@ def long() -> str:
 
 
 def prompts(world: World) -> list[list[dict[str, str]]]:
-    """The messages that the provider was sent, request by request."""
+    """The messages that the provider received, request by request."""
     return [json.loads(one.arrival.text or "")["messages"] for one in world.provider.served()]
 
 
-async def talk(world: World, session_id: str, messages: int, first: str = "", origin: str = "talk") -> None:
-    """A long conversation in a session, perhaps with something else said first."""
+async def append_messages(world: World, session_id: str, messages: int, first: str = "", origin: str = "talk") -> None:
+    """Appends a long conversation to a session, optionally after an assistant message `first`."""
     said = [Message(("user", "assistant")[n % 2], f"Sentence {n} tells about topic {n}. " * 8) for n in range(messages)]
     begun = [Message("user", "Hello."), Message("assistant", first)] if first else []
     await world.conversations.append(TENANT, session_id, [*begun, *said], origin=origin)
 
 
-async def test_an_agent_sees_the_replies_of_those_it_depends_on_and_the_input(house: World) -> None:
-    await house.run(
-        house.agent("one", "First view."),
-        house.agent("two", "Second view."),
-        house.agent("judge", depends_on=["one", "two"], instructions="Judge."),
+async def test_an_agent_sees_the_replies_of_those_it_depends_on_and_the_input(system: World) -> None:
+    await system.run(
+        system.agent("one", "First view."),
+        system.agent("two", "Second view."),
+        system.agent("judge", depends_on=["one", "two"], instructions="Judge."),
         input="Which is right?",
     )
-    judge = prompts(house)[-1]
+    judge = prompts(system)[-1]
     assert [(message["role"], message.get("name"), message["content"]) for message in judge] == [
         ("system", None, "Judge."),
         ("user", "one", "First view."),
@@ -59,38 +59,38 @@ async def test_an_agent_sees_the_replies_of_those_it_depends_on_and_the_input(ho
     ]
 
 
-async def test_the_next_task_of_a_session_sees_the_input_and_the_last_replies_of_the_one_before(house: World) -> None:
-    await house.run(
-        house.agent("draft", "Draft."), house.agent("final", "Final.", depends_on=["draft"]), session_id="s"
+async def test_the_next_task_of_a_session_sees_the_input_and_the_last_replies_of_the_one_before(system: World) -> None:
+    await system.run(
+        system.agent("draft", "Draft."), system.agent("final", "Final.", depends_on=["draft"]), session_id="s"
     )
-    await house.run(house.agent("next"), session_id="s", input="And now?")
-    assert [message["content"] for message in prompts(house)[-1][1:]] == ["Say something.", "Final.", "And now?"]
+    await system.run(system.agent("next"), session_id="s", input="And now?")
+    assert [message["content"] for message in prompts(system)[-1][1:]] == ["Say something.", "Final.", "And now?"]
 
 
-async def test_documents_of_the_task_stand_before_its_input(house: World) -> None:
-    await house.run(house.agent("a"), context={"documents": [{"kind": "note", "text": "Water is wet."}]})
-    *_, documents, question = prompts(house)[0]
+async def test_documents_of_the_task_precede_its_input(system: World) -> None:
+    await system.run(system.agent("a"), context={"documents": [{"kind": "note", "text": "Water is wet."}]})
+    *_, documents, question = prompts(system)[0]
     assert documents["role"] == "user"
     assert documents["content"] == "Document (note):\nWater is wet."
     assert question["content"] == "Say something."
 
 
-async def test_a_window_begins_with_the_personal_settings_of_session_and_user(house: World) -> None:
-    await house.run(house.agent("a"), session_id="s")
-    await PersonalSettings(house.pool).set_for_session(TENANT, "s", {"diet": "no peanuts"}, by=ANA)
-    await house.run(house.agent("a"), session_id="s")
-    before, after = prompts(house)
+async def test_a_window_begins_with_the_personal_settings_of_session_and_user(system: World) -> None:
+    await system.run(system.agent("a"), session_id="s")
+    await PersonalSettings(system.pool).set_for_session(TENANT, "s", {"diet": "no peanuts"}, by=ANA)
+    await system.run(system.agent("a"), session_id="s")
+    before, after = prompts(system)
     assert not any("peanuts" in message["content"] for message in before)
     assert "- diet: no peanuts" in after[0]["content"]
     assert after[0]["role"] == "user"
 
 
-async def test_a_hybrid_window_brings_back_what_it_does_not_show_of_the_session(house: World, long: str) -> None:
-    await talk(house, long, 80, first="The spare key of the boat house hangs behind the blue door.")
-    agent = house.agent("a", budget={"limit_tokens": 3_000, "mode": "hard"})
-    told = {"strategy": "hybrid", "primers_count": 0, "trigger_ratio": 1.0}
-    await house.run(agent, session_id=long, context=told, input="Where is the spare key of the boat house?")
-    [prompt] = prompts(house)
+async def test_a_hybrid_window_brings_back_what_it_does_not_show_of_the_session(system: World, long: str) -> None:
+    await append_messages(system, long, 80, first="The spare key of the boat house hangs behind the blue door.")
+    agent = system.agent("a", budget={"limit_tokens": 3_000, "mode": "hard"})
+    options = {"strategy": "hybrid", "primers_count": 0, "trigger_ratio": 1.0}
+    await system.run(agent, session_id=long, context=options, input="Where is the spare key of the boat house?")
+    [prompt] = prompts(system)
     *_, memory, question = prompt
     assert memory["role"] == "user"
     assert "behind the blue door" in memory["content"]
@@ -102,16 +102,16 @@ async def test_memory_that_asks_a_model_pays_for_it_once_a_turn_and_is_not_asked
 ) -> None:
     model = EmbeddingModel("openai/hashing", idle.provider.api_base, timeout_s=20)
     prices = PriceBook({}, {}, Price.per_million("1", "0"))
-    embedder = LiteLLMEmbedder(model, idle.given.provider, idle.ledger, prices, unchanged)
-    idle.given = replace(
-        idle.given,
-        stores=replace(idle.given.stores, embedder=embedder),
-        quick=replace(idle.given.quick, embedder=embedder),
+    embedder = LiteLLMEmbedder(model, idle.dependencies.provider, idle.ledger, prices, unchanged)
+    idle.dependencies = replace(
+        idle.dependencies,
+        stores=replace(idle.dependencies.stores, embedder=embedder),
+        quick=replace(idle.dependencies.quick, embedder=embedder),
     )
     await embedder.embed(TENANT, Path((Scope(Kind.SESSION, "other"),)), ["The first request loads much."])
     slow = Fault(kind=FaultKind.SLOW, match=Match(model="hashing"), delay_ms=1_500)
     idle.provider.control.add_fault(slow)
-    await talk(idle, long, 8, first="The spare key of the boat house hangs behind the blue door.")
+    await append_messages(idle, long, 8, first="The spare key of the boat house hangs behind the blue door.")
     async with idle.worker():
         task = await idle.run(idle.agent("a"), session_id=long, context={"strategy": "hybrid", "trigger_ratio": 1.0})
     assert task["status"] == "completed"
@@ -122,54 +122,54 @@ async def test_memory_that_asks_a_model_pays_for_it_once_a_turn_and_is_not_asked
 
 
 async def test_a_window_that_would_overflow_is_compressed_before_the_call_and_once_a_turn(
-    house: World, long: str
+    system: World, long: str
 ) -> None:
-    await talk(house, long, 60)
-    agent = house.agent("a", budget={"limit_tokens": 3_000, "mode": "hard"})
-    task = await house.run(agent, session_id=long, context=SHORT)
+    await append_messages(system, long, 60)
+    agent = system.agent("a", budget={"limit_tokens": 3_000, "mode": "hard"})
+    task = await system.run(agent, session_id=long, context=SHORT)
     assert task["status"] == "completed"
-    [summary] = await house.pool.fetch("select first_seq, last_seq, trigger from summaries")
+    [summary] = await system.pool.fetch("select first_seq, last_seq, trigger from summaries")
     assert summary["trigger"] == "overflow"
     header = f"Summary of messages {summary['first_seq']} to {summary['last_seq']}"
-    [prompt] = prompts(house)
+    [prompt] = prompts(system)
     assert [message["role"] for message in prompt if header in message["content"]] == ["user"]
     assert len(prompt) < 15
-    await house.audited()
+    await system.audited()
 
 
 async def test_past_the_soft_mark_the_call_sees_everything_and_the_next_one_the_summary(
-    house: World, long: str
+    system: World, long: str
 ) -> None:
-    await talk(house, long, 60)
-    await house.run(house.agent("a"), session_id=long, context=SHORT)
-    assert len(prompts(house)[0]) == 1 + 60 + 1, "nobody waits for a compression that is not needed yet"
-    await eventually(lambda: house.pool.fetchval("select count(*) from summaries"))
-    await house.run(house.agent("a"), session_id=long, context=SHORT)
-    [summary] = await house.pool.fetch("select trigger from summaries")
+    await append_messages(system, long, 60)
+    await system.run(system.agent("a"), session_id=long, context=SHORT)
+    assert len(prompts(system)[0]) == 1 + 60 + 1, "no call waits for a compression that is not needed yet"
+    await eventually(lambda: system.pool.fetchval("select count(*) from summaries"))
+    await system.run(system.agent("a"), session_id=long, context=SHORT)
+    [summary] = await system.pool.fetch("select trigger from summaries")
     assert summary["trigger"] == "soft_mark"
-    assert any("Summary of messages" in message["content"] for message in prompts(house)[1])
-    assert len(prompts(house)[1]) < 15
-    await house.audited()
+    assert any("Summary of messages" in message["content"] for message in prompts(system)[1])
+    assert len(prompts(system)[1]) < 15
+    await system.audited()
 
 
-async def test_agents_that_pass_the_soft_mark_at_once_start_one_compression(house: World, long: str) -> None:
-    await talk(house, long, 60)
-    agents = [house.agent(name) for name in "abcd"]
-    task = await house.run(*agents, session_id=long, context=SHORT)
+async def test_agents_that_pass_the_soft_mark_at_once_start_one_compression(system: World, long: str) -> None:
+    await append_messages(system, long, 60)
+    agents = [system.agent(name) for name in "abcd"]
+    task = await system.run(*agents, session_id=long, context=SHORT)
     assert {agent["status"] for agent in task["agents"].values()} == {"completed"}
-    await eventually(lambda: house.pool.fetchval("select count(*) from summaries"))
-    assert await house.pool.fetchval("select count(*) from summaries") == 1
+    await eventually(lambda: system.pool.fetchval("select count(*) from summaries"))
+    assert await system.pool.fetchval("select count(*) from summaries") == 1
 
 
-async def test_anyone_may_ask_for_a_compression_and_learns_what_came_of_it(house: World, long: str) -> None:
-    await talk(house, long, 60)
+async def test_anyone_may_ask_for_a_compression_and_learns_what_came_of_it(system: World, long: str) -> None:
+    await append_messages(system, long, 60)
     start = CompressSessionInput(TENANT, long, model="gpt-4o", budget_tokens=2_000)
     asked = [
-        house.client.execute_workflow(
+        system.client.execute_workflow(
             WorkflowName.COMPRESS_SESSION,
             start,
             id=start.workflow_id,
-            task_queue=house.task_queue,
+            task_queue=system.task_queue,
             id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
             result_type=CompressResult,
         )
@@ -178,7 +178,7 @@ async def test_anyone_may_ask_for_a_compression_and_learns_what_came_of_it(house
     found = await asyncio.gather(*asked)
     assert {one.version for one in found} == {1}
     assert found[0].tokens_after <= 750
-    assert await house.pool.fetchval("select count(*) from summaries") == 1
+    assert await system.pool.fetchval("select count(*) from summaries") == 1
 
 
 async def test_what_cannot_fit_the_model_fails_the_agent_without_a_call(idle: World) -> None:
@@ -190,10 +190,12 @@ async def test_what_cannot_fit_the_model_fails_the_agent_without_a_call(idle: Wo
 
 
 async def test_a_task_says_what_its_summaries_must_keep(idle: World, long: str) -> None:
-    idle.given = replace(
-        idle.given, summarizer_model="openai/writer", summarizer_api_base=idle.provider.api_base_of("none", "writer")
+    idle.dependencies = replace(
+        idle.dependencies,
+        summarizer_model="openai/writer",
+        summarizer_api_base=idle.provider.api_base_of("none", "writer"),
     )
-    await talk(idle, long, 60)
+    await append_messages(idle, long, 60)
     async with idle.worker():
         options = {**SHORT, "summary_keep": "allergies and dishes", "summary_drop": "small talk"}
         await idle.run(idle.agent("a"), session_id=long, context=options)
@@ -203,11 +205,11 @@ async def test_a_task_says_what_its_summaries_must_keep(idle: World, long: str) 
 
 
 async def test_configured_patterns_are_taken_out_of_summaries(idle: World, long: str) -> None:
-    idle.given = replace(idle.given, redaction=custom_detectors({"TICKET": r"TCK-\d+"}))
-    told = Message("user", "Never close ticket TCK-4711 before you write to ana@example.com.")
-    await talk(idle, long, 40)
-    await idle.conversations.append(TENANT, long, [told, Message("assistant", "I will not.")], origin="told")
-    await talk(idle, long, 20, origin="more")
+    idle.dependencies = replace(idle.dependencies, redaction=custom_detectors({"TICKET": r"TCK-\d+"}))
+    secret = Message("user", "Never close ticket TCK-4711 before you write to ana@example.com.")
+    await append_messages(idle, long, 40)
+    await idle.conversations.append(TENANT, long, [secret, Message("assistant", "I will not.")], origin="secret")
+    await append_messages(idle, long, 20, origin="more")
     start = CompressSessionInput(TENANT, long, model="gpt-4o", budget_tokens=2_000)
     async with idle.worker():
         done = await idle.client.execute_workflow(

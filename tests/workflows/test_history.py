@@ -1,4 +1,4 @@
-"""What a turn leaves in Temporal: few events, constant bytes, and no word of anything that was said."""
+"""Histories in Temporal: a turn adds few events of constant size, and no text of the conversation."""
 
 import logging
 from typing import Any
@@ -21,7 +21,7 @@ async def history(world: World, task_id: str, agent_id: str = "") -> WorkflowHis
 
 
 async def histories(world: World, task: dict[str, Any]) -> bytes:
-    """Every byte that Temporal keeps of a task and its agents."""
+    """Every byte that Temporal stores of a task and its agents."""
     found = [await history(world, task["task_id"])]
     for agent_id, agent in task["agents"].items():
         if agent["status"] != "skipped":
@@ -30,7 +30,7 @@ async def histories(world: World, task: dict[str, Any]) -> bytes:
 
 
 async def largest(world: World, task: dict[str, Any]) -> dict[int, int]:
-    """Bytes of the largest event of each type that Temporal keeps of a task and its agent."""
+    """Bytes of the largest event of each type that Temporal stores of a task and its agent."""
     sizes: dict[int, int] = {}
     for agent_id in ("", "a"):
         for event in (await history(world, task["task_id"], agent_id)).events:
@@ -38,11 +38,11 @@ async def largest(world: World, task: dict[str, Any]) -> dict[int, int]:
     return sizes
 
 
-async def test_a_plain_turn_takes_at_most_eight_events(house: World) -> None:
-    one = await house.run(house.agent("a", "Done."))
-    events = (await history(house, one["task_id"], "a")).events
+async def test_a_plain_turn_takes_at_most_eight_events(system: World) -> None:
+    one = await system.run(system.agent("a", "Done."))
+    events = (await history(system, one["task_id"], "a")).events
     kinds = [EventType.Name(event.event_type).removeprefix("EVENT_TYPE_") for event in events]
-    # Start and end of the workflow, with the activity that closes the agent, stand around the turn.
+    # Start and end of the workflow, with the activity that closes the agent, surround the turn.
     begins, ends = kinds.index("MARKER_RECORDED"), kinds.index("ACTIVITY_TASK_COMPLETED")
     turn = kinds[begins - 1 : ends + 1]
     assert turn == [
@@ -71,18 +71,18 @@ async def test_many_turns_take_what_one_turn_takes_each(idle: World) -> None:
     assert (sizes[1] - sizes[0]) / 5 <= 8 + 6
 
 
-async def test_a_message_of_a_megabyte_adds_no_byte(house: World) -> None:
+async def test_a_message_of_a_megabyte_adds_no_byte(system: World) -> None:
     short, long = [
-        await house.run(house.agent("a", model="openai/gpt-4.1"), input=text) for text in ("x", "word " * 200_000)
+        await system.run(system.agent("a", model="openai/gpt-4.1"), input=text) for text in ("x", "word " * 200_000)
     ]
     assert (short["status"], long["status"]) == ("completed", "completed")
     # Event by event: on a busy machine an admission may take its regular form, which has more events.
-    before, after = await largest(house, short), await largest(house, long)
+    before, after = await largest(system, short), await largest(system, long)
     # Numbers are written in decimal, so larger counts take some digits more.
     assert all(size - before.get(kind, max(before.values())) < 64 for kind, size in after.items())
 
 
-async def test_no_word_of_a_task_stands_in_a_history_or_a_log(idle: World, caplog: pytest.LogCaptureFixture) -> None:
+async def test_no_word_of_a_task_is_in_a_history_or_a_log(idle: World, caplog: pytest.LogCaptureFixture) -> None:
     @activity.defn(name="leaky")
     async def leaky(call: ToolCall) -> ToolResult:
         _, arguments = await Tools(idle.pool).load_arguments(call)

@@ -1,4 +1,4 @@
-"""Failures that are our own, and answers that no provider should give: what they cost, and what is tried again."""
+"""Purser's own failures, and answers that no provider should give: what they cost, and which requests are retried."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -14,7 +14,7 @@ from tests.support.world import LEASE_S, World, eventually
 
 @pytest.fixture(autouse=True)
 def _imported() -> None:
-    """LiteLLM, whose import takes longer on a busy machine than a test waits."""
+    """Imports LiteLLM, which on a busy machine takes longer than a test waits."""
     litellm_library()
 
 
@@ -24,47 +24,47 @@ def _imported() -> None:
     ids=["no key", "a provider that is not allowed"],
 )
 async def test_a_request_that_cannot_leave_starts_no_attempt(
-    house: World, model: str, reason: str, monkeypatch: pytest.MonkeyPatch
+    system: World, model: str, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    task = await house.run(house.agent("a", model=model, api_base=None))
+    task = await system.run(system.agent("a", model=model, api_base=None))
     assert (task["status"], task["agents"]["a"]["reason"]) == ("failed", reason)
-    assert await house.pool.fetchval("select count(*) from attempts") == 0
-    assert await house.spent(f"task:{task['task_id']}") == 0
-    await house.audited()
+    assert await system.pool.fetchval("select count(*) from attempts") == 0
+    assert await system.spent(f"task:{task['task_id']}") == 0
+    await system.audited()
 
 
 @pytest.mark.parametrize("said", ["word " * 500, "word " * 100], ids=["few long chunks", "the same again and again"])
-async def test_a_reply_longer_than_any_asked_for_is_charged_and_not_tried_again(house: World, said: str) -> None:
+async def test_a_reply_longer_than_any_asked_for_is_charged_and_not_tried_again(system: World, said: str) -> None:
     delta = {"choices": [{"index": 0, "delta": {"content": said}}]}
     async with raw_server(endless(b"data: " + json.dumps(delta).encode() + b"\n\n")) as server:
-        task = await house.run(house.agent("a", api_base=server.api_base))
+        task = await system.run(system.agent("a", api_base=server.api_base))
     assert (task["status"], task["agents"]["a"]["reason"]) == ("failed", "reply_too_large")
     assert len(server.requests) == 1
     usage = task["agents"]["a"]["usage"]
     assert usage["estimated"]
     assert usage["output"] > 1_000, "what was produced is charged"
-    await house.audited()
+    await system.audited()
 
 
-async def test_a_provider_cannot_put_an_agent_off_for_years(house: World) -> None:
+async def test_a_provider_cannot_delay_an_agent_for_years(system: World) -> None:
     later = replies(b"{}", "application/json", "429 Too Many Requests", "retry-after: 999999999\r\n")
     async with raw_server(later) as server:
-        task_id = await house.submit(house.agent("a", api_base=server.api_base))
-        again = await eventually(lambda: put_off_until(house, task_id))
+        task_id = await system.submit(system.agent("a", api_base=server.api_base))
+        again = await eventually(lambda: put_off_until(system, task_id))
         assert again - datetime.now(UTC) <= timedelta(minutes=10)
-        await house.workflow(task_id).cancel()
-        await house.end(task_id)
+        await system.workflow(task_id).cancel()
+        await system.end(task_id)
 
 
-async def test_a_hold_outlives_the_pause_that_its_provider_asks_for(house: World) -> None:
-    house.provider.control.add_fault(Fault(kind=FaultKind.RATE_LIMITED, retry_after_ms=10 * LEASE_S * 1_000))
-    task_id = await house.submit(house.agent("a"))
-    again = await eventually(lambda: put_off_until(house, task_id))
-    assert await house.pool.fetchval("select expires_at from holds where state = 'held'") > again
-    await house.workflow(task_id).cancel()
-    await house.end(task_id)
-    await house.audited()
+async def test_a_hold_outlives_the_pause_that_its_provider_asks_for(system: World) -> None:
+    system.provider.control.add_fault(Fault(kind=FaultKind.RATE_LIMITED, retry_after_ms=10 * LEASE_S * 1_000))
+    task_id = await system.submit(system.agent("a"))
+    again = await eventually(lambda: put_off_until(system, task_id))
+    assert await system.pool.fetchval("select expires_at from holds where state = 'held'") > again
+    await system.workflow(task_id).cancel()
+    await system.end(task_id)
+    await system.audited()
 
 
 async def put_off_until(world: World, task_id: str) -> datetime | None:

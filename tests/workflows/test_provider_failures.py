@@ -1,4 +1,4 @@
-"""What goes wrong between us and a provider, and what it costs: the ledger and the provider's own log agree."""
+"""Failures between Purser and a provider, and their cost: the ledger agrees with the provider's own log."""
 
 import asyncio
 from dataclasses import replace
@@ -32,15 +32,15 @@ def request_ids(served: tuple[Served, ...]) -> list[str]:
     return [str(one.arrival.request_id) for one in served]
 
 
-async def test_a_rate_limit_costs_nothing_and_is_tried_again_when_the_provider_says(house: World) -> None:
-    house.provider.control.add_fault(fault(FaultKind.RATE_LIMITED, retry_after_ms=1_500))
-    task = await house.run(house.agent("a"))
-    first, second = house.provider.served()
+async def test_a_rate_limit_costs_nothing_and_is_tried_again_when_the_provider_says(system: World) -> None:
+    system.provider.control.add_fault(fault(FaultKind.RATE_LIMITED, retry_after_ms=1_500))
+    task = await system.run(system.agent("a"))
+    first, second = system.provider.served()
     assert task["status"] == "completed"
     assert seconds_between(first, second) >= 1.5
-    assert await attempts(house) == [("reported", 0), ("reported", second.charged_tokens)]
+    assert await attempts(system) == [("reported", 0), ("reported", second.charged_tokens)]
     assert request_ids((first, second)) == ["1-1", "1-2"]
-    await house.audited()
+    await system.audited()
 
 
 @pytest.mark.parametrize(
@@ -54,19 +54,19 @@ async def test_a_rate_limit_costs_nothing_and_is_tried_again_when_the_provider_s
     ],
     ids=["500", "drop", "drop in the stream", "hang", "hang in the stream"],
 )
-async def test_what_may_have_cost_something_is_presumed_at_its_estimate(house: World, broken: Fault) -> None:
-    house.provider.control.add_fault(broken)
-    task = await house.run(house.agent("a", "word " * 50))
-    second = house.provider.served()[1]
+async def test_what_may_have_cost_something_is_presumed_at_its_estimate(system: World, broken: Fault) -> None:
+    system.provider.control.add_fault(broken)
+    task = await system.run(system.agent("a", "word " * 50))
+    second = system.provider.served()[1]
     assert task["status"] == "completed"
-    estimate = int(await house.pool.fetchval("select tokens from calls"))
-    assert await attempts(house) == [("presumed", estimate), ("reported", second.charged_tokens)]
+    estimate = int(await system.pool.fetchval("select tokens from calls"))
+    assert await attempts(system) == [("presumed", estimate), ("reported", second.charged_tokens)]
     assert task["agents"]["a"]["usage"]["unsplit"] == estimate
-    await house.audited()
+    await system.audited()
 
 
 async def test_a_refused_connection_costs_nothing(idle: World) -> None:
-    idle.given = idle.with_settings(max_attempts=2)
+    idle.dependencies = idle.with_settings(max_attempts=2)
     async with idle.worker():
         task = await idle.run(idle.agent("a", api_base=f"http://127.0.0.1:{free_port()}/v1"))
     assert (task["status"], task["agents"]["a"]["reason"]) == ("failed", "unreachable")
@@ -75,7 +75,7 @@ async def test_a_refused_connection_costs_nothing(idle: World) -> None:
 
 
 async def test_a_provider_that_never_answers_fails_the_agent_after_the_last_attempt(idle: World) -> None:
-    idle.given = idle.with_settings(max_attempts=3)
+    idle.dependencies = idle.with_settings(max_attempts=3)
     idle.provider.control.add_fault(fault(FaultKind.RATE_LIMITED, times=None, retry_after_ms=10))
     async with idle.worker():
         task = await idle.run(idle.agent("a"))
@@ -90,7 +90,7 @@ async def test_a_reply_that_cannot_be_stored_is_not_paid_for_without_end(idle: W
         "create trigger refuse before insert on messages for each row"
         " when (new.role = 'assistant') execute function refuse()"
     )
-    idle.given = idle.with_settings(max_attempts=2)
+    idle.dependencies = idle.with_settings(max_attempts=2)
     async with idle.worker():
         task = await idle.run(idle.agent("a"))
     assert (task["status"], task["agents"]["a"]["reason"]) == ("failed", "reply_not_stored")
@@ -99,36 +99,36 @@ async def test_a_reply_that_cannot_be_stored_is_not_paid_for_without_end(idle: W
     await idle.audited()
 
 
-async def test_a_client_error_is_not_tried_again(house: World) -> None:
-    task = await house.run(house.agent("a", api_base=f"{house.provider.address}/nowhere"))
+async def test_a_client_error_is_not_tried_again(system: World) -> None:
+    task = await system.run(system.agent("a", api_base=f"{system.provider.address}/nowhere"))
     assert (task["status"], task["agents"]["a"]["reason"]) == ("failed", "model_not_found")
-    assert await attempts(house) == [("reported", 0)]
-    await house.audited()
+    assert await attempts(system) == [("reported", 0)]
+    await system.audited()
 
 
-async def test_usage_that_the_provider_does_not_report_is_estimated_and_marked(house: World) -> None:
-    house.provider.control.add_rule(Rule(report_usage=False))
-    task = await house.run(house.agent("a", "Five words are said here."))
-    usage, [served] = task["agents"]["a"]["usage"], house.provider.served()
+async def test_usage_that_the_provider_does_not_report_is_estimated_and_marked(system: World) -> None:
+    system.provider.control.add_rule(Rule(report_usage=False))
+    task = await system.run(system.agent("a", "Five words are said here."))
+    usage, [served] = task["agents"]["a"]["usage"], system.provider.served()
     assert usage["estimated"]
     assert served.end is not None
     assert (usage["input"], usage["output"]) == (served.arrival.prompt_tokens, served.end.produced_tokens)
 
 
-async def test_usage_above_the_hold_is_charged_in_full_as_overrun(house: World) -> None:
-    house.provider.control.add_rule(Rule(usage=Usage(prompt_tokens=5_000, completion_tokens=5_000)))
-    task = await house.run(house.agent("a"))
-    assert await house.spent(f"task:{task['task_id']}") == 10_000
+async def test_usage_above_the_hold_is_charged_in_full_as_overrun(system: World) -> None:
+    system.provider.control.add_rule(Rule(usage=Usage(prompt_tokens=5_000, completion_tokens=5_000)))
+    task = await system.run(system.agent("a"))
+    assert await system.spent(f"task:{task['task_id']}") == 10_000
     assert task["agents"]["a"]["overrun"] > 9_000
-    await house.audited()
+    await system.audited()
 
 
-async def test_a_top_up_that_does_not_fit_gives_the_hold_back_and_the_gate_decides_anew(house: World) -> None:
-    house.provider.control.add_fault(fault(FaultKind.SERVER_ERROR))
-    task = await house.run(house.agent("a"), budget={"task": {"limit_tokens": 150, "mode": "hard"}})
+async def test_a_top_up_that_does_not_fit_gives_the_hold_back_and_the_gate_decides_anew(system: World) -> None:
+    system.provider.control.add_fault(fault(FaultKind.SERVER_ERROR))
+    task = await system.run(system.agent("a"), budget={"task": {"limit_tokens": 150, "mode": "hard"}})
     assert (task["status"], task["agents"]["a"]["reason"]) == ("refused", "limit")
-    assert len(house.provider.served()) == 1
-    await house.audited()
+    assert len(system.provider.served()) == 1
+    await system.audited()
 
 
 async def test_a_hold_that_expired_before_the_call_is_admitted_anew(idle: World) -> None:
@@ -146,10 +146,10 @@ async def test_a_hold_that_expired_before_the_call_is_admitted_anew(idle: World)
 
 async def test_a_call_longer_than_its_lease_keeps_its_hold(idle: World) -> None:
     short = replace(idle.ledger.settings, lease_s=2, grace_s=0)
-    idle.given = replace(
+    idle.dependencies = replace(
         idle.with_settings(lease_ms=2_000),
         stores=Stores(ledger=Ledger(idle.pool, short)),
-        quick=Stores(ledger=Ledger(idle.given.quick.pool, short)),
+        quick=Stores(ledger=Ledger(idle.dependencies.quick.pool, short)),
         provider=ModelProvider({}, Timeouts(silence_s=20)),
     )
     idle.provider.control.add_fault(fault(FaultKind.SLOW, delay_ms=5_000))
@@ -163,7 +163,7 @@ async def test_a_call_longer_than_its_lease_keeps_its_hold(idle: World) -> None:
 
 
 async def test_a_reply_whose_acknowledgement_was_lost_is_neither_asked_for_nor_charged_twice(idle: World) -> None:
-    [real] = [one for one in all_activities(idle.given) if named(one) == ActivityName.CALL_MODEL]
+    [real] = [one for one in all_activities(idle.dependencies) if named(one) == ActivityName.CALL_MODEL]
 
     @activity.defn(name=ActivityName.CALL_MODEL)
     async def loses_its_first_answer(request: CallInput) -> CallResult:

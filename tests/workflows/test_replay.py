@@ -1,4 +1,4 @@
-"""Saved histories of every workflow replay: a change of the code does not break tasks that are under way."""
+"""Saved histories of every workflow replay: a change of the code does not break running tasks."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from purser.workflows.agent_run import AgentRun
 from purser.workflows.agent_task import AgentTask
 from purser.workflows.compress_session import CompressSession
 from purser.workflows.turn import Turn
-from tests.support.record_histories import HISTORIES, STORIES
+from tests.support.record_histories import HISTORIES, SCENARIOS
 
 SAVED = sorted(HISTORIES.glob("*.json"))
 
@@ -23,8 +23,8 @@ async def test_a_saved_history_replays(saved: Path) -> None:
     await replayer.replay_workflow(WorkflowHistory.from_json(saved.stem, saved.read_text()))
 
 
-def test_every_story_is_saved_for_its_task_and_its_agent() -> None:
-    expected = {f"{name}.{kind}" for name in STORIES for kind in ("task", "agent-a")}
+def test_every_scenario_is_saved_for_its_task_and_its_agent() -> None:
+    expected = {f"{name}.{kind}" for name in SCENARIOS for kind in ("task", "agent-a")}
     assert expected <= {path.stem for path in SAVED}
 
 
@@ -36,7 +36,7 @@ def test_saved_histories_name_no_place_of_the_machine_that_recorded_them() -> No
         assert "stackTrace" not in text
 
 
-async def test_a_story_that_is_told_differently_does_not_replay(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_workflow_whose_steps_changed_does_not_replay(monkeypatch: pytest.MonkeyPatch) -> None:
     async def at_once(turn: Turn, delay_ms: int) -> None:
         """A turn that no longer sleeps."""
 

@@ -1,4 +1,4 @@
-"""Which signals fit their handlers."""
+"""Which signals match their handlers."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from purser.workflows.signals import matches_handler
 
 @pytest.mark.parametrize("arguments", [[], [None], [{}], ["text", "more"], [5], [b"", b""]], ids=str)
 @pytest.mark.parametrize("signal", [Message.APPROVAL, Message.APPROVAL_DECIDED, Message.AGENT_REPORT])
-def test_a_missing_an_extra_and_a_foreign_argument_do_not_fit(signal: str, arguments: list[object]) -> None:
+def test_a_missing_an_extra_and_a_foreign_argument_do_not_match(signal: str, arguments: list[object]) -> None:
     assert not matches_handler(signal, arguments)
 
 
@@ -20,7 +20,7 @@ def test_a_missing_an_extra_and_a_foreign_argument_do_not_fit(signal: str, argum
         (Message.AGENT_REPORT, AgentReport),
     ],
 )
-def test_exactly_what_a_handler_takes_fits_it(signal: str, kind: type) -> None:
+def test_only_the_argument_of_a_handler_matches_it(signal: str, kind: type) -> None:
     brought: object = object.__new__(kind)
     assert matches_handler(signal, [brought])
     assert not matches_handler(signal, [brought, brought])
@@ -28,6 +28,6 @@ def test_exactly_what_a_handler_takes_fits_it(signal: str, kind: type) -> None:
 
 
 @pytest.mark.parametrize("signal", [Message.PAUSE, Message.RESUME, "unknown"])
-def test_a_signal_that_brings_nothing_is_left_to_its_handler(signal: str) -> None:
+def test_a_signal_without_arguments_always_reaches_its_handler(signal: str) -> None:
     assert matches_handler(signal, [])
     assert matches_handler(signal, ["whatever"])

@@ -19,29 +19,29 @@ from purser.workflows.contract import Message, ToolCall, ToolResult
 from tests.support.world import TENANT, World, calls, eventually
 
 
-async def test_a_paused_task_holds_nothing_and_goes_on_when_resumed(house: World) -> None:
-    house.provider.control.hold()
-    task_id = await house.submit(house.agent("a", calls("nothing"), "Done."))
-    await house.provider.control.wait_held()
-    await house.workflow(task_id).signal(Message.PAUSE)
-    await house.until(task_id, lambda task: task["status"] == "paused")
-    house.provider.control.continue_held()
-    await house.until(task_id, lambda task: task["agents"]["a"]["status"] == "paused")
-    assert await house.open_holds() == 0
-    assert len(house.provider.served()) == 1
-    await house.workflow(task_id).signal(Message.RESUME)
-    assert (await house.end(task_id))["status"] == "completed"
-    await house.audited()
+async def test_a_paused_task_holds_nothing_and_goes_on_when_resumed(system: World) -> None:
+    system.provider.control.hold()
+    task_id = await system.submit(system.agent("a", calls("nothing"), "Done."))
+    await system.provider.control.wait_held()
+    await system.workflow(task_id).signal(Message.PAUSE)
+    await system.until(task_id, lambda task: task["status"] == "paused")
+    system.provider.control.continue_held()
+    await system.until(task_id, lambda task: task["agents"]["a"]["status"] == "paused")
+    assert await system.open_holds() == 0
+    assert len(system.provider.served()) == 1
+    await system.workflow(task_id).signal(Message.RESUME)
+    assert (await system.end(task_id))["status"] == "completed"
+    await system.audited()
 
 
-async def test_an_agent_that_starts_while_its_task_is_paused_waits(house: World) -> None:
-    task_id = await house.submit(house.agent("a"), house.agent("b", depends_on=["a"]))
-    await eventually(lambda: started(house, task_id))
-    await house.workflow(task_id).signal(Message.PAUSE)
-    await house.until(task_id, lambda task: "paused" in [agent["status"] for agent in task["agents"].values()])
-    assert len(house.provider.served()) < 2
-    await house.workflow(task_id).signal(Message.RESUME)
-    assert (await house.end(task_id))["status"] == "completed"
+async def test_an_agent_that_starts_while_its_task_is_paused_waits(system: World) -> None:
+    task_id = await system.submit(system.agent("a"), system.agent("b", depends_on=["a"]))
+    await eventually(lambda: started(system, task_id))
+    await system.workflow(task_id).signal(Message.PAUSE)
+    await system.until(task_id, lambda task: "paused" in [agent["status"] for agent in task["agents"].values()])
+    assert len(system.provider.served()) < 2
+    await system.workflow(task_id).signal(Message.RESUME)
+    assert (await system.end(task_id))["status"] == "completed"
 
 
 async def cancelled(world: World, task_id: str) -> dict[str, object]:
@@ -65,52 +65,52 @@ async def test_cancelling_before_anything_was_held_leaves_nothing(idle: World) -
     assert idle.provider.served() == ()
 
 
-async def test_cancelling_a_wait_for_open_holds_leaves_nothing(house: World) -> None:
-    await house.budget("session:shared", limit_tokens=1_000, mode="hard")
-    other = await house.ledger.hold(TENANT, HoldRequest("other", Path.parse(["session:shared"]), Amount(950)))
-    task_id = await house.submit(house.agent("a"), session_id="shared")
-    await eventually(lambda: house.pool.fetchval("select max(asks) > 1 from waiters"))
-    await house.workflow(task_id).cancel()
-    await house.end(task_id)
-    await house.ledger.release(TENANT, hold_id=other.hold_id)
-    await cancelled(house, task_id)
-    assert house.provider.served() == ()
+async def test_cancelling_a_wait_for_open_holds_leaves_nothing(system: World) -> None:
+    await system.budget("session:shared", limit_tokens=1_000, mode="hard")
+    other = await system.ledger.hold(TENANT, HoldRequest("other", Path.parse(["session:shared"]), Amount(950)))
+    task_id = await system.submit(system.agent("a"), session_id="shared")
+    await eventually(lambda: system.pool.fetchval("select max(asks) > 1 from waiters"))
+    await system.workflow(task_id).cancel()
+    await system.end(task_id)
+    await system.ledger.release(TENANT, hold_id=other.hold_id)
+    await cancelled(system, task_id)
+    assert system.provider.served() == ()
 
 
-async def test_cancelling_a_backpressure_sleep_releases_the_hold(house: World) -> None:
-    await house.budget("session:slow", limit_tokens=10, backpressure=[["1.00", 60_000]])
-    task_id = await house.submit(house.agent("a"), session_id="slow")
-    await eventually(lambda: house.pool.fetchval("select count(*) = 1 from holds where state = 'held'"))
-    await cancelled(house, task_id)
-    assert await house.spent("session:slow") == 0
+async def test_cancelling_a_backpressure_sleep_releases_the_hold(system: World) -> None:
+    await system.budget("session:slow", limit_tokens=10, backpressure=[["1.00", 60_000]])
+    task_id = await system.submit(system.agent("a"), session_id="slow")
+    await eventually(lambda: system.pool.fetchval("select count(*) = 1 from holds where state = 'held'"))
+    await cancelled(system, task_id)
+    assert await system.spent("session:slow") == 0
 
 
-async def test_cancelling_while_waiting_for_a_person_withdraws_the_request(house: World) -> None:
-    task_id = await house.submit(house.agent("a"), budget={"task": {"limit_tokens": 10, "mode": "approval"}})
-    await house.until(task_id, lambda task: task["status"] == "waiting_approval")
-    await cancelled(house, task_id)
-    assert await house.pool.fetchval("select state from approvals") == "withdrawn"
+async def test_cancelling_while_waiting_for_a_person_withdraws_the_request(system: World) -> None:
+    task_id = await system.submit(system.agent("a"), budget={"task": {"limit_tokens": 10, "mode": "approval"}})
+    await system.until(task_id, lambda task: task["status"] == "waiting_approval")
+    await cancelled(system, task_id)
+    assert await system.pool.fetchval("select state from approvals") == "withdrawn"
 
 
-async def test_cancelling_before_the_first_word_charges_the_input(house: World) -> None:
-    house.provider.control.hold()
-    task_id = await house.submit(house.agent("a"))
-    await house.provider.control.wait_held()
-    task = await cancelled(house, task_id)
+async def test_cancelling_before_the_first_word_charges_the_input(system: World) -> None:
+    system.provider.control.hold()
+    task_id = await system.submit(system.agent("a"))
+    await system.provider.control.wait_held()
+    task = await cancelled(system, task_id)
     usage = task["agents"]["a"]["usage"]  # type: ignore[index]
-    assert usage["input"] == house.provider.served()[0].arrival.prompt_tokens
+    assert usage["input"] == system.provider.served()[0].arrival.prompt_tokens
     assert (usage["output"], usage["estimated"]) == (0, True)
-    assert house.provider.served()[0].end is not None
+    assert system.provider.served()[0].end is not None
 
 
-async def test_cancelling_in_the_middle_of_a_stream_charges_what_was_produced(house: World) -> None:
-    house.provider.control.add_rule(Rule(match=Match(agent="a"), chunks=5))
-    house.provider.control.hold(after_chunks=3)
-    task_id = await house.submit(house.agent("a", "word " * 50))
-    await house.provider.control.wait_held()
-    task = await cancelled(house, task_id)
+async def test_cancelling_in_the_middle_of_a_stream_charges_what_was_produced(system: World) -> None:
+    system.provider.control.add_rule(Rule(match=Match(agent="a"), chunks=5))
+    system.provider.control.hold(after_chunks=3)
+    task_id = await system.submit(system.agent("a", "word " * 50))
+    await system.provider.control.wait_held()
+    task = await cancelled(system, task_id)
     usage = task["agents"]["a"]["usage"]  # type: ignore[index]
-    [served] = house.provider.served()
+    [served] = system.provider.served()
     assert served.end is not None
     assert usage["output"] == served.end.produced_tokens > 0
     assert usage["estimated"]
@@ -132,22 +132,22 @@ async def test_cancelling_a_tool_leaves_nothing(idle: World) -> None:
         await cancelled(idle, task_id)
 
 
-async def test_cancelling_at_any_moment_leaves_no_open_hold(house: World, seed: int) -> None:
-    """Often enough that a cancel swallowed by a completing activity would have shown."""
+async def test_cancelling_at_any_moment_leaves_no_open_hold(system: World, seed: int) -> None:
+    """Cancels often enough that a cancellation lost to a completing activity would show."""
     chance = random.Random(seed)
     turns = [calls("nothing") for _ in range(20)]
-    tasks = [await house.submit(house.agent("a", *turns, "Done.")) for _ in range(8)]
+    tasks = [await system.submit(system.agent("a", *turns, "Done.")) for _ in range(8)]
     for task_id in tasks:
-        await eventually(partial(started, house, task_id))
+        await eventually(partial(started, system, task_id))
 
     async def cancel(task_id: str) -> None:
         await asyncio.sleep(chance.uniform(0, 1.5))
-        await house.workflow(task_id).cancel()
+        await system.workflow(task_id).cancel()
 
     await asyncio.gather(*map(cancel, tasks))
     for task_id in tasks:
-        assert (await house.end(task_id))["status"] == "cancelled"
-    await house.audited()
+        assert (await system.end(task_id))["status"] == "cancelled"
+    await system.audited()
 
 
 async def started(world: World, task_id: str) -> bool | None:

@@ -1,4 +1,4 @@
-"""Tools: called by activity name, arguments and results by reference, failures told to the model."""
+"""Tools: called by activity name, with arguments and results by reference; failures are reported to the model."""
 
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
@@ -48,10 +48,10 @@ async def test_a_tool_that_fails_for_good_becomes_a_result_that_says_so_without_
     assert await results(idle, task["task_id"]) == ["error: the tool failed (OutOfOrder)"]
 
 
-async def test_a_tool_that_was_never_declared_is_told_to_the_model(house: World) -> None:
-    task = await house.run(house.agent("a", calls("invented"), "Sorry."))
+async def test_a_tool_that_was_never_declared_is_reported_to_the_model(system: World) -> None:
+    task = await system.run(system.agent("a", calls("invented"), "Sorry."))
     assert task["agents"]["a"]["reply"] == "Sorry."
-    assert "no tool of this name" in (await results(house, task["task_id"]))[0]
+    assert "no tool of this name" in (await results(system, task["task_id"]))[0]
 
 
 async def test_of_several_results_of_one_call_the_first_stays(idle: World) -> None:
@@ -69,8 +69,8 @@ async def test_of_several_results_of_one_call_the_first_stays(idle: World) -> No
     assert seen[0] == seen[1]
 
 
-async def test_an_agent_stops_at_its_last_turn_without_running_its_tools(house: World) -> None:
-    task = await house.run(house.agent("a", calls("add"), "Too late.", tools=declared("add"), max_turns=1))
+async def test_an_agent_stops_at_its_last_turn_without_running_its_tools(system: World) -> None:
+    task = await system.run(system.agent("a", calls("add"), "Too late.", tools=declared("add"), max_turns=1))
     agent = task["agents"]["a"]
     assert (agent["status"], agent["reason"], agent["turns"]) == ("completed", "max_turns", 1)
-    assert await results(house, task["task_id"]) == []
+    assert await results(system, task["task_id"]) == []

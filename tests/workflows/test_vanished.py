@@ -1,4 +1,4 @@
-"""Tasks whose workflow is gone end all the same; a Temporal that does not answer says nothing about them."""
+"""Tasks whose workflow is gone are ended; as long as Temporal does not answer, none is."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -23,12 +23,12 @@ from tests.support.world import TENANT, World, eventually, world
 
 @workflow.defn
 class Ending:
-    """Ends as it is told, or waits."""
+    """Ends in the way that its argument names, or waits."""
 
     @workflow.run
     async def run(self, how: str) -> None:
         if how == "failed":
-            raise ApplicationError("as told")
+            raise ApplicationError("as requested")
         await workflow.wait_condition(lambda: how == "completed")
 
 
@@ -40,25 +40,25 @@ async def checked_long_ago(world: World) -> None:
     await world.pool.execute("update tasks set checked_at = now() - interval '2 minutes'")
 
 
-async def test_a_terminated_task_ends_and_what_it_held_is_released(house: World) -> None:
-    await house.budget("session:slow", limit_tokens=10, backpressure=[["1.00", 60_000]])
-    task_id = await house.submit(house.agent("a"), session_id="slow")
-    await eventually(lambda: house.pool.fetchval("select count(*) from holds where state = 'held'"))
-    await house.workflow(task_id).terminate()
-    await checked_long_ago(house)
-    assert await vanished(house).sweep() == 1
-    task = await house.tasks.get(TENANT, task_id)
+async def test_a_terminated_task_ends_and_what_it_held_is_released(system: World) -> None:
+    await system.budget("session:slow", limit_tokens=10, backpressure=[["1.00", 60_000]])
+    task_id = await system.submit(system.agent("a"), session_id="slow")
+    await eventually(lambda: system.pool.fetchval("select count(*) from holds where state = 'held'"))
+    await system.workflow(task_id).terminate()
+    await checked_long_ago(system)
+    assert await vanished(system).sweep() == 1
+    task = await system.tasks.get(TENANT, task_id)
     assert (task["status"], task["reason"]) == ("cancelled", "workflow_terminated")
     assert task["agents"]["a"]["status"] == "cancelled"
-    assert await house.pool.fetchval("select count(*) from holds where state = 'held'") == 0
-    ended = await house.pool.fetch("select kind from scopes where ended_at is not null order by kind")
+    assert await system.pool.fetchval("select count(*) from holds where state = 'held'") == 0
+    ended = await system.pool.fetch("select kind from scopes where ended_at is not null order by kind")
     assert [row["kind"] for row in ended] == ["agent", "task"], "its budgets leave the metrics"
-    assert await vanished(house).sweep() == 0
-    await house.audited()
+    assert await vanished(system).sweep() == 0
+    await system.audited()
 
 
 class StartsMeanwhile:
-    """A client whose workflow starts just after Temporal has said that it does not know it."""
+    """A client whose workflow starts just after Temporal has answered that it does not know it."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -77,7 +77,7 @@ class StartsMeanwhile:
         return handle
 
 
-async def test_a_task_that_starts_while_somebody_asks_for_it_is_not_lost(
+async def test_a_task_that_starts_during_a_check_is_not_lost(
     dsn: str, temporal_client: Client, task_queue: str
 ) -> None:
     async with world(dsn, temporal_client, task_queue, background=False) as idle:
@@ -88,14 +88,14 @@ async def test_a_task_that_starts_while_somebody_asks_for_it_is_not_lost(
         assert (await idle.workflow(task_id).describe()).status is WorkflowExecutionStatus.RUNNING
 
 
-async def test_a_task_that_temporal_has_lost_fails_after_a_day_or_at_once_if_somebody_cancels_it(
+async def test_a_task_that_temporal_has_lost_fails_after_a_day_or_at_once_if_it_is_cancelled(
     dsn: str, temporal_client: Client, task_queue: str
 ) -> None:
     async with world(dsn, temporal_client, task_queue, background=False) as still:
         refs = [TaskRef(await still.submit(still.agent("a")), TENANT) for _ in range(2)]
-        assert not await vanished(still).ended(refs[0], lost_for=timedelta(0)), "its order to start is under way"
+        assert not await vanished(still).ended(refs[0], lost_for=timedelta(0)), "its start is in the outbox"
         await still.pool.execute("delete from outbox")
-        assert not await vanished(still).ended(refs[0]), "somebody may start it again"
+        assert not await vanished(still).ended(refs[0]), "an operator may start it again"
         await still.pool.execute(
             "update tasks set lost_at = now() - interval '25 hours' where task_id = $1", refs[0].task_id
         )
@@ -109,12 +109,12 @@ async def test_a_task_that_temporal_has_lost_fails_after_a_day_or_at_once_if_som
 
 
 async def test_a_temporal_that_does_not_answer_ends_no_task(dsn: str, temporal_client: Client, task_queue: str) -> None:
-    nobody = await Client.connect(f"127.0.0.1:{free_port()}", lazy=True)
+    unreachable = await Client.connect(f"127.0.0.1:{free_port()}", lazy=True)
     async with world(dsn, temporal_client, task_queue, background=False) as still:
         ref = TaskRef(await still.submit(still.agent("a")), TENANT)
         await still.pool.execute("delete from outbox")
         with pytest.raises((RPCError, RuntimeError)):
-            await replace(vanished(still), client=nobody).ended(ref)
+            await replace(vanished(still), client=unreachable).ended(ref)
         assert (await still.tasks.get(TENANT, ref.task_id))["status"] == "running"
 
 
@@ -149,9 +149,9 @@ async def test_a_task_ends_as_its_workflow_did(
         Worker(temporal_client, task_queue=task_queue, workflows=[Ending], workflow_runner=runner),
     ):
         ref = TaskRef(await still.submit(still.agent("a")), TENANT)
-        patience = timedelta(seconds=1) if how == "timed_out" else None
+        timeout = timedelta(seconds=1) if how == "timed_out" else None
         started = await temporal_client.start_workflow(
-            Ending.run, how, id=ref.workflow_id, task_queue=task_queue, execution_timeout=patience
+            Ending.run, how, id=ref.workflow_id, task_queue=task_queue, execution_timeout=timeout
         )
         if how == "canceled":
             await started.cancel()
@@ -197,7 +197,7 @@ async def test_what_a_lost_task_holds_and_asks_for_ends_with_it(
         await still.audited()
 
 
-async def test_each_sweep_looks_at_the_tasks_that_nobody_looked_at_for_longest(
+async def test_each_sweep_checks_the_tasks_not_checked_for_longest(
     dsn: str, temporal_client: Client, task_queue: str
 ) -> None:
     async with world(dsn, temporal_client, task_queue, background=False) as still:

@@ -1,4 +1,4 @@
-"""How long an agent waits for a decision: past the deadline, for what became of it takes a while to come."""
+"""How long an agent waits for a decision: past the deadline, because its result takes a while to arrive."""
 
 from datetime import UTC, datetime
 
@@ -9,7 +9,7 @@ from tests.support.world import World, eventually
 
 
 async def wakes(world: World, task_id: str) -> datetime | None:
-    """When the timer fires by which an agent goes on without a decision; `None` while it has set none."""
+    """When the timer fires after which an agent continues without a decision; `None` while there is no timer."""
     try:
         history = await world.workflow(task_id, "a").fetch_history()
     except RPCError:
@@ -21,9 +21,9 @@ async def wakes(world: World, task_id: str) -> datetime | None:
     return None
 
 
-async def test_an_agent_waits_for_its_decision_a_little_longer_than_until_the_deadline(house: World) -> None:
-    task_id = await house.submit(house.agent("a"), budget={"agent": {"limit_tokens": 10, "mode": "approval"}})
-    waits_until = await eventually(lambda: wakes(house, task_id))
-    assert waits_until >= await house.pool.fetchval("select deadline from approvals") + DECISION_GRACE
-    await house.workflow(task_id).cancel()
-    await house.end(task_id)
+async def test_an_agent_waits_for_its_decision_a_little_longer_than_until_the_deadline(system: World) -> None:
+    task_id = await system.submit(system.agent("a"), budget={"agent": {"limit_tokens": 10, "mode": "approval"}})
+    waits_until = await eventually(lambda: wakes(system, task_id))
+    assert waits_until >= await system.pool.fetchval("select deadline from approvals") + DECISION_GRACE
+    await system.workflow(task_id).cancel()
+    await system.end(task_id)

@@ -109,13 +109,15 @@ async def test_a_plan_stays_when_its_hold_was_refused_and_is_granted_later(admis
     assert (await admission.admit(AdmitInput(AGENT, "k1", 1))).tokens == refused.short.tokens
 
 
-async def test_every_verdict_on_a_turn_is_told(admission: Admission) -> None:
-    told: list[tuple[str, str]] = []
-    watched = replace(admission, on_verdict=lambda decision: told.append((decision.verdict, decision.decisive.reason)))
+async def test_every_verdict_on_a_turn_is_reported(admission: Admission) -> None:
+    verdicts: list[tuple[str, str]] = []
+    watched = replace(
+        admission, on_verdict=lambda decision: verdicts.append((decision.verdict, decision.decisive.reason))
+    )
     await watched.admit(AdmitInput(AGENT, "k1", 1))
     await limit(admission, "task:t1", limit_tokens=10, mode="hard")
     await watched.admit(AdmitInput(AGENT, "k2", 2))
-    assert told == [("allow", "fits"), ("refuse", "limit")]
+    assert verdicts == [("allow", "fits"), ("refuse", "limit")]
 
 
 async def test_a_call_without_a_price_is_refused_by_the_gate_where_money_is_limited(
@@ -136,7 +138,7 @@ async def test_a_call_without_a_price_is_refused_by_the_gate_where_money_is_limi
     assert (await blind.admit(AdmitInput(AGENT, "k2", 1))).verdict == "allow"
 
 
-async def test_a_thread_past_the_soft_mark_is_compressed_beside_the_call(admission: Admission) -> None:
+async def test_a_thread_past_the_soft_mark_is_compressed_in_parallel_with_the_call(admission: Admission) -> None:
     await say(admission, 30)
     answer = await admission.admit(AdmitInput(AGENT, "k1", 1))
     assert (answer.plan, answer.verdict, answer.compress_thread) == (Plan.CALL, "allow", "t1/a")

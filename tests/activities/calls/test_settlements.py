@@ -1,4 +1,4 @@
-"""What an attempt is charged."""
+"""The charge of an attempt."""
 
 import pytest
 
@@ -25,15 +25,15 @@ NO_PRICES = PriceBook({}, {}, None)
 def test_a_call_whose_price_is_gone_is_charged_what_it_could_cost(
     prices: PriceBook, admitted_at: int, report: Report, counted: list[Unpriced]
 ) -> None:
-    told: list[Unpriced] = []
-    assert report_of("some-model", USED, Amount(100, admitted_at), prices, told.append) == report
-    assert told == counted
+    outcomes: list[Unpriced] = []
+    assert report_of("some-model", USED, Amount(100, admitted_at), prices, outcomes.append) == report
+    assert outcomes == counted
 
 
 def test_an_attempt_that_used_nothing_needs_no_price() -> None:
-    told: list[Unpriced] = []
-    assert report_of("some-model", Usage(), Amount(100, 400_000), NO_PRICES, told.append) == Report(Usage(), 0)
-    assert told == []
+    outcomes: list[Unpriced] = []
+    assert report_of("some-model", Usage(), Amount(100, 400_000), NO_PRICES, outcomes.append) == Report(Usage(), 0)
+    assert outcomes == []
 
 
 def test_usage_that_no_call_can_have_is_charged_as_estimated() -> None:

@@ -1,4 +1,4 @@
-"""What has to be uncancelled although somebody cancels, in activities and in workflows."""
+"""Work that completes despite cancellation, in activities and in workflows."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
@@ -13,7 +13,7 @@ from purser.workflows.steps import shielded
 async def cancelled_meanwhile(
     shield: Callable[[Coroutine[Any, Any, str]], Awaitable[str]], times: int
 ) -> tuple[str, bool]:
-    """The result of shielded work whose caller is cancelled, and whether the work saw nothing of it."""
+    """Returns the result of shielded work whose caller is cancelled, and whether the work was undisturbed."""
     begun, goes_on, undisturbed = asyncio.Event(), asyncio.Event(), True
 
     async def work() -> str:
@@ -46,7 +46,7 @@ async def test_an_activity_finishes_its_settlement_however_often_it_is_cancelled
 
 @pytest.mark.parametrize("times", [0, 1])
 async def test_a_workflow_finishes_its_closing_although_it_is_cancelled(times: int) -> None:
-    """Temporal delivers a cancel to a workflow once."""
+    """Temporal delivers a cancellation to a workflow once."""
     assert await cancelled_meanwhile(shielded, times) == ("settled", True)
 
 

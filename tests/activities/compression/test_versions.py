@@ -1,4 +1,4 @@
-"""When a new version of a summary says too little, or too much, to be stored."""
+"""Versions of a summary that say too little, or too much, to be stored."""
 
 from purser.activities.compression.versions import CompressionInput, CompressionRun, version_of
 from purser.activities.compression.writing import Writer, WriteRequest
@@ -23,7 +23,7 @@ FOREIGN = [user(f"Заказ {1000 + day} отправлен в гавань {da
 async def version(
     *said: Message, last: Summary | None = None, most_tokens: int = 100, model: str = MODEL
 ) -> Summary | None:
-    """The version that sentences of these messages make after the last one, counted for a model."""
+    """Builds the version that follows `last` from sentences of these messages, counted for a model."""
     stored = [StoredMessage(seq, "", message, {}) for seq, message in enumerate(said, last.last_seq + 1 if last else 4)]
     seqs = tuple(one.seq for one in stored)
     span = Range(4, seqs[-1], seqs, tokens_before=10_000, most_tokens=most_tokens)
@@ -40,7 +40,7 @@ async def test_messages_that_say_nothing_make_no_version() -> None:
     assert await version(*[user(" ")] * 3) is None
 
 
-async def test_facts_alone_stand_for_messages_but_not_for_an_earlier_version() -> None:
+async def test_facts_alone_may_replace_messages_but_not_an_earlier_version() -> None:
     alone = await version(LONG)
     assert alone is not None
     assert [layer.text for layer in alone.layers] == [""]

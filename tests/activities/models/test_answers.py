@@ -1,4 +1,4 @@
-"""What a provider may answer, sent by a real server byte by byte."""
+"""Answers of providers, sent by a real server byte by byte."""
 
 import asyncio
 import json
@@ -16,11 +16,11 @@ from purser.activities.models.provider import EmbeddingRequest, ModelProvider, M
 from tests.support.raw_server import Answer, RawServer, endless, raw_server, replies
 
 SOCKETS = 16 * 2**20
-"""Bytes that the buffers of two sockets and of their libraries hold at most."""
+"""Most bytes in the buffers of two sockets and of their libraries."""
 
 
 async def ask(answer: Answer, **more: Any) -> tuple[PartialReply, ProviderError | None, RawServer]:
-    """One request of 50 tokens: what came of it."""
+    """Sends one request of 50 tokens; returns the partial reply, the failure and the server."""
     provider = ModelProvider({}, Timeouts(silence_s=5, total_s=60), **more)
     partial = PartialReply()
     async with raw_server(answer) as server:
@@ -182,7 +182,7 @@ async def test_no_more_is_read_than_the_reply_may_have(answer: Answer) -> None:
     assert server.sent < Bounds().reply_bytes(50) + SOCKETS
 
 
-async def test_others_get_their_turn_while_a_stream_arrives_in_large_blocks() -> None:
+async def test_other_tasks_run_while_a_stream_arrives_in_large_blocks() -> None:
     turns = 0
 
     async def other() -> None:
@@ -194,16 +194,16 @@ async def test_others_get_their_turn_while_a_stream_arrives_in_large_blocks() ->
     async def blocks() -> AsyncIterator[bytes]:
         yield (chunk("word ") + b"\n\n") * 500
 
-    beside = asyncio.create_task(other())
+    concurrent = asyncio.create_task(other())
     lines = event_lines(blocks(), ByteLimit(2**20), 2**20, lambda reason: pytest.fail(reason))
     seen = [piece async for piece in lines]
-    beside.cancel()
+    concurrent.cancel()
     assert b"".join(seen) == (chunk("word ") + b"\n\n") * 500
     assert max(piece.count(b"data:") for piece in seen) < 20
     assert turns >= len(seen) - 1
 
 
-async def test_a_reply_that_repeats_itself_and_ends_is_kept() -> None:
+async def test_a_reply_that_repeats_itself_and_ends_is_accepted() -> None:
     usage = usage_chunk(prompt_tokens=20, completion_tokens=300, total_tokens=320)
     partial, failure, _ = await ask(replies(stream(*[chunk("----")] * 300, chunk(None, "stop"), usage)))
     assert (failure, partial.message().text) == (None, "----" * 300)
@@ -230,7 +230,7 @@ async def test_headers_without_end_are_not_read() -> None:
     assert server.sent < SOCKETS
 
 
-async def test_a_server_that_says_nothing_is_left_after_a_while() -> None:
+async def test_a_silent_server_times_out() -> None:
     async def answer(server: RawServer, writer: asyncio.StreamWriter) -> None:
         await asyncio.Event().wait()
 
@@ -245,7 +245,7 @@ async def test_a_server_that_says_nothing_is_left_after_a_while() -> None:
     ("header", "delay_ms"),
     [("999999999", 600_000), ("1e300", 600_000), ("inf", 600_000), ("nan", None), ("-1", None), ("2", 2_000)],
 )
-async def test_a_provider_puts_us_off_for_ten_minutes_at_most(header: str, delay_ms: int | None) -> None:
+async def test_a_provider_delays_a_retry_for_ten_minutes_at_most(header: str, delay_ms: int | None) -> None:
     answer = replies(b"{}", "application/json", "429 Too Many Requests", f"retry-after: {header}\r\n")
     _, failure, _ = await ask(answer)
     assert isinstance(failure, ProviderUnavailable)

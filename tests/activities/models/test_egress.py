@@ -1,4 +1,4 @@
-"""How a request leaves: to its own address, once, with nothing that is not its own."""
+"""Requests to providers: each goes to its own address, once, with nothing but its own key."""
 
 import asyncio
 from dataclasses import replace
@@ -32,7 +32,7 @@ async def failure_of(provider: ModelProvider, asked: ModelRequest, on_send: OnSe
 
 
 async def never() -> SendPermit:
-    raise AssertionError("the request was ready to on_send")
+    raise AssertionError("the request was ready to be sent")
 
 
 async def test_a_redirect_is_not_followed_and_not_tried_again() -> None:
@@ -103,7 +103,7 @@ async def test_what_cannot_be_built_is_our_own_error_and_never_leaves(content: o
     assert server.requests == []
 
 
-async def test_litellm_opens_no_connection_of_its_own() -> None:
+async def test_litellm_opens_no_connections_itself() -> None:
     library = litellm_library()
     async with raw_server(replies(b"")) as server:
         with pytest.raises(httpx.UnsupportedProtocol):
@@ -113,7 +113,7 @@ async def test_litellm_opens_no_connection_of_its_own() -> None:
     assert server.requests == []
 
 
-async def test_leave_is_asked_when_the_request_is_ready_and_names_it() -> None:
+async def test_the_permit_is_obtained_when_the_request_is_ready_and_names_it() -> None:
     async with serve_provider() as provider:
 
         async def on_send() -> SendPermit:
@@ -124,7 +124,7 @@ async def test_leave_is_asked_when_the_request_is_ready_and_names_it() -> None:
     assert [one.arrival.request_id for one in provider.served()] == ["7-3"]
 
 
-async def test_leave_is_asked_over_an_open_connection_and_before_anything_is_sent() -> None:
+async def test_the_permit_is_obtained_over_an_open_connection_before_anything_is_sent() -> None:
     connected, ended, got = asyncio.Event(), asyncio.Event(), bytearray()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -149,7 +149,7 @@ async def test_leave_is_asked_over_an_open_connection_and_before_anything_is_sen
     assert not got
 
 
-async def test_without_a_connection_leave_is_asked_too_so_that_the_attempt_is_on_record() -> None:
+async def test_without_a_connection_the_permit_is_obtained_too_so_that_the_attempt_is_recorded() -> None:
     asked = 0
 
     async def on_send() -> SendPermit:
@@ -171,7 +171,7 @@ async def test_a_smaller_cap_makes_the_request_anew() -> None:
     assert b'"max_tokens":20' in sent
 
 
-async def test_who_refuses_leave_is_heard_and_nothing_is_sent() -> None:
+async def test_a_refused_permit_raises_and_nothing_is_sent() -> None:
     async def on_send() -> SendPermit:
         raise LookupError("the hold has ended")
 

@@ -36,7 +36,7 @@ TEXTS = ["red bicycle", "蜜蜂在冬天睡觉"]
 
 @pytest.fixture
 async def provider() -> AsyncIterator[Provider]:
-    """A model provider on loopback that remembers what it was sent."""
+    """A model provider on loopback that records its requests."""
     async with serve_provider(keep_text=True) as provider:
         yield provider
 
@@ -128,7 +128,7 @@ async def test_a_provider_that_fails_gives_no_vectors_and_leaves_no_hold(
     assert len(provider.served()) == 1
 
 
-async def test_who_is_cancelled_leaves_no_hold(books: Books, provider: Provider) -> None:
+async def test_a_cancelled_request_leaves_no_hold(books: Books, provider: Provider) -> None:
     provider.control.hold()
     task = asyncio.create_task(embedder(books, provider).embed(TENANT, PATH, TEXTS))
     await provider.control.wait_held()
@@ -148,8 +148,8 @@ async def test_another_length_is_another_model(books: Books, provider: Provider)
 async def test_memory_finds_by_vectors_and_goes_on_by_words_when_the_provider_is_down(
     books: Books, provider: Provider
 ) -> None:
-    told: list[Outcome] = []
-    memory = Memory(books.pool, embedder(books, provider), told.append)
+    outcomes: list[Outcome] = []
+    memory = Memory(books.pool, embedder(books, provider), outcomes.append)
     said = [user("The velociped stands in the yard."), *[assistant("Fine weather.")] * 20, user("A bicycle.")]
     await Conversations(books.pool).append(TENANT, "s1", said, origin="o")
     found = await memory.search(TENANT, "s1", "velocipede", limit=1)
@@ -158,4 +158,4 @@ async def test_memory_finds_by_vectors_and_goes_on_by_words_when_the_provider_is
     assert dimensions == DIMENSIONS
     provider.control.add_fault(Fault(kind=FaultKind.UNAVAILABLE))
     assert [one.seq for one in await memory.search(TENANT, "s1", "bicycle", limit=1)] == [22]
-    assert told == [Outcome.FUSED, Outcome.NO_VECTORS]
+    assert outcomes == [Outcome.FUSED, Outcome.NO_VECTORS]

@@ -1,4 +1,4 @@
-"""Verdicts and requests to providers, as every process counts them."""
+"""Metrics of verdicts and of requests to providers."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
@@ -34,7 +34,7 @@ CHEAP = PriceBook({}, {}, Price.per_million("1", "0"))
 
 
 class Counted:
-    """Metrics, and what they show."""
+    """Metrics and their exposition."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -170,9 +170,7 @@ def test_calls_without_a_price_are_counted_by_what_becomes_of_them(counted: Coun
     ]
 
 
-async def test_holds_beside_the_turns_of_agents_are_verdicts_too(
-    counted: Counted, pool: Pool, provider: Provider
-) -> None:
+async def test_verdicts_on_side_calls_are_counted_too(counted: Counted, pool: Pool, provider: Provider) -> None:
     books = Books.on(pool)
     maker = LiteLLMEmbedder(
         EmbeddingModel("openai/hashing", provider.api_base, timeout_s=20),

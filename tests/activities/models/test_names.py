@@ -1,4 +1,4 @@
-"""Names of models hold no address."""
+"""Names of models contain no address."""
 
 import pytest
 

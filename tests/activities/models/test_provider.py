@@ -1,4 +1,4 @@
-"""The way to providers: what is sent where, and what a failure means."""
+"""Requests to providers: what is sent where, and how failures are classified."""
 
 import os
 from collections.abc import AsyncIterator
@@ -31,7 +31,7 @@ async def complete(provider: ModelProvider, asked: ModelRequest) -> PartialReply
 
 @pytest.fixture
 async def locked() -> AsyncIterator[Provider]:
-    """A provider that wants the secret as key."""
+    """A provider that requires the secret as key."""
     async with serve_provider(key=SECRET) as provider:
         yield provider
 
@@ -70,7 +70,7 @@ async def test_a_request_carries_its_id_and_its_cap(locked: Provider) -> None:
     assert partial.usage.output == 50
 
 
-async def test_a_model_that_nobody_knows_is_asked_in_openais_words_at_an_address_of_ones_own(locked: Provider) -> None:
+async def test_an_unknown_model_at_an_api_base_is_asked_in_openais_protocol(locked: Provider) -> None:
     partial = await complete(ModelProvider({"127.0.0.1": SECRET}), request(locked.api_base, "our-own-model"))
     assert partial.message().text
     assert locked.served()[0].arrival.model == "our-own-model"
@@ -84,7 +84,7 @@ async def test_tool_calls_arrive_whole(locked: Provider) -> None:
     assert message.tool_calls == (asked.model_dump(),)
 
 
-async def test_cached_tokens_are_told_apart(locked: Provider) -> None:
+async def test_cached_tokens_are_counted_separately(locked: Provider) -> None:
     locked.control.add_rule(Rule(usage=Usage(prompt_tokens=100, completion_tokens=5, cached_tokens=90)))
     usage = (await complete(ModelProvider({"127.0.0.1": SECRET}), request(locked.api_base))).usage
     assert usage is not None
@@ -104,7 +104,7 @@ async def test_cached_tokens_are_told_apart(locked: Provider) -> None:
     ],
     ids=lambda value: str(getattr(value, "kind", value)),
 )
-async def test_a_failure_tells_what_it_cost_and_when_to_come_back(
+async def test_a_failure_states_its_cost_and_its_delay(
     locked: Provider, fault: Fault, reason: str, cost: Cost, retry_after_ms: int | None
 ) -> None:
     locked.control.add_fault(fault)
@@ -115,7 +115,7 @@ async def test_a_failure_tells_what_it_cost_and_when_to_come_back(
     assert found.__context__ is None or isinstance(found.__context__, TimeoutError), "the cause quotes the prompt"
 
 
-async def test_a_connection_that_nobody_takes_costs_nothing() -> None:
+async def test_a_refused_connection_costs_nothing_at_all() -> None:
     with pytest.raises(ProviderUnavailable) as failure:
         await complete(ModelProvider({}), request(f"http://127.0.0.1:{free_port()}/v1"))
     assert (failure.value.reason, failure.value.cost) == ("unreachable", Cost.NOTHING)
@@ -128,5 +128,5 @@ async def test_a_request_that_takes_too_long_as_a_whole_ends(locked: Provider) -
         await complete(provider, request(locked.api_base))
 
 
-def test_litellm_is_told_not_to_use_the_network() -> None:
+def test_litellm_is_configured_not_to_use_the_network() -> None:
     assert os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] == "True"

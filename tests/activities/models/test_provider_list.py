@@ -1,4 +1,4 @@
-"""Where requests go, for every provider that LiteLLM knows: to the provider's own host or to the allowed address."""
+"""Addresses of requests, for every provider of LiteLLM: the provider's own host or the allowed address."""
 
 import json
 import subprocess
@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[3]
 
 @pytest.fixture(scope="module")
 def asked() -> list[Asked]:
-    """What all of them were asked, and what that led to."""
+    """Every request of the sweep and its effects."""
     run = [sys.executable, "-m", "tests.support.provider_sweep"]
     found = subprocess.run(run, cwd=ROOT, capture_output=True, text=True, check=True)
     return [Asked(**each) for each in json.loads(found.stdout)]

@@ -1,4 +1,4 @@
-"""Tasks as pages show them."""
+"""Queries for the pages of tasks."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -22,14 +22,14 @@ AGENTS = [{"id": name, "model": "gpt-4o", "instructions": "Be brief."} for name 
 
 
 @pytest.fixture
-async def house(dsn: str, temporal_client: Client, task_queue: str) -> AsyncIterator[World]:
+async def system(dsn: str, temporal_client: Client, task_queue: str) -> AsyncIterator[World]:
     async with world(dsn, temporal_client, task_queue) as made, made.worker():
         yield made
 
 
 @pytest.fixture
 async def overviews(pool: Pool) -> Overviews:
-    """Of eight tasks t0 to t7, two of a state each."""
+    """Overviews of eight tasks t0 to t7, two in each state."""
     tasks = Tasks(pool, Policies(pool, LedgerSettings()), Conversations(pool))
     for number in range(8):
         body: dict[str, Any] = {"session_id": f"s{number % 2}", "task_id": f"t{number}", "input": "Hello."}
@@ -98,27 +98,27 @@ async def test_another_tenant_sees_nothing(overviews: Overviews) -> None:
     assert await overviews.counts("other") == {}
 
 
-async def test_costs_are_told_by_agent_and_model_and_add_up(house: World) -> None:
-    task = await house.run(house.agent("a"), house.agent("b", model="openai/gpt-4o-mini", depends_on=["a"]))
-    costs = await Overviews(house.pool).costs(WORLDS, task["task_id"])
+async def test_costs_are_listed_by_agent_and_model_and_add_up(system: World) -> None:
+    task = await system.run(system.agent("a"), system.agent("b", model="openai/gpt-4o-mini", depends_on=["a"]))
+    costs = await Overviews(system.pool).costs(WORLDS, task["task_id"])
     assert [(cost.agent_id, cost.model, cost.holds) for cost in costs] == [
         ("a", MODEL, 1),
         ("b", "openai/gpt-4o-mini", 1),
     ]
     assert all(isinstance(cost, Cost) for cost in costs)
-    [row] = await Overviews(house.pool).page(WORLDS)
+    [row] = await Overviews(system.pool).page(WORLDS)
     assert row.tokens == sum(cost.tokens for cost in costs) > 0
     assert row.nano_usd == sum(cost.nano_usd for cost in costs) > 0
     assert (row.agents_ended, row.agents, row.state) == (2, 2, TaskStatus.COMPLETED)
-    assert await Overviews(house.pool).costs("other", task["task_id"]) == []
-    assert await Overviews(house.pool).agents("other", task["task_id"]) == {}
+    assert await Overviews(system.pool).costs("other", task["task_id"]) == []
+    assert await Overviews(system.pool).agents("other", task["task_id"]) == {}
 
 
-async def test_requests_of_a_task_are_listed_once(house: World) -> None:
+async def test_requests_of_a_task_are_listed_once(system: World) -> None:
     tight = {"agent": {"limit_tokens": 10, "mode": "approval"}}
-    task_id = await house.submit(house.agent("a"), budget=tight)
-    await house.until(task_id, lambda task: task["status"] == "waiting_approval")
-    [request] = await Overviews(house.pool).approvals(WORLDS, task_id)
+    task_id = await system.submit(system.agent("a"), budget=tight)
+    await system.until(task_id, lambda task: task["status"] == "waiting_approval")
+    [request] = await Overviews(system.pool).approvals(WORLDS, task_id)
     assert (request.state, request.scope, request.decided_at) == ("pending", f"agent:{task_id}/a", None)
     assert request.asked_tokens > 0
-    assert await Overviews(house.pool).approvals("other", task_id) == []
+    assert await Overviews(system.pool).approvals("other", task_id) == []

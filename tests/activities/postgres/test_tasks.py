@@ -1,4 +1,4 @@
-"""The task store: all of a task or nothing, once per id."""
+"""The task store: a task is stored as a whole or not at all, and once per id."""
 
 import asyncio
 from typing import Any
@@ -62,7 +62,7 @@ async def test_many_submissions_of_one_file_at_once_store_it_once(pool: Pool, ta
     assert (await counts(pool))["messages"] == 1
 
 
-async def test_an_id_stands_for_one_file_of_its_tenant(pool: Pool, tasks: Tasks) -> None:
+async def test_an_id_belongs_to_one_file_of_its_tenant(pool: Pool, tasks: Tasks) -> None:
     await tasks.submit(TENANT, file(), "ann")
     before = await counts(pool)
     with pytest.raises(TaskConflict, match="'t1'"):

@@ -18,45 +18,47 @@ SHORT = {"history_window_size": 10, "primers_count": 2, "recents_count": 4}
 
 
 @pytest.fixture
-async def house(dsn: str, temporal_client: Client, task_queue: str) -> AsyncIterator[World]:
+async def system(dsn: str, temporal_client: Client, task_queue: str) -> AsyncIterator[World]:
     async with world(dsn, temporal_client, task_queue) as made, made.worker():
         yield made
 
 
-async def kinds(house: World, task_id: str, tenant: str = TENANT) -> list[tuple[str, int, list[str]]]:
+async def kinds(system: World, task_id: str, tenant: str = TENANT) -> list[tuple[str, int, list[str]]]:
     """Agent, number and kinds of steps of every turn. A busy machine decides how long something is queued."""
-    task = await house.tasks.get(TENANT, task_id)
+    task = await system.tasks.get(TENANT, task_id)
     ended_at = task["ended_at"] and datetime.fromisoformat(task["ended_at"])
-    page = await Timelines(house.pool).turns(tenant, task_id, ended_at=ended_at)
+    page = await Timelines(system.pool).turns(tenant, task_id, ended_at=ended_at)
     return [
         (turn.agent_id, turn.number, [step.kind for step in turn.steps if step.kind is not StepKind.QUEUED])
         for turn in page.turns
     ]
 
 
-async def test_turns_of_a_task_are_told_with_what_they_cost(house: World) -> None:
-    task = await house.run(house.agent("a", calls("nothing_of_the_kind"), "Done."), house.agent("b", depends_on=["a"]))
+async def test_turns_of_a_task_are_shown_with_their_cost(system: World) -> None:
+    task = await system.run(
+        system.agent("a", calls("nothing_of_the_kind"), "Done."), system.agent("b", depends_on=["a"])
+    )
     plain = ["admitted", "called", "settled"]
-    assert await kinds(house, task["task_id"]) == [("a", 1, plain), ("a", 2, plain), ("b", 1, plain)]
-    turns = (await Timelines(house.pool).turns(TENANT, task["task_id"])).turns
-    spent = await house.spent(f"task:{task['task_id']}")
+    assert await kinds(system, task["task_id"]) == [("a", 1, plain), ("a", 2, plain), ("b", 1, plain)]
+    turns = (await Timelines(system.pool).turns(TENANT, task["task_id"])).turns
+    spent = await system.spent(f"task:{task['task_id']}")
     assert sum(turn.tokens for turn in turns) == spent > 0
     assert sum(turn.nano_usd for turn in turns) == sum(agent["nano_usd"] for agent in task["agents"].values())
     assert all(turn.model == "openai/gpt-4o" for turn in turns)
 
 
-async def test_a_delay_and_a_person_who_decided_are_told(house: World) -> None:
-    await house.budget("session:slow", limit_tokens=10, backpressure=[["1.00", 120]])
-    agent = house.agent("a", budget={"limit_tokens": 10, "mode": "approval"})
-    task_id = await house.submit(agent, session_id="slow")
+async def test_a_delay_and_the_approver_are_shown(system: World) -> None:
+    await system.budget("session:slow", limit_tokens=10, backpressure=[["1.00", 120]])
+    agent = system.agent("a", budget={"limit_tokens": 10, "mode": "approval"})
+    task_id = await system.submit(agent, session_id="slow")
     find = "select approval_id from approvals where state = 'pending'"
-    approval_id = str(await eventually(lambda: house.pool.fetchval(find)))
-    assert await kinds(house, task_id) == [("a", 1, ["asked"])]
-    await house.approvals.record_decision(TENANT, DecisionRequest(approval_id, uuid.uuid4().hex, Choice.APPROVE), BOSS)
-    house.dispatcher.poke()
-    await house.end(task_id)
-    assert await kinds(house, task_id) == [("a", 1, ["asked", "admitted", "delayed", "called", "settled"])]
-    [turn] = (await Timelines(house.pool).turns(TENANT, task_id)).turns
+    approval_id = str(await eventually(lambda: system.pool.fetchval(find)))
+    assert await kinds(system, task_id) == [("a", 1, ["asked"])]
+    await system.approvals.record_decision(TENANT, DecisionRequest(approval_id, uuid.uuid4().hex, Choice.APPROVE), BOSS)
+    system.dispatcher.poke()
+    await system.end(task_id)
+    assert await kinds(system, task_id) == [("a", 1, ["asked", "admitted", "delayed", "called", "settled"])]
+    [turn] = (await Timelines(system.pool).turns(TENANT, task_id)).turns
     [asked] = [step for step in turn.steps if step.kind is StepKind.ASKED]
     [delayed] = [step for step in turn.steps if step.kind is StepKind.DELAYED]
     assert (asked.note, asked.ref) == ("boss", approval_id)
@@ -65,17 +67,17 @@ async def test_a_delay_and_a_person_who_decided_are_told(house: World) -> None:
     assert (delayed.end - delayed.start).total_seconds() >= 0.12
 
 
-async def test_a_compression_that_a_turn_waited_for_stands_in_that_turn(house: World) -> None:
+async def test_a_compression_for_which_a_turn_waited_belongs_to_that_turn(system: World) -> None:
     session_id = f"long-{uuid.uuid4().hex[:8]}"
     said = [Message(("user", "assistant")[n % 2], f"Sentence {n} tells about topic {n}. " * 12) for n in range(40)]
-    await house.conversations.append(TENANT, session_id, said, origin="talk")
-    agent = house.agent("a", budget={"limit_tokens": 3_000, "mode": "hard"})  # the window would overflow
-    task = await house.run(agent, session_id=session_id, context=SHORT)
-    told = {kind for _, _, kinds in await kinds(house, task["task_id"]) for kind in kinds}
-    assert StepKind.COMPRESSED in told
+    await system.conversations.append(TENANT, session_id, said, origin="talk")
+    agent = system.agent("a", budget={"limit_tokens": 3_000, "mode": "hard"})  # the window would overflow
+    task = await system.run(agent, session_id=session_id, context=SHORT)
+    shown = {kind for _, _, kinds in await kinds(system, task["task_id"]) for kind in kinds}
+    assert StepKind.COMPRESSED in shown
     step = next(
         step
-        for turn in (await Timelines(house.pool).turns(TENANT, task["task_id"])).turns
+        for turn in (await Timelines(system.pool).turns(TENANT, task["task_id"])).turns
         for step in turn.steps
         if step.kind is StepKind.COMPRESSED
     )
@@ -83,10 +85,10 @@ async def test_a_compression_that_a_turn_waited_for_stands_in_that_turn(house: W
     assert step.note.startswith("version 1, ")
 
 
-async def test_pages_go_from_the_newest_turns_to_the_oldest_without_gap_or_repetition(house: World) -> None:
+async def test_pages_go_from_the_newest_turns_to_the_oldest_without_gap_or_repetition(system: World) -> None:
     replies = [calls("nothing_of_the_kind") for _ in range(6)]
-    task = await house.run(house.agent("a", *replies, "Done."), house.agent("b", *replies[:3], "Done."))
-    store, seen, before = Timelines(house.pool), [], None
+    task = await system.run(system.agent("a", *replies, "Done."), system.agent("b", *replies[:3], "Done."))
+    store, seen, before = Timelines(system.pool), [], None
     while True:
         page = await store.turns(TENANT, task["task_id"], before=before, limit=4)
         seen.append([(turn.agent_id, turn.number) for turn in page.turns])
@@ -97,6 +99,6 @@ async def test_pages_go_from_the_newest_turns_to_the_oldest_without_gap_or_repet
     assert max(map(len, seen)) == 4
 
 
-async def test_a_task_of_another_tenant_has_no_turns(house: World) -> None:
-    task = await house.run(house.agent("a"))
-    assert await kinds(house, task["task_id"], tenant="other") == []
+async def test_a_task_of_another_tenant_has_no_turns(system: World) -> None:
+    task = await system.run(system.agent("a"))
+    assert await kinds(system, task["task_id"], tenant="other") == []

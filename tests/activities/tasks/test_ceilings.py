@@ -1,4 +1,4 @@
-"""What a task file may ask for at most."""
+"""Ceilings of task files."""
 
 from typing import Any
 

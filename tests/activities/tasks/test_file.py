@@ -1,4 +1,4 @@
-"""The task file: what is accepted, and how everything else is refused."""
+"""The task file: what is accepted, and with which errors everything else is refused."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Decisions through Temporal prove who decides with a signature; whatever it does not fit fails closed."""
+"""Signatures of decisions sent through Temporal prove the approver; a decision with a wrong signature has no effect."""
 
 import hashlib
 import hmac
@@ -39,8 +39,8 @@ async def call_of(agent: AgentRef, key: str) -> CallToApprove:
     return CallToApprove(PATH, Amount(500), "sam", "sam", False)
 
 
-class Desk:
-    """One pending request, and the people who decide about it through Temporal."""
+class PendingRequest:
+    """One pending approval request, and its decisions through Temporal."""
 
     def __init__(self, pool: Pool) -> None:
         self.pool = pool
@@ -64,15 +64,15 @@ class Desk:
 
 
 @pytest.fixture
-async def desk(pool: Pool) -> Desk:
+async def pending(pool: Pool) -> PendingRequest:
     policies = Policies(pool, LedgerSettings())
     asks = PolicyPatch.parse({"limit_tokens": 100, "mode": "approval", "approval": RULES})
     await policies.set(TENANT, SESSION, asks, by=TESTER)
     await Ledger(pool, LedgerSettings()).hold(TENANT, HoldRequest("k1", PATH, Amount(500)))
-    desk = Desk(pool)
+    pending = PendingRequest(pool)
     asking = ApprovalInput(AgentRef(TENANT, "t1", "a1"), "k1", str(SESSION), "w")
-    desk.approval_id = (await desk.activities.request_approval(asking)).approval_id
-    return desk
+    pending.approval_id = (await pending.activities.request_approval(asking)).approval_id
+    return pending
 
 
 # --- what is signed --------------------------------------------------------------------------------------------------
@@ -123,86 +123,90 @@ def test_the_roles_of_policies_are_those_of_keys_that_decide() -> None:
 # --- who decides -----------------------------------------------------------------------------------------------------
 
 
-async def test_a_signed_decision_is_made_by_the_name_of_the_key_whatever_the_sender_wrote(desk: Desk) -> None:
-    ana = await desk.key("ana")
-    assert (await desk.decide(desk.signed(ana, approver="somebody"))).state == "approved"
-    (recorded,) = (await desk.approvals.get(TENANT, desk.approval_id)).decisions
+async def test_a_signed_decision_is_made_by_the_name_of_the_key_whatever_the_sender_wrote(
+    pending: PendingRequest,
+) -> None:
+    ana = await pending.key("ana")
+    assert (await pending.decide(pending.signed(ana, approver="someone"))).state == "approved"
+    (recorded,) = (await pending.approvals.get(TENANT, pending.approval_id)).decisions
     assert (recorded.approver, recorded.identity) == ("ana", Identity.KEY)
-    [decided], _ = await Changes(desk.pool).list(TENANT, action="approval.approve")
+    [decided], _ = await Changes(pending.pool).list(TENANT, action="approval.approve")
     assert (decided.by, decided.key_id) == ("ana", ana.key.key_id)
 
 
-async def test_rules_about_people_apply_as_over_http(desk: Desk) -> None:
-    sam, ana, ben = [await desk.key(name) for name in ("sam", "ana", "ben")]
-    own = await desk.decide(desk.signed(sam))
+async def test_rules_about_people_apply_as_over_http(pending: PendingRequest) -> None:
+    sam, ana, ben = [await pending.key(name) for name in ("sam", "ana", "ben")]
+    own = await pending.decide(pending.signed(sam))
     assert (own.state, own.error) == ("pending", "submitter")
-    first = await desk.decide(desk.signed(ana, decision_id="d1", grant_tokens=5_000))
+    first = await pending.decide(pending.signed(ana, decision_id="d1", grant_tokens=5_000))
     assert (first.state, first.decisions_needed) == ("pending", 1)
-    again = await desk.decide(desk.signed(ana, decision_id="d2", grant_tokens=5_000))
+    again = await pending.decide(pending.signed(ana, decision_id="d2", grant_tokens=5_000))
     assert (again.state, again.error) == ("pending", "same_person")
-    assert (await desk.decide(desk.signed(ben, decision_id="d3", grant_tokens=5_000))).state == "approved"
+    assert (await pending.decide(pending.signed(ben, decision_id="d3", grant_tokens=5_000))).state == "approved"
 
 
 @pytest.mark.parametrize("role", [Role.AGENT, Role.VIEWER])
-async def test_a_key_that_decides_nothing_over_http_decides_nothing_here(desk: Desk, role: Role) -> None:
-    done = await desk.decide(desk.signed(await desk.key(role=role)))
+async def test_a_key_that_decides_nothing_over_http_decides_nothing_here(pending: PendingRequest, role: Role) -> None:
+    done = await pending.decide(pending.signed(await pending.key(role=role)))
     assert (done.state, done.error) == ("pending", "role")
 
 
-async def test_the_same_signed_decision_sent_again_changes_nothing(desk: Desk) -> None:
-    signed = desk.signed(await desk.key())
-    assert await desk.decide(signed) == await desk.decide(signed)
-    assert len((await desk.approvals.get(TENANT, desk.approval_id)).decisions) == 1
+async def test_the_same_signed_decision_sent_again_changes_nothing(pending: PendingRequest) -> None:
+    signed = pending.signed(await pending.key())
+    assert await pending.decide(signed) == await pending.decide(signed)
+    assert len((await pending.approvals.get(TENANT, pending.approval_id)).decisions) == 1
 
 
-# --- what proves nobody ----------------------------------------------------------------------------------------------
+# --- signatures that prove nothing -----------------------------------------------------------------------------------
 
-Forgery = Callable[[Desk, NewKey], ApprovalDecision]
+Forgery = Callable[[PendingRequest, NewKey], ApprovalDecision]
 FORGERIES: dict[str, Forgery] = {
-    "under another decision id": lambda desk, key: replace(desk.signed(key), decision_id="d2"),
-    "for another amount": lambda desk, key: replace(desk.signed(key, grant_tokens=1), grant_tokens=900_000),
-    "of another request": lambda desk, key: replace(
-        sign(replace(desk.decision(), approval_id="r0"), key.key.key_id, digest(key.secret)),
-        approval_id=desk.approval_id,
+    "under another decision id": lambda pending, key: replace(pending.signed(key), decision_id="d2"),
+    "for another amount": lambda pending, key: replace(pending.signed(key, grant_tokens=1), grant_tokens=900_000),
+    "of another request": lambda pending, key: replace(
+        sign(replace(pending.decision(), approval_id="r0"), key.key.key_id, digest(key.secret)),
+        approval_id=pending.approval_id,
     ),
-    "without its signature": lambda desk, key: replace(desk.signed(key), signature=None),
-    "without its key": lambda desk, key: replace(desk.signed(key), key_id=None),
-    "of an unknown key": lambda desk, key: replace(desk.signed(key), key_id="key-nobody"),
-    "of a key that cannot be stored": lambda desk, key: replace(desk.signed(key), key_id="key\0\ud800"),
-    "with the digest in its place": lambda desk, key: replace(desk.signed(key), signature=digest(key.secret).hex()),
+    "without its signature": lambda pending, key: replace(pending.signed(key), signature=None),
+    "without its key": lambda pending, key: replace(pending.signed(key), key_id=None),
+    "of an unknown key": lambda pending, key: replace(pending.signed(key), key_id="key-nobody"),
+    "of a key that cannot be stored": lambda pending, key: replace(pending.signed(key), key_id="key\0\ud800"),
+    "with the digest in its place": lambda pending, key: replace(
+        pending.signed(key), signature=digest(key.secret).hex()
+    ),
 }
 
 
 @pytest.mark.parametrize("forgery", FORGERIES.values(), ids=FORGERIES.keys())
-async def test_a_signature_that_does_not_fit_decides_nothing(desk: Desk, forgery: Forgery) -> None:
-    done = await desk.decide(forgery(desk, await desk.key()))
+async def test_a_signature_that_does_not_fit_decides_nothing(pending: PendingRequest, forgery: Forgery) -> None:
+    done = await pending.decide(forgery(pending, await pending.key()))
     assert (done.state, done.error) == ("pending", "signature")
-    assert (await desk.approvals.get(TENANT, desk.approval_id)).decisions == ()
+    assert (await pending.approvals.get(TENANT, pending.approval_id)).decisions == ()
 
 
-async def test_a_revoked_or_expired_key_signs_no_more(desk: Desk, pool: Pool) -> None:
-    revoked = await desk.key("ana")
-    await desk.keys.revoke(TENANT, revoked.key.key_id, by=TESTER)
-    expired = await desk.key("ben", expires_at=datetime.now(UTC) + timedelta(hours=1))
+async def test_a_revoked_or_expired_key_signs_no_more(pending: PendingRequest, pool: Pool) -> None:
+    revoked = await pending.key("ana")
+    await pending.keys.revoke(TENANT, revoked.key.key_id, by=TESTER)
+    expired = await pending.key("ben", expires_at=datetime.now(UTC) + timedelta(hours=1))
     await pool.execute("update keys set expires_at = now() where key_id = $1", expired.key.key_id)
     for made in (revoked, expired):
-        assert (await desk.decide(desk.signed(made))).error == "signature"
+        assert (await pending.decide(pending.signed(made))).error == "signature"
 
 
-async def test_a_key_of_another_tenant_decides_nothing_here(desk: Desk) -> None:
-    theirs = await desk.key(tenant="other", role=Role.ADMIN)
-    assert (await desk.decide(desk.signed(theirs))).error == "signature"
-    assert (await desk.decide(desk.signed(theirs), tenant="other")).error == "not_found"
+async def test_a_key_of_another_tenant_decides_nothing_here(pending: PendingRequest) -> None:
+    theirs = await pending.key(tenant="other", role=Role.ADMIN)
+    assert (await pending.decide(pending.signed(theirs))).error == "signature"
+    assert (await pending.decide(pending.signed(theirs), tenant="other")).error == "not_found"
 
 
-async def test_a_worker_that_knows_no_keys_accepts_no_signature(desk: Desk) -> None:
-    signed = desk.signed(await desk.key())
-    blind = ApprovalActivities(desk.approvals, call_of, lambda: None)
+async def test_a_worker_that_knows_no_keys_accepts_no_signature(pending: PendingRequest) -> None:
+    signed = pending.signed(await pending.key())
+    blind = ApprovalActivities(pending.approvals, call_of, lambda: None)
     assert (await blind.record_decision(DecisionInput(TENANT, signed))).error == "signature"
 
 
-async def test_an_unsigned_decision_does_not_count_and_says_what_to_do(desk: Desk) -> None:
-    done = await desk.decide(desk.decision(approver="the-ceo"))
+async def test_an_unsigned_decision_does_not_count_and_says_what_to_do(pending: PendingRequest) -> None:
+    done = await pending.decide(pending.decision(approver="the-ceo"))
     assert (done.state, done.error) == ("pending", "unsigned")
     assert "sign the decision with the approver's key" in done.message
 

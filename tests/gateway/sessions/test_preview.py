@@ -45,7 +45,7 @@ async def house(
         # A request that is held is silent for as long as somebody looks.
         provider = ModelProvider({}, Timeouts(silence_s=60))
         await provider.warm_up()
-        made.given = replace(made.given, provider=provider)
+        made.dependencies = replace(made.dependencies, provider=provider)
         async with made.worker():
             yield made
 

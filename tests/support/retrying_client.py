@@ -1,4 +1,4 @@
-"""A client that repeats each request until it is answered, as every caller should, and remembers what it was told."""
+"""A client that repeats each request until it is answered, as every caller should, and compares repeated answers."""
 
 import asyncio
 from collections.abc import Callable
@@ -8,35 +8,34 @@ from typing import Any
 
 import httpx
 
-PATIENCE_S = 300.0
-AWAY = 503
-"""Answered by a gateway that cannot do it now: the same request is sent again."""
+TIMEOUT_S = 300.0
+UNAVAILABLE = 503
+"""Status of a gateway that cannot serve the request now: the same request is sent again."""
 
 Json = dict[str, Any]
 
 
 @dataclass
-class Stubborn:
-    """A client of a gateway that comes and goes."""
+class RetryingClient:
+    """A client of a gateway that is killed and restarted."""
 
     http: httpx.AsyncClient
     random: Random
     unanswered: int = 0
-    """Requests that broke off: nobody knows what became of them."""
+    """Requests without an answer, whose effect is unknown."""
     repeated: int = 0
-    """Requests that were sent again although they had been answered."""
+    """Requests repeated although they had been answered."""
 
     async def ask(
         self, method: str, path: str, body: Json | None = None, *, same: Callable[[Json], object], **headers: str
     ) -> Json:
-        """The answer to a request, however often it takes; about every second one is then asked for once more.
+        """Repeats a request until it is answered; then repeats about every second one and compares the answers.
 
         Args:
-            method: and
-            path: of the request.
-            body: JSON.
-            same: what of the answer has to be the same when it is asked for again.
-            headers: with `_` for `-`.
+            method, path: of the request.
+            body: JSON body.
+            same: selects the part of the answer that must not change on repetition.
+            headers: headers, with `_` for `-`.
         """
         answer = await self._answer(method, path, body, headers)
         if self.random.random() < 0.5:
@@ -47,14 +46,14 @@ class Stubborn:
 
     async def _answer(self, method: str, path: str, body: Json | None, headers: dict[str, str]) -> Json:
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(TIMEOUT_S):
             while True:
                 try:
                     response = await self.http.request(method, path, json=body, headers=sent)
                 except httpx.TransportError:
                     self.unanswered += 1
                 else:
-                    if response.status_code != AWAY:
+                    if response.status_code != UNAVAILABLE:
                         assert response.is_success, f"{method} {path}: {response.status_code} {response.text}"
                         answer: Json = response.json()
                         return answer

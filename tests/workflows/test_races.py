@@ -1,4 +1,4 @@
-"""Moments that two things share: a pause while an agent starts or continues as new, an update at a task's end."""
+"""Races: a pause while an agent starts or continues as new, an update at the end of a task."""
 
 import asyncio
 from typing import Any
@@ -34,13 +34,13 @@ async def stays_paused_after_its_first_call(idle: World) -> None:
 
 
 async def test_an_agent_that_continues_as_new_while_it_is_paused_stays_paused(idle: World) -> None:
-    idle.given = idle.with_settings(turns_per_run=1)
+    idle.dependencies = idle.with_settings(turns_per_run=1)
     async with idle.worker():
         await stays_paused_after_its_first_call(idle)
 
 
 class _SlowStart(WorkflowInboundInterceptor):
-    """Hands over the workflow of an agent only once its task was paused."""
+    """Returns the child workflow of an agent only once its task is paused."""
 
     def init(self, outbound: WorkflowOutboundInterceptor) -> None:
         class Outbound(WorkflowOutboundInterceptor):
@@ -54,7 +54,7 @@ class _SlowStart(WorkflowInboundInterceptor):
 
 
 class SlowStart(ClientInterceptor, Interceptor):
-    """For a worker whose tasks are paused while their agents start."""
+    """Interceptor of a worker whose tasks are paused while their agents start."""
 
     def workflow_interceptor_class(self, input: WorkflowInterceptorClassInput) -> type[WorkflowInboundInterceptor]:
         return _SlowStart

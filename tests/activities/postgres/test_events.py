@@ -1,4 +1,4 @@
-"""What becomes of tasks, agents, turns and compressions is told, whoever writes it: ids, figures and codes."""
+"""Events of tasks, agents, turns and compressions, emitted by triggers: ids, figures and codes."""
 
 import json
 from typing import Any
@@ -8,7 +8,7 @@ from purser.budget.postgres.connections.pools import Pool
 CANARY = "canary-7c2e"
 
 
-async def told(pool: Pool) -> list[tuple[str, str, dict[str, Any]]]:
+async def emitted(pool: Pool) -> list[tuple[str, str, dict[str, Any]]]:
     """Kind, scope and data of every event, oldest first."""
     rows = await pool.fetch("select kind, scope, data from events order by event_id")
     return [(row["kind"], row["scope"], row["data"]) for row in rows]
@@ -23,11 +23,11 @@ async def submit(pool: Pool) -> None:
     await pool.execute("insert into agents (tenant, task_id, agent_id, position) values ('acme', 't1', 'a', 1)")
 
 
-async def test_a_task_tells_that_it_began_and_each_change_once(pool: Pool) -> None:
+async def test_a_task_emits_its_start_and_each_change_once(pool: Pool) -> None:
     await submit(pool)
     for status in ("paused", "paused", "completed"):
         await pool.execute("update tasks set status = $1", status)
-    events = await told(pool)
+    events = await emitted(pool)
     assert [(kind, scope, data["status"]) for kind, scope, data in events] == [
         ("task", "task:t1", "running"), ("task", "task:t1", "paused"), ("task", "task:t1", "completed"),
     ]  # fmt: skip
@@ -35,11 +35,11 @@ async def test_a_task_tells_that_it_began_and_each_change_once(pool: Pool) -> No
     assert CANARY not in json.dumps(events)
 
 
-async def test_an_agent_tells_why_it_ended(pool: Pool) -> None:
+async def test_an_agent_emits_why_it_ended(pool: Pool) -> None:
     await submit(pool)
     await pool.execute("update agents set status = 'running'")
     await pool.execute("update agents set status = 'refused', reason = 'over_limit', scope = 'session:s1'")
-    _, running, refused = await told(pool)
+    _, running, refused = await emitted(pool)
     assert running[:2] == ("agent", "agent:t1/a")
     assert (running[2]["status"], running[2]["reason"]) == ("running", None)
     assert refused[2] == {
@@ -47,7 +47,7 @@ async def test_an_agent_tells_why_it_ended(pool: Pool) -> None:
     }  # fmt: skip
 
 
-async def test_a_turn_tells_that_it_was_admitted_and_how_it_ended(pool: Pool) -> None:
+async def test_a_turn_emits_its_admission_and_its_end(pool: Pool) -> None:
     await submit(pool)
     for key in ("k1", "k2"):
         await pool.execute(
@@ -59,7 +59,7 @@ async def test_a_turn_tells_that_it_was_admitted_and_how_it_ended(pool: Pool) ->
     await pool.execute("update calls set hold_id = 5, delay_ms = 300 where key = 'k1'")  # the same answer again
     await pool.execute("update calls set reply_seq = 2, usage = $1 where key = 'k1'", {"input": 9})
     await pool.execute("update calls set rejected = 'context_too_long' where key = 'k2'")
-    events = await told(pool)
+    events = await emitted(pool)
     turns = [data for kind, scope, data in events if (kind, scope) == ("turn", "agent:t1/a")]
     same = {"task_id": "t1", "agent_id": "a", "turn": 1, "model": "m"}
     assert turns == [
@@ -70,14 +70,14 @@ async def test_a_turn_tells_that_it_was_admitted_and_how_it_ended(pool: Pool) ->
     assert CANARY not in json.dumps(events)
 
 
-async def test_a_compression_tells_what_it_saved_and_nothing_of_what_it_says(pool: Pool) -> None:
+async def test_a_compression_emits_what_it_saved_and_none_of_its_text(pool: Pool) -> None:
     await pool.execute("insert into sessions (tenant, session_id) values ('acme', 's1')")
     await pool.execute(
         "insert into summaries (tenant, session_id, version, first_seq, last_seq, text, tokens_before, tokens_after,"
         " method, source_digest, key) values ('acme', 's1', 1, 1, 9, $1, 900, 90, 'extractive', '', 'k')",
         CANARY,
     )
-    [(kind, scope, data)] = await told(pool)
+    [(kind, scope, data)] = await emitted(pool)
     assert (kind, scope) == ("compression", "session:s1")
     assert data == {
         "session_id": "s1", "thread": "", "version": 1, "tokens_before": 900, "tokens_after": 90,

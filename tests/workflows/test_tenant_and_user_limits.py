@@ -1,4 +1,4 @@
-"""Limits of a tenant and of its users bind the calls of tasks, and everything that happens beside them."""
+"""Limits of a tenant and of its users bind the calls of tasks, and compressions outside of tasks."""
 
 import uuid
 from dataclasses import replace
@@ -16,30 +16,30 @@ ONE_CALL = 130
 """More than the hold of one call, and less than a settled call and another hold."""
 
 
-async def test_a_tenants_limit_stops_the_second_call_of_a_task(house: World) -> None:
-    await house.budget(OUTER, limit_tokens=ONE_CALL, mode="hard")
-    task = await house.run(house.agent("first"), house.agent("second", depends_on=["first"]))
+async def test_a_tenants_limit_stops_the_second_call_of_a_task(system: World) -> None:
+    await system.budget(OUTER, limit_tokens=ONE_CALL, mode="hard")
+    task = await system.run(system.agent("first"), system.agent("second", depends_on=["first"]))
     first, second = task["agents"]["first"], task["agents"]["second"]
     assert (first["status"], second["status"], second["scope"]) == ("completed", "refused", OUTER)
-    assert await house.spent(OUTER) == sum(first["usage"][name] for name in ("input", "output"))
-    await house.audited()
+    assert await system.spent(OUTER) == sum(first["usage"][name] for name in ("input", "output"))
+    await system.audited()
 
 
-async def test_a_users_limit_counts_over_all_sessions_of_the_user(house: World) -> None:
-    await house.budget("user:ana", limit_tokens=ONE_CALL, mode="hard")
-    one = await house.run(house.agent("a"), session_id="s1", user_id="ana")
-    two = await house.run(house.agent("a"), session_id="s2", user_id="ana")
-    other = await house.run(house.agent("a"), session_id="s3", user_id="bob")
+async def test_a_users_limit_counts_over_all_sessions_of_the_user(system: World) -> None:
+    await system.budget("user:ana", limit_tokens=ONE_CALL, mode="hard")
+    one = await system.run(system.agent("a"), session_id="s1", user_id="ana")
+    two = await system.run(system.agent("a"), session_id="s2", user_id="ana")
+    other = await system.run(system.agent("a"), session_id="s3", user_id="bob")
     assert [task["status"] for task in (one, two, other)] == ["completed", "refused", "completed"]
     assert two["agents"]["a"]["scope"] == "user:ana"
-    await house.audited()
+    await system.audited()
 
 
-async def test_a_task_that_names_no_user_draws_on_the_user_of_its_session(house: World) -> None:
-    await house.conversations.append(TENANT, "owned", [Message("user", "Hello.")], origin="o", user_id="ana")
-    task = await house.run(house.agent("a"), session_id="owned")
+async def test_a_task_that_names_no_user_draws_on_the_user_of_its_session(system: World) -> None:
+    await system.conversations.append(TENANT, "owned", [Message("user", "Hello.")], origin="o", user_id="ana")
+    task = await system.run(system.agent("a"), session_id="owned")
     assert task["user_id"] == "ana"
-    assert await house.spent("user:ana") == await house.spent("session:owned") > 0
+    assert await system.spent("user:ana") == await system.spent("session:owned") > 0
 
 
 @pytest.mark.parametrize("user_id", ["", "ana"])
@@ -48,7 +48,7 @@ async def test_a_compression_that_no_task_asks_for_counts_on_session_user_and_te
     said = [Message(("user", "assistant")[n % 2], f"Sentence {n} tells about topic {n}. " * 8) for n in range(60)]
     await Conversations(idle.pool).append(TENANT, session_id, said, origin="talk", user_id=user_id or None)
     writer = idle.provider.api_base_of("none", "writer")
-    idle.given = replace(idle.given, summarizer_model="openai/gpt-4o", summarizer_api_base=writer)
+    idle.dependencies = replace(idle.dependencies, summarizer_model="openai/gpt-4o", summarizer_api_base=writer)
     start = CompressSessionInput(tenant=TENANT, session_id=session_id, budget_tokens=1_000)
     async with idle.worker():
         done = await idle.client.execute_workflow(

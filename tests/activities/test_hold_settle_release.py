@@ -1,4 +1,4 @@
-"""Hold, settle and release as activities of their own."""
+"""The activities `hold`, `settle` and `release`, called from any workflow."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -50,7 +50,7 @@ def policies(pool: Pool, settings: LedgerSettings) -> Policies:
 
 @pytest.fixture
 def unpriced() -> list[Unpriced]:
-    """What became of calls without a price."""
+    """Outcomes of calls without a price."""
     return []
 
 
@@ -61,7 +61,7 @@ def pricing(policies: Policies, pool: Pool, unpriced: list[Unpriced]) -> Pricing
 
 @pytest.fixture
 def verdicts() -> list[tuple[str, str]]:
-    """What the gate decided, and why."""
+    """Verdicts of the gate and their reasons."""
     return []
 
 

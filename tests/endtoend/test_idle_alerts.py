@@ -1,4 +1,4 @@
-"""Finished work raises no alert: tasks end, an hour passes, and a real Prometheus with the shipped rules is silent."""
+"""Completed work raises no alert: tasks end, an hour passes, and a real Prometheus with the shipped rules is silent."""
 
 from collections.abc import AsyncIterator
 from contextlib import suppress
@@ -25,43 +25,43 @@ update balance_samples set at = at - interval '1 hour';
 update balance_sampling set sampled_at = sampled_at - interval '1 hour';
 update scopes set ended_at = ended_at - interval '1 hour';
 """
-"""Lets an hour pass for everything that alerts on budgets look at."""
+"""Ages by an hour every row on which alerts about budgets depend."""
 
 
 @pytest.fixture
-async def house(dsn: str, temporal_client: Client, task_queue: str) -> AsyncIterator[World]:
+async def system(dsn: str, temporal_client: Client, task_queue: str) -> AsyncIterator[World]:
     async with world(dsn, temporal_client, task_queue, background=False) as made:
         yield made
 
 
 @pytest.fixture
-async def running(tmp_path: Path, house: World, dsn: str, temporal_address: str) -> AsyncIterator[Running]:
-    bases = house.provider.api_base
+async def running(tmp_path: Path, system: World, dsn: str, temporal_address: str) -> AsyncIterator[Running]:
+    bases = system.provider.api_base
     async with running_processes(
-        tmp_path, dsn, temporal_address, house.task_queue, allowed_api_bases=bases, backpressure="[]"
+        tmp_path, dsn, temporal_address, system.task_queue, allowed_api_bases=bases, backpressure="[]"
     ) as made:
         yield made
 
 
-async def submit(house: World, number: int) -> str:
+async def submit(system: World, number: int) -> str:
     """A task whose budgets its one call uses up, or nearly."""
     limits = {"limit_tokens": 15 + number % 8, "mode": "soft"}
-    await house.budget(f"session:s{number}", **limits)
-    agent = house.agent(max_output_tokens=20)
-    return await house.submit(agent, session_id=f"s{number}", budget={"task": limits, "agent": limits})
+    await system.budget(f"session:s{number}", **limits)
+    agent = system.agent(max_output_tokens=20)
+    return await system.submit(agent, session_id=f"s{number}", budget={"task": limits, "agent": limits})
 
 
 async def test_finished_tasks_raise_no_alert_after_an_hour_of_rest(
-    house: World, running: Running, tmp_path: Path
+    system: World, running: Running, tmp_path: Path
 ) -> None:
     prometheus, port = program("prometheus"), free_port()
     for number in range(TASKS):
-        await submit(house, number)
-    await eventually(lambda: ended(house), within_s=ENDS_WITHIN_S)
+        await submit(system, number)
+    await eventually(lambda: ended(system), within_s=ENDS_WITHIN_S)
     used = {kind: await used_up(running, kind) for kind in ("session", "task", "agent")}
     assert used["session"] > 0, "the work did use up its budgets"
     assert (used["task"], used["agent"]) == (0, 0), "ended tasks and agents leave at once"
-    await house.pool.execute(REST)
+    await system.pool.execute(REST)
     with started_program(
         tmp_path / "prometheus.log",
         prometheus,
@@ -75,9 +75,9 @@ async def test_finished_tasks_raise_no_alert_after_an_hour_of_rest(
             assert [alert["labels"]["alertname"] for alert in (await asked(client, "/alerts"))["alerts"]] == []
 
 
-async def ended(house: World) -> bool:
+async def ended(system: World) -> bool:
     """Whether all tasks completed."""
-    return bool(await house.pool.fetchval("select count(*) from tasks where status = 'completed'") == TASKS)
+    return bool(await system.pool.fetchval("select count(*) from tasks where status = 'completed'") == TASKS)
 
 
 async def used_up(running: Running, kind: str) -> float:

@@ -1,4 +1,4 @@
-"""Compressions that others disturb: appends, other workers, and the death of their own at any moment."""
+"""Compressions during concurrent appends, with other workers, and with the death of their worker at any moment."""
 
 import asyncio
 import random
@@ -11,7 +11,7 @@ from purser.budget.postgres.connections.pools import Pool, create_pool
 from purser.compose.demo.provider import Fault, FaultKind, Provider
 from purser.context.settings import ContextSettings
 from purser.workflows.contract import CompressResult
-from tests.support.compressing import MODEL, SUMMARY, TENANT, Room, request
+from tests.support.compressing import MODEL, SUMMARY, TENANT, CompressionHarness, request
 from tests.support.conversations import talk, user
 from tests.support.postgres_proxy import Trap, When, postgres_proxy
 from tests.support.proof import sized, some
@@ -28,10 +28,10 @@ SMALL = ContextSettings(primers_count=1, recents_count=4)
 async def test_of_messages_appended_while_slow_compressions_run_none_is_lost_and_none_covered_twice(
     pool: Pool, provider: Provider, seed: int
 ) -> None:
-    room, chance = Room.on(pool, provider), random.Random(seed)
-    room.answer(SUMMARY)
+    harness, chance = CompressionHarness.on(pool, provider), random.Random(seed)
+    harness.answer(SUMMARY)
     provider.control.add_fault(Fault(kind=FaultKind.SLOW, delay_ms=100, times=None))
-    activity = room.activity(model=True, settings=SMALL)
+    activity = harness.activity(model=True, settings=SMALL)
     turns = asyncio.Semaphore(AT_ONCE)
 
     def versions(number: int) -> int:
@@ -39,17 +39,17 @@ async def test_of_messages_appended_while_slow_compressions_run_none_is_lost_and
 
     async def trial(number: int) -> None:
         session_id, said = f"s{number}", 40
-        await room.say(*talk(40), session_id=session_id)
+        await harness.say(*talk(40), session_id=session_id)
         for version in range(1, versions(number) + 1):
             key = f"{number}-{version}"
             running = asyncio.create_task(activity.compress_context(request(key, session_id=session_id)))
             for _ in range(chance.randint(2, 6)):
                 await asyncio.sleep(chance.random() * 0.06)
-                await room.say(user(f"meanwhile {said}"), session_id=session_id)
+                await harness.say(user(f"meanwhile {said}"), session_id=session_id)
                 said += 1
             await running
-            await _partitioned(room, session_id, said)
-            await room.say(*talk(40), session_id=session_id)
+            await _partitioned(harness, session_id, said)
+            await harness.say(*talk(40), session_id=session_id)
             said += 40
 
     async def in_turn(number: int) -> None:
@@ -58,19 +58,19 @@ async def test_of_messages_appended_while_slow_compressions_run_none_is_lost_and
 
     await asyncio.gather(*(in_turn(number) for number in range(TRIALS)))
     assert await pool.fetchval("select count(*) from summaries") == sum(map(versions, range(TRIALS)))
-    await room.books.check()
+    await harness.books.check()
 
 
-async def _partitioned(room: Room, session_id: str, said: int) -> None:
-    """Each message is verbatim or covered by one layer, and nothing is both."""
-    conversation = await room.conversations.conversation(TENANT, session_id, model=MODEL)
-    summary = await room.summaries.latest(TENANT, session_id, model=MODEL)
+async def _partitioned(harness: CompressionHarness, session_id: str, said: int) -> None:
+    """Checks that each message is either verbatim or covered by one layer."""
+    conversation = await harness.conversations.conversation(TENANT, session_id, model=MODEL)
+    summary = await harness.summaries.latest(TENANT, session_id, model=MODEL)
     assert summary is not None
     verbatim = [seq for group in conversation.groups for seq in group.seqs]
     covered = list(range(summary.first_seq, summary.last_seq + 1))
     assert sorted([*verbatim, *covered]) == list(range(1, said + 1))
     assert sum(layer.messages for layer in summary.layers) == len(covered)
-    stored = await room.conversations.read(TENANT, session_id, range(1, said + 1))
+    stored = await harness.conversations.read(TENANT, session_id, range(1, said + 1))
     assert len(stored) == said
 
 
@@ -78,13 +78,13 @@ async def _partitioned(room: Room, session_id: str, said: int) -> None:
 async def test_of_two_workers_that_compress_one_session_one_asks_the_model(
     pool: Pool, dsn: str, provider: Provider
 ) -> None:
-    room = Room.on(pool, provider)
-    room.answer(SUMMARY)
+    harness = CompressionHarness.on(pool, provider)
+    harness.answer(SUMMARY)
     async with await create_pool(dsn) as other_pool:
-        workers = [room.activity(model=True), Room.on(other_pool, provider).activity(model=True)]
+        workers = [harness.activity(model=True), CompressionHarness.on(other_pool, provider).activity(model=True)]
         for number in range(SESSIONS):
             session_id = f"s{number}"
-            await room.say(*talk(60), session_id=session_id)
+            await harness.say(*talk(60), session_id=session_id)
             asked = [
                 worker.compress_context(request(f"{number}-{place}", session_id=session_id))
                 for place, worker in enumerate(workers)
@@ -93,14 +93,14 @@ async def test_of_two_workers_that_compress_one_session_one_asks_the_model(
             assert sorted(one.version for one in found) == [0, 1]
             assert {one.reason for one in found if not one.version} <= {"busy", "nothing_to_cover"}
     assert len(provider.served()) == SESSIONS
-    await room.books.check()
+    await harness.books.check()
 
 
 # --- death at every await --------------------------------------------------------------------------------------------
 
 
 class Steps:
-    """Awaits some work, and strikes when it has stopped to wait for the given time."""
+    """Awaits a coroutine and calls `strike` at its await number `at`."""
 
     def __init__(self, work: Coroutine[Any, Any, CompressResult], at: int, strike: Callable[[], None]) -> None:
         self._work = work
@@ -126,16 +126,16 @@ class Steps:
                 given, go = error, self._work.throw
 
 
-async def _interrupted(room: Room, session_id: str, at: int, *, kill: bool) -> int:
-    """Compresses a session and cancels that at an await, or kills its connections too; how many awaits there were."""
+async def _interrupted(harness: CompressionHarness, session_id: str, at: int, *, kill: bool) -> int:
+    """Compresses a session and cancels it at an await, or also kills its connections; returns the number of awaits."""
     tasks: list[asyncio.Task[CompressResult]] = []
 
     def strike() -> None:
         if kill:
-            room.pool.terminate()
+            harness.pool.terminate()
         tasks[0].cancel()
 
-    steps = Steps(room.activity(model=True).compress_context(request(session_id, session_id=session_id)), at, strike)
+    steps = Steps(harness.activity(model=True).compress_context(request(session_id, session_id=session_id)), at, strike)
 
     async def stepping() -> CompressResult:
         return await steps
@@ -147,23 +147,23 @@ async def _interrupted(room: Room, session_id: str, at: int, *, kill: bool) -> i
 
 @pytest.mark.proof
 @pytest.mark.parametrize("kill", [False, True], ids=["cancelled", "killed"])
-async def test_whoever_dies_at_any_await_leaves_the_state_before_or_after(
+async def test_a_death_at_any_await_leaves_the_state_before_or_after(
     pool: Pool, dsn: str, provider: Provider, kill: bool
 ) -> None:
-    room = Room.on(pool, provider)
-    room.answer(SUMMARY)
-    await room.say(*talk(60), session_id="whole")
-    awaits = await _interrupted(room, "whole", 0, kill=False)
+    harness = CompressionHarness.on(pool, provider)
+    harness.answer(SUMMARY)
+    await harness.say(*talk(60), session_id="whole")
+    awaits = await _interrupted(harness, "whole", 0, kill=False)
     assert awaits > 20
-    [whole] = await room.versions()
+    [whole] = await harness.versions()
     seen: set[int] = set()
     for at in sorted({1, awaits, *some(range(1, awaits), 8)}):
         session_id = f"s{at}"
-        await room.say(*talk(60), session_id=session_id)
+        await harness.say(*talk(60), session_id=session_id)
         async with await create_pool(dsn, size=3) as mortal:
-            await _interrupted(Room.on(mortal, provider), session_id, at, kill=kill)
-        assert kill or await room.open_holds() == 0, "who is only cancelled settles or releases"
-        rows = [row for row in await room.versions() if row["session_id"] == session_id]
+            await _interrupted(CompressionHarness.on(mortal, provider), session_id, at, kill=kill)
+        assert kill or await harness.open_holds() == 0, "who is only cancelled settles or releases"
+        rows = [row for row in await harness.versions() if row["session_id"] == session_id]
         facts = await pool.fetchval("select count(*) from facts where session_id = $1", session_id)
         assert len(rows) in (0, 1)
         seen.add(len(rows))
@@ -172,11 +172,11 @@ async def test_whoever_dies_at_any_await_leaves_the_state_before_or_after(
             assert bool(facts)
         else:
             assert not facts, "facts come with their version or not at all"
-        found = await room.activity(model=True).compress_context(request(session_id, session_id=session_id))
+        found = await harness.activity(model=True).compress_context(request(session_id, session_id=session_id))
         assert found.version == 1, "the next try ends what the first began"
-        assert await room.open_holds() == 0
+        assert await harness.open_holds() == 0
     assert seen == {0, 1}
-    await room.books.check()
+    await harness.books.check()
 
 
 @pytest.mark.parametrize("when", When)
@@ -188,9 +188,9 @@ async def test_whoever_dies_at_any_await_leaves_the_state_before_or_after(
 async def test_version_facts_and_settlement_are_stored_together_or_not_at_all(
     pool: Pool, dsn: str, provider: Provider, statement: str, commit: bool, when: When
 ) -> None:
-    room = Room.on(pool, provider)
-    room.answer(SUMMARY)
-    await room.say(*talk(60))
+    harness = CompressionHarness.on(pool, provider)
+    harness.answer(SUMMARY)
+    await harness.say(*talk(60))
     async with postgres_proxy(dsn) as proxy, await create_pool(proxy.dsn, size=3) as mortal:
         tasks: list[asyncio.Task[CompressResult]] = []
 
@@ -199,15 +199,19 @@ async def test_version_facts_and_settlement_are_stored_together_or_not_at_all(
             tasks[0].cancel()
 
         trap = proxy.set(Trap(statement, when, die, commit))
-        tasks.append(asyncio.create_task(Room.on(mortal, provider).activity(model=True).compress_context(request())))
+        tasks.append(
+            asyncio.create_task(
+                CompressionHarness.on(mortal, provider).activity(model=True).compress_context(request())
+            )
+        )
         await asyncio.gather(*tasks, return_exceptions=True)
         assert trap.sprung.is_set()
-    stored, facts = len(await room.versions()), await pool.fetchval("select count(*) from facts")
-    assert (stored, bool(facts), await room.attempts()) in (
+    stored, facts = len(await harness.versions()), await pool.fetchval("select count(*) from facts")
+    assert (stored, bool(facts), await harness.attempts()) in (
         (0, False, [(1, "started")]),
         (1, True, [(1, "reported")]),
     )
     assert stored == (commit and when is When.AFTER)
-    assert (await room.activity(model=True).compress_context(request())).version == 1
-    assert await room.open_holds() == 0
-    await room.books.check()
+    assert (await harness.activity(model=True).compress_context(request())).version == 1
+    assert await harness.open_holds() == 0
+    await harness.books.check()

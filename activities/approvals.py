@@ -110,7 +110,7 @@ class ApprovalActivities:
         if signer is None or not is_signed_with(decision, signer.digest):
             # One answer for every cause, so that it does not reveal which keys exist.
             raise DecisionRefused(
-                "the signature fits no live key of this tenant: sign with a key that is neither revoked nor expired",
+                "the signature matches no live key of this tenant: sign with a key that is neither revoked nor expired",
                 reason="signature",
             )
         return Approver(signer.name, key_id, signer.roles)
@@ -125,7 +125,8 @@ class ApprovalActivities:
 
 
 def _unknown(approval_id: str) -> DecisionResult:
-    return DecisionResult(approval_id, "", error="not_found", message="this tenant has no approval request of this id")
+    message = "this tenant has no approval request with this id"
+    return DecisionResult(approval_id, "", error="not_found", message=message)
 
 
 def _decision_request(sent: ApprovalDecision) -> DecisionRequest:

@@ -20,10 +20,10 @@ class _NoNetwork(httpx.AsyncBaseTransport, httpx.BaseTransport):
     """A transport that sends nothing."""
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        raise httpx.UnsupportedProtocol("requests leave through the client of an attempt only", request=request)
+        raise httpx.UnsupportedProtocol("requests are sent only through the client of an attempt", request=request)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        raise httpx.UnsupportedProtocol("requests leave through the client of an attempt only", request=request)
+        raise httpx.UnsupportedProtocol("requests are sent only through the client of an attempt", request=request)
 
 
 def is_imported() -> bool:

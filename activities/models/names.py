@@ -13,7 +13,7 @@ def check_model_name(name: str) -> str:
         ValueError: the name is an address or could be read as a part of one. The message says how to correct it.
     """
     if "//" in name or name.lower().startswith(("http:", "https:")):
-        raise ValueError("a model name holds no address: name the model, and put its address into api_base")
+        raise ValueError("a model name contains no address: name the model, and put its address into api_base")
     if not _NAME.fullmatch(name) or {"", ".", ".."} & set(name.split("/")):
         raise ValueError("use a name such as openai/gpt-4o-mini: letters, digits and . _ : / @ + , ~ = * ( ) [ ] -")
     return name

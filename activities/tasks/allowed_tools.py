@@ -29,7 +29,7 @@ class AllowedTools:
         """Raises `InvalidTask`, naming the place, the name and the setting, for the first tool that is not allowed."""
         for place, activity, task_queue in self._named(task):
             if activity in _OWN:
-                raise InvalidTask(f"{place} runs activity {activity!r}: a step of workflows is no tool, name another")
+                raise InvalidTask(f"{place} runs activity {activity!r}: it belongs to the workflows, name another")
             if not _matches(activity, self.activities):
                 raise InvalidTask(f"{place} runs activity {activity!r}: {_remedy('activities', self.activities)}")
             if not _matches(task_queue, (self.own_queue, *self.task_queues)):

@@ -202,7 +202,7 @@ class TaskFile(Part):
             raise InvalidTask(TOO_DEEP) from None
         except (TypeError, ValueError) as error:
             raise (
-                error if isinstance(error, InvalidTask) else InvalidTask("$ is no JSON object: submit a task file")
+                error if isinstance(error, InvalidTask) else InvalidTask("$ is not a JSON object: submit a task file")
             ) from None
         task._check(allowed_api_bases)
         return task
@@ -301,7 +301,7 @@ class TaskFile(Part):
         for name, edges in graphs.items():
             if circle := ids_in_circles(edges):
                 shown = ", ".join(repr(each) for each in circle[:8])
-                raise InvalidTask(f"$.agents {name} has a cycle through {shown}: no agent may come back to itself")
+                raise InvalidTask(f"$.agents {name} has a cycle through {shown}: no agent may lead back to itself")
         for position, agent in enumerate(self.agents):
             try:
                 self.path(agent.id)

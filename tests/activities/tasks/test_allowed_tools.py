@@ -1,4 +1,4 @@
-"""Tools of a task: only activities and queues that the operator allows."""
+"""The allow-list of tools: only activities and task queues that the operator allows."""
 
 import re
 from typing import Any
@@ -66,8 +66,8 @@ def test_another_queue_is_refused_with_the_setting(queue: str) -> None:
 
 
 @pytest.mark.parametrize("activity", ActivityName)
-def test_a_step_of_workflows_is_never_a_tool(activity: str) -> None:
-    with pytest.raises(InvalidTask, match="no tool"):
+def test_an_activity_of_the_workflows_is_never_a_tool(activity: str) -> None:
+    with pytest.raises(InvalidTask, match="belongs to the workflows"):
         check(AllowedTools(("*",), ("*",), "purser"), activity=activity)
 
 

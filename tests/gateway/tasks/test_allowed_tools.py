@@ -20,7 +20,7 @@ async def test_a_tool_that_is_not_allowed_is_refused_when_the_task_is_submitted(
     for tool, setting in (
         ({"activity": "payroll"}, "PURSER_TOOL_ACTIVITIES"),
         ({"activity": "tool_x", "task_queue": "payroll"}, "PURSER_TOOL_TASK_QUEUES"),
-        ({"activity": "call_model"}, "no tool"),
+        ({"activity": "call_model"}, "belongs to the workflows"),
     ):
         answer = await agent.post("/v1/tasks", json=task(**tool))
         assert answer.status_code == 422

@@ -1,1 +1,1 @@
-"""The dashboard: live pages for the people on call, in the gateway's own process."""
+"""The dashboard: live pages for operators and approvers, served by the gateway process."""

@@ -1,4 +1,4 @@
-"""What a person reads when something that they asked for was not done."""
+"""Messages for a person whose action failed or was refused."""
 
 import structlog
 from pydantic import ValidationError
@@ -11,19 +11,19 @@ _log = structlog.get_logger(__name__)
 
 
 class Refused(Exception):
-    """What a person asked for was not done. The message is for that person."""
+    """An action was refused; the message is for the person who acted."""
 
 
 def explain(error: Exception) -> str:
-    """What went wrong and what helps, for the person who acted. A fault of ours is logged."""
+    """What went wrong and what helps, for the person who acted. Unexpected errors are logged."""
     if isinstance(error, Refused):
         return str(error)
     if isinstance(error, LedgerUnavailable):
-        return "The ledger did not answer. Try again: what it has recorded it does not do twice."
+        return "The ledger did not answer. Try again: what is already recorded is not repeated."
     if isinstance(error, ValidationError):
         return sentence(error.errors()[0]["msg"])
     problem = problem_of(error)
     if problem is None:
-        _log.error("an action of a page failed", exc_info=error)
-        return "It did not work, and the gateway's log says why."
+        _log.error("an action of a dashboard page failed", exc_info=error)
+        return "The action failed; the gateway's log says why."
     return f"{sentence(problem.detail)} {problem.remedy or ''}".strip()

@@ -1,4 +1,4 @@
-"""Files that pages load. Their address changes with their content: browsers keep them, and never mix two versions."""
+"""Static files of the pages. Their URLs change with their content: browsers cache them and never mix versions."""
 
 import hashlib
 from pathlib import Path
@@ -33,7 +33,7 @@ async def _favicon(_: Request) -> Response:
 
 
 def asset_routes() -> list[BaseRoute]:
-    """What serves the files."""
+    """Routes of the static files."""
     return [
         Mount(ASSETS_AT, GZipMiddleware(_Files(directory=FOLDER)), name="assets"),
         Route("/favicon.ico", _favicon),

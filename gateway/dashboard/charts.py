@@ -1,4 +1,4 @@
-"""Charts whose colours are those of the page: drawn as SVG, they follow its theme by themselves."""
+"""Charts in the colours of the page: drawn as SVG, they follow its theme."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -8,7 +8,7 @@ MUTED = "var(--muted)"
 LINE = "var(--line)"
 SURFACE = "var(--surface)"
 FONT = 'system-ui, -apple-system, "Segoe UI", "Noto Sans", Roboto, sans-serif'
-"""That of the page, by name: labels are measured on a canvas, which inherits none."""
+"""The font of the page, by name: labels are measured on a canvas, which inherits no font."""
 HALF_A_LABEL = 36
 """Pixels right of the last tick: half of the widest label of a time axis, which is centred below its tick."""
 SERIES = tuple(f"var(--c{number})" for number in range(1, 9))
@@ -16,7 +16,7 @@ SERIES = tuple(f"var(--c{number})" for number in range(1, 9))
 
 
 class Chart:
-    """One chart. What it shows stands beside it as text or in a table: its label says where."""
+    """One chart. The page also shows its data as text or in a table; its label says where."""
 
     def __init__(self, part_id: str, label: str, height: int, changed: Callable[["Chart"], None]) -> None:
         """Use `Screen.chart`."""
@@ -28,12 +28,13 @@ class Chart:
         self._changed = changed
 
     def show(self, options: Mapping[str, Any], *, label: str | None = None, height: int | None = None) -> None:
-        """Draws; nothing is sent if nothing has changed.
+        """Draws the chart; nothing is sent if nothing has changed.
 
         Args:
-            options: of ECharts. One whose name begins with a colon names a function of `assets/charts.js`.
-            label: what is told to people who do not see it, from now on.
-            height: in pixels, from now on.
+            options: options of ECharts. The value of one whose name begins with a colon is the name of a function in
+                `assets/charts.js`.
+            label: new text for screen readers.
+            height: new height in pixels.
         """
         before = self.shown()
         self._options, self.hidden = base() | dict(options), False
@@ -42,13 +43,13 @@ class Chart:
             self._changed(self)
 
     def hide(self) -> None:
-        """Takes the chart off the page where there is nothing to draw."""
+        """Removes the chart from the page while there is nothing to draw."""
         if not self.hidden:
             self.hidden = True
             self._changed(self)
 
     def shown(self) -> dict[str, Any]:
-        """As the page gets it."""
+        """The chart as sent to the page."""
         return {
             "id": self.part_id,
             "label": self.text,
@@ -59,7 +60,7 @@ class Chart:
 
 
 def base() -> dict[str, Any]:
-    """What all charts have in common. Tips are drawn, never written as HTML: names come from others."""
+    """Options of all charts. Tooltips are drawn, never written as HTML: names are untrusted."""
     return {
         "animation": False,
         "textStyle": {"color": TEXT, "fontFamily": FONT, "fontSize": 11},
@@ -75,7 +76,7 @@ def base() -> dict[str, Any]:
 
 
 def grid(*, top: int = 34, bottom: int = 12) -> dict[str, Any]:
-    """Where the axes are drawn: labels and names of axes stay inside the chart.
+    """The area of the axes: their labels and names stay inside the chart.
 
     Args:
         top: pixels above, for the legend.
@@ -114,7 +115,7 @@ def axis(kind: str, unit: str = "", **more: Any) -> dict[str, Any]:
 
     Args:
         kind: `value`, `time` or `category`.
-        unit: of its figures, written beside the axis.
+        unit: unit of its figures, written next to the axis.
         more: further options of ECharts.
     """
     labels = {"formatter": _TIMES, "showMinLabel": False, "showMaxLabel": False} if kind == "time" else {}
@@ -136,7 +137,7 @@ def across(unit: str, formatter: str) -> dict[str, Any]:
 
 
 def zoom(**more: Any) -> list[dict[str, Any]]:
-    """Zooms the horizontal axis with a slider below. The wheel belongs to the page."""
+    """A slider below that zooms the horizontal axis. The mouse wheel scrolls the page."""
     slider = {
         "type": "slider",
         "height": 14,
@@ -165,7 +166,7 @@ _TIMES = {
     "second": "{HH}:{mm}:{ss}",
     "millisecond": "{HH}:{mm}:{ss}.{SSS}",
 }
-"""Labels of a time axis, as finely as its ticks stand."""
+"""Labels of a time axis, by the precision of the tick."""
 SHORT_NUMBER = "short"
 """Formats the labels of an axis of tokens."""
 DOLLARS = "dollars"

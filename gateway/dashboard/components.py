@@ -1,4 +1,4 @@
-"""What pages are made of: Jinja templates, with every value escaped, and the parts that all of them share.
+"""Renders pages: Jinja templates with every value escaped, and the components that pages share.
 
 A line break between two tags of a template is layout, not a space.
 """
@@ -49,28 +49,28 @@ TONES: Mapping[str, str] = {
     "high": "warn",
     "critical": "bad",
 }
-"""How states and kinds are coloured; the others are plain."""
+"""Colours of states and kinds; others are plain."""
 _BETWEEN_TAGS = re.compile(r">\s*\n\s*<")
 
 
 def render(template: str, **values: object) -> Markup:
-    """A template of `templates/`, filled in.
+    """Renders a template of `templates/`.
 
     Raises:
-        UndefinedError: the template names a value that is not given.
+        UndefinedError: the template uses a value that is not given.
     """
     return Markup(_BETWEEN_TAGS.sub("><", _environment.get_template(template).render(values)))
 
 
 def component(name: str, *args: object, **values: object) -> Markup:
-    """One macro of `components.html`."""
+    """Renders one macro of `components.html`."""
     made = getattr(_environment.get_template("components.html").module, name)(*args, **values)
     return Markup(_BETWEEN_TAGS.sub("><", made).strip())
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of a bar, in percent of its width."""
+    """A segment of a bar, in percent of its width."""
 
     name: str
     left: str
@@ -79,16 +79,16 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """How a limit is used."""
+    """A bar that shows how much of a limit is used."""
 
     tone: str
     label: str
-    """The same in words."""
+    """Text for screen readers."""
     pieces: tuple[Piece, ...]
 
 
 def bar(spent: int, held: int, limit: int | None, granted: int = 0, asked: int = 0, *, unit: str = "tokens") -> Bar:
-    """How a limit is used: spent, then held, then what is asked; the limit is a tick, what was granted a tint.
+    """A bar of a limit: spent, then held, then asked; the limit is a tick, grants are tinted.
 
     Without a limit the bar is empty.
     """
@@ -133,4 +133,4 @@ def _environment_of_pages() -> Environment:
 
 _environment = _environment_of_pages()
 LOADING = component("loading")
-"""Stands where a list will be."""
+"""Placeholder for a list that is loading."""

@@ -1,4 +1,4 @@
-"""Figures, times and codes as people read them; templates use these as filters and functions."""
+"""Formats figures, times and codes for display; templates use these as filters and functions."""
 
 from datetime import UTC, datetime
 from urllib.parse import quote, urlencode
@@ -30,50 +30,50 @@ def exact(count: int) -> str:
 
 
 def dollars(nano_usd: int) -> str:
-    """Nano-dollars as dollars: cents, and below a cent the first two digits that count."""
+    """Nano-dollars as dollars: with cents, and below a cent with the first two significant digits."""
     size = abs(nano_usd)
     decimals = max(2, 11 - len(str(size))) if 0 < size < NANO else 2
     return plain_dollars(nano_usd, decimals).replace("-", "−")
 
 
 def amount(value: Amount) -> str:
-    """Tokens and money, whichever there is: `3,500 tokens · $0.02`."""
+    """Tokens and money, without what is zero: `3,500 tokens · $0.02`."""
     parts = [f"{exact(value.tokens)} {plural(value.tokens, 'token')}"] if value.tokens or not value.nano_usd else []
     return " · ".join(parts + ([dollars(value.nano_usd)] if value.nano_usd else []))
 
 
 def plural(count: int, word: str, many: str = "") -> str:
-    """The word for so many things, without the number."""
+    """The singular or plural of a word for `count`, without the number."""
     return word if count == 1 else many or f"{word}s"
 
 
 def percent(ratio: float | None) -> str:
-    """A share of a limit, cut to whole percents; `—` where there is no limit to share."""
+    """A share of a limit, cut to whole percents; `—` if there is no limit."""
     return "—" if ratio is None else f"{whole_percent(ratio)} %"
 
 
 def words(code: str) -> str:
-    """A code as people write it: `waiting_approval` as `waiting for approval`."""
+    """A code in words: `waiting_approval` as `waiting for approval`."""
     return "waiting for approval" if code == "waiting_approval" else code.replace("_", " ")
 
 
 def sentence(text: str) -> str:
-    """An error's words as a sentence."""
+    """An error text as a sentence: capitalized, with a full stop."""
     return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith((".", "!", "?")) else ".")
 
 
 def utc(at: datetime, form: str) -> str:
-    """A point in time until the page's script has put it into the reader's own zone.
+    """A time in UTC, which the page's script replaces by the reader's own time zone.
 
     Args:
-        at: when.
+        at: the time.
         form: `minute`, `second`, `day`, `left` (a countdown) or `ago`.
     """
     return at.astimezone(UTC).strftime(_PLAIN_TIMES.get(form, "%Y-%m-%d %H:%M UTC"))
 
 
 def lasting(seconds: float) -> str:
-    """A span of time: `0.4 s`, `12 s`, `3 min 4 s`, `2 h 5 min`."""
+    """A duration: `0.4 s`, `12 s`, `3 min 4 s`, `2 h 5 min`."""
     if seconds < 10:
         return f"{seconds:.1f} s" if seconds >= 0.05 else f"{round(seconds * 1000)} ms"
     whole = round(seconds)
@@ -87,11 +87,11 @@ def lasting(seconds: float) -> str:
 
 
 def between(start: datetime, end: datetime) -> str:
-    """How long something took."""
+    """The duration between two times."""
     return lasting(max(0.0, (end - start).total_seconds()))
 
 
 def address(path: str, **query: object) -> str:
-    """A path of ours with its query; what is `None` or empty is left out."""
+    """A path of the dashboard with its query; parameters that are `None` or empty are left out."""
     given = {name: value for name, value in query.items() if value not in (None, "")}
     return quote(path) + (f"?{urlencode(given)}" if given else "")

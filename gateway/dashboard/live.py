@@ -1,4 +1,4 @@
-"""Parts of a page that follow what happens: read again on events, and from time to time in any case."""
+"""Live parts of a page: refreshed on events, and at regular intervals in any case."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -12,16 +12,16 @@ from purser.gateway.dashboard.components import component
 from purser.gateway.dashboard.visit import Visit
 
 EVERY_S = 15.0
-"""A part is read again after so long even if nothing was heard."""
-AGAIN_S = 2.0
-"""After a failure."""
+"""Interval after which a part is refreshed without an event."""
+RETRY_S = 2.0
+"""Pause after a failure."""
 GAP_S = 0.15
-"""Between two readings of one part, however much happens."""
+"""Minimum pause between two refreshes of one part."""
 FIRST_WITHIN_S = 2.0
-"""A page is sent with its content if that comes so soon, else without, and the content follows."""
+"""How long a page waits for its content before it is sent without; the content then follows."""
 SIGNED_IN_FOR_S = 5.0
-"""How often a page makes sure that its sign-in still holds."""
-LEDGER_AWAY = component(
+"""Interval at which a page checks that its sign-in is still valid."""
+LEDGER_DOWN = component(
     "banner", "The ledger does not answer.", "Nothing was changed; figures may be old. Trying again"
 )
 FAILED = component("banner", "A part of this page could not be read.", "The log says why; trying again …")
@@ -30,12 +30,12 @@ _log = structlog.get_logger(__name__)
 
 
 class Live:
-    """What keeps one opened page up to date."""
+    """Keeps one open page up to date."""
 
     def __init__(self, visit: Visit) -> None:
         self.visit = visit
         self.trouble = visit.screen.region()
-        """Where a failure is told until it is over."""
+        """The region that shows a failure while it lasts."""
         self._failing: dict[object, Markup] = {}
         self._checked_at = 0.0
 
@@ -44,26 +44,26 @@ class Live:
     ) -> None:
         """While the page is open, calls `refresh` now, on every event of one of `kinds`, and every `every_s` seconds.
 
-        Returns once the first call has shown something, or after a moment without: show a loading state before.
+        Returns once the first call has ended, at the latest after `FIRST_WITHIN_S`: show a loading state before.
 
         Args:
-            kinds: of events.
-            refresh: reads and shows; it never runs twice at a time. What it raises is told in the page, and tried
-                again.
-            every_s: at least so often.
+            kinds: kinds of events.
+            refresh: reads and shows; it never runs twice at a time. An error that it raises is shown on the page, and
+                the call is repeated.
+            every_s: maximum interval in seconds.
         """
         await self.start(kinds, refresh, every_s=every_s).first()
 
     def start(
         self, kinds: Sequence[str], refresh: Callable[[], Awaitable[None]], *, every_s: float = EVERY_S
     ) -> "Part":
-        """As `follow`, without waiting for the first call."""
+        """Does what `follow` does without waiting for the first call."""
         part = Part(self, kinds, refresh, every_s)
         self.visit.page.spawn(part.run())
         return part
 
-    def told(self, part: object, problem: Markup | None) -> None:
-        """A part failed, or works again."""
+    def report(self, part: object, problem: Markup | None) -> None:
+        """Shows that a part failed, or with `None` that it works again."""
         if problem is None:
             self._failing.pop(part, None)
         else:
@@ -71,7 +71,7 @@ class Live:
         self.trouble.show(next(iter(self._failing.values()), Markup()))
 
     async def signed_in(self) -> bool:
-        """Whether the caller may go on looking; leaves the page if not."""
+        """Whether the caller is still signed in; reloads the page if not."""
         now = asyncio.get_running_loop().time()
         if now - self._checked_at < SIGNED_IN_FOR_S:
             return True
@@ -83,7 +83,7 @@ class Live:
 
 
 class Part:
-    """One part of an open page."""
+    """One live part of an open page."""
 
     def __init__(
         self, live: Live, kinds: Sequence[str], refresh: Callable[[], Awaitable[None]], every_s: float
@@ -95,28 +95,28 @@ class Part:
         self._due = asyncio.Event()
         self._reading = asyncio.Lock()
         self._shown = asyncio.Event()
-        """Set once something was shown, be it that it cannot be read."""
+        """Set once the content or a failure is shown."""
 
     async def first(self) -> None:
-        """Waits until something was shown, or a moment."""
+        """Waits until the content or a failure is shown, at most `FIRST_WITHIN_S`."""
         with suppress(TimeoutError):
             await asyncio.wait_for(self._shown.wait(), FIRST_WITHIN_S)
 
-    def now(self) -> None:
-        """Reads again at once: somebody has just changed something here."""
+    def request_refresh(self) -> None:
+        """Requests a refresh without waiting for it."""
         self._due.set()
 
-    async def again(self) -> None:
-        """Reads again and waits for it; what goes wrong is told in the page."""
+    async def refresh(self) -> None:
+        """Refreshes and waits for it; a failure is shown on the page."""
         await self._read()
 
     async def run(self) -> None:
-        """Follows until it is cancelled."""
+        """Refreshes on events and at intervals until it is cancelled."""
         listening = asyncio.create_task(self._listen())
         try:
             while True:
                 self._due.clear()
-                pause = self._every_s if await self._read() else AGAIN_S
+                pause = self._every_s if await self._read() else RETRY_S
                 await asyncio.sleep(GAP_S)
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._due.wait(), pause)
@@ -131,11 +131,11 @@ class Part:
                 if await self._live.signed_in():
                     await self._refresh()
         except LedgerUnavailable:
-            problem = LEDGER_AWAY
+            problem = LEDGER_DOWN
         except Exception:
-            _log.exception("a part of a page could not be read", page=self._live.visit.path)
+            _log.exception("a part of a dashboard page could not be read", page=self._live.visit.path)
             problem = FAILED
-        self._live.told(self, problem)
+        self._live.report(self, problem)
         self._shown.set()
         return problem is None
 
@@ -147,6 +147,6 @@ class Part:
                     async for _ in events:
                         self._due.set()
             except Exception as error:
-                _log.warning("events were lost and are waited for again", error=type(error).__name__)
-            await asyncio.sleep(AGAIN_S)
+                _log.warning("the event feed broke; subscribing again", error=type(error).__name__)
+            await asyncio.sleep(RETRY_S)
             self._due.set()

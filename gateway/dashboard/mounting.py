@@ -1,4 +1,4 @@
-"""The dashboard inside the gateway."""
+"""Mounts the dashboard in the gateway's application."""
 
 from fastapi import FastAPI
 
@@ -10,15 +10,15 @@ from purser.gateway.services import Services
 
 
 def mount(app: FastAPI, services: Services, temporal_ui: str | None) -> OpenPages:
-    """Shows the pages beside the API.
+    """Serves the pages next to the API.
 
     Args:
-        app: the gateway's application; its other routes go first.
-        services: what pages read and change.
-        temporal_ui: address of Temporal's Web UI, for links to workflows; `None`: no links.
+        app: the gateway's application; its other routes take precedence.
+        services: stores, clients and settings that pages use.
+        temporal_ui: URL of Temporal's Web UI, for links to workflows; `None`: no links.
 
     Returns:
-        The pages that people have open: close them before the gateway stops.
+        The open pages: close them before the gateway stops.
     """
     pages.load_pages()
     dashboard = app.state.dashboard = Dashboard(services, temporal_ui)

@@ -1,4 +1,4 @@
-"""Pages that somebody has open: each belongs to the browser session that opened it."""
+"""The open pages: each belongs to the browser session that opened it."""
 
 import asyncio
 import secrets
@@ -11,11 +11,11 @@ from purser.gateway.dashboard.region import Act
 from purser.gateway.dashboard.screen import Screen
 
 RECONNECT_WITHIN_S = 30.0
-"""How long a page whose connection broke finds everything as it left it."""
+"""How long the state of a page is retained after its connection broke."""
 
 
 class OpenPage:
-    """One open page, and what runs for it."""
+    """One open page, and the tasks that run for it."""
 
     def __init__(self, session_id: str, forget: Callable[["OpenPage"], None]) -> None:
         self.page_id = secrets.token_urlsafe(16)
@@ -23,27 +23,27 @@ class OpenPage:
         self.screen = Screen()
         self._forget = forget
         self._tasks: set[asyncio.Task[None]] = set()
-        self._turn = asyncio.Lock()
+        self._acting = asyncio.Lock()
         self._streams = 0
         self._timer: asyncio.TimerHandle | None = None
         self.wait()
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        """Runs something for as long as the page is open."""
+        """Runs a coroutine as long as the page is open."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def act(self, part_id: str, act: Act) -> None:
-        """A person did something; one act after the other."""
-        async with self._turn:
+        """Handles an act of a person; one act after the other."""
+        async with self._acting:
             await self.screen.act(part_id, act)
 
     @contextmanager
     def streaming(self) -> Iterator[None]:
-        """A browser follows the page until the end of the block."""
+        """Marks the page as followed by a browser until the end of the context."""
         self._streams += 1
-        self._rest()
+        self._cancel_timer()
         try:
             yield
         finally:
@@ -52,18 +52,18 @@ class OpenPage:
                 self.wait()
 
     def wait(self) -> None:
-        """Waits for a browser, for a while."""
-        self._rest()
+        """Waits `RECONNECT_WITHIN_S` for a browser, then closes the page."""
+        self._cancel_timer()
         self._timer = asyncio.get_running_loop().call_later(RECONNECT_WITHIN_S, self._forget, self)
 
     def close(self) -> None:
         """Ends everything that runs for the page."""
-        self._rest()
+        self._cancel_timer()
         self.screen.end()
         for task in self._tasks:
             task.cancel()
 
-    def _rest(self) -> None:
+    def _cancel_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
 
@@ -84,7 +84,7 @@ class OpenPages:
         """A page of a browser session.
 
         Raises:
-            NotFound: it is another's, or there is none: nobody learns which.
+            NotFound: it belongs to another session, or does not exist: the answer is the same.
         """
         page = self._pages.get(page_id)
         if page is None or page.session_id != session_id:

@@ -17,7 +17,7 @@ from purser.gateway.dashboard.live import Live
 from purser.gateway.dashboard.visit import open_visit
 
 MODULES = ("approvals", "budgets", "tasks", "sessions", "ledger", "health")
-"""Subjects, whose `page` registers pages when it is imported."""
+"""Packages whose module `page` registers pages when it is imported."""
 _BUILD_WITHIN_S = 20.0
 
 Build = Callable[..., Awaitable[Markup]]
@@ -27,13 +27,13 @@ _log = structlog.get_logger(__name__)
 
 
 def page(path: str, name: str, *, needs: Permission = Permission.READ) -> Callable[[Build], Build]:
-    """Registers a page. Its coroutine gets `Visit` and `Live`, and what else it names from path and query; it returns
-    the main part with the content of that moment.
+    """Registers a page. Its coroutine receives `Visit`, `Live` and its further parameters from path and query; it
+    returns the main part with its current content.
 
     Args:
-        path: as FastAPI writes it.
+        path: path in FastAPI's notation.
         name: shown in the navigation and in the window's title.
-        needs: what the caller's role has to carry.
+        needs: permission that the caller's role must have.
     """
 
     def register(build: Build) -> Build:
@@ -66,12 +66,12 @@ def load_pages() -> None:
 
 
 def page_paths() -> Sequence[str]:
-    """The paths of all pages, as FastAPI writes them."""
+    """The paths of all pages in FastAPI's notation."""
     return tuple(route.path for route in router.routes)  # type: ignore[attr-defined]
 
 
 async def missing_page(request: Request) -> Response:
-    """What a browser gets for an address that no page has: status 404, and the way back."""
+    """The page for an unknown address: status 404, with the navigation."""
     frame = shell.Frame("Page not found", Live(open_visit(request)))
     lost = shell.error("There is no page at this address", "It may be mistyped. Choose a page from the navigation.")
     return frame.around(lost, HTTPStatus.NOT_FOUND)
@@ -82,7 +82,7 @@ async def _guarded(build: Build, live: Live, given: dict[str, Any]) -> Markup:
         async with asyncio.timeout(_BUILD_WITHIN_S):
             return await build(live.visit, live, **given)
     except Exception:
-        _log.exception("a page could not be built", page=live.visit.path)
+        _log.exception("a dashboard page could not be built", page=live.visit.path)
         return shell.error(
             "This page could not be shown", "Load it again. If that does not help, the gateway's log says why."
         )

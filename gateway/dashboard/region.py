@@ -1,4 +1,4 @@
-"""A part of a page that is shown as markup and changes in place: what a person types or has focused stays."""
+"""Regions: parts of a page whose markup changes in place, while input and focus are preserved."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,14 +9,14 @@ from markupsafe import Markup
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """Something that a person did in a region."""
+    """An act of a person in a region."""
 
     name: str
-    """`data-act` of what was clicked or of the form that was sent; `key` for a shortcut."""
+    """`data-act` of the clicked element or the submitted form; `key` for a shortcut."""
     data: Mapping[str, str] = field(default_factory=dict)
-    """Its other `data-…` attributes; for a shortcut `key`."""
+    """Its other `data-…` attributes; for a shortcut `key` is the key."""
     fields: Mapping[str, str] = field(default_factory=dict)
-    """What a form held."""
+    """The fields of a form."""
 
 
 Handler = Callable[[Act], Awaitable[None]]
@@ -25,8 +25,8 @@ Handler = Callable[[Act], Awaitable[None]]
 class Region:
     """Markup that morphs into new markup: children are matched by `data-key`, inputs keep what was typed.
 
-    A click on anything with `data-act`, or sending a form that has it, calls the handler. A form with `data-reset` in
-    its new markup, and another value of it than before, is emptied.
+    A click on an element with `data-act`, or submitting a form that has it, calls the handler. A form is reset when its
+    `data-reset` changes.
     """
 
     def __init__(self, part_id: str, content: Markup, keys: Sequence[str], changed: Callable[["Region"], None]) -> None:
@@ -34,17 +34,17 @@ class Region:
         self.part_id = part_id
         self.content = content
         self.keys = keys
-        """Shortcuts that are handed to the handler while nobody types."""
+        """Shortcut keys that call the handler, except while the person types in a field."""
         self.handler: Handler | None = None
         self._changed = changed
 
     def show(self, content: Markup) -> None:
-        """Changes what is shown; nothing is sent if it is the same."""
+        """Changes the content; nothing is sent if it is the same."""
         if self.content != content:
             self.content = content
             self._changed(self)
 
     def on_act(self, handler: Handler) -> Self:
-        """Sets what is called when a person does something here; what goes wrong is told to them."""
+        """Sets the handler of acts in this region; errors that it raises are shown to the person."""
         self.handler = handler
         return self

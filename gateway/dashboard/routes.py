@@ -1,4 +1,4 @@
-"""What pages ask for by themselves: news of what they show, and acts of the person before them."""
+"""Endpoints for the pages' scripts: a stream of updates, and acts of the person."""
 
 import json
 from collections.abc import AsyncIterator, Iterator
@@ -31,7 +31,7 @@ router = APIRouter(route_class=Route, prefix="/_purser/pages", include_in_schema
 
 
 class ActBody(BaseModel):
-    """Something that a person did, as a page sends it."""
+    """An act of a person, as sent by a page."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -43,8 +43,8 @@ class ActBody(BaseModel):
 
 async def _session(request: Request) -> BrowserSession:
     session = browser_session(request)
-    if session is None:  # the guard in front lets nobody else through
-        raise Unauthenticated("nobody is signed in: open /sign-in")
+    if session is None:  # the middleware lets no other requests through
+        raise Unauthenticated("no one is signed in: open /sign-in")
     return session
 
 
@@ -67,11 +67,11 @@ async def follow(
     after: Annotated[int, Query(ge=0)] = 0,
     last_event_id: Annotated[str | None, Header(alias="Last-Event-ID", pattern="^[0-9]{1,18}$")] = None,
 ) -> EventStream:
-    """News of a page behind what its browser knows."""
+    """Streams the updates of a page that follow the last one its browser received."""
 
     async def stream() -> AsyncIterator[ServerSentEvent | bytes]:
         yield ServerSentEvent(retry=RETRY_MS, comment="purser")
-        async for one in page.screen.news(after if last_event_id is None else int(last_event_id)):
+        async for one in page.screen.updates(after if last_event_id is None else int(last_event_id)):
             yield ServerSentEvent(id=str(one.number), event=one.kind, data=json.dumps(one.data))
 
     @contextmanager
@@ -84,15 +84,15 @@ async def follow(
 
 @router.post("/{page_id}/acts", status_code=204)
 async def act(page: Own, session: Session, body: ActBody, request: Request) -> Response:
-    """Something that a person did. Answered once it is done; what comes of it is told by the stream."""
+    """Handles an act. Answered once it is done; its effects arrive in the stream."""
     if not is_csrf_token(request.headers.get(CSRF_HEADER, ""), session.secret):
-        raise ForgedRequest(f"a page does nothing without the header {CSRF_HEADER}")
+        raise ForgedRequest(f"acts of a page require the header {CSRF_HEADER}")
     await page.act(body.region, Act(body.name, body.data, body.fields))
     return Response(status_code=204)
 
 
 class MissingPage(PlainRoute):
-    """A browser asks for a document at an address that nobody has. Unknown paths of the API stay the API's."""
+    """Matches a browser's request for a document at an unknown address; unknown paths of the API remain the API's."""
 
     def __init__(self) -> None:
         super().__init__("/{path:path}", missing_page, name="missing page")

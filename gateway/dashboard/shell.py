@@ -1,4 +1,4 @@
-"""What surrounds every page: header, navigation, who is signed in, and the line that tells of trouble."""
+"""The frame of every page: header, navigation, the signed-in user, and the banner for failures."""
 
 from datetime import UTC, datetime
 
@@ -25,7 +25,7 @@ POLICY = "; ".join(
     (
         "default-src 'self'",
         "style-src 'self'",
-        "style-src-attr 'unsafe-inline'",  # places and widths of bars
+        "style-src-attr 'unsafe-inline'",  # positions and widths of bars
         "img-src 'self' data:",
         "base-uri 'none'",
         "object-src 'none'",
@@ -41,7 +41,7 @@ _HEADERS = {
 
 
 class Frame:
-    """Everything around one page."""
+    """The frame of one page."""
 
     def __init__(self, title: str, live: Live) -> None:
         """Args:
@@ -57,8 +57,8 @@ class Frame:
         """The whole page.
 
         Args:
-            main: its content as its parts are now: nothing may be waited for between rendering it and this.
-            status: of the answer.
+            main: the current content: nothing may be awaited between rendering it and this call.
+            status: HTTP status of the answer.
         """
         visit = self._live.visit
         document = render(
@@ -89,5 +89,5 @@ class Frame:
 
 
 def error(title: str, text: str) -> Markup:
-    """A calm statement in place of a page's content."""
+    """An error message in place of a page's content."""
     return component("error", title, text)

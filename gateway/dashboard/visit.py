@@ -1,4 +1,4 @@
-"""Who looks at a page, and what the page works with."""
+"""A visit: one open page with its caller, and the services that it uses."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -22,27 +22,27 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Dashboard:
-    """What all pages of one gateway share."""
+    """State that all pages of one gateway share."""
 
     services: Services
     temporal_ui: str | None
-    """Address of Temporal's Web UI."""
+    """URL of Temporal's Web UI; `None` if there is none."""
     pages: OpenPages = field(default_factory=OpenPages)
 
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """One opened page."""
+    """One open page and its caller."""
 
     path: str
     dashboard: Dashboard
     session: BrowserSession
-    """Who opened it. Ask `caller_now` before anything is changed: the sign-in may have ended since."""
+    """The session that opened it. Check `caller_now` before any change: the sign-in may have ended since."""
     page: OpenPage
 
     @property
     def caller(self) -> Principal:
-        """Who opened the page."""
+        """The caller who opened the page."""
         return self.session.caller
 
     @property
@@ -52,35 +52,35 @@ class Visit:
 
     @property
     def screen(self) -> Screen:
-        """What the page shows."""
+        """The content of the page."""
         return self.page.screen
 
     def workflow_url(self, task_id: str) -> str | None:
-        """A task's workflow in Temporal's Web UI; `None` where there is no UI."""
+        """A task's workflow in Temporal's Web UI; `None` if there is no UI."""
         if self.dashboard.temporal_ui is None:
             return None
         return f"{self.dashboard.temporal_ui}/workflows/{quote(TaskRef(task_id, self.tenant).workflow_id, safe='')}"
 
     @property
     def tenant(self) -> str:
-        """Whose figures are shown."""
+        """The tenant whose data is shown."""
         return self.caller.tenant
 
     async def caller_now(self) -> Principal | None:
-        """Who is signed in at this moment, by the cookie that the page came with; `None` if nobody is any more."""
+        """The currently signed-in caller of the page's browser session; `None` if the session has ended."""
         found = await self.services.browser_sessions.find(self.session.secret)
         return None if found is None else found.caller
 
     async def perform(self, needs: Permission, what: str, do: Callable[[Principal], Awaitable[T]]) -> T:
-        """Does something in the name of whoever is signed in now. Pages change nothing otherwise.
+        """Performs an action as the currently signed-in caller. Pages change nothing in any other way.
 
         Args:
-            needs: what the role has to carry at this moment, whatever it carried when the page was opened.
-            what: the same in words, after "may not".
-            do: gets the caller.
+            needs: permission that the caller's role must have now, whatever it had when the page was opened.
+            what: the action in words, after "may not".
+            do: the action; receives the caller.
 
         Raises:
-            Refused: it was not done, or nobody knows; the message says why, and what helps.
+            Refused: it was not done, or its outcome is unknown; the message says why, and what helps.
         """
         try:
             caller = await self._permitted(needs, what)
@@ -99,9 +99,9 @@ class Visit:
 
 
 def open_visit(request: Request) -> Visit:
-    """A new page for whoever asks for one."""
+    """Opens a page for the browser session of a request."""
     session = browser_session(request)
-    if session is None:  # the guard in front lets nobody else through
-        raise Unauthenticated("nobody is signed in: open /sign-in")
+    if session is None:  # the middleware lets no other requests through
+        raise Unauthenticated("no one is signed in: open /sign-in")
     dashboard: Dashboard = request.app.state.dashboard
     return Visit(request.scope["path"], dashboard, session, dashboard.pages.open(session.session_id))

@@ -1,4 +1,4 @@
-"""A real Chromium, for tests of pages: whoever watches one sees every complaint of it."""
+"""A real Chromium for tests of pages, with a watch for errors in them."""
 
 import os
 import re
@@ -28,28 +28,28 @@ ARGUMENTS = (
 WIDE, NARROW = (1360, 900), (420, 860)
 Theme = Literal["light", "dark"]
 AT_REST = "() => !document.getAnimations().some(one => one instanceof CSSTransition)"
-"""Whether nothing on a page fades or moves to its place any more."""
+"""Whether all transitions on a page have ended."""
 CHOOSE = """theme => {
     if (theme) localStorage.setItem('purser-theme', theme); else localStorage.removeItem('purser-theme');
     dispatchEvent(new Event('storage'));
 }"""
-"""Chooses a theme as another window does, or none."""
+"""Chooses a theme, or none, as if in another window."""
 LONG_MS = 60_000
-"""A page that never shows what a test waits for fails it; a busy machine does not."""
+"""Timeout of expectations, generous enough for a busy machine."""
 expect.set_options(timeout=LONG_MS)
 _GONE = re.compile(r"net::ERR_ABORTED")
 
 
 @dataclass
 class Watch:
-    """What went wrong in pages while nobody expected it."""
+    """Unexpected errors in pages."""
 
     complaints: list[str] = field(default_factory=list)
     expects_outage: bool = False
-    """Whether the server is taken away on purpose: then failed requests are no complaint."""
+    """Whether the server is stopped on purpose: failed requests are then not recorded."""
 
     def over(self, page: Page) -> None:
-        """Listens to a page from now on."""
+        """Watches a page from now on."""
         page.on("console", self._said)
         page.on("pageerror", lambda error: self.complaints.append(f"error in the page: {error}"))
         page.on("request", self._asked)
@@ -66,14 +66,14 @@ class Watch:
             self.complaints.append(f"a request left this machine: {request.url}")
 
     def _failed(self, request: Request) -> None:
-        # Leaving a page breaks off what it was loading.
+        # Leaving a page aborts its pending requests.
         if not self.expects_outage and not _GONE.search(request.failure or ""):
             self.complaints.append(f"failed: {request.url}: {request.failure}")
 
 
 @asynccontextmanager
 async def chromium() -> AsyncIterator[Browser]:
-    """The Chromium of this machine; skips the test where there is none."""
+    """The Chromium of this machine; skips the test if there is none."""
     found = os.environ.get("PURSER_TEST_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
     if found is None:
         pytest.skip("no Chromium: install the package chromium, or set PURSER_TEST_CHROMIUM=PATH")
@@ -87,12 +87,12 @@ async def chromium() -> AsyncIterator[Browser]:
 
 @asynccontextmanager
 async def borrowed(free: list[BrowserContext], browser: Browser, gateway: str) -> AsyncIterator[BrowserContext]:
-    """A browser of its own, which remembers nothing but the files that pages load; given back at the end.
+    """A browser context without cookies or storage, only with cached files; returned to `free` at the end.
 
     Args:
-        free: those that are not in use.
-        browser: makes one where none is free.
-        gateway: address of its pages.
+        free: contexts that are not in use.
+        browser: creates a context if none is free.
+        gateway: URL of its pages.
     """
     context = free.pop() if free else await browser.new_context(base_url=gateway, timezone_id="UTC")
     yield context
@@ -107,7 +107,7 @@ async def borrowed(free: list[BrowserContext], browser: Browser, gateway: str) -
 async def sign_in(
     context: BrowserContext, secret: str, watch: Watch, *, theme: Theme = "light", size: tuple[int, int] = WIDE
 ) -> Page:
-    """A page in which the owner of a key is signed in."""
+    """A page that is signed in with a key."""
     answer = await context.request.post("/sign-in", data={"key": secret})
     assert answer.status == httpx.codes.OK, await answer.text()
     page = await context.new_page()
@@ -119,7 +119,7 @@ async def sign_in(
 
 
 async def shot(page: Page, name: str, *, full: bool = False) -> Path:
-    """Keeps a picture of a page as `artifacts/screenshots/NAME.png`."""
+    """Saves a screenshot of a page as `artifacts/screenshots/NAME.png`."""
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     file = SCREENSHOTS / f"{name}.png"
     await page.screenshot(path=file, full_page=full)
@@ -127,8 +127,8 @@ async def shot(page: Page, name: str, *, full: bool = False) -> Path:
 
 
 async def check_accessibility(page: Page) -> None:
-    """Fails if axe finds anything that keeps a person from using the page, however small."""
-    await page.wait_for_function(AT_REST)  # what fades in has less contrast
+    """Fails if axe finds any accessibility violation."""
+    await page.wait_for_function(AT_REST)  # contrast is lower during a fade-in
     found = await Axe().run(page)
     violations = [
         f"{one['impact']}: {one['id']}: {one['help']}: "
@@ -139,7 +139,7 @@ async def check_accessibility(page: Page) -> None:
 
 
 async def in_both_themes(page: Page, name: str) -> None:
-    """Checks and keeps a picture of a page in light and in dark."""
+    """Checks accessibility and saves a screenshot of a page in light and in dark."""
     for theme in ("light", "dark"):
         await page.evaluate(CHOOSE, theme)
         await expect(page.locator("html")).to_have_attribute("data-theme", theme)

@@ -1,4 +1,4 @@
-"""A command in a terminal, as a person sees it and types into it."""
+"""A command in a pseudo-terminal, with its output and key presses."""
 
 import os
 import pty
@@ -13,7 +13,7 @@ from typing import Self
 
 from tests.support.purser import Purser, command
 
-PATIENCE_S = 90
+TIMEOUT_S = 90
 _CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -37,7 +37,7 @@ class Terminal:
     @classmethod
     @contextmanager
     def running(cls, purser: Purser, *arguments: str) -> Iterator[Self]:
-        """The command; it is ended with the context."""
+        """Runs the command until the context ends."""
         terminal = cls(purser, *arguments)
         try:
             yield terminal
@@ -49,12 +49,12 @@ class Terminal:
 
     @property
     def text(self) -> str:
-        """All that was written so far, without colours: a read may end within a code or a character."""
+        """All output so far, without escape codes; a read may end within a code or a character."""
         return _CODES.sub("", self._written.decode(errors="replace")).replace("\r", "")
 
     def wait_for(self, pattern: str) -> re.Match[str]:
-        """Reads until the text has this."""
-        give_up = time.monotonic() + PATIENCE_S
+        """Reads until the output matches `pattern`; returns the match."""
+        give_up = time.monotonic() + TIMEOUT_S
         while (found := re.search(pattern, self.text)) is None:
             assert time.monotonic() < give_up, f"no {pattern!r} in:\n{self.text}"
             assert self._read() or self._process.poll() is None, f"it ended without {pattern!r}:\n{self.text}"
@@ -69,8 +69,8 @@ class Terminal:
         os.killpg(self._process.pid, signal.SIGINT)
 
     def ended(self) -> int:
-        """Reads to the end; the exit code."""
-        give_up = time.monotonic() + PATIENCE_S
+        """Reads until the command ends; returns the exit code."""
+        give_up = time.monotonic() + TIMEOUT_S
         while self._process.poll() is None:
             assert time.monotonic() < give_up, f"it does not end:\n{self.text}"
             self._read()
@@ -79,12 +79,12 @@ class Terminal:
         return self._process.returncode
 
     def _read(self) -> bool:
-        """Takes what was written since; whether there was something."""
+        """Reads new output; returns whether there was any."""
         if not select.select([self._ours], [], [], 0.2)[0]:
             return False
         try:
             raw = os.read(self._ours, 65_536)
         except OSError:
-            return False  # nobody holds the other end any more
+            return False  # the other end is closed
         self._written += raw
         return bool(raw)

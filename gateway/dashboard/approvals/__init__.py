@@ -1,1 +1,1 @@
-"""Approvals: what waits for a person, and the person's decision."""
+"""The page of approvals: pending and decided requests, and the form of a decision."""

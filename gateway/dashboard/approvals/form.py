@@ -1,4 +1,4 @@
-"""The form of a decision: what it suggests, what it makes of what was typed, and when it asks once more."""
+"""The form of a decision: suggested amounts, parsing of the input, and when it asks for confirmation."""
 
 import json
 import uuid
@@ -34,7 +34,7 @@ _ENDS = (
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """One decision, made once however often its button is pressed."""
+    """A decision to be recorded; its id makes repeated clicks idempotent."""
 
     choice: Choice
     amount: Amount = field(default_factory=Amount)
@@ -44,7 +44,7 @@ class Draft:
     decision_id: str = field(default_factory=lambda: f"page-{uuid.uuid4()}")
 
     def body(self) -> DecisionBody:
-        """As the API takes it."""
+        """The decision as the body of the API request."""
         return DecisionBody(
             decision_id=self.decision_id,
             decision=self.choice,
@@ -57,10 +57,10 @@ class Draft:
 
 
 def read(act: Act, choice: Choice, now: datetime) -> Draft:
-    """What a person typed.
+    """Parses the form.
 
     Raises:
-        Refused: it is no amount, or no time to come.
+        Refused: a field is not an amount, or not a time in the future.
     """
     note = act.fields.get("note", "").replace("\r\n", "\n").strip() or None
     ticket_url = act.fields.get("ticket_url", "").strip() or None
@@ -69,13 +69,13 @@ def read(act: Act, choice: Choice, now: datetime) -> Draft:
     tokens = amounts.count(act.fields.get("tokens", ""), "Tokens")
     nano = amounts.nano_usd(act.fields.get("dollars", ""), "Dollars")
     if not tokens and not nano:
-        raise Refused("Name an amount to grant, or deny.")
+        raise Refused("Enter an amount to grant, or deny.")
     until = amounts.end(act.fields.get("until", ""), act.fields.get("at", ""), now)
     return Draft(choice, Amount(tokens or 0, nano or 0), until, note, ticket_url)
 
 
 def is_large(ahead: Outlook, given: Amount) -> bool:
-    """Whether a grant is more than is offered and more than the limit itself: a slip of a finger, perhaps."""
+    """Whether a grant exceeds both the offered amount and the limit itself, and so may be a typing error."""
     request, offered = ahead.request, ahead.without_delay
     return given.tokens > max(offered.tokens, request.limit_tokens or 0) or given.nano_usd > max(
         offered.nano_usd, request.limit_nano_usd or 0
@@ -83,11 +83,11 @@ def is_large(ahead: Outlook, given: Amount) -> bool:
 
 
 def previewed(ahead: Outlook, fields: Mapping[str, str]) -> Effect | None:
-    """What the amount in the form would do; `None` while it is no amount.
+    """The effect of the amount in the form; `None` while it is not an amount.
 
     Args:
-        ahead: the request.
-        fields: as typed; empty before anybody typed.
+        ahead: the request and its outlook.
+        fields: fields of the form; empty before anything was typed.
     """
     if not fields:
         return ahead.effect(ahead.suggested)
@@ -101,15 +101,15 @@ def previewed(ahead: Outlook, fields: Mapping[str, str]) -> Effect | None:
 def form(
     ahead: Outlook, caller: Principal, armed: Draft | None, problem: str, effect: Effect | None, now: datetime
 ) -> Markup:
-    """The form under a request, or what became of it.
+    """The form under a pending request, or the outcome of a closed one.
 
     Args:
-        ahead: the request as it stands.
-        caller: who looks.
-        armed: a decision that waits for one more click.
-        problem: why the last try was not done.
-        effect: what the amount in the form would do, if it is one.
-        now: this moment.
+        ahead: the request and its outlook.
+        caller: the signed-in caller.
+        armed: a decision that waits for confirmation.
+        problem: why the last attempt failed.
+        effect: effect of the amount in the form, if it is one.
+        now: the current time.
     """
     request = ahead.request
     if request.state is not ApprovalState.PENDING:
@@ -136,7 +136,7 @@ def form(
 
 
 def _fields(request: ApprovalRequest, offered: Amount) -> dict[str, str]:
-    """An amount as the form holds it: the units that are limited or offered."""
+    """An amount as fields of the form: the units that are limited or offered."""
     fields = {}
     if request.limit_tokens is not None or offered.tokens:
         fields["tokens"] = exact(offered.tokens) if offered.tokens else ""
@@ -146,7 +146,7 @@ def _fields(request: ApprovalRequest, offered: Amount) -> dict[str, str]:
 
 
 def _calls_after(effect: Effect | None) -> list[tuple[int, str]]:
-    """How many calls a grant would leave without a token, by what they do."""
+    """The calls that a grant would not admit: how many, and what becomes of them."""
     if effect is None:
         return []
     found = (

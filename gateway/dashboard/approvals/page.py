@@ -1,4 +1,4 @@
-"""The first page: what waits for a person, and the person's decision."""
+"""The page of approvals: the list of requests, and one request with the form of its decision."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,65 +24,67 @@ from purser.gateway.dashboard.region import Act, Region
 from purser.gateway.dashboard.visit import Visit
 
 PAGE = 50
-"""Requests that are shown before somebody asks for more."""
+"""Number of requests shown at first, and added by *Show more*."""
 KEYS = ("j", "k", "a", "d", "n", "Escape")
 NARROW = 1000
-"""Pixels of a window below which the chosen request stands under the list."""
+"""Width of the window in pixels below which the chosen request is below the list."""
 SHOWN_PURPOSES = 3
-"""Of calls that wait for one request."""
+"""Maximum number of waiting calls whose purpose is shown."""
 SHOWN_WAITERS = 20
 _IDENTITIES = {
     Identity.KEY: "signed in",
-    Identity.ASSERTED: "a name that was not checked",
-    Identity.SWEEPER: "nobody decided in time",
+    Identity.ASSERTED: "a name that was not verified",
+    Identity.SWEEPER: "no one decided in time",
 }
 
 
 @page("/", "Approvals")
 @page("/approvals", "Approvals")
 async def approvals(visit: Visit, live: Live, id: str | None = None, state: str | None = None) -> Markup:
-    """Args:
-    visit: who looks.
-    live: keeps the page up to date.
-    id: a request to open.
-    state: `decided` shows what is over.
+    """Builds the page.
+
+    Args:
+        visit: the visit.
+        live: keeps the page up to date.
+        id: a request to open.
+        state: `decided` lists decided requests.
     """
-    desk = Desk(visit, chosen=id, decided=state == "decided")
-    desk.part = live.start(("approval", "budget"), desk.refresh)
-    await desk.part.first()
-    return render("approvals/page.html", queue=desk.queue, detail=desk.detail)
+    one = ApprovalsPage(visit, chosen=id, decided=state == "decided")
+    one.part = live.start(("approval", "budget"), one.refresh)
+    await one.part.first()
+    return render("approvals/page.html", queue=one.queue, detail=one.detail)
 
 
 @dataclass
-class Desk:
-    """One opened page of approvals."""
+class ApprovalsPage:
+    """State of one open page of approvals."""
 
     visit: Visit
     chosen: str | None
-    """The request on the right."""
+    """Id of the request on the right."""
     decided: bool
-    """Which list is on the left."""
+    """Whether the list on the left has decided requests instead of pending ones."""
     size: int = PAGE
     armed: Draft | None = None
-    """A decision that waits for one more click."""
+    """A decision that waits for confirmation."""
     problem: str = ""
-    """Why the last try was not done."""
+    """Why the last attempt failed."""
     place: int = 0
-    """Where the chosen request stands in the list, or stood until it was decided."""
+    """Index of the chosen request in the list, or its last one if it has left the list."""
     listed: Sequence[ApprovalRequest] = ()
     shown: ApprovalRequest | None = None
     ahead: Outlook | None = None
-    """What the shown request is about."""
+    """Outlook of the shown request."""
     typed: Mapping[str, str] = field(default_factory=dict)
-    """What its form holds; empty until somebody types."""
+    """Fields of its form; empty until something is typed."""
     queue: Region = field(init=False)
     detail: Region = field(init=False)
     part: Part = field(init=False)
 
     def __post_init__(self) -> None:
         screen = self.visit.screen
-        self.queue = screen.region(LOADING, keys=KEYS).on_act(self.done)
-        self.detail = screen.region().on_act(self.done)
+        self.queue = screen.region(LOADING, keys=KEYS).on_act(self.handle)
+        self.detail = screen.region().on_act(self.handle)
 
     async def refresh(self) -> None:
         """Reads the list and the chosen request, and shows both."""
@@ -97,20 +99,20 @@ class Desk:
         self._show_queue(pending)
         await self._show_detail()
 
-    async def done(self, act: Act) -> None:
-        """What a person did."""
+    async def handle(self, act: Act) -> None:
+        """Handles an act of the person."""
         match act.name:
             case "select":
                 await self._choose(act.data.get("id", ""))
             case "key":
-                await self._pressed(act.data.get("key", ""))
+                await self._handle_key(act.data.get("key", ""))
             case "more":
                 self.size += PAGE
-                self.part.now()
+                self.part.request_refresh()
             case "tab":
-                await self._turn(act.data.get("tab") == "decided")
+                await self._switch_list(act.data.get("tab") == "decided")
             case "approve" | "deny":
-                await self._wants(Choice(act.name), act)
+                await self._request_decision(Choice(act.name), act)
             case "preview" if act.data.get("id") == self.chosen:
                 self.typed = act.fields
                 await self._show_detail()
@@ -141,7 +143,7 @@ class Desk:
         )
 
     def _more(self, pending: int) -> str:
-        """What further pages hold; empty if there is none."""
+        """How many more requests there are, in words; empty if there are none."""
         if len(self.listed) < self.size or (not self.decided and pending <= len(self.listed)):
             return ""
         return "There may be more" if self.decided else f"{exact(pending - len(self.listed))} more wait"
@@ -197,47 +199,47 @@ class Desk:
 
     async def _choose(self, approval_id: str) -> None:
         self.chosen, self.armed, self.problem, self.typed = approval_id, None, "", {}
-        await self._again()
+        await self.part.refresh()
         where = address("/approvals", id=approval_id, state="decided" if self.decided else None)
         screen = self.visit.screen
         screen.address(where)
         screen.reveal("#detail", below=NARROW)
         screen.reveal(".request[aria-current]", least=NARROW)
 
-    async def _turn(self, decided: bool) -> None:
+    async def _switch_list(self, decided: bool) -> None:
         self.decided, self.size, self.chosen, self.armed, self.problem = decided, PAGE, None, None, ""
         self.typed = {}
-        await self._again()
+        await self.part.refresh()
         self.visit.screen.address(address("/approvals", state="decided" if decided else None))
 
-    async def _pressed(self, key: str) -> None:
+    async def _handle_key(self, key: str) -> None:
         if key == "Escape":
             await self._disarm()
         elif key in ("j", "k") and self.listed:
             ids = [request.approval_id for request in self.listed]
             if self.chosen in ids:
                 at = self.place + (1 if key == "j" else -1)
-            else:  # it was decided: the next one has moved to its place
+            else:  # it has left the list: the next one has moved to its index
                 at = self.place if key == "j" else self.place - 1
             await self._choose(ids[min(max(at, 0), len(ids) - 1)])
         elif key == "n":
             self.visit.screen.reveal("#note", focus=True)
         elif key in ("a", "d"):
-            # The form is sent by its own button, with what it holds.
+            # The browser submits the form by this button, with the current fields.
             button = "approve" if key == "a" else "deny"
             self.visit.screen.press(f"form.decide button[data-act={button}]")
 
     # --- deciding -----------------------------------------------------------------------------------------------------
 
-    async def _wants(self, choice: Choice, act: Act) -> None:
+    async def _request_decision(self, choice: Choice, act: Act) -> None:
         if self.shown is None or act.data.get("id") != self.shown.approval_id:
             return
         if self.shown.state is not ApprovalState.PENDING:
-            return  # the second click of two: the page shows already what came of the first
+            return  # the second of two clicks: the page already shows the outcome of the first
         try:
             draft = approval_form.read(act, choice, datetime.now(UTC))
         except Refused as error:
-            await self._fails(str(error))
+            await self._show_problem(str(error))
             return
         by_key = act.data.get("key") == "1"
         large = self.ahead is not None and approval_form.is_large(self.ahead, draft.amount)
@@ -250,7 +252,7 @@ class Desk:
 
     async def _disarm(self) -> None:
         self.armed, self.problem = None, ""
-        await self._again()
+        await self.part.refresh()
 
     async def _decide(self, draft: Draft) -> None:
         if self.shown is None:
@@ -261,7 +263,7 @@ class Desk:
             try:
                 done = await api.decide(request.approval_id, draft.body(), caller, self.visit.services)
             except DecisionRefused as error:
-                raise Refused(await self._overtaken(request, caller, error)) from None
+                raise Refused(await self._why_refused(request, caller, error)) from None
             if done.state is ApprovalState.PENDING:
                 return "1 of 2 approvals: yours is recorded, another person is needed."
             return f"{request.scope}: denied." if draft.choice is Choice.DENY else f"{request.scope}: approved."
@@ -272,24 +274,20 @@ class Desk:
         except Refused as error:
             self.armed, self.problem = None, str(error)
             self.visit.screen.toast(str(error), good=False)
-        await self._again()
+        await self.part.refresh()
 
-    async def _overtaken(self, request: ApprovalRequest, caller: Principal, error: DecisionRefused) -> str:
-        """Why a decision came too late, or was not this person's to make."""
+    async def _why_refused(self, request: ApprovalRequest, caller: Principal, error: DecisionRefused) -> str:
+        """Why a decision was refused: it came too late, or the rules bar this person."""
         if error.reason != "closed":
             return wording.barred(request, caller, datetime.now(UTC), Choice.APPROVE) or sentence(str(error))
         now = await self.visit.services.approvals.get(caller.tenant, request.approval_id)
         if not now.decisions:
-            return "Too late: nothing was short any more."
+            return "Too late: the request was already withdrawn, because the budget suffices."
         last = now.decisions[-1]
         seconds = max(0, round((datetime.now(UTC) - last.at).total_seconds()))
         did = f"approved {amount(now.given)}" if now.state is ApprovalState.APPROVED else "denied it"
-        return f"Too late: {last.approver} has {did} {seconds} s ago. Yours changed nothing."
+        return f"Too late: {last.approver} {did} {seconds} s ago. Your decision changed nothing."
 
-    async def _fails(self, problem: str) -> None:
+    async def _show_problem(self, problem: str) -> None:
         self.armed, self.problem = None, problem
         await self._show_detail()
-
-    async def _again(self) -> None:
-        """Shows how things stand now; trouble with the ledger is told where all parts tell it."""
-        await self.part.again()

@@ -1,4 +1,4 @@
-"""Approval requests in words and figures."""
+"""Texts and figures of approval requests."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -17,14 +17,14 @@ from purser.gateway.dashboard.policies import SOURCES
 
 
 def wanted(request: ApprovalRequest) -> Amount:
-    """What all who wait ask for together."""
+    """The sum of what all waiting calls ask for."""
     if request.state is not ApprovalState.PENDING:
         return Amount()
     return sum((waiter.ask for waiter in request.waiters), Amount())
 
 
 def needed(request: ApprovalRequest) -> Amount:
-    """What a grant has to add; for a closed request what it granted, or had to."""
+    """The shortage of a pending request; for a closed one what was granted or, if nothing was, asked."""
     if request.state is ApprovalState.PENDING:
         return request.shortage
     return request.given if request.given != Amount() else request.asked
@@ -33,7 +33,7 @@ def needed(request: ApprovalRequest) -> Amount:
 def who(waiters: Sequence[Waiter]) -> str:
     """Who asks, in a few words: `planner of t-1, for sam`."""
     if not waiters:
-        return "nobody waits any more"
+        return "no one is waiting any more"
     agents = sorted({waiter.agent_id for waiter in waiters if waiter.agent_id})
     tasks = sorted({waiter.task_id for waiter in waiters if waiter.task_id})
     people = sorted({waiter.submitter for waiter in waiters if waiter.submitter})
@@ -43,7 +43,7 @@ def who(waiters: Sequence[Waiter]) -> str:
 
 
 def bars(request: ApprovalRequest) -> list[Bar]:
-    """Tokens, and money where it is limited."""
+    """Bars of tokens, and of money where it is limited."""
     spent, held, granted, asked = request.spent, request.held, request.granted, wanted(request)
     shown = []
     if request.limit_tokens is not None or request.limit_nano_usd is None:
@@ -55,7 +55,7 @@ def bars(request: ApprovalRequest) -> list[Bar]:
 
 
 def usage(request: ApprovalRequest, budget: BudgetView) -> str:
-    """What the scope may use and has used, after its name."""
+    """What the scope may use and has used: a sentence without its subject, the scope."""
     limits, taken = [], []
     if request.limit_tokens is not None:
         extra = f" and {exact(request.granted.tokens)} granted" if request.granted.tokens else ""
@@ -78,7 +78,7 @@ def legend(request: ApprovalRequest) -> list[tuple[str, str]]:
 
 
 def _figures(request: ApprovalRequest, value: Amount) -> str:
-    """In the units that are limited."""
+    """An amount in the units that are limited."""
     with_tokens = request.limit_tokens is not None or request.limit_nano_usd is None
     figures = [exact(value.tokens)] if with_tokens else []
     figures += [dollars(value.nano_usd)] if request.limit_nano_usd is not None else []
@@ -86,21 +86,21 @@ def _figures(request: ApprovalRequest, value: Amount) -> str:
 
 
 def limit(request: ApprovalRequest) -> str:
-    """What binds, in figures."""
+    """The limit in figures."""
     if request.limit_tokens is None and request.limit_nano_usd is None:
         return "none"
     return _figures(request, Amount(request.limit_tokens or 0, request.limit_nano_usd or 0))
 
 
 def known_rate(forecast: Forecast | None) -> Forecast | None:
-    """How fast the scope spends; `None` where there is too little history."""
+    """The forecast if it has a rate; `None` if there is too little history."""
     if forecast is None or forecast.basis is Basis.TOO_SHORT or not forecast.tokens_per_hour:
         return None
     return forecast
 
 
 def lasts(request: ApprovalRequest, rate: Forecast | None) -> str:
-    """How long what is missing would last at that rate."""
+    """How long the missing tokens would last at that rate."""
     if rate is None or not rate.tokens_per_hour or not request.shortage.tokens:
         return ""
     minutes = request.shortage.tokens * 60 // rate.tokens_per_hour
@@ -110,31 +110,31 @@ def lasts(request: ApprovalRequest, rate: Forecast | None) -> str:
 
 
 def people(request: ApprovalRequest) -> str:
-    """Who may decide."""
+    """Who may decide, in words."""
     rules = request.rules
-    told = f"one of the roles {', '.join(rules.roles)}" if rules.roles else "nobody"
-    told += ", but not who submitted the task" if rules.not_submitter else ""
+    text = f"one of the roles {', '.join(rules.roles)}" if rules.roles else "no one"
+    text += ", but not the submitter of the task" if rules.not_submitter else ""
     if rules.two_people_above_tokens is not None:
-        told += f"; two people above {exact(rules.two_people_above_tokens)} tokens"
-    return told
+        text += f"; two people above {exact(rules.two_people_above_tokens)} tokens"
+    return text
 
 
 def expiry(request: ApprovalRequest) -> str:
-    """What becomes of it if nobody decides."""
+    """The outcome if no one decides by the deadline."""
     return "granted" if request.rules.on_expiry is OnExpiry.GRANT else "denied"
 
 
 def source(request: ApprovalRequest, budget: BudgetView) -> str:
-    """Who set the limit."""
+    """The source of the limit."""
     name = "limit_tokens" if request.limit_tokens is not None else "limit_nano_usd"
     found = budget.sources.get(name, "default")
     return SOURCES.get(found, found)
 
 
 def barred(request: ApprovalRequest, caller: Principal, now: datetime, choice: Choice = Choice.DENY) -> str:
-    """Why the rules keep a caller from deciding, in words; empty if they do not."""
+    """Why the rules bar a caller from deciding, in words; empty if they do not."""
     if not caller.may(Permission.DECIDE):
-        return f"Your role {caller.role} looks, it does not decide."
+        return f"Your role {caller.role} may look at requests but not decide them."
     try:
         judge(request, DecisionRequest(request.approval_id, "?", choice), caller.approver, now)
     except DecisionRefused as error:

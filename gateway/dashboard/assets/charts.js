@@ -1,4 +1,4 @@
-// Draws charts: as SVG, whose colours are those of the page.
+// Draws charts as SVG, in the colours of the page.
 import { aS as echarts } from "./vendor/echarts.js";
 
 function short(value) {
@@ -24,7 +24,7 @@ function instant(_, api) {
 }
 
 const whole = (value) => Math.round(value).toLocaleString("en-US");
-// What options name: an option whose name begins with a colon, such as `:formatter`.
+// Functions for options whose name begins with a colon, such as `:formatter`.
 const FUNCTIONS = {
   dollars: (value) => `$${+value.toPrecision(3)}`,
   instant,

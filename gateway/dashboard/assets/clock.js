@@ -1,10 +1,10 @@
-// Times: shown and typed in the reader's own zone, sent in UTC. Countdowns go by the server's clock: the reader's may be
+// Times: shown and typed in the reader's time zone, sent in UTC. Countdowns use the server's clock: the reader's may be
 // wrong.
 
 const ahead = new Date(document.body.dataset.now) - Date.now();
 const two = (n) => String(n).padStart(2, "0");
 
-function span(seconds) {
+function remaining(seconds) {
   const s = Math.max(0, Math.floor(seconds));
   if (s < 3600) return `${Math.floor(s / 60)}:${two(s % 60)}`;
   if (s < 48 * 3600) return `${Math.floor(s / 3600)} h ${Math.floor((s % 3600) / 60)} min`;
@@ -31,7 +31,7 @@ function write(time, now) {
   const seconds = (at - now) / 1000;
   let text = "";
   if (time.dataset.form === "left") {
-    text = seconds <= 0 ? "ending" : `${span(seconds)} left`;
+    text = seconds <= 0 ? "ending" : `${remaining(seconds)} left`;
     time.dataset.near = seconds <= 60 ? "now" : seconds <= 300 ? "soon" : "";
   } else if (time.dataset.form === "ago") text = past(-seconds);
   else text = local(at, time.dataset.form);
@@ -45,7 +45,7 @@ export function tick() {
 }
 
 const placed = new WeakSet();
-// Puts what inputs hold into the reader's zone, once.
+// Converts the values of inputs to the reader's time zone, once each.
 export function place() {
   for (const input of document.querySelectorAll("input[data-utc]")) {
     if (placed.has(input)) continue;

@@ -1,4 +1,4 @@
-// Works new markup into what is there, so that focus, selection, scrolling and what a person has typed survive.
+// Morphs the page to new markup in place, so that focus, selection, scroll position and typed text are preserved.
 
 function sameKind(one, other) {
   return (
@@ -25,7 +25,7 @@ function morphNode(from, to) {
     return;
   }
   const emptied = from.nodeName === "FORM" && from.dataset.reset !== to.dataset.reset;
-  // Times are written by the page's own clock.
+  // The text of times is written by clock.js.
   const clocked = from.nodeName === "TIME" && from.getAttribute("datetime") === to.getAttribute("datetime");
   morphAttributes(from, to);
   if (!clocked && from.nodeName !== "TEXTAREA") morphChildren(from, to);
@@ -58,7 +58,7 @@ function morphChildren(from, to) {
   }
 }
 
-// Children are matched by `data-key`; a form with another `data-reset` than before is emptied.
+// Children are matched by `data-key`; a form is reset when its `data-reset` changes.
 export function morph(element, markup) {
   const wanted = document.createElement("template");
   wanted.innerHTML = markup;

@@ -1,4 +1,4 @@
-// An open page: hears of new markup, and tells what a person does.
+// An open page: receives updates from the server, and sends the acts of the person.
 import { place, tick } from "./clock.js";
 import { morph } from "./morph.js";
 
@@ -6,9 +6,9 @@ const { number, csrf, page } = document.body.dataset;
 const address = `/_purser/pages/${page}`;
 const popup = document.getElementById("popup");
 const TYPED = /^(INPUT|TEXTAREA|SELECT)$/;
-const AGAIN_MS = 5000;
+const RETRY_MS = 5000;
 
-// --- what the server tells -------------------------------------------------------------------------------------------
+// --- updates from the server -----------------------------------------------------------------------------------------
 
 const part = (id) => document.querySelector(`[data-part="${id}"]`);
 
@@ -24,11 +24,11 @@ function toast({ text, good }) {
 
 let charts;
 async function draw({ id, ...chart }) {
-  charts ??= import("./charts.js"); // once: what waits for one promise goes on in order
+  charts ??= import("./charts.js"); // imported once: callbacks of one promise run in order
   (await charts).draw(part(id), chart);
 }
 
-const NEWS = {
+const HANDLERS = {
   region({ id, markup }) {
     morph(part(id), markup);
     place();
@@ -50,7 +50,7 @@ const NEWS = {
       if (focus) found?.focus();
     });
   },
-  // Presses a button of a form for a shortcut; the server asks once more, as keys are hit by accident.
+  // Submits a form by a button for a shortcut key; the server asks for confirmation, because keys are pressed by accident.
   press({ selector }) {
     const button = document.querySelector(`${selector}:not(:disabled)`);
     if (!button) return;
@@ -72,13 +72,13 @@ function listen() {
   source.onopen = () => (popup.textContent = "");
   source.onerror = () => {
     popup.textContent = "Connection lost. Trying to reconnect …";
-    // A browser tries again by itself, unless the answer was no stream.
+    // The browser reconnects by itself, unless the answer was not a stream.
     if (source.readyState === EventSource.CLOSED) refused();
   };
-  for (const [name, hear] of Object.entries(NEWS)) {
+  for (const [name, handle] of Object.entries(HANDLERS)) {
     source.addEventListener(name, (event) => {
       newest = event.lastEventId;
-      hear(JSON.parse(event.data));
+      handle(JSON.parse(event.data));
     });
   }
 }
@@ -89,46 +89,46 @@ async function refused() {
     const answer = await fetch(stream(), { headers: { Accept: "text/event-stream" }, signal: asked.signal });
     if (answer.status !== 200) popup.textContent = await problem(answer);
   } catch {
-    // Still away.
+    // Still not reachable.
   }
   asked.abort();
-  setTimeout(listen, AGAIN_MS);
+  setTimeout(listen, RETRY_MS);
 }
 
-// A browser opens six connections to one address: of the pages out of sight, three keep their stream.
-const PLACES = ["purser-1", "purser-2", "purser-3"];
-let leave = () => {};
+// A browser opens six connections per host: of the hidden pages, only three keep their stream.
+const SLOTS = ["purser-1", "purser-2", "purser-3"];
+let release = () => {};
 
-const take = (place) =>
+const acquire = (slot) =>
   new Promise((answer) => {
-    navigator.locks.request(place, { ifAvailable: true }, (lock) => {
+    navigator.locks.request(slot, { ifAvailable: true }, (lock) => {
       answer(lock !== null);
-      return lock && new Promise((done) => (leave = done));
+      return lock && new Promise((done) => (release = done));
     });
   });
 
-async function seen() {
-  leave();
+async function visibilityChanged() {
+  release();
   if (!document.hidden && source.readyState === EventSource.CLOSED) listen();
   if (!document.hidden) return;
-  for (const place of navigator.locks ? PLACES : []) {
-    if (!(await take(place))) continue;
-    if (!document.hidden) leave(); // it was shown again meanwhile
+  for (const slot of navigator.locks ? SLOTS : []) {
+    if (!(await acquire(slot))) continue;
+    if (!document.hidden) release(); // it was shown again in the meantime
     return;
   }
   if (document.hidden) source.close();
 }
-document.addEventListener("visibilitychange", seen);
+document.addEventListener("visibilitychange", visibilityChanged);
 
-// What went wrong, in words. A page that is forgotten, or whose sign-in has ended, is asked for again.
+// What went wrong, in words. A page that the server has closed, or whose sign-in has ended, is reloaded.
 async function problem(answer) {
-  if (answer.status === 503) return "The ledger did not answer. Try again: what it has recorded it does not do twice.";
+  if (answer.status === 503) return "The ledger did not answer. Try again: what is already recorded is not repeated.";
   if (![204, 401, 404].includes(answer.status)) return (await answer.json()).detail;
   location.reload();
   return "";
 }
 
-// --- what a person does ----------------------------------------------------------------------------------------------
+// --- acts of the person ----------------------------------------------------------------------------------------------
 
 let done = Promise.resolve();
 function act(element, name, data, fields = {}) {
@@ -144,11 +144,11 @@ async function send(body) {
     const text = answer.ok ? "" : await problem(answer);
     if (text) toast({ text });
   } catch {
-    toast({ text: "The gateway did not answer. Look whether it was done before you try again." });
+    toast({ text: "The gateway did not answer. Check whether it was done before you try again." });
   }
 }
 
-// Writes what a button offers into the form around it.
+// Fills the fields that a button offers into its form.
 function fill({ form, dataset }) {
   for (const [name, value] of Object.entries(JSON.parse(dataset.fields))) form.elements[name].value = value;
   form.dispatchEvent(new Event("change", { bubbles: true }));
@@ -179,7 +179,7 @@ function changed(event) {
 }
 document.addEventListener("change", changed);
 
-// While somebody types, as soon as there is a pause.
+// While the person types, at each pause.
 let pause;
 document.addEventListener("input", (event) => {
   clearTimeout(pause);
@@ -202,4 +202,4 @@ for (const { dataset } of document.querySelectorAll("[data-chart]")) draw(JSON.p
 place();
 tick();
 listen();
-seen();
+visibilityChanged();

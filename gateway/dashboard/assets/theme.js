@@ -1,4 +1,4 @@
-// Loaded before anything is painted: at night a flash of white is unkind.
+// Loaded before anything is painted, so that the dark theme does not flash white.
 (() => {
   const THEMES = ["light", "dark"];
   const dark = matchMedia("(prefers-color-scheme: dark)");

@@ -1,1 +1,1 @@
-"""Budgets: what every scope may spend and has spent, and changes to it."""
+"""The page of budgets: limits and spending of every scope, and changes to them."""

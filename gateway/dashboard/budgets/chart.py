@@ -1,4 +1,4 @@
-"""What was spent of a budget over time: options of ECharts."""
+"""The chart of a budget over time, as options of ECharts."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -11,7 +11,7 @@ from purser.gateway.dashboard.charts import DOLLARS, SHORT_NUMBER, axis, grid, l
 
 
 def course(points: Sequence[Moment], budget: BudgetView, now: datetime, *, in_money: bool) -> Mapping[str, Any]:
-    """Spent over time with what was held on top, under the limit: options of a chart."""
+    """What was spent over time, what was held on top of it, and the limit."""
     unit = "nano_usd" if in_money else "tokens"
     scale = NANO if in_money else 1
 
@@ -49,7 +49,7 @@ def _area(name: str, data: list[list[Any]], width: float) -> dict[str, Any]:
 
 
 def _stairs(name: str, data: list[list[Any]], color: str, **line: Any) -> dict[str, Any]:
-    """What changes at one moment and stays until the next."""
+    """A step line: each value holds until the next."""
     return {
         "name": name,
         "type": "line",

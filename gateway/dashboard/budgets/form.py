@@ -1,4 +1,4 @@
-"""Changing a budget: what was typed, and what it would do, before it is done."""
+"""The form that changes a budget: parsing of the input, and the effect of a change before it is made."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,18 +18,18 @@ from purser.gateway.dashboard.formats import dollars, exact
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Fields to store, as the API takes them; `None` hands a field back to its default."""
+    """Fields to store, as in the API; `None` resets a field to its default."""
 
     given: Mapping[str, Any]
     seen: Policy
-    """What the person saw when asking for it."""
+    """The policy that the person saw when requesting the change."""
 
 
 def read(budget: BudgetView, fields: Mapping[str, str]) -> Change:
-    """What a person typed that differs from what is.
+    """The typed fields that differ from the current policy.
 
     Raises:
-        Refused: it is no amount, or nothing changes.
+        Refused: a field is not an amount, or nothing changes.
     """
     policy, given = budget.policy, dict[str, Any]()
     tokens = amounts.count(fields.get("limit_tokens", ""), field_name("limit_tokens"))
@@ -42,26 +42,26 @@ def read(budget: BudgetView, fields: Mapping[str, str]) -> Change:
     if mode and mode != policy.mode:
         given["mode"] = mode
     if not given:
-        raise Refused("Nothing is different from what is set.")
+        raise Refused("Nothing differs from the current policy.")
     for name, value in given.items():
         if value is None and budget.sources.get(name) != "stored":
-            raise Refused(f"{field_name(name)}: it is not stored here, so there is nothing to take back. Type a limit.")
+            raise Refused(f"{field_name(name)}: not stored for this scope, so it cannot be removed. Enter a limit.")
     return Change(given, policy)
 
 
 def frozen(budget: BudgetView, on: bool) -> Change:
-    """Freezes a scope, or lets it go on."""
+    """The change that freezes or unfreezes a scope."""
     return Change({"frozen": on}, budget.policy)
 
 
 def form(budget: BudgetView, caller: Principal, armed: Change | None, problem: str) -> Markup:
-    """The form under a budget, and where each field of its policy comes from.
+    """The form under a budget, and the source of each field of its policy.
 
     Args:
-        budget: as it stands.
-        caller: who looks.
-        armed: a change that waits for one more click.
-        problem: why the last try was not done.
+        budget: the current budget.
+        caller: the signed-in caller.
+        armed: a change that waits for confirmation.
+        problem: why the last attempt failed.
     """
     policy, given = budget.policy, {} if armed is None else armed.given
     return render(
@@ -79,7 +79,7 @@ def form(budget: BudgetView, caller: Principal, armed: Change | None, problem: s
 
 
 def after(budget: BudgetView, name: str, value: Any) -> str:
-    """One field as it would be."""
+    """A field after the change, in words."""
     if value is None:
         return "its default"
     patch = PolicyPatch.parse({name: value})
@@ -87,12 +87,12 @@ def after(budget: BudgetView, name: str, value: Any) -> str:
 
 
 def effect(budget: BudgetView, change: Change) -> str:
-    """What a change means for calls."""
+    """The effect of a change on calls, in words."""
     if "frozen" in change.given:
         if change.given["frozen"]:
             return "From now on every call that draws on this scope is refused; those under way finish."
         return "From now on calls that fit are let through again."
-    told = []
+    sentences = []
     mode = Mode(change.given.get("mode", budget.policy.mode))
     for name, spent, held, granted, shown in _units(budget):
         limit = change.given.get(name, getattr(budget.policy, name))
@@ -100,13 +100,13 @@ def effect(budget: BudgetView, change: Change) -> str:
             continue
         room = limit + granted - spent - held
         if room < 0:
-            told.append(f"More than that is spent and held already: from the next call on {EFFECTS[mode]}.")
+            sentences.append(f"More than that is spent and held already: from the next call on {EFFECTS[mode]}.")
         else:
-            told.append(f"That leaves {shown(room)}.")
-    if "mode" in change.given and not any("next call" in text for text in told):
-        told.append(f"From the next call on {EFFECTS[mode]}.")
-    told.append("Calls under way finish either way.")
-    return " ".join(told)
+            sentences.append(f"That leaves {shown(room)}.")
+    if "mode" in change.given and not any("next call" in text for text in sentences):
+        sentences.append(f"From the next call on {EFFECTS[mode]}.")
+    sentences.append("Calls under way finish either way.")
+    return " ".join(sentences)
 
 
 def _units(budget: BudgetView) -> tuple[tuple[str, int, int, int, Any], ...]:

@@ -1,4 +1,4 @@
-"""What every scope may spend and has spent: the tree, one scope in full, and changes to it."""
+"""The page of budgets: the tree of scopes, one scope in detail, and changes to its policy."""
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -28,9 +28,9 @@ from purser.gateway.dashboard.region import Act, Region
 from purser.gateway.dashboard.visit import Visit
 
 EVERY_S = 5.0
-"""What is spent changes without an event."""
+"""Refresh interval: spending changes without an event."""
 NARROW = 1100
-"""Pixels of a window below which the chosen scope stands under the tree."""
+"""Width of the window in pixels below which the chosen scope is below the tree."""
 
 
 @page("/budgets", "Budgets")
@@ -43,32 +43,34 @@ async def budgets(
     q: str | None = None,
     scope: str | None = None,
 ) -> Markup:
-    """Args:
-    visit: who looks.
-    live: keeps the page up to date.
-    over: only scopes used to this share.
-    exhausts: `1h` or `24h`: only scopes that run out so soon, the soonest first.
-    kind: only scopes of this kind.
-    q: only scopes whose id contains this.
-    scope: one to open.
+    """Builds the page.
+
+    Args:
+        visit: the visit.
+        live: keeps the page up to date.
+        over: only scopes of whose limit at least this share is used.
+        exhausts: `1h` or `24h`: only scopes that run out within this time, the soonest first.
+        kind: only scopes of this kind.
+        q: only scopes whose id contains this text.
+        scope: a scope to open.
     """
     wanted = Filter(over or "", exhausts or "", kind or "", q or "")
-    table = Table(visit, Tree(visit, wanted), _parsed(scope))
-    table.part = live.start(("budget", "threshold", "approval"), table.refresh, every_s=EVERY_S)
-    await table.part.first()
+    one = BudgetsPage(visit, Tree(visit, wanted), _parsed(scope))
+    one.part = live.start(("budget", "threshold", "approval"), one.refresh, every_s=EVERY_S)
+    await one.part.first()
     return render(
         "budgets/page.html",
-        finder=table.finder,
-        listing=table.listing,
-        top=table.top,
-        chart=table.chart,
-        bottom=table.bottom,
+        finder=one.finder,
+        listing=one.listing,
+        top=one.top,
+        chart=one.chart,
+        bottom=one.bottom,
     )
 
 
 @dataclass
-class Table:
-    """One opened page of budgets."""
+class BudgetsPage:
+    """State of one open page of budgets."""
 
     visit: Visit
     tree: Tree
@@ -84,13 +86,13 @@ class Table:
 
     def __post_init__(self) -> None:
         screen = self.visit.screen
-        self.finder = screen.region(finder(self.tree.filter)).on_act(self.done)
-        self.listing = screen.region(LOADING).on_act(self.done)
-        self.top, self.bottom = (screen.region().on_act(self.done) for _ in range(2))
-        self.chart = screen.chart("What was spent over time; the table above says how it stands", height=210)
+        self.finder = screen.region(finder(self.tree.filter)).on_act(self.handle)
+        self.listing = screen.region(LOADING).on_act(self.handle)
+        self.top, self.bottom = (screen.region().on_act(self.handle) for _ in range(2))
+        self.chart = screen.chart("What was spent over time; the table above has the current figures", height=210)
 
     async def refresh(self) -> None:
-        """Reads what is unfolded and the chosen scope, and shows both."""
+        """Reads the unfolded part of the tree and the chosen scope, and shows both."""
         try:
             lines = await self.tree.lines()
         except InvalidRequest as error:
@@ -98,7 +100,7 @@ class Table:
             return
         use, tenant = self.visit.services, self.visit.tenant
         scopes = list({line.node.scope: None for line in lines if line.node is not None})
-        # Somebody may choose another one while this reads.
+        # The person may choose another scope while this reads.
         chosen = self.chosen = self.chosen or next(iter(scopes), None)
         wanted = scopes if chosen in scopes or chosen is None else [*scopes, chosen]
         found = {view.scope: view for view in await use.policies.budgets_of(tenant, wanted)}
@@ -128,26 +130,26 @@ class Table:
         if chosen is not None:
             await self._show_detail(found[chosen], forecasts.get(chosen))
 
-    async def done(self, act: Act) -> None:
-        """What a person did."""
+    async def handle(self, act: Act) -> None:
+        """Handles an act of the person."""
         match act.name:
             case "toggle":
                 self.tree.toggle(act.data.get("path", ""))
-                await self.part.again()
+                await self.part.refresh()
             case "more":
                 self.tree.show_more(act.data.get("path", ""))
-                await self.part.again()
+                await self.part.refresh()
             case "choose":
                 await self._choose(_parsed(act.data.get("scope")))
             case "filter":
                 await self._filter(act)
             case "change" | "freeze" | "thaw":
-                await self._wants(act)
+                await self._request_change(act)
             case "confirm" if self.armed is not None:
                 await self._store(self.armed)
             case "back":
                 self.armed, self.problem = None, ""
-                await self.part.again()
+                await self.part.refresh()
 
     # --- one scope ----------------------------------------------------------------------------------------------------
 
@@ -156,7 +158,7 @@ class Table:
         points = await use.tree.course(tenant, scope)
         self.top.show(
             render(
-                "budgets/standing.html",
+                "budgets/detail.html",
                 scope=scope,
                 budget=budget,
                 bar=wording.leading_bar(budget),
@@ -174,8 +176,8 @@ class Table:
 
     async def _choose(self, scope: Scope | None) -> None:
         self.chosen, self.armed, self.problem = scope, None, ""
-        await self.part.again()
-        self._remember()
+        await self.part.refresh()
+        self._update_address()
         self.visit.screen.reveal("#detail", below=NARROW)
 
     async def _filter(self, act: Act) -> None:
@@ -183,17 +185,17 @@ class Table:
         wanted = Filter(given("over", ""), given("exhausts", ""), given("kind", ""), given("q", "").strip())
         self.tree.look_for(wanted)
         self.chosen = None
-        await self.part.again()
-        self._remember()
+        await self.part.refresh()
+        self._update_address()
 
-    def _remember(self) -> None:
+    def _update_address(self) -> None:
         now = self.tree.filter
         where = address("/budgets", over=now.over, exhausts=now.exhausts, kind=now.kind, q=now.text, scope=self.chosen)
         self.visit.screen.address(where)
 
     # --- changing -----------------------------------------------------------------------------------------------------
 
-    async def _wants(self, act: Act) -> None:
+    async def _request_change(self, act: Act) -> None:
         if self.chosen is None:
             return
         try:
@@ -205,7 +207,7 @@ class Table:
             self.problem = ""
         except Refused as error:
             self.armed, self.problem = None, str(error)
-        await self.part.again()
+        await self.part.refresh()
         if self.armed is not None:
             self.visit.screen.reveal("#confirm", focus=True)
 
@@ -218,7 +220,9 @@ class Table:
         async def store(caller: Principal) -> None:
             now = await self.visit.services.policies.budget(caller.tenant, scope)
             if any(getattr(now.policy, name) != getattr(change.seen, name) for name in change.given):
-                raise Refused("Somebody else has changed this budget meanwhile. Look again, then change it.")
+                raise Refused(
+                    "Someone else has changed this budget in the meantime. Check the new policy, then change it."
+                )
             await api.change(str(scope), BudgetBody.model_validate(dict(change.given)), caller, self.visit.services)
 
         try:
@@ -228,7 +232,7 @@ class Table:
         except Refused as error:
             self.problem = str(error)
             self.visit.screen.toast(str(error), good=False)
-        await self.part.again()
+        await self.part.refresh()
 
 
 def _parsed(text: str | None) -> Scope | None:

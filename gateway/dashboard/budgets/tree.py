@@ -1,4 +1,4 @@
-"""Which scopes the page of budgets lists: the tree as far as it is unfolded, or what a filter finds."""
+"""The scopes that the page of budgets lists: the unfolded part of the tree, or the result of a filter."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from purser.gateway.dashboard.components import render
 from purser.gateway.dashboard.visit import Visit
 
 LEVEL = 25
-"""Scopes of one level that are shown before somebody asks for more."""
+"""Number of scopes of one level that are shown at first."""
 _WITHIN = {"1h": timedelta(hours=1), "24h": timedelta(hours=24)}
 _EXHAUSTS = (("", "any time"), ("1h", "within 1 h"), ("24h", "within 24 h"))
 _OVER = (("", "any share"), ("0.5", "50 %"), ("0.8", "80 %"), ("0.95", "95 %"), ("1", "100 %"))
@@ -22,7 +22,7 @@ _OVER = (("", "any share"), ("0.5", "50 %"), ("0.8", "80 %"), ("0.95", "95 %"), 
 
 @dataclass
 class Filter:
-    """What is looked for; empty: the whole tree."""
+    """What to search for; empty: the whole tree."""
 
     over: str
     exhausts: str
@@ -31,18 +31,18 @@ class Filter:
 
     @property
     def within(self) -> timedelta | None:
-        """How soon a scope has to run out, if that is looked for."""
+        """Within what time a scope must run out, if that is filtered."""
         return _WITHIN.get(self.exhausts)
 
     @property
     def is_empty(self) -> bool:
-        """Whether the tree is shown."""
+        """Whether nothing is filtered, so that the tree is shown."""
         return not (self.over or self.exhausts or self.kind or self.text)
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of the tree; without a node the one that shows more."""
+    """A line of the tree; one without a node shows more lines."""
 
     node: Node | None
     depth: int
@@ -51,20 +51,20 @@ class Line:
 
 @dataclass
 class Tree:
-    """What one opened page lists."""
+    """The list of one open page."""
 
     visit: Visit
     filter: Filter
     open: set[str] = field(default_factory=set)
-    """Paths that are unfolded; the tenant's from the start."""
+    """Unfolded paths; initially that of the tenant."""
     sizes: dict[str, int] = field(default_factory=dict)
-    """Lines of each path that somebody asked more of."""
+    """Number of lines of each path for which more were requested."""
 
     def __post_init__(self) -> None:
         self.open.add(f"/{Scope(Kind.TENANT, self.visit.tenant)}")
 
     def look_for(self, wanted: Filter) -> None:
-        """Shows what another filter finds."""
+        """Applies another filter."""
         self.filter = wanted
         self.sizes.pop("", None)
 
@@ -73,14 +73,14 @@ class Tree:
         self.open ^= {path}
 
     def show_more(self, path: str) -> None:
-        """Shows more of what stands below a scope."""
+        """Shows more of the scopes below a path."""
         self.sizes[path] = self.sizes.get(path, LEVEL) + 4 * LEVEL
 
     async def lines(self) -> Sequence[Line]:
-        """What is shown now.
+        """The lines to show now.
 
         Raises:
-            InvalidRequest: nothing can be looked for so.
+            InvalidRequest: the filter is not valid.
         """
         use, tenant = self.visit.services, self.visit.tenant
         if self.filter.is_empty:
@@ -126,11 +126,11 @@ class Tree:
 
 
 def _cut(lines: list[Line], size: int, path: str, depth: int = 0) -> list[Line]:
-    """At most `size` lines, and one that shows more if there are more."""
+    """At most `size` lines, and a line that shows more if there are more."""
     return lines if len(lines) <= size else [*lines[:size], Line(None, depth, path)]
 
 
 def finder(now: Filter) -> Markup:
     """The form of a filter."""
     kinds = [("", "any kind"), *((kind, kind) for kind in Kind)]
-    return render("budgets/filter.html", filter=now, kinds=kinds, shares=_OVER, spans=_EXHAUSTS)
+    return render("budgets/filter.html", filter=now, kinds=kinds, shares=_OVER, exhausts=_EXHAUSTS)

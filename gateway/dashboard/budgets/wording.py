@@ -1,4 +1,4 @@
-"""Budgets in words and figures."""
+"""Texts and figures of budgets."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -29,7 +29,7 @@ _FIELDS = {
 
 
 def leading_bar(budget: BudgetView) -> Bar:
-    """The unit that is used most, as a bar."""
+    """The bar of the unit with the higher ratio."""
     policy, spent, held, granted = budget.policy, budget.spent, budget.held, budget.granted
     if policy.limit_nano_usd is not None and (policy.limit_tokens is None or _money_leads(budget)):
         return bar(spent.nano_usd, held.nano_usd, policy.limit_nano_usd, granted.nano_usd, unit="nano-dollars")
@@ -43,7 +43,7 @@ def _money_leads(budget: BudgetView) -> bool:
 
 
 def limit(budget: BudgetView) -> str:
-    """What it is used of, grants included, short; empty without a limit."""
+    """The limit with grants, in short figures; empty without a limit."""
     policy, shown = budget.policy, []
     if policy.limit_tokens is not None:
         granted = f" + {short(budget.granted.tokens)}" if budget.granted.tokens else ""
@@ -55,14 +55,14 @@ def limit(budget: BudgetView) -> str:
 
 
 def runs_out_within(budget: BudgetView, forecast: Forecast | None, within: timedelta, now: datetime) -> bool:
-    """Whether something is left that is gone before `within` has passed, as `exhausts` shows it."""
+    """Whether the budget is not used up yet, but will be within `within` according to its forecast."""
     if forecast is None or forecast.exhausts_at is None or budget.ratio is None or budget.ratio >= 1:
         return False
     return forecast.exhausts_at <= now + within
 
 
 def figures(budget: BudgetView) -> list[tuple[str, list[str]]]:
-    """Everything that is counted, exactly: a name, and its figure in tokens and, where there is any, in money."""
+    """All exact figures: name, value in tokens and, where money is used or limited, in money."""
     policy = budget.policy
     units = [_figures(exact, "tokens", budget, policy.limit_tokens)]
     if policy.limit_nano_usd is not None or budget.spent.nano_usd or budget.held.nano_usd:
@@ -72,7 +72,7 @@ def figures(budget: BudgetView) -> list[tuple[str, list[str]]]:
 
 
 def _figures(shown: Callable[[int], str], unit: str, budget: BudgetView, most: int | None) -> list[str]:
-    """One unit's figures from top to bottom."""
+    """The figures of one unit, from top to bottom."""
     spent, held, granted, overrun = (
         getattr(one, unit) for one in (budget.spent, budget.held, budget.granted, budget.overrun)
     )
@@ -81,7 +81,7 @@ def _figures(shown: Callable[[int], str], unit: str, budget: BudgetView, most: i
 
 
 def sources(budget: BudgetView) -> list[tuple[str, str, str]]:
-    """Every field of the policy, its value, and where it comes from."""
+    """Label, value and source of every field of the policy."""
     found = budget.sources
     return [
         (label, value_of(budget.policy, name), SOURCES.get(found.get(name, ""), found.get(name, "")))
@@ -90,7 +90,7 @@ def sources(budget: BudgetView) -> list[tuple[str, str, str]]:
 
 
 def value_of(policy: Policy, name: str) -> str:
-    """One field of a policy in words."""
+    """The value of a field of a policy, in words."""
     value = getattr(policy, name)
     match name:
         case "limit_tokens":
@@ -114,5 +114,5 @@ def value_of(policy: Policy, name: str) -> str:
 
 
 def field_name(name: str) -> str:
-    """A field of a policy as people call it."""
+    """The label of a field of a policy."""
     return _FIELDS[name]

@@ -1,1 +1,1 @@
-"""Health: whether everything that Purser needs is there, and whether the ledger is right."""
+"""The page of health: whether the parts of Purser respond, and whether the ledger is correct."""

@@ -1,4 +1,4 @@
-"""Health: whether everything that Purser needs is there, and whether the ledger is right."""
+"""The page of health: whether the parts of Purser respond, and whether the ledger is correct."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -18,27 +18,27 @@ from purser.gateway.health import is_up
 from purser.gateway.metrics.counters import answered
 from purser.gateway.tasks.workers import Queue, queues
 
-LATELY = timedelta(hours=24)
-LOOK_EVERY_S = 5.0
+RECENT = timedelta(hours=24)
+REFRESH_EVERY_S = 5.0
 OLD = timedelta(minutes=10)
-"""An open hold of this age is worth a look."""
+"""Age from which an open hold is highlighted."""
 MOST_DIFFERENCES = 50
 
 
 @page("/health", "Health")
 async def health(visit: Visit, live: Live) -> Markup:
-    """The page."""
+    """Builds the page."""
     one = _HealthPage(visit)
     live.start((), one.refresh_gateway, every_s=60.0)
-    live.start((), one.refresh_workers, every_s=LOOK_EVERY_S)
-    live.start((), one.refresh_ledger, every_s=LOOK_EVERY_S)
+    live.start((), one.refresh_workers, every_s=REFRESH_EVERY_S)
+    live.start((), one.refresh_ledger, every_s=REFRESH_EVERY_S)
     visit.page.spawn(one.follow_audits())
-    await live.follow((), one.refresh_readiness, every_s=LOOK_EVERY_S)
+    await live.follow((), one.refresh_readiness, every_s=REFRESH_EVERY_S)
     return one.shown()
 
 
 class _HealthPage:
-    """The parts of the page."""
+    """The regions of the page."""
 
     def __init__(self, visit: Visit) -> None:
         self._visit = visit
@@ -63,16 +63,16 @@ class _HealthPage:
         )
 
     async def refresh_readiness(self) -> None:
-        """Looks at what `/readyz` looks at."""
+        """Runs the checks of `/readyz`."""
         checks = self._visit.services.pages.setup.checks
         found = await asyncio.gather(*(is_up(check) for check in checks.values()))
         answers = dict(zip(checks, found, strict=True))
-        self._readiness.show(render("health/readiness.html", answers=answers, looked_at=datetime.now(UTC)))
+        self._readiness.show(render("health/readiness.html", answers=answers, checked_at=datetime.now(UTC)))
 
     async def refresh_ledger(self) -> None:
-        """Reads how holds and queues stand."""
+        """Reads the state of holds and queues."""
         tenant, standing, now = self._visit.tenant, self._visit.services.pages.standing, datetime.now(UTC)
-        faults = await standing.faults(tenant, now - LATELY)
+        faults = await standing.faults(tenant, now - RECENT)
         found, oldest = await standing.open(tenant), await standing.oldest(tenant)
         is_old = found.oldest is not None and now - found.oldest > OLD
         self._holds.show(render("health/holds.html", found=found, oldest=oldest, faults=faults, is_old=is_old, now=now))
@@ -83,7 +83,7 @@ class _HealthPage:
         self._queues.show(render("health/queues.html", queues=queues, now=now))
 
     async def refresh_workers(self) -> None:
-        """Asks Temporal who works."""
+        """Asks Temporal for the workers of the task queue."""
         use = self._visit.services
         try:
             found: Sequence[Queue] | None = await queues(use.temporal, use.task_queue)
@@ -92,7 +92,7 @@ class _HealthPage:
         self._workers.show(render("health/workers.html", queues=found, task_queue=use.task_queue))
 
     async def refresh_gateway(self) -> None:
-        """Counts what was answered."""
+        """Reads the counters of answered requests."""
         use = self._visit.services
         setup = use.pages.setup
         revision = await setup.revision()
@@ -108,7 +108,7 @@ class _HealthPage:
         )
 
     async def follow_audits(self) -> None:
-        """Shows how an audit goes on, whoever began it."""
+        """Shows the progress of an audit, whoever started it."""
         audits = self._visit.services.pages.audits
         while True:
             changed = audits.changed
@@ -138,7 +138,7 @@ class _HealthPage:
 
 
 def _figures(one: Mapping[str, object], tenant: str) -> str:
-    """Of a difference. Whose it is not known to be ours is told without figures."""
+    """The figures of a difference; hidden unless it belongs to this tenant."""
     if one.get("tenant") != tenant:
-        return "“purser audit” tells which"
+        return "“purser audit” shows them"
     return ", ".join(f"{words(name)} {value}" for name, value in one.items() if name not in ("check", "what", "tenant"))

@@ -1,1 +1,1 @@
-"""The ledger: usage, and its entries with the holds behind them."""
+"""The page of the ledger: usage, and entries with their holds."""

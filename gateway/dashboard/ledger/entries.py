@@ -1,4 +1,4 @@
-"""The entries of one page, one of their holds opened in place."""
+"""The list of ledger entries, with at most one of their holds opened."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -42,8 +42,8 @@ def listing(entries: Sequence[Entry], following: str | None, wanted: Wanted, ope
 
 
 def _usage(usage: Mapping[str, Any] | None) -> str:
-    """What was reported, class by class."""
-    told = {
+    """Reported tokens by class, in words."""
+    counts = {
         name: count for name, count in (usage or {}).items() if isinstance(count, int) and count is not True and count
     }
-    return ", ".join(f"{words(name)} {exact(count)}" for name, count in told.items()) or "—"
+    return ", ".join(f"{words(name)} {exact(count)}" for name, count in counts.items()) or "—"

@@ -1,4 +1,4 @@
-"""Which entries of the ledger an address asks for, and the form that narrows them."""
+"""Filters of the ledger: parsed from the URL, and the form that edits them."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,7 +16,7 @@ from purser.gateway.dashboard.formats import address, sentence, words
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which entries a page shows, and what its usage is added up by."""
+    """The entries that a page shows, and how its usage is grouped."""
 
     scope: Scope | None = None
     kind: EntryKind | None = None
@@ -26,18 +26,18 @@ class Wanted:
     cursor: str | None = None
     by: By = By.MODEL
     faults: tuple[str, ...] = ()
-    """What of the address could not be read."""
+    """Messages about parameters that are not valid."""
     typed: str = ""
-    """A scope that could not be read, to be corrected where it was typed."""
+    """A scope that is not valid, shown again for correction."""
 
     @classmethod
     def read(cls, **given: str) -> Self:
-        """From the address of the page: what cannot be read is told and left out."""
+        """Parses the parameters of the URL; those that are not valid are reported in `faults` and ignored."""
         faults: list[str] = []
         scope, task = _scope(given["scope"].strip(), faults), _task(given["task"].strip(), faults)
         since, until = (_time(given[name], name, faults) for name in ("since", "until"))
         if since and until and until < since:
-            faults.append("The time until which entries are shown is before the time from which they are.")
+            faults.append("The end of the time range is before its start.")
             until = None
         cursor = given["cursor"]
         return cls(
@@ -54,30 +54,30 @@ class Wanted:
 
     @property
     def within(self) -> tuple[Scope, ...]:
-        """The scopes that entries and usage are of."""
+        """The scopes to which entries and usage must belong."""
         task = Scope(Kind.TASK, self.task) if self.task else None
         return tuple(dict.fromkeys(scope for scope in (self.scope, task) if scope))
 
     @property
     def filters(self) -> dict[str, Any]:
-        """As `Entries.list` takes them."""
+        """The filters as arguments of `Entries.list`."""
         return {name: getattr(self, name) for name in ("scope", "kind", "task", "since", "until", "cursor")}
 
     def href(self, path: str = "/ledger", **more: object) -> str:
-        """An address with the same filters, from the newest entry."""
+        """A URL with the same filters that starts with the newest entry."""
         given: dict[str, object] = {
             "scope": self.scope,
             "kind": self.kind,
             "task": self.task,
-            "from": _written(self.since) if self.since else None,
-            "to": _written(self.until) if self.until else None,
+            "from": _formatted(self.since) if self.since else None,
+            "to": _formatted(self.until) if self.until else None,
             "by": None if self.by is By.MODEL else self.by,
         }
         return address(path, **(given | more))
 
     @property
     def is_filtered(self) -> bool:
-        """Whether anything narrows the entries."""
+        """Whether any filter is set."""
         return any((self.scope, self.kind, self.task, self.since, self.until))
 
 
@@ -104,16 +104,16 @@ def _time(text: str, name: str, faults: list[str]) -> datetime | None:
         at = datetime.fromisoformat(text.strip())
         return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
     except (ValueError, OverflowError):
-        faults.append(f"The time {'from' if name == 'since' else 'to'} is none: write 2026-11-20T18:00.")
+        faults.append(f"The time “{'from' if name == 'since' else 'to'}” is not valid: write it like 2026-11-20T18:00.")
         return None
 
 
-def _written(at: datetime) -> str:
+def _formatted(at: datetime) -> str:
     return at.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def filters(wanted: Wanted) -> Markup:
-    """What narrows the entries."""
+    """The form of the filters."""
     kinds = [("", "any"), *((kind, words(kind)) for kind in EntryKind)]
     since, until = (at.strftime("%Y-%m-%dT%H:%M") if at else "" for at in (wanted.since, wanted.until))
     return render("ledger/filters.html", wanted=wanted, kinds=kinds, since=since, until=until)

@@ -1,4 +1,4 @@
-"""The ledger: usage, and its entries with the holds behind them."""
+"""The page of the ledger: usage, and entries with their holds."""
 
 from datetime import UTC, datetime
 
@@ -16,7 +16,7 @@ from purser.gateway.dashboard.region import Act
 from purser.gateway.dashboard.visit import Visit
 
 USAGE_EVERY_S = 120.0
-"""Adding usage up reads many entries."""
+"""Refresh interval of usage, whose sum reads many entries."""
 
 
 @page("/ledger", "Ledger")
@@ -31,17 +31,17 @@ async def ledger(
     cursor: str = "",
     by: str = "",
 ) -> Markup:
-    """Entries, newest first. What cannot be read of the address is told and left out."""
+    """Builds the page; URL parameters that are not valid are reported on it and ignored."""
     wanted = Wanted.read(scope=scope, kind=kind, task=task, since=since, until=until, cursor=cursor, by=by)
     one = _LedgerPage(visit, wanted)
     live.start((), one.refresh_usage, every_s=USAGE_EVERY_S)
-    # Older pages are facts that do not change.
+    # Older pages do not change.
     await live.follow(("turn", "task", "approval", "budget") if wanted.cursor is None else (), one.refresh_entries)
     return one.shown()
 
 
 class _LedgerPage:
-    """The parts of the page, and the hold that a person has opened."""
+    """The regions of the page, and the hold that the person has opened."""
 
     def __init__(self, visit: Visit, wanted: Wanted) -> None:
         self._visit = visit
@@ -64,7 +64,7 @@ class _LedgerPage:
         )
 
     async def refresh_usage(self) -> None:
-        """Adds usage up again."""
+        """Reads and shows usage."""
         until = self._wanted.until or datetime.now(UTC)
         since = self._wanted.since or until - SPAN
         usage = await largest(self._visit.services.usage, self._visit.tenant, self._wanted, since, until)
@@ -75,7 +75,7 @@ class _LedgerPage:
         self._usage.show(listed(usage))
 
     async def refresh_entries(self) -> None:
-        """Reads the entries again, and the hold that is open."""
+        """Reads and shows the entries, and the opened hold."""
         tenant, use = self._visit.tenant, self._visit.services
         found = await use.entries.list(tenant, **self._wanted.filters, limit=PAGE)
         opened = None
@@ -95,4 +95,4 @@ class _LedgerPage:
             await self.refresh_entries()
         except NotFound:
             self._opened = None
-            self._visit.screen.toast("This hold is not there any more.", good=False)
+            self._visit.screen.toast("This hold no longer exists.", good=False)

@@ -15,17 +15,17 @@ from purser.gateway.dashboard.formats import address, exact
 from purser.gateway.dashboard.ledger.filters import Wanted
 
 SPAN = timedelta(days=30)
-"""Of usage where nobody asked for another."""
+"""Default time range of usage."""
 SHOWN = 12
 PAGE, PAGES = 1_000, 10
-"""What is read at most to find the largest: further lines are told of, not read."""
+"""Limits of what is read to find the largest lines; the page says if there are more."""
 _CLASSES = (
     ("input", ("input",)),
     ("cached input", ("cache_read", "cache_write_5m", "cache_write_1h")),
     ("output", ("output",)),
     ("unsplit", ("unsplit",)),
 )
-"""What the bars are made of, beside what is presumed: together all that was charged."""
+"""Segments of the bars; together with presumed tokens they add up to all charged tokens."""
 PRESUMED = "presumed"
 
 
@@ -36,13 +36,13 @@ class Usage:
     by: By
     lines: tuple[UsageLine, ...]
     count: int
-    """How many there are, as far as they were read."""
+    """Number of lines that were read."""
     complete: bool
-    """Whether all were read."""
+    """Whether all lines were read."""
 
 
 async def largest(store: UsageReports, tenant: str, wanted: Wanted, since: datetime, until: datetime) -> Usage:
-    """The lines of a span that were charged most, within the scope and the task of the filters."""
+    """The lines with the most charged tokens in a time range, within the scope and task of the filters."""
     by = wanted.by
     lines: list[UsageLine] = []
     after: str | None = None
@@ -58,7 +58,7 @@ async def largest(store: UsageReports, tenant: str, wanted: Wanted, since: datet
 
 
 def usage_span(wanted: Wanted) -> str:
-    """What usage is added up over. The kind of an entry narrows the entries alone: usage is made of several."""
+    """What usage covers, in words. The filter by kind applies to entries only: usage consists of several kinds."""
     of = f"of {' and '.join(str(scope) for scope in wanted.within)} " if wanted.within else ""
     if wanted.since or wanted.until:
         return f"{of}in the chosen time"
@@ -66,13 +66,13 @@ def usage_span(wanted: Wanted) -> str:
 
 
 def chips(wanted: Wanted) -> Markup:
-    """What to add up by."""
+    """Links that group usage by something else."""
     links = [(wanted.href(by=by), f"by {by}", by is wanted.by, None) for by in By]
     return component("chips", "Usage by", links)
 
 
 def chart(usage: Usage) -> dict[str, Any]:
-    """Each line a bar, its classes of tokens as parts."""
+    """One bar per line, with its classes of tokens as segments."""
     names = [line.id or "unnamed" for line in usage.lines]
     parts = _parts(usage)
     shown = {name: data for name, data in parts.items() if any(data)}
@@ -108,7 +108,7 @@ def chart(usage: Usage) -> dict[str, Any]:
 
 
 def _parts(usage: Usage) -> dict[str, list[int]]:
-    """Tokens of each line, by the name of the part."""
+    """Tokens of each line, by the name of the segment."""
     parts = {
         name: [sum(line.tokens.get(one, 0) for one in classes) for line in usage.lines] for name, classes in _CLASSES
     }
@@ -116,12 +116,12 @@ def _parts(usage: Usage) -> dict[str, list[int]]:
 
 
 def chart_height(usage: Usage) -> int:
-    """In pixels."""
+    """Height of the chart in pixels."""
     return 84 + 28 * max(1, len(usage.lines))
 
 
 def listed(usage: Usage) -> Markup:
-    """The same in figures."""
+    """The table of the same figures."""
     return render("ledger/usage.html", usage=usage, remarks=_remarks, href=lambda line: _href(usage.by, line.id))
 
 
@@ -131,7 +131,7 @@ def _remarks(line: UsageLine) -> str:
 
 
 def _href(by: By, name: str) -> str | None:
-    """Where more is told of it."""
+    """The page about a line's user, session, task or agent; `None` for models."""
     if not name or by is By.MODEL:
         return None
     if by in (By.SESSION, By.TASK):
@@ -140,6 +140,6 @@ def _href(by: By, name: str) -> str | None:
 
 
 def label(usage: Usage, since: datetime, until: datetime) -> str:
-    """What the chart shows, for people who do not see it."""
+    """Text of the chart for screen readers."""
     tops: Sequence[str] = [f"{line.id or 'unnamed'} {exact(line.charged.tokens)}" for line in usage.lines[:5]]
     return f"Tokens by {usage.by} from {since:%Y-%m-%d} to {until:%Y-%m-%d}: {', '.join(tops) or 'none'}"

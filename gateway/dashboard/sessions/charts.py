@@ -1,4 +1,4 @@
-"""How a conversation grew, and what compressions did to its window: options of ECharts."""
+"""The chart of a conversation's growth and of its compressions, as options of ECharts."""
 
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -13,29 +13,29 @@ from purser.gateway.dashboard.charts import LINE, MUTED, SHORT_NUMBER, TEXT, axi
 
 STORED, HISTORY = "stored", "history of a window"
 MOMENTS = 5
-"""Seconds in which messages came, from which on time tells more than their number."""
+"""Number of different seconds with new messages from which the axis shows time instead of message numbers."""
 MOST_MARKS = 8
-"""Compressions that are marked: the newest."""
+"""Maximum number of marked compressions, the newest ones."""
 ROOM = 12
-"""Names of marks that fit beside each other on a phone."""
+"""Number of mark labels that fit next to each other on a phone."""
 _ACCENT, _CUT = "var(--c1)", "var(--step-compressed)"
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A place on a curve."""
+    """A point of a curve."""
 
     at: datetime
     seq: int
-    """Number of the newest message then."""
+    """Sequence number of the newest message at that time."""
     tokens: int
 
 
 def history(grown: Sequence[GrowthPoint], versions: Sequence[StoredSummary]) -> list[Point]:
-    """What a window's history would take if nothing were left out: what is stored, with the summary in the place of
-    what it covers.
+    """Tokens of a window's history if nothing were omitted: the stored messages, with the summary in place of those
+    that it covers.
 
-    A compression is a fall: two points at one time. It is as exact as the points of `grown`.
+    A compression is a drop: two points at one time. The precision is that of the points of `grown`.
     """
     points: list[Point] = []
     total = covered = summary = seq = 0
@@ -52,18 +52,18 @@ def history(grown: Sequence[GrowthPoint], versions: Sequence[StoredSummary]) -> 
 
 
 def _up_to(grown: Sequence[GrowthPoint], seq: int) -> int:
-    """Tokens of everything up to a message."""
+    """Cumulative tokens up to a message."""
     place = bisect_left([one.seq for one in grown], seq)
     return grown[min(place, len(grown) - 1)].tokens if grown else 0
 
 
 def spreads_over_time(grown: Sequence[GrowthPoint]) -> bool:
-    """Whether time tells how a conversation grew: one that was imported at once has grown message by message."""
+    """Whether the axis can show time; that of an imported conversation shows message numbers."""
     return len({one.at.replace(microsecond=0) for one in grown}) >= MOMENTS
 
 
 def growth(grown: Sequence[GrowthPoint], versions: Sequence[StoredSummary]) -> dict[str, Any]:
-    """Stored tokens, cumulated, the history of a window beside them, and each compression with before and after."""
+    """Cumulative stored tokens, tokens of a window's history, and a mark for each compression."""
     by_time = spreads_over_time(grown)
     shown = history(grown, versions)
     made = {one.created_at for one in versions}
@@ -107,7 +107,7 @@ def growth(grown: Sequence[GrowthPoint], versions: Sequence[StoredSummary]) -> d
 
 
 def _marks(compressed: Sequence[tuple[int, int]], shown: Sequence[Point], by_time: bool) -> list[dict[str, Any]]:
-    """The newest compressions as lines: those that have room for it carry their version."""
+    """Lines for the newest compressions, labelled with their version where there is room."""
     apart = (_at(shown[-1], by_time) - _at(shown[0], by_time)) / ROOM if shown else 0
     marks: list[dict[str, Any]] = []
     named: float | None = None

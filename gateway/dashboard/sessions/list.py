@@ -1,4 +1,4 @@
-"""Sessions as a list: which of them an address asks for, and how they are shown."""
+"""The list of sessions: its URL parameters, and how it is rendered."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,19 +13,19 @@ from purser.gateway.dashboard.formats import address
 
 PAGE = 50
 _BETWEEN = "~~"
-"""Between the time and the id of a place in the list."""
+"""Separator of the time and the id in the cursor `before`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which sessions a page shows."""
+    """The sessions that a page shows."""
 
     search: str = ""
     before: tuple[datetime, str] | None = None
 
     @classmethod
     def read(cls, search: str, before: str) -> Self:
-        """From the address of the page; what cannot be read is left out."""
+        """Parses the parameters of the URL; those that are not valid are ignored."""
         at, between, session_id = before.partition(_BETWEEN)
         try:
             place = (datetime.fromisoformat(at), session_id) if between else None
@@ -37,13 +37,13 @@ class Wanted:
 
 
 def filters(wanted: Wanted) -> Markup:
-    """A search field."""
+    """The search form."""
     label, hint = "Search in ids of sessions and users", "Session or user"
     return component("search", "session-search", label, hint, wanted.search, method="get", action="/sessions")
 
 
 def listing(rows: Sequence[SessionRow], wanted: Wanted) -> Markup:
-    """The sessions of one page."""
+    """The table of sessions."""
     newest = address("/sessions", q=wanted.search) if wanted.before else None
     older = None
     if len(rows) == PAGE:
@@ -53,5 +53,5 @@ def listing(rows: Sequence[SessionRow], wanted: Wanted) -> Markup:
 
 
 def _noon(day: date) -> datetime:
-    """A time on a day that most time zones share."""
+    """Noon in UTC, which is the same day in most time zones."""
     return datetime(day.year, day.month, day.day, 12, tzinfo=UTC)

@@ -1,4 +1,4 @@
-"""Sessions: the list, and one session with its compressions, pins, facts and messages."""
+"""The pages of sessions: the list, and one session with its compressions, pins, facts and messages."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -31,10 +31,10 @@ MESSAGES = 25
 KINDS = ("compression", "task", "agent", "turn")
 MOST_HOURS = 24 * 366
 MOST_FACTS = 200
-"""In one list."""
+"""Maximum number of facts shown."""
 _LEVELS: Mapping[Level, str] = {Level.LEAF: "newest", Level.SECTION: "section", Level.SESSION: "oldest part"}
 _VIA: Mapping[Via, str] = {Via.LEXICAL: "its words", Via.VECTOR: "its meaning", Via.BOTH: "words and meaning"}
-# The question is sent as an act and stands in no address.
+# The question is sent as an act, so that it appears in no URL.
 _MEMORY_SEARCH = component(
     "search", "memory", "Search this session", "What was said about …", most=2000, **{"data-act": "search"}
 )
@@ -42,7 +42,7 @@ _MEMORY_SEARCH = component(
 
 @page("/sessions", "Sessions", needs=Permission.READ_WORK)
 async def sessions(visit: Visit, live: Live, q: str = "", before: str = "") -> Markup:
-    """The list. What cannot be read of its address is left out."""
+    """Builds the list; URL parameters that are not valid are ignored."""
     wanted = Wanted.read(q, before)
     rows = visit.screen.region(LOADING)
 
@@ -58,7 +58,7 @@ async def sessions(visit: Visit, live: Live, q: str = "", before: str = "") -> M
 
 @page("/sessions/{session_id}", "Sessions", needs=Permission.READ_WORK)
 async def session(visit: Visit, live: Live, session_id: str, thread: str = "") -> Markup:
-    """One session."""
+    """Builds the page of one session."""
     try:
         await visit.services.sessions.sessions.get(visit.tenant, session_id)
     except SessionDeleted as gone:
@@ -71,7 +71,7 @@ async def session(visit: Visit, live: Live, session_id: str, thread: str = "") -
 
 
 class _SessionPage:
-    """The parts of one session's page, and what a person has opened in them."""
+    """The regions of one session's page, and what the person has opened in them."""
 
     def __init__(self, visit: Visit, session_id: str, thread: str) -> None:
         self._visit = visit
@@ -113,7 +113,7 @@ class _SessionPage:
         )
 
     async def refresh(self) -> None:
-        """Reads everything again."""
+        """Reads and shows everything."""
         tenant, use, session_id = self._visit.tenant, self._visit.services, self._session_id
         overviews = use.pages.sessions
         threads = await overviews.threads(tenant, session_id, model=USUAL_MODEL)
@@ -127,9 +127,9 @@ class _SessionPage:
         self._show_versions(versions)
         await self._show_messages()
         await self._show_pins()
-        told = await session_context.facts(self._visit.caller, use, session_id, USUAL_MODEL, self._thread)
-        newest = list(reversed(told.facts[-MOST_FACTS:]))
-        self._facts.show(render("sessions/facts.html", facts=newest, count=len(told.facts), sheet=told.sheet))
+        facts = await session_context.facts(self._visit.caller, use, session_id, USUAL_MODEL, self._thread)
+        newest = list(reversed(facts.facts[-MOST_FACTS:]))
+        self._facts.show(render("sessions/facts.html", facts=newest, count=len(facts.facts), sheet=facts.sheet))
 
     async def _show_pins(self) -> None:
         tenant, store = self._visit.tenant, self._visit.services.sessions.pins
@@ -177,7 +177,7 @@ class _SessionPage:
         )
 
     async def _compared(self, act: Act) -> None:
-        """Opens a version beside what it covers, reads on, or closes it."""
+        """Opens a version next to the messages that it covers, loads more of them, or closes it."""
         use, tenant = self._visit.services, self._visit.tenant
         versions = await use.sessions.summaries.versions(tenant, self._session_id, self._thread)
         if act.name == "open":
@@ -206,7 +206,7 @@ class _SessionPage:
         self._found.show(render("sessions/found.html", question=question, found=found, via=_VIA))
 
     async def _acted(self, act: Act) -> None:
-        """Pins, unpins, explains, and goes through the messages."""
+        """Handles paging, pinning, unpinning and explaining of messages."""
         seq = _number(act.data.get("seq"))
         match act.name:
             case "older":
@@ -235,14 +235,14 @@ class _SessionPage:
             )
 
     def _ask_pin(self, seq: int, problem: str = "") -> None:
-        """Asks why a message is to be kept, and until when."""
+        """Shows the form for the reason and the duration of a pin."""
         self._pin_form.show(render("sessions/pin_form.html", seq=seq, problem=problem))
 
     async def _pin(self, seq: int, act: Act) -> None:
         hours = act.fields.get("hours", "").strip()
         until = _until(hours)
         if hours and until is None:
-            self._ask_pin(seq, f"Write hours as a number up to {MOST_HOURS:,}, or leave them out.")
+            self._ask_pin(seq, f"Write hours as a number up to {MOST_HOURS:,}, or leave the field empty.")
             return
         reason = act.fields.get("reason", "").replace("\0", "").strip()[:1_000] or None
         pins, session_id = self._visit.services.sessions.pins, self._session_id
@@ -263,11 +263,11 @@ class _SessionPage:
             await self._visit.services.sessions.pins.unpin(caller.tenant, self._session_id, seq, by=caller)
 
         await self._visit.perform(Permission.WRITE_SESSIONS, "change sessions", store)
-        self._visit.screen.toast(f"Message {seq} is not pinned any more.")
+        self._visit.screen.toast(f"Message {seq} is no longer pinned.")
 
 
 def _choices(session_id: str, threads: Sequence[Thread], current: str) -> Markup:
-    """The conversations of a session, to choose from; nothing where there is one."""
+    """Links to the conversations of a session; nothing if there is only one."""
     if len(threads) < 2:
         return Markup()
     links = [

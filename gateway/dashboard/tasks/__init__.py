@@ -1,1 +1,1 @@
-"""Tasks: the list, and one task as it goes."""
+"""The pages of tasks: the list, and one task with its progress."""

@@ -1,4 +1,4 @@
-"""What the charts of a task draw: pure functions from turns and costs to options of ECharts."""
+"""The charts of a task: pure functions from turns and costs to options of ECharts."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -36,23 +36,23 @@ INSTANTS = frozenset(
     }
 )
 LANE, AROUND = 30, 92
-"""Height of a lane, and of what surrounds them, in pixels."""
+"""Height of a lane, and of the rest of the chart, in pixels."""
 OWN = "session"
-"""The lane of what no agent did."""
+"""The lane of steps that belong to no agent."""
 
 
 def lanes(turns: Iterable[Turn]) -> list[str]:
-    """Agents in the order in which they began."""
+    """Names of the lanes, in the order in which the agents began."""
     return list(dict.fromkeys(turn.agent_id or OWN for turn in turns))
 
 
 def gantt(turns: Sequence[Turn], now: datetime, since: datetime | None = None) -> dict[str, Any]:
-    """Each agent a lane, each step a bar on it; what has not ended goes on until `now`.
+    """The timeline: one lane per agent, one bar per step; steps that have not ended extend to `now`.
 
     Args:
         turns: oldest first.
-        now: this moment.
-        since: where the axis begins; `None`: with the first step.
+        now: the current time.
+        since: start of the axis; `None`: the first step.
     """
     begin: dict[str, Any] = {} if since is None else {"min": _ms(since)}
     lines = {"show": True, "lineStyle": {"color": "var(--line)", "type": "dashed"}}
@@ -82,14 +82,14 @@ _TIP = {
 
 
 def gantt_height(turns: Sequence[Turn]) -> int:
-    """In pixels."""
+    """Height of the chart in pixels."""
     return AROUND + LANE * max(2, len(lanes(turns)))
 
 
 def _series(kind: StepKind, turns: Sequence[Turn], names: Sequence[str], now: datetime) -> dict[str, Any]:
     data = [
         {
-            "name": told(turn, step, now),
+            "name": step_label(turn, step, now),
             "value": [names.index(turn.agent_id or OWN), _ms(step.start), _ms(step.end or max(now, step.start))],
         }
         for turn in turns
@@ -109,12 +109,12 @@ def _series(kind: StepKind, turns: Sequence[Turn], names: Sequence[str], now: da
     }
 
 
-def told(turn: Turn, step: Step, now: datetime) -> str:
+def step_label(turn: Turn, step: Step, now: datetime) -> str:
     """One step in words."""
-    span = (step.end or max(now, step.start)) - step.start
+    duration = (step.end or max(now, step.start)) - step.start
     parts = [turn.agent_id or OWN, *([f"turn {turn.number}"] if turn.number else []), str(step.kind)]
     if step.kind not in INSTANTS:
-        parts.append(lasting(span.total_seconds()) + ("" if step.end else " so far"))
+        parts.append(lasting(duration.total_seconds()) + ("" if step.end else " so far"))
     if step.tokens:
         parts.append(f"{exact(step.tokens)} tokens" + (" less" if step.kind is StepKind.COMPRESSED else ""))
     if step.nano_usd:
@@ -123,7 +123,7 @@ def told(turn: Turn, step: Step, now: datetime) -> str:
 
 
 def costs_chart(costs: Sequence[Cost], *, by_money: bool) -> dict[str, Any]:
-    """Each agent a bar, each model a part of it."""
+    """One bar per agent, with one segment per model."""
     agents = list(dict.fromkeys(cost.agent_id or OWN for cost in costs))
     models = list(dict.fromkeys(cost.model or "unnamed" for cost in costs))
     found = {(cost.agent_id or OWN, cost.model or "unnamed"): cost for cost in costs}
@@ -157,7 +157,7 @@ def costs_chart(costs: Sequence[Cost], *, by_money: bool) -> dict[str, Any]:
 
 
 def costs_height(costs: Sequence[Cost]) -> int:
-    """In pixels."""
+    """Height of the chart in pixels."""
     return 84 + 30 * max(1, len({cost.agent_id for cost in costs}))
 
 

@@ -1,4 +1,4 @@
-"""One task: how its parts are shown."""
+"""Renders the regions of one task's page."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -18,16 +18,16 @@ from purser.gateway.tasks.control import LIVE, Steer
 from purser.workflows.contract import TaskRef, TaskStatus
 
 Shown = Mapping[str, Any]
-"""A task as `Tasks.get` tells it."""
+"""A task as `Tasks.get` returns it."""
 
 
 def ended_at(task: Shown) -> datetime | None:
-    """When a task ended."""
+    """When a task ended; `None` while it runs."""
     return datetime.fromisoformat(task["ended_at"]) if task["ended_at"] else None
 
 
 def header(task: Shown, ref: TaskRef, workflow_url: str | None, now: datetime) -> Markup:
-    """What the task is and how it stands, with a link to its workflow."""
+    """The facts and state of the task, with a link to its workflow."""
     return render(
         "tasks/header.html",
         task=task,
@@ -40,7 +40,7 @@ def header(task: Shown, ref: TaskRef, workflow_url: str | None, now: datetime) -
 
 
 def controls(status: str, *, may: bool) -> Markup:
-    """Buttons of what can be done to a task now."""
+    """Buttons for the actions that are possible now."""
     ways: list[tuple[Steer, str, str]] = []
     if status in LIVE:
         way = Steer.RESUME if status == TaskStatus.PAUSED else Steer.PAUSE
@@ -55,23 +55,23 @@ _ASKED: Mapping[Steer, tuple[str, str, str]] = {
         "while it is paused.",
         "Pause",
     ),
-    Steer.RESUME: ("Resume this task?", "Its agents go on where they stopped.", "Resume"),
+    Steer.RESUME: ("Resume this task?", "Its agents continue where they stopped.", "Resume"),
     Steer.CANCEL: (
         "Cancel this task?",
-        "It ends within seconds and gives back what it holds. What it has spent stays spent. This cannot be undone.",
+        "It ends within seconds and releases what it holds. What it has spent stays spent. This cannot be undone.",
         "Cancel task",
     ),
 }
 
 
 def dialogs() -> Markup:
-    """Asks before anything is done."""
+    """The dialogs that ask for confirmation of each action."""
     questions = [(way, *question, "danger" if way is Steer.CANCEL else "main-act") for way, question in _ASKED.items()]
     return render("tasks/dialogs.html", questions=questions)
 
 
 def agents(task: Shown, plans: Mapping[str, PlannedAgent], graph: Markup) -> Markup:
-    """The agents: how they stand, what they used, what they replied."""
+    """The agents: state, usage and reply of each."""
     listed = [(name, agent, Usage.from_dict(agent["usage"]), plans.get(name)) for name, agent in task["agents"].items()]
     return render("tasks/agents.html", task_id=task["task_id"], agents=listed, graph=graph)
 
@@ -82,12 +82,12 @@ def budgets(views: Sequence[BudgetView]) -> Markup:
 
 
 def _short(view: BudgetView) -> str:
-    """An agent without the task that all of them have in common."""
+    """The scope; an agent's without the task id in front of its name."""
     return f"agent:{view.scope.id.rpartition('/')[2]}" if view.scope.kind is Kind.AGENT else str(view.scope)
 
 
 def _lines(view: BudgetView) -> list[tuple[Bar, str]]:
-    """The units that are limited; tokens where none is."""
+    """Bar and figures of each limited unit; of tokens if none is limited."""
     policy, spent, held, granted, lines = view.policy, view.spent, view.held, view.granted, []
     if (most := policy.limit_tokens) is not None or policy.limit_nano_usd is None:
         shown = bar(spent.tokens, held.tokens, most, granted.tokens)
@@ -98,9 +98,9 @@ def _lines(view: BudgetView) -> list[tuple[Bar, str]]:
     return lines
 
 
-def _figures(said: Callable[[int], str], spent: int, held: int, limit: int | None, granted: int) -> str:
-    most = "no limit" if limit is None else f"of {said(limit)}" + (f" + {said(granted)} granted" if granted else "")
-    return f"{said(spent)}{f' and {said(held)} held' if held else ''} {most}"
+def _figures(form: Callable[[int], str], spent: int, held: int, limit: int | None, granted: int) -> str:
+    most = "no limit" if limit is None else f"of {form(limit)}" + (f" + {form(granted)} granted" if granted else "")
+    return f"{form(spent)}{f' and {form(held)} held' if held else ''} {most}"
 
 
 def costs_table(costs: Sequence[Cost]) -> Markup:
@@ -123,8 +123,8 @@ def turns_table(turns: Sequence[Turn], now: datetime, task_id: str, older: datet
 
 
 def _step_figure(step: Step, now: datetime) -> str:
-    """What matters of a step."""
-    span = ((step.end or max(now, step.start)) - step.start).total_seconds()
+    """The most important figure of a step."""
+    duration = ((step.end or max(now, step.start)) - step.start).total_seconds()
     match step.kind:
         case StepKind.ADMITTED:
             return f"{exact(step.tokens)} held"
@@ -133,13 +133,13 @@ def _step_figure(step: Step, now: datetime) -> str:
         case StepKind.COMPRESSED:
             return f"−{exact(step.tokens)} tokens"
         case StepKind.ASKED:
-            return f"{lasting(span)}, {step.note}"
+            return f"{lasting(duration)}, {step.note}"
         case StepKind.REJECTED:
             return step.note
         case StepKind.REFUSED:
             return f"{exact(step.tokens)} asked, {step.note}"
         case StepKind.DELAYED:
-            return f"{lasting(span)} ({step.note})"
+            return f"{lasting(duration)} ({step.note})"
         case _:
             plain = not step.note or step.note.startswith("attempt ")
-            return lasting(span) + ("" if plain else f", {words(step.note)}")
+            return lasting(duration) + ("" if plain else f", {words(step.note)}")

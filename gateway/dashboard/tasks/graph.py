@@ -1,4 +1,4 @@
-"""Which agent waits for which, as a small picture: columns from left to right, lines between them."""
+"""The dependency graph of a task's agents as SVG: columns from left to right, with lines between them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from purser.gateway.dashboard.components import render
 
 WIDTH, HEIGHT, GAP_X, GAP_Y = 148, 34, 56, 14
 MOST = 40
-"""Agents in a picture; of more a table tells better."""
+"""Maximum number of agents that are drawn; for more the table is clearer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Node:
 
 
 def columns(nodes: Sequence[Node]) -> list[list[Node]]:
-    """Agents by how many others have to end before them, in a row."""
+    """Agents by the length of their longest chain of dependencies."""
     depth: dict[str, int] = {}
     left = list(nodes)
     while left:
@@ -35,7 +35,7 @@ def columns(nodes: Sequence[Node]) -> list[list[Node]]:
 
 
 def graph(nodes: Sequence[Node]) -> Markup:
-    """The picture; nothing where no agent waits for another, or where there are too many."""
+    """The graph; empty if no agent depends on another, or if there are too many agents."""
     if not any(node.depends_on for node in nodes) or len(nodes) > MOST:
         return Markup()
     placed = columns(nodes)
@@ -47,7 +47,7 @@ def graph(nodes: Sequence[Node]) -> Markup:
     }
     return render(
         "tasks/graph.html",
-        label=_told(nodes),
+        label=_label(nodes),
         width=len(placed) * (WIDTH + GAP_X) - GAP_X + 4,
         height=tallest * (HEIGHT + GAP_Y) - GAP_Y + 4,
         box_width=WIDTH,
@@ -62,14 +62,14 @@ def _top(count: int, tallest: int) -> int:
 
 
 def _line(places: Mapping[str, tuple[int, int]], start: str, end: str) -> str:
-    """A curve between two agents, as SVG writes paths."""
+    """A curve between two agents as an SVG path."""
     (x1, y1), (x2, y2) = places[start], places[end]
     x1, y1, y2 = x1 + WIDTH, y1 + HEIGHT // 2, y2 + HEIGHT // 2
     bend = (x2 - x1) // 2
     return f"M{x1} {y1}C{x1 + bend} {y1} {x2 - bend} {y2} {x2} {y2}"
 
 
-def _told(nodes: Sequence[Node]) -> str:
+def _label(nodes: Sequence[Node]) -> str:
     return "; ".join(
         f"{node.agent_id} ({node.status.replace('_', ' ')})"
         + (f" waits for {', '.join(node.depends_on)}" if node.depends_on else "")

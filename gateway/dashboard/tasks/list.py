@@ -1,4 +1,4 @@
-"""Tasks as a list: which of them an address asks for, and how they are shown."""
+"""The list of tasks: its URL parameters, and how it is rendered."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ _ORDER = (
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which tasks a page shows."""
+    """The tasks that a page shows."""
 
     state: TaskStatus | None = None
     search: str = ""
@@ -34,18 +34,18 @@ class Wanted:
 
     @classmethod
     def read(cls, state_: str, search: str, before: str) -> Self:
-        """From the address of the page."""
+        """Parses the parameters of the URL; those that are not valid are ignored."""
         known = TaskStatus(state_) if state_ in tuple(TaskStatus) else None
         number = int(before) if before.isascii() and before.isdecimal() and len(before) < 19 else None
         return cls(known, search.strip()[:128].replace("\0", ""), number)
 
     def href(self, *, state: TaskStatus | None, before: int | None = None) -> str:
-        """The page of another state, or of older tasks."""
+        """URL of the tasks in another state, or of older tasks."""
         return address("/tasks", state=state, q=self.search, before=before)
 
 
 def filters(wanted: Wanted, counts: Mapping[TaskStatus, int]) -> Markup:
-    """States as links with how many tasks are in each, and a search field."""
+    """Links to the states with the number of tasks in each, and a search form."""
     states = [(wanted.href(state=None), "All", wanted.state is None, sum(counts.values()))]
     for one in _ORDER:
         if counts.get(one) or one is wanted.state:
@@ -55,7 +55,7 @@ def filters(wanted: Wanted, counts: Mapping[TaskStatus, int]) -> Markup:
 
 
 def listing(rows: Sequence[TaskRow], wanted: Wanted) -> Markup:
-    """The tasks of one page."""
+    """The table of tasks."""
     newest = wanted.href(state=wanted.state) if wanted.before is not None else None
     older = wanted.href(state=wanted.state, before=rows[-1].number) if len(rows) == PAGE else None
     return render("tasks/list.html", tasks=rows, wanted=wanted, newest=newest, older=older)

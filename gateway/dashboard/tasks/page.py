@@ -1,4 +1,4 @@
-"""Tasks: the list, and one task as it goes."""
+"""The pages of tasks: the list, and one task with its progress."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -29,7 +29,7 @@ KINDS = ("task", "agent", "turn", "approval", "compression")
 
 @page("/tasks", "Tasks", needs=Permission.READ_WORK)
 async def tasks(visit: Visit, live: Live, state: str = "", q: str = "", before: str = "") -> Markup:
-    """The list. What cannot be read of its address is left out."""
+    """Builds the list; URL parameters that are not valid are ignored."""
     wanted = Wanted.read(state, q, before)
     choices, rows = visit.screen.region(), visit.screen.region(LOADING)
 
@@ -45,7 +45,7 @@ async def tasks(visit: Visit, live: Live, state: str = "", q: str = "", before: 
 
 @page("/tasks/{task_id}", "Tasks", needs=Permission.READ_WORK)
 async def task(visit: Visit, live: Live, task_id: str, before: str = "") -> Markup:
-    """One task."""
+    """Builds the page of one task."""
     try:
         await visit.services.tasks.get(visit.tenant, task_id)
     except TaskNotFound:
@@ -56,7 +56,7 @@ async def task(visit: Visit, live: Live, task_id: str, before: str = "") -> Mark
 
 
 class _TaskPage:
-    """The parts of one task's page."""
+    """The regions of one task's page."""
 
     def __init__(self, visit: Visit, task_id: str, before: datetime | None, plans: Mapping[str, PlannedAgent]) -> None:
         self._visit = visit
@@ -65,10 +65,10 @@ class _TaskPage:
         self._plans = plans
         screen = visit.screen
         self._header, self._controls, self._approvals = screen.region(), screen.region(), screen.region()
-        self._gantt = screen.chart("Timeline of the turns by agent. The table below tells the same in words.")
+        self._gantt = screen.chart("Timeline of the turns by agent. The table below has the same data in words.")
         self._turns = screen.region(LOADING)
         self._agents = screen.region()
-        self._costs = screen.chart("Cost by agent and model. The table beside it has the figures.")
+        self._costs = screen.chart("Cost by agent and model. The table next to it has the figures.")
         self._cost_table = screen.region()
         self._budgets = screen.region()
         self._dialogs = screen.region(detail.dialogs()).on_act(self._steered)
@@ -91,7 +91,7 @@ class _TaskPage:
         )
 
     async def refresh(self) -> None:
-        """Reads everything again."""
+        """Reads and shows everything."""
         tenant, use, now = self._visit.tenant, self._visit.services, datetime.now(UTC)
         task = await use.tasks.get(tenant, self._task_id)
         caller = self._visit.caller
@@ -131,7 +131,7 @@ class _TaskPage:
 
 _DONE: Mapping[Steer, str] = {
     Steer.PAUSE: "The task pauses before its next model call.",
-    Steer.RESUME: "The task goes on.",
+    Steer.RESUME: "The task resumes.",
     Steer.CANCEL: "The task is being cancelled.",
 }
 
@@ -144,7 +144,7 @@ def _nodes(shown: Mapping[str, Mapping[str, str]], plans: Mapping[str, PlannedAg
 
 
 def _instant(text: str) -> datetime | None:
-    """A time of an address, `None` if somebody wrote something else there."""
+    """A time in the URL; `None` if it is not valid."""
     try:
         at = datetime.fromisoformat(text)
     except ValueError:

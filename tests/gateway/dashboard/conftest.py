@@ -1,7 +1,7 @@
-"""The dashboard as people meet it: a running `purser up`, and a Chromium to look at it with.
+"""The dashboard as people use it: a running `purser up`, and a Chromium.
 
-One system and one browser serve all tests of a worker; each test has a tenant of its own. Everything here runs in one
-event loop, which belongs to the browser.
+One stack and one browser serve all tests of a worker; each test has its own tenant. Everything here runs in one event
+loop, which belongs to the browser.
 """
 
 import asyncio
@@ -49,8 +49,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @dataclass(frozen=True)
-class House:
-    """A running system."""
+class Stack:
+    """A running `purser up`."""
 
     url: str
     pool: Pool
@@ -59,7 +59,7 @@ class House:
     purser: Purser
     started: Started
     browsers: list[BrowserContext] = field(default_factory=list)
-    """Those that no test uses at the moment."""
+    """Browser contexts that no test uses at the moment."""
 
     @property
     def log(self) -> str:
@@ -69,9 +69,9 @@ class House:
 
 @dataclass
 class Tenant:
-    """What belongs to one test."""
+    """The tenant of one test, and its keys, clients and pages."""
 
-    house: House
+    stack: Stack
     name: str
     browser: Browser
     watch: Watch
@@ -80,7 +80,7 @@ class Tenant:
     @property
     def pool(self) -> Pool:
         """Connections to the database."""
-        return self.house.pool
+        return self.stack.pool
 
     @property
     def policies(self) -> Policies:
@@ -97,13 +97,13 @@ class Tenant:
         return f"{kind}-{uuid.uuid4().hex[:8]}"
 
     async def key(self, role: Role, name: str) -> str:
-        """The secret of a new key."""
+        """Creates a key; returns its secret."""
         return (await Keys(self.pool).create(self.name, name, role, by=TESTER, replace=True)).secret
 
     async def client(self, role: Role = Role.AGENT, name: str = "backend") -> httpx.AsyncClient:
-        """The API, as the owner of a new key."""
+        """A client of the API with a new key."""
         headers = {"Authorization": f"Bearer {await self.key(role, name)}"}
-        return await self.open.enter_async_context(httpx.AsyncClient(base_url=self.house.url, headers=headers))
+        return await self.open.enter_async_context(httpx.AsyncClient(base_url=self.stack.url, headers=headers))
 
     async def page(
         self,
@@ -114,9 +114,9 @@ class Tenant:
         theme: Theme = "light",
         size: tuple[int, int] = WIDE,
     ) -> Page:
-        """A page in a browser of its own, opened by somebody who is signed in."""
+        """A page in its own browser context, signed in with a new key."""
         secret = await self.key(role, name)
-        browser = await self.open.enter_async_context(borrowed(self.house.browsers, self.browser, self.house.url))
+        browser = await self.open.enter_async_context(borrowed(self.stack.browsers, self.browser, self.stack.url))
         page = await sign_in(browser, secret, self.watch, theme=theme, size=size)
         await page.goto(path)
         return page
@@ -126,17 +126,17 @@ class Tenant:
         await self.policies.set(self.name, Scope.parse(scope), PolicyPatch.parse(patch), by=TESTER)
 
     def agent(self, agent_id: str = "a", *replies: str | Reply, **more: Any) -> dict[str, Any]:
-        """An agent of a task file and what its model answers, turn by turn."""
-        said = [Reply(content=reply) if isinstance(reply, str) else reply for reply in replies]
+        """An agent of a task file; its model replies with `replies`, one per turn."""
+        recorded = [Reply(content=reply) if isinstance(reply, str) else reply for reply in replies]
         name = uuid.uuid4().hex
-        self.house.provider.control.add_recordings(
-            [Recording(name=name, agents={agent_id: said or [Reply(content="Done.")]})]
+        self.stack.provider.control.add_recordings(
+            [Recording(name=name, agents={agent_id: recorded or [Reply(content="Done.")]})]
         )
         plain = {"id": agent_id, "model": MODEL, "instructions": "Be brief.", "max_output_tokens": 100}
-        return plain | {"api_base": self.house.provider.api_base_of(name, agent_id)} | more
+        return plain | {"api_base": self.stack.provider.api_base_of(name, agent_id)} | more
 
     async def submit(self, *agents: dict[str, Any], client: httpx.AsyncClient | None = None, **more: Any) -> str:
-        """Submits a task; its id."""
+        """Submits a task; returns its id."""
         task_id = self.named("t")
         body = {"session_id": f"s-{task_id}", "task_id": task_id, "input": "Say something.", "agents": list(agents)}
         answer = await (client or await self.client()).post("/v1/tasks", json=body | more)
@@ -144,12 +144,12 @@ class Tenant:
         return task_id
 
     async def task_state(self, task_id: str) -> str:
-        """How a task stands."""
+        """The status of a task."""
         tasks = Tasks(self.pool, self.policies, Conversations(self.pool))
         return str((await tasks.get(self.name, task_id))["status"])
 
     async def until_task(self, task_id: str, *states: str) -> str:
-        """Waits until a task is in one of `states`."""
+        """Waits until a task is in one of `states`; returns which."""
 
         async def look() -> str | None:
             state = await self.task_state(task_id)
@@ -165,15 +165,15 @@ async def browser() -> AsyncIterator[Browser]:
 
 
 @asynccontextmanager
-async def open_house(dsn: str, temporal_address: str, run_dir: Path, **settings: str) -> AsyncIterator[House]:
-    """A running `purser up` on a database, which stops in time and without a complaint in its log."""
-    home = Path(tempfile.mkdtemp(prefix="house-", dir=run_dir))
+async def running_stack(dsn: str, temporal_address: str, run_dir: Path, **settings: str) -> AsyncIterator[Stack]:
+    """A running `purser up` on a database; checks at the end that its log has no traceback."""
+    home = Path(tempfile.mkdtemp(prefix="stack-", dir=run_dir))
     async with serve_provider() as provider, await create_pool(dsn, size=8) as pool:
         defaults = {
             "dsn": dsn,
             "temporal_address": temporal_address,
             "temporal_ui_url": "http://127.0.0.1:9",
-            "task_queue": f"house-{uuid.uuid4()}",
+            "task_queue": f"stack-{uuid.uuid4()}",
             "metrics_port": "0",
             "allowed_api_bases": provider.address,
             "sweep_every_s": "1",
@@ -182,31 +182,31 @@ async def open_house(dsn: str, temporal_address: str, run_dir: Path, **settings:
         purser = Purser.at(home, **(defaults | settings))
         started = await asyncio.to_thread(purser.start, "up", "--port", "0", "--data", str(home / "data"))
         try:
-            house = House(started.ready["gateway"], pool, provider, purser, started)
-            yield house
-            for browser in house.browsers:
+            stack = Stack(started.ready["gateway"], pool, provider, purser, started)
+            yield stack
+            for browser in stack.browsers:
                 await browser.close()
         finally:
             await asyncio.to_thread(started.end, signal.SIGTERM)
-    # The driver's pool tells with one that it tries again; nobody else may.
+    # The driver's pool logs a traceback when it retries; nothing else may.
     lines = (home / "stderr.log").read_text().splitlines()
     assert [line for line in lines if "Traceback" in line and '"logger": "asyncpg' not in line] == []
     shutil.rmtree(home)
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def house(postgres_server: str, template: str, temporal_address: str, run_dir: Path) -> AsyncIterator[House]:
+async def stack(postgres_server: str, template: str, temporal_address: str, run_dir: Path) -> AsyncIterator[Stack]:
     async with (
         fresh_database(postgres_server, template) as dsn,
-        open_house(dsn, temporal_address, run_dir) as house,
+        running_stack(dsn, temporal_address, run_dir) as stack,
     ):
-        yield house
+        yield stack
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def tenant(house: House, browser: Browser) -> AsyncIterator[Tenant]:
-    """A tenant of the test's own. Whatever its pages complained about fails the test."""
-    made = Tenant(house, f"tenant-{uuid.uuid4().hex[:8]}", browser, Watch())
+async def tenant(stack: Stack, browser: Browser) -> AsyncIterator[Tenant]:
+    """A tenant for one test. Any error in its pages fails the test."""
+    made = Tenant(stack, f"tenant-{uuid.uuid4().hex[:8]}", browser, Watch())
     async with made.open:
         yield made
     assert made.watch.complaints == []
@@ -214,5 +214,5 @@ async def tenant(house: House, browser: Browser) -> AsyncIterator[Tenant]:
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def browser_page(tenant: Tenant) -> Page:
-    """The first page, opened by `ada`, who may do everything."""
+    """The first page, opened by the admin `ada`."""
     return await tenant.page()

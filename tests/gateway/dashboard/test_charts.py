@@ -1,4 +1,4 @@
-"""Charts leave the wheel to the page, keep what is pointed at, and can be read."""
+"""Charts do not capture the mouse wheel, are stable under the pointer, and are readable."""
 
 from playwright.async_api import Locator, Page, expect
 
@@ -19,7 +19,7 @@ UNREADABLE = """() => [...document.querySelectorAll('.chart svg')].flatMap(chart
     .map(other => `${one.text} is over ${other.text}`));
   return [...cut, ...over];
 })"""
-"""Labels of charts that run into each other or out of their chart."""
+"""Labels that overlap each other or are cut off by their chart."""
 OVER_TIME = f"""spans => {{
   const {{chart}} = document.querySelector('.chart');
   const unreadable = {UNREADABLE}, start = Date.UTC(2026, 0, 1, 10, 21, 45);
@@ -29,7 +29,7 @@ OVER_TIME = f"""spans => {{
     return unreadable().map(what => `${{from}} ms + ${{span}} ms: ${{what}}`);
   }});
 }}"""
-"""Labels that cannot be read when the time axis of the first chart shows these ranges."""
+"""Unreadable labels when the time axis of the first chart shows these ranges."""
 
 
 async def drawn(page: Page) -> Locator:
@@ -40,7 +40,7 @@ async def drawn(page: Page) -> Locator:
 
 
 async def task_of_three(tenant: Tenant) -> str:
-    """A task of three agents that has ended."""
+    """Runs a task of three agents to its end; returns its id."""
     task_id = await tenant.submit(*(tenant.agent(name) for name in ("planner", "critic-with-a-long-name", "writer")))
     await tenant.until_task(task_id, "completed")
     return task_id
@@ -67,7 +67,7 @@ async def test_bar_that_is_pointed_at_stays(tenant: Tenant) -> None:
     widest = max(boxes, key=lambda box: box["width"])
     await page.mouse.move(widest["x"] + widest["width"] / 2, widest["y"] + 3)
     await page.mouse.move(widest["x"] + widest["width"] / 2, widest["y"] + widest["height"] / 2)
-    await expect(chart.locator("svg")).to_contain_text("turn 1")  # its tip
+    await expect(chart.locator("svg")).to_contain_text("turn 1")  # its tooltip
     await expect(bars).to_have_count(count)
 
 

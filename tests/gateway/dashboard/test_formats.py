@@ -1,4 +1,4 @@
-"""Figures and texts as people read them."""
+"""Formats of durations and long texts."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from purser.gateway.dashboard.formats import lasting
     [(0, "0 ms"), (0.012, "12 ms"), (4.26, "4.3 s"), (59, "59 s"), (64, "1 min 4 s"), (7_500, "2 h 5 min"),
      (2e6, "23 days")],
 )  # fmt: skip
-def test_spans_of_time_are_told_in_the_unit_that_fits(seconds: float, text: str) -> None:
+def test_durations_are_shown_in_a_suitable_unit(seconds: float, text: str) -> None:
     assert lasting(seconds) == text
 
 

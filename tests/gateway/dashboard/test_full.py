@@ -1,4 +1,4 @@
-"""Pages of a tenant with very much of everything."""
+"""Pages of a tenant with a lot of data."""
 
 from playwright.async_api import expect
 
@@ -43,7 +43,7 @@ FORGET = """
 with gone as (delete from balances where scope_id in (select scope_id from scopes where tenant = $1))
 delete from policies where scope_id in (select scope_id from scopes where tenant = $1)
 """
-"""An audit looks at all tenants, and no entry accounts for these balances."""
+"""Removes balances without entries: other tests audit all tenants."""
 
 
 async def test_a_first_page_of_10000_tasks_and_500_pending_approvals_can_be_used(tenant: Tenant) -> None:

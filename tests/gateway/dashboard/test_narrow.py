@@ -15,7 +15,7 @@ PHONE = (390, 844)
 
 
 async def overflow(page: Page) -> list[str]:
-    """What reaches beyond the window, innermost first; empty if the page is not wider than it."""
+    """Elements that extend beyond the window; empty if the page is not wider than it."""
     found: list[str] = await page.evaluate(
         """() => document.documentElement.scrollWidth <= innerWidth ? [] :
              [`${document.documentElement.scrollWidth} px`, ...[...document.body.querySelectorAll('*')]
@@ -25,7 +25,7 @@ async def overflow(page: Page) -> list[str]:
 
 
 async def compressed_session(tenant: Tenant) -> str:
-    """A session with one summary."""
+    """Creates a session and compresses it once; returns its id."""
     client, session_id = await tenant.client(Role.ADMIN), tenant.named("s")
     said = [message.to_dict() for message in talk(40)]
     assert (await client.post(f"/v1/sessions/{session_id}/messages", json=said)).is_success
@@ -49,7 +49,7 @@ async def test_no_page_is_wider_than_a_phone(tenant: Tenant) -> None:
         assert await overflow(page) == [], path
 
 
-async def test_theme_sign_out_and_the_current_page_are_in_sight_on_a_phone(tenant: Tenant) -> None:
+async def test_theme_sign_out_and_the_current_page_are_visible_on_a_phone(tenant: Tenant) -> None:
     page = await tenant.page("/health", name="a-key-with-a-long-name", size=PHONE)
     for control in (
         page.get_by_role("link", name="Health"),
@@ -67,7 +67,7 @@ async def test_theme_sign_out_and_the_current_page_are_in_sight_on_a_phone(tenan
 
 
 async def test_unknown_address_is_a_page_with_the_navigation(tenant: Tenant) -> None:
-    tenant.watch.expects_outage = True  # a 404 is what is asked for
+    tenant.watch.expects_outage = True  # the 404 is expected
     page = await tenant.page(size=PHONE)
     for path in ("/nope", "/tasks/one/two", "/nope/deeper?x=1"):
         answer = await page.goto(path)

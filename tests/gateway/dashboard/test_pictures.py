@@ -1,4 +1,4 @@
-"""The pictures of `docs/how-to/dashboard.md`.
+"""The screenshots of `docs/how-to/dashboard.md`.
 
 To renew them run this file, then `cp artifacts/screenshots/dashboard-*.png docs/images/`.
 """
@@ -17,15 +17,15 @@ SIZE = (1280, 800)
 
 
 async def a_night(tenant: Tenant) -> None:
-    """Four sessions, three of them short."""
+    """Four sessions, three of which exceed their budgets."""
     client = await tenant.client(name="sam")
-    stories: tuple[tuple[str, int, int, int, dict[str, Any]], ...] = (
+    sessions: tuple[tuple[str, int, int, int, dict[str, Any]], ...] = (
         ("market-report", 200_000, 188_400, 24_000, {"deadline_s": 1_500}),
         ("incident-4711", 60_000, 58_900, 9_500, {"deadline_s": 280, "not_submitter": True}),
         ("migration-plan", 500_000, 481_000, 64_000, {"deadline_s": 5_400, "two_people_above_tokens": 40_000}),
         ("weekly-digest", 80_000, 31_000, 0, {}),
     )
-    for session, limit, spent, ask, rules in stories:
+    for session, limit, spent, ask, rules in sessions:
         await tenant.budget(f"session:{session}", limit_tokens=limit, mode="approval", approval=rules)
         for agent, share in (("planner", 3), ("researcher", 5), ("writer", 2)):
             await used(client, tenant, session, agent, spent * share // 10)
@@ -35,12 +35,12 @@ async def a_night(tenant: Tenant) -> None:
 
 
 def path(tenant: Tenant, session: str, agent: str) -> list[str]:
-    """Of an agent of the session's task."""
+    """The path of an agent of the session's task."""
     return [f"tenant:{tenant.name}", f"session:{session}", f"task:{session}-1", f"agent:{session}-1/{agent}"]
 
 
 async def used(client: httpx.AsyncClient, tenant: Tenant, session: str, agent: str, tokens: int) -> None:
-    """Holds and settles in a few steps, so that there is a course to see."""
+    """Holds and settles in a few steps, so that the chart has several points."""
     for part in range(4):
         body = {"key": tenant.named("k"), "path": path(tenant, session, agent), "tokens": tokens // 4 + part}
         held = (await client.post("/v1/holds", json=body)).json()
@@ -57,7 +57,7 @@ async def test_pictures_of_the_docs(tenant: Tenant) -> None:
     await expect(page.locator(".detail h2")).to_contain_text("market-report")
     pictures = [await shot(page, "dashboard-approvals")]
     page = await tenant.page("/budgets?scope=session:market-report", name="ada", theme="dark", size=SIZE)
-    await page.get_by_role("button", name="What session:market-report holds").click()
+    await page.get_by_role("button", name="Scopes within session:market-report").click()
     await expect(page.locator("#detail .chart svg")).to_be_visible()
     pictures.append(await shot(page, "dashboard-budgets"))
     assert all(picture.stat().st_size < MOST_BYTES for picture in pictures)

@@ -1,4 +1,4 @@
-"""What an open page is told, and what becomes of what a person does there."""
+"""Updates of an open page, and its handling of acts."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from purser.gateway.dashboard.open_pages import OpenPage, OpenPages
 from purser.gateway.dashboard.region import Act
-from purser.gateway.dashboard.screen import MOST_SAID, Screen
+from purser.gateway.dashboard.screen import MAX_EVENTS, Screen
 
 
 @pytest.fixture
@@ -19,10 +19,10 @@ async def page() -> AsyncIterator[OpenPage]:
     page.close()
 
 
-async def told(screen: Screen, after: int, count: int) -> list[tuple[str, object]]:
-    """The next of what a browser hears, as (kind, what it says)."""
-    async with aclosing(screen.news(after)) as news:
-        return [(one.kind, next(reversed(one.data.values()))) for one in [await anext(news) for _ in range(count)]]
+async def received(screen: Screen, after: int, count: int) -> list[tuple[str, object]]:
+    """The next updates that a browser receives, as (kind, last value of the data)."""
+    async with aclosing(screen.updates(after)) as updates:
+        return [(one.kind, next(reversed(one.data.values()))) for one in [await anext(updates) for _ in range(count)]]
 
 
 async def test_a_slow_browser_gets_the_newest_markup_of_each_part_in_the_order_of_the_changes() -> None:
@@ -31,22 +31,22 @@ async def test_a_slow_browser_gets_the_newest_markup_of_each_part_in_the_order_o
     for text in ("a", "b", "c"):
         one.show(Markup(text))
         other.show(Markup(text))
-    one.show(Markup("c"))  # as before: no news
+    one.show(Markup("c"))  # unchanged: no update
     screen.title("d")
-    assert await told(screen, 0, 3) == [("region", "c"), ("region", "c"), ("title", "d")]
+    assert await received(screen, 0, 3) == [("region", "c"), ("region", "c"), ("title", "d")]
     assert screen.number == 7
 
 
-async def test_what_happened_once_is_told_once_and_the_oldest_goes_first_where_nobody_listens() -> None:
+async def test_one_time_updates_are_sent_once_and_the_oldest_are_dropped_without_a_listener() -> None:
     screen = Screen()
-    for number in range(MOST_SAID + 5):
+    for number in range(MAX_EVENTS + 5):
         screen.address(f"/{number}")
-    assert await told(screen, 0, MOST_SAID) == [("address", f"/{number}") for number in range(5, MOST_SAID + 5)]
+    assert await received(screen, 0, MAX_EVENTS) == [("address", f"/{number}") for number in range(5, MAX_EVENTS + 5)]
     screen.address("/last")
-    assert await told(screen, MOST_SAID + 5, 1) == [("address", "/last")]
+    assert await received(screen, MAX_EVENTS + 5, 1) == [("address", "/last")]
 
 
-async def test_acts_are_done_one_after_the_other_while_the_page_goes_on_hearing(page: OpenPage) -> None:
+async def test_acts_are_handled_one_after_the_other_while_the_page_receives_updates(page: OpenPage) -> None:
     done: list[str] = []
     go_on = asyncio.Event()
 
@@ -58,14 +58,14 @@ async def test_acts_are_done_one_after_the_other_while_the_page_goes_on_hearing(
 
     region = page.screen.region().on_act(handle)
     acts = [asyncio.create_task(page.act(region.part_id, Act(name))) for name in ("slow", "fast")]
-    assert await told(page.screen, 0, 1) == [("title", "slow")]
+    assert await received(page.screen, 0, 1) == [("title", "slow")]
     assert done == []
     go_on.set()
     await asyncio.gather(*acts)
     assert done == ["slow", "fast"]
 
 
-async def test_what_goes_wrong_in_an_act_is_told_and_the_next_one_is_done(page: OpenPage) -> None:
+async def test_a_failed_act_is_reported_and_the_next_one_is_handled(page: OpenPage) -> None:
     async def handle(act: Act) -> None:
         if act.name == "bad":
             raise KeyError(act.name)
@@ -74,7 +74,7 @@ async def test_what_goes_wrong_in_an_act_is_told_and_the_next_one_is_done(page: 
     region = page.screen.region().on_act(handle)
     for name in ("bad", "good"):
         await page.act(region.part_id, Act(name))
-    assert [kind for kind, _ in await told(page.screen, 0, 2)] == ["toast", "title"]
+    assert [kind for kind, _ in await received(page.screen, 0, 2)] == ["toast", "title"]
 
 
 async def test_everything_that_runs_for_a_page_ends_with_it(page: OpenPage) -> None:
@@ -90,8 +90,8 @@ async def test_everything_that_runs_for_a_page_ends_with_it(page: OpenPage) -> N
     page.spawn(work())
     await began.wait()
     page.screen.title("x")
-    news = page.screen.news(0)
-    await anext(news)
+    updates = page.screen.updates(0)
+    await anext(updates)
     page.close()
     await ended.wait()
-    assert [one async for one in news] == []
+    assert [one async for one in updates] == []

@@ -1,4 +1,4 @@
-"""What surrounds every page."""
+"""The frame of every page."""
 
 from playwright.async_api import Page, expect
 
@@ -7,12 +7,12 @@ from tests.gateway.dashboard.conftest import Tenant
 from tests.support.browser import in_both_themes
 
 CONNECTIONS = 6
-"""That a browser opens to one address."""
+"""Connections that a browser opens per host."""
 HIDE = """() => {
     Object.defineProperty(document, 'hidden', {configurable: true, get: () => true});
     document.dispatchEvent(new Event('visibilitychange'));
 }"""
-"""As a page that is behind another one."""
+"""Makes a page appear hidden."""
 SHOW = "() => { delete document.hidden; document.dispatchEvent(new Event('visibilitychange')); }"
 
 
@@ -22,7 +22,7 @@ async def test_first_page_names_who_is_signed_in(browser_page: Page) -> None:
     await in_both_themes(browser_page, "shell")
 
 
-async def test_more_pages_are_open_than_a_browser_has_connections_and_one_that_is_shown_again_is_up_to_date(
+async def test_more_pages_are_open_than_a_browser_has_connections_and_a_page_shown_again_is_up_to_date(
     tenant: Tenant,
 ) -> None:
     pages = [await tenant.page()]
@@ -30,7 +30,7 @@ async def test_more_pages_are_open_than_a_browser_has_connections_and_one_that_i
         await pages[-1].evaluate(HIDE)
         pages.append(await pages[0].context.new_page())
         await pages[-1].goto("/approvals")
-        await expect(pages[-1].get_by_text("Nothing waits for you")).to_be_visible()
+        await expect(pages[-1].get_by_text("Nothing is waiting for you")).to_be_visible()
     await asks(tenant, "s1")
     for page in (pages[-1], pages[-2], pages[0]):
         await page.evaluate(SHOW)

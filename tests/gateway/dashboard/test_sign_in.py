@@ -1,4 +1,4 @@
-"""Signing in, in a browser: by a link, by a key, and what a person is told when neither works."""
+"""Signing in with a browser: by link, by key, and the messages if neither works."""
 
 import pytest
 from playwright.async_api import Browser, Page, expect
@@ -9,8 +9,8 @@ from tests.support.browser import LONG_MS, Theme, check_accessibility, shot
 
 
 async def stranger(tenant: Tenant, browser: Browser, theme: Theme = "light") -> Page:
-    """A page of a browser in which nobody has signed in."""
-    context = await browser.new_context(base_url=tenant.house.url, color_scheme=theme)
+    """A page in a browser without a session."""
+    context = await browser.new_context(base_url=tenant.stack.url, color_scheme=theme)
     tenant.open.push_async_callback(context.close)
     page = await context.new_page()
     page.set_default_timeout(LONG_MS)
@@ -30,23 +30,23 @@ async def test_a_link_leads_to_the_page_that_was_asked_for_and_leaves_no_token_b
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     await page.goto(f"/sign-in?next=/budgets#{token}")
-    await page.wait_for_url(f"{tenant.house.url}/budgets")
+    await page.wait_for_url(f"{tenant.stack.url}/budgets")
     assert not [url for url in asked if token in url.partition("#")[0]]
     await page.go_back()
     assert token not in page.url
 
 
-async def test_a_used_link_says_so_and_leaves_the_form(tenant: Tenant, browser: Browser) -> None:
+async def test_a_used_link_is_reported_and_leaves_the_form(tenant: Tenant, browser: Browser) -> None:
     first, second, token = await stranger(tenant, browser), await stranger(tenant, browser), await link_of(tenant)
     await first.goto(f"/sign-in#{token}")
-    await first.wait_for_url(f"{tenant.house.url}/")
+    await first.wait_for_url(f"{tenant.stack.url}/")
     await second.goto(f"/sign-in#{token}")
     await expect(second.get_by_role("alert")).to_contain_text("links work once")
     await expect(second.get_by_label("Key")).to_be_visible()
     assert token not in second.url
 
 
-async def test_a_key_signs_in_by_the_form_and_a_wrong_one_is_told(tenant: Tenant, browser: Browser) -> None:
+async def test_a_key_signs_in_by_the_form_and_a_wrong_one_is_reported(tenant: Tenant, browser: Browser) -> None:
     page = await stranger(tenant, browser)
     await page.goto("/budgets")
     await page.wait_for_url("**/sign-in?next=/budgets")
@@ -55,7 +55,7 @@ async def test_a_key_signs_in_by_the_form_and_a_wrong_one_is_told(tenant: Tenant
     await expect(page.get_by_role("alert")).to_contain_text("no live key")
     await page.get_by_label("Key").fill(await tenant.key(Role.VIEWER, "vera"))
     await page.get_by_role("button", name="Sign in").click()
-    await page.wait_for_url(f"{tenant.house.url}/budgets")
+    await page.wait_for_url(f"{tenant.stack.url}/budgets")
 
 
 async def test_a_key_of_an_agent_opens_no_pages(tenant: Tenant, browser: Browser) -> None:
@@ -67,7 +67,7 @@ async def test_a_key_of_an_agent_opens_no_pages(tenant: Tenant, browser: Browser
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-async def test_everybody_can_use_the_page(tenant: Tenant, browser: Browser, theme: Theme) -> None:
+async def test_the_page_is_accessible(tenant: Tenant, browser: Browser, theme: Theme) -> None:
     page = await stranger(tenant, browser, theme)
     tenant.watch.over(page)
     await page.goto("/sign-in")
@@ -85,14 +85,14 @@ OPEN_STREAM = """address => new Promise(done => {
 })"""
 
 
-async def test_only_pages_of_ours_open_a_stream(tenant: Tenant, browser: Browser) -> None:
+async def test_only_pages_of_the_dashboard_open_a_stream(tenant: Tenant, browser: Browser) -> None:
     page = await stranger(tenant, browser)
     await page.goto(f"/sign-in#{await link_of(tenant)}")
-    await page.wait_for_url(f"{tenant.house.url}/")
-    # Another port is another origin, but cookies do not tell ports apart: the session goes along.
+    await page.wait_for_url(f"{tenant.stack.url}/")
+    # Another port is another origin, but cookies ignore ports: the session cookie is sent.
     other = await page.context.new_page()
-    await other.goto(f"{tenant.house.provider.address}/v1/models")
+    await other.goto(f"{tenant.stack.provider.address}/v1/models")
     page_id = await page.evaluate("document.body.dataset.page")
-    address = f"{tenant.house.url}/_purser/pages/{page_id}/events?after=0"
+    address = f"{tenant.stack.url}/_purser/pages/{page_id}/events?after=0"
     assert await page.evaluate(OPEN_STREAM, address) is True
     assert await other.evaluate(OPEN_STREAM, address) is False

@@ -1,4 +1,4 @@
-"""A page answers to the browser session that opened it, and to nobody who merely knows its id."""
+"""A page answers only the browser session that opened it, not others that know its id."""
 
 import asyncio
 import json
@@ -22,7 +22,7 @@ from tests.support.world import eventually
 
 @dataclass(frozen=True)
 class Opened:
-    """A page as a browser has it that runs no script."""
+    """A page as received by a browser that runs no scripts."""
 
     key: str
     browser: httpx.AsyncClient
@@ -30,16 +30,16 @@ class Opened:
 
     @property
     def path(self) -> str:
-        """Of what it asks for."""
+        """Path of its endpoints."""
         return f"/_purser/pages/{self._of('page')}"
 
     @property
     def number(self) -> int:
-        """Of the newest that the page shows."""
+        """Number of the newest update that the page includes."""
         return int(self._of("number"))
 
-    async def news(self, after: int, browser: httpx.AsyncClient | None = None) -> AsyncGenerator[tuple[str, Any]]:
-        """What the stream of the page tells, each with its kind, until it ends."""
+    async def updates(self, after: int, browser: httpx.AsyncClient | None = None) -> AsyncGenerator[tuple[str, Any]]:
+        """The updates of the page's stream, each with its kind, until it ends."""
         address, kind = f"{self.path}/events?after={after}", ""
         async with (browser or self.browser).stream("GET", address, timeout=60) as answer:
             assert answer.status_code == httpx.codes.OK, await answer.aread()
@@ -53,7 +53,7 @@ class Opened:
     async def act(
         self, name: str, browser: httpx.AsyncClient | None = None, headers: dict[str, str] | None = None, **data: str
     ) -> httpx.Response:
-        """What the page sends when a person does something in the list of requests."""
+        """Sends an act of a person in the list of requests."""
         region = re.search(r'<section data-part="(\w+)" data-keys', self.html)
         assert region is not None
         sender = browser or self.browser
@@ -68,7 +68,7 @@ class Opened:
 
 
 async def signed_in(gateway: RunningGateway, key: str) -> httpx.AsyncClient:
-    """A browser with a session of a key."""
+    """A browser that is signed in with a key."""
     browser = await anybody(gateway)
     assert (await browser.post("/sign-in", json={"key": key})).is_success
     return browser
@@ -83,10 +83,10 @@ async def opened(gateway: RunningGateway, name: str = "ada") -> Opened:
     return Opened(key, browser, answer.text)
 
 
-async def heard(page: Opened, kind: str, after: int = 0) -> Any:
-    """The next of this kind that the page is told."""
-    async with aclosing(page.news(after)) as news:
-        return await anext(data async for found, data in news if found == kind)
+async def next_update(page: Opened, kind: str, after: int = 0) -> Any:
+    """The next update of this kind that the page receives."""
+    async with aclosing(page.updates(after)) as updates:
+        return await anext(data async for found, data in updates if found == kind)
 
 
 @pytest.fixture
@@ -95,13 +95,13 @@ async def page(gateway: RunningGateway) -> Opened:
 
 
 async def test_the_first_answer_holds_the_whole_content(page: Opened) -> None:
-    assert "Nothing waits for you" in page.html
+    assert "Nothing is waiting for you" in page.html
 
 
-async def test_an_act_of_the_person_is_done_and_told_by_the_stream(page: Opened) -> None:
+async def test_an_act_is_handled_and_its_effects_arrive_in_the_stream(page: Opened) -> None:
     assert (await page.act("tab", tab="decided")).status_code == httpx.codes.NO_CONTENT
-    assert (await heard(page, "region", page.number))["markup"].count("Nothing was decided yet") == 1
-    assert await heard(page, "address", page.number) == {"path": "/approvals?state=decided"}
+    assert (await next_update(page, "region", page.number))["markup"].count("Nothing has been decided yet") == 1
+    assert await next_update(page, "address", page.number) == {"path": "/approvals?state=decided"}
 
 
 @pytest.mark.parametrize("same_key", [True, False])
@@ -117,11 +117,11 @@ async def test_another_session_learns_nothing_of_a_page_and_does_nothing_there(
     answers = [await page.act("tab", other, tab="decided"), await unknown.act("tab", tab="decided")]
     assert [answer.status_code for answer in answers] == [404, 404]
     assert answers[0].json() == answers[1].json()
-    assert "Nothing was decided yet" not in (await heard(page, "region"))["markup"]
+    assert "Nothing has been decided yet" not in (await next_update(page, "region"))["markup"]
     assert (await page.act("tab", tab="decided")).is_success
 
 
-async def test_nobody_who_is_not_signed_in_gets_anything(gateway: RunningGateway, page: Opened) -> None:
+async def test_requests_without_a_session_get_nothing(gateway: RunningGateway, page: Opened) -> None:
     stranger = await gateway.with_secret(None)
     assert (await stranger.get(f"{page.path}/events")).status_code == 401
     assert (await stranger.post(f"{page.path}/acts", json={})).status_code == 401
@@ -131,7 +131,7 @@ async def test_nobody_who_is_not_signed_in_gets_anything(gateway: RunningGateway
 async def test_an_act_without_the_token_of_the_page_does_nothing(page: Opened, proof: dict[str, str]) -> None:
     answer = await page.act("tab", headers=proof, tab="decided")
     assert (answer.status_code, answer.json()["type"]) == (403, "urn:purser:forged-request")
-    assert "Nothing was decided yet" not in (await heard(page, "region"))["markup"]
+    assert "Nothing has been decided yet" not in (await next_update(page, "region"))["markup"]
 
 
 async def test_an_act_from_another_site_does_nothing(page: Opened) -> None:
@@ -149,30 +149,30 @@ async def test_an_act_from_another_site_does_nothing(page: Opened) -> None:
         ({"region": "unknown", "name": "x", "data": {}, "fields": {}}, 204),
     ],
 )
-async def test_acts_that_were_made_up_are_refused(page: Opened, body: Any, status: int) -> None:
+async def test_forged_acts_are_refused(page: Opened, body: Any, status: int) -> None:
     answer = await page.browser.post(f"{page.path}/acts", json=body, headers=token_for(page.browser))
     assert answer.status_code == status, answer.text
 
 
-async def test_a_page_that_was_away_hears_what_came_meanwhile(page: Opened) -> None:
+async def test_a_page_that_reconnects_receives_what_it_missed(page: Opened) -> None:
     await page.act("tab", tab="decided")
-    first = await heard(page, "region", page.number)
-    assert await heard(page, "region", page.number) == first  # the connection broke before the browser had read it
+    first = await next_update(page, "region", page.number)
+    assert await next_update(page, "region", page.number) == first  # the connection broke before the browser read it
 
 
-async def test_a_page_stays_while_it_is_followed_and_is_forgotten_soon_after(
+async def test_a_page_stays_open_while_it_is_followed_and_is_closed_soon_after(
     page: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def is_forgotten() -> bool:
+    async def is_closed() -> bool:
         return (await page.act("tab", tab="decided")).status_code == httpx.codes.NOT_FOUND
 
-    async with aclosing(page.news(0)) as first, aclosing(page.news(0)) as second:
+    async with aclosing(page.updates(0)) as first, aclosing(page.updates(0)) as second:
         await anext(first)
         monkeypatch.setattr(open_pages, "RECONNECT_WITHIN_S", 0)
         await anext(second)  # the browser is back before its first stream is known to be gone
         await _all(first)
-        assert not await is_forgotten()
-    assert await eventually(is_forgotten)
+        assert not await is_closed()
+    assert await eventually(is_closed)
 
 
 class TestFewStreams:
@@ -185,13 +185,13 @@ class TestFewStreams:
     async def test_pages_of_one_key_are_limited(self, gateway: RunningGateway) -> None:
         page = await opened(gateway)
         second = Opened(page.key, page.browser, (await page.browser.get("/budgets")).text)
-        async with aclosing(page.news(0)) as news:
-            await anext(news)
+        async with aclosing(page.updates(0)) as updates:
+            await anext(updates)
             answer = await page.browser.get(f"{second.path}/events?after=0")
             assert (answer.status_code, answer.json()["type"]) == (429, "urn:purser:too-many-requests")
 
 
-async def test_gateways_of_one_process_have_pages_of_their_own_whose_streams_end_when_they_stop(
+async def test_gateways_of_one_process_have_separate_pages_whose_streams_end_when_they_stop(
     plain_settings: Settings, dsn: str, task_queue: str
 ) -> None:
     one, other = (on(plain_settings, dsn, task_queue) for _ in range(2))
@@ -199,19 +199,19 @@ async def test_gateways_of_one_process_have_pages_of_their_own_whose_streams_end
         page = await opened(gateway)
         async with running_gateway(other) as second:
             elsewhere = await opened(replace(second, clients=gateway.clients), "eve")  # which outlive it
-            news = elsewhere.news(0)
-            await anext(news)
+            updates = elsewhere.updates(0)
+            await anext(updates)
             assert (await elsewhere.browser.get(f"{page.path}/events")).status_code == httpx.codes.NOT_FOUND
-            ending = asyncio.create_task(_all(news))
+            ending = asyncio.create_task(_all(updates))
         await ending  # raises where the stream was cut off
         assert (await page.act("tab", tab="decided")).is_success
 
 
-async def _all(news: AsyncGenerator[tuple[str, Any]]) -> list[tuple[str, Any]]:
-    return [one async for one in news]
+async def _all(updates: AsyncGenerator[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    return [one async for one in updates]
 
 
-async def test_scripts_come_from_files_of_ours_alone(page: Opened) -> None:
+async def test_scripts_come_from_own_files_only(page: Opened) -> None:
     answer = await page.browser.get("/budgets")
     policy = dict(part.split(" ", 1) for part in answer.headers["content-security-policy"].split("; "))
     assert policy["default-src"] == "'self'"

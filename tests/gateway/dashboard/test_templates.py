@@ -1,4 +1,4 @@
-"""HTML stands in templates, and templates trust no value."""
+"""HTML is in templates only, and templates trust no value."""
 
 import ast
 import re
@@ -17,7 +17,7 @@ PAGES = sorted(TEMPLATES.rglob("*.html"))
 
 
 def literals(tree: ast.Module) -> list[str]:
-    """Strings of a module without its docstrings, f-strings in pieces."""
+    """String literals of a module without docstrings, f-strings in parts."""
     documented = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     return [
         node.value
@@ -27,7 +27,7 @@ def literals(tree: ast.Module) -> list[str]:
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(DASHBOARD)))
-def test_no_html_stands_in_python(module: Path) -> None:
+def test_no_html_is_in_python(module: Path) -> None:
     found = [text for text in literals(ast.parse(module.read_text())) if HTML.search(text)]
     assert found == []
 
@@ -53,11 +53,11 @@ def test_values_are_escaped_in_text_and_in_attributes() -> None:
         assert '" onclick' not in shown
 
 
-def test_a_value_that_a_template_names_and_nobody_gives_is_an_error() -> None:
+def test_a_missing_value_of_a_template_is_an_error() -> None:
     with pytest.raises(UndefinedError, match="pages"):
         render("navigation.html", current="Tasks", pending=None)
 
 
-def test_a_line_break_between_tags_is_no_space_and_one_in_a_text_is_kept() -> None:
+def test_a_line_break_between_tags_is_removed_and_one_in_a_text_is_not() -> None:
     assert "><" in component("empty", "None", "one\ntwo")
     assert "one\ntwo" in component("empty", "None", "one\ntwo")

@@ -1,4 +1,4 @@
-"""Pages while something is wrong: the ledger away, the gateway stopped."""
+"""Pages during failures: the ledger is down, or the gateway has stopped."""
 
 import asyncio
 import signal
@@ -13,27 +13,27 @@ from purser.compose.migrate import migrate
 from purser.compose.stack.postgres import EmbeddedPostgres
 from purser.gateway.access.roles import Role
 from tests.gateway.dashboard.approvals.test_page import asks, grants
-from tests.gateway.dashboard.conftest import Tenant, open_house
+from tests.gateway.dashboard.conftest import Tenant, running_stack
 from tests.support.browser import Watch, in_both_themes, shot
 from tests.support.databases import fresh_database
 
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def postgres(run_dir: Path) -> AsyncIterator[EmbeddedPostgres]:
-    """A server that can be stopped without harm to other tests."""
+    """A server that can be stopped without affecting other tests."""
     server = EmbeddedPostgres(run_dir / f"trouble-{uuid.uuid4().hex}")
     await server.start()
     yield server
     await asyncio.to_thread(server.stop)
 
 
-async def test_ledger_away_is_told_nothing_is_decided_and_the_page_recovers_by_itself(
+async def test_ledger_outage_is_shown_nothing_is_decided_and_the_page_recovers_by_itself(
     postgres: EmbeddedPostgres, temporal_address: str, run_dir: Path, browser: Browser
 ) -> None:
     dsn = await postgres.start()
     await migrate(dsn)
-    async with open_house(dsn, temporal_address, run_dir) as house:
-        tenant = Tenant(house, "acme", browser, Watch())
+    async with running_stack(dsn, temporal_address, run_dir) as stack:
+        tenant = Tenant(stack, "acme", browser, Watch())
         async with tenant.open:
             await asks(tenant, "s1")
             page = await tenant.page(role=Role.APPROVER, name="anna")
@@ -53,21 +53,21 @@ async def test_ledger_away_is_told_nothing_is_decided_and_the_page_recovers_by_i
         assert tenant.watch.complaints == []
 
 
-async def test_gateway_stops_with_open_pages_and_they_say_so(
+async def test_gateway_stops_with_open_pages_and_they_show_it(
     postgres_server: str, template: str, temporal_address: str, run_dir: Path, browser: Browser
 ) -> None:
     async with (
         fresh_database(postgres_server, template) as dsn,
-        open_house(dsn, temporal_address, run_dir) as house,
+        running_stack(dsn, temporal_address, run_dir) as stack,
     ):
-        tenant = Tenant(house, "acme", browser, Watch())
+        tenant = Tenant(stack, "acme", browser, Watch())
         async with tenant.open:
             pages = [await tenant.page(path) for path in ("/", "/budgets")]
             for page in pages:
                 await expect(page.get_by_role("heading", level=1)).to_be_visible()
             tenant.watch.expects_outage = True
-            assert await asyncio.to_thread(house.started.end, signal.SIGINT) == 0
+            assert await asyncio.to_thread(stack.started.end, signal.SIGINT) == 0
             for page in pages:
                 await expect(page.locator("#popup")).to_be_visible()
             await shot(pages[0], "connection-lost")
-        assert [line for line in house.log.splitlines() if '"level": "error"' in line] == []
+        assert [line for line in stack.log.splitlines() if '"level": "error"' in line] == []

@@ -1,4 +1,4 @@
-"""Where a person goes after a decision, and what the window says meanwhile."""
+"""Navigation after a decision, and the title of the window."""
 
 import re
 

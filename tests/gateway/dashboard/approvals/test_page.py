@@ -1,4 +1,4 @@
-"""What a person does on the first page, with real tasks behind it."""
+"""The page of approvals, used as a person does, with real tasks."""
 
 import asyncio
 import re
@@ -17,7 +17,7 @@ from tests.support.world import eventually
 
 
 async def parked(tenant: Tenant, **policy: Any) -> str:
-    """A real task that is short of its session's budget and waits for a person; its id."""
+    """Submits a real task that exceeds its session's budget and waits for approval; returns its id."""
     task_id = tenant.named("t")
     rules = {"limit_tokens": 60, "mode": "approval"} | policy
     await tenant.budget(f"session:s-{task_id}", **rules)
@@ -29,7 +29,7 @@ async def parked(tenant: Tenant, **policy: Any) -> str:
 
 
 async def asks(tenant: Tenant, session: str, **policy: Any) -> str:
-    """A caller over HTTP that is 500 tokens short of a session's 1,000; the id of its request."""
+    """A caller over HTTP exceeds a session's 1,000 tokens by 500; returns the id of its request."""
     await tenant.budget(f"session:{session}", **({"limit_tokens": 1_000, "mode": "approval"} | policy))
     client = await tenant.client(name="backend")
     path = [f"session:{session}", f"task:t-{session}", f"agent:t-{session}/planner"]
@@ -42,19 +42,19 @@ async def asks(tenant: Tenant, session: str, **policy: Any) -> str:
 
 
 async def asked(tenant: Tenant) -> Page:
-    """The page of `anna` with one request on it."""
+    """The page of `anna`, with one request."""
     await asks(tenant, tenant.named("s"))
     return await tenant.page(role=Role.APPROVER, name="anna")
 
 
 async def state(tenant: Tenant, approval_id: str) -> str:
-    """Where a request stands."""
+    """The state of a request."""
     found = await Approvals(tenant.pool, LedgerSettings()).get(tenant.name, approval_id)
     return str(found.state)
 
 
 async def grants(tenant: Tenant) -> list[int]:
-    """Tokens of every grant of the tenant."""
+    """Tokens of all grants of the tenant, in order."""
     rows = await tenant.pool.fetch(
         "select g.tokens from grants g join scopes s using (scope_id) where s.tenant = $1 order by grant_id",
         tenant.name,
@@ -63,13 +63,13 @@ async def grants(tenant: Tenant) -> list[int]:
 
 
 def rows(page: Page) -> Any:
-    """The requests of the list."""
+    """The requests in the list."""
     return page.locator(".rows .request")
 
 
-async def test_task_over_budget_appears_by_itself_and_goes_on_after_approval_in_the_browser(tenant: Tenant) -> None:
+async def test_task_over_budget_appears_by_itself_and_continues_after_approval_in_the_browser(tenant: Tenant) -> None:
     page = await tenant.page(role=Role.APPROVER, name="anna")
-    await expect(page.get_by_text("Nothing waits for you")).to_be_visible()
+    await expect(page.get_by_text("Nothing is waiting for you")).to_be_visible()
     await in_both_themes(page, "approvals-empty")
     task_id = await parked(tenant)
     await expect(rows(page)).to_have_count(1)
@@ -77,7 +77,7 @@ async def test_task_over_budget_appears_by_itself_and_goes_on_after_approval_in_
     await page.get_by_role("button", name="Approve").click()
     await expect(page.locator(".outcome")).to_contain_text("You approved")
     assert await tenant.until_task(task_id, "completed", "failed", "refused") == "completed"
-    await expect(page.get_by_text("Nothing waits for you")).to_be_visible()
+    await expect(page.get_by_text("Nothing is waiting for you")).to_be_visible()
     await expect(page.locator("nav .badge")).to_have_count(0)
 
 
@@ -86,17 +86,17 @@ async def test_denied_task_is_refused(tenant: Tenant) -> None:
     page = await tenant.page(role=Role.APPROVER, name="anna")
     await page.get_by_label("Note, for the record").fill("Not tonight.")
     await page.get_by_role("button", name="Deny …").click()
-    await expect(page.locator(".question")).to_contain_text("cannot be taken back")
+    await expect(page.locator(".question")).to_contain_text("cannot be undone")
     await page.get_by_role("button", name="Yes, deny").click()
     await expect(page.locator(".outcome")).to_contain_text("You denied this")
     await expect(page.locator(".decisions")).to_contain_text("Not tonight.")
     assert await tenant.until_task(task_id, "completed", "failed", "refused") == "refused"
 
 
-async def test_request_that_nobody_decides_expires_on_the_open_page(tenant: Tenant) -> None:
+async def test_request_that_no_one_decides_expires_on_the_open_page(tenant: Tenant) -> None:
     page = await tenant.page(role=Role.APPROVER, name="anna")
     task_id = await parked(tenant, approval={"deadline_s": 3})
-    await expect(page.locator(".outcome")).to_contain_text("Nobody decided in time")
+    await expect(page.locator(".outcome")).to_contain_text("No one decided in time")
     assert await tenant.until_task(task_id, "completed", "failed", "refused") == "refused"
     await page.get_by_role("button", name="Decided").click()
     await expect(rows(page).first).to_contain_text("expired")
@@ -115,7 +115,7 @@ async def test_part_of_what_is_missing_lets_the_task_ask_again(tenant: Tenant) -
     assert (await grants(tenant))[0] == 5
 
 
-async def test_much_takes_two_people(tenant: Tenant) -> None:
+async def test_large_grants_take_two_people(tenant: Tenant) -> None:
     session = tenant.named("s")
     approval_id = await asks(tenant, session, approval={"two_people_above_tokens": 100})
     anna = await tenant.page(role=Role.APPROVER, name="anna")
@@ -135,7 +135,7 @@ async def test_much_takes_two_people(tenant: Tenant) -> None:
     assert await grants(tenant) == [876]
 
 
-async def test_who_submitted_the_task_cannot_decide_and_reads_why(tenant: Tenant) -> None:
+async def test_submitter_of_the_task_cannot_decide_and_sees_why(tenant: Tenant) -> None:
     await asks(tenant, tenant.named("s"), approval={"not_submitter": True})
     page = await tenant.page(role=Role.ADMIN, name="backend")
     await expect(page.locator(".reason")).to_contain_text("another person has to decide")
@@ -147,7 +147,7 @@ async def test_who_submitted_the_task_cannot_decide_and_reads_why(tenant: Tenant
 async def test_viewer_sees_and_cannot_decide(tenant: Tenant) -> None:
     await asks(tenant, tenant.named("s"))
     page = await tenant.page(role=Role.VIEWER, name="vera")
-    await expect(page.locator(".reason")).to_contain_text("Your role viewer looks")
+    await expect(page.locator(".reason")).to_contain_text("Your role viewer may look")
     await expect(page.get_by_role("button", name="Approve")).to_be_disabled()
 
 
@@ -159,7 +159,7 @@ async def test_two_people_who_click_at_once_decide_once(tenant: Tenant) -> None:
     buttons = [page.get_by_role("button", name="Approve") for page in (anna, bert)]
     for button in buttons:
         await expect(button).to_be_enabled()
-    # Neither page has time to hear of the other's click: each presses by itself, at one moment.
+    # Neither page has time to receive the other's click: each clicks by itself, at the same time.
     at = await anna.evaluate("Date.now() + 1_500")
     for button in buttons:
         await button.evaluate("(button, at) => setTimeout(() => button.click(), at - Date.now())", at)
@@ -171,8 +171,8 @@ async def test_two_people_who_click_at_once_decide_once(tenant: Tenant) -> None:
     assert sum(loser) == 1
     late = anna if loser[0] else bert
     winner = "bert" if loser[0] else "anna"
-    told = late.locator(".toast")
-    await expect(told).to_contain_text(re.compile(rf"Too late: {winner} has approved 876 tokens \d+ s ago"))
+    toast = late.locator(".toast")
+    await expect(toast).to_contain_text(re.compile(rf"Too late: {winner} approved 876 tokens \d+ s ago"))
 
 
 async def test_two_clicks_of_one_person_decide_once(tenant: Tenant) -> None:
@@ -183,7 +183,7 @@ async def test_two_clicks_of_one_person_decide_once(tenant: Tenant) -> None:
     assert await page.locator(".toast", has_text="Too late").count() == 0
 
 
-async def test_more_than_the_limit_is_asked_once_more(tenant: Tenant) -> None:
+async def test_more_than_the_limit_asks_for_confirmation(tenant: Tenant) -> None:
     page = await asked(tenant)
     await page.get_by_label("Tokens to grant").fill("50k")
     await page.get_by_role("button", name="Approve").click()
@@ -210,7 +210,7 @@ async def test_grant_can_end_at_a_time(tenant: Tenant) -> None:
 
 
 @pytest.mark.parametrize("typed", ["much", "-5", "1.5", ""])
-async def test_what_is_no_amount_is_said_and_nothing_is_decided(tenant: Tenant, typed: str) -> None:
+async def test_invalid_amount_is_reported_and_nothing_is_decided(tenant: Tenant, typed: str) -> None:
     page = await asked(tenant)
     await page.get_by_label("Tokens to grant").fill(typed)
     await page.get_by_role("button", name="Approve").click()
@@ -219,7 +219,7 @@ async def test_what_is_no_amount_is_said_and_nothing_is_decided(tenant: Tenant, 
     assert await grants(tenant) == []
 
 
-async def test_keys_move_ask_once_more_and_leave_typing_alone(tenant: Tenant) -> None:
+async def test_keys_move_ask_for_confirmation_and_leave_typing_alone(tenant: Tenant) -> None:
     first = await asks(tenant, tenant.named("s"), approval={"deadline_s": 600})
     second = await asks(tenant, tenant.named("s"), approval={"deadline_s": 900})
     page = await tenant.page(role=Role.APPROVER, name="anna")
@@ -263,14 +263,14 @@ async def test_link_opens_its_request(tenant: Tenant) -> None:
 
 async def test_requests_of_another_tenant_are_not_shown(tenant: Tenant) -> None:
     approval_id = await asks(tenant, tenant.named("s"))
-    stranger = Tenant(tenant.house, f"{tenant.name}-other", tenant.browser, tenant.watch)
+    stranger = Tenant(tenant.stack, f"{tenant.name}-other", tenant.browser, tenant.watch)
     async with stranger.open:
         page = await stranger.page(f"/approvals?id={approval_id}")
         await expect(page.locator(".detail")).to_contain_text("There is no such request")
         await expect(page.locator("body")).not_to_contain_text("planner")
 
 
-async def test_typed_text_survives_what_happens_around_it(tenant: Tenant) -> None:
+async def test_typed_text_survives_updates_of_the_page(tenant: Tenant) -> None:
     await asks(tenant, tenant.named("s"), approval={"deadline_s": 600})
     page = await tenant.page(role=Role.APPROVER, name="anna")
     await page.get_by_label("Note, for the record").fill("half a sent")

@@ -1,4 +1,4 @@
-"""What an approval is for, and what it would do, before anybody gives it."""
+"""The purpose of an approval and its effects, as shown before the decision."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ HOSTILE = "<img src=x onerror=alert(1)> Reconcile the invoices."
 
 
 async def parked(tenant: Tenant) -> str:
-    """A task whose second agent waits for a person; its id."""
+    """Submits a task whose second agent waits for approval; returns its id."""
     task_id = await tenant.submit(
         tenant.agent("reader", "Three duplicates."),
         tenant.agent("writer", depends_on=["reader"], instructions=HOSTILE, max_output_tokens=400),
@@ -26,7 +26,7 @@ async def parked(tenant: Tenant) -> str:
 
 
 async def shown(tenant: Tenant) -> dict[str, Any]:
-    """The only pending request, as the API tells it to an approver."""
+    """The only pending request, as the API returns it to an approver."""
     client = await tenant.client(Role.APPROVER, "api")
     [one] = (await client.get("/v1/approvals?state=pending")).json()["items"]
     answer: dict[str, Any] = (await client.get(f"/v1/approvals/{one['approval_id']}")).json()
@@ -41,17 +41,17 @@ async def test_request_shows_task_agent_and_last_input_as_text(tenant: Tenant) -
     await expect(purpose).to_contain_text(HOSTILE)
     await expect(purpose).to_contain_text("Three duplicates.")
     await expect(page.locator(".purpose img")).to_have_count(0)
-    [told] = (await shown(tenant))["purposes"]
-    assert told["input"] == "Find duplicates in the invoices of March."
-    assert told["instructions"] == HOSTILE
-    assert "Three duplicates." in told["last_input"]["text"]
+    [purpose_view] = (await shown(tenant))["purposes"]
+    assert purpose_view["input"] == "Find duplicates in the invoices of March."
+    assert purpose_view["instructions"] == HOSTILE
+    assert "Three duplicates." in purpose_view["last_input"]["text"]
     await in_both_themes(page, "approval-purpose")
     phone = await tenant.page(role=Role.APPROVER, name="bert", size=PHONE)
     await expect(phone.locator(".purpose")).to_be_visible()
     await in_both_themes(phone, "approval-purpose-phone")
 
 
-async def test_default_amount_lets_the_call_go_on_without_delay(tenant: Tenant) -> None:
+async def test_default_amount_lets_the_call_continue_without_delay(tenant: Tenant) -> None:
     task_id = await parked(tenant)
     effects = (await shown(tenant))["effects"]
     page = await tenant.page(role=Role.APPROVER, name="anna")

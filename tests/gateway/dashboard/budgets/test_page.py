@@ -1,4 +1,4 @@
-"""What a person does on the page of budgets."""
+"""The page of budgets, used as a person does."""
 
 import re
 
@@ -11,7 +11,7 @@ from tests.support.browser import NARROW, check_accessibility, in_both_themes, s
 
 
 async def spend(tenant: Tenant, *path: str, tokens: int) -> None:
-    """Holds and settles along a path."""
+    """Holds and settles tokens on a path."""
     client = await tenant.client(name="backend")
     held = (await client.post("/v1/holds", json={"key": tenant.named("k"), "path": path, "tokens": tokens})).json()
     used = {"attempt": 1, "usage": {"total": tokens}, "nano_usd": 0}
@@ -19,7 +19,7 @@ async def spend(tenant: Tenant, *path: str, tokens: int) -> None:
 
 
 def row(page: Page, scope: str) -> Locator:
-    """The line of a scope."""
+    """The row of a scope."""
     return page.locator(f'.scopes-table tr:has(button[data-scope="{scope}"])')
 
 
@@ -39,14 +39,14 @@ async def test_tree_unfolds_from_below_the_tenant_to_agent(tenant: Tenant) -> No
     await expect(row(page, f"tenant:{tenant.name}")).to_be_visible()
     await expect(row(page, "session:s1")).to_have_count(0)
     for scope in ("user:u1", "session:s1", "task:t1"):
-        await row(page, scope).get_by_role("button", name=f"What {scope} holds").click()
+        await row(page, scope).get_by_role("button", name=f"Scopes within {scope}").click()
     await expect(row(page, "agent:t1/planner")).to_contain_text("4k of")
     await expect(row(page, "session:s1")).to_contain_text("85 % high")
     await row(page, "session:s1").locator(".name").click()
     await expect(page.locator("#detail")).to_contain_text("8,500")
     await expect(page.locator("#detail .chart svg")).to_be_visible()
     await in_both_themes(page, "budgets")
-    await row(page, "session:s1").get_by_role("button", name="What session:s1 holds").click()
+    await row(page, "session:s1").get_by_role("button", name="Scopes within session:s1").click()
     await expect(row(page, "task:t1")).to_have_count(0)
 
 
@@ -58,7 +58,7 @@ async def test_narrow_page_shows_table_and_detail_below_each_other(tenant: Tenan
     await check_accessibility(page)
 
 
-async def test_filters_find_scopes_and_stand_in_the_address(tenant: Tenant) -> None:
+async def test_filters_find_scopes_and_appear_in_the_url(tenant: Tenant) -> None:
     await a_tree(tenant)
     page = await tenant.page("/budgets?over=0.8")
     await expect(page.locator(".scopes-table tbody tr")).to_have_count(1)
@@ -73,7 +73,7 @@ async def test_filters_find_scopes_and_stand_in_the_address(tenant: Tenant) -> N
     await page.goto("/budgets?over=nonsense")
     await expect(page.locator(".empty")).to_contain_text("This filter cannot be used")
     await page.goto("/budgets?q=nothing-is-called-so")
-    await expect(page.locator(".empty")).to_contain_text("No scope fits")
+    await expect(page.locator(".empty")).to_contain_text("No scope matches")
 
 
 async def test_links_of_alerts_show_what_runs_out_soon(tenant: Tenant) -> None:
@@ -91,7 +91,7 @@ async def test_links_of_alerts_show_what_runs_out_soon(tenant: Tenant) -> None:
     await expect(page.locator(".empty")).to_contain_text("use 1h or 24h")
 
 
-async def test_limit_is_changed_after_before_and_after_were_shown(tenant: Tenant) -> None:
+async def test_limit_is_changed_after_confirmation_of_before_and_after(tenant: Tenant) -> None:
     await a_tree(tenant)
     page = await tenant.page("/budgets?kind=session&scope=session:s1")
     await page.get_by_label("Token limit").fill("8k")
@@ -114,7 +114,7 @@ async def test_limit_is_changed_after_before_and_after_were_shown(tenant: Tenant
     assert [tuple(change) for change in by] == [("ada", "policy.set", "session:s1")]
 
 
-async def test_frozen_scope_lets_nothing_through_until_it_goes_on(tenant: Tenant) -> None:
+async def test_frozen_scope_refuses_calls_until_it_is_unfrozen(tenant: Tenant) -> None:
     await a_tree(tenant)
     page = await tenant.page("/budgets?kind=session&scope=session:s1")
     await page.get_by_role("button", name="Freeze …").click()
@@ -124,13 +124,13 @@ async def test_frozen_scope_lets_nothing_through_until_it_goes_on(tenant: Tenant
     client = await tenant.client(name="backend")
     ask = {"key": tenant.named("k"), "path": ["session:s1"], "tokens": 1}
     assert (await client.post("/v1/holds", json=ask)).json()["verdict"] == "refuse"
-    await page.get_by_role("button", name="Let it go on …").click()
+    await page.get_by_role("button", name="Unfreeze …").click()
     await page.get_by_role("button", name="Yes, change it").click()
     await expect(page.get_by_role("button", name="Freeze …")).to_be_visible()
     assert (await client.post("/v1/holds", json=ask)).json()["verdict"] in ("allow", "warn")
 
 
-async def test_change_of_somebody_else_meanwhile_is_not_overwritten(tenant: Tenant) -> None:
+async def test_concurrent_change_by_someone_else_is_not_overwritten(tenant: Tenant) -> None:
     await a_tree(tenant)
     page = await tenant.page("/budgets?kind=session&scope=session:s1")
     await page.get_by_label("Token limit").fill("8k")
@@ -138,14 +138,14 @@ async def test_change_of_somebody_else_meanwhile_is_not_overwritten(tenant: Tena
     await expect(page.locator(".question")).to_be_visible()
     await tenant.budget("session:s1", limit_tokens=20_000)
     await page.get_by_role("button", name="Yes, change it").click()
-    await expect(page.locator(".problem")).to_contain_text("Somebody else has changed this budget meanwhile")
+    await expect(page.locator(".problem")).to_contain_text("Someone else has changed this budget in the meantime")
     assert (await tenant.policies.budget(tenant.name, Scope.parse("session:s1"))).policy.limit_tokens == 20_000
 
 
 async def test_only_admins_change_budgets(tenant: Tenant) -> None:
     await a_tree(tenant)
     page = await tenant.page("/budgets?scope=session:s1", role=Role.APPROVER, name="anna")
-    await expect(page.locator(".reason")).to_contain_text("it takes admin to change them")
+    await expect(page.locator(".reason")).to_contain_text("changing them takes admin")
     await expect(page.get_by_role("button", name="Change …")).to_have_count(0)
 
 
@@ -159,5 +159,5 @@ async def test_what_is_spent_appears_without_reload(tenant: Tenant) -> None:
 
 async def test_empty_tenant_has_no_budgets_yet(tenant: Tenant) -> None:
     page = await tenant.page("/budgets")
-    await expect(page.locator(".empty")).to_contain_text("No budget was used yet")
+    await expect(page.locator(".empty")).to_contain_text("No budget has been used yet")
     await check_accessibility(page)

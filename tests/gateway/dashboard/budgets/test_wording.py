@@ -1,4 +1,4 @@
-"""Which budgets the filter *Runs out* lists: those whose own line says so."""
+"""The budgets that the filter *Runs out* lists."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -14,13 +14,13 @@ HOUR = timedelta(hours=1)
 
 
 def budget(spent: int) -> BudgetView:
-    """A limit of 100 tokens."""
+    """A budget with a limit of 100 tokens."""
     nothing = Amount()
     policy = Policy(limit_tokens=100)
     return BudgetView(Scope.parse("session:s"), policy, {}, None, None, Amount(spent), nothing, nothing, nothing)
 
 
-def test_only_what_has_something_left_that_ends_in_time_is_listed() -> None:
+def test_only_budgets_that_run_out_in_time_and_are_not_used_up_are_listed() -> None:
     def ends(after: timedelta) -> Forecast:
         return Forecast(1, 0, NOW + after, Basis.HOUR)
 

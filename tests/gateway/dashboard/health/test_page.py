@@ -1,4 +1,4 @@
-"""Health: what people see when something is wrong, and when nothing is."""
+"""The page of health, with and without failures."""
 
 import re
 import uuid
@@ -15,14 +15,14 @@ from tests.support.browser import NARROW, check_accessibility, in_both_themes, s
 
 
 async def hold(tenant: Tenant, session_id: str = "s1", *, tokens: int = 1_000) -> str:
-    """An open hold; its id."""
+    """Opens a hold; returns its id."""
     ask = HoldRequest(uuid.uuid4().hex, Path.parse([f"session:{session_id}"]), Amount(tokens), model="gpt-4o")
     answer = await tenant.ledger.hold(tenant.name, ask)
     assert answer.hold_id is not None
     return answer.hold_id
 
 
-async def test_everything_that_is_needed_is_named_with_whether_it_answers(tenant: Tenant) -> None:
+async def test_every_dependency_is_listed_with_whether_it_answers(tenant: Tenant) -> None:
     page = await tenant.page("/health")
     ready = page.locator("section", has=page.get_by_role("heading", name="Readiness"))
     for part in ("postgres", "schema", "temporal"):
@@ -48,7 +48,7 @@ async def test_open_holds_are_listed_with_their_age_and_what_went_wrong_leads_to
     await expect(oldest.first).to_contain_text(f"#{first}")
     await expect(oldest.first).to_contain_text("20 min")
     tile = page.locator(".tile", has_text="Expired, 24 h")
-    await expect(tile).to_contain_text("1")  # the sweeper ends it, and the page hears
+    await expect(tile).to_contain_text("1")  # the sweeper ends it, and the page is updated
     await expect(page.locator(".tile", has_text="Presumed, 24 h")).to_contain_text("1")
     await expect(page.locator(".tile", has_text=re.compile("^Open"))).to_contain_text("1")
     await shot(page, "health-holds")
@@ -57,9 +57,11 @@ async def test_open_holds_are_listed_with_their_age_and_what_went_wrong_leads_to
     await expect(page.get_by_role("region", name="Entries").locator("tbody tr")).to_have_count(1)
 
 
-async def test_an_audit_is_run_beside_the_page_and_tells_what_differs_of_whom_it_may(tenant: Tenant) -> None:
+async def test_an_audit_runs_in_the_background_and_details_only_differences_of_the_own_tenant(
+    tenant: Tenant,
+) -> None:
     await hold(tenant, tokens=321)
-    stranger = Tenant(tenant.house, f"{tenant.name}-other", tenant.browser, tenant.watch, tenant.open)
+    stranger = Tenant(tenant.stack, f"{tenant.name}-other", tenant.browser, tenant.watch, tenant.open)
     await hold(stranger, "theirs")
     page = await tenant.page("/health", Role.APPROVER, "olga")
     watching = await tenant.page("/health", Role.VIEWER, "vera", size=NARROW)
@@ -79,7 +81,7 @@ async def test_an_audit_is_run_beside_the_page_and_tells_what_differs_of_whom_it
         differences = page.get_by_role("region", name="Differences")
         await expect(differences.locator("tbody tr")).to_have_count(2)
         await expect(differences).to_contain_text("session:s1")
-        await expect(differences).to_contain_text("“purser audit” tells which")
+        await expect(differences).to_contain_text("“purser audit” shows them")
         await expect(differences).not_to_contain_text("theirs")
         await expect(differences).not_to_contain_text(stranger.name)
         await check_accessibility(page)
@@ -96,7 +98,7 @@ async def test_settings_are_shown_to_admins_without_secrets(tenant: Tenant) -> N
     await expect(settings).to_contain_text("task_queue")
     await expect(settings.locator("tr", has_text="dsn")).to_contain_text("environment")
     await expect(settings.locator("tr", has_text="dsn")).not_to_contain_text("postgres:@")
-    await page.get_by_text("settings as they come").click()
+    await page.get_by_text("settings with default values").click()
     await expect(page.locator("tr", has_text="metrics_token")).to_contain_text("not set")
     viewer = await tenant.page("/health", Role.VIEWER, "vera")
     await expect(viewer.get_by_role("heading", name="This gateway")).to_be_visible()
@@ -105,6 +107,6 @@ async def test_settings_are_shown_to_admins_without_secrets(tenant: Tenant) -> N
 
 async def test_holds_of_other_tenants_are_neither_listed_nor_counted(tenant: Tenant) -> None:
     await hold(tenant)
-    stranger = Tenant(tenant.house, f"{tenant.name}-other", tenant.browser, tenant.watch, tenant.open)
+    stranger = Tenant(tenant.stack, f"{tenant.name}-other", tenant.browser, tenant.watch, tenant.open)
     page = await stranger.page("/health")
     await expect(page.get_by_text("No hold is open.")).to_be_visible()

@@ -1,4 +1,4 @@
-"""What addresses of the ledger ask for: pure functions."""
+"""URL parameters of the ledger: pure functions."""
 
 from datetime import UTC, datetime
 
@@ -16,7 +16,7 @@ def read_entries(**given: str) -> Wanted:
     return Wanted.read(**(fields | given))
 
 
-def test_filters_of_the_ledger_stand_in_its_addresses() -> None:
+def test_filters_of_the_ledger_appear_in_its_urls() -> None:
     wanted = read_entries(scope="session:s1", kind="settle", since="2026-01-01T12:00", by="task", cursor="9")
     assert (wanted.kind, wanted.since, wanted.by, wanted.cursor) == (EntryKind.SETTLE, NOW, By.TASK, "9")
     assert wanted.href() == "/ledger?scope=session%3As1&kind=settle&from=2026-01-01T12%3A00%3A00Z&by=task"
@@ -24,15 +24,15 @@ def test_filters_of_the_ledger_stand_in_its_addresses() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         ({"scope": "nonsense"}, "has no kind"),
-        ({"since": "soon"}, "The time from is none"),
-        ({"until": "0000-99"}, "The time to is none"),
+        ({"since": "soon"}, "The time “from” is not valid"),
+        ({"until": "0000-99"}, "The time “to” is not valid"),
         ({"since": "2026-01-02T00:00", "until": "2026-01-01T00:00"}, "is before"),
     ],
 )
-def test_filters_that_cannot_be_read_are_told(given: dict[str, str], told: str) -> None:
+def test_invalid_filters_are_reported(given: dict[str, str], message: str) -> None:
     wanted = read_entries(**given)
-    assert told in " ".join(wanted.faults)
+    assert message in " ".join(wanted.faults)
     assert read_entries(kind="dream", by="moon", cursor="x").faults == ()

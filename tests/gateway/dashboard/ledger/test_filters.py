@@ -1,4 +1,4 @@
-"""Filters of the ledger narrow the chart, its table and the entries alike, in the reader's own zone."""
+"""Filters of the ledger apply to the chart, its table and the entries, with times in the reader's time zone."""
 
 import re
 from typing import Any
@@ -23,7 +23,7 @@ async def charged(tenant: Tenant, key: str, session: str, **settled: Any) -> Non
 
 
 async def bars(page: Page) -> dict[str, Any]:
-    """Tokens that the usage chart draws, by the name of the part."""
+    """Tokens in the usage chart, by the name of the segment."""
     drawn: dict[str, Any] = await page.evaluate(
         """() => { const chart = document.querySelector('.chart').chart.getOption();
              return Object.fromEntries(chart.series.map(one => [one.name, one.data])); }"""
@@ -55,7 +55,7 @@ async def test_scope_narrows_the_chart_as_it_does_the_entries(tenant: Tenant) ->
     await expect(page.get_by_text("Nothing was charged in this time.")).to_be_visible()
 
 
-async def test_wrong_scope_stays_in_its_field_beside_the_error(tenant: Tenant) -> None:
+async def test_invalid_scope_stays_in_its_field_next_to_the_error(tenant: Tenant) -> None:
     page = await tenant.page("/ledger")
     await page.get_by_label("Scope").fill("ana")
     await page.get_by_role("button", name="Show").click()
@@ -63,9 +63,9 @@ async def test_wrong_scope_stays_in_its_field_beside_the_error(tenant: Tenant) -
     await expect(page.get_by_label("Scope")).to_have_value("ana")
 
 
-async def test_times_of_the_filter_are_in_the_zone_of_the_table(tenant: Tenant) -> None:
+async def test_times_of_the_filter_are_in_the_time_zone_of_the_table(tenant: Tenant) -> None:
     await charged(tenant, "k1", "s1", usage={"input": 300, "output": 40})
-    context = await tenant.browser.new_context(base_url=tenant.house.url, timezone_id="Asia/Kolkata")
+    context = await tenant.browser.new_context(base_url=tenant.stack.url, timezone_id="Asia/Kolkata")
     tenant.open.push_async_callback(context.close)
     await context.request.post("/sign-in", data={"key": await tenant.key(Role.ADMIN, "ada")})
     page = await context.new_page()

@@ -1,4 +1,4 @@
-"""The ledger: what people look up in it and take away."""
+"""The page of the ledger: filters, holds, usage and export."""
 
 import csv
 import io
@@ -15,7 +15,7 @@ SESSION, TASK, AGENT = "session:s1", "task:t1", "agent:t1/writer"
 
 
 async def spend(client: httpx.AsyncClient, key: str, path: list[str], tokens: int, model: str = "gpt-4o") -> str:
-    """Holds, and settles a little less; the hold's id."""
+    """Holds tokens and settles three quarters of them; returns the hold's id."""
     ask = {"key": key, "path": path, "tokens": tokens, "model": model}
     hold_id: str = (await client.post("/v1/holds", json=ask)).json()["hold_id"]
     usage = {"input": tokens // 2, "output": tokens // 4}
@@ -26,7 +26,7 @@ async def spend(client: httpx.AsyncClient, key: str, path: list[str], tokens: in
 
 
 def entries(page: Page) -> Locator:
-    """Rows of the table of entries."""
+    """The rows of the table of entries."""
     return page.get_by_role("region", name="Entries").locator("tbody tr")
 
 
@@ -54,7 +54,7 @@ async def test_entries_are_narrowed_by_scope_and_kind_and_a_hold_is_opened_in_pl
     await expect(entries(page)).to_have_count(12)
 
 
-async def test_what_is_shown_is_taken_away_as_csv(tenant: Tenant) -> None:
+async def test_shown_entries_are_exported_as_csv(tenant: Tenant) -> None:
     client = await tenant.client()
     await spend(client, "k1", [SESSION, TASK, AGENT], 4_000)
     await spend(client, "k2", ["session:s2"], 1_000)
@@ -79,10 +79,10 @@ async def test_usage_is_added_up_by_session_task_agent_and_model(tenant: Tenant)
     await spend(client, "k1", [SESSION, TASK, AGENT], 4_000)
     await spend(client, "k2", ["session:s2"], 1_000, "claude-sonnet-4-5")
     page = await tenant.page("/ledger")
-    for by, told in (("model", "claude-sonnet-4-5"), ("session", "s1"), ("task", "t1"), ("agent", "t1/writer")):
+    for by, name in (("model", "claude-sonnet-4-5"), ("session", "s1"), ("task", "t1"), ("agent", "t1/writer")):
         await page.get_by_role("navigation", name="Usage by").get_by_role("link", name=f"by {by}").click()
         usage = page.get_by_role("region", name=f"Usage by {by}")
-        await expect(usage).to_contain_text(told)
+        await expect(usage).to_contain_text(name)
         await expect(usage).to_contain_text("3,000")
         await expect(page.get_by_role("img", name=re.compile(f"Tokens by {by} .*3,000"))).to_be_visible()
 
@@ -102,12 +102,12 @@ async def test_thousands_of_entries_come_in_pages(tenant: Tenant) -> None:
     await shot(page, "ledger-narrow")
 
 
-async def test_a_filter_that_cannot_be_read_is_told_and_left_out(tenant: Tenant) -> None:
+async def test_an_invalid_filter_is_reported_and_ignored(tenant: Tenant) -> None:
     await spend(await tenant.client(), "k1", [SESSION], 100)
     page = await tenant.page("/ledger?scope=nonsense&from=yesterday&kind=dream&cursor=x")
     fault = page.get_by_role("alert")
     await expect(fault).to_contain_text("nonsense")
-    await expect(fault).to_contain_text("The time from is none")
+    await expect(fault).to_contain_text("The time “from” is not valid")
     await expect(entries(page)).to_have_count(4)
     await page.goto("/ledger?scope=session:nobody")
     await expect(page.get_by_text("No entry matches these filters")).to_be_visible()
@@ -116,17 +116,17 @@ async def test_a_filter_that_cannot_be_read_is_told_and_left_out(tenant: Tenant)
 
 async def test_nothing_of_another_tenant_is_shown_or_opened(tenant: Tenant) -> None:
     hold_id = await spend(await tenant.client(), "k1", [SESSION], 100)
-    stranger = Tenant(tenant.house, f"{tenant.name}-other", tenant.browser, tenant.watch, tenant.open)
+    stranger = Tenant(tenant.stack, f"{tenant.name}-other", tenant.browser, tenant.watch, tenant.open)
     await spend(await stranger.client(), "k1", ["session:mine"], 100)
     page = await stranger.page(f"/ledger?scope={SESSION}")
     await expect(page.get_by_text("No entry matches these filters")).to_be_visible()
     await page.goto("/ledger")
     await expect(entries(page)).to_have_count(4)
-    # A page that lies: the button of an own entry with the number of another tenant's hold.
+    # A manipulated page: the button of an entry with the number of another tenant's hold.
     button = page.get_by_role("button", name=re.compile("^Hold")).first
     await button.evaluate("(button, hold) => { button.dataset.hold = hold; }", hold_id)
     await button.click()
-    await expect(page.get_by_text("This hold is not there any more.")).to_be_visible()
+    await expect(page.get_by_text("This hold no longer exists.")).to_be_visible()
     await expect(page.locator(".hold")).to_have_count(0)
 
 

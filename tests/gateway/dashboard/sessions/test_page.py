@@ -1,4 +1,4 @@
-"""Sessions: what people find out about a conversation, and how they keep a message."""
+"""The pages of sessions: compressions, pins, explanations, search and threads."""
 
 import re
 from typing import Any
@@ -14,7 +14,7 @@ from tests.support.conversations import talk
 
 
 async def a_session(tenant: Tenant, messages: int = 60, budget: int = 900) -> str:
-    """A session of two users' talk, compressed once."""
+    """Creates a session with a long conversation and compresses it once; returns its id."""
     client, session_id = await tenant.client(Role.ADMIN), tenant.named("s")
     said: list[dict[str, Any]] = [message.to_dict() for message in talk(messages)]
     await append(client, session_id, said)
@@ -29,11 +29,11 @@ async def append(client: httpx.AsyncClient, session_id: str, messages: list[dict
 
 
 def message(page: Page, seq: int) -> Locator:
-    """A message of the list."""
+    """A message in the list."""
     return page.locator(f'li.message[data-key="m{seq}"]')
 
 
-async def test_a_session_is_found_and_shows_what_a_compression_did_beside_what_it_covers(tenant: Tenant) -> None:
+async def test_a_session_is_found_and_shows_a_compression_next_to_what_it_covers(tenant: Tenant) -> None:
     session_id = await a_session(tenant)
     page = await tenant.page("/sessions")
     await expect(page.locator("tbody tr")).to_have_count(1)
@@ -59,7 +59,7 @@ async def test_a_session_is_found_and_shows_what_a_compression_did_beside_what_i
     await expect(covered).to_have_count(0)
 
 
-async def test_a_message_is_pinned_with_a_reason_and_let_go_again(tenant: Tenant) -> None:
+async def test_a_message_is_pinned_with_a_reason_and_unpinned(tenant: Tenant) -> None:
     session_id = await a_session(tenant)
     page = await tenant.page(f"/sessions/{session_id}", name="ada")
     await message(page, 61).get_by_role("button", name="Pin message 61").click()
@@ -115,7 +115,7 @@ async def test_any_message_is_explained_and_found_by_what_it_says(tenant: Tenant
     await in_both_themes(page, "session-found")
 
 
-async def test_threads_of_agents_stand_beside_the_conversation(tenant: Tenant) -> None:
+async def test_threads_of_agents_are_listed_next_to_the_conversation(tenant: Tenant) -> None:
     task_id = await tenant.submit(
         tenant.agent("reader", "I have read it."), session_id=(session_id := tenant.named("s"))
     )
@@ -127,7 +127,7 @@ async def test_threads_of_agents_stand_beside_the_conversation(tenant: Tenant) -
     await expect(page.get_by_text("Nothing has been compressed")).to_be_visible()
 
 
-async def test_who_may_only_look_pins_nothing_and_a_permission_that_ended_counts_at_the_click(tenant: Tenant) -> None:
+async def test_viewers_cannot_pin_and_a_revoked_permission_counts_at_the_click(tenant: Tenant) -> None:
     session_id = await a_session(tenant)
     viewer = await tenant.page(f"/sessions/{session_id}", Role.VIEWER, "vera")
     await expect(message(viewer, 61)).to_be_visible()
@@ -142,7 +142,7 @@ async def test_who_may_only_look_pins_nothing_and_a_permission_that_ended_counts
 
 async def test_sessions_of_other_tenants_and_deleted_ones_are_not_there(tenant: Tenant) -> None:
     session_id = await a_session(tenant)
-    stranger = Tenant(tenant.house, f"{tenant.name}-other", tenant.browser, tenant.watch, tenant.open)
+    stranger = Tenant(tenant.stack, f"{tenant.name}-other", tenant.browser, tenant.watch, tenant.open)
     page = await stranger.page(f"/sessions/{session_id}")
     await expect(page.get_by_text("There is no such session")).to_be_visible()
     await page.goto("/sessions")

@@ -1,4 +1,4 @@
-"""What the page of a session draws, and what addresses of the list ask for: pure functions."""
+"""Chart of a session's page, and URL parameters of the list: pure functions."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -15,7 +15,7 @@ def at(seconds: float) -> datetime:
     return NOW + timedelta(seconds=seconds)
 
 
-def test_a_compression_makes_the_history_of_a_window_fall() -> None:
+def test_a_compression_makes_the_history_of_a_window_drop() -> None:
     grown = [GrowthPoint(seq, at(seq), seq, seq * 100) for seq in (1, 2, 3, 4)]
     made = Summary(1, 1, 2, "", Method.MODEL, "k", 200, 30, "d")
     shown = history(grown, [StoredSummary("", made, at(3.5))])
@@ -29,12 +29,12 @@ def test_a_compression_makes_the_history_of_a_window_fall() -> None:
     ]
 
 
-def test_a_conversation_that_came_at_once_does_not_spread_over_time() -> None:
+def test_an_imported_conversation_does_not_spread_over_time() -> None:
     assert not spreads_over_time([GrowthPoint(seq, at(seq / 100), seq, seq) for seq in range(90)])
     assert spreads_over_time([GrowthPoint(seq, at(seq), seq, seq) for seq in range(9)])
 
 
-def test_addresses_of_the_list_are_read_and_what_is_wrong_in_them_is_left_out() -> None:
+def test_parameters_of_the_list_are_parsed_and_invalid_ones_ignored() -> None:
     assert Wanted.read("q", "2026-01-01T12:00:00+00:00~~s~1") == Wanted("q", (NOW, "s~1"))
     for bad in ("yesterday~~s", "2026-01-01T12:00:00~~s", "2026", "~~"):
         assert Wanted.read("", bad) == Wanted()

@@ -1,4 +1,4 @@
-"""Tasks: what people find in the list, follow in one task, and do to it."""
+"""The pages of tasks: the list, one task with its progress, and actions on it."""
 
 import re
 import uuid
@@ -19,7 +19,7 @@ HOSTILE = (
 
 
 async def many_tasks(tenant: Tenant, count: int) -> None:
-    """Tasks of which only rows exist, every fourth completed, with ids in the order of their number."""
+    """Inserts rows of tasks, every fourth completed, with ids in the order of their number."""
     await tenant.pool.execute(
         "insert into tasks (tenant, task_id, session_id, body, digest, submitter, status, input_seq, submitted_at,"
         " ended_at)"
@@ -36,7 +36,7 @@ async def many_tasks(tenant: Tenant, count: int) -> None:
 
 
 async def asked(tenant: Tenant, task_id: str) -> str:
-    """The pending approval request of a task."""
+    """Waits for the approval request of a task; returns its id."""
     await tenant.until_task(task_id, "waiting_approval")
     return str(
         await eventually(
@@ -48,7 +48,7 @@ async def asked(tenant: Tenant, task_id: str) -> str:
 
 
 async def confirm(page: Page, act: str) -> None:
-    """Presses a button, and says yes in the dialog that asks."""
+    """Clicks a button, and confirms in the dialog."""
     await page.get_by_role("button", name=act, exact=True).click()
     await page.locator("dialog[open]").get_by_role("button", name=act, exact=True).click()
 
@@ -102,8 +102,8 @@ async def test_a_task_is_followed_without_reload_from_its_request_to_its_end(ten
     decision = {"decision_id": uuid.uuid4().hex, "decision": "approve", "grant_tokens": 5_000}
     await client.post(f"/v1/approvals/{approval_id}/decision", json=decision)
     await expect(page.locator(".facts")).to_contain_text("completed")
-    for told in ("asked", "olga", "admitted", "delayed", "called", "settled"):
-        await expect(turns.first).to_contain_text(told)
+    for text in ("asked", "olga", "admitted", "delayed", "called", "settled"):
+        await expect(turns.first).to_contain_text(text)
     await expect(page.get_by_role("img", name=re.compile("Timeline of the turns"))).to_be_visible()
     await expect(page.get_by_role("img", name=re.compile("write .* waits for plan, read"))).to_be_visible()
     total = await tenant.pool.fetchval(
@@ -122,7 +122,7 @@ async def test_a_task_is_followed_without_reload_from_its_request_to_its_end(ten
     await shot(page, "task-whole", full=True)
 
 
-async def test_a_task_is_read_on_a_narrow_screen(tenant: Tenant) -> None:
+async def test_a_task_is_readable_on_a_narrow_screen(tenant: Tenant) -> None:
     task_id = await tenant.submit(tenant.agent("a", "Done. " * 200), tenant.agent("b", depends_on=["a"]))
     await tenant.until_task(task_id, "completed")
     page = await tenant.page(f"/tasks/{task_id}", size=NARROW)
@@ -132,7 +132,7 @@ async def test_a_task_is_read_on_a_narrow_screen(tenant: Tenant) -> None:
     await shot(page, "task-narrow", full=True)
 
 
-async def test_a_task_is_paused_resumed_and_cancelled_after_a_question_and_each_is_recorded(tenant: Tenant) -> None:
+async def test_a_task_is_paused_resumed_and_cancelled_after_confirmation_and_each_is_recorded(tenant: Tenant) -> None:
     await tenant.budget("session:full", limit_tokens=1_000, mode="hard")
     held = await (await tenant.client()).post("/v1/holds", json={"key": "k", "path": ["session:full"], "tokens": 990})
     assert held.json()["verdict"] in ("allow", "warn")
@@ -158,7 +158,7 @@ async def test_a_task_is_paused_resumed_and_cancelled_after_a_question_and_each_
     assert steered == [("ada", f"task.{act}", "ada") for act in ("pause", "resume", "cancel")]
 
 
-async def test_who_may_not_steer_sees_no_buttons_and_a_permission_that_ended_counts_at_the_click(
+async def test_viewers_see_no_buttons_and_a_revoked_permission_counts_at_the_click(
     tenant: Tenant,
 ) -> None:
     await tenant.budget("session:full", limit_tokens=10, mode="approval")
@@ -177,7 +177,7 @@ async def test_who_may_not_steer_sees_no_buttons_and_a_permission_that_ended_cou
 
 async def test_a_task_of_another_tenant_is_not_there(tenant: Tenant) -> None:
     await many_tasks(tenant, 1)
-    stranger = Tenant(tenant.house, f"{tenant.name}-other", tenant.browser, tenant.watch, tenant.open)
+    stranger = Tenant(tenant.stack, f"{tenant.name}-other", tenant.browser, tenant.watch, tenant.open)
     page = await stranger.page(f"/tasks/{tenant.name}-00001")
     await expect(page.get_by_text("There is no such task")).to_be_visible()
     await shot(page, "task-missing")

@@ -1,4 +1,4 @@
-"""The timeline of a task says why it took as long as it did."""
+"""The timeline of a task shows why it took as long as it did."""
 
 from playwright.async_api import expect
 
@@ -7,12 +7,12 @@ from tests.gateway.dashboard.conftest import Tenant
 from tests.support.browser import in_both_themes
 
 
-async def test_attempts_tell_how_they_failed_apart_from_the_pauses_between_them(tenant: Tenant) -> None:
+async def test_attempts_show_how_they_failed_separately_from_the_pauses_between_them(tenant: Tenant) -> None:
     agent = tenant.agent("writer", "Done.")
     recording = str(agent["api_base"]).split("/r/")[1].split("/")[0]
     for kind in (FaultKind.RATE_LIMITED, FaultKind.SERVER_ERROR):
         fault = Fault(kind=kind, match=Match(recording=recording), retry_after_ms=1_000)
-        tenant.house.provider.control.add_fault(fault)
+        tenant.stack.provider.control.add_fault(fault)
     task_id = await tenant.submit(agent)
     assert await tenant.until_task(task_id, "completed", "failed") == "completed"
     page = await tenant.page(f"/tasks/{task_id}")

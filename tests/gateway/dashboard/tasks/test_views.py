@@ -1,4 +1,4 @@
-"""What the page of a task draws, and what addresses of the list ask for: pure functions."""
+"""Charts of a task's page, and URL parameters of the list: pure functions."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -20,7 +20,7 @@ def turn(agent_id: str, *steps: Step) -> Turn:
     return Turn(agent_id, 1, "m", steps)
 
 
-def test_each_agent_is_a_lane_and_what_goes_on_reaches_until_now() -> None:
+def test_each_agent_is_a_lane_and_open_steps_extend_to_now() -> None:
     called = Step(StepKind.CALLED, at(1), None, 10)
     options = gantt([turn("b", Step(StepKind.ADMITTED, at(0), at(0))), turn("a", called)], at(9))
     assert options["yAxis"]["data"] == ["b", "a"]
@@ -39,19 +39,19 @@ def test_costs_stack_models_on_agents() -> None:
     assert {one["name"]: one["data"] for one in options["series"]} == {"m1": [10, 5], "m2": [0, 20]}
 
 
-def test_agents_stand_right_of_those_that_they_wait_for() -> None:
+def test_agents_are_right_of_their_dependencies() -> None:
     nodes = [Node("w", "waiting", ("r", "l")), Node("l", "completed", ()), Node("r", "running", ("l",))]
     assert [[node.agent_id for node in column] for column in columns(nodes)] == [["l"], ["r"], ["w"]]
     assert "w (waiting) waits for r, l" in graph(nodes)
 
 
-def test_a_graph_is_drawn_only_where_it_tells_something() -> None:
+def test_a_graph_is_drawn_only_if_it_is_useful() -> None:
     assert graph([Node("a", "running", ()), Node("b", "running", ())]) == ""
     many = [Node(f"a{n}", "running", (f"a{n - 1}",) if n else ()) for n in range(MOST + 1)]
     assert graph(many) == ""
 
 
-def test_addresses_of_the_list_are_read_and_what_is_wrong_in_them_is_left_out() -> None:
+def test_parameters_of_the_list_are_parsed_and_invalid_ones_ignored() -> None:
     assert Wanted.read("running", " x\0 ", "17") == Wanted(TaskStatus.RUNNING, "x", 17)
     assert Wanted.read("asleep", "", "-1") == Wanted()
     assert Wanted(TaskStatus.PAUSED, "a&b").href(state=None) == "/tasks?q=a%26b"

@@ -66,12 +66,12 @@ def _agent_changes(old: Mapping[str, Any], agent: Mapping[str, Any], now: Mappin
     if agent["delay_ms"] > old["delay_ms"]:
         scope, ratio = _fullest(now)
         more_ms = agent["delay_ms"] - old["delay_ms"]
-        yield f"slowed down by {more_ms:,} ms: {short_name(scope)} is {percent(ratio)} taken"
+        yield f"slowed down by {more_ms:,} ms: {short_name(scope)} is {percent(ratio)} used"
     if agent["turns"] > old["turns"]:
         yield f"call {agent['turns']} answered; {charged(agent):,} tokens, {usd(agent['nano_usd'])} so far"
     if agent["status"] != old["status"]:
         if agent["status"] == "waiting_approval":
-            yield "does not fit any more and asks a person"
+            yield "exceeds its budget and waits for approval"
         elif agent["status"] in ENDINGS:
             yield ENDINGS[agent["status"]].format(reason=agent["reason"])
 

@@ -122,7 +122,7 @@ def _environment_of_pages() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    for form in ("short", "exact", "dollars", "percent", "words", "sentence", "utc", "lasting"):
+    for form in ("short", "exact", "dollars", "percent", "words", "sentence", "utc", "duration_text"):
         made.filters[form] = getattr(formats, form)
     made.filters["typed_dollars"] = typed_dollars
     made.filters["plain_json"] = json.dumps

@@ -72,7 +72,7 @@ def utc(at: datetime, form: str) -> str:
     return at.astimezone(UTC).strftime(_PLAIN_TIMES.get(form, "%Y-%m-%d %H:%M UTC"))
 
 
-def lasting(seconds: float) -> str:
+def duration_text(seconds: float) -> str:
     """A duration: `0.4 s`, `12 s`, `3 min 4 s`, `2 h 5 min`."""
     if seconds < 10:
         return f"{seconds:.1f} s" if seconds >= 0.05 else f"{round(seconds * 1000)} ms"
@@ -88,7 +88,7 @@ def lasting(seconds: float) -> str:
 
 def between(start: datetime, end: datetime) -> str:
     """The duration between two times."""
-    return lasting(max(0.0, (end - start).total_seconds()))
+    return duration_text(max(0.0, (end - start).total_seconds()))
 
 
 def address(path: str, **query: object) -> str:

@@ -8,7 +8,7 @@ from purser.activities.postgres.overviews import Cost
 from purser.activities.tasks.timeline import Step, StepKind, Turn
 from purser.budget.money import NANO
 from purser.gateway.dashboard.charts import DOLLARS, SERIES, SHORT_NUMBER, across, axis, grid, legend, zoom
-from purser.gateway.dashboard.formats import dollars, exact, lasting
+from purser.gateway.dashboard.formats import dollars, duration_text, exact
 
 COLOURS: Mapping[StepKind, str] = {
     StepKind.QUEUED: "var(--step-queued)",
@@ -114,7 +114,7 @@ def step_label(turn: Turn, step: Step, now: datetime) -> str:
     duration = (step.end or max(now, step.start)) - step.start
     parts = [turn.agent_id or OWN, *([f"turn {turn.number}"] if turn.number else []), str(step.kind)]
     if step.kind not in INSTANTS:
-        parts.append(lasting(duration.total_seconds()) + ("" if step.end else " so far"))
+        parts.append(duration_text(duration.total_seconds()) + ("" if step.end else " so far"))
     if step.tokens:
         parts.append(f"{exact(step.tokens)} tokens" + (" less" if step.kind is StepKind.COMPRESSED else ""))
     if step.nano_usd:

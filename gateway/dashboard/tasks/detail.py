@@ -12,7 +12,7 @@ from purser.budget.reports.views import BudgetView
 from purser.budget.scopes import Kind
 from purser.budget.usage import Usage
 from purser.gateway.dashboard.components import Bar, bar, render
-from purser.gateway.dashboard.formats import address, dollars, exact, lasting, words
+from purser.gateway.dashboard.formats import address, dollars, duration_text, exact, words
 from purser.gateway.dashboard.tasks.charts import INSTANTS, OWN
 from purser.gateway.tasks.control import LIVE, Steer
 from purser.workflows.contract import TaskRef, TaskStatus
@@ -133,13 +133,13 @@ def _step_figure(step: Step, now: datetime) -> str:
         case StepKind.COMPRESSED:
             return f"−{exact(step.tokens)} tokens"
         case StepKind.ASKED:
-            return f"{lasting(duration)}, {step.note}"
+            return f"{duration_text(duration)}, {step.note}"
         case StepKind.REJECTED:
             return step.note
         case StepKind.REFUSED:
             return f"{exact(step.tokens)} asked, {step.note}"
         case StepKind.DELAYED:
-            return f"{lasting(duration)} ({step.note})"
+            return f"{duration_text(duration)} ({step.note})"
         case _:
             plain = not step.note or step.note.startswith("attempt ")
-            return lasting(duration) + ("" if plain else f", {words(step.note)}")
+            return duration_text(duration) + ("" if plain else f", {words(step.note)}")

@@ -3,7 +3,7 @@
 import pytest
 
 from purser.gateway.dashboard.components import component
-from purser.gateway.dashboard.formats import lasting
+from purser.gateway.dashboard.formats import duration_text
 
 
 @pytest.mark.parametrize(
@@ -12,7 +12,7 @@ from purser.gateway.dashboard.formats import lasting
      (2e6, "23 days")],
 )  # fmt: skip
 def test_durations_are_shown_in_a_suitable_unit(seconds: float, text: str) -> None:
-    assert lasting(seconds) == text
+    assert duration_text(seconds) == text
 
 
 def test_long_texts_are_folded_cut_and_always_escaped() -> None:

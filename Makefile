@@ -1,4 +1,4 @@
-# Needs python3 (3.11 or newer, with venv) and make; everything else is installed into .venv, by uv where it is at hand.
+# Needs python3 (3.11 or newer, with venv) and make; everything else is installed into .venv, by uv if it is available.
 PYTHON ?= python3
 BIN := .venv/bin
 UV := $(shell uv --version >/dev/null 2>&1 && echo uv)
@@ -13,7 +13,7 @@ PYTEST := $(BIN)/pytest -q -n 2 --dist worksteal --durations=10
 COMPILE := $(BIN)/pip-compile -q --generate-hashes --allow-unsafe --strip-extras --no-header \
 	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options pyproject.toml
 
-# The many processes of a demo and of the tests compile each module once, not each for itself.
+# Lets the many processes of the demo and the tests share compiled modules instead of compiling each again.
 export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo up first test proof check docs format requirements clean
@@ -21,7 +21,7 @@ export PYTHONDONTWRITEBYTECODE :=
 demo: .venv/.base
 	@$(BIN)/purser demo
 
-# The provider of `make first` listens on 4010.
+# Allows the provider of `make first`, which listens on 4010.
 up: .venv/.base
 	@PURSER_ALLOWED_API_BASES=$${PURSER_ALLOWED_API_BASES:-http://127.0.0.1:4010} $(BIN)/purser up
 
@@ -31,7 +31,7 @@ first: .venv/.base
 test: .venv/.dev
 	@PURSER_TEST_PROOF=0 $(PYTEST) $(TESTS)
 
-# The tests that `make test` runs a small share of, in full; PURSER_TEST_PROOF=0.1 runs a tenth of them.
+# Runs the long tests in full, of which `make test` runs a small share; PURSER_TEST_PROOF=0.1 runs a tenth of them.
 proof: .venv/.dev
 	@PURSER_TEST_PROOF=$${PURSER_TEST_PROOF:-1} $(PYTEST) -m proof --timeout 3600
 
@@ -41,7 +41,7 @@ check: .venv/.dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# Into site/; a broken link is an error.
+# Builds into site/; a broken link is an error.
 docs: .venv/.dev
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build -q
 	@echo "site/index.html"
@@ -50,7 +50,7 @@ format: .venv/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# Versions and hashes, never addresses: any package index serves them.
+# Pins versions and hashes, never addresses, so that any package index can serve them.
 requirements:
 	$(COMPILE) -o requirements/base.txt
 	$(COMPILE) --extra dev -c requirements/base.txt -o requirements/dev.txt
@@ -59,7 +59,7 @@ requirements:
 clean:
 	rm -rf .venv build dist site artifacts *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
-# What Purser runs with, and with that what its checks need besides.
+# The dependencies of Purser itself; .venv/.dev below adds those of its checks.
 .venv/.base: pyproject.toml requirements/base.txt requirements/build.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Purser needs Python 3.11 or newer: set PYTHON=…")'
 	@echo "Installing what Purser needs into .venv (only the first time)"

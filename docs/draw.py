@@ -20,30 +20,30 @@ FIGURE = Path(__file__).parent / "images" / "strategies.svg"
 CHAT = Path(__file__).parent / "examples" / "chat.jsonl"
 MODEL = "gpt-4o"
 SHARE = 0.4
-"""Of the conversation, that every window may take."""
+"""Share of the conversation's tokens that every window may take."""
 LEFT, WIDTH, ROW, TOP, RIGHT = 150, 640, 26, 84, 190
-"""Pixels: names, conversation, one strategy, title and legend, figures."""
+"""Sizes in pixels: names, conversation, one row, title and legend, figures."""
 FONT = 'font-family="sans-serif" font-size="12"'
 COLORS = {"verbatim": "#2563eb", "summary": "#f0b429", "memory": "#7c3aed", "dropped": "#e5e7eb"}
 MEANINGS = {
     "verbatim": "verbatim",
     "summary": "covered by the summary",
-    "memory": "dropped or covered, brought back by memory",
+    "memory": "dropped or covered, retrieved by memory",
     "dropped": "dropped",
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class Row:
     """One row of the figure."""
 
     name: str
     window: Window
     found: frozenset[int] = frozenset()
-    """What memory brought back."""
+    """Indexes of messages that memory retrieved."""
 
-    def fate(self, index: int) -> str:
-        """What becomes of a message."""
+    def state(self, index: int) -> str:
+        """How the window shows a message: a key of `COLORS`."""
         if index in self.window.indexes:
             return "verbatim"
         if index in self.found:
@@ -56,8 +56,8 @@ def conversation() -> list[Message]:
     return [Message.parse(json.loads(line)) for line in CHAT.read_text(encoding="utf-8").splitlines()]
 
 
-def rows(messages: Sequence[Message], budget: int) -> Iterator[Drawn]:
-    """A window of every strategy and preset, all of the same budget."""
+def rows(messages: Sequence[Message], budget: int) -> Iterator[Row]:
+    """Build a window with every strategy and preset, all with the same budget."""
     memory = VectorMemory()
     for message in messages:
         memory.add_message(message)
@@ -66,18 +66,18 @@ def rows(messages: Sequence[Message], budget: int) -> Iterator[Drawn]:
         if strategy is StrategyName.HYBRID:
             shown = [index for index in window.indexes if index is not None]
             found = memory.retrieve(messages[-1].text, 4, exclude=shown)
-            told = memory_message(found, (), budget // 6, lambda text: count_text(text, MODEL).tokens)
-            window = build_window(messages, budget=budget, model=MODEL, strategy=strategy, memory=told)
-            yield Drawn(strategy, window, frozenset(one.seq for one in found))
+            retrieved = memory_message(found, (), budget // 6, lambda text: count_text(text, MODEL).tokens)
+            window = build_window(messages, budget=budget, model=MODEL, strategy=strategy, memory=retrieved)
+            yield Row(strategy, window, frozenset(one.seq for one in found))
         else:
             name = f"auto: {window.strategy}" if strategy is StrategyName.AUTO else strategy
-            yield Drawn(name, window)
+            yield Row(name, window)
     for preset in WINDOW_PRESETS:
-        yield Drawn(f"preset {preset}", build_window(messages, budget=budget, model=MODEL, preset=preset))
+        yield Row(f"preset {preset}", build_window(messages, budget=budget, model=MODEL, preset=preset))
 
 
 def draw() -> str:
-    """The figure as SVG."""
+    """Draw the figure as SVG."""
     messages = conversation()
     counts = [count_message(message.to_openai(), MODEL).tokens for message in messages]
     whole = count_request([message.to_openai() for message in messages], [], MODEL).tokens
@@ -98,26 +98,26 @@ def draw() -> str:
 
 def _legend() -> Iterator[str]:
     x = 12
-    for fate, meaning in MEANINGS.items():
-        yield f'<rect x="{x}" y="40" width="12" height="12" fill="{COLORS[fate]}"/>'
+    for state, meaning in MEANINGS.items():
+        yield f'<rect x="{x}" y="40" width="12" height="12" fill="{COLORS[state]}"/>'
         yield f'<text x="{x + 18}" y="51">{meaning}</text>'
         x += 40 + 7 * len(meaning)
     yield f'<text x="{x}" y="51">red line: pinned</text>'
     yield f'<text x="{LEFT + WIDTH + 12}" y="{TOP - 8}" fill="#6b7280">tokens: verbatim + summary</text>'
 
 
-def _row(row: Drawn, y: int, messages: Sequence[Message], counts: Sequence[int]) -> Iterator[str]:
+def _row(row: Row, y: int, messages: Sequence[Message], counts: Sequence[int]) -> Iterator[str]:
     scale, starts = WIDTH / sum(counts), [0, *accumulate(counts)]
     yield f'<text x="12" y="{y + 14}">{row.name}</text>'
     for index, tokens in enumerate(counts):
         x, wide = LEFT + starts[index] * scale, max(0.6, tokens * scale - 0.6)
-        yield f'<rect x="{x:.1f}" y="{y}" width="{wide:.1f}" height="18" fill="{COLORS[row.fate(index)]}"/>'
+        yield f'<rect x="{x:.1f}" y="{y}" width="{wide:.1f}" height="18" fill="{COLORS[row.state(index)]}"/>'
         if messages[index].pinned:
             yield f'<rect x="{x:.1f}" y="{y + 19}" width="{wide:.1f}" height="2" fill="#dc2626"/>'
-    kept = sum(counts[index] for index in row.window.indexes if index is not None)
-    added = row.window.tokens - kept - 3
-    told = f"{kept:,} + {added:,}" if added else f"{kept:,}"
-    yield f'<text x="{LEFT + WIDTH + 12}" y="{y + 14}">{told}</text>'
+    verbatim = sum(counts[index] for index in row.window.indexes if index is not None)
+    added = row.window.tokens - verbatim - 3
+    figures = f"{verbatim:,} + {added:,}" if added else f"{verbatim:,}"
+    yield f'<text x="{LEFT + WIDTH + 12}" y="{y + 14}">{figures}</text>'
 
 
 if __name__ == "__main__":

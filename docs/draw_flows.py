@@ -1,6 +1,6 @@
 """Draws docs/images/turn.svg and docs/images/approval.svg: `python docs/draw_flows.py`.
 
-A figure is a list of lanes and of steps between them; words of the code are taken from the code.
+A figure is a list of lanes and of steps between them; names of verdicts, choices and states come from the code.
 """
 
 import sys
@@ -17,7 +17,7 @@ from purser.budget.policies import ApprovalRules
 
 IMAGES = Path(__file__).parent / "images"
 WIDTH, TOP, ROW, EDGE = 920, 92, 40, 14
-"""Pixels: the figure, title and lanes, one step, the margin."""
+"""Sizes in pixels: the figure, title and lanes, one step, the margin."""
 INK, FAINT, LINE = "#111827", "#6b7280", "#d1d5db"
 COLORS = {"plain": "#2563eb", "good": "#15803d", "slow": "#b45309", "bad": "#b91c1c", "person": "#7c3aed"}
 DEADLINE_MIN = ApprovalRules().deadline_s // 60
@@ -25,14 +25,14 @@ DEADLINE_MIN = ApprovalRules().deadline_s // 60
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """An arrow from one lane to another, or a box in the lane that it stays in."""
+    """An arrow from one lane to another, or a box if start and end are the same lane."""
 
     start: int
     end: int
     text: str
     color: str = "plain"
     reach: int = 0
-    """Further lanes that a box covers."""
+    """Number of further lanes that a box covers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Flow:
     name: str
     title: str
     lanes: Sequence[tuple[str, str]]
-    """Name and, below it, what it is."""
+    """Name and description of each lane."""
     steps: Sequence[Step]
 
 
@@ -53,42 +53,43 @@ TURN = Flow(
     (
         Step(0, 1, "admit: count and estimate"),
         Step(1, 2, "hold on every scope, or on none"),
-        Step(2, 1, "balances, seen under lock"),
-        Step(1, 0, "verdict: the strictest scope's"),
-        Step(0, 0, f"{Verdict.ALLOW}, {Verdict.WARN}: sleep as long as the backpressure says", "good", 1),
-        Step(0, 0, f"{Verdict.WAIT}: ask again when open holds have settled", "slow", 1),
+        Step(2, 1, "balances, read under lock"),
+        Step(1, 0, "verdict of the strictest scope"),
+        Step(0, 0, f"{Verdict.ALLOW}, {Verdict.WARN}: sleep for the backpressure delay", "good", 1),
+        Step(0, 0, f"{Verdict.WAIT}: request again when open holds have settled", "slow", 1),
         Step(0, 0, f"{Verdict.ASK}: park until a person has decided, then admit again", "person", 1),
         Step(0, 0, f"{Verdict.REFUSE}: end, with scope, figures and remedy", "bad", 1),
         Step(0, 1, "call the model"),
         Step(1, 2, "attempt n starts"),
-        Step(1, 3, "prompt, cut to the window, with the output cap that is held"),
+        Step(1, 3, "prompt, cut to the window, with the held output cap"),
         Step(3, 1, "reply and usage"),
-        Step(1, 2, "reply, charge, settle: at once"),
+        Step(1, 2, "one transaction: reply, charge, settlement"),
         Step(1, 0, "ids and figures"),
     ),
 )
 APPROVAL = Flow(
     "approval",
-    "How an approval travels",
+    "How an approval works",
     (
         ("task", "Temporal"),
         ("ledger", "Postgres"),
-        ("doors", "dashboard, command, HTTP, Temporal"),
+        ("interfaces", "dashboard, command, HTTP, Temporal"),
         ("person", "on call"),
     ),
     (
         Step(0, 1, "admit: does not fit"),
-        Step(1, 1, f"{Verdict.ASK}: one request for all who are short here", "plain", 1),
+        Step(1, 1, f"{Verdict.ASK}: one request for all calls that are short here", "plain", 1),
         Step(0, 0, "parked: nothing held", "person"),
-        Step(1, 2, "event: pages at once, webhooks"),
+        Step(1, 2, "event: pages, webhooks"),
         Step(2, 3, "who, why, spent, forecast", "person"),
         Step(3, 2, f"{Choice.APPROVE} an amount, or {Choice.DENY}", "person"),
-        Step(2, 1, "decision, by its own id"),
-        Step(1, 1, "one transaction: decision, grant, wake-up", "good", 1),
+        Step(2, 1, "decision with an id"),
+        Step(1, 1, "one transaction: decision, grant, message", "good", 1),
         Step(1, 0, "signal, until it arrives"),
         Step(0, 1, "admit again: the gate decides"),
         Step(
-            1, 1, f"nobody in {DEADLINE_MIN} min: {ApprovalState.EXPIRED} · fits meanwhile: {ApprovalState.WITHDRAWN}",
+            1, 1,
+            f"no decision in {DEADLINE_MIN} min: {ApprovalState.EXPIRED} · fits meanwhile: {ApprovalState.WITHDRAWN}",
             "slow", 1,
         ),
     ),
@@ -97,7 +98,7 @@ FLOWS = (TURN, APPROVAL)
 
 
 def draw(flow: Flow) -> str:
-    """A figure as SVG. Its own background keeps it readable on light and dark pages."""
+    """Draw a figure as SVG. Its own background keeps it readable on light and dark pages."""
     height = TOP + ROW * len(flow.steps) + EDGE
     places = [round(WIDTH * (2 * lane + 1) / (2 * len(flow.lanes))) for lane in range(len(flow.lanes))]
     parts = [

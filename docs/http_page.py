@@ -1,4 +1,4 @@
-"""The page docs/reference/http.md, from the OpenAPI document; written by `python docs/generate.py`."""
+"""Renders docs/reference/http.md from the OpenAPI document; `python docs/generate.py` writes it."""
 
 from collections.abc import Iterator, Mapping
 from textwrap import fill
@@ -15,25 +15,25 @@ HEAD = """# HTTP
 
 {generated}
 
-JSON over HTTP, below `/v1`, with `Authorization: Bearer KEY` or the session of a browser that signed in. The same as an
-OpenAPI document, with examples: `/openapi.json`. Bodies are strict: an unknown field is an error, nothing is converted.
-Amounts are whole numbers up to 2^53 − 1, money is nano-dollars (1 dollar = 1,000,000,000), times are ISO 8601. A body
-has 16 MiB at most.
+JSON over HTTP, below `/v1`, with `Authorization: Bearer KEY` or the session of a signed-in browser. The OpenAPI
+document, with examples: `/openapi.json`. Bodies are strict: an unknown field is an error, nothing is converted. Amounts
+are whole numbers up to 2^53 − 1, money is nano-dollars (1 dollar = 1,000,000,000), times are ISO 8601. A body has at
+most 16 MiB.
 
-Lists answer `{{"items": […], "cursor"}}`; pass `cursor` for the next page, `limit` (100, at most 1,000) for its size.
+Lists return `{{"items": […], "cursor"}}`; pass `cursor` for the next page, `limit` (100, at most 1,000) for its size.
 
-Every POST can be sent again. The column `again` says why it changes nothing twice: by a `key`, number or id in the
-body, because it is the `same` done twice, because it only `looks`, or by the `header` `Idempotency-Key`. That key is
-the caller's own, kept for 24 hours: the same request under it gets the same answer, also when two arrive at once;
-another one gets 409 `key-reused`. An answer with a secret is not kept: the request again gets 409 `already-made`.
+Every POST can be repeated safely. The column `again` says why: by a `key`, number or id in the body, because repeating
+it has the `same` effect, because it only `looks`, or by the `header` `Idempotency-Key`. The caller chooses that key,
+which is stored for 24 hours: the same request under it gets the same answer, even if two arrive at once; another one
+gets 409 `key-reused`. An answer with a secret is not stored: repeating the request gets 409 `already-made`.
 """
 MORE = {
-    "holds": "A verdict is always 200. The verdict on a step of an open hold is `allow` unless an addition did not "
-    "fit; then nothing has changed. Settling without a started attempt starts it. "
+    "holds": "A verdict is always 200. The verdict on a step of an open hold is `allow`, unless an addition does not "
+    "fit; then nothing changes. Settling without a started attempt starts it. "
     "[How to use them](../how-to/holds-over-http.md).",
-    "budgets": "`null` hands a field back to the defaults. [How to set them](../how-to/budgets.md).",
+    "budgets": "`null` resets a field to its default. [How to set them](../how-to/budgets.md).",
     "tasks": "The body is a [task file](task-file.md). [How to run them](../how-to/tasks.md).",
-    "sessions": "Indexes are places in the conversation, from 0 and inclusive; `null` stands for a message that was "
+    "sessions": "Indexes are positions in the conversation, from 0 and inclusive; `null` is a message that the window "
     "added. [How to use them](../how-to/sessions.md).",
     "approvals": "[How to answer](../how-to/approvals.md).",
     "reports": "[How to read them](../how-to/usage-and-ledger.md).",
@@ -49,13 +49,13 @@ AGAIN = {
     "sessions_recommend": "looks",
     "sessions_check_tools": "looks",
 }
-"""POSTs with a name of their own; the others take the header or are the same done twice."""
+"""Column `again` for POSTs with an id in the body; other POSTs take the header or have the same effect again."""
 PROBLEMS = """## Problems
 
-Errors are RFC 9457 problems (`application/problem+json`). `type` is stable, `detail` names what was wrong and `remedy`
-says what to do; `retryable` and `retry_after_ms` tell whether and when to send the same again. A verdict is never one.
+Errors are RFC 9457 problems (`application/problem+json`). `type` is stable, `detail` names the error and `remedy` says
+what to do; `retryable` and `retry_after_ms` say whether and when to repeat the request. A verdict is never a problem.
 
-| type | status | means | remedy |
+| type | status | meaning | remedy |
 | --- | --- | --- | --- |"""
 WIDTH = 120
 OTHERS = {
@@ -63,36 +63,36 @@ OTHERS = {
     "decision-refused": (
         "403, 409",
         "The decision is refused",
-        "`reason` says which rule forbids it; 409: it is closed.",
+        "`reason` names the rule that forbids it; 409: the request is closed.",
     ),
-    "too-many-requests": ("429", "Too many requests", "Send the same request again after `retry_after_ms`."),
-    "not-ready": ("503", "Not ready", "Of `/readyz`: `purser doctor` tells what to do."),
-    "stopping": ("503", "Stopping", "Of `/readyz`: the gateway was told to stop and finishes what it has."),
-    "internal": ("500", "The gateway failed", "A fault of Purser; the log has its type and place."),
+    "too-many-requests": ("429", "Too many requests", "Repeat the request after `retry_after_ms`."),
+    "not-ready": ("503", "Not ready", "From `/readyz`: `purser doctor` says what to do."),
+    "stopping": ("503", "Stopping", "From `/readyz`: the gateway is stopping and finishes requests in progress."),
+    "internal": ("500", "The gateway failed", "A bug of Purser; the log has its type and code location."),
 }
 
 
 def http(generated: str) -> str:
-    """The page.
+    """Render the page.
 
     Args:
-        generated: the line that says so.
+        generated: the note that the page is generated.
     """
-    made = openapi()
+    spec = openapi()
     parts = [HEAD.format(generated=generated)]
     for tag, text in TAGS.items():
-        told = f"{text} {MORE.get(tag, '')}".strip()
-        parts.append(f"## {tag.capitalize()}\n\n{fill(told, WIDTH, break_long_words=False, break_on_hyphens=False)}\n")
+        intro = f"{text} {MORE.get(tag, '')}".strip()
+        parts.append(f"## {tag.capitalize()}\n\n{fill(intro, WIDTH, break_long_words=False, break_on_hyphens=False)}\n")
         parts.append("| | roles | again | takes | answers | |\n| --- | --- | --- | --- | --- | --- |")
-        parts += [_row(method, path, one) for method, path, one in operations(made) if one["tags"] == [tag]]
+        parts += [_row(method, path, one) for method, path, one in operations(spec) if one["tags"] == [tag]]
         parts.append("")
     parts += [PROBLEMS, *_problems(), "", "## Schemas\n"]
-    parts += [line for name, schema in made["components"]["schemas"].items() for line in _schema(name, schema)]
+    parts += [line for name, schema in spec["components"]["schemas"].items() for line in _schema(name, schema)]
     return "\n".join(parts).rstrip() + "\n"
 
 
 def openapi() -> dict[str, Any]:
-    """The document of the endpoints that there are."""
+    """The OpenAPI document of all endpoints."""
     app = FastAPI(title="Purser", version="1")
     for router in (*ROUTERS, health_router({})):
         app.include_router(router)
@@ -102,17 +102,17 @@ def openapi() -> dict[str, Any]:
 def _row(method: str, path: str, one: Mapping[str, Any]) -> str:
     query = [each["name"] for each in one.get("parameters", ()) if each["in"] == "query"]
     asked = f" <br>`?{'=&'.join(query)}=`" if query else ""
-    good = next(told for status, told in one["responses"].items() if status.startswith("2"))
+    success = next(response for status, response in one["responses"].items() if status.startswith("2"))
     body = _content(one.get("requestBody", {}))
     return (
-        f"| `{method.upper()} {path}`{asked} | {_roles(one)} | {_again(method, one)} | {body} | {_content(good)} |"
+        f"| `{method.upper()} {path}`{asked} | {_roles(one)} | {_again(method, one)} | {body} | {_content(success)} |"
         f" {one['summary'].rstrip('.')} |"
     )
 
 
 def _roles(one: Mapping[str, Any]) -> str:
     roles = one.get("x-purser-roles", [])
-    return "nobody's key" if not roles else "any" if len(roles) == 4 else ", ".join(roles)
+    return "no key" if not roles else "any" if len(roles) == 4 else ", ".join(roles)
 
 
 def _again(method: str, one: Mapping[str, Any]) -> str:
@@ -122,8 +122,8 @@ def _again(method: str, one: Mapping[str, Any]) -> str:
     return AGAIN.get(one["operationId"]) or ("header" if "idempotency-key" in headers else "same")
 
 
-def _content(told: Mapping[str, Any]) -> str:
-    kinds = told.get("content", {})
+def _content(message: Mapping[str, Any]) -> str:
+    kinds = message.get("content", {})
     shown = [_type(kinds["application/json"]["schema"])] if "application/json" in kinds else []
     return ", ".join([*shown, *(f"`{kind}`" for kind in kinds if kind != "application/json")])
 
@@ -143,14 +143,14 @@ def _schema(name: str, schema: Mapping[str, Any]) -> Iterator[str]:
     if "properties" in schema:
         yield "| field | type | |\n| --- | --- | --- |"
         needed = schema.get("required", ())
-        for field, told in schema["properties"].items():
+        for field, definition in schema["properties"].items():
             mark = "" if field in needed or name.endswith(("View", "Page", "Answer", "Problem")) else "?"
-            yield f"| `{field}`{mark} | {_type(told)} | {_line(told.get('description', ''))} |"
+            yield f"| `{field}`{mark} | {_type(definition)} | {_line(definition.get('description', ''))} |"
         yield ""
 
 
 def _type(schema: Mapping[str, Any]) -> str:
-    """A schema in a few words, with links to those that have a section."""
+    """A short description of a schema, with links to schemas that have a section."""
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
         return f"[{name}](#{name.lower()})"

@@ -1,4 +1,4 @@
-"""Writes `operations/limits.md`: every limit with its value and the setting that changes it."""
+"""Renders `operations/limits.md`: every limit with its value and the setting that changes it."""
 
 import inspect
 from collections.abc import Iterable
@@ -29,21 +29,21 @@ HEAD = """# Limits
 
 {generated}
 
-What exceeds a limit gets an error that names it, and loses nothing that was stored. A limit without a setting is fixed.
-What may be spent is no limit of this kind: budgets decide that, see [Budgets](../how-to/budgets.md).
+A request that exceeds a limit gets an error that names it; stored data is never lost. A limit without a setting is
+fixed. Spending limits are budgets: see [Budgets](../how-to/budgets.md).
 
-`purser doctor` shows how many open files a gateway may have and how many connections that allows.
+`purser doctor` shows the limit of open files and the number of connections that it allows.
 """
 
 FIXED: tuple[tuple[str, tuple[tuple[str, float], ...]], ...] = (
     (
         "Connections and requests",
         (
-            ("Bytes of the address and all headers of a request", MAX_HEADER_BYTES),
+            ("Bytes of the URL and all headers of a request", MAX_HEADER_BYTES),
             ("Headers of a request", MAX_HEADERS),
             ("Bytes a second at which a body must arrive once `body_timeout_s` is over", MIN_BODY_BYTES_PER_S),
-            ("Seconds after which a client that reads nothing of its answer is cut off", WRITE_STALL_S),
-            ("Open files that are set aside for databases, Temporal and logs", OTHER_FILES),
+            ("Seconds after which a client that reads nothing of its response is disconnected", WRITE_STALL_S),
+            ("Open files that are reserved for databases, Temporal and logs", OTHER_FILES),
             ("Seconds for which an answer of `/readyz` is reused", CACHED_S),
         ),
     ),
@@ -53,27 +53,27 @@ FIXED: tuple[tuple[str, tuple[tuple[str, float], ...]], ...] = (
             ("Bytes of the body of a request", MAX_BODY),
             ("Bytes of the body of `POST /v1/tasks` and `POST /v1/sessions/{session_id}/messages`", MAX_LARGE_BODY),
             ("Bytes of a sign-in", MAX_FORM),
-            ("Lists and objects within each other", MAX_DEPTH),
+            ("Nesting depth of lists and objects", MAX_DEPTH),
             ("Values of a large body", MAX_VALUES),
             ("Messages of one append", MOST_MESSAGES),
             ("Agents of a task", MAX_AGENTS),
             ("Tools of an agent", MAX_TOOLS),
-            ("Characters of a question to memory", MOST_ASKED),
+            ("Characters of a memory query", MOST_ASKED),
             ("Fields of personal settings", MOST_FIELDS),
             ("Characters of the name of such a field", MOST_NAME),
             ("Characters of personal settings", MOST_CHARACTERS),
             ("Characters of an approval's note", MAX_NOTE),
-            ("Characters of an approval's ticket address", MAX_TICKET_URL),
-            ("Characters of a webhook's address", MAX_URL),
-            ("Characters without a space or digit that tokens are counted of at once", UNBROKEN),
+            ("Characters of an approval's ticket URL", MAX_TICKET_URL),
+            ("Characters of a webhook's URL", MAX_URL),
+            ("Characters of a text without spaces or digits whose tokens are counted at once", UNBROKEN),
         ),
     ),
     (
         "Streams",
         (
             ("Events that wait in memory for one stream; later ones are read from the table", BUFFER),
-            ("Seconds between two signs of life", HEARTBEAT_S),
-            ("Seconds after which a stream is cut off whose client takes nothing", SEND_TIMEOUT_S),
+            ("Seconds between two heartbeats", HEARTBEAT_S),
+            ("Seconds after which a stream whose client reads nothing is closed", SEND_TIMEOUT_S),
         ),
     ),
     (
@@ -92,7 +92,7 @@ FIXED: tuple[tuple[str, tuple[tuple[str, float], ...]], ...] = (
 
 
 def limits(generated: str) -> str:
-    """The whole page."""
+    """Render the whole page."""
     parts = [HEAD.format(generated=generated), "## With a setting\n", "| setting | default | meaning |"]
     parts += ["| --- | --- | --- |", *map(_setting, inspect.get_annotations(Limits))]
     for title, rows in FIXED:
@@ -110,5 +110,5 @@ def _fixed(rows: Iterable[tuple[str, float]]) -> list[str]:
     return [
         "| limit | value | setting |",
         "| --- | --- | --- |",
-        *(f"| {what} | {most:,} | fixed |" for what, most in rows),
+        *(f"| {name} | {value:,} | fixed |" for name, value in rows),
     ]

@@ -1,4 +1,4 @@
-"""Hooks of MkDocs: what stands beside docs/ becomes pages too, and the README says in which order they are read."""
+"""MkDocs hooks: files outside docs/ become pages too, and the README determines the order of pages."""
 
 import re
 from importlib.resources import files as resources
@@ -16,13 +16,13 @@ SECTIONS = {
     "Operations": "operations",
     "Reference": "reference",
 }
-"""Tab and folder; every page of a folder is in its tab."""
-BESIDE = {"README.md": "index.md", "CONTRIBUTING.md": "CONTRIBUTING.md", "CHANGELOG.md": "CHANGELOG.md"}
-"""Files of the repository that are pages, and their names there."""
+"""Folder of each tab; every page of a folder is in its tab."""
+ROOT_PAGES = {"README.md": "index.md", "CONTRIBUTING.md": "CONTRIBUTING.md", "CHANGELOG.md": "CHANGELOG.md"}
+"""Files in the root of the repository that become pages, and the names of the pages."""
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """The navigation."""
+    """Set the navigation."""
     tabs: list[dict[str, Any]] = [{"Start": ["index.md", "quickstart.md"]}]
     tabs += [{title: _pages(folder)} for title, folder in SECTIONS.items()]
     config.nav = [*tabs, {"Project": ["security.md", "CHANGELOG.md", "CONTRIBUTING.md"]}]
@@ -30,21 +30,21 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Adds the pages that stand beside docs/."""
-    for source, name in BESIDE.items():
+    """Add the pages that are outside docs/."""
+    for source, name in ROOT_PAGES.items():
         text = (ROOT / source).read_text(encoding="utf-8")
         files.append(File.generated(config, name, content=_as_in_docs(text)))
     return files
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """The library that draws diagrams, from where it is installed."""
+    """Copy the library that draws diagrams from its package."""
     library = resources("nicegui") / "elements" / "mermaid" / "dist"
     copytree(str(library), Path(config.site_dir) / "assets" / "mermaid", dirs_exist_ok=True)
 
 
 def _pages(folder: str) -> list[str]:
-    """In the order in which the README first names them, then by name."""
+    """Pages of a folder in the order in which the README first names them, then by name."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     named = {name: place for place, name in reversed([*enumerate(re.findall(r"\(docs/([^)#]+)", readme))])}
     pages = [f"{folder}/{page.name}" for page in (ROOT / "docs" / folder).glob("*.md")]
@@ -52,6 +52,6 @@ def _pages(folder: str) -> list[str]:
 
 
 def _as_in_docs(text: str) -> str:
-    """Links as they are from the folder docs/."""
+    """Rewrite links so that they are relative to the folder docs/."""
     text = text.replace("](docs/", "](")
     return text.replace("](LICENSE)", "](CONTRIBUTING.md)")

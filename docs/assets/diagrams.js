@@ -1,4 +1,4 @@
-// Draws the diagrams of a page, in the colours of its palette.
+// Renders the Mermaid diagrams of a page in the colours of its palette.
 import { mermaid } from "./mermaid/index.js";
 
 const dark = () => document.body.getAttribute("data-md-color-scheme") === "slate";

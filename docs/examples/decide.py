@@ -15,7 +15,7 @@ from temporalio.client import Client
 
 
 async def main(task_id: str, approval_id: str) -> None:
-    """Approve 5,000 tokens and print what became of the request."""
+    """Approve 5,000 tokens and print the state of the request."""
     secret = os.environ["PURSER_API_KEY"]
     headers = {"Authorization": f"Bearer {secret}"}
     async with httpx.AsyncClient(base_url=os.environ["PURSER_URL"], headers=headers) as gateway:
@@ -38,7 +38,7 @@ async def main(task_id: str, approval_id: str) -> None:
         if result["error"]:
             sys.exit(result["message"])
 
-        # Read back last: an interpreter that exits right after an answer of Temporal's client may abort
+        # Read back last: an interpreter that exits right after a response to Temporal's client may abort
         # (temporalio/sdk-python#300).
         request = (await gateway.get(f"/v1/approvals/{approval_id}")).json()
 

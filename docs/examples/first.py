@@ -1,6 +1,6 @@
-"""Runs first.json under a new name, beside the provider that comes with Purser: `python docs/examples/first.py`.
+"""Runs first.json under a new name, with the provider that Purser includes: `python docs/examples/first.py`.
 
-Purser runs already, and allows the provider's address (`make up` does). The task asks a person in between.
+Purser must be running and allow the provider's address (`make up` does). The task needs an approval to complete.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ PURSER = [str(Path(sys.executable).with_name("purser")), "run"]
 
 
 async def main() -> int:
-    """The exit code of `purser run`."""
+    """Run the task and return the exit code of `purser run`."""
     name = f"first-{int(time.time())}"
     task = json.loads(TASK.read_text()) | {"task_id": name, "session_id": name}
     with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""Follows what happens, from the oldest event on, and comes back where it was."""
+"""Follows the event stream from the oldest event on, and resumes after a disconnect."""
 
 # ruff: noqa: T201
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 
-position = 0  # keep it where it survives you
+position = 0  # store it where it survives a restart
 headers = {"Authorization": f"Bearer {os.environ['PURSER_API_KEY']}"}
 
 
@@ -35,5 +35,5 @@ while True:
                     position = int(fields["id"])
                     fields = {}
     except httpx.TransportError:
-        pass  # the gateway is restarted, or the line is down
+        pass  # the gateway restarts, or the network is down
     time.sleep(2)

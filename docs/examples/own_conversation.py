@@ -1,4 +1,4 @@
-"""Conversations that your own code keeps: no Postgres, no Temporal, no network.
+"""Fits conversations that your own code stores: no Postgres, no Temporal, no network.
 
 python docs/examples/own_conversation.py
 """
@@ -13,12 +13,12 @@ CHAT = Path(__file__).parent / "chat.jsonl"
 
 
 def ask_model(text: str) -> str:
-    """Stands for a call of your model."""
+    """Placeholder for a call of your model."""
     return f"They planned a journey; the record had {len(text)} characters."
 
 
 def fit() -> str:
-    """Makes a conversation fit."""
+    """Fit a conversation into a budget."""
     history = [json.loads(line) for line in CHAT.read_text(encoding="utf-8").splitlines()]
     advice = context.recommend(history, 4_000)
     history, stats = context.optimize(history, 4_000, summarize=ask_model, conversation_id="c1")
@@ -27,7 +27,7 @@ def fit() -> str:
 
 
 def remember() -> str:
-    """Shows the newest round, and what was said before that fits its question."""
+    """Show the newest round, and earlier messages that match its question."""
     memory = context.HybridMemory(context.SlidingWindowMemory(k=1, system_prompt="Be brief."))
     memory.add_message("user", "My cat is called Mimi.")
     memory.add_message("assistant", "A fine name.")

@@ -1,4 +1,4 @@
-"""The ledger as a library: no Temporal, no HTTP. Needs PURSER_DSN of a migrated database."""
+"""Uses the ledger as a library: no Temporal, no HTTP. Needs PURSER_DSN of a migrated database."""
 
 import asyncio
 import os
@@ -19,7 +19,7 @@ TENANT = "default"
 
 
 async def main() -> str:
-    """One call from ask to charge."""
+    """Hold, start an attempt and settle for one call."""
     async with await create_pool(os.environ["PURSER_DSN"]) as pool:
         settings = LedgerSettings()
         ledger, policies = Ledger(pool, settings), Policies(pool, settings)

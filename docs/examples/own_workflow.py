@@ -1,4 +1,4 @@
-"""A workflow of your own that spends through Purser. Needs PURSER_TEMPORAL_ADDRESS and a running Purser worker."""
+"""Runs your own workflow with holds of Purser. Needs PURSER_TEMPORAL_ADDRESS and a running Purser worker."""
 
 import asyncio
 import os
@@ -28,11 +28,11 @@ Result = TypeVar("Result")
 
 @workflow.defn(name="Translate")
 class Translate:
-    """Holds before it works, settles after it, and releases whatever happens."""
+    """Workflow that holds before its work, settles after it, and always releases."""
 
     @workflow.run
     async def run(self, session_id: str) -> str:
-        """Returns the verdict, or what was charged."""
+        """Return the verdict, or the charge."""
         key = f"translate/{workflow.info().run_id}"
         try:
             ask = HoldInput(TENANT, key, (f"session:{session_id}",), tokens=2_000, model="gpt-4o-mini")
@@ -45,12 +45,12 @@ class Translate:
             charged = await _purser(ActivityName.SETTLE, report, SettleResult)
             return f"{charged.tokens} tokens"
         finally:
-            # A hold that has ended stays as it is.
+            # Releasing a hold that has ended has no effect.
             await _purser(ActivityName.RELEASE, ReleaseInput(TENANT, key), ReleaseResult)
 
 
 async def _purser(name: ActivityName, request: object, result: type[Result]) -> Result:
-    """One of Purser's activities, on Purser's workers."""
+    """Execute one of Purser's activities on Purser's workers."""
     done: Result = await workflow.execute_activity(
         name, request, result_type=result, task_queue=TASK_QUEUE, start_to_close_timeout=timedelta(seconds=30)
     )
@@ -58,13 +58,13 @@ async def _purser(name: ActivityName, request: object, result: type[Result]) -> 
 
 
 async def main() -> str:
-    """Runs the workflow once."""
+    """Run the workflow once."""
     client = await Client.connect(os.environ["PURSER_TEMPORAL_ADDRESS"])
     async with Worker(client, task_queue="own", workflows=[Translate]):
         charged = await client.execute_workflow(
             Translate.run, "own-session", id=f"translate-{uuid.uuid4()}", task_queue="own"
         )
-    # Threads of the client outlive its loop by a moment: a program that ends at once may crash (sdk-python#300).
+    # Threads of the client briefly outlive its loop: a program that exits at once may crash (sdk-python#300).
     await asyncio.sleep(1)
     return charged
 

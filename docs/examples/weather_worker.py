@@ -1,4 +1,4 @@
-"""A worker with one tool, on a task queue of its own. Needs PURSER_DSN and PURSER_TEMPORAL_ADDRESS."""
+"""Runs a worker with one tool on its own task queue. Needs PURSER_DSN and PURSER_TEMPORAL_ADDRESS."""
 
 import asyncio
 import os
@@ -20,13 +20,13 @@ class Weather:
 
     @activity.defn(name="tool_weather")
     async def weather(self, call: ToolCall) -> ToolResult:
-        """Looks up the weather. Arguments and result are stored; Temporal sees references only."""
+        """Look up the weather. Arguments and result are stored in Postgres; Temporal sees only references."""
         _, arguments = await self._tools.load_arguments(call)
         return await self._tools.store_result(call, f"{arguments['place']}: sunny, wind force 3.")
 
 
 async def main() -> None:
-    """Works until it is interrupted."""
+    """Run the worker until it is interrupted."""
     client = await Client.connect(os.environ["PURSER_TEMPORAL_ADDRESS"])
     async with await create_pool(os.environ["PURSER_DSN"], size=2) as pool:
         tool = Weather(Tools(pool))

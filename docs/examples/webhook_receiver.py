@@ -1,4 +1,4 @@
-"""Takes in webhooks and says them aloud: `uvicorn --app-dir docs/examples --port 9000 webhook_receiver:app`."""
+"""Receives webhook messages and prints them: `uvicorn --app-dir docs/examples --port 9000 webhook_receiver:app`."""
 
 # ruff: noqa: T201
 
@@ -9,11 +9,11 @@ from standardwebhooks import Webhook, WebhookVerificationError
 
 app = FastAPI()
 verifier = Webhook(os.environ["WEBHOOK_SECRET"])
-seen: set[str] = set()  # keep it where it survives you
+seen: set[str] = set()  # store it where it survives a restart
 
 
 @app.post("/purser")
-async def told(request: Request) -> Response:
+async def receive(request: Request) -> Response:
     try:
         message = verifier.verify(await request.body(), dict(request.headers))
     except WebhookVerificationError:

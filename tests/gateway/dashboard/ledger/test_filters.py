@@ -55,6 +55,20 @@ async def test_scope_narrows_the_chart_as_it_does_the_entries(tenant: Tenant) ->
     await expect(page.get_by_text("Nothing was charged in this time.")).to_be_visible()
 
 
+async def test_task_and_times_narrow_entries_and_usage(tenant: Tenant) -> None:
+    for session in ("s1", "s2"):
+        await charged(tenant, f"k-{session}", session, usage={"input": 300, "output": 40})
+    page = await tenant.page("/ledger")
+    rows = page.get_by_role("region", name="Entries").locator("tbody tr")
+    await expect(rows).to_have_count(12)
+    await page.goto("/ledger?task=t-s2")
+    await expect(rows).to_have_count(6)
+    for year in (2000, 2999):  # before and after all of them
+        await page.goto(f"/ledger?from={year}-01-01T00:00:00Z&to={year}-02-01T00:00:00Z")
+        await expect(page.get_by_text("No entry matches these filters")).to_be_visible()
+        await expect(page.get_by_text("Nothing was charged in this time.")).to_be_visible()
+
+
 async def test_invalid_scope_stays_in_its_field_next_to_the_error(tenant: Tenant) -> None:
     page = await tenant.page("/ledger")
     await page.get_by_label("Scope").fill("ana")

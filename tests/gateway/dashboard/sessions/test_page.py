@@ -59,6 +59,20 @@ async def test_a_session_is_found_and_shows_a_compression_next_to_what_it_covers
     await expect(covered).to_have_count(0)
 
 
+async def test_the_list_of_sessions_is_narrowed_by_a_part_of_an_id(tenant: Tenant) -> None:
+    client = await tenant.client(Role.ADMIN)
+    for session_id in ("orders-1", "orders-2", "returns-1"):
+        await append(client, session_id, [{"role": "user", "content": "Hello."}])
+    page = await tenant.page("/sessions")
+    rows = page.locator("tbody tr")
+    await expect(rows).to_have_count(3)
+    await page.get_by_label("Search in ids of sessions and users").fill("ORDERS")
+    await page.keyboard.press("Enter")
+    await expect(rows).to_have_count(2)
+    await page.goto("/sessions?q=nothing-is-called-so")
+    await expect(rows).to_have_count(0)
+
+
 async def test_a_message_is_pinned_with_a_reason_and_unpinned(tenant: Tenant) -> None:
     session_id = await a_session(tenant)
     page = await tenant.page(f"/sessions/{session_id}", name="ada")

@@ -115,6 +115,7 @@ def test_an_allowed_address_opens_what_lies_below_it(api_base: str) -> None:
         "http://127.0.0.1:4010/../x",
         "http://127.0.0.1:4010/%2e%2e/x",
         "http://127.0.0.1:4010?x",
+        "http://127.0.0.1:4010/#x",
         "https://api.example.com/v12",
         "https://api.example.com",
         "http://[::1",

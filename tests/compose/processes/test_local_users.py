@@ -46,6 +46,12 @@ def test_a_file_that_others_may_write_is_not_believed(data: Path, place: str, mo
         pass
 
 
+def test_a_link_to_a_file_is_not_believed(data: Path) -> None:
+    (data / FILE).rename(data / "elsewhere")
+    (data / FILE).symlink_to(data / "elsewhere")
+    assert command_settings(data).url is None
+
+
 @as_root
 @pytest.mark.parametrize("place", ["", FILE])
 def test_a_file_of_another_user_is_not_believed(data: Path, place: str) -> None:

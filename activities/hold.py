@@ -48,7 +48,7 @@ class Hold:
         )
         answer = await self.ledger.hold(request.tenant, asked)
         self.on_verdict(answer.decision)
-        quote.insist(answer.decision)
+        quote.check_priced(answer.decision)
         return _result(answer, quote.full)
 
 

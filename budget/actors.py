@@ -1,13 +1,13 @@
-"""Who changes something. Every change names one, so that the record of changes can say who it was."""
+"""The actor of a change: every row of the change log names one."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """A key, or a part of Purser."""
+    """A bearer key, or a component of Purser, that changes something."""
 
     name: str
-    """Of the key, or of the part."""
+    """Name of the key or component."""
     key_id: str | None
     """`None` where no key acts."""

@@ -1,4 +1,4 @@
-"""The rules of approvals: what a decision, or a deadline without one, makes of a request."""
+"""Approval rules: the state of a request after a decision, or after a deadline without one."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -21,13 +21,13 @@ NOTHING = Amount()
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a decision makes of a request."""
+    """The state of a request after a decision, and what is granted."""
 
     state: ApprovalState
     amount: Amount = NOTHING
-    """What the decision agrees to grant."""
+    """Amount to which the decision agrees."""
     grant: Amount = NOTHING
-    """What is granted: nothing unless the state is `approved`."""
+    """Amount that is granted: zero unless the state is `approved`."""
     until: datetime | None = None
     decisions_needed: int = 0
 
@@ -42,12 +42,12 @@ def judge(
 ) -> Outcome:
     """Applies the request's rules to a decision.
 
-    A denial is final. An approval is final unless it grants more tokens than one person may: then a second person is
-    needed, and the grant is what both agreed to.
+    A denial is final. So is an approval, unless it grants more tokens than one person may: then a second person has to
+    approve, and the grant is the amount to which both agreed.
 
     Raises:
-        DecisionRefused: the rules forbid it.
-        InvalidRequest: its grant would have ended already.
+        DecisionRefused: the rules forbid the decision.
+        InvalidRequest: `until`, the end of the grant, is in the past.
     """
     _check_actor(request, actor, trusted=trust_temporal_identity)
     if decision.choice is Choice.DENY:
@@ -73,9 +73,10 @@ def judge(
 
 
 def expire(request: ApprovalRequest) -> Outcome:
-    """What becomes of a request that nobody decided in time.
+    """Applies the request's rules when its deadline passes without a decision.
 
-    The shortage is granted if the rules say so and one person could have granted it: silence does not count as two.
+    The shortage is granted if `on_expiry` is `grant` and one person could have granted it: an expiry never counts as
+    two approvals.
     """
     if request.rules.on_expiry is OnExpiry.GRANT and not request.needs_two(request.shortage):
         return Outcome(ApprovalState.APPROVED, request.shortage, request.shortage)
@@ -83,7 +84,7 @@ def expire(request: ApprovalRequest) -> Outcome:
 
 
 def _counts(past: PastDecision, now: datetime, *, trusted: bool) -> bool:
-    """Whether an earlier approval is still in force, and was made by somebody who is known."""
+    """Whether an earlier approval is still in force and its approver's identity is verified or trusted."""
     is_known = past.identity is not Identity.ASSERTED or trusted
     return is_known and (past.until is None or past.until > now)
 

@@ -1,7 +1,7 @@
 """Approvals: requests to let a short scope spend more, and the decisions about them.
 
-A request belongs to one scope in one window and is shared by everybody who is short there. An approval is a grant:
-whoever waited asks again. What a decision makes of a request stands in `purser.budget.approval_rules`.
+A request belongs to one scope in one window; all calls that are short there share it. An approval creates a grant, and
+the waiting calls ask the gate again. The rules are in `purser.budget.approval_rules`.
 """
 
 import hashlib
@@ -22,33 +22,33 @@ MAX_DECISION_ID = 256
 MAX_NOTE = 2_000
 MAX_TICKET_URL = 2_000
 FITS = "fits"
-"""State of a ticket when nothing is short any more: ask again."""
+"""State of a ticket when the ask fits by now: ask the gate again."""
 
 
 class ApprovalState(StrEnum):
-    """Where a request stands. Every state but the first is final."""
+    """State of a request. All states except `pending` are final."""
 
     PENDING = "pending"
     APPROVED = "approved"
     DENIED = "denied"
     EXPIRED = "expired"
     WITHDRAWN = "withdrawn"
-    """Nobody waits for it any more, or nothing is short any more."""
+    """No call waits for it any more, or every waiting call fits."""
 
 
 class Identity(StrEnum):
-    """How sure it is who decides."""
+    """How the approver's identity is established."""
 
     KEY = "key"
     """Authenticated by a key, or signed with one."""
     ASSERTED = "asserted"
-    """A name that the sender wrote, as in decisions through Temporal that are not signed."""
+    """A name that the sender claims, as in unsigned decisions sent through Temporal."""
     SWEEPER = "sweeper"
-    """Nobody decided before the deadline."""
+    """The deadline passed without a decision."""
 
 
 class Choice(StrEnum):
-    """What a person decides."""
+    """A person's decision."""
 
     APPROVE = "approve"
     DENY = "deny"
@@ -56,7 +56,7 @@ class Choice(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Approver(Actor):
-    """Who decides. Two decisions under one name come from one person."""
+    """The person who decides. Two decisions under one name count as one person's."""
 
     roles: tuple[str, ...]
     identity: Identity = Identity.KEY
@@ -64,14 +64,14 @@ class Approver(Actor):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reasons:
-    """Why somebody decides as they do: checked when it arrives, then stored and shown as it is."""
+    """The reasons given for a decision: checked on arrival, then stored and shown unchanged."""
 
     note: str | None = None
     ticket_url: str | None = None
-    """Where the decision was discussed: an http or https address. Unlike the note it is sent and audited too."""
+    """Where the decision was discussed: an http or https address. Events and the change log include it, but no note."""
 
     def check(self) -> None:
-        """Raises `InvalidRequest` if a field is too long or holds what no page can show."""
+        """Raises `InvalidRequest` if a field is too long or holds characters that cannot be displayed."""
         if self.note is not None and "\0" in self.note:
             raise InvalidRequest("the note holds a NUL: leave it out")
         if self.note is not None and len(self.note) > MAX_NOTE:
@@ -87,18 +87,18 @@ class Reasons:
 
 @dataclass(frozen=True, slots=True)
 class DecisionRequest(Reasons):
-    """A decision as it is sent."""
+    """A decision as the approver sends it."""
 
     approval_id: str
     decision_id: str
-    """Chosen by the sender, unique per tenant: the same decision sent again changes nothing."""
+    """Chosen by the sender, unique per tenant: sending the same decision again has no effect."""
     choice: Choice
     grant_tokens: int | None = None
-    """Tokens to grant. Without this and `grant_nano_usd`: whatever is short when the decision is recorded."""
+    """Tokens to grant. If this and `grant_nano_usd` are `None`: the shortage at the time of the decision."""
     grant_nano_usd: int | None = None
     """Nano-dollars to grant."""
     until: datetime | None = None
-    """End of the grant; `None`: that of the window."""
+    """End of the grant; `None`: the end of the window."""
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.decision_id) <= MAX_DECISION_ID or not self.decision_id.isprintable():
@@ -116,19 +116,19 @@ class DecisionRequest(Reasons):
 
     @property
     def amount(self) -> Amount | None:
-        """What it names to grant; a unit that it leaves out is not granted. `None` if it names nothing."""
+        """Amount to grant, zero for a unit that is left out; `None` if both are left out."""
         if self.grant_tokens is None and self.grant_nano_usd is None:
             return None
         return Amount(self.grant_tokens or 0, self.grant_nano_usd or 0)
 
     def digest(self, approver: str) -> bytes:
-        """Binds the decision id: under another digest it is another decision."""
+        """SHA-256 of the decision and its approver: a decision id may only be repeated with the same digest."""
         bound = self.to_json() | {"approver": approver}
         del bound["decision_id"]
         return hashlib.sha256(json.dumps(bound, sort_keys=True).encode()).digest()
 
     def to_json(self) -> dict[str, Any]:
-        """All fields, for JSON."""
+        """All fields as JSON values."""
         return asdict(self) | {"until": self.until and self.until.astimezone(UTC).isoformat()}
 
 
@@ -147,7 +147,7 @@ class PastDecision(Reasons):
 
     @property
     def amount(self) -> Amount:
-        """What it agreed to grant."""
+        """Amount to which the decision agreed."""
         return Amount(self.grant_tokens, self.grant_nano_usd)
 
 
@@ -159,59 +159,59 @@ class Waiter:
     task_id: str
     agent_id: str
     submitter: str | None
-    """Whom the task names: shown, and barred from deciding only if `vouched`."""
+    """Submitter that the task file names; displayed, and barred from deciding only if `vouched`."""
     ask: Amount
     since: datetime
     submitted_by: str | None = None
-    """Name of the key that submitted it."""
+    """Name of the key that submitted the task."""
     vouched: bool = False
-    """Whether that key may act for others, so that `submitter` is believed."""
+    """Whether that key may act for others, so that `submitter` is trusted."""
     path: tuple[str, ...] = ()
     """The scopes of the call, outermost first."""
 
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRequest:
-    """A request with everything that a person needs to decide it."""
+    """An approval request with everything that an approver needs in order to decide."""
 
     approval_id: str
     scope: Scope
     window_start: datetime | None
     """`None` for a lifetime."""
     task_id: str
-    """Set where only the limit that this task asked for itself is short: a grant raises that limit, and nothing changes
-    for others who share the scope."""
+    """Set if only the limit that this task requested for itself is short: a grant raises that limit and does not affect
+    other tasks on the scope. Otherwise empty."""
     state: ApprovalState
     rules: ApprovalRules
-    """As the policy had them when the request was opened."""
+    """The policy's rules at the time the request was opened."""
     asked: Amount
-    """What was short when somebody last joined or left."""
+    """The shortage when a call last joined or left."""
     given: Amount
-    """What the request granted."""
+    """Amount that the request granted."""
     created_at: datetime
     deadline: datetime
     decided_at: datetime | None
     limit_tokens: int | None
-    """The tightest limit that binds one of the waiters; `None` if nothing does."""
+    """The tightest limit that applies to a waiter; `None` if none does."""
     limit_nano_usd: int | None
     spent: Amount
     held: Amount
     granted: Amount
-    """All live grants of the scope."""
+    """Sum of the scope's live grants."""
     current: bool
-    """Whether its window is the one that asks count in now."""
+    """Whether its window is the current one."""
     waiters: tuple[Waiter, ...]
     decisions: tuple[PastDecision, ...]
 
     @property
     def shortage(self) -> Amount:
-        """What a grant would have to add now so that every waiting ask fits."""
+        """Smallest grant with which every waiting ask fits now."""
         if not self.current:
             return Amount()
         return self.missing(sum((waiter.ask for waiter in self.waiters), Amount()))
 
     def missing(self, ask: Amount) -> Amount:
-        """What a grant would have to add so that `ask` fits under the tightest limit."""
+        """Smallest grant with which `ask` fits under the tightest limit."""
         taken = self.spent + self.held + ask
         return Amount(
             _missing(self.limit_tokens, self.granted.tokens, taken.tokens),
@@ -220,25 +220,25 @@ class ApprovalRequest:
 
     @property
     def moot(self) -> bool:
-        """Whether nobody waits, or everything that waits fits."""
+        """Whether no call waits, or every waiting call fits."""
         return self.shortage == Amount()
 
     def ends(self, now: datetime) -> bool:
-        """Whether the sweeper has to end it."""
+        """Whether the sweeper has to end the request."""
         return self.state is ApprovalState.PENDING and (self.moot or self.deadline <= now)
 
     @property
     def submitters(self) -> frozenset[str]:
-        """Who submitted the tasks that wait: whose key it was, and whom a key named that may act for others.
+        """Submitters of the waiting tasks: the keys' names, and submitters named by keys that may act for others.
 
-        A name that any other key wrote bars nobody: it could be turned against whoever is to decide.
+        Names given by other keys do not count: they could be used to bar an approver.
         """
         named = {waiter.submitter for waiter in self.waiters if waiter.vouched}
         return frozenset(name for name in named | {waiter.submitted_by for waiter in self.waiters} if name)
 
     @property
     def agreed(self) -> tuple[PastDecision, ...]:
-        """The approvals so far, without those of people whose own tasks wait by now, where the rules bar them."""
+        """Approvals so far; where the rules bar submitters, without those of people whose own tasks wait now."""
         barred = self.submitters if self.rules.not_submitter else frozenset[str]()
         return tuple(d for d in self.decisions if d.choice is Choice.APPROVE and d.approver not in barred)
 
@@ -249,7 +249,7 @@ class ApprovalRequest:
 
     @property
     def decisions_needed(self) -> int:
-        """How many more people it takes to grant the whole shortage; 0 once the request is closed."""
+        """How many more people have to approve to grant the whole shortage; 0 once the request is closed."""
         if self.state is not ApprovalState.PENDING:
             return 0
         return 2 - min(1, len(self.agreed)) if self.needs_two(self.shortage) else 1
@@ -257,10 +257,10 @@ class ApprovalRequest:
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """What became of an ask that is short."""
+    """The approval request that an ask waits for, and its state."""
 
     approval_id: str
-    """Empty if nothing is short any more."""
+    """Empty if the ask fits by now."""
     state: str
     """An `ApprovalState`, or `fits`: ask the gate again."""
     deadline: datetime | None
@@ -268,7 +268,7 @@ class Ticket:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """What a decision made of its request."""
+    """The state of a request after a decision."""
 
     state: ApprovalState
     decisions_needed: int
@@ -297,6 +297,6 @@ def _is_web_address(text: str) -> bool:
 def _missing(limit: int | None, granted: int, taken: int) -> int:
     if limit is None:
         return 0
-    # Where limit + granted is 0 nothing fits, not even an ask for nothing.
+    # Where limit + granted is 0 nothing fits, not even an ask of zero.
     least = 1 if limit + granted == 0 else 0
     return max(least, taken - limit - granted)

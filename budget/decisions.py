@@ -1,7 +1,7 @@
-"""The decision: which verdict an ask gets, from the balances that SQL saw under lock.
+"""The gate's verdict on an ask, from the balances that SQL read under lock.
 
-SQL applies one condition (every bounded scope fits, or nothing is held); `decide` names the verdict, the ratio and the
-delay from the same figures. A property test proves that both always agree on what is admitted.
+SQL applies one condition (the ask fits on every bounded scope, or nothing is held); `decide` derives the verdict, the
+ratio and the delay from the same figures. A property test proves that both always agree on what is admitted.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from purser.budget.scopes import Scope
 
 
 class Verdict(StrEnum):
-    """What an ask gets, mildest first."""
+    """The gate's answer to an ask, mildest first."""
 
     ALLOW = "allow"
     WARN = "warn"
@@ -30,14 +30,14 @@ class Verdict(StrEnum):
 
 
 UNLIMITED = "unlimited"
-"""The reason of a scope that limits nothing."""
+"""The reason of a scope without limits."""
 UNKNOWN_PRICE = "unknown_price"
-"""The reason of a scope that limits money, for an ask that nobody knows the price of."""
+"""The reason of a scope with a money limit, for an ask of unknown price."""
 _SEVERITY = {verdict: severity for severity, verdict in enumerate(Verdict)}
 
 
 class Pressure(StrEnum):
-    """The ratio, in words for people."""
+    """The ratio in words."""
 
     LOW = "low"
     MEDIUM = "medium"
@@ -65,7 +65,7 @@ _NOTHING = Amount()
 
 @dataclass(frozen=True, slots=True)
 class ScopeView:
-    """One scope of a path as SQL saw it under lock, before the ask."""
+    """One scope of a path as SQL read it under lock, before the ask."""
 
     scope: Scope
     mode: Mode
@@ -92,7 +92,7 @@ class ScopeView:
 
 @dataclass(frozen=True, slots=True)
 class ScopeDecision:
-    """What one scope says to the ask."""
+    """The verdict of one scope."""
 
     scope: Scope
     verdict: Verdict
@@ -107,18 +107,18 @@ class ScopeDecision:
     `unknown_price`."""
     mode: Mode
     delay_ms: int = 0
-    """Backpressure of this scope alone."""
+    """Backpressure delay of this scope alone."""
     limit_nano_usd: int | None = None
-    """Its limit without grants; `None` if money is unlimited."""
+    """Money limit without grants; `None` if unlimited."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The verdict on a path and what every scope of it said."""
+    """The verdict on a path, and that of each of its scopes."""
 
     verdict: Verdict
     amount: Amount | None
-    """What is held: the ask, or less if only part fitted; `None` when nothing is."""
+    """Amount held: the ask, or less if only part of it fits; `None` if nothing is held."""
     delay_ms: int
     pressure: Pressure
     scopes: tuple[ScopeDecision, ...]
@@ -127,20 +127,20 @@ class Decision:
     def decisive(self) -> ScopeDecision:
         """The outermost scope with the strictest verdict.
 
-        One that limits goes before one that does not, and one that needs a price before all: without it nothing else
-        can be said.
+        A scope with limits takes precedence over one without, and one that needs a price over all others: without a
+        price the ask cannot be judged.
         """
         strictest = [scope for scope in self.scopes if scope.verdict is self.verdict]
         return min(strictest, key=lambda scope: (scope.reason != UNKNOWN_PRICE, scope.reason == UNLIMITED))
 
     @property
     def unpriced(self) -> bool:
-        """Whether a scope of the path limits money and nobody knows what the ask costs."""
+        """Whether a scope of the path limits money and the ask has no known price."""
         return self.decisive.reason == UNKNOWN_PRICE
 
     @property
     def slowed_by(self) -> Scope | None:
-        """The outermost scope that causes the whole delay; `None` without one."""
+        """The outermost scope that causes the whole delay; `None` if there is no delay."""
         return (
             next((one.scope for one in self.scopes if one.delay_ms == self.delay_ms), None) if self.delay_ms else None
         )
@@ -158,11 +158,11 @@ def decide(
 
     Args:
         views: the path as SQL saw it, outermost first.
-        ask: what the call may use.
+        ask: the most that the call may use.
         least: the smallest ask that still makes sense, if the call can be shrunk.
-        patient: whether the caller can wait for open holds to end; if not, the mode decides at once.
-        priced: False: nobody knows what the call costs, and `ask` has no money. Where a scope limits money, in
-            whatever mode, such an ask is refused.
+        patient: whether the caller can wait for open holds to end; if not, the mode applies at once.
+        priced: False if the cost of the call is unknown and `ask` has no money. Such an ask is refused if a scope
+            limits money, in any mode.
     """
     least = smallest(ask, least)
     unknown = not priced and any(view.limit_nano_usd is not None for view in views)
@@ -180,12 +180,12 @@ def decide(
 
 
 def smallest(ask: Amount, least: Amount | None) -> Amount:
-    """What an ask may shrink to. Money shrinks with the tokens: where these cannot, it is all or nothing."""
+    """The amount to which an ask may shrink. Money shrinks with the tokens: if they cannot, neither does money."""
     return ask if least is None or least.tokens == ask.tokens else least
 
 
 def admitted(views: Sequence[ScopeView], ask: Amount, least: Amount) -> Amount | None:
-    """The amount that every scope of the path lets through: `ask`, a part of it down to `least`, or nothing."""
+    """The amount that every scope of the path admits: `ask`, or a part not below `least`; `None` if nothing fits."""
     if any(view.frozen or view.queued for view in views):
         return None
     tokens = ask.tokens
@@ -211,7 +211,7 @@ def price_of(tokens: int, ask: Amount, least: Amount) -> int:
 
 
 def shortage(views: Sequence[ScopeView], ask: Amount, scope: Scope) -> Amount:
-    """What a grant to `scope` would have to add so that `ask` fits there."""
+    """The smallest grant to `scope` with which `ask` fits there."""
     view = next(view for view in views if view.scope == scope)
     tokens, nano = _headroom(view)
     return Amount(
@@ -247,15 +247,15 @@ def _headroom(view: ScopeView) -> tuple[int | None, int | None]:
 
 
 def _has_capacity(view: ScopeView) -> bool:
-    """Where limit + granted is 0 nothing fits, not even an ask for nothing."""
+    """Whether limit + granted is above 0: where it is 0 nothing fits, not even an ask of zero."""
     return (view.limit_tokens is None or view.limit_tokens + view.granted.tokens > 0) and (
         view.limit_nano_usd is None or view.limit_nano_usd + view.granted.nano_usd > 0
     )
 
 
-def _fits(view: ScopeView, ask: Amount, *, beside_holds: bool) -> bool:
+def _fits(view: ScopeView, ask: Amount, *, count_holds: bool) -> bool:
     tokens, nano = _headroom(view)
-    freed = _NOTHING if beside_holds else view.held
+    freed = _NOTHING if count_holds else view.held
     return (
         _has_capacity(view)
         and (tokens is None or ask.tokens <= tokens + freed.tokens)
@@ -264,7 +264,7 @@ def _fits(view: ScopeView, ask: Amount, *, beside_holds: bool) -> bool:
 
 
 def _shares(view: ScopeView, ask: Amount) -> list[tuple[int, int]] | None:
-    """Taken and capacity, for tokens and for money where they are limited; None if nothing can fit."""
+    """Used amount and capacity, for tokens and money where they are limited; None if nothing can fit."""
     if not _has_capacity(view):
         return None
     shares = []
@@ -278,7 +278,7 @@ def _shares(view: ScopeView, ask: Amount) -> list[tuple[int, int]] | None:
 
 
 def _reaches(shares: list[tuple[int, int]] | None, threshold: Decimal) -> bool:
-    """Whether the ratio is at least `threshold`, in whole numbers: no rounding decides about money."""
+    """Whether the ratio is at least `threshold`, in integer arithmetic: rounding must not decide about money."""
     if shares is None:
         return True
     over, under = threshold.as_integer_ratio()
@@ -308,12 +308,12 @@ def _verdict(
         return Verdict.REFUSE, "frozen"
     if view.limit_tokens is None and view.limit_nano_usd is None:
         return Verdict.ALLOW, UNLIMITED
-    fits = _fits(view, least, beside_holds=True)
+    fits = _fits(view, least, count_holds=True)
     if view.mode is Mode.SOFT and not fits:
         return Verdict.WARN, "over_limit"
     if fits and not view.queued:
         warned = any(_reaches(shares, threshold) for threshold in view.warn_at)
         return (Verdict.WARN, "warning") if warned else (Verdict.ALLOW, "fits")
-    if patient and _fits(view, least, beside_holds=False):
+    if patient and _fits(view, least, count_holds=False):
         return Verdict.WAIT, "open_holds" if not fits else "queued"
     return (Verdict.ASK, "approval") if view.mode is Mode.APPROVAL else (Verdict.REFUSE, "limit")

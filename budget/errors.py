@@ -1,31 +1,31 @@
-"""What can go wrong with a budget.
+"""Errors of the budget package.
 
 BudgetError
-├── InvalidRequest            the caller's input is wrong; nothing was written
+├── InvalidRequest            the caller's input is invalid; nothing was written
 │   ├── InvalidScope          a scope, an id or a path is malformed
 │   ├── InvalidPolicy         a policy field is malformed
 │   ├── InvalidUsage          a usage report cannot be read
 │   └── InvalidPrices         a price file cannot be read
 ├── UnknownPrice              a path limits money and the model has no price
 ├── MoneyNeeded               a path limits money and the request states neither money nor a model
-├── BeyondCounting            a sum would leave the range of a balance; nothing was written
+├── BeyondCounting            a sum would exceed the range of a balance; nothing was written
 ├── NotFound                  no such hold, approval or grant for this tenant
-├── Conflict                  the same name stands for something else already
-│   ├── KeyReused             a hold key came back with another payload
+├── Conflict                  the name is already bound to something else
+│   ├── KeyReused             a hold key was reused with another payload
 │   ├── AttemptConflict       an attempt is out of order, or was reported differently before
-│   └── DecisionConflict      a decision id came back with another payload
+│   └── DecisionConflict      a decision id was reused with another payload
 ├── HoldClosed                the hold has ended, so the step needs a new hold
-├── DecisionRefused           the approval rules forbid this decision by this person
+├── DecisionRefused           the approval rules do not allow this decision by this person
 └── LedgerUnavailable         the ledger cannot be reached: nothing is admitted
 """
 
 
 class BudgetError(Exception):
-    """Root of every error that this package raises on purpose."""
+    """Base class of all errors that this package raises."""
 
 
 class InvalidRequest(BudgetError, ValueError):
-    """The input is wrong. The message names the offender and the remedy; nothing was written."""
+    """The input is invalid. The message names the offending part and the remedy; nothing was written."""
 
 
 class InvalidScope(InvalidRequest):
@@ -54,7 +54,7 @@ class UnknownPrice(BudgetError):
             "in the price file, or set a price for unknown models"
         )
         self.scope = scope
-        """That limits money, where one was asked."""
+        """The scope that limits money; `None` if no gate was asked."""
         self.limit = limit
         """Nano-dollars."""
 
@@ -70,7 +70,7 @@ class MoneyNeeded(BudgetError):
 
 
 class BeyondCounting(BudgetError):
-    """A sum would leave the range that a balance can count. Nothing was written, and trying again does not help."""
+    """A sum would exceed the range of a balance. Nothing was written, and a retry does not help."""
 
 
 class NotFound(BudgetError):
@@ -78,11 +78,11 @@ class NotFound(BudgetError):
 
 
 class Conflict(BudgetError):
-    """The same name stands for something else already."""
+    """The name is already bound to something else."""
 
 
 class KeyReused(Conflict):
-    """A hold key came back with another payload."""
+    """A hold key was reused with another payload."""
 
 
 class AttemptConflict(Conflict):
@@ -90,7 +90,7 @@ class AttemptConflict(Conflict):
 
 
 class DecisionConflict(Conflict):
-    """A decision id came back with another payload."""
+    """A decision id was reused with another payload."""
 
 
 class HoldClosed(BudgetError):
@@ -103,7 +103,7 @@ class HoldClosed(BudgetError):
 
 
 class DecisionRefused(BudgetError):
-    """The approval rules forbid this decision by this person; `reason` is a stable code."""
+    """The approval rules do not allow this decision by this person; `reason` is a stable code."""
 
     def __init__(self, message: str, *, reason: str) -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""Values of the hold life cycle: hold, attempt, settle, release, extend."""
+"""Requests and answers of the hold life cycle: hold, attempt, settle, release, extend."""
 
 import hashlib
 import json
@@ -16,7 +16,7 @@ from purser.budget.usage import Usage
 
 MAX_KEY = 256
 MAX_CALL_TOKENS = 10**9
-"""Most tokens that one call may ask for, hold or report: far beyond every context window."""
+"""Most tokens that one call may ask for, hold or report: far more than any context window."""
 MAX_CALL_NANO_USD = 10**15
 """Most nano-dollars of one call: a million dollars."""
 MAX_LEASE_MS = 24 * 3_600_000
@@ -24,14 +24,14 @@ MAX_ATTEMPT = 2**31 - 1
 
 
 UNPRICED = "unpriced"
-"""Marks the stored usage of a report that says nothing about money."""
+"""Marks the stored usage of a report without a known price."""
 
 
 class HoldState(StrEnum):
-    """Where a hold stands. It ends exactly once."""
+    """State of a hold. A hold ends exactly once."""
 
     NONE = "none"
-    """The key is bound to its payload, nothing is set aside."""
+    """The key is bound to its payload; nothing is held."""
     HELD = "held"
     SETTLED = "settled"
     RELEASED = "released"
@@ -43,22 +43,23 @@ class HoldRequest:
     """An ask for tokens and money on every scope of a path."""
 
     key: str
-    """Names the hold, unique per tenant. Never contains an attempt number: a retry repeats the key."""
+    """Identifies the hold, unique per tenant. Must not contain an attempt number: a retry repeats the key."""
     path: Path
     ask: Amount
-    """What the call may use: input + output."""
+    """The most that the call may use: input + output."""
     least: Amount | None = None
     """The smallest ask that still makes sense; `None`: all or nothing."""
     model: str | None = None
     lease_ms: int | None = None
-    """Milliseconds until an unattended hold expires; `None`: the configured lease."""
+    """Milliseconds until a hold that is not renewed expires; `None`: the configured lease."""
     patient: bool = True
-    """Whether the caller can wait for open holds to end; if not, the mode decides at once."""
+    """Whether the caller can wait for open holds to end; if not, the mode applies at once."""
     stated: Path | None = None
-    """What the caller named, where scopes joined `path` on their own: it binds the key. `None`: all of `path`."""
+    """The scopes that the caller named, if others were added to `path`: the key is bound to them. `None`: all of
+    `path`."""
     priced: bool = True
-    """False: nobody knows what the call costs, and `ask` has no money. Where a scope limits money it is refused, and
-    nothing is written."""
+    """False if the cost of the call is unknown and `ask` has no money. Such a hold is refused if a scope limits money,
+    and nothing is written."""
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.key) <= MAX_KEY or not self.key.isprintable():
@@ -77,7 +78,7 @@ class HoldRequest:
 
     @property
     def digest(self) -> bytes:
-        """Binds the key: the same key with another digest is an error, whatever the verdict was."""
+        """SHA-256 of the payload to which the key is bound: the same key with another digest is an error."""
         least = self.least or self.ask
         path = self.stated or self.path
         money = (self.ask.nano_usd, least.nano_usd) if self.priced else (None, None)
@@ -87,14 +88,14 @@ class HoldRequest:
 
 @dataclass(frozen=True, slots=True)
 class HoldAnswer:
-    """What an ask got. Once a hold exists, its answer repeats."""
+    """The answer to an ask. Once a hold exists, asking again returns the same answer."""
 
     decision: Decision
     hold_id: str | None
     """`None` unless the verdict admits."""
     state: HoldState
     amount: Amount
-    """What is held, or what was asked when nothing is."""
+    """Amount held, or the amount asked for if nothing is held."""
     expires_at: datetime | None
     retry_after_ms: int | None = None
     """When to ask again; set for `wait`."""
@@ -103,12 +104,12 @@ class HoldAnswer:
 
 @dataclass(frozen=True, slots=True)
 class AttemptAnswer:
-    """A started attempt, or why its top-up did not fit."""
+    """A started attempt, or the verdict on a top-up that did not fit."""
 
     attempt: int
     started: bool
     amount: Amount
-    """What is held for the attempt, or what the top-up lacked."""
+    """Amount held for the attempt, or the amount of the top-up that did not fit."""
     expires_at: datetime | None
     decision: Decision | None = None
     """Set when the top-up did not fit: `wait`, `ask` or `refuse`."""
@@ -116,12 +117,12 @@ class AttemptAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What an attempt cost."""
+    """Usage and cost of an attempt."""
 
     usage: Usage
     nano_usd: int
     priced: bool = True
-    """False: nobody knows the price, and `nano_usd` is no price of this usage."""
+    """False if the price is unknown: then `nano_usd` is not the price of this usage."""
 
     def __post_init__(self) -> None:
         check_range(self.usage.total, "usage", 0, MAX_CALL_TOKENS)
@@ -134,26 +135,26 @@ class Report:
 
     @property
     def stored(self) -> Mapping[str, Any]:
-        """The usage as it is kept with the attempt."""
+        """The usage as it is stored with the attempt."""
         return self.usage.to_dict() | ({} if self.priced else {UNPRICED: True})
 
     @property
     def digest(self) -> bytes:
-        """The same report again has the same digest and changes nothing."""
+        """SHA-256 of the report: a repeated report has the same digest and has no effect."""
         return digest_of(self.usage.to_dict(), self.nano_usd)
 
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
-    """What a report changed."""
+    """The effect of a usage report."""
 
     hold_id: str
     state: HoldState
     charged: Amount
     overrun: Amount
-    """The part of the charge beyond the amount held."""
+    """The part of the charge that exceeds the amount held."""
     late: bool
-    """Whether the attempt had been presumed, or its hold had ended, before it reported."""
+    """Whether the attempt had been presumed, or its hold had ended, before the report."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,12 +164,12 @@ class Released:
     hold_id: str
     state: HoldState
     charged: Amount
-    """Everything its attempts were charged, presumed ones included."""
+    """Total charge of its attempts, including presumed ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Extension:
-    """A renewed lease, or why the addition did not fit."""
+    """A renewed lease, or the verdict on an addition that did not fit."""
 
     extended: bool
     amount: Amount
@@ -177,11 +178,11 @@ class Extension:
 
 
 def check_range(value: object, name: str, least: int, most: int = MAX_AMOUNT) -> None:
-    """Raises `InvalidRequest` naming the field unless `value` is a whole number in range."""
+    """Raises `InvalidRequest`, naming the field, unless `value` is an integer in range."""
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise InvalidRequest(f"{name} {value!r} is not valid: use a whole number from {least} to {most}")
 
 
 def digest_of(usage: Mapping[str, Any], nano_usd: int) -> bytes:
-    """Of a report."""
+    """SHA-256 of a usage report."""
     return hashlib.sha256(json.dumps([usage, nano_usd], sort_keys=True).encode()).digest()

@@ -1,8 +1,8 @@
-"""Policies: what a scope may spend, and where each field comes from.
+"""Policies: what a scope may spend, and the source of each field.
 
 Fields resolve one by one: stored policy > request > use-case preset > environment > file > default. Where a stored
-policy sets a field, a request may only tighten it, and only for its own task. Where it sets a limit, that goes for the
-mode, the window and the time zone too: in another window the limit would count from zero.
+policy sets a field, a request may only tighten it, and only for its own task. Where it sets a limit, the same applies
+to the mode, the window and the time zone: in another window the limit would count from zero.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,7 +40,7 @@ _STRICTNESS = {Mode.SOFT: 0, Mode.APPROVAL: 1, Mode.HARD: 2}
 
 
 class OnExpiry(StrEnum):
-    """What an unanswered approval request turns into at its deadline."""
+    """What happens to an undecided approval request at its deadline."""
 
     DENY = "deny"
     GRANT = "grant"
@@ -51,7 +51,7 @@ class BackpressureStep:
     """From `ratio` on, wait `delay_ms` before the call."""
 
     ratio: Decimal
-    """Lower edge, inclusive."""
+    """Lower bound, inclusive."""
     delay_ms: int
     """Milliseconds."""
 
@@ -62,25 +62,25 @@ DEFAULT_BACKPRESSURE = tuple(
 )
 DEFAULT_WARN_AT = (Decimal("0.8"),)
 MAX_STEPS = 50
-"""Warning ratios, and backpressure steps, of one policy."""
+"""Most warning ratios, and most backpressure steps, of one policy."""
 DECIDING_ROLES = ("approver", "admin")
-"""Roles of keys that may decide approval requests. A policy that named others could never be satisfied."""
+"""Roles of keys that may decide approval requests. A policy that names only others could never be satisfied."""
 
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRules:
-    """Who may approve an overspend, and until when."""
+    """Who may approve an overspend, and by when."""
 
     roles: tuple[str, ...] = DECIDING_ROLES
     """Roles that may decide."""
     not_submitter: bool = False
-    """The person who submitted the task may not decide."""
+    """Bars the person who submitted the task from deciding."""
     two_people_above_tokens: int | None = None
     """Grants above this many tokens need two different people; `None`: never."""
     deadline_s: int = 1_800
     """Seconds from the request to its expiry."""
     on_expiry: OnExpiry = OnExpiry.DENY
-    """What an unanswered request turns into."""
+    """What happens to a request that is undecided at its deadline."""
 
     @classmethod
     def parse(cls, value: Mapping[str, Any]) -> Self:
@@ -102,7 +102,7 @@ class ApprovalRules:
         return cls(**parsed)
 
     def to_json(self) -> dict[str, Any]:
-        """The `approval` object as HTTP shows and SQL stores it."""
+        """The `approval` object, as the API returns and SQL stores it."""
         return {
             "roles": list(self.roles),
             "not_submitter": self.not_submitter,
@@ -114,7 +114,7 @@ class ApprovalRules:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """A policy with every field decided."""
+    """A policy with all fields resolved."""
 
     limit_tokens: int | None = None
     """Token limit; `None` is unlimited."""
@@ -123,7 +123,7 @@ class Policy:
     mode: Mode = Mode.SOFT
     window: Window = Window.LIFETIME
     timezone: str = "UTC"
-    """IANA zone in which calendar windows begin."""
+    """IANA time zone of calendar windows."""
     warn_at: tuple[Decimal, ...] = DEFAULT_WARN_AT
     """Ratios, ascending, at which a warning event fires once per window."""
     backpressure: tuple[BackpressureStep, ...] = DEFAULT_BACKPRESSURE
@@ -134,13 +134,13 @@ class Policy:
 
     @property
     def unlimited(self) -> bool:
-        """Whether nothing bounds this scope."""
+        """Whether the scope has no limit."""
         return self.limit_tokens is None and self.limit_nano_usd is None
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyPatch:
-    """The fields that one source sets; `None` leaves a field to the next source."""
+    """The fields that one source sets; a field that is `None` is left to the next source."""
 
     limit_tokens: int | None = None
     limit_nano_usd: int | None = None
@@ -154,13 +154,13 @@ class PolicyPatch:
 
     @classmethod
     def parse(cls, value: Mapping[str, Any]) -> Self:
-        """Reads the body of `PUT /budgets/{scope}`; raises `InvalidPolicy` naming the field."""
+        """Reads the body of `PUT /budgets/{scope}`; raises `InvalidPolicy`, naming the field."""
         _known(value, {f.name for f in fields(cls)}, "policy")
         given = {name: item for name, item in value.items() if item is not None}
         return cls(**{name: _READERS[name](item) for name, item in given.items()})
 
     def to_json(self) -> dict[str, Any]:
-        """Only the fields that are set, as plain JSON values."""
+        """The fields that are set, as plain JSON values."""
         shown: dict[str, Any] = {}
         for item in fields(self):
             value = getattr(self, item.name)
@@ -178,7 +178,7 @@ class PolicyPatch:
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A policy together with where each field came from."""
+    """A policy with the source of each field."""
 
     policy: Policy
     sources: Mapping[str, str]
@@ -186,20 +186,20 @@ class Resolved:
 
 
 def stricter(one: Mode, other: Mode) -> Mode:
-    """The mode that lets less through: hard, then approval, then soft."""
+    """The stricter of two modes: hard, then approval, then soft."""
     return max(one, other, key=_STRICTNESS.__getitem__)
 
 
 def resolve(
     stored: PolicyPatch | None, request: PolicyPatch | None, default: Policy, sources: Mapping[str, str]
 ) -> Resolved:
-    """Decides every field of one scope's policy.
+    """Resolves every field of one scope's policy.
 
     Args:
-        stored: what PUT or the CLI wrote for this scope.
-        request: what the task on the path asked for (its preset already merged in), if any.
+        stored: fields that PUT or the CLI stored for this scope.
+        request: fields that the task on the path requested, its preset already merged in, if any.
         default: preset, environment, file and default, already merged.
-        sources: where each field of `default` came from.
+        sources: source of each field of `default`.
     """
     policy, origin = default, dict(sources)
     for name, value in _given(stored).items():
@@ -209,8 +209,8 @@ def resolve(
     if guarded & {"limit_tokens", "limit_nano_usd"}:
         guarded |= {"mode", "window", "timezone"}
     for name, asked in _given(request).items():
-        kept = getattr(policy, name)
-        if name not in guarded or _tighter(name, asked, kept):
+        current = getattr(policy, name)
+        if name not in guarded or _tighter(name, asked, current):
             policy = replace(policy, **{name: asked})
             origin[name] = "request"
     return Resolved(policy, origin)
@@ -220,12 +220,12 @@ def _given(patch: PolicyPatch | None) -> dict[str, Any]:
     return {f.name: value for f in fields(PolicyPatch) if (value := getattr(patch, f.name, None)) is not None}
 
 
-def _tighter(name: str, asked: Any, kept: Any) -> bool:
+def _tighter(name: str, asked: Any, current: Any) -> bool:
     match name:
         case "limit_tokens" | "limit_nano_usd":
-            return kept is None or bool(asked < kept)
+            return current is None or bool(asked < current)
         case "mode":
-            return asked is not kept and stricter(asked, kept) is asked
+            return asked is not current and stricter(asked, current) is asked
         case "frozen":
             return bool(asked)
     return False
@@ -237,11 +237,11 @@ PRESETS: Mapping[str, Mapping[Kind, PolicyPatch]] = {
     "long_running": {Kind.TASK: PolicyPatch(limit_tokens=300_000)},
     "governed": {kind: PolicyPatch(mode=Mode.APPROVAL) for kind in (Kind.SESSION, Kind.TASK, Kind.AGENT)},
 }
-"""The budget half of each use-case preset; the context half stands in `context`."""
+"""The budget part of each use-case preset; the context part is in `purser.context`."""
 
 
 def check_amount(value: object, name: str, *, least: int = 0, most: int = MAX_AMOUNT) -> int:
-    """Returns `value` if it is a whole number in range, else raises `InvalidPolicy` naming the field."""
+    """Returns `value` if it is an integer in range; otherwise raises `InvalidPolicy`, naming the field."""
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise InvalidPolicy(f"{name} {value!r} is not valid: use a whole number from {least} to {most}")
     return value
@@ -270,7 +270,7 @@ def _member(kind: type[E], value: object, name: str) -> E:
 
 
 def read_ratio(value: object, name: str) -> Decimal:
-    """Returns a ratio as an exact decimal of at most six places; raises `InvalidPolicy`."""
+    """Returns a ratio as an exact decimal with at most six decimals; raises `InvalidPolicy`."""
     if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal):
         raise InvalidPolicy(f"{name} {value!r} is not valid: use a number such as 0.8")
     try:

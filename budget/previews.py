@@ -1,4 +1,4 @@
-"""What a grant would do, before anybody gives it: the gate's own rules, asked with the grant already there."""
+"""Previews of grants: the gate's own rules, applied as if the grant had been made."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ from purser.budget.scopes import Scope
 
 @dataclass(frozen=True, slots=True)
 class PendingAsk:
-    """A call that waits, with the budgets of its path as they are now, outermost first."""
+    """A waiting call with the current budgets of its path, outermost first."""
 
     ask: Amount
     least: Amount
@@ -22,26 +22,26 @@ class PendingAsk:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What happens to the calls that wait once a grant is there."""
+    """The effect of a grant on the waiting calls."""
 
     grant: Amount
     ratio: float | None
-    """Share of the granted scope that is used once all that fit are admitted; `None` if nothing fits."""
+    """Ratio of the granted scope once all calls that fit are admitted; `None` if none fits."""
     delay_ms: int
-    """Longest backpressure delay among the calls that are admitted."""
+    """Longest backpressure delay of the admitted calls."""
     slowed_by: Scope | None
-    """The scope that causes this delay."""
+    """The scope that causes the delay."""
     admitted: int
-    """Calls that go on."""
+    """Number of calls that are admitted."""
     asking: int
-    """Calls that ask a person again."""
+    """Number of calls that need another approval."""
     waiting: int
-    """Calls that wait for open holds of others."""
+    """Number of calls that wait for open holds of others."""
     refused: int
 
 
 def as_view(budget: BudgetView) -> ScopeView:
-    """A budget as the gate looks at it."""
+    """Converts a budget into the gate's view of its scope."""
     policy: Policy = budget.policy
     return ScopeView(
         scope=budget.scope,
@@ -59,7 +59,7 @@ def as_view(budget: BudgetView) -> ScopeView:
 
 
 def preview(asks: Sequence[PendingAsk], scope: Scope, grant: Amount) -> Effect:
-    """What a grant to `scope` does to calls that ask again one after the other, in this order."""
+    """Computes the effect of a grant to `scope` on calls that ask again one after the other, in this order."""
     held: dict[Scope, Amount] = {}
     decisions = []
     for ask in asks:
@@ -72,9 +72,9 @@ def preview(asks: Sequence[PendingAsk], scope: Scope, grant: Amount) -> Effect:
 
 
 def without_delay(request: ApprovalRequest, steps: Sequence[BackpressureStep]) -> Amount:
-    """The least grant with which all that waits fits below the first step of the scope's backpressure.
+    """The smallest grant with which all waiting calls fit below the first backpressure step of the scope.
 
-    At least the shortage; exactly that where no grant keeps the ratio below the first step.
+    Never less than the shortage; equal to it where no grant gets the ratio below the first step.
     """
     first = next((step.ratio for step in steps if step.delay_ms > 0), None)
     short = request.shortage
@@ -93,7 +93,7 @@ def without_delay(request: ApprovalRequest, steps: Sequence[BackpressureStep]) -
 
 
 def suggested(request: ApprovalRequest, steps: Sequence[BackpressureStep]) -> Amount:
-    """What a form offers first: the grant without delay, unless that alone makes a second person necessary."""
+    """The default grant of a form: the grant without delay, unless only that requires a second approver."""
     easy = without_delay(request, steps)
     return request.shortage if request.needs_two(easy) and not request.needs_two(request.shortage) else easy
 

@@ -1,4 +1,4 @@
-"""Scopes and paths: what has a budget, and which budgets one call touches."""
+"""Scopes and paths: what has a budget, and on which budgets one call draws."""
 
 import re
 from collections.abc import Iterable
@@ -23,17 +23,17 @@ class Kind(StrEnum):
 _ORDER = {kind: position for position, kind in enumerate(Kind)}
 _ID = re.compile(r"[A-Za-z0-9._~-]{1,128}")
 MAX_PATH = 16
-"""Scopes in one path at most, beside the tenant and the user: bounds the rows that one hold locks."""
+"""Most scopes in one path, not counting tenant and user: bounds the rows that one hold locks."""
 
 
 def check_id(value: str, what: str) -> str:
-    """Returns `value` if it may name something new, else raises `InvalidScope` naming `what`.
+    """Returns `value` if it is valid as a new id; otherwise raises `InvalidScope`, naming `what`.
 
-    `.` and `..` may not: clients and proxies take them out of addresses.
+    `.` and `..` are not valid: clients and proxies remove them from URLs.
     """
     _check_characters(value, what)
     if value in (".", ".."):
-        raise InvalidScope(f"{what} {value!r} is not valid: addresses lose it on their way; use another")
+        raise InvalidScope(f"{what} {value!r} is not valid: clients and proxies remove it from URLs; use another")
     return value
 
 
@@ -44,10 +44,10 @@ def _check_characters(value: str, what: str) -> None:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Scope:
-    """One thing with a budget, written `kind:id`."""
+    """An entity with a budget, written `kind:id`."""
 
     kind: Kind
-    """Which level it stands on."""
+    """Level of the scope in a path."""
     id: str
     """Unique per tenant and kind; for an agent of a task `{task_id}/{agent_id}`."""
 
@@ -64,7 +64,7 @@ class Scope:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Reads `kind:id` as somebody wrote it; raises `InvalidScope`."""
+        """Parses `kind:id` from user input; raises `InvalidScope`."""
         scope = cls.stored(text)
         for part in scope.id.split("/"):
             check_id(part, scope._named)
@@ -72,7 +72,7 @@ class Scope:
 
     @classmethod
     def stored(cls, text: str) -> Self:
-        """Reads `kind:id` as it was stored, under whatever rules; raises `InvalidScope`."""
+        """Parses a stored `kind:id`, which may predate today's rules; raises `InvalidScope`."""
         kind, colon, identifier = text.partition(":")
         if not colon:
             raise InvalidScope(f"scope {text[:140]!r} has no kind: write kind:id, for example session:s1")
@@ -89,7 +89,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """The scopes that one call draws on, outermost first; levels may be missing, only `agent` may repeat."""
+    """The scopes on which one call draws, outermost first; levels may be missing, and only `agent` may repeat."""
 
     scopes: tuple[Scope, ...]
 
@@ -98,7 +98,9 @@ class Path:
             raise InvalidScope("the path is empty: name at least one scope, for example ['session:s1']")
         bounded = sum(scope.kind not in (Kind.TENANT, Kind.USER) for scope in self.scopes)
         if bounded > MAX_PATH:
-            raise InvalidScope(f"the path has {bounded} scopes: at most {MAX_PATH} are allowed beside tenant and user")
+            raise InvalidScope(
+                f"the path has {bounded} scopes: at most {MAX_PATH} are allowed in addition to tenant and user"
+            )
         if len(set(self.scopes)) != len(self.scopes):
             raise InvalidScope("the path names a scope twice: each scope is charged once per call")
         for outer, inner in pairwise(self.scopes):
@@ -109,7 +111,7 @@ class Path:
 
     @classmethod
     def parse(cls, texts: Iterable[str]) -> Self:
-        """Reads `kind:id` strings; raises `InvalidScope`."""
+        """Parses `kind:id` strings; raises `InvalidScope`."""
         return cls(tuple(Scope.parse(text) for text in texts))
 
     def texts(self) -> list[str]:
@@ -117,22 +119,22 @@ class Path:
         return [str(scope) for scope in self.scopes]
 
     def below(self, *outer: Scope) -> Self:
-        """This path with those of `outer` whose kind it does not name itself."""
+        """This path, extended by those scopes of `outer` whose kind it does not contain."""
         named = {scope.kind for scope in self.scopes}
         joining = (scope for scope in outer if scope.kind not in named)
         return type(self)(tuple(sorted((*joining, *self.scopes), key=lambda scope: _ORDER[scope.kind])))
 
     def id_of(self, kind: Kind) -> str:
-        """The id of the outermost scope of this kind, or an empty string."""
+        """The id of the outermost scope of this kind, or an empty string if there is none."""
         return next((scope.id for scope in self.scopes if scope.kind is kind), "")
 
     def task_id(self) -> str:
-        """The id of the task on this path, or an empty string."""
+        """The id of the task on this path, or an empty string if there is none."""
         return self.id_of(Kind.TASK)
 
 
 def payers(tenant: str, user_id: str | None) -> tuple[Scope, ...]:
-    """The scopes that pay for every call of a tenant, and of one of its users where one is known."""
+    """The scopes that every call of a tenant draws on: the tenant, and the user if one is known."""
     users = [Scope(Kind.USER, user_id)] if user_id else []
     return Scope(Kind.TENANT, tenant), *users
 

@@ -1,7 +1,7 @@
-"""Usage: what one attempt used, normalized once, at the edge where the provider's report comes in.
+"""Usage of an attempt, normalized once, when the provider's report arrives.
 
-Providers disagree on whether cached tokens stand inside the input figure (OpenAI, Gemini) or beside it (Anthropic),
-and on whether reasoning stands inside the output figure. `normalize` knows both; behind it everything counts alike.
+Providers disagree on whether the input figure includes cached tokens (OpenAI, Gemini) or not (Anthropic), and on
+whether the output figure includes reasoning. `normalize` handles both; all other code counts in one way.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,32 +13,32 @@ from typing import Literal, Self
 from purser.budget.errors import InvalidUsage
 
 Shape = Literal["purser", "openai", "anthropic", "gemini"]
-"""Whose words a report uses. `purser` is the field names of `Usage`, or `{"total": n}`."""
+"""Format of a usage report. `purser` means the field names of `Usage`, or `{"total": n}`."""
 
 MAX_TOKENS = 10**12
-"""The largest report that is believed: sums of such reports still fit a 64-bit column."""
+"""The largest report that is accepted: sums of such reports still fit a 64-bit column."""
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one attempt, or of many when added up. Every charged token stands in exactly one class."""
+    """Tokens of one attempt, or the sum of many. Every charged token is counted in exactly one class."""
 
     input: int = 0
     """Fresh input: neither read from a provider's cache nor written to one."""
     cache_read: int = 0
     """Input that the provider read from its cache."""
     cache_write_5m: int = 0
-    """Input written to a cache that lives five minutes, the lifetime that providers assume."""
+    """Input written to a cache with a lifetime of five minutes, the default of providers."""
     cache_write_1h: int = 0
-    """Input written to a cache that lives one hour."""
+    """Input written to a cache with a lifetime of one hour."""
     output: int = 0
-    """Output, reasoning included."""
+    """Output, including reasoning."""
     reasoning: int | None = None
-    """Part of `output` that was reasoning; `None` if the provider does not tell it apart."""
+    """Part of `output` that was reasoning; `None` if the provider does not report it."""
     unsplit: int = 0
-    """Charged tokens that the report puts into no class. They are marked here, never spread over the others."""
+    """Charged tokens that the report assigns to no class. They are never distributed over the others."""
     estimated: bool = False
-    """The figures are ours, for example of a stream that was cut, not the provider's."""
+    """The figures are Purser's estimate, for example of an interrupted stream, not the provider's."""
 
     def __post_init__(self) -> None:
         for name in _COUNTS:
@@ -48,12 +48,12 @@ class Usage:
 
     @classmethod
     def from_total(cls, total: int) -> Self:
-        """A report that tells only how many tokens were charged."""
+        """Usage of which only the total number of tokens is known."""
         return cls(unsplit=total)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, object]) -> Self:
-        """The inverse of `to_dict`; raises `InvalidUsage` on unknown fields and on figures that are no counts."""
+        """The inverse of `to_dict`; raises `InvalidUsage` on unknown fields and on values that are not counts."""
         if unknown := sorted(set(data).difference(_FIELDS)):
             raise InvalidUsage(f"usage field {unknown[0][:40]!r} is not known: use {', '.join(sorted(_FIELDS))}")
         if not isinstance(data.get("estimated", False), bool):
@@ -61,12 +61,12 @@ class Usage:
         return cls(**data)  # type: ignore[arg-type] # __post_init__ checks every figure
 
     def to_dict(self) -> dict[str, int | bool | None]:
-        """All fields by name, as JSON takes them."""
+        """All fields by name, as JSON values."""
         return {name: getattr(self, name) for name in _FIELDS}
 
     @property
     def prompt(self) -> int:
-        """Input of every class, cached or not: what price tiers are measured by."""
+        """Input tokens of all classes, cached or not: the figure that price tiers refer to."""
         return self.input + self.cache_read + self.cache_write_5m + self.cache_write_1h
 
     @property
@@ -76,13 +76,13 @@ class Usage:
 
     @property
     def split_known(self) -> bool:
-        """Whether every charged token has its class."""
+        """Whether every charged token has a class."""
         return self.unsplit == 0
 
     def __add__(self, other: "Usage") -> "Usage":
         counts = {name: getattr(self, name) + getattr(other, name) for name in _COUNTS}
-        told = [usage.reasoning for usage in (self, other) if usage.output]
-        reasoning = None if None in told else sum(part for part in told if part)
+        known = [usage.reasoning for usage in (self, other) if usage.output]
+        reasoning = None if None in known else sum(part for part in known if part)
         return Usage(**counts, reasoning=reasoning, estimated=self.estimated or other.estimated)
 
 
@@ -91,23 +91,24 @@ _COUNTS = ("input", "cache_read", "cache_write_5m", "cache_write_1h", "output", 
 
 
 def normalize(payload: Mapping[str, object], shape: Shape | None = None) -> Usage:
-    """Reads the usage block of a provider's reply, of LiteLLM, or of a caller of the HTTP API.
+    """Normalizes the usage block of a provider's reply, of LiteLLM, or of a caller of the HTTP API.
 
-    A contradiction never lowers a charge. Where the total is below the parts, the parts count; where it exceeds them,
-    the rest is `unsplit`, unless reasoning, cached tokens or tool use are exactly the rest: then they stood beside the
-    figure that should hold them. So do cached tokens that exceed the input, and reasoning that exceeds the output.
+    A contradiction never lowers a charge. If the total is below the sum of the parts, the parts count; if it exceeds
+    the sum, the rest is `unsplit`, unless it equals reasoning, cached tokens or tool use exactly: then the figure that
+    should include them does not. The same goes for cached tokens that exceed the input, and reasoning that exceeds the
+    output.
 
     Args:
-        payload: The usage block alone. `null` counts as absent; fields that nobody knows are ignored.
-        shape: Whose words the block uses; recognized by its keys if not given.
+        payload: The usage block alone. `null` counts as absent; unknown fields are ignored.
+        shape: The format of the block; recognized by its keys if not given.
 
     Raises:
         InvalidUsage: A figure is not a count, input, output and total are missing, or the keys fit several shapes.
     """
-    told = _told("usage", payload)
-    usage = _READERS[shape or _shape_of(told)](told)
+    report = _without_nulls("usage", payload)
+    usage = _READERS[shape or _shape_of(report)](report)
     if usage.total > MAX_TOKENS:
-        raise InvalidUsage(f"usage totals {usage.total} tokens: more than {MAX_TOKENS} in one report is not believed")
+        raise InvalidUsage(f"usage totals {usage.total} tokens: more than {MAX_TOKENS} in one report is not accepted")
     return usage
 
 
@@ -125,79 +126,81 @@ _MARKS: dict[Shape, frozenset[str]] = {
 }
 
 
-def _shape_of(told: Mapping[str, object]) -> Shape:
-    shapes: list[Shape] = [shape for shape, marks in _MARKS.items() if not marks.isdisjoint(told)]
-    # LiteLLM keeps OpenAI's words for every provider and repeats the cached tokens in Anthropic's.
-    if shapes == ["openai", "anthropic"] and "prompt_tokens" in told:
+def _shape_of(report: Mapping[str, object]) -> Shape:
+    shapes: list[Shape] = [shape for shape, marks in _MARKS.items() if not marks.isdisjoint(report)]
+    # LiteLLM uses OpenAI's field names for every provider and repeats the cached tokens in Anthropic's.
+    if shapes == ["openai", "anthropic"] and "prompt_tokens" in report:
         return "openai"
     if len(shapes) > 1:
-        raise InvalidUsage(f"usage mixes the words of {' and '.join(shapes)}: name its shape")
+        raise InvalidUsage(f"usage mixes fields of {' and '.join(shapes)}: name its shape")
     if shapes:
         return shapes[0]
-    if {"input_tokens", "output_tokens"} & told.keys():
-        return "openai"  # where no cache is involved, OpenAI's responses and Anthropic's messages say the same
-    keys = ", ".join(sorted(repr(key)[:40] for key in told)[:8]) or "nothing"
-    raise InvalidUsage(f"usage tells {keys}, no figure that is known: pass {{'total': n}} if only the total is known")
+    if {"input_tokens", "output_tokens"} & report.keys():
+        return "openai"  # without caching, OpenAI's responses and Anthropic's messages have the same fields
+    keys = ", ".join(sorted(repr(key)[:40] for key in report)[:8]) or "nothing"
+    raise InvalidUsage(f"usage has no known figure, only {keys}: pass {{'total': n}} if only the total is known")
 
 
-def _purser(told: Mapping[str, object]) -> Usage:
-    usage = Usage.from_dict({name: value for name, value in told.items() if name != "total"})
-    return replace(usage, unsplit=usage.unsplit + max(0, _count(told, "total") - usage.total))
+def _purser(report: Mapping[str, object]) -> Usage:
+    usage = Usage.from_dict({name: value for name, value in report.items() if name != "total"})
+    return replace(usage, unsplit=usage.unsplit + max(0, _count(report, "total") - usage.total))
 
 
-def _openai(told: Mapping[str, object]) -> Usage:
-    """Chat completions, responses, and LiteLLM: cached tokens inside the prompt, reasoning inside the output."""
-    _require(told, ("prompt_tokens", "input_tokens"), ("completion_tokens", "output_tokens"), ("total_tokens",))
-    inputs = _block(told, "prompt_tokens_details", "input_tokens_details")
-    outputs = _block(told, "completion_tokens_details", "output_tokens_details")
+def _openai(report: Mapping[str, object]) -> Usage:
+    """Chat completions, responses, and LiteLLM: the prompt includes cached tokens, the output includes reasoning."""
+    _require(report, ("prompt_tokens", "input_tokens"), ("completion_tokens", "output_tokens"), ("total_tokens",))
+    inputs = _block(report, "prompt_tokens_details", "input_tokens_details")
+    outputs = _block(report, "completion_tokens_details", "output_tokens_details")
     hour = _count(_block(inputs, "cache_creation_token_details"), "ephemeral_1h_input_tokens")
     writes = max(
-        _count(inputs, "cache_write_tokens", "cache_creation_tokens"), _count(told, "cache_creation_input_tokens"), hour
+        _count(inputs, "cache_write_tokens", "cache_creation_tokens"),
+        _count(report, "cache_creation_input_tokens"),
+        hour,
     )
     return _assemble(
-        prompt=_count(told, "prompt_tokens", "input_tokens"),
+        prompt=_count(report, "prompt_tokens", "input_tokens"),
         cache_read=max(
-            _count(inputs, "cached_tokens"), _count(told, "cache_read_input_tokens", "prompt_cache_hit_tokens")
+            _count(inputs, "cached_tokens"), _count(report, "cache_read_input_tokens", "prompt_cache_hit_tokens")
         ),
         cache_write_5m=writes - hour,
         cache_write_1h=hour,
-        output=_count(told, "completion_tokens", "output_tokens"),
+        output=_count(report, "completion_tokens", "output_tokens"),
         reasoning=_count(outputs, "reasoning_tokens") if "reasoning_tokens" in outputs else None,
-        total=_count(told, "total_tokens"),
+        total=_count(report, "total_tokens"),
         tool_use=_count(inputs, "tool_use_tokens"),
     )
 
 
-def _anthropic(told: Mapping[str, object]) -> Usage:
-    """Messages. Where iterations are listed, the figures beside the list leave some of them out."""
-    iterations = told.get("iterations", ())
+def _anthropic(report: Mapping[str, object]) -> Usage:
+    """Messages API. If iterations are listed, the figures outside the list omit some of them."""
+    iterations = report.get("iterations", ())
     if not isinstance(iterations, Sequence):
         raise InvalidUsage(f"usage field 'iterations' is a {type(iterations).__name__}: it must be a list")
-    parts = [_anthropic_iteration(_told("usage iteration", part)) for part in iterations]
-    return reduce(add, parts) if parts else _anthropic_iteration(told)
+    parts = [_anthropic_iteration(_without_nulls("usage iteration", part)) for part in iterations]
+    return reduce(add, parts) if parts else _anthropic_iteration(report)
 
 
-def _anthropic_iteration(told: Mapping[str, object]) -> Usage:
-    """One request: cached tokens beside the input."""
-    _require(told, ("input_tokens",), ("output_tokens",), ())
-    lifetimes = _block(told, "cache_creation")
-    outputs = _block(told, "output_tokens_details")
-    cache_read = _count(told, "cache_read_input_tokens")
+def _anthropic_iteration(report: Mapping[str, object]) -> Usage:
+    """One request: the input does not include cached tokens."""
+    _require(report, ("input_tokens",), ("output_tokens",), ())
+    lifetimes = _block(report, "cache_creation")
+    outputs = _block(report, "output_tokens_details")
+    cache_read = _count(report, "cache_read_input_tokens")
     hour = _count(lifetimes, "ephemeral_1h_input_tokens")
-    writes = max(_count(told, "cache_creation_input_tokens"), _count(lifetimes, "ephemeral_5m_input_tokens") + hour)
+    writes = max(_count(report, "cache_creation_input_tokens"), _count(lifetimes, "ephemeral_5m_input_tokens") + hour)
     return _assemble(
-        prompt=_count(told, "input_tokens") + cache_read + writes,
+        prompt=_count(report, "input_tokens") + cache_read + writes,
         cache_read=cache_read,
         cache_write_5m=writes - hour,
         cache_write_1h=hour,
-        output=_count(told, "output_tokens"),
+        output=_count(report, "output_tokens"),
         reasoning=_count(outputs, "thinking_tokens") if "thinking_tokens" in outputs else None,
     )
 
 
-def _gemini(told: Mapping[str, object]) -> Usage:
-    """Generate content: cached tokens inside the prompt, tool use beside it, thoughts beside the output, or not."""
-    camel = {_camel(name): value for name, value in told.items()}
+def _gemini(report: Mapping[str, object]) -> Usage:
+    """Generate content: the prompt includes cached tokens, not tool use; the output may or may not include thoughts."""
+    camel = {_camel(name): value for name, value in report.items()}
     outputs = ("candidatesTokenCount", "responseTokenCount")
     _require(camel, ("promptTokenCount",), (*outputs, "thoughtsTokenCount"), ("totalTokenCount",))
     prompt = _count(camel, "promptTokenCount") + _count(camel, "toolUsePromptTokenCount")
@@ -206,7 +209,7 @@ def _gemini(told: Mapping[str, object]) -> Usage:
     return _assemble(
         prompt=prompt,
         cache_read=_count(camel, "cachedContentTokenCount"),
-        # Some versions count thoughts among the candidates: the total tells.
+        # Some versions count thoughts as part of the candidates: the total shows which.
         output=output if prompt + output == total else output + thoughts,
         reasoning=thoughts if "thoughtsTokenCount" in camel else None,
         total=total,
@@ -232,7 +235,7 @@ def _assemble(
     total: int = 0,
     tool_use: int = 0,
 ) -> Usage:
-    """Splits `prompt` into its classes and places what the parts leave of `total`."""
+    """Splits `prompt` into its classes and assigns the rest of `total`."""
     cached = cache_read + cache_write_5m + cache_write_1h
     fresh = prompt - cached if cached <= prompt else prompt
     if reasoning is not None and reasoning > output:
@@ -245,30 +248,30 @@ def _assemble(
     return Usage(fresh, cache_read, cache_write_5m, cache_write_1h, output, reasoning, unsplit=rest)
 
 
-def _require(told: Mapping[str, object], *groups: tuple[str, ...]) -> None:
-    """Raises unless the report tells input and output, the first two groups, or the total, the last one."""
-    prompt, output, total = ([name for name in group if name in told] for group in groups)
+def _require(report: Mapping[str, object], *groups: tuple[str, ...]) -> None:
+    """Raises unless the report has input and output, the first two groups, or the total, the last one."""
+    prompt, output, total = ([name for name in group if name in report] for group in groups)
     if not total and not (prompt and output):
         missing = groups[1] if prompt else groups[0]
-        raise InvalidUsage(f"usage lacks {missing[0]!r}: a report tells input and output, or the total")
+        raise InvalidUsage(f"usage lacks {missing[0]!r}: a report has input and output, or the total")
 
 
-def _block(told: Mapping[str, object], *names: str) -> Mapping[str, object]:
-    """The nested block under the first of `names` that is there, without its nulls; empty if none is."""
-    name = next((name for name in names if name in told), None)
-    return _told(f"usage field {name!r}", told[name]) if name else {}
+def _block(report: Mapping[str, object], *names: str) -> Mapping[str, object]:
+    """The nested block under the first of `names` that is present, without its nulls; empty if none is."""
+    name = next((name for name in names if name in report), None)
+    return _without_nulls(f"usage field {name!r}", report[name]) if name else {}
 
 
-def _told(what: str, block: object) -> Mapping[str, object]:
-    """What a block tells: its fields without the nulls."""
+def _without_nulls(what: str, block: object) -> Mapping[str, object]:
+    """The fields of a block that are not null."""
     if not isinstance(block, Mapping):
         raise InvalidUsage(f"{what} is a {type(block).__name__}: it must be a mapping of names to numbers of tokens")
     return {name: value for name, value in block.items() if value is not None}
 
 
-def _count(told: Mapping[str, object], *names: str) -> int:
-    """The figure that goes by `names`, 0 if absent. Told under several of them it is still one: the largest."""
-    return max((_number(name, told[name]) for name in names if name in told), default=0)
+def _count(report: Mapping[str, object], *names: str) -> int:
+    """The figure under any of `names`, 0 if absent. If several are present, the largest counts."""
+    return max((_number(name, report[name]) for name in names if name in report), default=0)
 
 
 def _number(name: str, value: object) -> int:

@@ -1,7 +1,7 @@
-"""Calendar windows: what span of time a limit counts.
+"""Calendar windows: the time span to which a limit applies.
 
 The window's start is part of a balance's key, so nothing has to be reset. The SQL function `ledger_window_start`
-answers the same question under the lock; a property test holds the two together.
+computes the same under the lock; a property test compares the two.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -12,7 +12,7 @@ from purser.budget.errors import InvalidPolicy
 
 
 class Window(StrEnum):
-    """What a limit counts."""
+    """Time span to which a limit applies."""
 
     LIFETIME = "lifetime"
     HOUR = "hour"
@@ -21,10 +21,10 @@ class Window(StrEnum):
 
 
 def zone(name: str) -> ZoneInfo:
-    """The named time zone; raises `InvalidPolicy`.
+    """Returns the named time zone; raises `InvalidPolicy`.
 
-    Names without a region, such as CET, are refused: Python takes them for zones with summer time, Postgres for
-    abbreviations of fixed offsets.
+    Names without a region, such as CET, are refused: Python reads them as zones with daylight saving time, Postgres as
+    abbreviations for fixed offsets.
     """
     try:
         if name != "UTC" and "/" not in name:
@@ -37,11 +37,11 @@ def zone(name: str) -> ZoneInfo:
 
 
 def window_bounds(window: Window, timezone: str, at: datetime) -> tuple[datetime | None, datetime | None]:
-    """Start (inclusive) and end (exclusive) in UTC of the window that holds `at`; `(None, None)` for a lifetime.
+    """Start (inclusive) and end (exclusive), in UTC, of the window that contains `at`; `(None, None)` for a lifetime.
 
     An hour is an hour of elapsed time, so the repeated hour of an autumn night is two windows. A day runs from
     local midnight to local midnight: 23, 24 or 25 hours; of two midnights the first counts. Where the clock moves by
-    half an hour, the hour beside the change is shown whole and holds the half that no other hour does.
+    half an hour, the hour next to the change is returned as a whole hour and includes the remaining half.
     """
     if window is Window.LIFETIME:
         return None, None

@@ -22,7 +22,7 @@ from purser.gateway.events.feed import BUFFER
 from purser.gateway.events.routes import HEARTBEAT_S, SEND_TIMEOUT_S
 from purser.gateway.health import CACHED_S
 from purser.gateway.http.bodies import MAX_BODY, MAX_DEPTH, MAX_FORM, MAX_LARGE_BODY, MAX_VALUES
-from purser.gateway.sessions.schemas import MOST_ASKED, MOST_MESSAGES
+from purser.gateway.sessions.schemas import MAX_MESSAGES, MAX_QUESTION
 from purser.gateway.webhooks.targets import MAX_URL
 
 HEAD = """# Limits
@@ -55,10 +55,10 @@ FIXED: tuple[tuple[str, tuple[tuple[str, float], ...]], ...] = (
             ("Bytes of a sign-in", MAX_FORM),
             ("Nesting depth of lists and objects", MAX_DEPTH),
             ("Values of a large body", MAX_VALUES),
-            ("Messages of one append", MOST_MESSAGES),
+            ("Messages of one append", MAX_MESSAGES),
             ("Agents of a task", MAX_AGENTS),
             ("Tools of an agent", MAX_TOOLS),
-            ("Characters of a memory query", MOST_ASKED),
+            ("Characters of a memory query", MAX_QUESTION),
             ("Fields of personal settings", MOST_FIELDS),
             ("Characters of the name of such a field", MOST_NAME),
             ("Characters of personal settings", MOST_CHARACTERS),

@@ -1,4 +1,4 @@
-"""The HTTP API, put together."""
+"""Creates the application that serves the HTTP API."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -18,7 +18,7 @@ from purser.gateway.events import routes as events
 from purser.gateway.health import Check, health_router
 from purser.gateway.holds import routes as holds
 from purser.gateway.http import documentation
-from purser.gateway.http.middleware import Boundary, Intake, Opening
+from purser.gateway.http.middleware import Boundary, RequestLimits, StreamOpening
 from purser.gateway.http.openapi import document, openapi_router
 from purser.gateway.http.problems import from_http, from_validation
 from purser.gateway.reports import changes, ledger, usage
@@ -45,32 +45,32 @@ MODULES = (
     changes,
     sign_in,
 )
-"""Whose endpoints there are."""
+"""Modules with API endpoints."""
 ROUTERS = (*(module.router for module in MODULES), sign_in.links)
 
 
 def create_app(
     services: Services, checks: Mapping[str, Check], stopping: Callable[[], bool] = lambda: False
 ) -> FastAPI:
-    """The application.
+    """Creates the application.
 
     Args:
-        services: what endpoints work with.
-        checks: what `/readyz` looks at, by name.
-        stopping: whether it was told to stop.
+        services: stores, clients and settings for the endpoints.
+        checks: checks of `/readyz`, by name.
+        stopping: whether the gateway has been asked to stop.
     """
     app = FastAPI(
         title="Purser",
         version="1",
         summary="Budgets for multi-agent LLM work.",
-        openapi_url=None,  # `openapi_router` has it as bytes
-        docs_url=None,  # both pages load their scripts from elsewhere
+        openapi_url=None,  # `openapi_router` serves it as cached bytes
+        docs_url=None,  # both pages load scripts from other sites
         redoc_url=None,
         middleware=[
             Middleware(Boundary, metrics=services.metrics),
-            Middleware(Opening),
+            Middleware(StreamOpening),
             Middleware(Authentication, keys=services.keys, sessions=services.browser_sessions, limits=services.limits),
-            Middleware(Intake, limits=services.limits),
+            Middleware(RequestLimits, limits=services.limits),
         ],
         exception_handlers={RequestValidationError: _invalid, HTTPException: _refused},
     )
@@ -80,7 +80,7 @@ def create_app(
     app.include_router(health_router(checks, stopping))
     app.include_router(documentation.router)
     app.include_router(openapi_router(app))
-    app.openapi = partial(document, app, ROUTERS)  # type: ignore[method-assign] # the documented way
+    app.openapi = partial(document, app, ROUTERS)  # type: ignore[method-assign] # the way that FastAPI documents
     return app
 
 
@@ -98,6 +98,6 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 
 def _methods(path: str) -> list[str]:
-    """Those that a path takes, of all endpoints that share it."""
+    """The methods that a path accepts, over all endpoints that share it."""
     routes = [route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)]
     return sorted({method for route in routes if route.path_regex.fullmatch(path) for method in route.methods or ()})

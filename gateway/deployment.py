@@ -1,4 +1,4 @@
-"""How this gateway was set up, for the page that shows its health."""
+"""Deployment details of this gateway, for the health page."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -8,25 +8,25 @@ from purser.gateway.health import Check
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A setting without its secret."""
+    """A setting, with secrets hidden."""
 
     name: str
     value: str
-    """As it is in force; of a secret only whether it is set."""
+    """Effective value; for a secret only whether it is set."""
     source: str
     """`command line`, `environment`, `file` or `default`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What a gateway runs with."""
+    """Checks, versions and settings of a gateway."""
 
     checks: Mapping[str, Check]
-    """Those of `/readyz`."""
+    """Checks of `/readyz`, by name."""
     versions: Mapping[str, str]
-    """By name of the part."""
+    """Versions by component."""
     revision: Callable[[], Awaitable[str | None]]
-    """Of the database's schema, as it stands."""
+    """Reads the revision of the database schema."""
     revision_needed: str
-    """By this code."""
+    """Revision that this code requires."""
     settings: tuple[Setting, ...]

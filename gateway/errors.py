@@ -1,46 +1,46 @@
-"""What can go wrong between a caller and the parts behind the API.
+"""Errors of the gateway.
 
 GatewayError
-├── Unauthenticated       no key, or one that is unknown or revoked
-│   └── KeyEnded          the key has ended by itself
-├── Forbidden             the key's role or tenant does not reach this far
-│   └── ForgedRequest     a browser sent it, and nothing shows that a page of ours asked it to
-├── TooManyRequests       one key calls too often, or one address guesses
+├── Unauthenticated       no key, or an unknown or revoked one
+│   └── KeyEnded          the key has expired
+├── Forbidden             the key's role or tenant does not allow it
+│   └── ForgedRequest     a browser sent it without proof that it comes from a page of Purser
+├── TooManyRequests       a key calls too often, or an address sends too many wrong keys
 ├── UnknownKey            no key of this tenant has this id
 ├── KeyNameTaken          a live key has this name
 ├── AlreadyMade           the same request was answered before, with a secret that is shown once
-├── TaskEnded             the task has ended, so it cannot be steered any more
+├── TaskEnded             the task has ended, so it cannot be controlled any more
 ├── CompressionFailed     a conversation could not be compressed
-├── TargetRefused         a webhook may not have this address
-├── SecretsKeyMissing     no key is configured that encrypts secrets
+├── TargetRefused         the address of a webhook is not allowed
+├── SecretsKeyMissing     no key for encrypting secrets is configured
 ├── SecretUnreadable      a stored secret was encrypted with a key that is not configured
-├── BodyRefused           the body is too large, or no JSON
+├── BodyRefused           the body is too large, or not JSON
 └── TemporalUnavailable   Temporal does not answer
 """
 
 
 class GatewayError(Exception):
-    """Root of every error that this package raises on purpose."""
+    """Base class of all errors that this package raises."""
 
 
 class Unauthenticated(GatewayError):
-    """No key, or one that is unknown or revoked. Never says which."""
+    """No key, or an unknown or revoked one. The message never says which."""
 
 
 class KeyEnded(Unauthenticated):
-    """The key has ended by itself. Only whoever holds it hears that."""
+    """The key has expired. Only the holder of the key can learn this."""
 
 
 class Forbidden(GatewayError):
-    """The key's role or tenant does not reach this far."""
+    """The key's role or tenant does not allow it."""
 
 
 class ForgedRequest(Forbidden):
-    """A browser sent it, and nothing shows that a page of ours asked it to."""
+    """A browser sent it without proof that it comes from a page of Purser."""
 
 
 class TooManyRequests(GatewayError):
-    """One key calls too often, or one address guesses."""
+    """A key calls too often, or an address sends too many wrong keys."""
 
     def __init__(self, message: str, retry_after_ms: int) -> None:
         super().__init__(message)
@@ -60,19 +60,19 @@ class AlreadyMade(GatewayError):
 
 
 class TaskEnded(GatewayError):
-    """The task has ended, so it cannot be steered any more."""
+    """The task has ended, so it cannot be controlled any more."""
 
 
 class CompressionFailed(GatewayError):
-    """A conversation could not be compressed; what was stored before stands."""
+    """A conversation could not be compressed; stored summaries are unchanged."""
 
 
 class TargetRefused(GatewayError):
-    """A webhook may not have this address. Names its origin at most: the path may be a secret."""
+    """The address of a webhook is not allowed. The message names only its origin: the path may be a secret."""
 
 
 class SecretsKeyMissing(GatewayError):
-    """No key is configured that encrypts secrets, so none can be stored."""
+    """No key for encrypting secrets is configured, so no secret can be stored."""
 
 
 class SecretUnreadable(GatewayError):
@@ -80,7 +80,7 @@ class SecretUnreadable(GatewayError):
 
 
 class BodyRefused(GatewayError):
-    """The body is too large, or no JSON."""
+    """The body is too large, or not JSON."""
 
     def __init__(self, message: str, *, status: int) -> None:
         super().__init__(message)
@@ -89,4 +89,4 @@ class BodyRefused(GatewayError):
 
 
 class TemporalUnavailable(GatewayError):
-    """Temporal does not answer; what was asked is stored or can be asked again."""
+    """Temporal does not answer; the request is stored or can be repeated."""

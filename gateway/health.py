@@ -1,4 +1,4 @@
-"""`/healthz`: the process lives. `/readyz`: everything that a request needs answers."""
+"""Health endpoints: `/healthz` (liveness) and `/readyz` (readiness)."""
 
 import asyncio
 import time
@@ -8,40 +8,40 @@ from typing import Literal
 from fastapi import APIRouter, Response
 from fastapi.responses import JSONResponse
 
-from purser.gateway.http.problems import leaving, not_ready
+from purser.gateway.http.problems import not_ready, stopping_problem
 from purser.gateway.http.views import View
 
 CHECK_TIMEOUT_S = 2.0
 CACHED_S = 1.0
-"""How long an answer of `/readyz` stays."""
+"""Seconds for which the result of `/readyz` is cached."""
 
 
 class Alive(View):
-    """The process lives."""
+    """The process is alive."""
 
     status: Literal["alive"]
 
 
 class Ready(View):
-    """Everything that a request needs answers."""
+    """Everything that requests depend on is available."""
 
     status: Literal["ready"]
     checks: list[str]
-    """What was looked at."""
+    """Names of the checks."""
 
 
 Check = Callable[[], Awaitable[object]]
-"""Returns if a part answers, raises if it does not."""
+"""Returns if a dependency is available, raises if it is not."""
 
 
 def health_router(checks: Mapping[str, Check], stopping: Callable[[], bool] = lambda: False) -> APIRouter:
-    """Routes of both.
+    """Creates the routes of both endpoints.
 
     Args:
-        checks: of `/readyz`, by the name of what they look at.
-        stopping: whether the gateway was told to stop.
+        checks: checks of `/readyz`, by the name of the dependency.
+        stopping: whether the gateway has been asked to stop.
     """
-    router, looked = APIRouter(tags=["health"]), _Looked(checks)
+    router, cached = APIRouter(tags=["health"]), _CachedChecks(checks)
 
     @router.get("/healthz")
     async def healthz() -> Alive:
@@ -50,17 +50,17 @@ def health_router(checks: Mapping[str, Check], stopping: Callable[[], bool] = la
 
     @router.get("/readyz", response_model=Ready)
     async def readyz() -> Response:
-        """200 if everything answers, else 503 naming what does not, or saying that the gateway stops."""
+        """200 if all dependencies are available, else 503: names those that are not, or says that the gateway stops."""
         if stopping():
-            return leaving().response()
-        missing = await looked.missing()
+            return stopping_problem().response()
+        missing = await cached.missing()
         return not_ready(missing).response() if missing else JSONResponse({"status": "ready", "checks": [*checks]})
 
     return router
 
 
-class _Looked:
-    """What is away, looked at once a second at most, whoever asks."""
+class _CachedChecks:
+    """Unavailable dependencies, checked at most once a second."""
 
     def __init__(self, checks: Mapping[str, Check]) -> None:
         self._checks = checks
@@ -78,7 +78,7 @@ class _Looked:
 
 
 async def is_up(check: Check) -> bool:
-    """Whether a part answers in time."""
+    """Whether a dependency answers in time."""
     try:
         async with asyncio.timeout(CHECK_TIMEOUT_S):
             await check()

@@ -1,4 +1,4 @@
-"""The parts that endpoints work with, put together by `compose`."""
+"""Stores, clients and settings that endpoints use, assembled by `compose`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,9 +27,9 @@ from purser.gateway.http.rate_limits import Limits
 from purser.gateway.metrics.requests import Metrics
 from purser.gateway.postgres.browser_sessions import BrowserSessions
 from purser.gateway.postgres.deliveries import Deliveries
-from purser.gateway.postgres.idempotency import Answers
+from purser.gateway.postgres.idempotency import IdempotentAnswers
 from purser.gateway.postgres.keys import Keys
-from purser.gateway.postgres.ledger_health import Standing
+from purser.gateway.postgres.ledger_health import LedgerHealth
 from purser.gateway.postgres.webhooks import Webhooks
 from purser.gateway.reports.audits import Audits
 from purser.gateway.webhooks.targets import Targets
@@ -37,12 +37,12 @@ from purser.gateway.webhooks.targets import Targets
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageServices:
-    """What only pages read."""
+    """Services that only pages use."""
 
     timelines: Timelines
     tasks: TaskOverviews
     sessions: SessionOverviews
-    standing: Standing
+    ledger_health: LedgerHealth
     audits: Audits
     setup: Setup
 
@@ -53,43 +53,43 @@ class Services(Stores):
 
     temporal: Client
     poke: Callable[[], None]
-    """Tells the dispatcher that a transaction has left it something to send."""
+    """Notifies the dispatcher of new messages in the outbox."""
     metrics: Metrics
     limits: Limits
     prices: PriceBook
     seal: Seal
     """Encrypts the secrets of webhooks."""
     targets: Targets
-    """Where webhooks may lead."""
+    """Allowed addresses of webhooks."""
     public_url: str
-    """Where people reach the dashboard."""
+    """Address of the dashboard for people."""
     setup: Setup
     task_queue: str
-    """Of the workers."""
+    """Task queue of the workers."""
     ceilings: Ceilings
-    """What task files may ask for."""
+    """Upper bounds on what task files may request."""
     allowed_tools: AllowedTools
-    """Which activities tasks may name as tools."""
+    """Activities that tasks may name as tools."""
     context: ContextSettings
-    """Of agents, whose windows are previewed."""
+    """Context settings of agents, for previews of their windows."""
     memory_tokens: int
-    """What retrieved messages may take of a window."""
+    """Most tokens of retrieved messages in a window."""
     browser_session_life: timedelta
     memory_across_sessions: bool = False
-    """Whether a search may look into other sessions of the same user."""
+    """Whether a search may include other sessions of the same user."""
     allowed_api_bases: tuple[str, ...] = ()
     """Addresses that a task may name as `api_base`."""
     max_wait: timedelta = timedelta(minutes=10)
-    """Longest wait for open holds before the mode decides."""
+    """Longest wait for open holds before the mode applies."""
     secure_cookies: bool = False
-    """Whether browsers send the cookie of a session over https only, even where a request came otherwise."""
+    """Whether session cookies are restricted to https, even if a request arrives over http."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         pool = self.pool
         self.keys = Keys(pool)
         self.browser_sessions = BrowserSessions(pool, self.browser_session_life)
-        self.answers = Answers(pool)
+        self.idempotency = IdempotentAnswers(pool)
         self.webhooks = Webhooks(pool, self.seal)
         self.deliveries = Deliveries(pool, self.policies, self.public_url)
         self.feed = Feed(self.events)
@@ -107,13 +107,13 @@ class Services(Stores):
             timelines=Timelines(pool),
             tasks=TaskOverviews(pool),
             sessions=SessionOverviews(pool),
-            standing=Standing(pool),
+            ledger_health=LedgerHealth(pool),
             audits=Audits(pool),
             setup=self.setup,
         )
 
     def wake(self) -> None:
-        """A transaction has just left something to send, and events to tell."""
+        """Notifies dispatcher and feed that a transaction has written messages or events."""
         self.poke()
         self.feed.poke()
 

@@ -13,7 +13,7 @@ from purser.activities.models.provider import EmbeddingRequest, Embeddings, Mode
 from purser.activities.models.side_calls import SideCalls, StartedAttempt
 from purser.budget.postgres.ledger.ledger import Ledger
 from purser.budget.pricing.prices import PriceBook
-from purser.budget.pricing.quotes import Unpriced, uncounted
+from purser.budget.pricing.quotes import Unpriced, ignore_unpriced
 from purser.budget.scopes import Path
 from purser.budget.usage import Usage
 from purser.context.retrieval import Vector
@@ -47,7 +47,7 @@ class LiteLLMEmbedder:
         prices: PriceBook,
         redact: Redact,
         on_verdict: OnVerdict = ignore_verdict,
-        on_unpriced: Callable[[Unpriced], None] = uncounted,
+        on_unpriced: Callable[[Unpriced], None] = ignore_unpriced,
     ) -> None:
         """Args:
         model: the embedding model.

@@ -16,7 +16,7 @@ from purser.budget.holds import HoldAnswer, HoldRequest, HoldState, Report
 from purser.budget.postgres.connections.pools import Connection
 from purser.budget.postgres.ledger.ledger import Ledger
 from purser.budget.pricing.prices import PriceBook
-from purser.budget.pricing.quotes import Unpriced, charge, outcome_of, quote, uncounted
+from purser.budget.pricing.quotes import Unpriced, charge, ignore_unpriced, outcome_of, quote
 from purser.budget.scopes import Path
 from purser.budget.usage import Usage
 
@@ -49,7 +49,7 @@ class SideCalls:
         ledger: Ledger,
         prices: PriceBook,
         on_verdict: OnVerdict = ignore_verdict,
-        on_unpriced: Callable[[Unpriced], None] = uncounted,
+        on_unpriced: Callable[[Unpriced], None] = ignore_unpriced,
     ) -> None:
         """Args:
         model: the model that is called.

@@ -16,7 +16,7 @@ from purser.budget.holds import Report
 from purser.budget.postgres.connections.pools import Connection
 from purser.budget.postgres.ledger.ledger import Ledger
 from purser.budget.pricing.prices import PriceBook
-from purser.budget.pricing.quotes import Unpriced, uncounted
+from purser.budget.pricing.quotes import Unpriced, ignore_unpriced
 from purser.budget.scopes import Path
 from purser.budget.usage import Usage
 from purser.context.tokens import count_async, window_of
@@ -73,7 +73,7 @@ class Summarizer:
         timeout_s: float = 60,
         usual_window: int = 128_000,
         on_verdict: OnVerdict = ignore_verdict,
-        on_unpriced: Callable[[Unpriced], None] = uncounted,
+        on_unpriced: Callable[[Unpriced], None] = ignore_unpriced,
     ) -> None:
         """Args:
         model: the model that writes.

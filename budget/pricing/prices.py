@@ -1,8 +1,8 @@
-"""Prices and limits of models, from the table that LiteLLM ships and from an override file in the same words.
+"""Prices and limits of models, from the table that LiteLLM ships and from an override file in the same format.
 
-The table is read as a file, because importing LiteLLM takes seconds. Prices are per token: fees per request, search,
-image or second are not in them, nor are discounts (batch, off-peak) and surcharges (priority, region) of some ways to
-ask; an override can state those.
+The table is read as a file, because importing LiteLLM takes seconds. Prices are per token: they do not include fees per
+request, search, image or second, nor discounts (batch, off-peak) and surcharges (priority, region); an override can
+state those.
 """
 
 import json
@@ -24,7 +24,7 @@ __all__ = ["Price", "PriceBook"]
 
 
 class PriceBook:
-    """Prices and limits by model name: first what the override file tells, then what LiteLLM's table tells."""
+    """Prices and limits by model name: from the override file first, then from LiteLLM's table."""
 
     def __init__(self, override: Mapping[str, "_Entry"], table: Mapping[str, "_Entry"], unknown: Price | None) -> None:
         self._override = override
@@ -39,9 +39,10 @@ class PriceBook:
         Args:
             override: A JSON object of model names to fields as in LiteLLM's table: dollars per token
                 (`{"my-model": {"input_cost_per_token": 2.5e-06, "output_cost_per_token": 1e-05}}`, zero is allowed) and
-                limits (`max_input_tokens`, `max_output_tokens`). A name that ends in `*` stands for all that begin so;
-                the longest counts. Prices of an entry replace those of the table as a whole, limits one by one.
-            unknown: The price of models that neither source prices; without it, asking for their price is an error.
+                limits (`max_input_tokens`, `max_output_tokens`). A name that ends in `*` matches all names with that
+                prefix; the longest match counts. The prices of an entry replace those of the table together, its limits
+                one by one.
+            unknown: The price of models without a price in either source; `None`: they have none.
 
         Raises:
             InvalidPrices: A file cannot be read; the message names the file, the model and the field.
@@ -50,24 +51,24 @@ class PriceBook:
         return cls(_read_override(override, table) if override else {}, table, unknown)
 
     def find(self, model: str | None) -> Price | None:
-        """The price of `model`, named with or without its provider (`openai/gpt-4o`, `gpt-4o`), if there is one."""
+        """The price of `model`, named with or without its provider (`openai/gpt-4o`, `gpt-4o`); `None` if unknown."""
         if model is None:
             return None
         return next((entry.price for entry in self._entries(model) if entry.price), self._unknown)
 
     def price(self, model: str) -> Price:
-        """The price of `model` as `find` gives it; or `UnknownPrice`."""
+        """The price of `model` as in `find`; raises `UnknownPrice` if there is none."""
         price = self.find(model)
         if price is None:
             raise UnknownPrice(model)
         return price
 
     def max_output_tokens(self, model: str) -> int | None:
-        """The longest reply of `model`, or `None` if nobody tells."""
+        """The longest reply of `model` in tokens; `None` if unknown."""
         return self._limit(model, "max_output_tokens")
 
     def context_window(self, model: str) -> int | None:
-        """Tokens of input that `model` takes at most, or `None` if nobody tells."""
+        """Most input tokens that `model` accepts; `None` if unknown."""
         return self._limit(model, "max_input_tokens")
 
     def _limit(self, model: str, name: str) -> int | None:
@@ -75,7 +76,7 @@ class PriceBook:
         return next((limit for limit in limits if limit is not None), None)
 
     def _entries(self, model: str) -> Iterator["_Entry"]:
-        """What is told of `model`, most specific first."""
+        """The entries that apply to `model`, most specific first."""
         provider, slash, bare = model.partition("/")
         names = (model, bare) if slash else (model,)
         yield from (self._override[name] for name in names if name in self._override)
@@ -84,7 +85,7 @@ class PriceBook:
                 yield self._override[wildcard]
         if model in self._table:
             yield self._table[model]
-        # A price is the provider's: another provider's model of the same name has another.
+        # A price belongs to a provider: the same model may cost something else at another one.
         elif slash and bare in self._table and self._table[bare].provider.startswith(provider):
             yield self._table[bare]
 
@@ -99,7 +100,7 @@ _LIMITS = ("max_input_tokens", "max_output_tokens", "max_tokens")
 
 @dataclass(frozen=True)
 class _Entry:
-    """What one source tells of one model, in LiteLLM's words."""
+    """The entry of one model in one source, with LiteLLM's field names."""
 
     fields: Mapping[str, Any]
 
@@ -108,7 +109,7 @@ class _Entry:
         return str(self.fields.get("litellm_provider", ""))
 
     def limit(self, name: str) -> int | None:
-        value = self.fields.get(name, self.fields.get("max_tokens"))  # max_tokens is the older word for both
+        value = self.fields.get(name, self.fields.get("max_tokens"))  # max_tokens is the older name of both
         return value if isinstance(value, int) else None
 
     @cached_property
@@ -118,9 +119,9 @@ class _Entry:
         return Price(steps[0][1], tuple(steps[1:])) if steps else None
 
     def _steps(self) -> list[tuple[int, Mapping[str, Any]]]:
-        """The fields in force above each size of prompt, ascending from 0."""
+        """The fields that apply above each prompt size, ascending from 0."""
         tiers = [tier for tier in (self.fields.get("tiered_pricing") or ()) if _INPUT in tier]
-        if tiers:  # each tier stands for itself
+        if tiers:  # each tier is complete
             output = {_OUTPUT: self.fields.get(_OUTPUT)}
             return sorted(((int(tier["range"][0]), output | tier) for tier in tiers), key=lambda step: step[0])
         if self.fields.get(_INPUT) is None:
@@ -138,7 +139,7 @@ class _Entry:
 
 
 def _rates(fields: Mapping[str, Any]) -> Rates:
-    """Cached input without a rate of its own costs what fresh input does, and reasoning what other output does."""
+    """Cached input without its own rate costs as much as fresh input, and reasoning as much as other output."""
 
     def rate(name: str, otherwise: Fraction) -> Fraction:
         dollars = fields.get(name)
@@ -158,7 +159,7 @@ def _rates(fields: Mapping[str, Any]) -> Rates:
 
 @cache
 def _table() -> Mapping[str, _Entry]:
-    """LiteLLM's table; empty where LiteLLM is not installed."""
+    """LiteLLM's table; empty if LiteLLM is not installed."""
     litellm = find_spec("litellm")
     if litellm is None or litellm.origin is None:
         return {}
@@ -197,11 +198,11 @@ def _check_field(where: str, name: str, value: object, words: set[str]) -> None:
 
 
 _DEAREST = Decimal("0.01")
-"""Dollars per token. Anything above is surely a price per thousand or per million tokens."""
+"""Dollars per token. Anything above is almost certainly a price per thousand or per million tokens."""
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """A JSON object with its numbers as written: floats would round prices."""
+    """Reads a JSON object with decimals exactly as written: floats would round prices."""
     try:
         models = json.loads(path.read_text(encoding="utf-8"), parse_float=Decimal, parse_constant=_reject)
     except OSError as error:

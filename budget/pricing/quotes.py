@@ -1,7 +1,7 @@
-"""What a call costs: what is stated, else the price of its model, else unknown.
+"""Cost of a call: the stated amount, else the price of its model, else unknown.
 
-One rule for every caller, before a call (`quote`) and after it (`charge`). `None` states nothing, 0 is a statement.
-Whether a call of unknown price may hold is decided by the gate, which alone sees under its locks what limits money.
+All callers use the same rule, before a call (`quote`) and after it (`charge`). `None` means not stated; 0 is a stated
+amount. Whether a call of unknown price may hold is up to the gate, which alone sees under its locks what limits money.
 """
 
 from dataclasses import dataclass
@@ -15,36 +15,36 @@ from purser.budget.usage import Usage
 
 
 class Unpriced(StrEnum):
-    """What becomes of a call of unknown price."""
+    """What happens to a call of unknown price."""
 
     REFUSED = "refused"
     """A scope of its path limits money, so the call or its report is refused."""
     FREE = "free"
-    """No money was asked for it either, so it is charged tokens alone."""
+    """No money was asked for it either, so only its tokens are charged."""
     ESTIMATED = "estimated"
-    """It is charged the money that was asked for it."""
+    """It is charged the money that the hold asked for."""
 
 
-def uncounted(outcome: Unpriced) -> None:
-    """Counts nothing."""
+def ignore_unpriced(outcome: Unpriced) -> None:
+    """Ignores the report: the default where nothing counts unpriced reports."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """What a call may use, and what that may cost."""
+    """The most that a call may use and cost."""
 
     full: Amount
     least: Amount
-    """What it may shrink to."""
+    """The amount to which it may shrink."""
     priced: bool
-    """False: the price is unknown, and the amounts hold no money."""
+    """False if the price is unknown: then the amounts contain no money."""
     model: str | None
 
-    def insist(self, decision: Decision) -> None:
-        """Check that the gate did not ask for a price.
+    def check_priced(self, decision: Decision) -> None:
+        """Checks that the gate did not refuse the call for want of a price.
 
         Raises:
-            UnknownPrice, MoneyNeeded: as `price_needed`, where that is what the gate decided.
+            UnknownPrice, MoneyNeeded: it did; see `price_needed`.
         """
         if decision.unpriced:
             scope = decision.decisive
@@ -54,14 +54,14 @@ class Quote:
 def quote(
     prices: PriceBook, model: str | None, full: Usage, least: Usage | None = None, stated: int | None = None
 ) -> Quote:
-    """What a call may cost: as stated, else the dearest that its model could charge.
+    """Returns the most that a call may cost: the stated amount, else the most that its model could charge.
 
     Args:
-        prices: of models.
-        model: that is called; `None`: not named.
+        prices: prices of models.
+        model: the model to be called; `None`: not named.
         full: the most that the call may use.
-        least: what it may shrink to; `None`: all or nothing.
-        stated: nano-dollars for `full`; a part of it costs its share, rounded up.
+        least: the usage to which it may shrink; `None`: all or nothing.
+        stated: nano-dollars for `full`; a part of it costs its share, rounded up. `None`: not stated.
     """
     least = least or full
     price = prices.find(model)
@@ -78,14 +78,14 @@ def quote(
 def charge(
     prices: PriceBook, model: str | None, usage: Usage, asked_nano_usd: int, stated: int | None = None
 ) -> Report:
-    """What an attempt cost: as stated, else by the price of its model, else what was asked for it.
+    """Returns what an attempt cost: the stated amount, else by the price of its model, else what the hold asked for.
 
     Args:
-        prices: of models.
-        model: that was called; `None`: not named.
-        usage: of the attempt; what used nothing needs no price.
-        asked_nano_usd: of the hold.
-        stated: nano-dollars.
+        prices: prices of models.
+        model: the model that was called; `None`: not named.
+        usage: usage of the attempt; an attempt without usage needs no price.
+        asked_nano_usd: nano-dollars that the hold asked for.
+        stated: cost in nano-dollars; `None`: not stated.
     """
     if stated is not None:
         return Report(usage, stated)
@@ -96,18 +96,18 @@ def charge(
 
 
 def outcome_of(report: Report) -> Unpriced | None:
-    """How a report without a price is charged; `None` with one."""
+    """How a report without a price is charged; `None` if it has a price."""
     if report.priced:
         return None
     return Unpriced.ESTIMATED if report.nano_usd else Unpriced.FREE
 
 
 def price_needed(model: str | None, scope: str, limit: int | None) -> UnknownPrice | MoneyNeeded:
-    """Why a call without a price is refused: its model has none, or it names no model.
+    """The error for a call without a price: its model has none, or it names no model.
 
     Args:
-        model: if the caller named one.
-        scope: that limits money.
-        limit: of that scope, in nano-dollars.
+        model: the model, if the caller named one.
+        scope: the scope that limits money.
+        limit: money limit of that scope in nano-dollars.
     """
     return MoneyNeeded(scope, limit) if model is None else UnknownPrice(model, scope, limit)

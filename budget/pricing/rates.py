@@ -12,33 +12,33 @@ from purser.budget.usage import Usage
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """Nano-dollars per token of each class. Fractions, because some rates are no whole number of nano-dollars."""
+    """Nano-dollars per token of each class, as fractions, because some rates are not whole nano-dollars."""
 
     input: Fraction
     """Fresh input."""
     cache_read: Fraction
-    """Input read from a cache."""
+    """Input read from a provider's cache."""
     cache_write_5m: Fraction
-    """Input written to a cache of five minutes."""
+    """Input written to a cache with a lifetime of five minutes."""
     cache_write_1h: Fraction
-    """Input written to a cache of one hour."""
+    """Input written to a cache with a lifetime of one hour."""
     output: Fraction
-    """Output that is not reasoning."""
+    """Output other than reasoning."""
     reasoning: Fraction
-    """Output that is reasoning."""
+    """Reasoning output."""
 
     def __or__(self, other: "Rates") -> "Rates":
-        """The dearer of both, class by class."""
+        """The higher of both rates, class by class."""
         return Rates(*map(max, astuple(self), astuple(other)))
 
     @property
     def dearest_input(self) -> Fraction:
-        """What a token of input costs at most."""
+        """Highest rate of an input token."""
         return max(self.input, self.cache_read, self.cache_write_5m, self.cache_write_1h)
 
     @property
     def dearest_output(self) -> Fraction:
-        """What a token of output costs at most."""
+        """Highest rate of an output token."""
         return max(self.output, self.reasoning)
 
 
@@ -47,18 +47,18 @@ class Price:
     """The rates of one model."""
 
     rates: Rates
-    """In force for small prompts."""
+    """Rates below the first tier."""
     tiers: tuple[tuple[int, Rates], ...] = ()
-    """`(above, rates)`, ascending: in force for the whole request once its prompt has more than `above` tokens."""
+    """`(above, rates)`, ascending: apply to the whole request if its prompt has more than `above` tokens."""
 
     @classmethod
     def per_million(cls, input: Decimal | int | str, output: Decimal | int | str) -> Self:
-        """Dollars per million tokens, as price lists print them; cached input costs what fresh input costs."""
+        """Creates a price from dollars per million tokens; cached input costs as much as fresh input."""
         fresh, out = (Fraction(dollars) * NANO / 10**6 for dollars in (input, output))
         return cls(Rates(fresh, fresh, fresh, fresh, out, out))
 
     def cost(self, usage: Usage) -> int:
-        """Nano-dollars for `usage`, rounded up once; what the report leaves open costs the dearest that it can be."""
+        """Nano-dollars for `usage`, rounded up once; tokens of unknown class cost the highest possible rate."""
         rates = self._between(usage.prompt, usage.prompt + usage.unsplit)
         reasoning = usage.reasoning or 0
         plain = rates.dearest_output if usage.reasoning is None else rates.output
@@ -74,7 +74,7 @@ class Price:
         return math.ceil(sum(tokens * rate for tokens, rate in parts if tokens))
 
     def ceiling(self, usage: Usage) -> int:
-        """Nano-dollars that a request of at most `usage` can cost, whatever its caching and reasoning."""
+        """Most nano-dollars that a request of at most `usage` can cost, whatever its caching and reasoning."""
         rates = self._between(0, usage.prompt + usage.unsplit)
         parts = (
             (usage.prompt, rates.dearest_input),
@@ -84,7 +84,7 @@ class Price:
         return math.ceil(sum(tokens * rate for tokens, rate in parts if tokens))
 
     def _between(self, fewest: int, most: int) -> Rates:
-        """The dearest rates, class by class, that a prompt of `fewest` to `most` tokens can meet."""
+        """The highest rates, class by class, that can apply to a prompt of `fewest` to `most` tokens."""
         rates = self.rates
         for above, dearer in self.tiers:
             if most <= above:

@@ -1,4 +1,4 @@
-"""Entries of the ledger, as people and programs read them."""
+"""Ledger entries as reports return them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from purser.budget.scopes import Scope
 
 
 class EntryKind(StrEnum):
-    """What moved a balance."""
+    """What changed a balance."""
 
     HOLD = "hold"
     TOP_UP = "top_up"
@@ -31,7 +31,7 @@ class EntryKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What an entry moved, or what a balance stood at after it."""
+    """The change that an entry makes to a balance, or the balance after it."""
 
     spent: Amount
     held: Amount
@@ -41,7 +41,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One fact of the ledger: what moved one balance, and the balance after."""
+    """One entry of the ledger: a change to one balance, and the balance after it."""
 
     entry_id: int
     at: datetime
@@ -49,20 +49,20 @@ class Entry:
     window_start: datetime | None
     """`None` for a lifetime."""
     seq: int
-    """Number of the entry in its scope and window, from 1 without a gap."""
+    """Sequence number of the entry in its scope and window, from 1 without gaps."""
     kind: EntryKind
     hold_id: str | None
     attempt: int | None
     ref: str | None
-    """Grant or person behind it."""
+    """Id of the grant, or name of the actor, that caused it."""
     moved: Figures
     after: Figures
     limit_tokens: int | None
-    """As it was then."""
+    """The limit at that time."""
     limit_nano_usd: int | None
     mode: Mode
     key: str | None
-    """Of the hold, like the next three."""
+    """Key of the hold; the next three fields are the hold's too."""
     path: tuple[str, ...]
     task_id: str | None
     model: str | None
@@ -74,11 +74,11 @@ class EntryPage:
 
     entries: tuple[Entry, ...]
     cursor: str | None
-    """Continues the list; `None` at its end."""
+    """Cursor of the next page; `None` at the end of the list."""
 
 
 def figures(row: Mapping[str, int], prefix: str = "") -> Figures:
-    """Reads eight columns of a row: those of the balance, or with `d_` what was moved."""
+    """Reads eight columns of a row: the balance, or with the prefix `d_` the change."""
     spent, held, granted, overrun = (
         Amount(row[f"{prefix}{part}_tokens"], row[f"{prefix}{part}_nano"])
         for part in ("spent", "held", "granted", "overrun")

@@ -1,7 +1,7 @@
-"""Burn rate and time to exhaustion of a scope, from what it had spent at a few moments.
+"""Burn rate and time to exhaustion of a scope, from samples of what it had spent.
 
-The same rule stands in SQL (`exhausting` of `budget/postgres/reports/burn.sql`), for all scopes at once; a property
-test holds the two together.
+SQL applies the same rule to all scopes at once (`ledger_exhausting` in `budget/postgres/schema/reports.sql`); a
+property test compares the two.
 """
 
 from collections.abc import Sequence
@@ -16,23 +16,23 @@ from purser.budget.decisions import Amount
 HOUR = timedelta(hours=1)
 DAY = timedelta(hours=24)
 LEAST_HISTORY = timedelta(seconds=60)
-"""A rate over less than this would say more about one call than about the scope."""
+"""Over less than this, a rate would describe one call rather than the scope."""
 
 
 class Basis(StrEnum):
-    """What a rate was measured over."""
+    """Period over which a rate is measured."""
 
     HOUR = "1h"
     DAY = "24h"
     SINCE_FIRST = "since_first"
-    """Since the first entry of the window, which is younger than an hour or a day."""
+    """Since the first entry of the window, if that is less than an hour or a day ago."""
     TOO_SHORT = "too_short"
-    """There is too little history for a rate."""
+    """The history is too short for a rate."""
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """What a balance had spent at a moment."""
+    """What a balance had spent at a point in time."""
 
     at: datetime
     spent: Amount
@@ -40,18 +40,18 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """How fast a scope spends, and when nothing is left at that rate. A rate, not a promise."""
+    """How fast a scope spends, and when its budget is exhausted at that rate. An estimate, not a promise."""
 
     tokens_per_hour: int | None = None
-    """Of the higher rate of the last hour and the last day, rounded up; `None` with `too_short`."""
+    """The higher of the rates of the last hour and the last day, rounded up; `None` with `too_short`."""
     nano_usd_per_hour: int | None = None
     exhausts_at: datetime | None = None
-    """`None` if nothing limits, nothing was spent within the last hour, or the window renews before."""
+    """`None` if there is no limit, nothing was spent within the last hour, or the window renews before."""
     basis: Basis = Basis.TOO_SHORT
-    """Of the unit that runs out first; without a limit that of the tokens."""
+    """Basis of the unit that is exhausted first; without a limit, that of tokens."""
 
     def to_json(self) -> dict[str, Any]:
-        """The field `forecast` of a budget or an approval."""
+        """The JSON field `forecast` of a budget or an approval."""
         return {
             "tokens_per_hour": self.tokens_per_hour,
             "nano_usd_per_hour": self.nano_usd_per_hour,
@@ -71,7 +71,7 @@ class _Rate:
         return -(-self.spent * _us(HOUR) // _us(self.over))
 
     def lasts(self, headroom: int) -> timedelta | None:
-        """How long `headroom` lasts; `None` if it lasts for ever."""
+        """How long `headroom` lasts; `None` if it lasts forever."""
         if self.spent == 0:
             return None
         try:
@@ -86,20 +86,20 @@ class _Rate:
 def forecast(
     history: Sequence[Point], headroom_tokens: int | None, headroom_nano_usd: int | None, window_end: datetime | None
 ) -> Forecast:
-    """The forecast of one balance.
+    """Computes the forecast of one balance.
 
     Args:
-        history: what it had spent, oldest first, the last one now. The first one counts as the beginning of the
+        history: what it had spent, oldest first; the last point is now. The first one counts as the beginning of the
             window, unless it is older than a day.
-        headroom_tokens: what is left; what is held is not. `None`: unlimited.
-        headroom_nano_usd: likewise.
+        headroom_tokens: tokens left, not counting what is held; `None`: unlimited.
+        headroom_nano_usd: nano-dollars left, not counting what is held; `None`: unlimited.
         window_end: when the window renews; `None` for a lifetime.
     """
     if len(history) < 2 or history[-1].at - history[0].at < LEAST_HISTORY:
         return Forecast()
     now = history[-1].at
     tokens, nano_usd = _rate(history, "tokens"), _rate(history, "nano_usd")
-    # What rests does not run out: the rate of a day would forecast the end of work that ended hours ago.
+    # An idle scope is not exhausted: the rate of a day would forecast the end of work that ended hours ago.
     ends = [
         (lasts, rate)
         for unit, rate, headroom in (("tokens", tokens, headroom_tokens), ("nano_usd", nano_usd, headroom_nano_usd))
@@ -112,7 +112,7 @@ def forecast(
 
 
 def spent_at(history: Sequence[Point], at: datetime, unit: str) -> int:
-    """What was spent at a time within `history`: between two points it went evenly. Whole units."""
+    """What was spent at a time within `history`, interpolated linearly between two points, in whole units."""
     for before, after in pairwise(history):
         if before.at <= at < after.at:
             begun, change = getattr(before.spent, unit), getattr(after.spent, unit) - getattr(before.spent, unit)
@@ -122,7 +122,7 @@ def spent_at(history: Sequence[Point], at: datetime, unit: str) -> int:
 
 
 def _rate(history: Sequence[Point], unit: str) -> _Rate:
-    """The higher of both rates; a correction that gives back is no rate."""
+    """The higher of both rates, at least 0: a correction may lower what was spent."""
     last_hour, last_day = _over(history, unit, HOUR, Basis.HOUR), _over(history, unit, DAY, Basis.DAY)
     return last_day if last_day.is_higher(last_hour) else last_hour
 

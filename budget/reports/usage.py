@@ -1,4 +1,4 @@
-"""Usage reports: what was charged in a span of time, added up by what it was charged to."""
+"""Usage reports: charges in a time range, summed by scope or model."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from purser.budget.decisions import Amount
 
 
 class By(StrEnum):
-    """What usage is added up by."""
+    """Dimension by which usage is summed."""
 
     USER = "user"
     SESSION = "session"
@@ -20,38 +20,38 @@ class By(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class UsageLine:
-    """What was charged to one user, session, task, agent or model.
+    """Charges of one user, session, task, agent or model.
 
-    By scope it counts every hold that has the scope on its path: for an agent with sub-agents, theirs too. By model
-    each hold counts once, so those lines add up to everything.
+    By scope, every hold with the scope on its path counts: for an agent with sub-agents, theirs too. By model,
+    each hold counts once, so the lines add up to the total.
     """
 
     id: str
-    """Of the scope; the model, or empty where nobody told it."""
+    """Id of the scope, or the model; empty if no model was named."""
     tokens: Mapping[str, int]
-    """By class; `unsplit` are those that a report put into none. `reasoning` is part of `output`."""
+    """Tokens by class; `unsplit` are those that a report assigned to no class. `reasoning` is part of `output`."""
     charged: Amount
-    """All classes but `reasoning`, and what is presumed."""
+    """Sum of all classes except `reasoning`, plus presumed charges."""
     attempts: int
-    """Requests that were charged, for nothing too."""
+    """Number of attempts that were charged, even if the charge is 0."""
     unpriced_attempts: int
-    """Of these, reports whose model has no price: they say nothing about money."""
+    """Of these, the number whose model has no price: their cost is unknown."""
     presumed_attempts: int
-    """Of these, those that never reported. Less than 0 where more were taken back by late reports than came up."""
+    """Of these, the number that never reported. Negative if late reports replaced more than were presumed."""
     presumed: Amount
-    """What they were charged."""
+    """Charges of presumed attempts."""
     overrun: Amount
-    """The part of the charges beyond what was held."""
+    """The part of the charges that exceeds what was held."""
 
 
 @dataclass(frozen=True, slots=True)
 class UsageReport:
-    """Usage from `since` up to, without, `until`: by the time of the charge."""
+    """Usage charged from `since` (inclusive) to `until` (exclusive)."""
 
     by: By
     since: datetime
     until: datetime
     lines: tuple[UsageLine, ...]
-    """In the order of their ids."""
+    """Ordered by id."""
     following: str | None
-    """The id after which the report goes on; `None` at its end."""
+    """The id after which the next page begins; `None` at the end of the report."""

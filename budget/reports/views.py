@@ -1,4 +1,4 @@
-"""What people and programs are shown of a budget."""
+"""Budgets as the API and the dashboard show them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class BudgetView:
     scope: Scope
     policy: Policy
     sources: Mapping[str, str]
-    """Where each field of the policy came from."""
+    """Source of each field of the policy."""
     window_start: datetime | None
     """`None` for a lifetime."""
     window_end: datetime | None
@@ -29,7 +29,7 @@ class BudgetView:
 
     @property
     def ratio(self) -> float | None:
-        """(spent + held) / (limit + granted), the larger of tokens and money; 0.0 if unlimited, `None` if that is 0."""
+        """(spent + held) / (limit + granted), the larger of tokens and money; 0.0 if unlimited, `None` for limit 0."""
         ratios = [Fraction(0)]
         for limit, name in ((self.policy.limit_tokens, "tokens"), (self.policy.limit_nano_usd, "nano_usd")):
             if limit is None:
@@ -42,21 +42,21 @@ class BudgetView:
 
     @property
     def headroom_tokens(self) -> int | None:
-        """Limit + granted − spent − held; `None` if nothing limits."""
+        """Tokens: limit + granted − spent − held; `None` if unlimited."""
         return self._headroom("tokens", self.policy.limit_tokens)
 
     @property
     def headroom_nano_usd(self) -> int | None:
-        """Likewise in nano-dollars."""
+        """Nano-dollars: limit + granted − spent − held; `None` if unlimited."""
         return self._headroom("nano_usd", self.policy.limit_nano_usd)
 
     @property
     def pressure(self) -> Pressure:
-        """The ratio, in words."""
+        """The ratio in words."""
         return pressure(self.ratio)
 
     def to_json(self) -> dict[str, Any]:
-        """The answer of `GET /budgets/{scope}`."""
+        """The response of `GET /budgets/{scope}`."""
         policy = self.policy
         return {
             "scope": str(self.scope),
@@ -94,5 +94,5 @@ def _iso(at: datetime | None) -> str | None:
 
 
 def whole_percent(ratio: float) -> int:
-    """A share in percent, cut and not rounded: 0.79996 is 79, because 80 would already delay a call."""
+    """A ratio in percent, truncated and not rounded: 0.79996 is 79, because 80 would already delay a call."""
     return int(round(ratio * 100, 9))

@@ -14,7 +14,7 @@ import structlog
 from purser.activities.background import repeat
 from purser.gateway.access.sealing import Seal
 from purser.gateway.errors import SecretUnreadable, TargetRefused
-from purser.gateway.postgres.deliveries import Deliveries, Parcel
+from purser.gateway.postgres.deliveries import ClaimedDelivery, Deliveries
 from purser.gateway.webhooks.targets import Targets
 
 EVERY_S = 1.0
@@ -47,8 +47,8 @@ class Deliverer:
             async def step() -> None:
                 while await self._deliveries.make():
                     pass
-                for parcel in await self._deliveries.claim(MAX_CONCURRENT - len(self._sending), self._sending):
-                    self._sending[parcel.webhook_id] = asyncio.create_task(self._handle(client, parcel))
+                for delivery in await self._deliveries.claim(MAX_CONCURRENT - len(self._sending), self._sending):
+                    self._sending[delivery.webhook_id] = asyncio.create_task(self._handle(client, delivery))
 
             await repeat("webhooks", step, stop, EVERY_S, self._poked)
             if self._sending:
@@ -57,22 +57,22 @@ class Deliverer:
                     task.cancel()
                 await asyncio.gather(*late, return_exceptions=True)
 
-    async def _handle(self, client: httpx.AsyncClient, parcel: Parcel) -> None:
+    async def _handle(self, client: httpx.AsyncClient, delivery: ClaimedDelivery) -> None:
         try:
-            await self._deliver(client, parcel)
+            await self._deliver(client, delivery)
         except Exception as error:
             # The outcome is unknown: it is sent again, and receivers recognize it by its id.
             log.warning(
-                "a webhook delivery has an unknown outcome", webhook=parcel.webhook_id, error=type(error).__name__
+                "a webhook delivery has an unknown outcome", webhook=delivery.webhook_id, error=type(error).__name__
             )
         finally:
-            del self._sending[parcel.webhook_id]
+            del self._sending[delivery.webhook_id]
             self._poked.set()
 
-    async def _deliver(self, client: httpx.AsyncClient, parcel: Parcel) -> None:
+    async def _deliver(self, client: httpx.AsyncClient, delivery: ClaimedDelivery) -> None:
         began, status = time.monotonic(), None
         try:
-            status = await self._post(client, self._targets.check(parcel.url), parcel)
+            status = await self._post(client, self._targets.check(delivery.url), delivery)
             error = None if 200 <= status < 300 else "redirect" if 300 <= status < 400 else "status"
         except TargetRefused:
             error = "target_not_allowed"
@@ -86,35 +86,37 @@ class Deliverer:
             error = "protocol"
         took = round((time.monotonic() - began) * 1_000)
         if error is None and status is not None:
-            await self._deliveries.delivered(parcel, status, took)
+            await self._deliveries.delivered(delivery, status, took)
             return
         gone = status == httpx.codes.GONE
-        given_up = gone or error == "target_not_allowed" or parcel.tries > len(BACKOFF)
-        log.info("a webhook delivery failed", webhook=parcel.webhook_id, error=error, status=status, tries=parcel.tries)
+        given_up = gone or error == "target_not_allowed" or delivery.tries > len(BACKOFF)
+        log.info(
+            "a webhook delivery failed", webhook=delivery.webhook_id, error=error, status=status, tries=delivery.tries
+        )
         await self._deliveries.failed(
-            parcel, error or "status", status, took, None if given_up else BACKOFF[parcel.tries - 1]
+            delivery, error or "status", status, took, None if given_up else BACKOFF[delivery.tries - 1]
         )
         if gone:
-            await self._deliveries.disable(parcel.webhook_id, "its receiver answered 410 Gone")
+            await self._deliveries.disable(delivery.webhook_id, "its receiver answered 410 Gone")
 
-    async def _post(self, client: httpx.AsyncClient, url: httpx.URL, parcel: Parcel) -> int:
-        body = json.dumps(dict(parcel.payload), separators=(",", ":"), ensure_ascii=False).encode()
+    async def _post(self, client: httpx.AsyncClient, url: httpx.URL, delivery: ClaimedDelivery) -> int:
+        body = json.dumps(dict(delivery.payload), separators=(",", ":"), ensure_ascii=False).encode()
         plain = {"content-type": "application/json", "user-agent": "Purser"}
-        headers = plain | sign(parcel, self._seal, body, int(time.time()))
+        headers = plain | sign(delivery, self._seal, body, int(time.time()))
         async with asyncio.timeout(TIMEOUT_S), client.stream("POST", url, content=body, headers=headers) as response:
             return response.status_code  # the body is not read, however long it is
 
 
-def sign(parcel: Parcel, seal: Seal, body: bytes, at: int) -> dict[str, str]:
+def sign(delivery: ClaimedDelivery, seal: Seal, body: bytes, at: int) -> dict[str, str]:
     """The headers of a Standard Webhooks message; while a secret is being replaced, both secrets sign.
 
     Raises:
         SecretUnreadable: a secret was encrypted with a key that is not configured.
     """
-    signed = f"{parcel.message_id}.{at}.".encode() + body
-    secrets = [seal.open(secret) for secret in (parcel.secret, parcel.previous_secret) if secret]
+    signed = f"{delivery.message_id}.{at}.".encode() + body
+    secrets = [seal.decrypt(secret) for secret in (delivery.secret, delivery.previous_secret) if secret]
     return {
-        "webhook-id": parcel.message_id,
+        "webhook-id": delivery.message_id,
         "webhook-timestamp": str(at),
         "webhook-signature": " ".join(f"v1,{_mac(secret, signed)}" for secret in secrets),
     }

@@ -17,7 +17,7 @@ from temporalio.service import RPCError
 from purser.activities.background import repeat, run_together
 from purser.activities.stores import Stores
 from purser.activities.tasks.vanished import is_gone
-from purser.budget.postgres.events.outbox import Outbox, Parcel
+from purser.budget.postgres.events.outbox import Outbox, OutboxMessage
 from purser.workflows.contract import START, TASK_QUEUE, TaskRef, WorkflowName
 
 BATCH = 50
@@ -41,37 +41,37 @@ class Dispatcher:
 
     async def dispatch(self) -> None:
         """Send all due messages; stops early when one could not be sent."""
-        while parcels := await self._outbox.claim(BATCH):
-            if not all(await asyncio.gather(*(self._deliver(parcel) for parcel in parcels))):
+        while messages := await self._outbox.claim(BATCH):
+            if not all(await asyncio.gather(*(self._deliver(message) for message in messages))):
                 return
 
-    async def _deliver(self, parcel: Parcel) -> bool:
+    async def _deliver(self, message: OutboxMessage) -> bool:
         try:
-            await (self._start(parcel) if parcel.signal == START else self._signal(parcel))
+            await (self._start(message) if message.signal == START else self._signal(message))
         except (RPCError, RuntimeError) as error:
             # The payload and the server's message stay out of the log.
             status = error.status.name if isinstance(error, RPCError) else type(error).__name__
-            log.warning("a message did not reach its workflow", outbox_id=parcel.outbox_id, status=status)
-            await self._outbox.failed(parcel)
+            log.warning("a message did not reach its workflow", outbox_id=message.outbox_id, status=status)
+            await self._outbox.failed(message)
             return False
-        await self._outbox.sent(parcel)
+        await self._outbox.sent(message)
         return True
 
-    async def _signal(self, parcel: Parcel) -> None:
-        workflow = self._client.get_workflow_handle(parcel.workflow_id)
+    async def _signal(self, message: OutboxMessage) -> None:
+        workflow = self._client.get_workflow_handle(message.workflow_id)
         try:
-            await workflow.signal(parcel.signal, dict(parcel.payload), rpc_timeout=RPC_TIMEOUT)
+            await workflow.signal(message.signal, dict(message.payload), rpc_timeout=RPC_TIMEOUT)
         except RPCError as error:
             if not is_gone(error):
                 raise
 
-    async def _start(self, parcel: Parcel) -> None:
+    async def _start(self, message: OutboxMessage) -> None:
         # A workflow that has completed is not run again.
         with suppress(WorkflowAlreadyStartedError):
             await self._client.start_workflow(
                 WorkflowName.AGENT_TASK,
-                TaskRef(**parcel.payload),
-                id=parcel.workflow_id,
+                TaskRef(**message.payload),
+                id=message.workflow_id,
                 task_queue=self._task_queue,
                 id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
                 id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,

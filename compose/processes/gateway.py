@@ -125,7 +125,7 @@ async def _maintain(settings: Settings, services: Services, stop: asyncio.Event)
         repeat("burn", services.burn.sample, stop, SAMPLE_EVERY_S),
         repeat("checkpoints", services.checkpoints.make, stop, CHECKPOINT_EVERY_S),
         repeat("event_retention", retention.sweep, stop, RETENTION_EVERY_S),
-        repeat("answers", services.answers.sweep, stop, RETENTION_EVERY_S),
+        repeat("answers", services.idempotency.sweep, stop, RETENTION_EVERY_S),
     )
 
 

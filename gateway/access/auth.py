@@ -1,4 +1,4 @@
-"""What an endpoint or page asks of its caller. `purser.gateway.access.authentication` has found out who it is."""
+"""Authorization: the permission that an endpoint or page requires of its authenticated caller."""
 
 from typing import Annotated
 
@@ -15,7 +15,7 @@ _bearer = HTTPBearer(auto_error=False, description="A key from `purser keys crea
 
 
 class Needs:
-    """A dependency: the caller, if its role carries the permission."""
+    """A dependency that returns the caller if its role has the permission."""
 
     def __init__(self, permission: Permission) -> None:
         self.permission = permission
@@ -28,7 +28,7 @@ class Needs:
         return caller
 
     def check(self, caller: Principal) -> None:
-        """Raises `Forbidden` if the role of the caller does not carry the permission."""
+        """Raises `Forbidden` if the caller's role does not have the permission."""
         if not caller.may(self.permission):
             able = ", ".join(role for role, carried in PERMISSIONS.items() if self.permission in carried)
             what = self.permission.replace("_", " ")
@@ -48,25 +48,25 @@ WebhookManager = Annotated[Principal, Depends(Needs(Permission.MANAGE_WEBHOOKS))
 
 
 def page_caller(request: Request) -> Principal | None:
-    """Who looks at a page; `None`: nobody who signed in, which no page but the sign-in page is ever asked for."""
+    """The signed-in caller of a page; `None` only on the sign-in page."""
     browser = browser_session(request)
     return None if browser is None else browser.caller
 
 
 def page_csrf(request: Request) -> str:
-    """What a page sends as `X-Purser-CSRF` with requests to `/v1` that change something."""
+    """The token that a page sends as `X-Purser-CSRF` with requests to `/v1` that change something."""
     browser = browser_session(request)
     return "" if browser is None else csrf_token(browser.secret)
 
 
 def browser_session(request: Request) -> BrowserSession | None:
-    """The browser session behind a request; `None`: it came with a key."""
+    """The browser session of a request; `None` if it is authenticated by a key."""
     found: BrowserSession | None = getattr(request.state, "browser", None)
     return found
 
 
 def check_tenant(caller: Principal, *scopes: Scope) -> None:
-    """Raises `Forbidden` if a scope is another tenant's own."""
+    """Raises `Forbidden` if a scope is that of another tenant."""
     for scope in scopes:
         if scope.kind is Kind.TENANT and scope.id != caller.tenant:
             raise Forbidden(f"scope {str(scope)!r} is another tenant: the key belongs to tenant:{caller.tenant}")

@@ -1,4 +1,4 @@
-"""Finds out who calls, before anything of a body is read. What nobody exempted is closed."""
+"""Authenticates callers before any of the body is read. Paths that are not exempt require authentication."""
 
 import re
 import time
@@ -22,29 +22,29 @@ API = re.compile(r"/v1(/.*)?", re.DOTALL)
 SIGN_IN = "/sign-in"
 HEALTH = "/healthz"
 OPEN = frozenset({HEALTH, "/readyz", "/openapi.json", SIGN_IN, "/favicon.ico"})
-"""Paths for everybody."""
+"""Public paths."""
 DOCS = re.compile(r"/docs(/.*)?", re.DOTALL)
-"""The documentation: it holds no secret."""
+"""The documentation, which is public."""
 ASSETS = re.compile(r"/_purser/assets/.+")
-"""Files that pages load, the same for everybody who installs Purser."""
+"""Static files of pages, which are public."""
 LIVE = "/_purser/"
-"""What pages ask for by themselves: there is no use in sending that to the sign-in page."""
+"""Background requests of pages, which are not redirected to the sign-in page."""
 SAFE = ("GET", "HEAD", "OPTIONS")
 RECHECK_S = 5.0
-"""A stream is asked for its key again after so long: it may have been revoked."""
+"""Seconds after which the key of a stream is checked again: it may have been revoked."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Visit:
-    """Who came, and how to ask again."""
+class _Authenticated:
+    """An authenticated caller, and how to check again that it still is."""
 
     caller: Principal
     browser: BrowserSession | None
-    again: Callable[[], Awaitable[object | None]]
+    recheck: Callable[[], Awaitable[object | None]]
 
 
 class Authentication:
-    """Under `/v1` a bearer key or a browser session; everywhere else a browser session."""
+    """Middleware: requires a bearer key or a browser session under `/v1`, and a browser session everywhere else."""
 
     def __init__(self, app: ASGIApp, keys: Keys, sessions: BrowserSessions, limits: Limits) -> None:
         self._app = app
@@ -58,45 +58,44 @@ class Authentication:
             return
         if _is_open(scope):
             if scope["path"] in OPEN - {HEALTH}:
-                await self._limits.stranger(address(scope))
+                await self._limits.anonymous(address(scope))
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
         if API.fullmatch(scope["path"]):
-            visit = await self._caller(scope, headers)
+            found: _Authenticated | None = await self._api_caller(scope, headers)
         else:
-            found = await self._visitor(scope, headers)
-            if found is None:
-                await self._limits.stranger(address(scope))
-                await _turn_away(scope, receive, send)
-                return
-            visit = found
-        await self._limits.request(visit.caller)
-        scope.setdefault("state", {}).update(caller=visit.caller, browser=visit.browser)
-        await self._app(scope, receive, _Line(send, visit.again).send)
+            found = await self._page_caller(scope, headers)
+        if found is None:
+            await self._limits.anonymous(address(scope))
+            await _reject_anonymous(scope, receive, send)
+            return
+        await self._limits.request(found.caller)
+        scope.setdefault("state", {}).update(caller=found.caller, browser=found.browser)
+        await self._app(scope, receive, _RevocableStream(send, found.recheck).send)
 
-    async def _caller(self, scope: Scope, headers: Headers) -> _Visit:
-        """Who calls the API."""
+    async def _api_caller(self, scope: Scope, headers: Headers) -> _Authenticated:
+        """The caller of the API; raises `Unauthenticated`."""
         authorization = headers.get("authorization")
         if authorization is None and (cookie := cookie_of(headers)) is not None:
             browser = await self._sessions.find(cookie)
             if browser is not None:
                 if scope["method"] not in SAFE and not is_csrf_token(headers.get(CSRF_HEADER, ""), cookie):
                     raise ForgedRequest(f"a browser session changes nothing without the header {CSRF_HEADER}")
-                return _Visit(browser.caller, browser, lambda: self._sessions.find(cookie))
+                return _Authenticated(browser.caller, browser, lambda: self._sessions.find(cookie))
         scheme, _, secret = (authorization or "").partition(" ")
         secret = secret.strip()
         if scheme.lower() == "bearer" and secret:
             caller = await self._keys.find(secret)
             if caller is not None:
-                return _Visit(caller, None, lambda: self._keys.find(secret))
+                return _Authenticated(caller, None, lambda: self._keys.find(secret))
             await self._limits.failure(address(scope))
         else:
-            await self._limits.stranger(address(scope))
+            await self._limits.anonymous(address(scope))
         raise Unauthenticated("no live key came with the request: send `Authorization: Bearer …`")
 
-    async def _visitor(self, scope: Scope, headers: Headers) -> _Visit | None:
-        """Who looks at a page; `None`: nobody who signed in."""
+    async def _page_caller(self, scope: Scope, headers: Headers) -> _Authenticated | None:
+        """The caller of a page; `None` if it is not signed in."""
         if scope["method"] not in SAFE and not is_own_page(headers):
             raise ForgedRequest("the request comes from a page of another address")
         cookie = cookie_of(headers)
@@ -105,15 +104,15 @@ class Authentication:
             return None
         if not browser.caller.may(Permission.READ):
             raise Forbidden(f"role {str(browser.caller.role)!r} opens no pages: sign in with another key")
-        return _Visit(browser.caller, browser, lambda: self._sessions.find(cookie))
+        return _Authenticated(browser.caller, browser, lambda: self._sessions.find(cookie))
 
 
-class _Line:
-    """A stream that ends soon after its key or session does, however long it is open."""
+class _RevocableStream:
+    """A response that ends soon after its key or session ends, however long it has been open."""
 
-    def __init__(self, send: Send, again: Callable[[], Awaitable[object | None]]) -> None:
+    def __init__(self, send: Send, recheck: Callable[[], Awaitable[object | None]]) -> None:
         self._send = send
-        self._again = again
+        self._recheck = recheck
         self._checked = time.monotonic()
         self._cut = False
 
@@ -132,15 +131,15 @@ class _Line:
             return False
         self._checked = now
         try:
-            return await self._again() is None
+            return await self._recheck() is None
         except Unauthenticated:
             return True
-        except LedgerUnavailable:  # nothing is read or changed without it: the page stays, and says so
+        except LedgerUnavailable:  # nothing can be read or changed meanwhile: the page stays open and shows an error
             return False
 
 
 def address(scope: Scope) -> str:
-    """Where a request comes from, as the server sees it."""
+    """The client address of a request, as the server sees it."""
     client = scope.get("client")
     return client[0] if client else ""
 
@@ -151,13 +150,13 @@ def _is_open(scope: Scope) -> bool:
     return path in OPEN or (reads and any(open_path.fullmatch(path) for open_path in (ASSETS, DOCS)))
 
 
-async def _turn_away(scope: Scope, receive: Receive, send: Send) -> None:
-    """Sends people to the sign-in page; whatever else came gets an error."""
-    if Headers(scope=scope).get("accept") == "text/event-stream":  # anything else, and browsers ask again for ever
+async def _reject_anonymous(scope: Scope, receive: Receive, send: Send) -> None:
+    """Redirects page requests to the sign-in page; other requests get an error."""
+    if Headers(scope=scope).get("accept") == "text/event-stream":  # after any other status browsers reconnect forever
         await Response(status_code=204)(scope, receive, send)
         return
     if scope["path"].startswith(LIVE):
-        raise Unauthenticated("nobody is signed in: open /sign-in")
+        raise Unauthenticated("not signed in: open /sign-in")
     if scope["method"] not in SAFE:
         await RedirectResponse(SIGN_IN, 303)(scope, receive, send)
         return

@@ -1,4 +1,4 @@
-"""What is believed of a browser: whose page sent a request, and proof that it is ours; and where a sign-in may lead."""
+"""Browser security: session cookies, CSRF protection, and safe redirects after a sign-in."""
 
 import hashlib
 import hmac
@@ -9,13 +9,13 @@ from starlette.datastructures import Headers
 
 COOKIE = "purser_session"
 HOST_COOKIE = f"__Host-{COOKIE}"
-"""The same over https: no other host, path or plain connection can set it."""
+"""Name of the cookie over https: no other host, path or plain connection can set it."""
 CSRF_HEADER = "X-Purser-CSRF"
 HOME = "/"
 
 
 def cookie_of(headers: Headers) -> str | None:
-    """The secret of the browser session that came with a request."""
+    """The secret of the browser session in a request's cookies."""
     cookies: SimpleCookie = SimpleCookie()
     for line in headers.getlist("cookie"):
         for pair in line.split(";"):
@@ -29,19 +29,19 @@ def cookie_of(headers: Headers) -> str | None:
 
 
 def csrf_token(secret: str) -> str:
-    """What a page of a browser session sends along to show that it is one: nothing that another site could know."""
+    """The CSRF token of a browser session, which other sites cannot know."""
     return hmac.digest(secret.encode(), b"purser csrf", hashlib.sha256).hex()
 
 
 def is_csrf_token(given: str, secret: str) -> bool:
-    """Whether a page of this browser session sent it."""
+    """Whether `given` is the CSRF token of this browser session."""
     return hmac.compare_digest(given.encode(), csrf_token(secret).encode())
 
 
 def is_own_page(headers: Headers) -> bool:
-    """Whether a page of this address sent a request, as browsers tell it and no page can change.
+    """Whether a page of this origin sent a request, judged by headers that pages cannot change.
 
-    Programs that are no browsers say nothing of it: that counts as yes.
+    Clients other than browsers do not send these headers: that counts as yes.
     """
     site, origin = headers.get("sec-fetch-site"), headers.get("origin")
     if site not in (None, "same-origin", "none"):
@@ -52,12 +52,12 @@ def is_own_page(headers: Headers) -> bool:
         parts = urlsplit(origin)
     except ValueError:
         return False
-    # The scheme is left out: a proxy that ends TLS passes requests on without it.
+    # The scheme is ignored: a proxy that terminates TLS does not forward it.
     return parts.scheme in ("http", "https") and parts.netloc.lower() == headers.get("host", "").lower()
 
 
 def local_path(wanted: str) -> str:
-    """`wanted` if it is a path of this address, else the first page: no sign-in leads to another site."""
+    """`wanted` if it is a local path, else the home page: a sign-in never redirects to another site."""
     if not wanted.isprintable() or "\\" in wanted or not wanted.startswith(HOME) or wanted.startswith("//"):
         return HOME
     try:

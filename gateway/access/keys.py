@@ -1,4 +1,4 @@
-"""`/v1/keys`: bearer keys of the caller's tenant. A secret is shown once, when it is made."""
+"""`/v1/keys`: bearer keys of the caller's tenant. A secret is shown once, when it is created."""
 
 from fastapi import APIRouter
 
@@ -16,9 +16,9 @@ router = APIRouter(route_class=Route, prefix="/v1/keys", tags=["keys"])
 
 @router.post("", status_code=201)
 async def create(body: KeyBody, caller: KeyManager, use: Use, once: OnceOnly) -> NewKeyView:
-    """Makes a key; `key` holds its secret, which nobody can read again.
+    """Creates a key; `key` contains its secret, which cannot be read again.
 
-    The same request again under one Idempotency-Key makes no second key: it is 409 `already-made` and names the first.
+    Repeating the request with the same Idempotency-Key creates no second key: 409 `already-made` names the first.
     """
 
     async def act(connection: Connection | None) -> NewKeyView:
@@ -38,18 +38,18 @@ async def create(body: KeyBody, caller: KeyManager, use: Use, once: OnceOnly) ->
 
 @router.get("")
 async def list_keys(caller: KeyManager, use: Use) -> PageOf[KeyView]:
-    """All keys, those that have ended included, oldest first."""
+    """Lists all keys, including those that have ended, oldest first."""
     keys = await use.keys.list(caller.tenant)
     return PageOf[KeyView](items=[KeyView.of(key) for key in keys], cursor=None)
 
 
 @router.get("/self")
 async def show_own(caller: Reader) -> CallerView:
-    """The key of this request: its id signs decisions that go through Temporal."""
+    """Returns the key of this request, whose id is needed to sign decisions sent through Temporal."""
     return CallerView(key_id=caller.key_id, tenant=caller.tenant, name=caller.name, role=caller.role)
 
 
 @router.delete("/{key_id}")
 async def revoke(key_id: str, caller: KeyManager, use: Use) -> KeyView:
-    """Ends a key at once. Ending it again changes nothing."""
+    """Revokes a key at once. Revoking it again has no effect."""
     return KeyView.of(await use.keys.revoke(caller.tenant, key_id, by=caller))

@@ -1,4 +1,4 @@
-"""Who may do what: roles and the permissions they carry."""
+"""Roles and their permissions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,42 +8,42 @@ from purser.budget.actors import Actor
 from purser.budget.approvals import Approver
 
 MAX_KEY_LIFE_S = 10 * 365 * 86_400
-"""Seconds after which a key that ends has to end."""
+"""Longest lifetime of a key with an expiry, in seconds."""
 
 
 class Role(StrEnum):
-    """What a key is for."""
+    """Role of a key."""
 
     AGENT = "agent"
-    """A backend that spends: holds, tasks and their sessions."""
+    """A backend that spends: uses holds, tasks and their sessions."""
     VIEWER = "viewer"
-    """A person or page that looks."""
+    """A person or page with read access."""
     APPROVER = "approver"
-    """A person who looks and decides."""
+    """A person with read access who decides approvals."""
     ADMIN = "admin"
-    """Everything, limits and keys included."""
+    """Full access, including limits and keys."""
 
 
 class Permission(StrEnum):
-    """What an endpoint asks of a key."""
+    """Permission that an endpoint requires."""
 
     SPEND = "spend"
-    """Hold and settle."""
+    """Create, settle and release holds."""
     RUN = "run"
     """Submit, pause, resume and cancel tasks."""
     WRITE_SESSIONS = "write_sessions"
     """Append messages, pin them, compress, set personal settings."""
     READ_WORK = "read_work"
-    """Look at holds, tasks and sessions."""
+    """Read holds, tasks and sessions."""
     READ = "read"
-    """Look at budgets, approvals, changes and pages."""
+    """Read budgets, approvals, changes and pages."""
     DECIDE = "decide"
     """Decide approval requests; their rules still apply."""
     SET_BUDGETS = "set_budgets"
     DELETE_SESSIONS = "delete_sessions"
-    """One at once, or all of an age."""
+    """Delete single sessions, or set the retention of all."""
     ACT_FOR_OTHERS = "act_for_others"
-    """Name the submitter of a task, so that approval rules believe it."""
+    """Name the submitter of a task, which approval rules then trust."""
     MANAGE_KEYS = "manage_keys"
     MANAGE_WEBHOOKS = "manage_webhooks"
 
@@ -60,20 +60,20 @@ PERMISSIONS: Mapping[Role, frozenset[Permission]] = {
 
 @dataclass(frozen=True, slots=True)
 class Principal(Actor):
-    """Who is calling, as the key says; its name is that of approver, submitter and author of changes."""
+    """The authenticated caller. Its name is used as approver, submitter and author of changes."""
 
     key_id: str
     tenant: str
-    """Everything the caller sees or changes belongs to it."""
+    """Tenant of everything that the caller can read or change."""
     role: Role
     rate_limit_per_s: int | None = None
-    """Requests a second; `None`: as the gateway is set."""
+    """Requests per second; `None`: the gateway's setting."""
 
     def may(self, permission: Permission) -> bool:
-        """Whether the role carries `permission`."""
+        """Whether the role has `permission`."""
         return permission in PERMISSIONS[self.role]
 
     @property
     def approver(self) -> Approver:
-        """The same as somebody who decides."""
+        """The caller as an approver."""
         return Approver(self.name, self.key_id, (self.role,))

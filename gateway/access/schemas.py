@@ -11,17 +11,17 @@ from purser.gateway.postgres.keys import MAX_RATE
 
 
 class KeyBody(Request):
-    """A key to make."""
+    """A key to create."""
 
     name: str
-    """Whom it stands for; decisions made with it carry this name."""
+    """Name of its holder; recorded with decisions made with the key."""
     role: Annotated[Role, Field(strict=False)]
     expires_in_s: Annotated[int, Field(ge=1, le=MAX_KEY_LIFE_S)] | None = None
-    """Seconds until it ends by itself; without an end it works until it is revoked."""
+    """Seconds until it expires; without an expiry it works until it is revoked."""
     expires_at: Time | None = None
-    """The same as a time."""
+    """Time at which it expires; instead of `expires_in_s`."""
     rate_limit_per_s: Annotated[int, Field(ge=1, le=MAX_RATE)] | None = None
-    """Requests a second, where it is not to be the gateway's own limit."""
+    """Requests per second, if different from the gateway's setting."""
 
     @model_validator(mode="after")
     def _one_end(self) -> Self:
@@ -30,7 +30,7 @@ class KeyBody(Request):
         return self
 
     def ends_at(self) -> datetime | None:
-        """When the key ends."""
+        """Time at which the key expires; `None`: never."""
         if self.expires_in_s is None:
             return self.expires_at
         return datetime.now(UTC) + timedelta(seconds=self.expires_in_s)

@@ -1,6 +1,6 @@
-"""Secrets that have to be read again, encrypted where they are stored.
+"""Encryption of stored secrets that have to be read again.
 
-Fernet (AES-128-CBC with HMAC-SHA256) of the library `cryptography`. The first key encrypts, every key decrypts.
+Uses Fernet (AES-128-CBC with HMAC-SHA256) of the library `cryptography`. The first key encrypts, all keys decrypt.
 """
 
 from collections.abc import Sequence
@@ -16,38 +16,38 @@ class Seal:
     """Encrypts and decrypts with the configured keys."""
 
     def __init__(self, keys: Sequence[str] = ()) -> None:
-        """`keys` are 32 bytes each in base64; without any, nothing can be stored."""
+        """`keys` are 32 bytes each, in base64; without keys no secret can be stored."""
         self._fernets = [fernet(key) for key in keys]
 
-    def close(self, secret: str) -> str:
-        """The secret, encrypted; raises `SecretsKeyMissing`."""
+    def encrypt(self, secret: str) -> str:
+        """Encrypts a secret; raises `SecretsKeyMissing`."""
         if not self._fernets:
-            raise SecretsKeyMissing(f"no key is configured that encrypts secrets: {HOW}")
+            raise SecretsKeyMissing(f"no key for encrypting secrets is configured: {HOW}")
         return self._fernets[0].encrypt(secret.encode()).decode()
 
-    def open(self, closed: str) -> str:
-        """What was encrypted; raises `SecretUnreadable`."""
+    def decrypt(self, encrypted: str) -> str:
+        """Decrypts a secret; raises `SecretUnreadable`."""
         try:
-            return MultiFernet(self._fernets).decrypt(closed).decode() if self._fernets else _unreadable()
+            return MultiFernet(self._fernets).decrypt(encrypted).decode() if self._fernets else _unreadable()
         except InvalidToken:
             return _unreadable()
 
-    def renewed(self, closed: str) -> str | None:
-        """The same secret encrypted with the first key; `None` if it is already. Raises `SecretUnreadable`."""
+    def reencrypt(self, encrypted: str) -> str | None:
+        """Encrypts a secret with the first key; `None` if it already is. Raises `SecretUnreadable`."""
         try:
-            self._fernets[0].decrypt(closed)
+            self._fernets[0].decrypt(encrypted)
         except (IndexError, InvalidToken):
-            return self.close(self.open(closed))
+            return self.encrypt(self.decrypt(encrypted))
         return None
 
 
 def fernet(key: str) -> Fernet:
-    """Of a key in base64 of either alphabet; raises `ValueError`."""
+    """Creates a Fernet from a key in base64 of either alphabet; raises `ValueError`."""
     return Fernet(key.strip().replace("+", "-").replace("/", "_"))
 
 
 def new_key() -> str:
-    """A random key."""
+    """Returns a random key."""
     return Fernet.generate_key().decode()
 
 

@@ -1,4 +1,4 @@
-"""`/sign-in`, `/sign-out`: how a person gets a browser session. `POST /v1/sign-in-links`: links that open one, once."""
+"""Browser sign-in: `/sign-in`, `/sign-out`, and one-time links from `POST /v1/sign-in-links`."""
 
 import json
 from dataclasses import dataclass
@@ -38,8 +38,8 @@ FORM_FIELD = "csrf"
 
 
 @dataclass(frozen=True, slots=True)
-class _Try:
-    """What somebody sent to sign in."""
+class _Credentials:
+    """The key or link token of a sign-in request, and where to go next."""
 
     key: str
     token: str
@@ -49,13 +49,13 @@ class _Try:
 
 @links.post("", status_code=201)
 async def create_link(caller: Reader, use: Use, request: Request, once: OnceOnly) -> SignInLinkView:
-    """A link that signs in as the caller's key: once, within 10 minutes. Its token is shown this once.
+    """Creates a link that signs in as the caller's key, once, within 10 minutes. Its token is not shown again.
 
-    A browser session gets none: it would outlive itself. The same request again under one Idempotency-Key makes no
-    second link: it is 409 `already-made`.
+    A browser session cannot create one, or it could extend itself. Repeating the request with the same Idempotency-Key
+    creates no second link: 409 `already-made`.
     """
     if browser_session(request) is not None:
-        raise Forbidden("a browser session makes no sign-in links: send the key")
+        raise Forbidden("a browser session cannot create sign-in links: send the key")
 
     async def act(connection: Connection | None) -> SignInLinkView:
         link = await use.browser_sessions.link(caller, connection)
@@ -67,7 +67,7 @@ async def create_link(caller: Reader, use: Use, request: Request, once: OnceOnly
 
 @router.get(SIGN_IN)
 async def show(wanted: Annotated[str, Query(alias="next")] = HOME) -> Response:
-    """The page to sign in on. A token behind its `#` is posted by the page."""
+    """The sign-in page. It posts a token that follows the `#` of its address."""
     return sign_in_page(local_path(wanted))
 
 
@@ -93,10 +93,10 @@ async def sign_in(request: Request, use: Use) -> Response:
 
 @router.post("/sign-out")
 async def sign_out(request: Request, use: Use) -> Response:
-    """Ends the browser session. The page proves itself by the header or the form field."""
+    """Ends the browser session. The page sends its CSRF token as a header or a form field."""
     session = browser_session(request)
     if session is None:
-        raise Unauthenticated("nobody is signed in")
+        raise Unauthenticated("not signed in")
     fields = parse_qs((await request.body()).decode("utf-8", "replace"))
     given = request.headers.get(CSRF_HEADER) or fields.get(FORM_FIELD, [""])[0]
     if not is_csrf_token(given, session.secret):
@@ -108,7 +108,7 @@ async def sign_out(request: Request, use: Use) -> Response:
     return answer
 
 
-async def _open(sent: _Try, request: Request, use: Services) -> NewSession:
+async def _open(sent: _Credentials, request: Request, use: Services) -> NewSession:
     if sent.token:
         made = await use.browser_sessions.open_by_link(sent.token)
         if made is not None:
@@ -129,8 +129,8 @@ def _check_role(caller: Principal) -> None:
         raise Forbidden(f"role {str(caller.role)!r} opens no pages: sign in with a key of {able}")
 
 
-def _read(body: bytes, content_type: str) -> _Try:
-    """What a form or JSON says. What cannot be read counts as empty."""
+def _read(body: bytes, content_type: str) -> _Credentials:
+    """Reads credentials from a form or JSON. An unreadable body counts as empty."""
     is_form = content_type.partition(";")[0].strip().lower() != "application/json"
     fields: dict[str, Any] = {}
     if is_form:
@@ -138,11 +138,11 @@ def _read(body: bytes, content_type: str) -> _Try:
     else:
         try:
             read = json.loads(body)
-        except (ValueError, RecursionError):  # no JSON, or nested beyond reason
+        except (ValueError, RecursionError):  # not JSON, or nested too deeply
             read = {}
         fields = read if isinstance(read, dict) else {}
     key, token, wanted = (str(fields.get(name, "")) for name in ("key", "token", "next"))
-    return _Try(key.strip(), token.strip(), local_path(wanted or HOME), is_form)
+    return _Credentials(key.strip(), token.strip(), local_path(wanted or HOME), is_form)
 
 
 def _set_cookie(answer: Response, made: NewSession, *, secure: bool) -> None:

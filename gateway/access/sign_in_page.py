@@ -1,4 +1,4 @@
-"""The sign-in page: made here, with nothing from elsewhere; its header names the one script and style that may run."""
+"""The sign-in page. It loads nothing; its security policy allows only its own inline script and style, by hash."""
 
 import base64
 import hashlib
@@ -12,12 +12,12 @@ from starlette.responses import HTMLResponse
 
 
 def sign_in_page(wanted: str, problem: str = "", status: int = 200) -> HTMLResponse:
-    """The page.
+    """Renders the page.
 
     Args:
-        wanted: the path that it leads to.
-        problem: what was wrong with the last try.
-        status: of the answer.
+        wanted: path to open after the sign-in.
+        problem: error of the previous attempt.
+        status: HTTP status of the response.
     """
     html = Template(_source()).substitute(next=escape(wanted), problem=escape(problem))
     return HTMLResponse(html, status, _headers())
@@ -38,12 +38,12 @@ def _headers() -> dict[str, str]:
     return {
         "Content-Security-Policy": policy,
         "Cache-Control": "no-store",
-        "Referrer-Policy": "same-origin",  # stricter, and forms would come without their origin
+        "Referrer-Policy": "same-origin",  # a stricter policy would omit the origin of forms
         "X-Content-Type-Options": "nosniff",
     }
 
 
 def digest(html: str, tag: str) -> str:
-    """The hash by which a browser knows the content of a page's only `tag`."""
+    """The hash source of the content of a page's only `tag`, for a Content-Security-Policy."""
     [content] = re.findall(f"<{tag}>(.*?)</{tag}>", html, re.DOTALL)
     return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"

@@ -1,4 +1,4 @@
-"""Keys and callers as the API answers them."""
+"""Responses of `/v1/keys` and `/v1/sign-in-links`."""
 
 from datetime import datetime
 from typing import Self
@@ -14,7 +14,7 @@ class CallerView(View):
     key_id: str
     tenant: str
     name: str
-    """The approver and submitter that it stands for."""
+    """Recorded as approver and submitter."""
     role: Role
 
 
@@ -27,9 +27,9 @@ class KeyView(View):
     created_by: str
     created_at: datetime
     expires_at: datetime | None
-    """When it ends by itself; `null`: never."""
+    """When it expires; `null`: never."""
     rate_limit_per_s: int | None
-    """Requests a second; `null`: as the gateway is set."""
+    """Requests per second; `null`: the gateway's setting."""
     revoked_by: str | None
     revoked_at: datetime | None
 
@@ -39,15 +39,15 @@ class KeyView(View):
 
 
 class NewKeyView(KeyView):
-    """A key at the one moment when its secret is shown."""
+    """A new key with its secret, which is not shown again."""
 
     key: str
 
 
 class SignInLinkView(View):
-    """A link that signs a browser in, once."""
+    """A one-time link that signs a browser in."""
 
     url: str
-    """The token stands behind the `#`: no server and no log sees it."""
+    """The token follows the `#`, so that no server receives or logs it."""
     token: str
     expires_at: datetime

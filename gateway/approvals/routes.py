@@ -1,4 +1,4 @@
-"""`/v1/approvals`: what waits for a person, and the person's decision."""
+"""`/v1/approvals`: approval requests and decisions."""
 
 from typing import Annotated, Any
 
@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query
 from purser.budget.approvals import ApprovalRequest, ApprovalState, DecisionRequest
 from purser.budget.reports.forecast import Forecast
 from purser.gateway.access.auth import Decider, Reader
-from purser.gateway.approvals.outlook import Outlook, outlook
+from purser.gateway.approvals.details import ApprovalDetails, approval_details
 from purser.gateway.approvals.schemas import DecisionBody
 from purser.gateway.approvals.views import (
     ApprovalView,
@@ -34,7 +34,7 @@ async def list_approvals(
     cursor: Annotated[str | None, Query(max_length=64, pattern="^[A-Za-z0-9-]+$")] = None,
     limit: PageSize = 100,
 ) -> dict[str, Any]:
-    """Approval requests, newest first."""
+    """Lists approval requests, newest first."""
     page = await use.approvals.list(caller.tenant, state, limit, cursor)
     forecasts = await use.burn.forecasts(caller.tenant, list({request.scope for request in page.requests}))
     return {
@@ -45,29 +45,29 @@ async def list_approvals(
 
 @router.get("/{approval_id}", response_model=WholeApprovalView)
 async def show(approval_id: str, caller: Reader, use: Use) -> dict[str, Any]:
-    """One request with everything that a person needs to decide it: what the calls are for, and what a grant does."""
+    """Returns a request with what an approver needs to decide: the purpose of its calls and the effect of a grant."""
     request = await use.approvals.get(caller.tenant, approval_id)
     forecasts = await use.burn.forecasts(caller.tenant, [request.scope])
-    ahead = await outlook(use, caller, request)
-    purposes = [PurposeView.of(key, purpose) for key, purpose in ahead.purposes.items()]
-    return _shown(request, forecasts[request.scope]) | {"purposes": purposes, "effects": _effects(ahead)}
+    details = await approval_details(use, caller, request)
+    purposes = [PurposeView.of(key, purpose) for key, purpose in details.purposes.items()]
+    return _shown(request, forecasts[request.scope]) | {"purposes": purposes, "effects": _effects(details)}
 
 
 @router.post("/{approval_id}/decision")
 async def decide(approval_id: str, body: DecisionBody, caller: Decider, use: Use) -> DecidedView:
-    """Approves (the shortage, or the given amounts) or denies, in the name of the key."""
+    """Approves (the shortage, or the given amounts) or denies a request in the name of the key."""
     wanted = DecisionRequest(approval_id, choice=body.decision, **body.model_dump(exclude={"decision"}))
     done = await use.approvals.record_decision(caller.tenant, wanted, caller.approver)
     use.wake()
     return DecidedView.model_validate(done)
 
 
-def _effects(ahead: Outlook) -> EffectsView | None:
-    if ahead.request.state is not ApprovalState.PENDING:
+def _effects(details: ApprovalDetails) -> EffectsView | None:
+    if details.request.state is not ApprovalState.PENDING:
         return None
     return EffectsView(
-        shortage=EffectView.of(ahead.effect(ahead.request.shortage)),
-        without_delay=EffectView.of(ahead.effect(ahead.without_delay)),
+        shortage=EffectView.of(details.effect(details.request.shortage)),
+        without_delay=EffectView.of(details.effect(details.without_delay)),
     )
 
 

@@ -9,23 +9,23 @@ from purser.gateway.http.schemas import Name, Positive, Request, Time
 
 
 class Reasons(BaseModel):
-    """Why somebody decides as they do, as it is sent and shown."""
+    """The reasons given for a decision."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
     note: Annotated[str, Field(max_length=MAX_NOTE)] | None = None
     ticket_url: Annotated[str, Field(max_length=MAX_TICKET_URL)] | None = None
-    """Where it was discussed: an http or https address."""
+    """Where the decision was discussed: an http or https address."""
 
 
 class DecisionBody(Reasons, Request):
     """A person's decision on an approval request."""
 
     decision_id: Name
-    """Chosen by the caller; the same decision again changes nothing."""
+    """Chosen by the caller; repeating the same decision has no effect."""
     decision: Annotated[Choice, Field(strict=False)]
     grant_tokens: Positive | None = None
-    """What to grant; the shortage if left out."""
+    """Tokens to grant; the shortage if both amounts are left out."""
     grant_nano_usd: Positive | None = None
     until: Time | None = None
-    """When the grant ends."""
+    """End of the grant; that of the window if left out."""

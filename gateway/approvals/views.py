@@ -1,4 +1,4 @@
-"""Approval requests as the API answers them."""
+"""Responses of `/v1/approvals`."""
 
 from datetime import datetime
 from typing import Annotated, Self
@@ -13,8 +13,8 @@ from purser.gateway.budgets.views import ApprovalRulesView, ForecastView
 from purser.gateway.http.views import AmountView, View
 
 
-class StandingView(View):
-    """Figures of the short scope in one unit."""
+class ScopeFiguresView(View):
+    """Figures of the scope that is short, in one unit."""
 
     spent: int
     held: int
@@ -28,22 +28,22 @@ class WaiterView(View):
     task_id: str
     agent_id: str
     submitter: str | None
-    """Who submitted the task, as its file says."""
+    """Submitter that the task file names."""
     submitted_by: str | None
-    """The key that submitted it."""
+    """Name of the key that submitted the task."""
     tokens: Annotated[int, Field(validation_alias=AliasPath("ask", "tokens"))]
     nano_usd: Annotated[int, Field(validation_alias=AliasPath("ask", "nano_usd"))]
     since: datetime
 
 
 class PastDecisionView(Reasons, View):
-    """A decision that was made."""
+    """A recorded decision."""
 
     decision_id: str
     decision: Annotated[Choice, Field(validation_alias="choice")]
     approver: str
     identity: Identity
-    """How sure it is who decided: by a key, or a name that the sender gave himself."""
+    """How the approver was identified: by a key, or by a name that the sender claims."""
     grant_tokens: int
     grant_nano_usd: int
     until: datetime | None
@@ -51,24 +51,24 @@ class PastDecisionView(Reasons, View):
 
 
 class ApprovalView(View):
-    """A request with everything that a person needs to decide it."""
+    """An approval request."""
 
     approval_id: str
     scope: str
     window_start: datetime | None
     """`null` for a lifetime."""
     task_id: str
-    """Set: a grant raises what this task asked for itself, and changes nothing for others who share the scope."""
+    """If set, a grant raises the limit that this task requested for itself and does not affect others on the scope."""
     state: ApprovalState
     asked: AmountView
-    """What is short now; of a closed request, what was short when it closed."""
+    """The shortage now; for a closed request, the shortage when it closed."""
     given: AmountView
     limit_tokens: int | None
     limit_nano_usd: int | None
-    tokens: StandingView
-    nano_usd: StandingView
+    tokens: ScopeFiguresView
+    nano_usd: ScopeFiguresView
     decisions_needed: int
-    """How many more people it takes to grant what is short."""
+    """How many more people have to approve to grant the shortage."""
     rules: ApprovalRulesView
     created_at: datetime
     deadline: datetime
@@ -76,31 +76,31 @@ class ApprovalView(View):
     waiters: list[WaiterView]
     decisions: list[PastDecisionView]
     forecast: ForecastView
-    """Of the scope: how fast it spends, and when the rest is used up at that rate."""
+    """How fast the scope spends, and when its budget is exhausted at that rate."""
 
 
 class LastInputView(View):
-    """The newest message that a call shows its model."""
+    """The newest message in the window of a call."""
 
     seq: int
-    """Its number in the session."""
+    """Sequence number in the session."""
     role: str
     text: str
-    """At most its first 500 characters."""
+    """Its first 500 characters at most."""
 
 
 class PurposeView(View):
-    """What a waiting call is for. Texts are the first 500 characters; empty once the session is deleted."""
+    """Purpose of a waiting call. Texts are cut to 500 characters, and are empty once the session is deleted."""
 
     key: str
-    """Of the waiter."""
+    """Key of the waiting hold."""
     session_id: str
     input: str
-    """Of the task."""
+    """Input of the task."""
     instructions: str
-    """Of the agent."""
+    """Instructions of the agent."""
     last_input: LastInputView | None
-    """`null` where the call shows nothing newer than the task's input."""
+    """`null` if the window has nothing newer than the task's input."""
 
     @classmethod
     def of(cls, key: str, purpose: Purpose) -> Self:
@@ -115,22 +115,22 @@ class PurposeView(View):
 
 
 class EffectView(View):
-    """What a grant would do to the waiting calls, by the rules that admit them."""
+    """The effect of a grant on the waiting calls, by the gate's rules."""
 
     grant_tokens: int
     grant_nano_usd: int
     ratio: float | None
-    """Share of the scope that is used after it; `null` if no call fits."""
+    """Ratio of the scope after the grant; `null` if no call fits."""
     delay_ms: int
-    """Longest backpressure delay of a call that goes on."""
+    """Longest backpressure delay of an admitted call."""
     slowed_by: str | None
     """The scope that causes the delay."""
     admitted: int
-    """Calls that go on."""
+    """Number of calls that are admitted."""
     asking: int
-    """Calls that ask again."""
+    """Number of calls that need another approval."""
     waiting: int
-    """Calls that wait for open holds."""
+    """Number of calls that wait for open holds."""
     refused: int
 
     @classmethod
@@ -149,25 +149,25 @@ class EffectView(View):
 
 
 class EffectsView(View):
-    """Two grants to choose from."""
+    """Effects of two possible grants."""
 
     shortage: EffectView
-    """Exactly what is missing."""
+    """A grant of exactly the shortage."""
     without_delay: EffectView
-    """Enough to stay below the first step of backpressure, where that is possible."""
+    """A grant that keeps the scope below its first backpressure step, if possible."""
 
 
 class WholeApprovalView(ApprovalView):
-    """A request with what its calls are for, and what a grant would do."""
+    """An approval request with the purpose of its calls and the effect of a grant."""
 
     purposes: list[PurposeView]
-    """Of calls of tasks, at most 20, oldest first. Calls over HTTP have none."""
+    """Purposes of at most 20 calls of tasks, oldest first. Holds over HTTP have none."""
     effects: EffectsView | None
     """`null` once the request is closed."""
 
 
 class DecidedView(View):
-    """What a decision made of its request."""
+    """The state of a request after a decision."""
 
     state: ApprovalState
     decisions_needed: int

@@ -1,4 +1,4 @@
-"""`/v1/budgets`: what every scope may spend and has spent."""
+"""`/v1/budgets`: limits and spending of scopes."""
 
 from typing import Annotated, Any
 
@@ -21,12 +21,12 @@ router = APIRouter(route_class=Route, prefix="/v1/budgets", tags=["budgets"])
 async def list_budgets(
     caller: Reader,
     use: Use,
-    over: Annotated[str | None, Query(description="Least ratio, for example 0.95.")] = None,
+    over: Annotated[str | None, Query(description="Minimum ratio, for example 0.95.")] = None,
     kind: Annotated[Kind | None, Query()] = None,
     cursor: Cursor = None,
     limit: PageSize = 100,
 ) -> dict[str, Any]:
-    """Scopes that were used or have a policy, in the order in which they came up."""
+    """Lists scopes that have been used or have a policy, oldest first."""
     least = None if over is None else read_ratio(over, "over")
     after = int(cursor or 0)
     views, following = await use.policies.budgets(caller.tenant, over=least, kind=kind, after=after, limit=limit)
@@ -35,13 +35,13 @@ async def list_budgets(
 
 @router.get("/{scope:path}", response_model=ForecastBudgetAnswer)
 async def show(scope: str, caller: Reader, use: Use) -> dict[str, Any]:
-    """One budget in its current window, and how long it lasts. A scope that nobody used shows its policy and zeros."""
+    """Returns a budget in its current window with a forecast. An unused scope has its default policy and zeros."""
     return await _shown(use, caller, _scope(scope, caller))
 
 
 @router.put("/{scope:path}", response_model=ForecastBudgetAnswer)
 async def change(scope: str, body: BudgetBody, caller: BudgetSetter, use: Use) -> dict[str, Any]:
-    """Stores fields of a scope's policy; the next hold follows it, live ones finish. Answers with the budget."""
+    """Stores fields of a scope's policy and returns the budget. Effective from the next hold; open holds finish."""
     chosen = _scope(scope, caller)
     given = body.model_dump(exclude_unset=True)
     clear = [name for name, value in given.items() if value is None]

@@ -10,7 +10,7 @@ from purser.gateway.http.schemas import Count, Request
 
 
 class BudgetBody(Request):
-    """Fields of a policy to store. A field that is left out stays as it is; `null` hands it back to the defaults."""
+    """Fields of a policy to store. A field that is left out stays unchanged; `null` resets it to the default."""
 
     limit_tokens: Count | None = None
     limit_nano_usd: Count | None = None
@@ -23,6 +23,6 @@ class BudgetBody(Request):
     backpressure: list[Any] | None = None
     """Steps `[ratio, delay_ms]`."""
     approval: dict[str, Any] | None = None
-    """`roles`, `not_submitter`, `two_people_above_tokens`, `deadline_s`, `on_expiry`: one field, stored whole."""
+    """`roles`, `not_submitter`, `two_people_above_tokens`, `deadline_s`, `on_expiry`: stored as a whole."""
     frozen: bool | None = None
     """A frozen scope admits nothing."""

@@ -1,4 +1,4 @@
-"""Budgets as the API answers them."""
+"""Responses of `/v1/budgets`."""
 
 from datetime import datetime
 from typing import Annotated, Self
@@ -12,7 +12,7 @@ from purser.budget.windows import Window
 from purser.gateway.http.views import View
 
 IsoTime = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
-"""A time that was written before it came here."""
+"""A time that is already formatted as text."""
 
 
 class UnitView(View):
@@ -21,37 +21,37 @@ class UnitView(View):
     spent: int
     """All charges of the window."""
     held: int
-    """Set aside by open holds."""
+    """Amount held by open holds."""
     granted: int
     """Extra limit from approvals."""
     overrun: int
-    """The part of the charges beyond what was held."""
+    """The part of the charges that exceeds what was held."""
     headroom: int | None
-    """limit + granted − spent − held; `null` where nothing limits."""
+    """limit + granted − spent − held; `null` if unlimited."""
 
 
 class ApprovalRulesView(View):
-    """Who may approve an overspend, and until when."""
+    """Who may approve an overspend, and by when."""
 
     roles: list[str]
     not_submitter: bool
-    """Who submitted the task may not decide."""
+    """Bars the person who submitted the task from deciding."""
     two_people_above_tokens: int | None
-    """Grants above this need two people."""
+    """Grants above this many tokens need two people; `null`: never."""
     deadline_s: int
     on_expiry: OnExpiry
 
 
 class ForecastView(View):
-    """How fast a scope spends, and when nothing is left at that rate. A rate, not a promise."""
+    """How fast a scope spends, and when its budget is exhausted at that rate. An estimate, not a promise."""
 
     tokens_per_hour: int | None
     """The higher of the rates of the last hour and the last day; `null` with `too_short`."""
     nano_usd_per_hour: int | None
     exhausts_at: datetime | None
-    """`null` if nothing limits, nothing is spent, or the window renews before."""
+    """`null` if there is no limit, nothing was spent within the last hour, or the window renews before."""
     basis: Basis
-    """What the rate was measured over; `too_short`: less than a minute of history."""
+    """Period over which the rate was measured; `too_short`: less than a minute of history."""
 
     @classmethod
     def of(cls, forecast: Forecast) -> Self:
@@ -69,12 +69,12 @@ class BudgetAnswer(View):
     """`null` for a lifetime."""
     window_end: IsoTime | None
     limit_tokens: int | None
-    """`null`: nothing limits."""
+    """`null`: unlimited."""
     limit_nano_usd: int | None
     tokens: UnitView
     nano_usd: UnitView
     ratio: float | None
-    """(spent + held) / (limit + granted), the larger of tokens and money; 0 if unlimited, `null` if that is 0."""
+    """(spent + held) / (limit + granted), the larger of tokens and money; 0 if unlimited, `null` for limit 0."""
     pressure: Pressure
     frozen: bool
     warn_at: list[float]
@@ -82,10 +82,10 @@ class BudgetAnswer(View):
     """Steps of ratio and delay in milliseconds."""
     approval: ApprovalRulesView
     sources: dict[str, str]
-    """Where each field of the policy comes from: `stored`, `request`, a preset, `environment`, `file`, `default`."""
+    """Source of each field of the policy: `stored`, `request`, a preset, `environment`, `file` or `default`."""
 
 
 class ForecastBudgetAnswer(BudgetAnswer):
-    """One scope's budget in its current window, and how long it lasts."""
+    """One scope's budget in its current window, with a forecast."""
 
     forecast: ForecastView

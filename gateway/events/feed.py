@@ -1,8 +1,8 @@
-"""Events as they happen: one reader of the table in each process, and any number of subscribers.
+"""The live event feed: one reader of the table in each process, and any number of subscribers.
 
-A subscriber first reads pages of the table up to where the reader stands, then joins it: without a gap, and without an
-event twice. One that is slower than the events goes back to the pages, so none is lost and little is kept in memory.
-LISTEN and NOTIFY are not used: a pooler that keeps no session loses them.
+A subscriber first reads pages of the table up to the reader's position, then joins the reader, without gaps and without
+duplicates. A subscriber that falls behind goes back to reading pages, so no event is lost and memory stays bounded.
+LISTEN and NOTIFY are not used: a pooler in transaction mode loses them.
 """
 
 import asyncio
@@ -17,30 +17,30 @@ from purser.budget.postgres.events.events import BATCH, Event, Events
 from purser.budget.scopes import Kind, Scope
 
 EVERY_S = 0.2
-"""Between two looks at the table while somebody subscribes."""
+"""Seconds between two reads of the table while there are subscribers."""
 IDLE_S = 1.0
-"""The same while nobody does: others, such as webhooks, continue from positions too."""
+"""Seconds between two reads without subscribers: positions are assigned for other readers, such as webhooks, too."""
 MAX_BACKOFF_S = 5.0
 READ = 250
-"""Events that the reader hands round before it lets others run."""
+"""Events that the reader distributes before it yields to the event loop."""
 PAGE = 500
 PAGERS = 4
-"""Subscribers that read pages at the same time: requests need connections too."""
+"""Subscribers that may read pages at the same time: requests need connections too."""
 BUFFER = 1_000
-"""Events that wait for one subscriber at most."""
+"""Most events buffered for one subscriber."""
 
 
 class Gap(StrEnum):
-    """Why a subscriber cannot continue from exactly where it left."""
+    """Why a subscriber cannot resume exactly where it left off."""
 
     FORGOTTEN = "forgotten"
-    """Events after its position have been deleted by retention: it continues with the oldest there is."""
+    """Retention has deleted events after its position: it resumes with the oldest available event."""
     AHEAD = "ahead"
-    """Nothing has this position yet, as after a restored backup: it continues with what comes."""
+    """Its position has not been assigned, as after a restore from a backup: it resumes with new events."""
 
 
 class Subscription(AsyncIterator[Event]):
-    """The events of one tenant, for one listener: `async for event in subscription`. Ends when the feed does."""
+    """The events of one tenant for one subscriber: `async for event in subscription`. Ends when the feed does."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class Subscription(AsyncIterator[Event]):
     ) -> None:
         self.tenant = tenant
         self.gap: Gap | None = None
-        """Set where it could not continue from exactly where it left."""
+        """Set if the subscriber could not resume exactly where it left off."""
         self._feed = feed
         self._kinds = None if kinds is None else sorted(set(kinds))
         self._scopes = None if scopes is None else sorted({str(scope) for scope in scopes})
@@ -60,7 +60,7 @@ class Subscription(AsyncIterator[Event]):
         self._read = feed.position if after is None else after
         self._live = after is None
         self._ended = False
-        self._news = asyncio.Event()
+        self._wakeup = asyncio.Event()
 
     async def __anext__(self) -> Event:
         while not self._ended:
@@ -69,18 +69,18 @@ class Subscription(AsyncIterator[Event]):
             if not self._live:
                 await self._catch_up()
             else:
-                self._news.clear()
-                await self._news.wait()
+                self._wakeup.clear()
+                await self._wakeup.wait()
         raise StopAsyncIteration
 
     def end(self) -> None:
-        """No more events, from now on."""
+        """Ends the subscription."""
         self._ended = True
-        self._news.set()
+        self._wakeup.set()
 
     def offer(self, event: Event) -> None:
-        """Takes in what the reader has read; one that does not fit any more is read again later."""
-        # Another process may have shown it what this one reads only now.
+        """Buffers an event from the reader; if the buffer is full, the event is read from the table later."""
+        # The client may have received this event from another process already.
         if not self._live or event.position <= self._read or not self._wants(event):
             return
         if len(self._events) == BUFFER:
@@ -88,12 +88,12 @@ class Subscription(AsyncIterator[Event]):
             return
         self._events.append(event)
         self._read = event.position
-        self._news.set()
+        self._wakeup.set()
 
     async def _catch_up(self) -> None:
         until = self._feed.position
         if self._read >= until:
-            # The reader offers all that follows: nothing runs between its position and this line.
+            # The reader offers all later events: no other code runs between reading its position and this line.
             self._live = True
             return
         try:
@@ -111,26 +111,26 @@ class Subscription(AsyncIterator[Event]):
 
 
 class Feed:
-    """The events of all tenants, as far as this process has read them."""
+    """The events of all tenants, up to the position that this process has read."""
 
     def __init__(self, events: Events) -> None:
         self.position = 0
-        """What the reader has handed round."""
+        """Position up to which the reader has distributed events."""
         self._events = events
         self._subscriptions: defaultdict[str, set[Subscription]] = defaultdict(set)
         self._encoded: OrderedDict[int, bytes] = OrderedDict()
         self._poked = asyncio.Event()
-        self._began = asyncio.Event()
+        self._started = asyncio.Event()
         self._pagers = asyncio.Semaphore(PAGERS)
         self._closed = False
 
     @property
     def subscribers(self) -> int:
-        """How many listen right now."""
+        """Number of current subscriptions."""
         return sum(map(len, self._subscriptions.values()))
 
     def poke(self) -> None:
-        """Something was just committed: look now."""
+        """Makes the reader read now, because an event was just committed."""
         self._poked.set()
 
     @asynccontextmanager
@@ -142,18 +142,18 @@ class Feed:
         *,
         scopes: Collection[Scope] | None = None,
     ) -> AsyncIterator[Subscription]:
-        """Listens to the events of one tenant.
+        """Subscribes to the events of one tenant.
 
         Args:
-            tenant: whose events.
-            kinds: only these; `None`: all.
-            after: continue behind this position; `None`: with what happens from now on.
-            scopes: only of these; a task stands for its agents too.
+            tenant: tenant of the events.
+            kinds: only events of these kinds; `None`: all.
+            after: resume after this position; `None`: only new events.
+            scopes: only events of these scopes; a task includes its agents.
 
         Raises:
             LedgerUnavailable
         """
-        await self._began.wait()
+        await self._started.wait()
         gap = None if after is None else await self._gap(tenant, after)
         own = Subscription(self, tenant, kinds, scopes, None if gap is Gap.AHEAD else after)
         own.gap = gap
@@ -169,21 +169,21 @@ class Feed:
                 del self._subscriptions[tenant]
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Reads until `stop`, then ends every subscription. While Postgres is away it tries again, ever less often."""
+        """Reads until `stop`, then ends all subscriptions. Retries with backoff while Postgres is unavailable."""
         try:
             await repeat("events", self._step, stop, self._pause_s, self._poked, max_backoff_s=MAX_BACKOFF_S)
         finally:
             self.close()
 
     def close(self) -> None:
-        """Ends every subscription, and those that come later."""
+        """Ends all subscriptions, including later ones."""
         self._closed = True
-        self._began.set()
+        self._started.set()
         for subscription in [one for group in self._subscriptions.values() for one in group]:
             subscription.end()
 
     def encoded(self, event: Event, encode: Callable[[Event], bytes]) -> bytes:
-        """What `encode` makes of an event, made once for all subscribers that are about equally far."""
+        """Encodes an event, once for all subscribers at about the same position."""
         known = self._encoded.get(event.position)
         if known is None:
             known = self._encoded[event.position] = encode(event)
@@ -194,7 +194,7 @@ class Feed:
     async def page(
         self, tenant: str, after: int, until: int, kinds: Sequence[str] | None, scopes: Sequence[str] | None
     ) -> list[Event]:
-        """The next `PAGE` events of a tenant, from the table."""
+        """Reads the next `PAGE` events of a tenant from the table."""
         async with self._pagers:
             return await self._events.page(tenant, after, until, kinds=kinds, scopes=scopes, limit=PAGE)
 
@@ -203,10 +203,10 @@ class Feed:
             pass
         if not self._subscriptions:
             newest = await self._events.newest()
-            # Who has subscribed meanwhile is owed what lies between.
+            # A subscriber that joined meanwhile must get the events in between.
             if not self._subscriptions:
                 self.position = newest
-        self._began.set()
+        self._started.set()
         while self._subscriptions:
             events = await self._events.after(self.position, READ)
             for event in events:
@@ -223,14 +223,14 @@ class Feed:
     async def _gap(self, tenant: str, after: int) -> Gap | None:
         if after < await self._events.forgotten(tenant):
             return Gap.FORGOTTEN
-        # Another process may have read further than this one.
+        # Another process may have read more than this one.
         if after > self.position and after > await self._events.newest():
             return Gap.AHEAD
         return None
 
 
 def _names(scope: str | None) -> Sequence[str]:
-    """The scopes that stand for a scope in a filter: itself, and the task of an agent."""
+    """The scopes whose filter includes a scope: itself, and for an agent its task."""
     if scope is None:
         return ()
     kind, _, name = scope.partition(":")

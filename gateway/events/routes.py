@@ -1,4 +1,4 @@
-"""`/v1/events`: what happens, as server-sent events that a client continues from where it left."""
+"""`/v1/events`: a resumable stream of server-sent events."""
 
 import json
 from collections.abc import AsyncIterator
@@ -25,26 +25,26 @@ from purser.gateway.services import Use
 router = APIRouter(route_class=Route, prefix="/v1/events", tags=["events"])
 
 HEARTBEAT_S = 10
-"""Between two comments that show that the stream is alive; each asks for the key again, as sending always does."""
+"""Seconds between keep-alive comments; sending one checks the key again."""
 SEND_TIMEOUT_S = 30
-"""A client that takes nothing for so long is cut off; it continues where it left when it comes back."""
+"""Seconds after which a client that reads nothing is disconnected; it can resume where it left off."""
 RETRY_MS = 2_000
 WORK = frozenset({EventKind.COMPRESSION, EventKind.TASK, EventKind.AGENT, EventKind.TURN})
-"""What a key sees that looks at work only; budgets and approvals are for those that may read them."""
+"""Kinds visible to a key that may read work only, not budgets and approvals."""
 
 Position = Annotated[
-    int | None, Query(ge=0, le=2**63 - 1, description="Continue behind this event id; 0: from the oldest.")
+    int | None, Query(ge=0, le=2**63 - 1, description="Resume after this event id; 0: from the oldest.")
 ]
 LastEventId = Annotated[
     str | None,
-    Header(alias="Last-Event-ID", pattern="^[0-9]{1,18}$", description="As `after`; goes before it."),
+    Header(alias="Last-Event-ID", pattern="^[0-9]{1,18}$", description="As `after`; takes precedence over it."),
 ]
 
 log = structlog.get_logger(__name__)
 
 
 class EventStream(EventSourceResponse):
-    """Server-sent events to one client, until it leaves, takes nothing any more, or the gateway stops."""
+    """Server-sent events to one client, until it disconnects, stops reading, or the gateway stops."""
 
     def __init__(self, content: AsyncIterator[ServerSentEvent | bytes], place: AbstractContextManager[None]) -> None:
         super().__init__(
@@ -61,7 +61,7 @@ class EventStream(EventSourceResponse):
             with self._place:
                 await super().__call__(scope, receive, send)
         except SendTimeoutError:
-            log.info("a stream was cut off: its client took nothing", seconds=SEND_TIMEOUT_S)
+            log.info("event stream closed: the client does not read", seconds=SEND_TIMEOUT_S)
 
 
 STREAM: dict[int | str, dict[str, Any]] = {
@@ -85,15 +85,15 @@ async def follow(
     kind: Annotated[list[EventKind] | None, Query(max_length=20, description="Only these; repeatable.")] = None,
     scope: Annotated[
         list[str] | None,
-        Query(max_length=50, description="Only of these; repeatable. A task stands for its agents too."),
+        Query(max_length=50, description="Only of these; repeatable. A task includes its agents."),
     ] = None,
     after: Position = None,
     last_event_id: LastEventId = None,
 ) -> EventStream:
-    """Events as they happen: budgets, approvals, compressions, progress of tasks. Without an id: from now on.
+    """Streams events: budgets, approvals, compressions, progress of tasks. Without an id only new events.
 
-    `id` is the position to continue from, `event` the kind, `data` JSON with `at`, `scope` and `data`. An event `gap`
-    comes first where a client cannot continue from exactly where it left. A key of role `agent` sees the kinds
+    `id` is the position from which to resume, `event` the kind, `data` JSON with `at`, `scope` and `data`. An event
+    `gap` comes first if a client cannot resume exactly where it left off. A key of role `agent` gets the kinds
     `compression`, `task`, `agent` and `turn`.
     """
     scopes = None if scope is None else [Scope.parse(one) for one in scope]
@@ -108,7 +108,7 @@ async def follow(
                 async for line in _lines(events, use.feed):
                     yield line
         except LedgerUnavailable:
-            yield ServerSentEvent(comment="the ledger does not answer: come back")
+            yield ServerSentEvent(comment="the ledger does not answer: reconnect")
 
     return EventStream(stream(), use.limits.stream(caller))
 
@@ -118,7 +118,7 @@ async def _lines(events: Subscription, feed: Feed) -> AsyncIterator[ServerSentEv
         yield ServerSentEvent(event="gap", data=json.dumps({"reason": events.gap}))
     async for event in events:
         yield feed.encoded(event, _encode)
-    yield ServerSentEvent(comment="the gateway stops: come back")
+    yield ServerSentEvent(comment="the gateway is stopping: reconnect")
 
 
 def _encode(event: Event) -> bytes:

@@ -1,4 +1,4 @@
-"""`/v1/holds`: ask, start attempts, settle, release, extend. A verdict is always 200."""
+"""`/v1/holds`: hold, start attempts, settle, release, extend. A verdict is always 200."""
 
 from datetime import datetime
 
@@ -19,7 +19,7 @@ from purser.gateway.services import Use
 
 router = APIRouter(route_class=Route, prefix="/v1/holds", tags=["holds"])
 
-STEP_REMEDY = "The addition does not fit: try again later, or end this hold and ask anew under another key."
+STEP_REMEDY = "The addition does not fit: try again later, or end this hold and hold again under another key."
 
 
 @router.post("", response_model_exclude_unset=True)
@@ -45,22 +45,22 @@ async def ask(body: HoldRequestBody, caller: Spender, use: Use) -> HoldView:
     )
     answer, approval_id = await decided(request, caller, use)
     use.metrics.decided(answer.decision)
-    quote.insist(answer.decision)
+    quote.check_priced(answer.decision)
     return _hold_view(answer, approval_id)
 
 
 @router.get("/{hold_id}")
 async def show(hold_id: str, caller: WorkReader, use: Use) -> StoredHoldView:
-    """A hold as it stands, open or ended."""
+    """Returns a hold, open or ended."""
     return StoredHoldView.of(await use.holds.get(caller.tenant, hold_id))
 
 
 @router.post("/{hold_id}/attempts", response_model_exclude_unset=True)
 async def start_attempt(hold_id: str, body: AttemptBody, caller: Spender, use: Use) -> StepView:
-    """Starts an attempt; call it before the request goes to the provider.
+    """Starts an attempt; to be called before the request to the provider.
 
-    An earlier attempt that never reported is charged its estimate, and the hold is topped up. If that does not fit, the
-    verdict says so and the attempt has not started.
+    An earlier attempt that never reported is charged its estimate, and the hold is topped up. If the top-up does not
+    fit, the verdict says so and the attempt has not started.
     """
     started = await use.ledger.start_attempt(caller.tenant, hold_id, body.attempt)
     use.metrics.stepped("attempted" if started.started else "refused")
@@ -71,7 +71,7 @@ async def start_attempt(hold_id: str, body: AttemptBody, caller: Spender, use: U
 
 @router.post("/{hold_id}/settle")
 async def settle(hold_id: str, body: SettleBody, caller: Spender, use: Use) -> SettlementView:
-    """Records what an attempt used, in full, and ends the hold. The same report again changes nothing."""
+    """Records the full usage of an attempt and ends the hold. Repeating the same report has no effect."""
     report = await use.pricing.report(caller.tenant, hold_id, normalize(body.usage), body.nano_usd)
     done = await use.ledger.settle(caller.tenant, hold_id, body.attempt, report)
     use.metrics.stepped("settled")
@@ -80,7 +80,7 @@ async def settle(hold_id: str, body: SettleBody, caller: Spender, use: Use) -> S
 
 @router.post("/{hold_id}/release")
 async def release(hold_id: str, caller: Spender, use: Use) -> ReleaseView:
-    """Ends a hold whose call will not happen. An attempt that started and never reported is charged its estimate."""
+    """Ends a hold that is not needed any more. An attempt that started and never reported is charged its estimate."""
     done = await use.ledger.release(caller.tenant, hold_id=hold_id)
     use.metrics.stepped("released")
     return ReleaseView.of(done)
@@ -88,7 +88,7 @@ async def release(hold_id: str, caller: Spender, use: Use) -> ReleaseView:
 
 @router.post("/{hold_id}/extend", response_model_exclude_unset=True)
 async def extend(hold_id: str, body: ExtendBody, caller: Spender, use: Use, once: OnceOnly) -> StepView:
-    """Renews the lease and, through the gate, adds to the hold. Send an Idempotency-Key with what adds."""
+    """Renews the lease and, through the gate, adds to the hold. Send an Idempotency-Key with an addition."""
     quote = await use.pricing.addition(caller.tenant, hold_id, body.tokens, body.nano_usd)
 
     async def act(connection: Connection | None) -> StepView:
@@ -96,7 +96,7 @@ async def extend(hold_id: str, body: ExtendBody, caller: Spender, use: Use, once
             caller.tenant, hold_id, quote.full, body.lease_ms, connection, priced=quote.priced
         )
         if done.decision is not None:
-            quote.insist(done.decision)
+            quote.check_priced(done.decision)
         use.metrics.stepped("extended" if done.extended else "refused")
         return _step_view(hold_id, done.decision, amount=done.amount, expires_at=done.expires_at)
 
@@ -142,15 +142,15 @@ def _step_view(
 
 
 def _remedy(decision: Decision, approval_id: str) -> str | None:
-    """What can be done about a verdict that does not admit."""
+    """What the caller can do about a verdict that does not admit."""
     scope = decision.decisive.scope
     match decision.verdict, decision.decisive.reason:
         case Verdict.WAIT, _:
-            return "Open holds stand in the way: send the same request again after retry_after_ms."
+            return "The ask fits once open holds have ended: send the same request again after retry_after_ms."
         case Verdict.ASK, _:
-            return f"A person decides approval {approval_id}: send the same request again after that."
+            return f"Approval {approval_id} is pending: send the same request again once it is decided."
         case Verdict.REFUSE, "denied" | "expired" as state:
-            return f"Approval {approval_id} was {state}: ask for less, or ask anew under another key."
+            return f"Approval {approval_id} was {state}: ask for less, or hold again under another key."
         case Verdict.REFUSE, "frozen":
             return f"Unfreeze the scope with PUT /v1/budgets/{scope}, then send the same request again."
         case Verdict.REFUSE, _:

@@ -1,4 +1,4 @@
-"""Holds and verdicts as the API answers them."""
+"""Responses of `/v1/holds`."""
 
 from datetime import datetime
 from typing import Self
@@ -10,33 +10,33 @@ from purser.gateway.http.views import AmountView, View
 
 
 class ScopeVerdict(View):
-    """What one scope of the path says."""
+    """The verdict of one scope of the path."""
 
     scope: str
     verdict: str
     ratio: float | None
     headroom: AmountView
-    """Left before the ask; `null` where nothing limits."""
+    """Amount left before the ask; `null` if unlimited."""
     window_start: datetime | None
     reason: str
 
 
 class HoldView(View):
-    """A verdict, and the hold if there is one."""
+    """A verdict, and the hold if it admits."""
 
     verdict: str
     hold_id: str | None
     state: HoldState
     tokens: int
-    """Held; asked if nothing is held."""
+    """Tokens held, or the tokens asked for if nothing is held."""
     nano_usd: int
     expires_at: datetime | None
     delay_ms: int
-    """Backpressure: sleep so long before the call."""
+    """Backpressure: milliseconds to wait before the call."""
     retry_after_ms: int = 0
-    """With `wait`: ask again with the same key after this time."""
+    """With `wait`: milliseconds after which to ask again with the same key."""
     approval_id: str = ""
-    """With `ask`: who decides it lets the same key pass."""
+    """With `ask`: once it is approved, the same key can be held."""
     pressure: str
     scopes: list[ScopeVerdict]
     remedy: str = ""
@@ -47,12 +47,12 @@ class StepView(View):
     """A verdict on a step of an open hold: an attempt, or an extension."""
 
     verdict: str
-    """`allow`, unless an addition was needed and did not fit."""
+    """`allow`, unless an addition is needed and does not fit."""
     hold_id: str
     attempt: int = 0
     state: HoldState
     tokens: int
-    """Held; what the addition lacks if it did not fit."""
+    """Tokens held, or the tokens of the addition if it does not fit."""
     nano_usd: int
     expires_at: datetime | None
     scopes: list[ScopeVerdict]
@@ -60,13 +60,13 @@ class StepView(View):
 
 
 class SettlementView(View):
-    """What a report changed."""
+    """The effect of a usage report."""
 
     hold_id: str
     state: HoldState
     charged: AmountView
     overrun: int
-    """Tokens beyond the hold."""
+    """Tokens charged beyond the hold."""
     overrun_nano_usd: int
     late: bool
 
@@ -95,7 +95,7 @@ class ReleaseView(View):
 
 
 class StoredHoldView(View):
-    """A hold as it stands."""
+    """A hold, open or ended."""
 
     hold_id: str
     state: HoldState
@@ -129,7 +129,7 @@ class StoredHoldView(View):
 
 
 def scope_verdicts(decision: Decision) -> list[ScopeVerdict]:
-    """Every scope of a decision."""
+    """The verdicts of all scopes."""
     return [
         ScopeVerdict(
             scope=str(one.scope),

@@ -1,4 +1,4 @@
-"""Asks of callers without a workflow: patience that ends, and people who decide."""
+"""Holds of callers without a workflow: limits their waiting, and requests approvals for them."""
 
 from dataclasses import replace
 
@@ -9,11 +9,14 @@ from purser.gateway.access.roles import Principal
 from purser.gateway.services import Services
 
 _TRIES = 3
-"""Asks of one request at most: an approval may come between the gate's verdict and the request to approve."""
+"""Most asks per request: an approval may be granted between the gate's verdict and the approval request."""
 
 
 async def decided(request: HoldRequest, caller: Principal, use: Services) -> tuple[HoldAnswer, str]:
-    """The answer to an ask, and the id of the approval request that it waits for or failed by, or an empty string.
+    """Asks the gate, and requests an approval if the verdict is `ask`.
+
+    Returns:
+        The answer, and the id of the approval request that is pending or was denied, or an empty string.
 
     Raises:
         KeyReused, HoldClosed, LedgerUnavailable
@@ -41,7 +44,7 @@ async def decided(request: HoldRequest, caller: Principal, use: Services) -> tup
 
 
 async def _ask(request: HoldRequest, caller: Principal, use: Services) -> HoldAnswer:
-    """Asks the gate. Who has waited for open holds long enough gets what the mode decides."""
+    """Asks the gate. If the key has waited for open holds for `max_wait`, the mode applies at once."""
     answer = await use.ledger.hold(caller.tenant, request)
     if answer.decision.verdict is not Verdict.WAIT:
         return answer
@@ -51,7 +54,7 @@ async def _ask(request: HoldRequest, caller: Principal, use: Services) -> HoldAn
 
 
 def _refused(decision: Decision, state: str) -> Decision:
-    """The same figures, with the verdict that a person or a deadline gave."""
+    """The same figures with the verdict `refuse`, after a denial or an expiry."""
     short = decision.decisive
     scopes = tuple(
         replace(scope, verdict=Verdict.REFUSE, reason=state) if scope is short else scope for scope in decision.scopes

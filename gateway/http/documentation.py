@@ -1,6 +1,6 @@
-"""The documentation of this version, below `/docs`: where alerts and errors link to.
+"""Serves the documentation of this version under `/docs`, to which alerts and errors link.
 
-Everybody may read it without a key: an alert is opened on a phone that nobody has signed in on.
+It is public: people open alerts on devices that are not signed in.
 """
 
 import re
@@ -32,16 +32,16 @@ router = APIRouter(include_in_schema=False)
 @router.get("/docs")
 @router.get(PREFIX)
 def first_page() -> Response:
-    """Leads to the first page."""
+    """Redirects to the first page."""
     return RedirectResponse(PREFIX + FIRST_PAGE)
 
 
 @router.get(PREFIX + "{name:path}")
 def show(name: str) -> Response:
-    """A page, an image or an example; in a thread, because a page is rendered when it is first asked for.
+    """Returns a page, an image or an example. Runs in a thread, because a page is rendered on first use.
 
     Raises:
-        NotFound: there is none of this name.
+        NotFound: there is no file of this name.
     """
     if (file := _FILE.fullmatch(name)) and file[1] in _TYPES:
         return Response(_found(name).read_bytes(), media_type=_TYPES[file[1]], headers=_AGE)
@@ -57,7 +57,7 @@ def _page(name: str) -> str:
 
 
 def rendered(text: str) -> tuple[str, str]:
-    """The title of a page in Markdown, and its HTML with the anchors that GitHub gives its headings."""
+    """Renders a Markdown page: returns its title, and its HTML with GitHub's heading anchors."""
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
     tokens = parser.parse(text)
     title = ""

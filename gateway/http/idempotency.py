@@ -1,7 +1,7 @@
-"""`Idempotency-Key`: the same POST again gets the same answer and changes nothing.
+"""`Idempotency-Key`: a repeated POST gets the same answer and has no effect.
 
-Holds, attempts, settlements, tasks and decisions carry a key, number or id of their own and take no header; releasing,
-pausing, resuming and cancelling are the same done twice; looking changes nothing. The other POSTs take the header.
+Holds, attempts, settlements, tasks and decisions have their own key, number or id and take no header; releasing,
+pausing, resuming and cancelling are idempotent by nature; reads change nothing. All other POSTs take the header.
 """
 
 import json
@@ -14,7 +14,7 @@ from purser.budget.postgres.connections.pools import Connection, retrying
 from purser.gateway.access.roles import Principal
 from purser.gateway.errors import AlreadyMade
 from purser.gateway.http.views import View
-from purser.gateway.postgres.idempotency import Ask
+from purser.gateway.postgres.idempotency import KeyedRequest
 from purser.gateway.services import Use
 
 V = TypeVar("V", bound=View)
@@ -28,13 +28,13 @@ IdempotencyKey = Annotated[
         max_length=MAX_KEY,
         pattern="^[ -~]+$",
         description="Chosen by the caller, for example a UUID. For 24 hours the same request with it gets the same "
-        "answer and changes nothing; another request with it is 409.",
+        "answer and has no effect; another request with it is 409.",
     ),
 ]
 
 
 class Once:
-    """A POST and the key that it came with, if any."""
+    """A POST with its Idempotency-Key, if any."""
 
     def __init__(self, request: Request, use: Use, key: IdempotencyKey = None) -> None:
         self._request = request
@@ -49,50 +49,50 @@ class Once:
         *,
         secrets: tuple[str, ...] = (),
     ) -> V:
-        """The answer of `act`, or the one that the same request got before.
+        """Returns the answer of `act`, or the stored answer if the request is a repetition.
 
         Args:
-            caller: whose key it is.
-            view: what `act` answers with.
-            act: does it, in the transaction of the connection that it gets.
-            secrets: fields of the answer that are never kept: the request again is told that it was answered.
+            caller: the caller to which the key belongs.
+            view: type of the answer.
+            act: handles the request, in the transaction of the connection that it gets.
+            secrets: fields of the answer that are not stored: a repetition gets an error.
 
         Raises:
-            KeyReused: the key came with another request before.
-            AlreadyMade: the answer held a secret, which is shown once.
+            KeyReused: the key is bound to another request.
+            AlreadyMade: the answer contained a secret, which is shown once.
         """
         if self._key is None:
             return await act(None)
-        ask = await self._ask(caller, self._key)
+        keyed = await self._keyed(caller, self._key)
 
         async def step() -> V:
-            async with self._use.answers.claim(ask) as claim:
+            async with self._use.idempotency.claim(keyed) as claim:
                 if claim.answer is not None:
                     if secrets:
                         raise _already_made(claim.answer)
                     return view.model_validate(claim.answer)
                 made = await act(claim.connection)
-                await claim.keep(made.model_dump(mode="json", exclude_unset=True, exclude=set(secrets)))
+                await claim.store(made.model_dump(mode="json", exclude_unset=True, exclude=set(secrets)))
                 return made
 
         return await retrying(step)
 
     async def recall(self, caller: Principal, view: type[V], act: Callable[[], Awaitable[V]]) -> V:
-        """The same for what happens elsewhere and is the same done twice: only the answer is kept, when it is there."""
+        """As `do`, for idempotent work outside the transaction: only its answer is stored, once it is known."""
         if self._key is None:
             return await act()
-        ask = await self._ask(caller, self._key)
-        known = await self._use.answers.recall(ask)
+        keyed = await self._keyed(caller, self._key)
+        known = await self._use.idempotency.find(keyed)
         if known is not None:
             return view.model_validate(known)
         made = await act()
-        await self._use.answers.remember(ask, made.model_dump(mode="json", exclude_unset=True))
+        await self._use.idempotency.store(keyed, made.model_dump(mode="json", exclude_unset=True))
         return made
 
-    async def _ask(self, caller: Principal, key: str) -> Ask:
+    async def _keyed(self, caller: Principal, key: str) -> KeyedRequest:
         body = await self._request.body()
         payload = [self._request.method, self._request.url.path, json.loads(body) if body else None]
-        return Ask(caller, key, json.dumps(payload, sort_keys=True).encode())
+        return KeyedRequest(caller, key, json.dumps(payload, sort_keys=True).encode())
 
 
 OnceOnly = Annotated[Once, Depends()]
@@ -101,4 +101,4 @@ OnceOnly = Annotated[Once, Depends()]
 def _already_made(answer: dict[str, object]) -> AlreadyMade:
     ids = [str(value) for name, value in answer.items() if name.endswith("_id")]
     named = f" ({ids[0]})" if ids else ""
-    return AlreadyMade(f"this request was answered before{named}; its secret is shown once and was not kept")
+    return AlreadyMade(f"this request was answered before{named}; its secret is shown once and is not stored")

@@ -1,6 +1,6 @@
-"""What every request passes before it reaches its endpoint: `Boundary` first, then `Opening`, `Intake` last.
+"""Middleware in the order of application: `Boundary`, `StreamOpening`, authentication, `RequestLimits`.
 
-Before `Intake` stands `purser.gateway.access.authentication`.
+Authentication is in `purser.gateway.access.authentication`.
 """
 
 import asyncio
@@ -26,16 +26,16 @@ _log = structlog.get_logger(__name__)
 
 JSON = "application/json"
 JSON_LINES = ("application/jsonl", "application/x-ndjson")
-"""What takes and gives a conversation one message a line."""
+"""Media types of conversations with one message per line."""
 FORM = "application/x-www-form-urlencoded"
 
 EVENTS = "/v1/events"
-OPENING = 4
-"""Streams of events that open at the same time."""
+MAX_OPENING = 4
+"""Most event streams that are being opened at the same time."""
 
 
 class Boundary:
-    """Counts and logs each request, and answers every error with a problem. Logs hold no body, query or header."""
+    """Counts and logs each request, and maps errors to problems. Logs contain no body, query or header."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app = app
@@ -57,7 +57,7 @@ class Boundary:
         try:
             await self._app(scope, receive, watch)
         except Exception as error:
-            if status:  # too late for another answer: the server breaks the connection off
+            if status:  # too late for another response: the server closes the connection
                 raise
             if isinstance(error, LedgerUnavailable):
                 self._metrics.calls.ledger_unavailable("http")
@@ -72,12 +72,12 @@ class Boundary:
             _log.log(_level(status), "request", method=scope["method"], route=route, status=status, ms=ms)
 
 
-class Opening:
-    """Lets streams of events open a few at a time: thousands at once would keep every other request waiting."""
+class StreamOpening:
+    """Opens event streams a few at a time: thousands at once would delay all other requests."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._turns = asyncio.Semaphore(OPENING)
+        self._turns = asyncio.Semaphore(MAX_OPENING)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["path"] != EVENTS:
@@ -93,8 +93,8 @@ class Opening:
             await self._app(scope, receive, watch)
 
 
-class Intake:
-    """Takes in paths that can be looked up, and bodies of a limited size: JSON, and the forms of pages."""
+class RequestLimits:
+    """Rejects NUL characters in paths and queries, and bodies of a wrong media type or size."""
 
     def __init__(self, app: ASGIApp, limits: Limits) -> None:
         self._app = app
@@ -102,46 +102,46 @@ class Intake:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and "\0" in scope["path"]:
-            raise NotFound("the path holds a NUL character, which no id does")
+            raise NotFound("the path contains a NUL character, which no id does")
         if scope["type"] == "http" and b"%00" in scope["query_string"]:
-            raise InvalidRequest("the query holds a NUL character: remove it")
+            raise InvalidRequest("the query contains a NUL character: remove it")
         if scope["type"] != "http" or scope["method"] in ("GET", "HEAD"):
             await self._app(scope, receive, send)
             return
         most = MAX_FORM if scope["path"] == SIGN_IN else max_body(scope["path"])
         with ExitStack() as places:
 
-            def large() -> None:
+            def on_large() -> None:
                 places.enter_context(self._limits.large_body(scope["state"]["caller"]))
 
-            await self._app(scope, _limited(scope, receive, most, large), send)
+            await self._app(scope, _limited(scope, receive, most, on_large), send)
 
 
 def _guard(scope: Scope, message: Message) -> None:
-    """Headers that keep answers out of caches, and what they say from being taken for a page."""
+    """Adds headers that prevent caching and content sniffing."""
     headers = MutableHeaders(scope=message)
     headers.setdefault("X-Content-Type-Options", "nosniff")
     if API.fullmatch(scope["path"]):
         headers.setdefault("Cache-Control", "no-store")
 
 
-def _limited(scope: Scope, receive: Receive, most: int, large: Callable[[], None]) -> Receive:
-    """Reads a body of up to `most` bytes and a media type that is taken, once somebody asks for it.
+def _limited(scope: Scope, receive: Receive, most: int, on_large: Callable[[], None]) -> Receive:
+    """Wraps `receive`: accepts a body of at most `most` bytes and of an accepted media type.
 
-    `large` is called once it turns out to be one that takes long.
+    Calls `on_large` once, when the body turns out to be large.
     """
     headers, size, is_large = Headers(scope=scope), 0, False
     media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
     length = headers.get("content-length", "")
     declared = int(length) if length.isdecimal() else 0
-    taken = _media_types(scope["path"])
+    accepted = _media_types(scope["path"])
 
     def check(found: int) -> None:
         nonlocal is_large
         if found > most:
             raise BodyRefused(f"the body is larger than {most} bytes: send less", status=413)
         if found > MAX_BODY and not is_large:
-            large()
+            on_large()
             is_large = True
 
     async def limited() -> Message:
@@ -150,8 +150,10 @@ def _limited(scope: Scope, receive: Receive, most: int, large: Callable[[], None
         message = await receive()
         size += len(message.get("body", b""))
         check(size)
-        if size and media_type not in taken:
-            raise BodyRefused(f"content type {media_type[:80]!r} is not taken: send {' or '.join(taken)}", status=415)
+        if size and media_type not in accepted:
+            raise BodyRefused(
+                f"content type {media_type[:80]!r} is not accepted: send {' or '.join(accepted)}", status=415
+            )
         return message
 
     return limited
@@ -166,12 +168,12 @@ def _media_types(path: str) -> tuple[str, ...]:
 
 
 def _level(status: int) -> int:
-    """A good answer is worth a line only to somebody who looks for it."""
+    """Log level by status: successful requests are logged at debug level only."""
     return logging.WARNING if status >= 500 else logging.INFO if status >= 400 else logging.DEBUG
 
 
 def _origin(error: BaseException) -> str:
-    """File and line that raised: the message may hold what the caller sent."""
+    """File and line that raised; the message is not logged, because it may contain what the caller sent."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

@@ -1,4 +1,4 @@
-"""The OpenAPI document: what FastAPI knows of the endpoints, and what they have in common."""
+"""The OpenAPI document: FastAPI's description of the endpoints, plus security, problems and examples."""
 
 import asyncio
 import hashlib
@@ -20,44 +20,44 @@ from purser.gateway.access.roles import PERMISSIONS, Permission, Role
 from purser.gateway.http.openapi_problems import SCHEMA, STATUSES
 from purser.gateway.http.problems import MEDIA_TYPE
 
-DESCRIPTION = """Budgets for multi-agent LLM work: hold before a call, settle after it, ask a person where one is short.
+DESCRIPTION = """Budgets for multi-agent LLM work: hold before a call, settle after it, ask a person for more.
 
-Errors are RFC 9457 problems; a verdict is always 200. Amounts are whole numbers up to 2^53 − 1, money is nano-dollars,
-times are ISO 8601. Lists answer `{"items", "cursor"}`: pass `cursor` for the next page."""
+Errors are RFC 9457 problems; a verdict is always 200. Amounts are integers up to 2^53 − 1, money is in nano-dollars,
+times are ISO 8601. Lists return `{"items", "cursor"}`: pass `cursor` for the next page."""
 TAGS = {
-    "holds": "Ask before a call, settle after it.",
-    "budgets": "What every scope may spend, has spent, and how long it lasts.",
-    "tasks": "Submit, look at and steer multi-agent tasks.",
+    "holds": "Hold before a call, settle after it.",
+    "budgets": "Limits, spending and forecasts of scopes.",
+    "tasks": "Submit, inspect and control multi-agent tasks.",
     "sessions": "Conversations: messages, windows, summaries, facts, memory, pins, settings, retention.",
-    "approvals": "What waits for a person, and the person's decision.",
+    "approvals": "Approval requests and decisions.",
     "reports": "Usage and the entries of the ledger.",
-    "events": "What happens, as it happens.",
-    "webhooks": "Addresses that are told of events.",
+    "events": "A live stream of events.",
+    "webhooks": "Addresses that are notified of events.",
     "keys": "Bearer keys, and links that sign in with them.",
     "changes": "Who changed what.",
-    "health": "Whether the gateway lives and everything behind it answers. Without a key.",
+    "health": "Liveness and readiness of the gateway. No key is needed.",
 }
 VERBS = ("get", "post", "put", "patch", "delete")
 UNSAFE = frozenset(VERBS) - {"get"}
 CHECKED_IDS = ("session_id", "user_id")
 ID_PATTERN = r"^(?!\.{1,2}$)[A-Za-z0-9._~-]{1,128}$"
-"""What `purser.budget.scopes.check_id` takes."""
-OPEN = "#/components/schemas/{model}"
+"""Pattern of the ids that `purser.budget.scopes.check_id` accepts."""
+SCHEMA_REF = "#/components/schemas/{model}"
 SECURITY = {
     "bearer": {"type": "http", "scheme": "bearer", "description": "A key from `purser keys create` or POST /v1/keys."},
-    "browser": {"type": "apiKey", "in": "cookie", "name": COOKIE, "description": "The session of who signed in."},
-    "csrf": {"type": "apiKey", "in": "header", "name": CSRF_HEADER, "description": "With `browser`, to change."},
+    "browser": {"type": "apiKey", "in": "cookie", "name": COOKIE, "description": "A browser session."},
+    "csrf": {"type": "apiKey", "in": "header", "name": CSRF_HEADER, "description": "With `browser`, for changes."},
 }
 
 Operation = dict[str, Any]
 
 
 def document(app: FastAPI, routers: Sequence[APIRouter]) -> dict[str, Any]:
-    """The whole document, made once.
+    """Returns the whole document, which is created once.
 
     Args:
-        app: whose endpoints.
-        routers: those whose endpoints ask for a permission.
+        app: the application with the endpoints.
+        routers: routers whose endpoints require permissions.
     """
     if app.openapi_schema is None:
         app.openapi_schema = _document(app, routers)
@@ -65,7 +65,7 @@ def document(app: FastAPI, routers: Sequence[APIRouter]) -> dict[str, Any]:
 
 
 def openapi_router(app: FastAPI) -> APIRouter:
-    """`/openapi.json`: bytes that are made once, and an ETag for who has them."""
+    """Creates the route `/openapi.json`, which serves cached bytes with an ETag."""
     router = APIRouter(include_in_schema=False)
 
     @cache
@@ -85,7 +85,7 @@ def openapi_router(app: FastAPI) -> APIRouter:
 
 
 def operations(made: Mapping[str, Any]) -> Iterator[tuple[str, str, Operation]]:
-    """Method, path and description of every endpoint of a document."""
+    """Yields method, path and operation object of every endpoint in a document."""
     for path, methods in made["paths"].items():
         for method in VERBS:
             if method in methods:
@@ -113,7 +113,7 @@ def _document(app: FastAPI, routers: Sequence[APIRouter]) -> dict[str, Any]:
 
 
 def _with_neat_names(made: dict[str, Any]) -> dict[str, Any]:
-    """`EntryPage` for a page of `EntryView`."""
+    """Renames `PageOf[EntryView]` to `EntryPage`."""
     text = re.sub(r'PageOf[_[](\w+?)(?:View|Answer)?[_\]](?=")', r"\1Page", json.dumps(made))
     renamed: dict[str, Any] = json.loads(text)
     return renamed
@@ -121,7 +121,7 @@ def _with_neat_names(made: dict[str, Any]) -> dict[str, Any]:
 
 def _permissions(router: APIRouter) -> Iterator[tuple[tuple[str, str], Permission]]:
     for route in router.routes:
-        for dependency in route.dependant.dependencies:  # type: ignore[attr-defined] # all are of APIRoute
+        for dependency in route.dependant.dependencies:  # type: ignore[attr-defined] # all are instances of APIRoute
             if isinstance(dependency.call, Needs):
                 path = re.sub(r":\w+}", "}", route.path)  # type: ignore[attr-defined]
                 for method in route.methods:  # type: ignore[attr-defined]
@@ -129,7 +129,7 @@ def _permissions(router: APIRouter) -> Iterator[tuple[tuple[str, str], Permissio
 
 
 def _operation_id(path: str, operation: Operation) -> str:
-    """`holds_ask`: the resource and what is done to it."""
+    """The operation id, such as `holds_ask`: resource and function."""
     resource = path.removeprefix("/v1/").strip("/").split("/")[0].replace("-", "_")
     function = re.sub(rf"_v1_{resource}.*$|_{resource}_get$", "", operation["operationId"])
     function = re.sub(rf"_({resource}|{resource.rstrip('s').rpartition('_')[2]})$", "", function)
@@ -142,20 +142,20 @@ def _first_sentence(text: str) -> str:
 
 def _add_components(made: dict[str, Any]) -> None:
     components = made.setdefault("components", {})
-    _, tasks = models_json_schema([(TaskFile, "validation")], ref_template=OPEN)
+    _, tasks = models_json_schema([(TaskFile, "validation")], ref_template=SCHEMA_REF)
     components.setdefault("schemas", {}).update(tasks["$defs"] | {"Problem": SCHEMA})
     for name in ("HTTPValidationError", "ValidationError"):
         components["schemas"].pop(name, None)
     components["securitySchemes"] = SECURITY
     components["responses"] = {
         str(status): {
-            "description": told.description,
-            "content": {MEDIA_TYPE: {"schema": {"$ref": OPEN.format(model="Problem")}, "example": told.example}},
+            "description": shown.description,
+            "content": {MEDIA_TYPE: {"schema": {"$ref": SCHEMA_REF.format(model="Problem")}, "example": shown.example}},
         }
-        for status, told in STATUSES.items()
+        for status, shown in STATUSES.items()
     }
     body = made["paths"]["/v1/tasks"]["post"]["requestBody"]
-    body["content"]["application/json"]["schema"] = {"$ref": OPEN.format(model="TaskFile")}
+    body["content"]["application/json"]["schema"] = {"$ref": SCHEMA_REF.format(model="TaskFile")}
 
 
 def _add_security(method: str, path: str, operation: Operation) -> None:
@@ -173,7 +173,7 @@ def _add_patterns(operation: Operation) -> None:
 
 
 def _add_problems(path: str, operation: Operation) -> None:
-    """What can go wrong: with any request, with one that names something, with one that changes something."""
+    """Adds the possible problems: of any request, of one that names an object, and of one that changes something."""
     responses = operation["responses"]
     responses.pop("422", None)
     if not path.startswith("/v1/"):
@@ -199,7 +199,7 @@ def _add_examples(operation: Operation) -> None:
 
 @cache
 def _examples() -> dict[str, dict[str, Any]]:
-    """Body and answer by the id of the operation."""
+    """Example body and response by operation id."""
     text = resources.files("purser.gateway.http").joinpath("openapi_examples.json").read_text("utf-8")
     read: dict[str, dict[str, Any]] = json.loads(text)
     return read

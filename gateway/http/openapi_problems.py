@@ -1,4 +1,4 @@
-"""Problems, in the words of OpenAPI: one answer by status, with an example."""
+"""Problems for the OpenAPI document: one response per status, with an example."""
 
 import json
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ SCHEMA: Mapping[str, Any] = TypeAdapter(Problem).json_schema()
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What a status says."""
+    """Description and example of a status."""
 
     description: str
     example: Mapping[str, Any]
@@ -31,13 +31,13 @@ def _status(description: str, error: Exception) -> Status:
 STATUSES: Mapping[int | str, Status] = {
     401: _status("No live key came with the request.", gateway.Unauthenticated("no live key came with the request")),
     403: _status(
-        "The key's role or tenant does not reach this far, or the rules of an approval forbid it.",
+        "The key's role or tenant does not allow it, or the rules of an approval do not.",
         gateway.Forbidden("role 'agent' may not set budgets: use a key of admin"),
     ),
-    404: _status("This tenant has no such thing.", NotFound("hold '17' does not exist: use the hold_id of an ask")),
+    404: _status("This tenant has no such object.", NotFound("hold '17' does not exist: use the hold_id of an ask")),
     409: _status(
-        "A key or id stands for something else, or what it names has ended.",
-        KeyReused("key 'call-1' stands for another payload: use a new key for a new call"),
+        "A key or id is bound to something else, or what it names has ended.",
+        KeyReused("key 'call-1' is bound to another payload: use a new key for a new call"),
     ),
     422: Status(
         "The request is not valid; `detail` names what.",
@@ -53,8 +53,8 @@ STATUSES: Mapping[int | str, Status] = {
     ),
     429: _status("Too many requests in a second.", gateway.TooManyRequests("more than 100 requests a second", 400)),
     503: _status(
-        "The ledger or Temporal is away; nothing was changed.",
+        "The ledger or Temporal is unavailable; nothing was changed.",
         LedgerUnavailable("the ledger did not answer: nothing was admitted; check Postgres and try again"),
     ),
-    "default": _status("A problem, as RFC 9457 tells it.", gateway.BodyRefused("the body is no JSON", status=415)),
+    "default": _status("A problem as defined by RFC 9457.", gateway.BodyRefused("the body is not JSON", status=415)),
 }

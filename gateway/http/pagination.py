@@ -1,4 +1,4 @@
-"""Lists come in pages."""
+"""Pagination of lists."""
 
 import base64
 import binascii
@@ -12,20 +12,20 @@ from purser.gateway.http.views import View
 
 Item = TypeVar("Item")
 
-Cursor = Annotated[str | None, Query(pattern="^[0-9]{1,18}$", description="Where the last page ended.")]
-NameCursor = Annotated[str | None, Query(pattern="^[A-Za-z0-9_-]{0,512}$", description="Where the last page ended.")]
-"""The cursor of a list in the order of names."""
-PageSize = Annotated[int, Query(ge=1, le=1_000, description="Most items of a page.")]
+Cursor = Annotated[str | None, Query(pattern="^[0-9]{1,18}$", description="Cursor of the previous page.")]
+NameCursor = Annotated[str | None, Query(pattern="^[A-Za-z0-9_-]{0,512}$", description="Cursor of the previous page.")]
+"""Cursor of a list that is ordered by name."""
+PageSize = Annotated[int, Query(ge=1, le=1_000, description="Most items on a page.")]
 
 
 class PageOf(View, Generic[Item]):
-    """A part of a list of one kind of items."""
+    """A page of a list."""
 
-    # pydantic would search all frames for the source of every `PageOf[…]`, which has none: a second each under pytest.
+    # pydantic would search all frames for the source of every `PageOf[…]`, which has none: a second each with pytest.
     model_config = ConfigDict(use_attribute_docstrings=False)
 
     items: list[Item]
-    cursor: str | None = Field(description="Pass it as `cursor` for the next part; `null` at the end.")
+    cursor: str | None = Field(description="Pass it as `cursor` for the next page; `null` at the end.")
 
 
 def name_cursor(name: str | None) -> str | None:
@@ -34,7 +34,7 @@ def name_cursor(name: str | None) -> str | None:
 
 
 def name_after(cursor: str | None) -> str | None:
-    """The name that a page goes on after; raises `InvalidRequest`."""
+    """The name after which a page begins; raises `InvalidRequest`."""
     if cursor is None:
         return None
     try:
@@ -42,5 +42,5 @@ def name_after(cursor: str | None) -> str | None:
     except (binascii.Error, UnicodeDecodeError):
         name = "\0"
     if "\0" in name:
-        raise InvalidRequest("cursor is not valid: pass the cursor of the last page as it came")
+        raise InvalidRequest("cursor is not valid: pass the cursor of the previous page unchanged")
     return name

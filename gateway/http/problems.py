@@ -1,6 +1,7 @@
-"""Errors as the caller sees them: RFC 9457 problems, one place for the whole API.
+"""RFC 9457 problems: how the API reports errors.
 
-A verdict is never a problem. `detail` names the offender, `remedy` says what to do; neither repeats a body or a secret.
+A verdict is never a problem. `detail` names the offending part, `remedy` says what to do; neither repeats a body or a
+secret.
 """
 
 from collections.abc import Iterable, Mapping
@@ -23,24 +24,24 @@ RETRY_AFTER_MS = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """One answer that is no success. Fields that are `None` do not apply and are left out."""
+    """An error response. Fields that are `None` do not apply and are left out."""
 
     type: str
-    """A name that never changes, for programs."""
+    """Stable identifier of the kind of problem, for programs."""
     title: str
     status: int
     detail: str
-    """What was wrong with this request."""
+    """What is wrong with this request."""
     retryable: bool = False
     """Whether the same request can succeed later."""
     retry_after_ms: int | None = None
     remedy: str | None = None
     field: str | None = None
-    """The part of the request that is wrong."""
+    """The part of the request that is not valid."""
     state: str | None = None
-    """Of the hold that has ended."""
+    """State of the hold that has ended."""
     reason: str | None = None
-    """Which approval rule forbids a decision."""
+    """The approval rule that does not allow a decision."""
     scope: str | None = None
     limit: int | None = None
     spent: int | None = None
@@ -48,12 +49,12 @@ class Problem:
     requested: int | None = None
 
     def response(self) -> JSONResponse:
-        """As `application/problem+json`."""
+        """The response, as `application/problem+json`."""
         body = {name: value for name, value in asdict(self).items() if value is not None}
         return JSONResponse(body, self.status, self.headers(), media_type=MEDIA_TYPE)
 
     def headers(self) -> dict[str, str]:
-        """What the answer says besides."""
+        """Additional headers of the response."""
         headers = {}
         if self.retry_after_ms is not None:
             headers["Retry-After"] = str(-(-self.retry_after_ms // 1_000))
@@ -80,16 +81,16 @@ _KINDS: Mapping[type[Exception], _Kind] = {
         "beyond-counting",
         422,
         "A balance cannot count that much more",
-        "Correct the amount, or use scopes of other names.",
+        "Correct the amount, or use other scopes.",
     ),
-    budget.NotFound: _Kind("not-found", 404, "There is no such thing", "Check the id and the tenant of the key."),
-    budget.KeyReused: _Kind("key-reused", 409, "The key stands for another payload", "Use a new key for a new call."),
+    budget.NotFound: _Kind("not-found", 404, "There is no such object", "Check the id and the tenant of the key."),
+    budget.KeyReused: _Kind("key-reused", 409, "The key is bound to another payload", "Use a new key for a new call."),
     budget.Conflict: _Kind(
-        "conflict", 409, "The name stands for something else", "Repeat the first payload, or use a new id."
+        "conflict", 409, "The name is bound to something else", "Repeat the first payload, or use a new id."
     ),
     budget.HoldClosed: _Kind("hold-closed", 409, "The hold has ended", "Hold again under another key."),
     budget.LedgerUnavailable: _Kind(
-        "ledger-unavailable", 503, "The ledger is away", "Try again; nothing was admitted.", RETRY_AFTER_MS
+        "ledger-unavailable", 503, "The ledger is unavailable", "Try again; nothing was admitted.", RETRY_AFTER_MS
     ),
     InvalidTask: _Kind("invalid-task", 422, "The task file is not valid", "Correct the places that the detail names."),
     TaskConflict: _Kind("task-conflict", 409, "The task id stands for another task", "Use a new task_id."),
@@ -110,10 +111,10 @@ _KINDS: Mapping[type[Exception], _Kind] = {
     context.SessionBusy: _Kind(
         "session-busy", 409, "The session is in use", "Wait for what the detail names, or cancel it.", RETRY_AFTER_MS
     ),
-    context.OriginReused: _Kind("key-reused", 409, "The key stands for other messages", "Use a new key."),
+    context.OriginReused: _Kind("key-reused", 409, "The key is bound to other messages", "Use a new key."),
     context.OtherUser: _Kind("other-user", 409, "The session is another user's", "Use a session of this user."),
     context.PinsTooLarge: _Kind(
-        "pins-too-large", 409, "The pins would take too much", "End a pin that has served its time."
+        "pins-too-large", 409, "The pins would take too much", "End a pin that is not needed any more."
     ),
     gateway.CompressionFailed: _Kind(
         "compression-failed", 503, "The compression failed", "Send the same request again.", RETRY_AFTER_MS
@@ -121,11 +122,11 @@ _KINDS: Mapping[type[Exception], _Kind] = {
     gateway.Unauthenticated: _Kind(
         "unauthenticated", 401, "A key is needed", "Send a live key as `Authorization: Bearer …`."
     ),
-    gateway.KeyEnded: _Kind("key-ended", 401, "The key has ended", "Use a new key."),
+    gateway.KeyEnded: _Kind("key-ended", 401, "The key has expired", "Use a new key."),
     gateway.ForgedRequest: _Kind(
         "forged-request", 403, "The request may be forged", "Reload the page and try there, or send a key instead."
     ),
-    gateway.Forbidden: _Kind("forbidden", 403, "The key does not reach this far", "Use a key with the right role."),
+    gateway.Forbidden: _Kind("forbidden", 403, "The key does not allow this", "Use a key with the right role."),
     budget.MoneyNeeded: _Kind("money-needed", 422, "The path limits money", "Send nano_usd or model."),
     gateway.UnknownKey: _Kind("not-found", 404, "There is no such key", "GET /v1/keys lists the ids."),
     gateway.AlreadyMade: _Kind(
@@ -133,7 +134,7 @@ _KINDS: Mapping[type[Exception], _Kind] = {
     ),
     gateway.KeyNameTaken: _Kind("key-name-taken", 409, "The name is taken", "Choose another, or revoke the key."),
     gateway.TargetRefused: _Kind(
-        "target-refused", 422, "Webhooks may not have this address", "Use an address below one of webhook_targets."
+        "target-refused", 422, "This webhook address is not allowed", "Use an address below one of webhook_targets."
     ),
     gateway.SecretsKeyMissing: _Kind(
         "secrets-key-missing", 503, "No secret can be stored", "Set PURSER_SECRETS_KEY for every gateway."
@@ -143,7 +144,7 @@ _KINDS: Mapping[type[Exception], _Kind] = {
     ),
     gateway.TaskEnded: _Kind("task-ended", 409, "The task has ended", "Submit a new task."),
     gateway.TemporalUnavailable: _Kind(
-        "temporal-unavailable", 503, "Temporal is away", "Send the same request again.", RETRY_AFTER_MS
+        "temporal-unavailable", 503, "Temporal is unavailable", "Send the same request again.", RETRY_AFTER_MS
     ),
 }
 
@@ -151,7 +152,7 @@ _DECISION_STATUS = {"closed": HTTPStatus.CONFLICT}
 
 
 def problem_of(error: Exception) -> Problem | None:
-    """What an error that a package raised on purpose means to the caller; `None` for a fault of ours."""
+    """The problem for an error of a package; `None` for an unexpected error."""
     match error:
         case budget.DecisionRefused():
             status = _DECISION_STATUS.get(error.reason, HTTPStatus.FORBIDDEN)
@@ -187,30 +188,32 @@ def problem_of(error: Exception) -> Problem | None:
 
 
 def fault() -> Problem:
-    """The answer to an error of ours. The log has its type and place; nobody else learns more."""
-    return _problem("internal", 500, "The gateway failed", "The request failed by a fault of ours.", retryable=True)
+    """The problem for an unexpected error. The log has its type and place; the caller gets no details."""
+    return _problem(
+        "internal", 500, "The gateway failed", "The request failed because of an internal error.", retryable=True
+    )
 
 
 def not_ready(missing: Iterable[str]) -> Problem:
-    """The answer of `/readyz` while something is away."""
+    """The problem of `/readyz` while a dependency is unavailable."""
     return _problem(
         "not-ready",
         503,
         "Not ready",
         f"missing: {', '.join(missing)}",
-        remedy="`purser doctor` tells what to do about it.",
+        remedy="`purser doctor` shows what to do about it.",
         retryable=True,
         retry_after_ms=RETRY_AFTER_MS,
     )
 
 
-def leaving() -> Problem:
-    """The answer of `/readyz` once the gateway was told to stop."""
+def stopping_problem() -> Problem:
+    """The problem of `/readyz` once the gateway has been asked to stop."""
     return _problem(
         "stopping",
         503,
         "Stopping",
-        "the gateway was told to stop: it finishes what it has",
+        "the gateway is stopping: it finishes requests in progress",
         remedy="Send new requests to another gateway.",
         retryable=True,
         retry_after_ms=RETRY_AFTER_MS,
@@ -218,22 +221,22 @@ def leaving() -> Problem:
 
 
 def from_validation(error: RequestValidationError) -> Problem:
-    """A body or parameter of the wrong shape. Values are not repeated: they may be text of a conversation."""
+    """The problem for an invalid body or parameter. Values are not repeated: they may be private text."""
     details = error.errors()
     return _invalid("; ".join(f"{_place(detail)} {_complaint(detail)}" for detail in details[:8]), _place(details[0]))
 
 
 def from_http(error: HTTPException) -> Problem:
-    """What the router says: no such path, no such method, an unreadable body."""
+    """The problem for an error of the router: no such path, no such method, an unreadable body."""
     if error.status_code == HTTPStatus.BAD_REQUEST:
-        # The parser gave up without a place: too deep, or a number too long.
-        return _invalid("body is no JSON that can be read: nest less, and write shorter numbers", "body")
+        # The parser failed without a place: nested too deeply, or a number too long.
+        return _invalid("body is not readable as JSON: nest less, and write shorter numbers", "body")
     phrase = HTTPStatus(error.status_code).phrase
     return _problem(phrase.lower().replace(" ", "-"), error.status_code, phrase, str(error.detail))
 
 
 def _invalid(detail: str, field: str) -> Problem:
-    remedy = "Correct the named fields; /openapi.json shows what each takes."
+    remedy = "Correct the named fields; /openapi.json shows what each accepts."
     return _problem("invalid-request", 422, "The request is not valid", detail, field=field, remedy=remedy)
 
 

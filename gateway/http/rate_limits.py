@@ -1,6 +1,6 @@
-"""How often a key may call, and a stranger may guess. Counted in this process: what is protected is this gateway.
+"""Rate limits per key and per address, counted in this process: they protect this gateway.
 
-What may be spent is another matter: that stands in Postgres, and holds for all gateways together.
+Budgets are different: they are stored in Postgres and apply to all gateways together.
 """
 
 import time
@@ -15,13 +15,13 @@ from limits.aio.strategies import SlidingWindowCounterRateLimiter
 from purser.gateway.access.roles import Principal
 from purser.gateway.errors import TooManyRequests
 
-REQUESTS, FAILURES, STRANGERS = "requests", "failures", "strangers"
+REQUESTS, FAILURES, ANONYMOUS = "requests", "failures", "anonymous"
 STREAM_RETRY_MS = 5_000
 LARGE_BODY_RETRY_MS = 1_000
 
 
 class Limits:
-    """Counters of one process over sliding windows: constant room and work for each key and address."""
+    """Sliding-window counters of one process: constant memory and time for each key and address."""
 
     def __init__(
         self,
@@ -34,12 +34,12 @@ class Limits:
         large_bodies_per_key: int = 4,
     ) -> None:
         """Args:
-        per_s: requests a second of one key, where the key says nothing else; 0: any number.
-        failures_per_min: wrong keys a minute from one address; 0: any number.
-        open_per_s: requests a second from one address that nobody signed in for; 0: any number.
-        streams_per_key: streams of events that one key has open.
-        streams_per_tenant: the same of all keys of a tenant.
-        large_bodies_per_key: requests with a large body that one key has under way.
+        per_s: requests per second of one key, unless the key has its own limit; 0: unlimited.
+        failures_per_min: wrong keys per minute from one address; 0: unlimited.
+        open_per_s: unauthenticated requests per second from one address; 0: unlimited.
+        streams_per_key: open event streams of one key.
+        streams_per_tenant: open event streams of all keys of a tenant.
+        large_bodies_per_key: concurrent requests of one key with a large body.
         """
         self._per_s = per_s
         self._failures_per_min = failures_per_min
@@ -58,41 +58,41 @@ class Limits:
         item = RateLimitItemPerSecond(per_s)
         if not await self._limiter.hit(item, REQUESTS, caller.key_id):
             raise TooManyRequests(
-                f"this key has sent more than {per_s} requests in a second: wait as long as the answer says, "
+                f"this key has sent more than {per_s} requests in a second: wait as long as the response says, "
                 "or ask an admin for a key with another limit",
                 await self._wait_ms(item, REQUESTS, caller.key_id),
             )
 
     async def failure(self, address: str) -> None:
-        """Counts a key or link that is none, from `address`; raises `TooManyRequests`.
+        """Counts an invalid key or link from `address`; raises `TooManyRequests`.
 
-        Only failures are counted and only failures are refused: behind one proxy address a good key still opens.
+        Only failures are counted and only failures are refused: a valid key from the same proxy address still works.
         """
         if not self._failures_per_min:
             return
         item = RateLimitItemPerMinute(self._failures_per_min)
         if not await self._limiter.hit(item, FAILURES, address):
             raise TooManyRequests(
-                f"this address has sent more than {self._failures_per_min} keys in a minute that are none: "
-                "wait as long as the answer says, and correct the key",
+                f"this address has sent more than {self._failures_per_min} invalid keys in a minute: "
+                "wait as long as the response says, and correct the key",
                 await self._wait_ms(item, FAILURES, address),
             )
 
-    async def stranger(self, address: str) -> None:
-        """Counts a request that needs no key, or came without one, from `address`; raises `TooManyRequests`."""
+    async def anonymous(self, address: str) -> None:
+        """Counts an unauthenticated request from `address`; raises `TooManyRequests`."""
         if not self._open_per_s:
             return
         item = RateLimitItemPerSecond(self._open_per_s)
-        if not await self._limiter.hit(item, STRANGERS, address):
+        if not await self._limiter.hit(item, ANONYMOUS, address):
             raise TooManyRequests(
                 f"this address has sent more than {self._open_per_s} requests in a second without a key: wait as long "
-                "as the answer says, or send a key",
-                await self._wait_ms(item, STRANGERS, address),
+                "as the response says, or send a key",
+                await self._wait_ms(item, ANONYMOUS, address),
             )
 
     @contextmanager
     def stream(self, caller: Principal) -> Iterator[None]:
-        """A stream of events, open until the end of the block; raises `TooManyRequests`."""
+        """Counts an event stream as open until the end of the block; raises `TooManyRequests`."""
         key, tenant = ("streams of key", caller.key_id), ("streams of tenant", caller.tenant)
         for name, most, whose in (
             (key, self._streams_per_key, "this key"),
@@ -108,11 +108,11 @@ class Limits:
 
     @contextmanager
     def large_body(self, caller: Principal) -> Iterator[None]:
-        """A request with a large body, under way until the end of the block; raises `TooManyRequests`."""
+        """Counts a request with a large body until the end of the block; raises `TooManyRequests`."""
         name, most = ("large bodies of key", caller.key_id), self._large_bodies_per_key
         if self._open[name] >= most:
             raise TooManyRequests(
-                f"this key has {most} requests with a large body under way: send one after the other",
+                f"this key has {most} requests with a large body in progress: send one after the other",
                 LARGE_BODY_RETRY_MS,
             )
         with self._counted(name):

@@ -1,4 +1,4 @@
-"""Endpoints of the API: role first, then the query, then the body."""
+"""Routes of the API: they check the role first, then the query, then the body."""
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
@@ -11,11 +11,11 @@ from fastapi.routing import APIRoute
 from starlette.datastructures import QueryParams
 
 from purser.gateway.access.auth import Needs
-from purser.gateway.http.bodies import aside, read_json
+from purser.gateway.http.bodies import read_json, run_off_loop
 
 
 class Route(APIRoute):
-    """Checks the role before anything of a body is read, and reads a large body off the event loop."""
+    """Checks the role before any of the body is read, and parses a large body off the event loop."""
 
     def get_route_handler(self) -> Callable[[Request], Awaitable[Response]]:  # type: ignore[override]
         handle = super().get_route_handler()
@@ -51,14 +51,14 @@ class _Read(Request):
 
 
 def size_of(request: Request) -> int:
-    """Bytes of the body of a request to a `Route` that takes one."""
+    """Size in bytes of the body of a request to a `Route` that takes one."""
     return len(request.bytes_read) if isinstance(request, _Read) else 0
 
 
 async def _read(request: Request) -> Request:
     body = await request.body()
     is_json = body and request.headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json"
-    return _Read(request, body, await aside(len(body), read_json, body) if is_json else None)
+    return _Read(request, body, await run_off_loop(len(body), read_json, body) if is_json else None)
 
 
 def _check_query(query: QueryParams, known: list[str], lists: set[str]) -> None:
@@ -70,7 +70,7 @@ def _check_query(query: QueryParams, known: list[str], lists: set[str]) -> None:
 
 
 def _query_fields(dependant: Dependant) -> Iterator[tuple[str, object]]:
-    """Names of parameters and what they are."""
+    """Yields names and types of query parameters."""
     yield from ((field.alias, field.field_info.annotation) for field in dependant.query_params)
     for one in dependant.dependencies:
         yield from _query_fields(one)
@@ -82,7 +82,7 @@ def _is_list(annotation: object) -> bool:
 
 def _repeated(name: str) -> RequestValidationError:
     return RequestValidationError(
-        [{"type": "repeated_query", "loc": ("query", name), "msg": "came twice, send it once"}]
+        [{"type": "repeated_query", "loc": ("query", name), "msg": "is repeated, send it once"}]
     )
 
 

@@ -1,4 +1,4 @@
-"""Request bodies. They are strict and closed: no field is guessed, converted or ignored."""
+"""Base of request bodies. They are strict: no field is guessed, converted or ignored."""
 
 from datetime import UTC, datetime
 from typing import Annotated, Any
@@ -11,7 +11,7 @@ from purser.context.conversation.storable import is_storable
 
 
 def printable(value: str) -> str:
-    """Refuses what no page or log can show."""
+    """Refuses characters that cannot be displayed."""
     if not value.isprintable():
         raise ValueError("use printable characters")
     return value
@@ -25,7 +25,7 @@ def _in_utc(value: datetime) -> datetime:
 
 
 def _text_only(value: object) -> object:
-    # A number in a text would be taken for seconds since 1970.
+    # A number would be read as seconds since 1970.
     if isinstance(value, str):
         try:
             float(value)
@@ -41,7 +41,7 @@ CallMoney = Annotated[int, Field(ge=0, le=MAX_CALL_NANO_USD)]
 Lease = Annotated[int, Field(ge=1, le=MAX_LEASE_MS)]
 Attempt = Annotated[int, Field(ge=1, le=1_000_000)]
 Time = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_text_only), AfterValidator(_in_utc)]
-"""A time in a body or a query, in UTC from here on."""
+"""A time in a body or a query, converted to UTC."""
 Name = Annotated[str, Field(min_length=1, max_length=256), AfterValidator(printable)]
 
 
@@ -53,7 +53,7 @@ class Request(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _storable(cls, value: Any) -> Any:
-        # Postgres stores neither, and says so only halfway through.
+        # Postgres stores neither, and would fail only in the middle of a transaction.
         if not is_storable(value):
-            raise ValueError("text may hold no NUL and no half of a surrogate pair")
+            raise ValueError("text must not contain NUL or half of a surrogate pair")
         return value

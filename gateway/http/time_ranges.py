@@ -1,4 +1,4 @@
-"""Time ranges in queries: from `from` up to `to`, which is not part of them."""
+"""Time ranges in queries: from `from` (inclusive) to `to` (exclusive)."""
 
 from datetime import datetime
 from typing import Annotated
@@ -20,6 +20,6 @@ Until = Annotated[Time | None, Query(alias="to", description="Before this time."
 
 
 def check_span(since: datetime | None, until: datetime | None) -> None:
-    """Raises `InvalidRequest` for a range that ends before it begins."""
+    """Raises `InvalidRequest` if a range ends before it begins."""
     if since is not None and until is not None and until < since:
         raise InvalidRequest(f"to {until.isoformat()} is before from {since.isoformat()}: exchange them")

@@ -1,4 +1,4 @@
-"""Base of all answers, and amounts."""
+"""Base class of responses, and amounts."""
 
 from typing import Self
 
@@ -8,7 +8,7 @@ from purser.budget.decisions import Amount
 
 
 class View(BaseModel):
-    """Base of all answers."""
+    """Base class of responses."""
 
     model_config = ConfigDict(frozen=True, from_attributes=True, use_attribute_docstrings=True)
 

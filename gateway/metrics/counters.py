@@ -1,4 +1,4 @@
-"""What a gateway has answered since it began, from its own counters."""
+"""Request statistics of this process since its start, from its own counters."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -11,19 +11,19 @@ from prometheus_client.samples import Sample
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """Requests of one process."""
+    """Request statistics of one process."""
 
     requests: int
     by_class: Mapping[str, int]
-    """`2xx`, `4xx`, …; `gone`: the caller went away."""
+    """Requests by `2xx`, `4xx`, …; `gone`: the client disconnected."""
     p50_s: float | None
     p95_s: float | None
-    """Until half and 95 % of answers began, as exact as the histogram's steps; `None`: slower than its last one, or
-    there were none."""
+    """Median and 95th percentile of the time to the start of the response, interpolated from a histogram; `None`:
+    beyond its last bucket, or no requests."""
 
 
 def answered(registry: CollectorRegistry) -> Answered:
-    """Adds a registry's counters up over routes and methods."""
+    """Sums a registry's counters over routes and methods."""
     samples = [sample for metric in registry.collect() for sample in metric.samples]
     classes: Counter[str] = Counter()
     for sample in samples:
@@ -38,12 +38,12 @@ def _steps(samples: Iterable[Sample]) -> list[tuple[float, float]]:
     found: Counter[float] = Counter()
     for sample in samples:
         if sample.name == "purser_http_request_seconds_bucket":
-            found[float(sample.labels["le"])] += sample.value  # type: ignore[assignment] # counts come as floats
+            found[float(sample.labels["le"])] += sample.value  # type: ignore[assignment] # counts are floats
     return sorted(found.items())
 
 
 def quantile(steps: list[tuple[float, float]], share: float) -> float | None:
-    """A quantile of a cumulative histogram, by straight lines between its steps; `None` beyond the last one."""
+    """A quantile of a cumulative histogram, interpolated linearly; `None` beyond the last bucket."""
     if not steps or steps[-1][1] == 0:
         return None
     wanted = steps[-1][1] * share

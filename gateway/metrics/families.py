@@ -1,4 +1,4 @@
-"""Figures of the ledger as metric families: the same series whatever they count, so that nothing grows."""
+"""Metric families for ledger figures, with a fixed set of series."""
 
 from collections.abc import Iterator, Sequence
 
@@ -13,7 +13,7 @@ from purser.gateway.postgres.delivery_figures import DeliveryFigures
 
 
 def families(figures: Figures, deliveries: DeliveryFigures) -> Iterator[Metric]:
-    """Every family of the ledger, its approvals and its messages."""
+    """Yields the families of budgets, holds, approvals and messages."""
     yield from _budgets(figures)
     yield from _amounts(figures)
     yield from _holds(figures)
@@ -22,7 +22,7 @@ def families(figures: Figures, deliveries: DeliveryFigures) -> Iterator[Metric]:
 
 
 def exhausting(found: Sequence[Exhausting]) -> Metric:
-    """The family of what runs out soon, which costs more to read than the others."""
+    """The family of scopes that are exhausted soon, which costs more to read than the others."""
     soon = GaugeMetricFamily(
         "purser_budget_scopes_exhausting",
         "Scopes that have something left, and nothing any more within that time at the rate at which they spend.",

@@ -1,4 +1,4 @@
-"""Figures of the ledger as metrics. They are read when somebody scrapes, and kept for a few seconds."""
+"""Collector of ledger metrics. Figures are read on a scrape and cached for a few seconds."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
@@ -17,20 +17,20 @@ from purser.gateway.metrics.families import exhausting, families
 from purser.gateway.postgres.delivery_figures import DeliveryFigures, delivery_figures
 
 T = TypeVar("T")
-_LETTING_GO_S = 1.0
+_CANCEL_GRACE_S = 1.0
 _log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How often figures are read, in seconds."""
+    """Intervals of reading figures, in seconds."""
 
     fresh_s: float = 3
-    """Scrapes within it see the same figures."""
-    looks_every_s: float = 60
-    """Between two looks at every balance: for drift, and for what runs out soon."""
+    """Time for which figures are cached."""
+    scan_every_s: float = 60
+    """Time between two scans of all balances, for drift and for scopes that are exhausted soon."""
     timeout_s: float = 7
-    """After which the database counts as away; less than what a scraper waits."""
+    """Time after which the database counts as unavailable; less than the timeout of a scraper."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,28 +41,28 @@ class _Read:
 
 
 class LedgerMetrics(Collector):
-    """What the rows say that all processes share. Where they cannot be read nothing is shown, rather than what was."""
+    """Collects figures from the database that all processes share. If they cannot be read, their series are absent."""
 
     def __init__(self, exporter: Exporter, burn: Burn, pace: Pace | None = None) -> None:
         """Args:
-        exporter, burn: of the same database.
-        pace: how often they are asked.
+        exporter, burn: readers of the same database.
+        pace: intervals of reading.
         """
         pace = pace or Pace()
         self.registry = CollectorRegistry()
         self._exporter = exporter
         self._timeout_s = pace.timeout_s
-        self._figures = _Kept(self._everything, pace.fresh_s, pace.timeout_s)
-        self._drift = _Kept(lambda: exporter.drift(pace.timeout_s), pace.looks_every_s, pace.timeout_s)
-        self._exhausting = _Kept(burn.exhausting, pace.looks_every_s, pace.timeout_s)
+        self._figures = _Cached(self._everything, pace.fresh_s, pace.timeout_s)
+        self._drift = _Cached(lambda: exporter.drift(pace.timeout_s), pace.scan_every_s, pace.timeout_s)
+        self._exhausting = _Cached(burn.exhausting, pace.scan_every_s, pace.timeout_s)
         self._shown: tuple[_Read | None, int | None, list[Exhausting] | None] = None, None, None
         self.registry.register(self)
 
     async def text(self) -> bytes:
-        """The families in the text format. Reads what is older than `Pace` allows, and answers in time even if the
-        database does not."""
-        kept = self._figures.value(), self._drift.value(), self._exhausting.value()
-        self._shown = await asyncio.gather(*kept)
+        """The families in the text format. Reads what is not cached any more; returns in time even if the database
+        does not answer."""
+        values = self._figures.value(), self._drift.value(), self._exhausting.value()
+        self._shown = await asyncio.gather(*values)
         return generate_latest(self.registry)
 
     async def _everything(self) -> _Read:
@@ -72,7 +72,7 @@ class LedgerMetrics(Collector):
         return _Read(figures, deliveries, monotonic() - began)
 
     def collect(self) -> Iterator[Metric]:
-        """The families, as they were read last."""
+        """The families as they were read last."""
         read, drift, soon = self._shown
         yield GaugeMetricFamily(
             "purser_exporter_up",
@@ -90,8 +90,8 @@ class LedgerMetrics(Collector):
             yield from families(read.figures, read.deliveries)
 
 
-class _Kept(Generic[T]):
-    """What a statement said, for a while; nothing where it says nothing in time."""
+class _Cached(Generic[T]):
+    """The cached result of a reader; `None` if it does not answer in time."""
 
     def __init__(self, read: Callable[[], Awaitable[T]], fresh_s: float, timeout_s: float) -> None:
         self._read = read
@@ -106,8 +106,8 @@ class _Kept(Generic[T]):
             if monotonic() - self._at < self._fresh_s:
                 return self._value
             self._reading = asyncio.create_task(self._renew())
-        # It ends by itself in time, unless the driver does not let go of a server that hangs: then it is left alone.
-        done, _ = await asyncio.wait((self._reading,), timeout=self._timeout_s + _LETTING_GO_S)
+        # The task ends in time, unless the driver hangs on a dead server: then it is abandoned.
+        done, _ = await asyncio.wait((self._reading,), timeout=self._timeout_s + _CANCEL_GRACE_S)
         return self._value if done else None
 
     async def _renew(self) -> None:

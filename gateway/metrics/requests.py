@@ -1,4 +1,4 @@
-"""Metrics of the gateway. Labels are bounded: route templates and codes, never a session, task, agent or tenant."""
+"""Request metrics of the gateway. Labels are bounded: route templates and codes, never ids."""
 
 import asyncio
 import hmac
@@ -17,17 +17,17 @@ from purser.gateway.errors import Unauthenticated
 from purser.gateway.http.problems import problem_of
 
 Source = Callable[[], Awaitable[bytes]]
-"""Metrics in the text format, as they stand when asked."""
+"""Reads current metrics in the text format."""
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
 class Metrics:
-    """The counters of one process, in a registry of their own."""
+    """The request counters of one process, in a separate registry."""
 
     def __init__(self, calls: CallMetrics | None = None) -> None:
         """Args:
-        calls: those of a process that is a worker too and shows them itself; `None`: they are shown here.
+        calls: metrics of a process that is also a worker and exports them itself; `None`: they are exported here.
         """
         self.registry = CollectorRegistry()
         self.calls = calls or CallMetrics(self.registry)
@@ -47,12 +47,12 @@ class Metrics:
         self._steps = Counter("purser_hold_steps", "Steps of open holds over HTTP.", ("step",), registry=self.registry)
 
     def answered(self, method: str, route: str, status: int, seconds: float | None = None) -> None:
-        """One HTTP request was answered.
+        """Counts an HTTP request.
 
         Args:
-            method, route: of the request; the route as a template.
-            status: of the answer; 0: the caller went away.
-            seconds: until the answer began; `None` if it never did.
+            method, route: method and route template of the request.
+            status: status of the response; 0: the client disconnected.
+            seconds: time to the start of the response; `None` if there was none.
         """
         method = method if method in METHODS else "other"
         self._requests.labels(method, route, str(status)).inc()
@@ -60,16 +60,16 @@ class Metrics:
             self._seconds.labels(method, route).observe(seconds)
 
     def decided(self, decision: Decision) -> None:
-        """The gate gave a verdict."""
+        """Counts a verdict of the gate."""
         self.calls.decided(decision)
 
     def stepped(self, step: str) -> None:
-        """A hold went on: `attempted`, `settled`, `released`, `extended`, or an addition was `refused`."""
+        """Counts a step of a hold: `attempted`, `settled`, `released`, `extended`, or `refused` for an addition."""
         self._steps.labels(step).inc()
 
 
 def source(registry: CollectorRegistry) -> Source:
-    """What a registry collects."""
+    """A source that collects a registry."""
 
     async def text() -> bytes:
         return generate_latest(registry)
@@ -78,11 +78,11 @@ def source(registry: CollectorRegistry) -> Source:
 
 
 def metrics_app(sources: Sequence[Source], token: str | None) -> Starlette:
-    """Serves `/metrics` on an address of its own.
+    """Creates an application that serves `/metrics` on a separate address.
 
     Args:
-        sources: what to show, one after the other. No family stands in two of them.
-        token: bearer token that a scraper has to send; `None` only where loopback alone can reach it.
+        sources: sources to concatenate. No family may be in two of them.
+        token: bearer token that a scraper has to send; `None` only if the address is reachable from loopback alone.
     """
 
     async def show(request: Request) -> Response:

@@ -1,4 +1,4 @@
-"""Browser sessions and the links that open them, in Postgres. Of every secret only the digest is kept."""
+"""Browser sessions and sign-in links in Postgres. Only digests of their secrets are stored."""
 
 import secrets
 import uuid
@@ -18,7 +18,7 @@ LINK_LIFE = timedelta(minutes=10)
 
 @dataclass(frozen=True, slots=True)
 class SignInLink:
-    """A link at the one moment when its token is known."""
+    """A new link with its token, which is not stored."""
 
     token: str
     expires_at: datetime
@@ -26,7 +26,7 @@ class SignInLink:
 
 @dataclass(frozen=True, slots=True)
 class NewSession:
-    """A browser session at the one moment when its secret is known."""
+    """A new browser session with its secret, which is not stored."""
 
     secret: str
     caller: Principal
@@ -35,27 +35,27 @@ class NewSession:
 
 @dataclass(frozen=True, slots=True)
 class BrowserSession:
-    """A live browser session, as a request shows it."""
+    """A live browser session of a request."""
 
     session_id: str
     secret: str
-    """Of its cookie; what pages prove themselves by is derived from it."""
+    """Secret in its cookie, from which the CSRF token is derived."""
     caller: Principal
 
 
 class BrowserSessions:
-    """Browser sessions of all tenants. Each acts as the key that opened it, and no longer than that key works."""
+    """Browser sessions of all tenants. A session acts as the key that opened it, as long as that key is valid."""
 
     def __init__(self, pool: Pool, life: timedelta) -> None:
         """Args:
         pool: from `purser.budget.postgres.connections.pools.create_pool`.
-        life: how long a session lasts.
+        life: lifetime of a session.
         """
         self._pool = pool
         self._life = life
 
     async def link(self, caller: Principal, connection: Connection | None = None) -> SignInLink:
-        """A link that signs in as `caller`, once, for some minutes. A connection's transaction is joined."""
+        """Creates a link that signs in as `caller`, once, within `LINK_LIFE`. Joins the connection's transaction."""
         token = secrets.token_urlsafe(32)
         async with connected(self._pool, connection) as own, own.transaction():
             expires_at = await own.fetchval(_SQL["add_link"], digest(token), caller.key_id, LINK_LIFE)
@@ -67,7 +67,7 @@ class BrowserSessions:
         return SignInLink(token, expires_at)
 
     async def open_by_link(self, token: str) -> NewSession | None:
-        """Uses a link up, once; `None`: it is unknown, used or too old, or its key works no more."""
+        """Opens a session by a link; `None` if the link is unknown, used or expired, or its key has ended."""
         async with connected(self._pool, None) as own, own.transaction():
             found = await own.fetchrow(_SQL["use_link"], digest(token))
             if found is None:
@@ -79,12 +79,12 @@ class BrowserSessions:
             return await self._open(own, caller, "link")
 
     async def open(self, caller: Principal) -> NewSession:
-        """A session for whoever has just shown a key."""
+        """Opens a session for a caller that has presented a key."""
         async with connected(self._pool, None) as own, own.transaction():
             return await self._open(own, caller, "key")
 
     async def find(self, secret: str) -> BrowserSession | None:
-        """The live session behind a cookie."""
+        """Finds the live session of a cookie."""
         async with connected(self._pool, None) as own:
             found = await own.fetchrow(_SQL["find"], digest(secret))
         try:
@@ -93,7 +93,7 @@ class BrowserSessions:
             return None
 
     async def end(self, session: BrowserSession) -> None:
-        """Ends a session at once; ending it again changes nothing."""
+        """Ends a session at once; ending it again has no effect."""
         caller = session.caller
         async with connected(self._pool, None) as own, own.transaction():
             if await own.fetchval(_SQL["end"], session.session_id, caller.key_id) is not None:

@@ -1,4 +1,4 @@
-"""Deliveries to webhooks: one for each webhook and event, sent at least once, logged."""
+"""Deliveries to webhooks: one for each webhook and event, sent at least once and logged."""
 
 import uuid
 from collections.abc import Collection, Mapping
@@ -22,46 +22,46 @@ from purser.gateway.webhooks.messages import is_wanted, payload
 
 _SQL = load("purser.gateway.postgres", "deliveries.sql")
 BATCH = 200
-"""Events that become deliveries together."""
+"""Most events from which deliveries are created in one transaction."""
 LEASE = timedelta(seconds=60)
-"""How long a delivery is left to whoever sends it."""
+"""Time for which a claimed delivery belongs to its sender."""
 _ABOUT_BUDGETS = (EventKind.APPROVAL, EventKind.THRESHOLD)
 
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """A message to one webhook, and what became of it."""
+    """A message to one webhook, and the state of its delivery."""
 
     delivery_id: int
     webhook_id: str
     position: int | None
-    """Of the event; `None`: a test."""
+    """Position of the event; `None`: a test."""
     message_id: str
-    """The same on every try: receivers know repetitions by it."""
+    """The same on every attempt, so that receivers can detect duplicates."""
     payload: Mapping[str, Any]
     state: str
     """`pending`, `delivered` or `failed`."""
     tries: int
     next_at: datetime
-    """When a pending one is tried again."""
+    """When a pending delivery is attempted next."""
     status: int | None
-    """HTTP status of the last try."""
+    """HTTP status of the last attempt."""
     error: str | None
-    """Class of the last failure."""
+    """Kind of the last failure."""
     duration_ms: int | None
-    """Of the last try."""
+    """Duration of the last attempt."""
     created_at: datetime
     ended_at: datetime | None
 
     @classmethod
     def read(cls, record: asyncpg.Record) -> Self:
-        """A row of `deliveries`."""
+        """Reads a row of `deliveries`."""
         return cls(**{name: record[name] for name in cls.__dataclass_fields__})
 
 
 @dataclass(frozen=True, slots=True)
-class Parcel:
-    """A delivery in the hands of its sender."""
+class ClaimedDelivery:
+    """A delivery that a sender has claimed."""
 
     delivery_id: int
     webhook_id: str
@@ -69,19 +69,19 @@ class Parcel:
     message_id: str
     payload: Mapping[str, Any]
     tries: int
-    """This one included."""
+    """Number of attempts, including this one."""
     url: str
     secret: str
-    """Encrypted."""
+    """The signing secret, encrypted."""
     previous_secret: str | None
-    """Encrypted; signs too while it is not long replaced."""
+    """The secret before the last rotation, encrypted; signs too for a while."""
 
     def __repr__(self) -> str:
-        return f"Parcel({self.delivery_id})"  # secrets stay out of tracebacks
+        return f"ClaimedDelivery({self.delivery_id})"  # secrets stay out of tracebacks
 
 
 class Deliveries:
-    """The deliveries of all tenants. Any number of processes may make and claim at once."""
+    """The deliveries of all tenants. Any number of processes may create and claim them at the same time."""
 
     def __init__(self, pool: Pool, policies: Policies, public_url: str) -> None:
         self._pool = pool
@@ -90,8 +90,8 @@ class Deliveries:
         self._public_url = public_url
 
     async def make(self) -> bool:
-        """Makes the deliveries of the next events; returns whether there may be more."""
-        # Before the webhooks: one that is made in between gets every event that happens after it.
+        """Creates the deliveries of the next events; returns whether there may be more."""
+        # Read before the webhooks: one that is created in between gets every later event.
         newest = await self._events.newest()
         async with connected(self._pool, None) as own:
             place: int = await own.fetchval(_SQL["cursor"]) or 0
@@ -107,25 +107,25 @@ class Deliveries:
             await own.execute(_SQL["advance"], until)
         return len(events) == BATCH
 
-    async def claim(self, limit: int, busy: Collection[str]) -> list[Parcel]:
-        """Takes the next due delivery of each webhook, but of those in `busy`; `LEASE` later it is due again."""
+    async def claim(self, limit: int, busy: Collection[str]) -> list[ClaimedDelivery]:
+        """Claims the next due delivery of each webhook not in `busy`; it is due again after `LEASE`."""
         async with connected(self._pool, None) as own:
-            return [Parcel(**found) for found in await own.fetch(_SQL["claim"], limit, [*busy], LEASE)]
+            return [ClaimedDelivery(**found) for found in await own.fetch(_SQL["claim"], limit, [*busy], LEASE)]
 
-    async def delivered(self, parcel: Parcel, status: int, duration_ms: int) -> None:
-        """It has arrived."""
+    async def delivered(self, delivery: ClaimedDelivery, status: int, duration_ms: int) -> None:
+        """Marks a delivery as delivered."""
         async with connected(self._pool, None) as own:
-            await own.execute(_SQL["delivered"], parcel.delivery_id, status, duration_ms)
+            await own.execute(_SQL["delivered"], delivery.delivery_id, status, duration_ms)
 
     async def failed(
-        self, parcel: Parcel, error: str, status: int | None, duration_ms: int, again: timedelta | None
+        self, delivery: ClaimedDelivery, error: str, status: int | None, duration_ms: int, again: timedelta | None
     ) -> None:
-        """It has not arrived; it is tried again after `again`, or never."""
+        """Marks an attempt as failed; the next one follows after `again`, or never if that is `None`."""
         async with connected(self._pool, None) as own:
-            await own.execute(_SQL["failed"], parcel.delivery_id, status, duration_ms, error, again)
+            await own.execute(_SQL["failed"], delivery.delivery_id, status, duration_ms, error, again)
 
     async def disable(self, webhook_id: str, reason: str) -> None:
-        """Turns a webhook off whose receiver is gone."""
+        """Disables a webhook whose receiver fails."""
         async with connected(self._pool, None) as own, own.transaction():
             found = await own.fetchrow(_SQL["disable"], webhook_id, reason)
             if found is not None:
@@ -136,7 +136,7 @@ class Deliveries:
                 )  # fmt: skip
 
     async def test(self, tenant: str, webhook_id: str, connection: Connection | None = None) -> Delivery:
-        """A delivery that shows whether the address works; raises `NotFound`."""
+        """Creates a test delivery; raises `NotFound`."""
         message_id = f"msg_{uuid.uuid4().hex}"
         text = "Purser reaches this address."
         body = {
@@ -147,7 +147,7 @@ class Deliveries:
             return _found(await own.fetchrow(_SQL["test"], tenant, webhook_id, message_id, {"id": message_id} | body))
 
     async def page(self, tenant: str, webhook_id: str, before: int | None, limit: int) -> list[Delivery]:
-        """Deliveries of a webhook, newest first, older than `before`."""
+        """Reads at most `limit` deliveries of a webhook, newest first, older than `before`."""
         async with connected(self._pool, None) as own:
             rows = await own.fetch(_SQL["list"], tenant, webhook_id, before, limit)
         return [Delivery.read(found) for found in rows]
@@ -155,12 +155,12 @@ class Deliveries:
     async def redeliver(
         self, tenant: str, webhook_id: str, delivery_id: int, connection: Connection | None = None
     ) -> Delivery:
-        """Sends a message again, with the id that it had; raises `NotFound`."""
+        """Sends a message again, with the same id; raises `NotFound`."""
         async with connected(self._pool, connection) as own:
             return _found(await own.fetchrow(_SQL["redeliver"], tenant, webhook_id, delivery_id))
 
     async def forget(self, age: timedelta, limit: int = 1_000) -> int:
-        """Deletes finished deliveries older than `age`, looking at the `limit` oldest; returns how many."""
+        """Deletes those of the `limit` oldest finished deliveries that are older than `age`; returns how many."""
         async with connected(self._pool, None) as own:
             done: str = await own.execute(_SQL["forget"], age, limit)
         return int(done.split()[-1])
@@ -171,14 +171,14 @@ class Deliveries:
         return await self._events.of(tenants, kinds, after, until, BATCH) if hooks else []
 
     async def _messages(self, events: list[Event], hooks: list[Webhook]) -> list[tuple[str, int, str, dict[str, Any]]]:
-        """Webhook, position, id and body of each delivery."""
+        """Creates webhook id, position, message id and body of each delivery."""
         found = []
         for event in events:
-            wanting = [hook for hook in hooks if _wants(hook, event)]
-            if not wanting:
+            subscribed = [hook for hook in hooks if _wants(hook, event)]
+            if not subscribed:
                 continue
             body = payload(event, await self._budget(event), self._public_url, datetime.now(UTC))
-            for hook in wanting:
+            for hook in subscribed:
                 message_id = f"msg_{hook.webhook_id}_{event.position}"
                 found.append((hook.webhook_id, event.position, message_id, {"id": message_id} | body))
         return found

@@ -5,7 +5,7 @@ select * from webhooks where enabled;
 select position from webhook_cursor;
 
 -- name: add
--- One delivery for each webhook and event, whoever makes it first.
+-- One delivery for each webhook and event, even if several processes create it.
 insert into deliveries (webhook_id, tenant, position, message_id, payload)
 select n.webhook_id, w.tenant, n.position, n.message_id, n.payload
 from unnest($1::text[], $2::bigint[], $3::text[], $4::jsonb[]) n (webhook_id, position, message_id, payload)
@@ -21,8 +21,8 @@ insert into deliveries (webhook_id, tenant, message_id, payload)
 select webhook_id, tenant, $3, $4 from webhooks where tenant = $1 and webhook_id = $2 returning *;
 
 -- name: claim
--- The next of each webhook that this process has nothing in hand for ($2); due again after a lease ($3), should it die.
--- Tests reach webhooks that are turned off too.
+-- The next due delivery of each webhook for which this process has none in progress ($2); due again after a lease ($3),
+-- in case the process dies. Tests are sent to disabled webhooks too.
 update deliveries d set tries = d.tries + 1, next_at = clock_timestamp() + $3::interval
 from webhooks w, (
     select x.delivery_id from webhooks h cross join lateral (
@@ -40,7 +40,7 @@ update deliveries set state = 'delivered', status = $2, error = null, duration_m
 where delivery_id = $1 and state = 'pending';
 
 -- name: failed
--- Tried again after $5, or given up without it.
+-- Attempted again after $5, or never if $5 is null.
 update deliveries set status = $2, duration_ms = $3, error = $4,
     state = case when $5::interval is null then 'failed' else 'pending' end,
     next_at = clock_timestamp() + coalesce($5, '0'), ended_at = case when $5 is null then clock_timestamp() end
@@ -54,12 +54,12 @@ select * from deliveries where tenant = $1 and webhook_id = $2 and ($3::bigint i
 order by delivery_id desc limit $4;
 
 -- name: redeliver
--- The same message anew; one that is on its way already is only made due.
+-- Sends the same message again; a pending delivery only becomes due.
 update deliveries set state = 'pending', tries = 0, next_at = clock_timestamp(), ended_at = null
 where tenant = $1 and webhook_id = $2 and delivery_id = $3 returning *;
 
 -- name: forget
--- Looks at the $2 oldest that are finished.
+-- Considers the $2 oldest finished deliveries.
 with oldest as materialized (
     select delivery_id, created_at from deliveries where state <> 'pending' order by delivery_id limit $2)
 delete from deliveries d using oldest o where d.delivery_id = o.delivery_id and o.created_at < clock_timestamp() - $1::interval;

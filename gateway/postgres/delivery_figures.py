@@ -1,4 +1,4 @@
-"""How the deliveries to webhooks stand, for metrics."""
+"""Figures of webhook deliveries for metrics."""
 
 from dataclasses import dataclass
 
@@ -10,23 +10,23 @@ _SQL = load("purser.gateway.postgres", "delivery_figures.sql")
 
 @dataclass(frozen=True, slots=True)
 class DeliveryFigures:
-    """Deliveries of all tenants."""
+    """Figures of the deliveries of all tenants."""
 
     pending: int
-    """To be made."""
+    """Number of pending deliveries."""
     failing: int
-    """Of those, the ones that failed before."""
+    """Of these, the number that failed before."""
     oldest_s: float
-    """Age of the oldest to be made, in seconds; 0 without any."""
+    """Age of the oldest pending delivery in seconds; 0 if there is none."""
     disabled: int
-    """Webhooks that were turned off because they failed too long."""
+    """Number of webhooks that were disabled because they failed for too long."""
 
 
 async def delivery_figures(pool: Pool) -> DeliveryFigures:
-    """The figures of now.
+    """Reads the current figures.
 
     Raises:
-        LedgerUnavailable: Postgres is away.
+        LedgerUnavailable: Postgres is unavailable.
     """
     async with connected(pool, None) as own:
         found = row(await own.fetchrow(_SQL["figures"]))

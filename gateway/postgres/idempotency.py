@@ -1,4 +1,4 @@
-"""Answers by Idempotency-Key: kept in the transaction of what the request changed, so that both exist or neither."""
+"""Answers by Idempotency-Key, stored in the transaction of the request's changes: both are stored, or neither."""
 
 import hashlib
 from collections.abc import AsyncIterator
@@ -13,87 +13,87 @@ from purser.budget.postgres.connections.queries import load
 from purser.gateway.access.roles import Principal
 
 _SQL = load("purser.gateway.postgres", "idempotency.sql")
-KEPT = timedelta(hours=24)
-"""For how long a key stands for its request."""
+RETENTION = timedelta(hours=24)
+"""Time for which a key is bound to its request."""
 BATCH = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
-    """A request that came with a key."""
+class KeyedRequest:
+    """A request with an Idempotency-Key."""
 
     caller: Principal
     key: str
-    """Unique for the bearer key that sends it."""
+    """The Idempotency-Key, unique per bearer key."""
     payload: bytes
-    """What the key stands for: method, path and body."""
+    """Method, path and body, to which the key is bound."""
 
     @property
     def row(self) -> tuple[str, str, bytes]:
-        """Which row of `answers` it has."""
+        """Primary key of its row in `answers`."""
         return self.caller.tenant, self.caller.key_id, hashlib.sha256(self.key.encode()).digest()
 
     @property
     def digest(self) -> bytes:
-        """The same request has the same digest."""
+        """SHA-256 of the payload."""
         return hashlib.sha256(self.payload).digest()
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A key whose row nobody else can take."""
+    """A locked key."""
 
-    ask: Ask
+    request: KeyedRequest
     connection: Connection
-    """For what the request changes: its transaction ends with the claim."""
+    """Connection for the changes of the request; its transaction ends with the claim."""
     answer: dict[str, Any] | None
-    """What the request was answered before; `None`: it is new."""
+    """The stored answer; `None` if the request is new."""
 
-    async def keep(self, answer: dict[str, Any]) -> None:
-        """Stores the answer. No secret belongs in it."""
-        await self.connection.execute(_SQL["keep"], *self.ask.row, answer)
+    async def store(self, answer: dict[str, Any]) -> None:
+        """Stores the answer, which must not contain a secret."""
+        await self.connection.execute(_SQL["store"], *self.request.row, answer)
 
 
-class Answers:
-    """The kept answers of all tenants."""
+class IdempotentAnswers:
+    """The stored answers of all tenants."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
     @asynccontextmanager
-    async def claim(self, ask: Ask) -> AsyncIterator[Claim]:
-        """One at a time: a second request with the key waits for the first one's transaction.
+    async def claim(self, request: KeyedRequest) -> AsyncIterator[Claim]:
+        """Locks a key: a second request with the same key waits for the first one's transaction.
 
-        What raises inside leaves nothing behind, the claim included.
+        An error inside the block rolls everything back, including the claim.
 
         Raises:
-            KeyReused: the key stands for another request.
+            KeyReused: the key is bound to another request.
         """
         async with connected(self._pool, None) as own, own.transaction():
-            first = await own.fetchval(_SQL["claim"], *ask.row, ask.digest, KEPT)
-            yield Claim(ask, own, None if first else await self._find(own, ask))
+            first = await own.fetchval(_SQL["claim"], *request.row, request.digest, RETENTION)
+            yield Claim(request, own, None if first else await self._find(own, request))
 
-    async def recall(self, ask: Ask) -> dict[str, Any] | None:
-        """The answer to a request whose effect cannot share a transaction; raises `KeyReused`."""
+    async def find(self, request: KeyedRequest) -> dict[str, Any] | None:
+        """Finds the stored answer to a request outside of a transaction; raises `KeyReused`."""
         async with connected(self._pool, None) as own:
-            return await self._find(own, ask)
+            return await self._find(own, request)
 
-    async def remember(self, ask: Ask, answer: dict[str, Any]) -> None:
-        """Keeps such an answer, unless one is kept."""
-        async with self.claim(ask) as claim:
+    async def store(self, request: KeyedRequest, answer: dict[str, Any]) -> None:
+        """Stores an answer in a separate transaction, unless one is stored."""
+        async with self.claim(request) as claim:
             if claim.answer is None:
-                await claim.keep(answer)
+                await claim.store(answer)
 
     async def sweep(self) -> int:
-        """Forgets answers that were kept long enough; returns how many. Any number of processes may call it."""
+        """Deletes answers older than `RETENTION`; returns how many. Any number of processes may call it."""
         async with connected(self._pool, None) as own:
-            return int((await own.execute(_SQL["sweep"], KEPT, BATCH)).split()[-1])
+            return int((await own.execute(_SQL["sweep"], RETENTION, BATCH)).split()[-1])
 
-    async def _find(self, own: Connection, ask: Ask) -> dict[str, Any] | None:
-        found = await own.fetchrow(_SQL["find"], *ask.row, KEPT)
+    async def _find(self, own: Connection, request: KeyedRequest) -> dict[str, Any] | None:
+        found = await own.fetchrow(_SQL["find"], *request.row, RETENTION)
         if found is None:
             return None
-        if found["digest"] != ask.digest:
-            raise KeyReused("the Idempotency-Key stands for another request: use a new key for a new request")
+        if found["digest"] != request.digest:
+            raise KeyReused("the Idempotency-Key is bound to another request: use a new key for a new request")
         answer: dict[str, Any] | None = found["answer"]
         return answer

@@ -1,6 +1,6 @@
 -- name: claim
--- Waits for another transaction that claims the same key; no row: that one was first. An answer that is too old is
--- nobody's.
+-- Waits for another transaction that claims the same key; returns no row if that one was first. An expired answer is
+-- replaced.
 insert into answers as a (tenant, key_id, key_digest, digest) values ($1, $2, $3, $4)
 on conflict (tenant, key_id, key_digest) do update set digest = excluded.digest, answer = null, created_at = now()
 where a.created_at < now() - $5::interval
@@ -8,7 +8,7 @@ returning true;
 -- name: find
 select digest, answer from answers
 where tenant = $1 and key_id = $2 and key_digest = $3 and created_at >= now() - $4::interval;
--- name: keep
+-- name: store
 update answers set answer = $4 where tenant = $1 and key_id = $2 and key_digest = $3;
 -- name: sweep
 delete from answers a using (select tenant, key_id, key_digest from answers where created_at < now() - $1::interval limit $2) o

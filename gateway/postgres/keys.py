@@ -1,4 +1,4 @@
-"""Bearer keys in Postgres: made, found, listed, revoked. They may end by themselves."""
+"""Bearer keys in Postgres: creating, finding, listing and revoking them."""
 
 import hashlib
 import re
@@ -23,10 +23,10 @@ from purser.gateway.errors import KeyEnded, KeyNameTaken, UnknownKey
 _SQL = load("purser.gateway.postgres", "keys.sql")
 _NAME = re.compile(r"[A-Za-z0-9._~@+-]{1,128}")
 PREFIX = "purser_"
-"""Begins every secret, so that scanners of leaked secrets can know it."""
+"""Prefix of every secret, so that secret scanners can recognize it."""
 EXPIRY = Actor("expiry", None)
 RESERVED = frozenset({"expiry", "sweeper", "unknown"})
-"""Names under which parts of Purser act."""
+"""Names under which components of Purser act."""
 MAX_RATE = 1_000_000
 
 
@@ -41,22 +41,22 @@ class Key:
     created_by: str
     created_at: datetime
     expires_at: datetime | None
-    """When it ends by itself; `None`: never."""
+    """When it expires; `None`: never."""
     rate_limit_per_s: int | None
-    """Requests a second; `None`: as the gateway is set."""
+    """Requests per second; `None`: the gateway's setting."""
     revoked_by: str | None
     revoked_at: datetime | None
-    """`None` until somebody ends it."""
+    """`None` unless it has been revoked."""
 
     @classmethod
     def read(cls, record: asyncpg.Record) -> Self:
-        """A row of `keys`."""
+        """Reads a row of `keys`."""
         return cls(**{**dict(record), "role": Role(record["role"])})
 
 
 @dataclass(frozen=True, slots=True)
 class NewKey:
-    """A key at the one moment when its secret is known."""
+    """A new key with its secret, which is not stored."""
 
     key: Key
     secret: str
@@ -80,16 +80,16 @@ class Keys:
         replace: bool = False,
         connection: Connection | None = None,
     ) -> NewKey:
-        """Makes a key.
+        """Creates a key.
 
         Args:
-            tenant: whose data it reaches.
-            name: who it stands for: 1 to 128 of `A-Z a-z 0-9 . _ ~ @ + -`. The name of a key that has ended is free.
-            role: what it may do.
-            by: who makes it.
-            expires_at: when it ends by itself.
-            rate_limit_per_s: requests a second, where it is not to be the gateway's own limit.
-            replace: revoke a live key of that name instead of refusing.
+            tenant: tenant whose data it can access.
+            name: name of its holder: 1 to 128 of `A-Z a-z 0-9 . _ ~ @ + -`. The name of an ended key can be used again.
+            role: role of the key.
+            by: actor that creates it.
+            expires_at: when it expires; `None`: never.
+            rate_limit_per_s: requests per second, if different from the gateway's setting.
+            replace: revoke a live key of that name instead of raising `KeyNameTaken`.
             connection: joins its transaction.
 
         Raises:
@@ -108,17 +108,17 @@ class Keys:
             if made is None:
                 raise KeyNameTaken(f"a key named {name!r} exists: revoke it first, or choose another name")
             key = Key.read(made)
-            await record(own, tenant, "key.create", f"key:{key.key_id}", by=by, before=None, after=_told(key))
+            await record(own, tenant, "key.create", f"key:{key.key_id}", by=by, before=None, after=_recorded(key))
         return NewKey(key, secret)
 
     async def find(self, secret: str) -> Principal | None:
-        """Whose live key this is; `None`: nobody's. Raises `KeyEnded`."""
+        """Finds the caller to which a live key belongs; `None` if there is none. Raises `KeyEnded`."""
         with reaching_ledger():
             found = await self._pool.fetchrow(_SQL["find"], digest(secret))
         return None if found is None else live(found)
 
     async def signer(self, tenant: str, key_id: str) -> Signer | None:
-        """Who signs with this key; `None` if the tenant has no live key of this id."""
+        """Finds the signer of a key; `None` if the tenant has no live key of this id."""
         with reaching_ledger():
             found = await self._pool.fetchrow(_SQL["signer"], tenant, key_id)
         if found is None:
@@ -127,12 +127,12 @@ class Keys:
         return Signer(found["name"], (found["role"],) if decides else (), found["digest"])
 
     async def list(self, tenant: str) -> list[Key]:
-        """All keys of a tenant, those that have ended included, oldest first."""
+        """Lists all keys of a tenant, including those that have ended, oldest first."""
         with reaching_ledger():
             return [Key.read(record) for record in await self._pool.fetch(_SQL["list"], tenant)]
 
     async def revoke(self, tenant: str, key_id: str, *, by: Actor) -> Key:
-        """Ends a key at once; ending it again changes nothing. Raises `UnknownKey`."""
+        """Revokes a key at once; revoking it again has no effect. Raises `UnknownKey`."""
         with reaching_ledger():
             async with self._pool.acquire() as connection, connection.transaction():
                 return await self._revoke(connection, tenant, key_id, by)
@@ -145,19 +145,19 @@ class Keys:
         if before.revoked_at is not None:
             return before
         ended = Key.read(row(await connection.fetchrow(_SQL["revoke"], tenant, key_id, by.name)))
-        await record(connection, tenant, "key.revoke", f"key:{key_id}", by=by, before=_told(before), after=None)
+        await record(connection, tenant, "key.revoke", f"key:{key_id}", by=by, before=_recorded(before), after=None)
         return ended
 
 
 def live(found: asyncpg.Record) -> Principal:
-    """The caller behind a row with a key that is not revoked; raises `KeyEnded`."""
+    """Reads the caller from a row of a key that is not revoked; raises `KeyEnded`."""
     if found["ended_at"] is not None:
-        raise KeyEnded(f"the key ended at {found['ended_at'].isoformat()}: ask an admin for a new one")
+        raise KeyEnded(f"the key expired at {found['ended_at'].isoformat()}: ask an admin for a new one")
     return Principal(found["name"], found["key_id"], found["tenant"], Role(found["role"]), found["rate_limit_per_s"])
 
 
 def digest(secret: str) -> bytes:
-    """What is kept of a secret. It is random and long: a slow hash would add nothing but time."""
+    """SHA-256 of a secret. Secrets are long and random, so a slow hash would add no security."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
 
 
@@ -165,14 +165,14 @@ def _check(name: str, expires_at: datetime | None, rate_limit_per_s: int | None)
     if not _NAME.fullmatch(name):
         raise InvalidRequest(f"name {name[:140]!r} is not valid: use 1 to 128 of A-Z a-z 0-9 . _ ~ @ + -")
     if name in RESERVED:
-        raise InvalidRequest(f"name {name!r} is not valid: a part of Purser acts under it; choose another")
+        raise InvalidRequest(f"name {name!r} is not valid: it is reserved for a component of Purser; choose another")
     if expires_at is not None and expires_at <= datetime.now(UTC):
         raise InvalidRequest(f"expires_at {expires_at.isoformat()!r} is not in the future: name a later time")
     if rate_limit_per_s is not None and not 1 <= rate_limit_per_s <= MAX_RATE:
         raise InvalidRequest(f"rate_limit_per_s {rate_limit_per_s} is not valid: use 1 to {MAX_RATE}")
 
 
-def _told(key: Key) -> dict[str, Any]:
+def _recorded(key: Key) -> dict[str, Any]:
     return {
         "name": key.name,
         "role": key.role,

@@ -1,4 +1,4 @@
-"""How the ledger stands, for people who look after it."""
+"""Health figures of the ledger, for operators."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ class OpenHolds:
     nano_usd: int
     oldest: datetime | None
     overdue: int
-    """Past their lease; the sweeper ends them after a grace."""
+    """Number of holds past their lease; the sweeper expires them after the grace."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenHold:
-    """One of them."""
+    """A hold that has not ended."""
 
     hold_id: int
     path: tuple[str, ...]
@@ -44,79 +44,79 @@ class HoldAttempt:
     state: str
     """`started`, `presumed` or `reported`."""
     tokens: int
-    """What it may cost while it has not reported, then what it cost."""
+    """The estimate until it has reported, then the charge."""
     nano_usd: int
     overrun_tokens: int
     overrun_nano: int
     late: bool
     usage: Mapping[str, int] | None
-    """As it was reported."""
+    """The reported usage."""
     started_at: datetime
     reported_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
 class Faults:
-    """Holds of a tenant with which something went wrong."""
+    """Numbers of a tenant's holds with faults."""
 
     expired: int
-    """Their lease ended before they did."""
+    """Holds that expired."""
     late: int
-    """Something was reported after their end."""
+    """Holds with a late report."""
     presumed: int
-    """An attempt started and never reported."""
+    """Holds with an attempt that started and never reported."""
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """What waits to be sent."""
+    """Messages that have not been sent."""
 
     waiting: int
     oldest: datetime | None
     tries: int
-    """Most for one message."""
+    """Most attempts for one message."""
 
 
-class Standing:
-    """Figures of the ledger."""
+class LedgerHealth:
+    """Reads health figures of the ledger."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
     async def open(self, tenant: str) -> OpenHolds:
-        """How many holds are open."""
+        """Counts open holds."""
         async with connected(self._pool, None) as own:
             return OpenHolds(**dict(row(await own.fetchrow(_SQL["open"], tenant))))
 
     async def oldest(self, tenant: str, limit: int = 20) -> list[OpenHold]:
-        """Open holds, oldest first."""
+        """Lists open holds, oldest first."""
         async with connected(self._pool, None) as own:
             rows = await own.fetch(_SQL["oldest"], tenant, limit)
         return [OpenHold(**{**one, "path": tuple(one["path"])}) for one in rows]
 
     async def attempts(self, tenant: str, hold_id: str, limit: int = 50) -> list[HoldAttempt]:
-        """The attempts of a hold, as `Holds.get` names it; none where the tenant has no such hold."""
+        """Lists the attempts of a hold; none if the tenant has no such hold."""
         number = int(hold_id) if hold_id.isascii() and hold_id.isdigit() and len(hold_id) <= 18 else 0
         async with connected(self._pool, None) as own:
             return [HoldAttempt(**dict(one)) for one in await own.fetch(_SQL["attempts"], tenant, number, limit)]
 
     async def faults(self, tenant: str, since: datetime) -> Faults:
-        """What went wrong since then."""
+        """Counts faults since a time."""
         async with connected(self._pool, None) as own:
             found = {one["kind"]: one["holds"] for one in await own.fetch(_SQL["faults"], tenant, since)}
         return Faults(found.get("expire", 0), found.get("late", 0), found.get("presumed", 0))
 
     async def outbox(self, tenant: str) -> Waiting:
-        """Messages to workflows of the tenant."""
+        """Counts unsent messages to workflows of the tenant."""
         async with connected(self._pool, None) as own:
             return Waiting(**dict(row(await own.fetchrow(_SQL["outbox"], tenant))))
 
     async def deliveries(self, tenant: str) -> Waiting:
-        """Deliveries to the tenant's webhooks."""
+        """Counts pending deliveries to the tenant's webhooks."""
         async with connected(self._pool, None) as own:
             return Waiting(**dict(row(await own.fetchrow(_SQL["deliveries"], tenant))))
 
     async def version(self) -> str:
-        """What Postgres calls itself."""
+        """The version of Postgres."""
         async with connected(self._pool, None) as own:
             return str(await own.fetchval(_SQL["version"]))

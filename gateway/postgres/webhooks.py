@@ -1,4 +1,4 @@
-"""Webhooks in Postgres: made, changed, deleted. A secret is shown once; it is kept encrypted, because it signs."""
+"""Webhooks in Postgres. A secret is shown once; it is stored encrypted, because it is needed for signing."""
 
 import base64
 import secrets
@@ -21,21 +21,21 @@ from purser.gateway.errors import SecretUnreadable
 from purser.gateway.webhooks.targets import origin
 
 _SQL = load("purser.gateway.postgres", "webhooks.sql")
-MOST = 100
-"""Webhooks of one tenant."""
+MAX_WEBHOOKS = 100
+"""Most webhooks of one tenant."""
 BOTH_SIGN = timedelta(hours=24)
-"""A secret that was replaced signs beside the new one for so long."""
+"""Time for which a replaced secret signs in addition to the new one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookFields:
-    """What people choose."""
+    """The configurable fields of a webhook."""
 
     url: str
     kinds: tuple[str, ...]
     """`kind` or `kind.state`."""
     least_threshold: float | None = None
-    """Thresholds below it are not told."""
+    """Lower thresholds are not delivered."""
     description: str = ""
     enabled: bool = True
 
@@ -47,15 +47,15 @@ class Webhook(WebhookFields):
     webhook_id: str
     tenant: str
     disabled_reason: str | None
-    """Why Purser turned it off; `None` where it did not."""
+    """Why Purser disabled it; `None` if it did not."""
     created_by: str
     created_at: datetime
     previous_until: datetime | None
-    """Until when the secret before the last rotation signs too."""
+    """Time until which the secret before the last rotation signs too."""
 
     @classmethod
     def read(cls, record: asyncpg.Record) -> Self:
-        """A row of `webhooks`."""
+        """Reads a row of `webhooks`."""
         found = {name: record[name] for name in cls.__dataclass_fields__}
         least = found["least_threshold"]
         return cls(
@@ -63,7 +63,7 @@ class Webhook(WebhookFields):
         )
 
     def fields(self) -> WebhookFields:
-        """What people chose."""
+        """The configurable fields."""
         return WebhookFields(**{name: getattr(self, name) for name in WebhookFields.__dataclass_fields__})
 
 
@@ -77,28 +77,28 @@ class Webhooks:
     async def create(
         self, tenant: str, chosen: WebhookFields, *, by: Actor, connection: Connection | None = None
     ) -> tuple[Webhook, str]:
-        """A new webhook and its secret; raises `Conflict` where the tenant has too many, `SecretsKeyMissing`."""
+        """Creates a webhook and its secret; raises `Conflict` if the tenant has too many, or `SecretsKeyMissing`."""
         secret = _new_secret()
-        closed = self._seal.close(secret)
+        encrypted = self._seal.encrypt(secret)
         async with connected(self._pool, connection) as own, own.transaction():
             await own.execute(_SQL["lock_tenant"], tenant)
-            if await own.fetchval(_SQL["count"], tenant) >= MOST:
-                raise Conflict(f"there are {MOST} webhooks already: delete one first")
+            if await own.fetchval(_SQL["count"], tenant) >= MAX_WEBHOOKS:
+                raise Conflict(f"there are already {MAX_WEBHOOKS} webhooks: delete one first")
             made = row(
                 await own.fetchrow(
-                    _SQL["create"], f"hook-{uuid.uuid4().hex[:12]}", tenant, *_columns(chosen), closed, by.name
+                    _SQL["create"], f"hook-{uuid.uuid4().hex[:12]}", tenant, *_columns(chosen), encrypted, by.name
                 )
             )
             await _record(own, "create", by, None, Webhook.read(made))
         return Webhook.read(made), secret
 
     async def list(self, tenant: str) -> list[Webhook]:
-        """All webhooks of a tenant, oldest first."""
+        """Lists all webhooks of a tenant, oldest first."""
         async with connected(self._pool, None) as own:
             return [Webhook.read(one) for one in await own.fetch(_SQL["list"], tenant)]
 
     async def get(self, tenant: str, webhook_id: str) -> Webhook:
-        """One webhook; raises `NotFound`."""
+        """Reads one webhook; raises `NotFound`."""
         async with connected(self._pool, None) as own:
             return _found(await own.fetchrow(_SQL["get"], tenant, webhook_id), webhook_id)
 
@@ -115,21 +115,21 @@ class Webhooks:
     async def rotate(
         self, tenant: str, webhook_id: str, *, by: Actor, connection: Connection | None = None
     ) -> tuple[Webhook, str]:
-        """A new secret; the last one signs beside it for a day. Raises `NotFound`, `SecretsKeyMissing`."""
+        """Creates a new secret; the previous one signs too for a day. Raises `NotFound`, `SecretsKeyMissing`."""
         secret = _new_secret()
-        closed = self._seal.close(secret)
+        encrypted = self._seal.encrypt(secret)
         async with connected(self._pool, connection) as own, own.transaction():
-            after = _found(await own.fetchrow(_SQL["rotate"], tenant, webhook_id, closed, BOTH_SIGN), webhook_id)
+            after = _found(await own.fetchrow(_SQL["rotate"], tenant, webhook_id, encrypted, BOTH_SIGN), webhook_id)
             await _record(own, "rotate", by, after, after)
         return after, secret
 
     async def renew_secrets(self) -> int:
-        """Encrypts with the first key what other keys encrypted; returns how many secrets cannot be read."""
+        """Encrypts all secrets with the first key; returns for how many webhooks they cannot be read."""
         unreadable = 0
         async with connected(self._pool, None) as own, own.transaction():
             for found in await own.fetch(_SQL["secrets"]):
                 try:
-                    renewed = [one and (self._seal.renewed(one) or one) for one in found["secrets"]]
+                    renewed = [one and (self._seal.reencrypt(one) or one) for one in found["secrets"]]
                 except SecretUnreadable:
                     unreadable += 1
                     continue
@@ -145,7 +145,7 @@ class Webhooks:
 
 
 def shown(webhook: Webhook) -> dict[str, Any]:
-    """A webhook in the list of changes: of its address only the origin, whose path may be a secret of the receiver."""
+    """A webhook in the change log: only the origin of its address, because the path may be a secret."""
     return asdict(webhook.fields()) | {"url": origin(webhook.url), "kinds": [*webhook.kinds]}
 
 

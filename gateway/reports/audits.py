@@ -1,4 +1,4 @@
-"""Audits on demand: beside all requests, one at a time, and the last result kept."""
+"""Audits on demand: in the background, one at a time, with the last result available."""
 
 import asyncio
 from dataclasses import dataclass
@@ -16,10 +16,10 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far an audit has come."""
+    """Progress of an audit."""
 
     check: str
-    """Which one runs."""
+    """Name of the current check."""
     done: int
     of: int
     began_at: datetime
@@ -32,37 +32,37 @@ class AuditRun:
     ended_at: datetime
     seconds: float
     by: str
-    """Name of the key that asked for it."""
+    """Name of the key that started it."""
     found: Audit | None
-    """`None`: it failed."""
+    """Its result; `None` if it failed."""
     error: str = ""
-    """Type of what it failed with."""
+    """Type of the error with which it failed."""
 
 
 class Audits:
-    """Audits of one process. A second request joins the one that runs."""
+    """Audits of one process. A request during an audit joins it."""
 
     def __init__(self, pool: Pool) -> None:
         """Args:
-        pool: one of its connections is busy during an audit.
+        pool: one of its connections is in use during an audit.
         """
         self._pool = pool
         self._running: asyncio.Task[None] | None = None
         self.progress: Progress | None = None
-        """Of the audit that runs, if one does."""
+        """Progress of the running audit; `None` if there is none."""
         self.last: AuditRun | None = None
-        """Since this process began."""
+        """The last audit of this process."""
         self.changed = asyncio.Event()
-        """Set and replaced whenever there is news."""
+        """Set, and replaced, on every change of `progress`."""
 
     def start(self, by: str) -> None:
-        """Begins an audit, unless one runs."""
+        """Starts an audit, unless one is running."""
         if self.progress is None:
-            self._tell(Progress("", 0, 0, datetime.now(UTC)))
+            self._update(Progress("", 0, 0, datetime.now(UTC)))
             self._running = asyncio.create_task(self._run(by))
 
     async def stop(self) -> None:
-        """Ends an audit that runs."""
+        """Cancels a running audit."""
         if self._running is not None:
             self._running.cancel()
             await asyncio.wait((self._running,))
@@ -71,11 +71,11 @@ class Audits:
         began, began_at = monotonic(), datetime.now(UTC)
         found, error = None, ""
 
-        def tell(check: str, done: int, of: int) -> None:
-            self._tell(Progress(check, done, of, began_at))
+        def on_check(check: str, done: int, of: int) -> None:
+            self._update(Progress(check, done, of, began_at))
 
         try:
-            found = await audit(self._pool, tell)
+            found = await audit(self._pool, on_check)
         except LedgerUnavailable:
             error = "LedgerUnavailable"
         except Exception as failed:
@@ -85,9 +85,9 @@ class Audits:
             self.last = AuditRun(
                 datetime.now(UTC), monotonic() - began, by, found, error or ("" if found else "stopped")
             )
-            self._tell(None)
+            self._update(None)
 
-    def _tell(self, progress: Progress | None) -> None:
+    def _update(self, progress: Progress | None) -> None:
         self.progress = progress
         self.changed.set()
         self.changed = asyncio.Event()

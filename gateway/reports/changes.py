@@ -1,4 +1,4 @@
-"""`/v1/changes`: who changed what."""
+"""`/v1/changes`: the change log."""
 
 from typing import Annotated, Any
 
@@ -16,22 +16,22 @@ router = APIRouter(route_class=Route, prefix="/v1/changes", tags=["changes"])
 
 
 class ChangeView(View):
-    """One change."""
+    """One change to a policy, key, sign-in, session, task, approval or webhook."""
 
     change_id: str
     at: IsoTime
     by: str
-    """Name of the key, or of the part of Purser that acted."""
+    """Name of the key or of the component of Purser that acted."""
     key_id: str | None
-    """`null` where no key acted."""
+    """`null` if no key acted."""
     action: str
     """`policy.set`, `key.create`, …"""
     target: str
-    """What was changed: `session:s1`, `key:key-…`, …"""
+    """The changed object: `session:s1`, `key:key-…`, …"""
     before: dict[str, Any] | None
-    """`null`: it was not there."""
+    """`null`: it did not exist before."""
     after: dict[str, Any] | None
-    """`null`: it is gone."""
+    """`null`: it does not exist any more."""
 
 
 @router.get("")
@@ -39,7 +39,7 @@ async def list_changes(
     caller: Reader,
     use: Use,
     target: Annotated[
-        str | None, Query(max_length=512, description="What was changed, for example session:s1.")
+        str | None, Query(max_length=512, description="The changed object, for example session:s1.")
     ] = None,
     by: Annotated[str | None, Query(max_length=128, description="Name of the key that changed it.")] = None,
     action: Annotated[str | None, Query(max_length=128, description="For example policy.set.")] = None,
@@ -48,7 +48,7 @@ async def list_changes(
     cursor: Cursor = None,
     limit: PageSize = 100,
 ) -> PageOf[ChangeView]:
-    """Who changed which policy, key, sign-in, session, task, approval or webhook; before and after; newest first."""
+    """Lists changes to policies, keys, sign-ins, sessions, tasks, approvals and webhooks, newest first."""
     changes, following = await use.changes.list(
         caller.tenant,
         target=target,

@@ -1,4 +1,4 @@
-"""`/v1/ledger`: the entries of the ledger, as pages or as one CSV file."""
+"""`/v1/ledger`: ledger entries, in pages or as one CSV file."""
 
 from collections.abc import AsyncIterator
 from typing import Annotated, Any, Literal
@@ -42,12 +42,14 @@ async def list_entries(
     until: Until = None,
     cursor: Cursor = None,
     limit: PageSize = 100,
-    format: Annotated[Literal["json", "csv"] | None, Query(description="What to answer; else by `Accept`.")] = None,
+    format: Annotated[
+        Literal["json", "csv"] | None, Query(description="Response format; by `Accept` if left out.")
+    ] = None,
 ) -> Any:
-    """Entries, newest first: what moved a balance, the balance after, and the key, path and model of the hold.
+    """Lists ledger entries, newest first: the change, the balance after it, and key, path and model of the hold.
 
-    With `format=csv` or `Accept: text/csv` all entries that the filters leave come as one file, however many they are;
-    `limit` does not count there.
+    With `format=csv` or `Accept: text/csv` all entries that match the filters are returned as one file, and `limit`
+    is ignored.
     """
     check_span(since, until)
     filters: dict[str, Any] = {
@@ -70,7 +72,7 @@ def _wants_csv(format: str | None, accept: str) -> bool:
 
 
 async def _file(pages: AsyncIterator[EntryPage]) -> Response:
-    first = await anext(pages)  # a ledger that is away is a problem, not a broken file
+    first = await anext(pages)  # an unavailable ledger gives a problem, not a truncated file
 
     async def chunks() -> AsyncIterator[bytes]:
         yield csv_lines([COLUMNS])

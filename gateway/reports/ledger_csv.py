@@ -1,4 +1,4 @@
-"""Entries of the ledger as lines of a CSV file."""
+"""CSV export of ledger entries."""
 
 import csv
 import io
@@ -17,13 +17,13 @@ COLUMNS = (
     "limit_tokens", "limit_nano_usd", "mode", "key", "path", "task_id", "model",
 )  # fmt: skip
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-"""Beginnings by which a spreadsheet takes text for a formula."""
+"""Prefixes by which spreadsheets recognize formulas."""
 
 Cell = str | int | None
 
 
 def csv_lines(rows: Iterable[Sequence[Cell]]) -> bytes:
-    """Rows as CSV (RFC 4180). Text that a spreadsheet would take for a formula gets an apostrophe before it."""
+    """Rows as CSV (RFC 4180). Text that a spreadsheet would read as a formula is prefixed with an apostrophe."""
     text = io.StringIO()
     csv.writer(text).writerows([[_harmless(cell) for cell in row] for row in rows])
     return text.getvalue().encode()

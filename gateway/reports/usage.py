@@ -1,4 +1,4 @@
-"""`/v1/usage`: what was charged, by user, session, task, agent or model."""
+"""`/v1/usage`: charges by user, session, task, agent or model."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
@@ -16,23 +16,23 @@ from purser.gateway.services import Use
 router = APIRouter(route_class=Route, prefix="/v1/usage", tags=["reports"])
 
 SPAN = timedelta(days=30)
-"""Of a report that does not say where it begins."""
+"""Default time range of a report."""
 
 
 @router.get("")
 async def report(
     caller: Reader,
     use: Use,
-    by: Annotated[By, Query(description="What to add up by.")],
+    by: Annotated[By, Query(description="Dimension by which to sum.")],
     since: Since = None,
     until: Until = None,
     cursor: NameCursor = None,
     limit: PageSize = 100,
 ) -> UsageView:
-    """What was charged from `from` up to, without, `to`, from entries of the ledger: sums agree with it to the unit.
+    """Sums the charges from `from` (inclusive) to `to` (exclusive), exactly as in the ledger.
 
     By session, task and agent, a hold counts for each such scope on its path, as it does in that scope's balance. By
-    model every hold counts once. Without `to` up to now, without `from` the 30 days before `to`. In the order of ids.
+    model, every hold counts once. `to` defaults to now, `from` to 30 days before `to`. Ordered by id.
     """
     end = until or datetime.now(UTC)
     begin = since or max(end, _FIRST + SPAN) - SPAN

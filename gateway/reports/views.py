@@ -1,4 +1,4 @@
-"""Answers of the reports: entries of the ledger and usage."""
+"""Responses of the reports: ledger entries and usage."""
 
 from datetime import datetime
 from typing import Annotated, Self
@@ -13,7 +13,7 @@ from purser.gateway.http.views import View
 
 
 class MovedView(View):
-    """Figures of a balance in one unit: what was moved, or what was there after."""
+    """Figures of a balance in one unit: the change, or the balance after it."""
 
     spent: int
     held: int
@@ -35,7 +35,7 @@ class FiguresView(View):
 
 
 class EntryView(View):
-    """One fact of the ledger: what moved one balance, and the balance after."""
+    """One entry of the ledger: a change to one balance, and the balance after it."""
 
     entry_id: str
     at: datetime
@@ -43,20 +43,20 @@ class EntryView(View):
     window_start: datetime | None
     """`null` for a lifetime."""
     seq: int
-    """Number of the entry in its scope and window, from 1 without a gap."""
+    """Sequence number of the entry in its scope and window, from 1 without gaps."""
     kind: EntryKind
     hold_id: str | None
     attempt: int | None
     ref: str | None
-    """Grant or person behind it."""
+    """Id of the grant, or name of the actor, that caused it."""
     moved: FiguresView
     after: FiguresView
     limit_tokens: int | None
-    """As it was then."""
+    """The limit at that time."""
     limit_nano_usd: int | None
     mode: Mode
     key: str | None
-    """Of the hold, like the next three."""
+    """Key of the hold; the next three fields are the hold's too."""
     path: list[str]
     task_id: str | None
     model: str | None
@@ -85,17 +85,17 @@ class ClassesView(View):
     cache_write_5m: int
     cache_write_1h: int
     output: int
-    """Reasoning included."""
+    """Includes reasoning."""
     reasoning: int
     """Part of `output`."""
     unsplit: int
-    """Of reports that tell a total only."""
+    """Tokens of reports that state only a total."""
 
 
 class PresumedView(View):
-    """Attempts that started and never reported, and what they were charged.
+    """Attempts that started and never reported, and their charges.
 
-    Less than 0 where more were replaced by late reports than came up.
+    Negative if late reports replaced more than were presumed.
     """
 
     attempts: int
@@ -104,25 +104,25 @@ class PresumedView(View):
 
 
 class OverrunView(View):
-    """The part of the charges beyond what was held."""
+    """The part of the charges that exceeds what was held."""
 
     tokens: int
     nano_usd: int
 
 
 class UsageLineView(View):
-    """What was charged to one user, session, task, agent or model."""
+    """Charges of one user, session, task, agent or model."""
 
     id: str
-    """Of the scope, without its kind; the model, or empty where nobody told it."""
+    """Id of the scope without its kind, or the model; empty if no model was named."""
     tokens: ClassesView
     charged_tokens: int
-    """`input`, `cache_read`, `cache_write_5m`, `cache_write_1h`, `output`, `unsplit` and `presumed.tokens` together."""
+    """Sum of `input`, `cache_read`, `cache_write_5m`, `cache_write_1h`, `output`, `unsplit` and `presumed.tokens`."""
     nano_usd: int
     attempts: int
-    """Requests that were charged, for nothing too."""
+    """Number of attempts that were charged, even if the charge is 0."""
     unpriced_attempts: int
-    """Of these, reports whose model has no price: `nano_usd` lacks what they cost."""
+    """Of these, the number whose model has no price: `nano_usd` does not include their cost."""
     presumed: PresumedView
     overrun: OverrunView
 
@@ -143,7 +143,7 @@ class UsageLineView(View):
 
 
 class UsageView(PageOf[UsageLineView]):
-    """A part of a usage report. `from` and `to` are those of the report, asked for or not."""
+    """A page of a usage report. `from` and `to` are those of the report, including defaults."""
 
     by: By
     since: Annotated[datetime, Field(serialization_alias="from")]

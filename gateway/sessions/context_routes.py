@@ -1,4 +1,4 @@
-"""`/v1/sessions`: what is made of a conversation: windows, summaries, facts, memory, advice."""
+"""`/v1/sessions`: context of a conversation: windows, summaries, facts, memory and advice."""
 
 import asyncio
 from datetime import timedelta
@@ -28,9 +28,9 @@ from purser.gateway.http.routing import Route
 from purser.gateway.services import Services, Use
 from purser.gateway.sessions.schemas import (
     USUAL_MODEL,
-    Asking,
     CompressBody,
     Model,
+    Question,
     RecommendBody,
     Seq,
     SessionId,
@@ -42,8 +42,8 @@ from purser.gateway.sessions.views import (
     ExplanationView,
     FactsView,
     FactView,
-    FoundsView,
-    FoundView,
+    SearchHitView,
+    SearchResultsView,
     SummariesView,
     SummaryView,
     WindowView,
@@ -54,20 +54,20 @@ from purser.workflows.contract import CompressResult, CompressSessionInput, Work
 router = APIRouter(route_class=Route, prefix="/v1/sessions/{session_id}", tags=["sessions"])
 
 RPC_TIMEOUT = timedelta(seconds=5)
-PATIENCE_S = 120.0
-"""How long a caller waits for a compression; it goes on without them."""
+COMPRESSION_TIMEOUT_S = 120.0
+"""Seconds for which a request waits for a compression, which continues afterwards."""
 Preset = StrEnum("Preset", {name: name for name in WINDOW_PRESETS})  # type: ignore[misc] # known when it runs
 
 
 class Format(StrEnum):
-    """How a window is written."""
+    """Format of a window."""
 
     MESSAGES = "messages"
     TEXT = "text"
 
 
 class Summarizer(StrEnum):
-    """What writes the summary of a window that is only looked at: no model is called for it."""
+    """How the summary of a previewed window is written: without calling a model."""
 
     EXTRACTIVE = "extractive"
     NONE = "none"
@@ -90,7 +90,7 @@ async def window(
     written: Annotated[Format, Query(alias="format")] = Format.MESSAGES,
     thread: Thread = "",
 ) -> WindowView:
-    """What a call would see of the conversation within a budget, and what becomes of the rest. Changes nothing."""
+    """Previews the window of a call within a budget, and what happens to the other messages. Changes nothing."""
     await use.sessions.sessions.get(caller.tenant, session_id)
     wanted = WindowRequest(budget, model, strategy, preset, preference, summarizer is not Summarizer.NONE)
     if written is Format.MESSAGES:
@@ -102,9 +102,9 @@ async def window(
 async def compress(
     caller: SessionWriter, use: Use, session_id: SessionId, once: OnceOnly, body: CompressBody | None = None
 ) -> CompressedView:
-    """Stores the next version of a conversation's summary, and waits for it. One runs at a time: a second joins it.
+    """Compresses a conversation and waits for the next version of its summary. A second request joins a running one.
 
-    Under an Idempotency-Key the same request later gets the same answer instead of another version.
+    With an Idempotency-Key, a repeated request gets the same answer instead of another version.
     """
     await use.sessions.sessions.get(caller.tenant, session_id)
     wanted = body or CompressBody()
@@ -129,11 +129,11 @@ async def _compress(tenant: str, use: Services, session_id: str, wanted: Compres
             id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
             rpc_timeout=RPC_TIMEOUT,
         )
-        done = await asyncio.wait_for(handle.result(), PATIENCE_S)
+        done = await asyncio.wait_for(handle.result(), COMPRESSION_TIMEOUT_S)
     except RPCError as error:
         raise TemporalUnavailable(f"Temporal did not answer ({error.status.name})") from error
     except TimeoutError as error:
-        raise CompressionFailed("the compression takes long and goes on: ask for the summaries later") from error
+        raise CompressionFailed("the compression takes long and continues: read the summaries later") from error
     except WorkflowFailureError as error:
         raise CompressionFailed(f"the compression failed ({type(error.cause).__name__}): nothing was stored") from error
     texts = await use.sessions.summaries.texts(tenant, session_id, {wanted.thread: done.version})
@@ -152,7 +152,7 @@ async def _compress(tenant: str, use: Services, session_id: str, wanted: Compres
 async def summaries(
     caller: WorkReader, use: Use, session_id: SessionId, thread: Annotated[Thread | None, Query()] = None
 ) -> SummariesView:
-    """All versions of the summaries of a session, of one thread if it is named."""
+    """Lists all versions of the summaries of a session, of all threads or one."""
     await use.sessions.sessions.get(caller.tenant, session_id)
     found = await use.sessions.summaries.versions(caller.tenant, session_id, thread)
     return SummariesView(summaries=[SummaryView.of(one) for one in found])
@@ -162,7 +162,7 @@ async def summaries(
 async def facts(
     caller: WorkReader, use: Use, session_id: SessionId, model: Model = USUAL_MODEL, thread: Thread = ""
 ) -> FactsView:
-    """The facts of a conversation word for word, the sheet of them that windows show, and what does not fit on it."""
+    """Lists the facts of a conversation verbatim, the fact sheet of windows, and facts that do not fit on it."""
     await use.sessions.sessions.get(caller.tenant, session_id)
     found = await use.sessions.facts.all(caller.tenant, session_id, thread)
     sheet = await asyncio.to_thread(render_facts, found, MOST_TOKENS, lambda text: count_text(text, model).tokens)
@@ -184,20 +184,20 @@ async def explain_message(
     strategy: StrategyName | None = None,
     preset: Preset | None = None,
 ) -> ExplanationView:
-    """Where a message is now, and why: in the conversation as it is stored, or with `budget` in that window."""
+    """Explains where a message is, and why: in the stored conversation, or with `budget` in that window."""
     tenant, stores = caller.tenant, use.sessions
     await stores.sessions.get(tenant, session_id)
     thread = (await stores.conversations.read(tenant, session_id, [seq]))[seq].thread
     wanted = None if budget is None else WindowRequest(budget, model, strategy, preset)
     shown = wanted and await use.windows.window(tenant, session_id, wanted, thread=thread)
     versions = await stores.summaries.versions(tenant, session_id, thread)
-    told = [fact for fact in await stores.facts.all(tenant, session_id, thread) if fact.seq == seq]
+    stated = [fact for fact in await stores.facts.all(tenant, session_id, thread) if fact.seq == seq]
     found = explain(
         seq,
         await stores.conversations.conversation(tenant, session_id, thread, model=model, whole=True),
         first_version=next((one.summary.version for one in versions if one.summary.last_seq >= seq), 0),
         pins=await stores.pins.live(tenant, session_id),
-        facts=told,
+        facts=stated,
         places=places_of(shown) if shown else None,
     )
     return ExplanationView(
@@ -206,7 +206,7 @@ async def explain_message(
         states=list(found.states),
         reason=found.reason,
         version=found.version or None,
-        facts=[FactView.of(fact) for fact in told],
+        facts=[FactView.of(fact) for fact in stated],
     )
 
 
@@ -215,22 +215,22 @@ async def memory(
     caller: WorkReader,
     use: Use,
     session_id: SessionId,
-    q: Asking,
+    q: Question,
     limit: Annotated[int, Query(ge=1, le=100)] = 10,
-    across: Annotated[bool, Query(description="Also the other sessions of the session's user.")] = False,
-) -> FoundsView:
-    """Messages that answer a question, in time order."""
+    across: Annotated[bool, Query(description="Include the other sessions of the session's user.")] = False,
+) -> SearchResultsView:
+    """Searches for messages that answer a question, in time order."""
     session = await use.sessions.sessions.get(caller.tenant, session_id)
     if across and not use.memory_across_sessions:
         raise Forbidden("memory across sessions is off: set PURSER_MEMORY_ACROSS_SESSIONS, or leave out across")
     user_id = session.user_id if across else None
     found = await use.sessions.memory.search(caller.tenant, session_id, q, limit=limit, user_id=user_id)
-    return FoundsView(found=[FoundView.of(one) for one in found])
+    return SearchResultsView(found=[SearchHitView.of(one) for one in found])
 
 
 @router.post("/recommend")
 async def recommend(caller: WorkReader, use: Use, session_id: SessionId, body: RecommendBody) -> Recommendation:
-    """What optimizing the conversation for a limit would do, without doing it."""
+    """Recommends how to fit the conversation into a limit, without changing it."""
     messages = await _messages(use.sessions, caller.tenant, session_id)
     versions = await use.sessions.summaries.versions(caller.tenant, session_id, "")
     return await asyncio.to_thread(
@@ -240,7 +240,7 @@ async def recommend(caller: WorkReader, use: Use, session_id: SessionId, body: R
 
 @router.post("/tool-safety")
 async def check_tools(caller: WorkReader, use: Use, session_id: SessionId, body: ToolSafetyBody) -> ToolSafety:
-    """Whether the conversation still fits a limit after so many tool calls, and what to do if it does not."""
+    """Checks whether the conversation still fits a limit after planned tool calls, and recommends what to do."""
     messages = await _messages(use.sessions, caller.tenant, session_id)
     limit, planned = body.limit or body.max_tokens or 1, body.planned_tools or body.tools or 0
     return await asyncio.to_thread(tool_safety, messages, limit, planned, model=body.model)

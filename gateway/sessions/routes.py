@@ -1,4 +1,4 @@
-"""`/v1/sessions`: what is stored of a conversation: messages, pins, personal settings, and its deletion."""
+"""`/v1/sessions`: messages, pins and personal settings of a conversation, and its deletion."""
 
 import uuid
 from collections.abc import AsyncIterator
@@ -14,7 +14,7 @@ from purser.budget.errors import InvalidRequest
 from purser.context.conversation.json_lines import write_line
 from purser.context.conversation.messages import Message
 from purser.gateway.access.auth import SessionDeleter, SessionWriter, WorkReader
-from purser.gateway.http.bodies import aside
+from purser.gateway.http.bodies import run_off_loop
 from purser.gateway.http.middleware import JSON, JSON_LINES
 from purser.gateway.http.pagination import PageSize
 from purser.gateway.http.routing import Route, size_of
@@ -53,7 +53,7 @@ _APPEND = {
             JSON: {
                 "schema": {"anyOf": [AppendBody.model_json_schema(), {"type": "array", "items": {"type": "object"}}]}
             },
-            JSON_LINES[0]: {"schema": {"type": "string", "description": "One message a line."}},
+            JSON_LINES[0]: {"schema": {"type": "string", "description": "One message per line."}},
         },
     }
 }
@@ -69,11 +69,11 @@ async def append(
     idempotency_key: Annotated[Name | None, Header()] = None,
     model: Model = USUAL_MODEL,
 ) -> AppendedView:
-    """Adds messages to the end of a session, all or none; creates the session with its first.
+    """Appends messages to a session, all or none; the first append creates the session.
 
-    The body is an object, a bare array of messages, or JSON lines. The same again under one key adds nothing.
+    The body is an object, a bare array of messages, or JSON lines. Repeating it with the same key adds nothing.
     """
-    read, messages = await aside(size_of(request), read_append, body)
+    read, messages = await run_off_loop(size_of(request), read_append, body)
     if read.key and idempotency_key and read.key != idempotency_key:
         raise InvalidRequest("key differs from the header Idempotency-Key: send one of them")
     key = read.key or idempotency_key
@@ -98,15 +98,15 @@ async def list_messages(
     use: Use,
     session_id: SessionId,
     accept: Annotated[str, Header()] = JSON,
-    after: Annotated[int, Query(ge=0, le=2**53 - 1, description="The last number that is known already.")] = 0,
+    after: Annotated[int, Query(ge=0, le=2**53 - 1, description="Return messages after this number.")] = 0,
     limit: PageSize = 100,
     thread: Annotated[Thread | None, Query()] = None,
     model: Model = USUAL_MODEL,
 ) -> MessagesView | Response:
-    """Messages in sequence, of all threads unless one is named.
+    """Lists messages in sequence, of all threads unless one is named.
 
-    With `Accept: application/jsonl` the whole conversation (the session's own, unless a thread is named), one message a
-    line, as it can be imported again.
+    With `Accept: application/jsonl` returns the whole conversation (the session's own, unless a thread is named), one
+    message per line, in a form that can be imported again.
     """
     await use.sessions.sessions.get(caller.tenant, session_id)
     if any(media_type in accept for media_type in JSON_LINES):
@@ -124,7 +124,7 @@ async def list_messages(
 
 @router.get("/pins")
 async def list_pins(caller: WorkReader, use: Use, session_id: SessionId) -> PinsView:
-    """Pins that hold now, and what they take of their budget."""
+    """Lists the active pins, and how much of their budget they use."""
     await use.sessions.sessions.get(caller.tenant, session_id)
     pins = use.sessions.pins
     live = await pins.live(caller.tenant, session_id)
@@ -134,10 +134,10 @@ async def list_pins(caller: WorkReader, use: Use, session_id: SessionId) -> Pins
 
 @router.put("/pins/{seq}")
 async def pin(caller: SessionWriter, use: Use, session_id: SessionId, seq: Seq, body: PinBody | None = None) -> PinView:
-    """Keeps a message verbatim in every window, with its tool calls and results, until the pin ends."""
+    """Pins a message: every window contains it verbatim, with its tool calls and results, until the pin ends."""
     wanted = body or PinBody()
     if wanted.until is not None and wanted.until <= datetime.now(UTC):
-        raise InvalidRequest("until is past: name a later time, or leave it out")
+        raise InvalidRequest("until is in the past: name a later time, or leave it out")
     made = await use.sessions.pins.pin(
         caller.tenant, session_id, seq, author=caller, reason=wanted.reason, until=wanted.until
     )
@@ -146,23 +146,23 @@ async def pin(caller: SessionWriter, use: Use, session_id: SessionId, seq: Seq, 
 
 @router.delete("/pins/{seq}")
 async def unpin(caller: SessionWriter, use: Use, session_id: SessionId, seq: Seq) -> UnpinnedView:
-    """Ends a pin. Ending it again changes nothing."""
+    """Ends a pin. Ending it again has no effect."""
     await use.sessions.pins.unpin(caller.tenant, session_id, seq, by=caller)
     return UnpinnedView(seq=seq)
 
 
 @router.get("/settings")
 async def show_settings(caller: WorkReader, use: Use, session_id: SessionId) -> SettingsView:
-    """The personal settings of this session alone."""
+    """Returns the personal settings of this session, without those of its user."""
     await use.sessions.sessions.get(caller.tenant, session_id)
     return SettingsView.of(await use.sessions.settings.of_session(caller.tenant, session_id))
 
 
 @router.put("/settings")
 async def set_settings(caller: SessionWriter, use: Use, session_id: SessionId, body: Fields) -> SettingsView:
-    """Replaces the personal settings of this session; each goes before the same one of its user.
+    """Replaces the personal settings of this session, which override those of its user.
 
-    Any fields with any values; `null` or an empty text turns a field of the user off.
+    Any fields with any values are allowed; `null` or an empty string disables a field of the user.
     """
     made = await use.sessions.settings.set_for_session(caller.tenant, session_id, body, by=caller)
     return SettingsView.of(made)
@@ -170,9 +170,9 @@ async def set_settings(caller: SessionWriter, use: Use, session_id: SessionId, b
 
 @router.delete("")
 async def delete(caller: SessionDeleter, use: Use, session_id: SessionId) -> TombstoneView:
-    """Deletes every text of a session; figures stay. Refused while a task or a compression of it runs.
+    """Deletes all text of a session; figures remain. Refused while a task or a compression of it is running.
 
-    The id is never used again; deleting it again answers the same.
+    The id cannot be used again; deleting it again returns the same answer.
     """
     return TombstoneView.of(await use.sessions.retention.delete(caller.tenant, session_id, by=caller))
 
@@ -187,7 +187,7 @@ async def _lines(use: SessionStores, tenant: str, session_id: str, thread: str, 
 async def _warnings(
     use: SessionStores, tenant: str, session_id: str, messages: list[Message], seqs: list[int]
 ) -> list[str]:
-    """Tool results that answer no call: stored, because what happened is stored, but no provider takes them."""
+    """Warnings about tool results without a call: they are stored, but no provider accepts them."""
     if not (loose := unanswering(messages)):
         return []
     called = await use.conversations.called(tenant, session_id, "", set(loose.values()), before=seqs[0])

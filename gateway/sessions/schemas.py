@@ -1,4 +1,4 @@
-"""What callers send about sessions."""
+"""Parameters and request bodies of `/v1/sessions`."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, TypeVar
@@ -18,11 +18,11 @@ from purser.gateway.http.schemas import Name, Positive, Request, Time
 
 JsonT = TypeVar("JsonT", str, dict[str, Any])
 
-MOST_MESSAGES = 10_000
-"""Of one append."""
-MOST_PLANNED = 10_000
-MOST_ASKED = 5_000
-"""Characters of a question: it stands in the address, which has 64 KiB."""
+MAX_MESSAGES = 10_000
+"""Most messages of one append."""
+MAX_PLANNED_TOOLS = 10_000
+MAX_QUESTION = 5_000
+"""Most characters of a question: it is part of the URL, which is limited to 64 KiB."""
 USUAL_MODEL = "gpt-4o"
 
 
@@ -40,7 +40,7 @@ async def _user_id(user_id: str) -> str:
 
 def _storable(value: JsonT) -> JsonT:
     if not is_storable(value):
-        raise ValueError("text may hold no NUL and no half of a surrogate pair")
+        raise ValueError("text must not contain NUL or half of a surrogate pair")
     return value
 
 
@@ -48,15 +48,15 @@ SessionId = Annotated[str, Depends(_session_id)]
 UserId = Annotated[str, Depends(_user_id)]
 Seq = Annotated[int, Path(ge=1, le=2**53 - 1)]
 Model = Annotated[
-    str, AfterValidator(_storable), Query(min_length=1, max_length=256, description="Whose tokens are counted.")
+    str, AfterValidator(_storable), Query(min_length=1, max_length=256, description="Model whose tokenizer is used.")
 ]
 Thread = Annotated[
     str,
     AfterValidator(_storable),
     Query(max_length=300, description="Empty for the session's own conversation, else `{task_id}/{agent_id}`."),
 ]
-Asking = Annotated[
-    str, AfterValidator(_storable), Query(min_length=1, max_length=MOST_ASKED, description="What to look for.")
+Question = Annotated[
+    str, AfterValidator(_storable), Query(min_length=1, max_length=MAX_QUESTION, description="Text to search for.")
 ]
 Fields = Annotated[dict[str, Any], AfterValidator(_storable), Body()]
 
@@ -65,39 +65,39 @@ class AppendBody(Request):
     """Messages to add to the end of a session."""
 
     messages: list[Any]
-    """OpenAI chat messages: `role`, `content`, `tool_calls`, `tool_call_id`, `name`, and `pinned`, which is ours."""
+    """OpenAI chat messages: `role`, `content`, `tool_calls`, `tool_call_id`, `name`, and Purser's own `pinned`."""
     key: Name | None = None
-    """Names this append in its session: the same again adds nothing. Also as header `Idempotency-Key`."""
+    """Identifies this append in its session: repeating it adds nothing. Also as header `Idempotency-Key`."""
     user_id: Annotated[str, Field(pattern=r"^[A-Za-z0-9._~-]{1,128}$"), AfterValidator(_checked_user)] | None = None
-    """Whose session it is."""
+    """The user to whom the session belongs."""
 
     @model_validator(mode="before")
     @classmethod
     def _storable(cls, value: Any) -> Any:
-        # Messages are checked one by one, so that a fault is told with its place.
+        # Messages are checked one by one, so that an error names the place.
         return value
 
 
 class PinBody(Request):
-    """Why a message is kept, and until when."""
+    """Why a message is pinned, and until when."""
 
     reason: Annotated[str, Field(max_length=1_000)] | None = None
     until: Time | None = None
 
 
 class CompressBody(Request):
-    """What to compress for."""
+    """Parameters of a compression."""
 
     budget: Positive | None = None
-    """Context budget of the result in tokens; from the settings and the model if left out."""
+    """Context budget of the result in tokens; derived from the settings and the model if left out."""
     model: Name | None = None
-    """Whose tokens are counted; the summarizer's if left out."""
+    """Model whose tokenizer is used; the summarizer's if left out."""
     thread: Annotated[str, Field(max_length=300)] = ""
     """Empty for the session's own conversation, else `{task_id}/{agent_id}`."""
 
 
 class RecommendBody(Request):
-    """The limit that a conversation would have to fit."""
+    """The limit that a conversation has to fit."""
 
     max_tokens: Positive
     preference: Annotated[str, Field(pattern="^(fast|balanced|quality)$")] = "balanced"
@@ -105,14 +105,14 @@ class RecommendBody(Request):
 
 
 class ToolSafetyBody(Request):
-    """Tool calls that are planned."""
+    """Planned tool calls."""
 
     limit: Positive | None = None
-    """Tokens of conversation and results together; also as `max_tokens`."""
+    """Most tokens of conversation and results together; also as `max_tokens`."""
     max_tokens: Positive | None = None
-    planned_tools: Annotated[int, Field(ge=0, le=MOST_PLANNED)] | None = None
-    """Also as `tools`."""
-    tools: Annotated[int, Field(ge=0, le=MOST_PLANNED)] | None = None
+    planned_tools: Annotated[int, Field(ge=0, le=MAX_PLANNED_TOOLS)] | None = None
+    """Number of planned calls; also as `tools`."""
+    tools: Annotated[int, Field(ge=0, le=MAX_PLANNED_TOOLS)] | None = None
     model: Name = USUAL_MODEL
 
     @model_validator(mode="after")
@@ -127,11 +127,11 @@ class RetentionBody(Request):
     """How long sessions are kept."""
 
     days: Annotated[int, Field(ge=1, le=36_500)] | None
-    """Whole days after the day of the last append; `null`: for ever."""
+    """Whole days after the day of the last append; `null`: forever."""
 
 
 def read_append(body: object) -> tuple[AppendBody, list[Message]]:
-    """An append of any form: an object, a bare array, or the bytes of JSON lines.
+    """Parses an append in any form: an object, a bare array, or the bytes of JSON lines.
 
     Raises:
         InvalidMessage, RequestValidationError
@@ -152,7 +152,7 @@ def read_append(body: object) -> tuple[AppendBody, list[Message]]:
 
 
 def unanswering(messages: Sequence[Message]) -> dict[int, str]:
-    """Tool results by index, with their ids, that no call before them among `messages` asked for."""
+    """Tool results without a preceding call among `messages`: their ids by index."""
     open_ids: set[str] = set()
     found = {}
     for index, message in enumerate(messages):
@@ -163,13 +163,13 @@ def unanswering(messages: Sequence[Message]) -> dict[int, str]:
 
 
 def _messages(values: Sequence[object]) -> list[Message]:
-    if not 1 <= len(values) <= MOST_MESSAGES:
-        raise InvalidMessage(f"messages: are {len(values)}, send 1 to {MOST_MESSAGES} at a time")
+    if not 1 <= len(values) <= MAX_MESSAGES:
+        raise InvalidMessage(f"messages: are {len(values)}, send 1 to {MAX_MESSAGES} at a time")
     for index, value in enumerate(values):
         for field, content in value.items() if isinstance(value, dict) else ():
             if not is_storable([field, content]):
                 where = f"message {index}, field {field[:80]!r}"
-                raise InvalidMessage(f"{where}: holds a NUL character or half of a surrogate pair, remove it")
+                raise InvalidMessage(f"{where}: contains a NUL character or half of a surrogate pair, remove it")
     return [Message.parse(value, index) for index, value in enumerate(values)]
 
 

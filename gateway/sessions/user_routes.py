@@ -13,23 +13,23 @@ router = APIRouter(route_class=Route, prefix="/v1", tags=["sessions"])
 
 @router.get("/users/{user_id}/settings")
 async def show_settings(caller: WorkReader, use: Use, user_id: UserId) -> SettingsView:
-    """The personal settings of a user; empty for one who never set any."""
+    """Returns the personal settings of a user; empty if none were set."""
     return SettingsView.of(await use.sessions.settings.of_user(caller.tenant, user_id))
 
 
 @router.put("/users/{user_id}/settings")
 async def set_settings(caller: SessionWriter, use: Use, user_id: UserId, body: Fields) -> SettingsView:
-    """Replaces the personal settings of a user: any fields with any values. Windows of the sessions begin with them."""
+    """Replaces the personal settings of a user, with which windows begin: any fields with any values."""
     return SettingsView.of(await use.sessions.settings.set_for_user(caller.tenant, user_id, body, by=caller))
 
 
 @router.get("/retention")
 async def show_retention(caller: WorkReader, use: Use) -> RetentionView:
-    """How long the sessions of this tenant are kept."""
+    """Returns how long the sessions of this tenant are kept."""
     return RetentionView.of(await use.sessions.retention.policy(caller.tenant))
 
 
 @router.put("/retention")
 async def set_retention(caller: SessionDeleter, use: Use, body: RetentionBody) -> RetentionView:
-    """Keeps sessions for so many days after the day of their last append; the sweeper deletes what is older."""
+    """Sets for how many days after the day of their last append sessions are kept; the sweeper deletes older ones."""
     return RetentionView.of(await use.sessions.retention.set_policy(caller.tenant, body.days, by=caller))

@@ -1,4 +1,4 @@
-"""Answers about sessions, field by field."""
+"""Responses of `/v1/sessions`, `/v1/users` and `/v1/retention`."""
 
 from datetime import date, datetime
 from typing import Any, Self
@@ -14,15 +14,15 @@ from purser.gateway.http.views import View
 
 
 class AppendedView(View):
-    """What an append stored."""
+    """The result of an append."""
 
     session_id: str
     seqs: list[int]
-    """Sequence numbers of the messages, in their order."""
+    """Sequence numbers of the messages, in order."""
     tokens: int
-    """Of the messages, by the counter of `model`."""
+    """Tokens of the messages, by the tokenizer of `model`."""
     warnings: list[str]
-    """What was stored all the same: tool results that answer no call of this conversation."""
+    """Messages that were stored nevertheless: tool results that answer no call of this conversation."""
 
 
 class MessageView(View):
@@ -32,11 +32,11 @@ class MessageView(View):
     thread: str
     """Empty for the session's own conversation, else `{task_id}/{agent_id}`."""
     message: dict[str, Any]
-    """As it was appended."""
+    """The message as it was appended."""
     tokens: int
     created_at: datetime
     pinned: bool
-    """Whether it is now."""
+    """Whether it is pinned now."""
 
     @classmethod
     def of(cls, listed: Listed, tokens: int) -> Self:
@@ -52,19 +52,19 @@ class MessageView(View):
 
 
 class MessagesView(View):
-    """A part of a session."""
+    """A page of messages."""
 
     messages: list[MessageView]
     next: int | None
-    """Pass it as `after` for the next part; `null` at the end."""
+    """Pass it as `after` for the next page; `null` at the end."""
 
 
 class PinView(View):
-    """A message that somebody keeps verbatim."""
+    """A pinned message."""
 
     seq: int
     author: str
-    """Name of the key that pinned it; empty: it came pinned from elsewhere."""
+    """Name of the key that pinned it; empty if it was pinned when it was imported."""
     reason: str | None
     pinned_at: datetime
     until: datetime | None
@@ -75,13 +75,13 @@ class PinView(View):
 
 
 class PinsView(View):
-    """Pins of a session that hold now."""
+    """Active pins of a session."""
 
     pins: list[PinView]
     tokens: int
-    """What they take, tool calls and results that stay with them included."""
+    """Tokens of the pinned messages, including their tool calls and results."""
     budget: int
-    """What they may take."""
+    """Most tokens of pinned messages."""
 
 
 class UnpinnedView(View):
@@ -96,7 +96,7 @@ class SettingsView(View):
 
     fields: dict[str, Any]
     version: int
-    """Counts the changes; 0: there never was one."""
+    """Number of changes; 0 if there was none."""
     changed_by: str | None
     changed_at: datetime | None
 
@@ -119,7 +119,7 @@ class RetentionView(View):
 
 
 class TombstoneView(View):
-    """What is left of a deleted session."""
+    """The record that remains of a deleted session."""
 
     session_id: str
     user_id: str | None
@@ -141,34 +141,34 @@ class TombstoneView(View):
 
 
 class DroppedView(View):
-    """A message that a window does not show."""
+    """A message that a window does not contain."""
 
     index: int
-    """Place in the conversation, from 0."""
+    """Index in the conversation, from 0."""
     seq: int
     reason: str
 
 
 class WindowView(View):
-    """What a call would show."""
+    """The window of a call."""
 
     messages: list[dict[str, Any]]
-    """As stored, unless they are clipped or added."""
+    """Messages as stored, except those that are clipped or added."""
     seqs: list[int | None]
-    """Of each message; `null`: it was added."""
+    """Sequence number of each message; `null` for an added one."""
     indexes: list[int | None]
-    """Place of each in the conversation, from 0."""
+    """Index of each message in the conversation, from 0; `null` for an added one."""
     tokens: int
     dropped: list[DroppedView]
     summarised: list[list[int]]
-    """Runs of places that a summary covers, first and last."""
+    """Ranges of indexes that a summary covers, first and last."""
     summary_version: int
-    """Of the stored summary that is shown; 0: none is."""
+    """Version of the stored summary in the window; 0 if there is none."""
     strategy: str
     reason: str
     stats: dict[str, Any]
     text: str | None = None
-    """With `format=text`: the history as plain text, which `tokens` then counts."""
+    """With `format=text`: the history as plain text, to which `tokens` then refers."""
 
 
 class CompressedView(View):
@@ -188,7 +188,7 @@ class CompressedView(View):
 
 
 class SummaryView(View):
-    """A version of a summary."""
+    """One version of a summary."""
 
     version: int
     thread: str
@@ -220,13 +220,13 @@ class SummaryView(View):
 
 
 class SummariesView(View):
-    """All versions, oldest first."""
+    """Versions of summaries, oldest first."""
 
     summaries: list[SummaryView]
 
 
 class FactView(View):
-    """One statement, word for word."""
+    """One statement, verbatim."""
 
     seq: int
     kind: str
@@ -243,14 +243,14 @@ class FactView(View):
 
 
 class FactsView(View):
-    """The facts of a conversation, and how a window shows them."""
+    """The facts of a conversation, and the fact sheet in a window."""
 
     facts: list[FactView]
-    """In sequence; superseded ones too."""
+    """In sequence, including superseded ones."""
     sheet: str
-    """What travels with the summary."""
+    """The fact sheet, which accompanies the summary."""
     overflow: list[FactView]
-    """What holds and does not fit on the sheet."""
+    """Current facts that do not fit on the sheet."""
 
 
 class ExplanationView(View):
@@ -260,14 +260,14 @@ class ExplanationView(View):
     state: str
     """`verbatim`, `pinned`, `summary`, `clipped` or `dropped`."""
     states: list[str]
-    """The same, then `fact` if what it tells stands in the facts."""
+    """The same, followed by `fact` if a fact was extracted from it."""
     reason: str
     version: int | None
-    """Of the stored summary that covers it."""
+    """Version of the stored summary that covers it."""
     facts: list[FactView]
 
 
-class FoundView(View):
+class SearchHitView(View):
     """A message that a search found."""
 
     session_id: str
@@ -283,10 +283,10 @@ class FoundView(View):
 
     @classmethod
     def of(cls, found: Found) -> Self:
-        return cls(**{name: getattr(found, name) for name in FoundView.model_fields})
+        return cls(**{name: getattr(found, name) for name in SearchHitView.model_fields})
 
 
-class FoundsView(View):
-    """What a search found, in time order."""
+class SearchResultsView(View):
+    """Results of a search, in time order."""
 
-    found: list[FoundView]
+    found: list[SearchHitView]

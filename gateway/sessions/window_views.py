@@ -1,4 +1,4 @@
-"""Windows of sessions as the API answers them."""
+"""Responses with windows of sessions."""
 
 import asyncio
 from dataclasses import asdict, replace
@@ -14,7 +14,7 @@ from purser.gateway.sessions.views import DroppedView, WindowView
 async def text_window(
     windows: SessionWindows, tenant: str, session_id: str, request: WindowRequest, thread: str
 ) -> WindowView:
-    """A window whose plain text fits the budget: its marks take other tokens than those around messages."""
+    """A window whose plain text fits the budget: its markup takes other tokens than that of messages."""
     room, tokens = request.budget, request.budget + 1
     while tokens > request.budget:
         shown = await windows.window(tenant, session_id, replace(request, budget=room), thread=thread)
@@ -37,7 +37,7 @@ def _text(shown: SessionWindow, request: WindowRequest) -> str:
 
 
 def window_view(shown: SessionWindow) -> WindowView:
-    """The answer of `GET /window`."""
+    """The response of `GET /window`."""
     window = shown.window
     return WindowView(
         messages=[message.to_dict() for message in window.messages],
@@ -54,7 +54,7 @@ def window_view(shown: SessionWindow) -> WindowView:
 
 
 def places_of(shown: SessionWindow) -> Places:
-    """What the window does with each message."""
+    """The place of each message in the window."""
     window = shown.window
     return Places(
         verbatim=frozenset(seq for seq in shown.shown if seq is not None),

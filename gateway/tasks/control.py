@@ -1,4 +1,4 @@
-"""Pausing, resuming and cancelling tasks: what endpoints and pages do alike."""
+"""Pausing, resuming and cancelling tasks, for endpoints and pages."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -17,62 +17,62 @@ from purser.gateway.services import Services
 from purser.workflows.contract import Message, TaskRef, TaskStatus
 
 RPC_TIMEOUT = timedelta(seconds=5)
-START_PATIENCE_S = (0.0, 0.1, 0.2, 0.4, 0.8, 1.6)
-"""Pauses while a task that was just submitted gets its workflow."""
+START_BACKOFF_S = (0.0, 0.1, 0.2, 0.4, 0.8, 1.6)
+"""Delays before each attempt while the workflow of a new task starts."""
 LIVE = frozenset({TaskStatus.RUNNING, TaskStatus.PAUSED, TaskStatus.WAITING_APPROVAL})
 
 Handle = WorkflowHandle[Any, Any]
 
 
 class Steer(StrEnum):
-    """What can be done to a task that runs."""
+    """Operations on a running task."""
 
     PAUSE = "pause"
     """Stops before the next model call; nothing is held while a task is paused."""
     RESUME = "resume"
     CANCEL = "cancel"
-    """Ends it within seconds and releases what it holds. Cancelling it again changes nothing."""
+    """Ends it within seconds and releases its holds. Cancelling it again has no effect."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Way:
+class _Operation:
     act: Callable[[Handle], Awaitable[None]]
     goal: TaskStatus | None = None
-    """An end that makes doing it again no error."""
+    """A final status in which repeating the operation is no error."""
 
 
-_WAYS: Mapping[Steer, _Way] = {
-    Steer.PAUSE: _Way(lambda workflow: workflow.signal(Message.PAUSE, rpc_timeout=RPC_TIMEOUT)),
-    Steer.RESUME: _Way(lambda workflow: workflow.signal(Message.RESUME, rpc_timeout=RPC_TIMEOUT)),
-    Steer.CANCEL: _Way(lambda workflow: workflow.cancel(rpc_timeout=RPC_TIMEOUT), TaskStatus.CANCELLED),
+_OPERATIONS: Mapping[Steer, _Operation] = {
+    Steer.PAUSE: _Operation(lambda workflow: workflow.signal(Message.PAUSE, rpc_timeout=RPC_TIMEOUT)),
+    Steer.RESUME: _Operation(lambda workflow: workflow.signal(Message.RESUME, rpc_timeout=RPC_TIMEOUT)),
+    Steer.CANCEL: _Operation(lambda workflow: workflow.cancel(rpc_timeout=RPC_TIMEOUT), TaskStatus.CANCELLED),
 }
 
 
 async def steer(use: Services, caller: Principal, task_id: str, how: Steer) -> None:
-    """Tells the task's workflow, waiting for it to start if the task is new; records before who does.
+    """Sends an operation to the task's workflow, waiting for a new one to start; first records the actor.
 
-    The caller's permission to run tasks is checked before.
+    The caller must have checked the permission to run tasks.
 
     Raises:
         TaskNotFound: this tenant has no such task.
-        TaskEnded: it has ended otherwise.
+        TaskEnded: the task has ended with another status.
         TemporalUnavailable: nothing was sent.
     """
-    way, is_recorded = _WAYS[how], False
+    operation, is_recorded = _OPERATIONS[how], False
     workflow_id = TaskRef(task_id, caller.tenant).workflow_id
     await _end_if_vanished(use, TaskRef(task_id, caller.tenant), how)
-    for seconds in START_PATIENCE_S:
+    for seconds in START_BACKOFF_S:
         await asyncio.sleep(seconds)
         status = (await use.tasks.get(caller.tenant, task_id))["status"]
-        if status == way.goal:
+        if status == operation.goal:
             return
         if status not in LIVE:
-            raise TaskEnded(f"task {task_id!r} is {status}: it cannot be steered any more")
+            raise TaskEnded(f"task {task_id!r} is {status}: it cannot be controlled any more")
         if not is_recorded:
             await use.tasks.steered(caller.tenant, task_id, how, by=caller, before=status)
             is_recorded = True
         try:
-            await way.act(use.temporal.get_workflow_handle(workflow_id))
+            await operation.act(use.temporal.get_workflow_handle(workflow_id))
         except RPCError as error:
             if error.status is not RPCStatusCode.NOT_FOUND:
                 raise TemporalUnavailable(f"Temporal did not answer ({error.status.name}): nothing was sent") from error
@@ -85,11 +85,11 @@ async def steer(use: Services, caller: Principal, task_id: str, how: Steer) -> N
 
 
 async def _end_if_vanished(use: Services, ref: TaskRef, how: Steer) -> None:
-    """A cancel that is sent to a workflow that was terminated is answered as if it had reached somebody."""
+    """Ends a task whose workflow was terminated: Temporal accepts a cancel for it without any effect."""
     if (await use.tasks.get(ref.tenant, ref.task_id))["status"] not in LIVE:
         return
     try:
-        # Who cancels a task that Temporal does not know wants no start of it any more.
+        # If Temporal does not know a task that is cancelled, it must not be started any more.
         await use.vanished.ended(ref, timedelta(0) if how is Steer.CANCEL else LOST_FOR)
     except RPCError as error:
         raise TemporalUnavailable(f"Temporal did not answer ({error.status.name}): nothing was sent") from error

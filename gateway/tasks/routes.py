@@ -1,4 +1,4 @@
-"""`/v1/tasks`: submit, look at and steer multi-agent tasks."""
+"""`/v1/tasks`: submit, inspect and control multi-agent tasks."""
 
 from typing import Annotated, Any
 
@@ -7,7 +7,7 @@ from fastapi import APIRouter, Body, Query, Request
 from purser.activities.tasks.file import TaskFile
 from purser.gateway.access.auth import Runner, WorkReader
 from purser.gateway.access.roles import Permission, Principal, Role
-from purser.gateway.http.bodies import aside
+from purser.gateway.http.bodies import run_off_loop
 from purser.gateway.http.pagination import Cursor, PageOf, PageSize
 from purser.gateway.http.routing import Route, size_of
 from purser.gateway.services import Use
@@ -20,8 +20,8 @@ router = APIRouter(route_class=Route, prefix="/v1/tasks", tags=["tasks"])
 
 @router.post("", status_code=202)
 async def submit(body: Annotated[dict[str, Any], Body()], caller: Runner, use: Use, request: Request) -> TaskAccepted:
-    """Stores a task file and starts its workflow. The same file again changes nothing."""
-    task = await aside(size_of(request), TaskFile.parse, body, use.allowed_api_bases)
+    """Stores a task file and starts its workflow. Submitting the same file again has no effect."""
+    task = await run_off_loop(size_of(request), TaskFile.parse, body, use.allowed_api_bases)
     use.allowed_tools.check(task)
     if caller.role is not Role.ADMIN:
         use.ceilings.check(task)
@@ -44,14 +44,14 @@ async def list_tasks(
     cursor: Cursor = None,
     limit: PageSize = 100,
 ) -> dict[str, Any]:
-    """Tasks, newest first."""
+    """Lists tasks, newest first."""
     page = await use.tasks.list(caller.tenant, state, limit, cursor)
     return {"items": [dict(task) for task in page.tasks], "cursor": page.cursor}
 
 
 @router.get("/{task_id}", response_model=WholeTaskView)
 async def show(task_id: str, caller: WorkReader, use: Use) -> dict[str, Any]:
-    """A task: its agents, what they replied and used, and the budgets that it draws on."""
+    """Returns a task with its agents, their replies and usage, and the budgets on which it draws."""
     task = await use.tasks.get(caller.tenant, task_id)
     budgets = await use.policies.budgets_of(caller.tenant, scopes_of(caller.tenant, task), task_id)
     return task | {"scopes": {str(budget.scope): budget.to_json() for budget in budgets}}
@@ -59,21 +59,21 @@ async def show(task_id: str, caller: WorkReader, use: Use) -> dict[str, Any]:
 
 @router.post("/{task_id}/pause", status_code=202)
 async def pause(task_id: str, caller: Runner, use: Use, request: Request) -> TaskAccepted:
-    """Stops before the next model call; nothing is held while a task is paused."""
+    """Pauses a task before its next model call; nothing is held while it is paused."""
     await steer(use, caller, task_id, Steer.PAUSE)
     return _accepted(caller, task_id, request)
 
 
 @router.post("/{task_id}/resume", status_code=202)
 async def resume(task_id: str, caller: Runner, use: Use, request: Request) -> TaskAccepted:
-    """Goes on."""
+    """Resumes a paused task."""
     await steer(use, caller, task_id, Steer.RESUME)
     return _accepted(caller, task_id, request)
 
 
 @router.post("/{task_id}/cancel", status_code=202)
 async def cancel(task_id: str, caller: Runner, use: Use, request: Request) -> TaskAccepted:
-    """Ends a task within seconds and releases what it holds. Cancelling it again changes nothing."""
+    """Cancels a task within seconds and releases its holds. Cancelling it again has no effect."""
     await steer(use, caller, task_id, Steer.CANCEL)
     return _accepted(caller, task_id, request)
 

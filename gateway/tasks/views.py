@@ -1,4 +1,4 @@
-"""Tasks as the API answers them."""
+"""Responses of `/v1/tasks`."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,20 +15,20 @@ class TaskView(View):
     task_id: str
     session_id: str
     user_id: str | None
-    """Whose budget it draws on: as the task file says, or the user of the session."""
+    """User on whose budget it draws: as in the task file, or the user of the session."""
     submitter: str | None
-    """As the task file says, or the name of the key."""
+    """As in the task file, or the name of the key."""
     submitted_by: str | None
-    """The key that submitted it."""
+    """Name of the key that submitted it."""
     status: TaskStatus
     reason: str
-    """Why it ended, where its workflow was gone before it could say: `workflow_terminated`, `workflow_lost`, …"""
+    """Why it ended, if its workflow could not report it: `workflow_terminated`, `workflow_lost`, …"""
     submitted_at: IsoTime
     ended_at: IsoTime | None
 
 
 class AgentUsageView(View):
-    """Tokens that an agent was charged, by class."""
+    """Tokens charged to an agent, by class."""
 
     input: int
     cache_read: int
@@ -38,7 +38,7 @@ class AgentUsageView(View):
     reasoning: int | None
     """Part of `output`."""
     unsplit: int
-    """Of reports that tell a total only, and of attempts that never reported."""
+    """Tokens of reports that state only a total, and of attempts that never reported."""
     estimated: bool
 
 
@@ -47,32 +47,32 @@ class AgentView(View):
 
     status: AgentStatus
     reason: str
-    """Why it ended so; empty while it has not."""
+    """Why it ended with this status; empty while it runs."""
     scope: str
-    """The scope that refused it, or empty."""
+    """The scope that refused it; empty if none did."""
     reply: str | None
     usage: AgentUsageView
     turns: int
     nano_usd: int
     holds: int
     delay_ms: int
-    """Backpressure, all turns together."""
+    """Backpressure delay, over all turns."""
     approvals: int
     overrun: int
     requested: int | None
-    """Tokens that its last call asked for, admitted or not; `null` before the first."""
+    """Tokens that its last call asked for, admitted or not; `null` before the first call."""
     output_capped: bool
 
 
 class WholeTaskView(TaskView):
-    """A task: its agents, what they replied and used, and the budgets that it draws on."""
+    """A task with its agents, their replies and usage, and the budgets on which it draws."""
 
     agents: dict[str, AgentView]
     scopes: dict[str, BudgetAnswer]
 
 
 def scopes_of(tenant: str, task: Mapping[str, Any]) -> list[Scope]:
-    """The scopes that a task's calls draw on, outermost first."""
+    """The scopes on which a task's calls draw, outermost first."""
     return [
         *payers(tenant, task["user_id"]),
         Scope(Kind.SESSION, task["session_id"]),
@@ -82,7 +82,7 @@ def scopes_of(tenant: str, task: Mapping[str, Any]) -> list[Scope]:
 
 
 class TaskAccepted(View):
-    """A task that is stored and will be worked on."""
+    """A task that is stored and will be run."""
 
     task_id: str
     workflow_id: str

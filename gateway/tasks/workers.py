@@ -1,4 +1,4 @@
-"""Who works on the task queue, as Temporal sees it."""
+"""Pollers and backlog of the task queue, from Temporal."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -20,7 +20,7 @@ _TYPES = {
 
 @dataclass(frozen=True, slots=True)
 class Poller:
-    """A worker that asks for tasks."""
+    """A worker that polls for tasks."""
 
     identity: str
     seen_at: datetime
@@ -28,22 +28,22 @@ class Poller:
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """Tasks of one type on the task queue."""
+    """The task queue for one type of tasks."""
 
     kind: str
     """`workflows` or `activities`."""
     pollers: tuple[Poller, ...]
     backlog: int
-    """Tasks that wait for a worker, as far as Temporal knows."""
+    """Approximate number of tasks that wait for a worker."""
     backlog_age: timedelta
-    """Of the one that waits longest."""
+    """Age of the oldest waiting task."""
 
 
 async def queues(client: Client, task_queue: str) -> list[Queue]:
-    """The task queue, workflows first.
+    """Describes the task queue, workflows first.
 
     Raises:
-        TemporalUnavailable: it did not answer.
+        TemporalUnavailable: Temporal did not answer.
     """
     return [await _queue(client, task_queue, kind, number) for kind, number in _TYPES.items()]
 
@@ -53,16 +53,16 @@ async def _queue(client: Client, name: str, kind: str, number: "TaskQueueType.Va
         namespace=client.namespace, task_queue=TaskQueue(name=name), task_queue_type=number, report_stats=True
     )
     try:
-        told = await client.workflow_service.describe_task_queue(asked, timeout=RPC_TIMEOUT)
+        described = await client.workflow_service.describe_task_queue(asked, timeout=RPC_TIMEOUT)
     except RPCError as error:
         raise TemporalUnavailable(f"Temporal did not answer ({error.status.name})") from error
     pollers = sorted(
-        (Poller(one.identity, one.last_access_time.ToDatetime(UTC)) for one in told.pollers),
+        (Poller(one.identity, one.last_access_time.ToDatetime(UTC)) for one in described.pollers),
         key=lambda one: one.identity,
     )
     return Queue(
         kind,
         tuple(pollers),
-        told.stats.approximate_backlog_count,
-        told.stats.approximate_backlog_age.ToTimedelta(),
+        described.stats.approximate_backlog_count,
+        described.stats.approximate_backlog_age.ToTimedelta(),
     )

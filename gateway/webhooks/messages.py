@@ -1,4 +1,4 @@
-"""What a webhook is told of an event: figures for programs, and one sentence for people. Never a text of anybody's."""
+"""Webhook messages: figures for programs and a sentence for people. They never contain text of a conversation."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -23,16 +23,16 @@ STATES: Mapping[str, tuple[str, ...]] = {
     ),
     EventKind.TURN: ("admitted", "settled", "rejected"),
 }  # fmt: skip
-"""Kinds that a webhook may choose, each whole or only one of its states."""
+"""Kinds to which a webhook may subscribe, each as a whole or by state."""
 RESTATED = ("joined", "left")
-"""Causes of approval events that change the figures of a request which people have been told of."""
+"""Causes of approval events that only update the figures of a request that has been delivered before."""
 FIGURES = ("spent", "held", "granted", "limit")
 _TROUBLE = ("failed", "refused", "partial")
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
-    """An event in words."""
+class WebhookMessage:
+    """Title, text and severity of an event."""
 
     title: str
     text: str
@@ -42,7 +42,7 @@ class Notice:
 
 
 def state_of(event: Event) -> str | None:
-    """The state that an event tells, `None` for kinds that have none."""
+    """The state in an event; `None` for kinds without states."""
     data = event.data
     match event.kind:
         case EventKind.BUDGET:
@@ -57,7 +57,7 @@ def state_of(event: Event) -> str | None:
 
 
 def is_wanted(event: Event, kinds: tuple[str, ...], least_threshold: float | None) -> bool:
-    """Whether a webhook that chose `kinds` is told."""
+    """Whether an event is delivered to a webhook that subscribes to `kinds`."""
     if event.kind not in kinds and f"{event.kind}.{state_of(event)}" not in kinds:
         return False
     if event.kind == EventKind.APPROVAL:
@@ -66,24 +66,24 @@ def is_wanted(event: Event, kinds: tuple[str, ...], least_threshold: float | Non
 
 
 def payload(event: Event, budget: BudgetView | None, public_url: str, now: datetime) -> dict[str, Any]:
-    """The body of a delivery, but for its `id`. All fields are there, `null` where they do not apply.
+    """Creates the body of a delivery, without its `id`. All fields are present, `null` if they do not apply.
 
     Args:
-        event: what happened.
-        budget: of its scope, for events that are about one.
-        public_url: where people reach the dashboard.
-        now: deadlines are told from here.
+        event: the event to deliver.
+        budget: budget of its scope, for events about one.
+        public_url: address of the dashboard.
+        now: time relative to which deadlines are stated.
     """
-    notice, data, state = describe(event, now), event.data, state_of(event)
+    message, data, state = describe(event, now), event.data, state_of(event)
     figures = _figures(event, budget)
     return {
         "type": event.kind if state is None else f"{event.kind}.{state}",
         "position": event.position,
         "at": event.at.isoformat(),
         "tenant": event.tenant,
-        "title": notice.title,
-        "text": notice.text,
-        "severity": notice.severity,
+        "title": message.title,
+        "text": message.text,
+        "severity": message.severity,
         "scope": event.scope,
         "state": state,
         "percentage": _percentage(figures),
@@ -102,14 +102,18 @@ def payload(event: Event, budget: BudgetView | None, public_url: str, now: datet
     }
 
 
-def describe(event: Event, now: datetime) -> Notice:
-    """The event in words."""
+def describe(event: Event, now: datetime) -> WebhookMessage:
+    """Describes an event for people."""
     words = _WORDS.get(event.kind)
-    return Notice(event.kind, f"{event.kind} of {_name(event.scope)}.", "low") if words is None else words(event, now)
+    return (
+        WebhookMessage(event.kind, f"{event.kind} of {_name(event.scope)}.", "low")
+        if words is None
+        else words(event, now)
+    )
 
 
 def page_of(event: Event) -> str:
-    """The page of the dashboard that shows more."""
+    """Path of the dashboard page about an event."""
     data = event.data
     match event.kind:
         case EventKind.APPROVAL:
@@ -121,66 +125,68 @@ def page_of(event: Event) -> str:
     return f"/budgets?scope={quote(event.scope or '', safe='')}"
 
 
-def _threshold(event: Event, _: datetime) -> Notice:
+def _threshold(event: Event, _: datetime) -> WebhookMessage:
     who, data = _name(event.scope), event.data
     percentage = _percentage(_figures(event, None))
     reached = f"{float(data['threshold']) * 100:g} %"
     used = f"{percentage:g} %" if percentage is not None else reached
     ratio = (percentage or 0) / 100
     severity = "critical" if ratio >= 1 else "high" if ratio >= 0.95 else "medium" if ratio >= 0.8 else "low"
-    return Notice(
+    return WebhookMessage(
         f"{_capital(who)}: {used} of its budget used",
         f"{_capital(who)} has reached {reached} of its budget: {_taken(data)}.",
         severity,
     )
 
 
-def _budget(event: Event, _: datetime) -> Notice:
+def _budget(event: Event, _: datetime) -> WebhookMessage:
     who, data = _name(event.scope), event.data
     frozen = data["fields"].get("frozen", {}).get("after")
     if frozen is not None:
         verb = "froze" if frozen else "unfroze"
-        return Notice(f"{_capital(who)} {'frozen' if frozen else 'unfrozen'}", f"{data['by']} {verb} {who}.", "medium")
+        return WebhookMessage(
+            f"{_capital(who)} {'frozen' if frozen else 'unfrozen'}", f"{data['by']} {verb} {who}.", "medium"
+        )
     fields = ", ".join(sorted(data["fields"]))
-    return Notice(f"Budget of {who} changed", f"{data['by']} changed {fields} of {who}.", "low")
+    return WebhookMessage(f"Budget of {who} changed", f"{data['by']} changed {fields} of {who}.", "low")
 
 
-def _approval(event: Event, now: datetime) -> Notice:
+def _approval(event: Event, now: datetime) -> WebhookMessage:
     who, data = _name(event.scope), event.data
     more, given = _amount(data["asked"], " more"), _amount(data["given"], " more")
-    by = data.get("by") or "Somebody"
+    by = data.get("by") or "Someone"
     match data["state"]:
         case "pending" if data.get("cause") == "decided":
             needed = data.get("decisions_needed") or 1
-            return Notice(
+            return WebhookMessage(
                 f"Approval needed: {who}",
                 f"{by} approved {more} for {who}; {needed} more must: {_deadline(data['deadline'], now)}.",
                 "high",
             )
         case "pending":
             text = f"{_capital(who)} needs {more}: {_deadline(data['deadline'], now)}."
-            return Notice(f"Approval needed: {who}", text, "high")
+            return WebhookMessage(f"Approval needed: {who}", text, "high")
         case "approved" if data.get("cause") == "expired":
-            text = f"Nobody decided in time: {who} was granted {given}, as its rules say."
-            return Notice(f"Granted without a decision: {who}", text, "high")
+            text = f"No one decided in time: {who} was granted {given}, as its rules say."
+            return WebhookMessage(f"Granted without a decision: {who}", text, "high")
         case "approved":
-            return Notice(f"Approved: {who}", f"{by} granted {who} {given}.", "low")
+            return WebhookMessage(f"Approved: {who}", f"{by} granted {who} {given}.", "low")
         case "denied":
-            return Notice(f"Denied: {who}", f"{by} denied {who} {more}.", "medium")
+            return WebhookMessage(f"Denied: {who}", f"{by} denied {who} {more}.", "medium")
         case "expired":
-            text = f"Nobody decided in time: {who} did not get {more}."
-            return Notice(f"Approval expired: {who}", text, "high")
-    return Notice(f"No approval needed any more: {who}", f"{_capital(who)} no longer waits for {more}.", "low")
+            text = f"No one decided in time: {who} did not get {more}."
+            return WebhookMessage(f"Approval expired: {who}", text, "high")
+    return WebhookMessage(f"No approval needed any more: {who}", f"{_capital(who)} no longer waits for {more}.", "low")
 
 
-def _compression(event: Event, _: datetime) -> Notice:
+def _compression(event: Event, _: datetime) -> WebhookMessage:
     data = event.data
     shrunk = f"{data['tokens_before']:,} to {data['tokens_after']:,} tokens"
     who = _name(event.scope)
-    return Notice(f"{_capital(who)} compressed", f"{_capital(who)} was compressed from {shrunk}.", "low")
+    return WebhookMessage(f"{_capital(who)} compressed", f"{_capital(who)} was compressed from {shrunk}.", "low")
 
 
-def _progress(event: Event, _: datetime) -> Notice:
+def _progress(event: Event, _: datetime) -> WebhookMessage:
     data, state = event.data, str(state_of(event)).replace("_", " ")
     who = f"task {data['task_id']}"
     if event.kind != EventKind.TASK:
@@ -189,10 +195,10 @@ def _progress(event: Event, _: datetime) -> Notice:
         who = f"turn {data['turn']} of {who}"
     reason = f" ({data['reason']})" if data.get("reason") else ""
     severity = "medium" if state in _TROUBLE else "low"
-    return Notice(f"{_capital(who)}: {state}", f"{_capital(who)} is {state}{reason}.", severity)
+    return WebhookMessage(f"{_capital(who)}: {state}", f"{_capital(who)} is {state}{reason}.", severity)
 
 
-_WORDS: Mapping[str, Callable[[Event, datetime], Notice]] = {
+_WORDS: Mapping[str, Callable[[Event, datetime], WebhookMessage]] = {
     EventKind.THRESHOLD: _threshold,
     EventKind.BUDGET: _budget,
     EventKind.APPROVAL: _approval,
@@ -204,7 +210,7 @@ _WORDS: Mapping[str, Callable[[Event, datetime], Notice]] = {
 
 
 def _figures(event: Event, budget: BudgetView | None) -> dict[str, Any]:
-    """Spent, held, granted and limit: those of the event where it has them, else those of the budget as it is."""
+    """Spent, held, granted and limit: from the event if it has them, else from the current budget."""
     if event.kind == EventKind.THRESHOLD:
         return {name: event.data.get(name) for name in FIGURES}
     if budget is None:
@@ -248,7 +254,7 @@ def _deadline(text: str, now: datetime) -> str:
 
 
 def _name(scope: str | None) -> str:
-    """`session s1`, `agent a of task t1`: a scope as people say it."""
+    """A scope in words: `session s1`, `agent a of task t1`."""
     if scope is None:
         return "nothing in particular"
     parsed = Scope.parse(scope)

@@ -1,4 +1,4 @@
-"""`/v1/webhooks`: addresses that are told of events, and every delivery to them."""
+"""`/v1/webhooks`: webhooks and their deliveries."""
 
 from typing import Annotated, Any
 
@@ -38,20 +38,20 @@ DeliveryId = Annotated[int, Field(ge=1, le=2**63 - 1)]
 
 
 class WebhookBody(Request):
-    """A webhook to make."""
+    """A webhook to create."""
 
     url: Url
-    """Below an address that the setting `webhook_targets` lists."""
+    """Address, under one of those in the setting `webhook_targets`."""
     kinds: Kinds
-    """What it is told of: `approval`, or one state of it as in `approval.expired`."""
+    """Events to deliver: a kind such as `approval`, or one of its states such as `approval.expired`."""
     least_threshold: Threshold | None = None
-    """Of `threshold` events, tell only these and higher ones."""
+    """Lowest threshold of `threshold` events to deliver."""
     description: Description = ""
     enabled: bool = True
 
 
 class WebhookPatch(Request):
-    """Fields of a webhook to change; what is left out stays."""
+    """Fields of a webhook to change; fields that are left out stay unchanged."""
 
     url: Url = ""
     kinds: Kinds = Field(default_factory=list)
@@ -76,33 +76,33 @@ class WebhookView(View):
     description: str
     enabled: bool
     disabled_reason: str | None
-    """Why Purser turned it off."""
+    """Why Purser disabled it."""
     created_by: str
     created_at: str
     previous_secret_until: str | None
-    """Until when the secret before the last rotation signs too."""
+    """Time until which the secret before the last rotation signs too."""
 
 
 class NewWebhookView(WebhookView):
-    """A webhook at the one moment when its secret is shown."""
+    """A webhook with its new secret, which is not shown again."""
 
     secret: str
 
 
 class DeliveryView(View):
-    """A message to a webhook, and what became of it."""
+    """A message to a webhook, and the state of its delivery."""
 
     delivery_id: str
     message_id: str
-    """Sent as `webhook-id`, the same on every try."""
+    """Sent as `webhook-id`, the same on every attempt."""
     position: int | None
-    """Of the event; `null`: a test."""
+    """Position of the event; `null`: a test."""
     type: str
     state: str
     """`pending`, `delivered` or `failed`."""
     tries: int
     next_at: str | None
-    """When a pending one is tried again."""
+    """When a pending delivery is attempted next."""
     status: int | None
     error: str | None
     """`timeout`, `connection`, `protocol`, `status`, `redirect`, `target_not_allowed` or
@@ -114,9 +114,9 @@ class DeliveryView(View):
 
 @router.post("", status_code=201)
 async def create(body: WebhookBody, caller: WebhookManager, use: Use, once: OnceOnly) -> NewWebhookView:
-    """Makes a webhook; `secret` verifies its signatures and is never shown again.
+    """Creates a webhook; `secret` verifies its signatures and is not shown again.
 
-    The same request again under one Idempotency-Key makes no second one: it is 409 `already-made` and names the first.
+    Repeating the request with the same Idempotency-Key creates no second one: 409 `already-made` names the first.
     """
     use.targets.check(body.url)
     chosen = WebhookFields(**body.model_dump() | {"kinds": _sorted(body.kinds)})
@@ -130,20 +130,20 @@ async def create(body: WebhookBody, caller: WebhookManager, use: Use, once: Once
 
 @router.get("")
 async def list_webhooks(caller: WebhookManager, use: Use) -> PageOf[WebhookView]:
-    """All webhooks of the tenant, oldest first."""
+    """Lists all webhooks of the tenant, oldest first."""
     hooks = await use.webhooks.list(caller.tenant)
     return PageOf[WebhookView](items=[WebhookView(**_shown(hook)) for hook in hooks], cursor=None)
 
 
 @router.get("/{webhook_id}")
 async def show(webhook_id: str, caller: WebhookManager, use: Use) -> WebhookView:
-    """One webhook."""
+    """Returns one webhook."""
     return WebhookView(**_shown(await use.webhooks.get(caller.tenant, webhook_id)))
 
 
 @router.patch("/{webhook_id}")
 async def change(webhook_id: str, body: WebhookPatch, caller: WebhookManager, use: Use) -> WebhookView:
-    """Changes the fields that are given."""
+    """Changes the given fields."""
     given: dict[str, Any] = body.model_dump(exclude_unset=True)
     if "url" in given:
         use.targets.check(body.url)
@@ -154,15 +154,15 @@ async def change(webhook_id: str, body: WebhookPatch, caller: WebhookManager, us
 
 @router.delete("/{webhook_id}", status_code=204)
 async def delete(webhook_id: str, caller: WebhookManager, use: Use) -> None:
-    """Deletes a webhook with its deliveries, those on their way included."""
+    """Deletes a webhook with its deliveries, including pending ones."""
     await use.webhooks.delete(caller.tenant, webhook_id, by=caller)
 
 
 @router.post("/{webhook_id}/secret")
 async def rotate(webhook_id: str, caller: WebhookManager, use: Use, once: OnceOnly) -> NewWebhookView:
-    """Makes a new secret. For a day the last one signs beside it, so that receivers can change over.
+    """Creates a new secret. For a day the previous one signs too, so that receivers can switch.
 
-    The same request again under one Idempotency-Key makes no other secret: it is 409 `already-made`.
+    Repeating the request with the same Idempotency-Key creates no other secret: 409 `already-made`.
     """
 
     async def act(connection: Connection | None) -> NewWebhookView:
@@ -174,7 +174,7 @@ async def rotate(webhook_id: str, caller: WebhookManager, use: Use, once: OnceOn
 
 @router.post("/{webhook_id}/test", status_code=202)
 async def test(webhook_id: str, caller: WebhookManager, use: Use, once: OnceOnly) -> DeliveryView:
-    """Sends a message of type `test`, to a webhook that is turned off too. Under one Idempotency-Key, once."""
+    """Sends a message of type `test`, even to a disabled webhook. With an Idempotency-Key, only once."""
 
     async def act(connection: Connection | None) -> DeliveryView:
         return _delivery(await use.deliveries.test(caller.tenant, webhook_id, connection))
@@ -186,7 +186,7 @@ async def test(webhook_id: str, caller: WebhookManager, use: Use, once: OnceOnly
 async def list_deliveries(
     webhook_id: str, caller: WebhookManager, use: Use, cursor: Cursor = None, limit: PageSize = 100
 ) -> PageOf[DeliveryView]:
-    """Deliveries with what became of them, newest first."""
+    """Lists deliveries with their state, newest first."""
     await use.webhooks.get(caller.tenant, webhook_id)
     found = await use.deliveries.page(caller.tenant, webhook_id, None if cursor is None else int(cursor), limit)
     following = str(found[-1].delivery_id) if len(found) == limit else None
@@ -197,7 +197,7 @@ async def list_deliveries(
 async def redeliver(
     webhook_id: str, delivery_id: DeliveryId, caller: WebhookManager, use: Use, once: OnceOnly
 ) -> DeliveryView:
-    """Sends a message again, with the id that it had. Under one Idempotency-Key, once."""
+    """Sends a message again, with the same id. With an Idempotency-Key, only once."""
 
     async def act(connection: Connection | None) -> DeliveryView:
         return _delivery(await use.deliveries.redeliver(caller.tenant, webhook_id, delivery_id, connection))

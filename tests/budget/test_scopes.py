@@ -51,8 +51,8 @@ def test_an_id_has_at_most_128_characters() -> None:
         ("agent:t1/a1/x", "too many '/'"),
         ("agent:/a1", "use 1 to 128 of the characters"),
         ("agent:t1/", "use 1 to 128 of the characters"),
-        ("session:.", "'.' is not valid: addresses lose it on their way"),
-        ("agent:t1/..", "'..' is not valid: addresses lose it on their way"),
+        ("session:.", "'.' is not valid: clients and proxies remove it from URLs"),
+        ("agent:t1/..", "'..' is not valid: clients and proxies remove it from URLs"),
     ],
 )
 def test_a_malformed_scope_is_named_with_the_remedy(text: str, said: str) -> None:

@@ -322,7 +322,7 @@ def test_a_figure_that_is_no_count_is_an_error_that_names_the_field(
         ({"prompt_tokens": 5, "completion_tokens": 5, "prompt_tokens_details": 7}, "prompt_tokens_details"),
         ({"iterations": 5}, "iterations"),
         ({"iterations": [5]}, "iteration"),
-        ({"total": MAX_TOKENS + 1}, "not believed"),
+        ({"total": MAX_TOKENS + 1}, "not accepted"),
         ([("total", 5)], "list"),
         (None, "NoneType"),
     ],

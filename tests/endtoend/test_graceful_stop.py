@@ -65,7 +65,7 @@ async def test_a_slow_request_and_an_open_stream_end_whole(process: Process) -> 
             process.started.process.send_signal(signal.SIGTERM)
 
             problem = await _until_not_ready(client)
-            assert problem["detail"] == "the gateway was told to stop: it finishes what it has"
+            assert problem["detail"] == "the gateway is stopping: it finishes requests in progress"
             assert (await client.get("/v1/budgets/session:s1")).status_code == 200, "it serves requests until then"
             rest = [line async for line in lines]
         await asyncio.sleep(1)
@@ -77,7 +77,7 @@ async def test_a_slow_request_and_an_open_stream_end_whole(process: Process) -> 
         answer = await reader.read()
         writer.close()
 
-    assert ": the gateway stops: come back" in rest
+    assert ": the gateway is stopping: reconnect" in rest
     assert answer.startswith(b"HTTP/1.1 200")
     assert json.loads(answer.partition(b"\r\n\r\n")[2])["verdict"] == "allow"
     assert await asyncio.to_thread(process.started.process.wait, 20) == 0

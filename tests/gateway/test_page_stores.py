@@ -9,7 +9,7 @@ from prometheus_client import CollectorRegistry
 from purser.budget.postgres.connections.pools import Pool
 from purser.gateway.metrics.counters import answered, quantile
 from purser.gateway.metrics.requests import Metrics
-from purser.gateway.postgres.ledger_health import Faults, Standing
+from purser.gateway.postgres.ledger_health import Faults, LedgerHealth
 from purser.gateway.reports.audits import Audits
 from tests.support.ledger import TENANT, Books
 from tests.support.world import eventually
@@ -32,47 +32,47 @@ async def books(pool: Pool) -> Books:
 
 
 async def test_open_holds_are_counted_and_listed_oldest_first(books: Books) -> None:
-    standing = Standing(books.pool)
-    found = await standing.open(TENANT)
+    health = LedgerHealth(books.pool)
+    found = await health.open(TENANT)
     assert (found.holds, found.tokens, found.oldest) == (1, 300, NOW)
-    [oldest] = await standing.oldest(TENANT)
+    [oldest] = await health.oldest(TENANT)
     assert (oldest.path, oldest.tokens) == (("session:s1",), 300)
 
 
 async def test_faults_are_counted_by_hold_since_a_time(books: Books) -> None:
-    standing = Standing(books.pool)
-    assert await standing.faults(TENANT, NOW - timedelta(days=1)) == Faults(expired=1, late=0, presumed=1)
-    assert await standing.faults(TENANT, NOW + timedelta(days=1)) == Faults(0, 0, 0)
+    health = LedgerHealth(books.pool)
+    assert await health.faults(TENANT, NOW - timedelta(days=1)) == Faults(expired=1, late=0, presumed=1)
+    assert await health.faults(TENANT, NOW + timedelta(days=1)) == Faults(0, 0, 0)
 
 
 async def test_attempts_of_a_hold_are_told_to_its_tenant_alone(books: Books) -> None:
-    standing = Standing(books.pool)
+    health = LedgerHealth(books.pool)
     hold_id = str(await books.pool.fetchval("select hold_id from holds where key = 'settled'"))
-    [attempt] = await standing.attempts(TENANT, hold_id)
+    [attempt] = await health.attempts(TENANT, hold_id)
     assert (attempt.state, attempt.tokens, attempt.late) == ("reported", 100, False)
-    assert await standing.attempts("other", hold_id) == []
-    assert await standing.attempts(TENANT, "no number") == []
+    assert await health.attempts("other", hold_id) == []
+    assert await health.attempts(TENANT, "no number") == []
 
 
 async def test_another_tenant_sees_no_holds_and_no_faults(books: Books) -> None:
-    standing = Standing(books.pool)
-    assert (await standing.open("other")).holds == 0
-    assert await standing.oldest("other") == []
-    assert await standing.faults("other", NOW - timedelta(days=1)) == Faults(0, 0, 0)
+    health = LedgerHealth(books.pool)
+    assert (await health.open("other")).holds == 0
+    assert await health.oldest("other") == []
+    assert await health.faults("other", NOW - timedelta(days=1)) == Faults(0, 0, 0)
 
 
 async def test_what_waits_to_be_sent_is_counted_with_the_oldest(books: Books) -> None:
-    standing = Standing(books.pool)
-    assert (await standing.outbox(TENANT)).waiting == 0
+    health = LedgerHealth(books.pool)
+    assert (await health.outbox(TENANT)).waiting == 0
     await books.pool.execute(
         "insert into outbox (workflow_id, signal, payload, created_at, next_at, tries)"
         " values ('task-' || $3 || '/t', 's', '{}', $1, $1, 3), ('task-' || $3 || '/t', 's', '{}', $2, $2, 0)",
         NOW, NOW + timedelta(seconds=1), TENANT,
     )  # fmt: skip
-    waiting = await standing.outbox(TENANT)
+    waiting = await health.outbox(TENANT)
     assert (waiting.waiting, waiting.oldest, waiting.tries) == (2, NOW, 3)
-    assert (await standing.outbox("other")).waiting == 0, "of another tenant nothing is shown"
-    assert (await standing.deliveries(TENANT)).waiting == 0
+    assert (await health.outbox("other")).waiting == 0, "of another tenant nothing is shown"
+    assert (await health.deliveries(TENANT)).waiting == 0
 
 
 async def test_one_audit_runs_at_a_time_and_the_last_result_stays(books: Books) -> None:

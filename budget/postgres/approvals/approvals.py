@@ -1,4 +1,4 @@
-"""Approval requests, their decisions and the grants that follow: each verb is one transaction."""
+"""Approval requests, their decisions and the resulting grants: each operation is one transaction."""
 
 import uuid
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -35,9 +35,9 @@ _SQL = load("purser.budget.postgres.approvals", "approvals.sql")
 DECIDED = "approval_decided"
 """The signal that wakes a waiting workflow, with `approval_id` and `state`."""
 PRIVATE = ("approval_id", "choice", "note")
-"""Fields that events and the record of changes leave out: what people write, and what both say of a decision anyway."""
+"""Fields that events and the change log omit: free text, and what both state anyway."""
 SWEEPER = Approver("sweeper", None, (), Identity.SWEEPER)
-# Answers that the same key gets again. After an approval that left it short, or a withdrawal, it may ask anew.
+# States that the same key gets again. After a withdrawal, or an approval that left it short, it may join anew.
 STICKY = (ApprovalState.PENDING, ApprovalState.DENIED, ApprovalState.EXPIRED)
 
 
@@ -55,8 +55,8 @@ class Approvals:
         """Args:
         pool: from `purser.budget.postgres.create_pool`.
         settings: defaults by kind, approval rules included.
-        trust_temporal_identity: whether decisions of asserted names count.
-        now: stands for the server's clock; for tests of deadlines and windows.
+        trust_temporal_identity: whether decisions under asserted names count.
+        now: replaces the server's clock; for tests of deadlines and windows.
         """
         self._pool = pool
         self._settings = settings
@@ -77,26 +77,26 @@ class Approvals:
         vouched: bool = False,
         workflow_id: str | None = None,
     ) -> Ticket:
-        """Joins the pending request of a short scope, or opens one; the same key gets the same ticket again.
+        """Joins the pending request of a short scope, or opens one; the same key gets the same ticket.
 
-        A key whose request was denied or expired gets that answer for good; after an approval that left it short it
-        joins anew.
+        A key whose request was denied or expired always gets that state; after an approval that left it short it joins
+        anew.
 
         Args:
-            tenant: whose ledger.
-            key: the hold key that the gate answered with `ask`.
+            tenant: tenant of the ledger.
+            key: the hold key to which the gate gave the verdict `ask`.
             scope: the scope that is short.
             path: the scopes of the ask.
-            ask: what the gate was asked for.
-            agent_id: of the task on the path, to show.
-            submitter: whom that task names as its submitter, to show.
-            submitted_by: name of the key that submitted it, for rules that bar the submitter from deciding.
+            ask: the amount asked for.
+            agent_id: agent of the task on the path, for display.
+            submitter: submitter that the task names, for display.
+            submitted_by: name of the key that submitted the task, for rules that bar the submitter from deciding.
             vouched: whether that key may act for others: then those rules bar `submitter` too.
-            workflow_id: whom to wake; `None` for a caller that polls.
+            workflow_id: the workflow to wake; `None` for a caller that polls.
 
         Raises:
             InvalidRequest: the scope is not on the path.
-            NotFound: nobody has ever asked the gate for this scope.
+            NotFound: the gate has never been asked for this scope.
         """
         if scope not in path.scopes:
             raise InvalidRequest(
@@ -113,7 +113,7 @@ class Approvals:
                 latest = await own.fetchrow(_SQL["latest"], tenant, key, lock["scope_id"])
                 if latest is not None and latest["state"] in STICKY:
                     return Ticket(*latest)
-                # A savepoint: an ask that turns out to fit leaves nothing behind.
+                # In a savepoint: an ask that turns out to fit leaves no rows.
                 joining = own.transaction()
                 await joining.start()
                 fresh = str(uuid.uuid4())
@@ -127,27 +127,27 @@ class Approvals:
                     await joining.rollback()
                     return Ticket("", FITS, None)
                 await joining.commit()
-                await self._restate(own, request, lock["now"], "opened" if approval_id == fresh else "joined")
+                await self._update_shortage(own, request, lock["now"], "opened" if approval_id == fresh else "joined")
                 return Ticket(approval_id, request.state, request.deadline)
 
         return await retrying(step)
 
     async def record_decision(self, tenant: str, wanted: DecisionRequest, actor: Approver) -> Decided:
-        """Decides a request: the decision, its grant and the wake-ups of everybody who waits are one transaction.
+        """Decides a request: the decision, its grant and the signals to waiting workflows are one transaction.
 
-        The same decision again, by its id, gets the same answer and changes nothing.
+        Repeating a decision, by its id, gets the same answer and has no effect.
 
         Raises:
             InvalidRequest, NotFound
             DecisionRefused: the rules of the request forbid it.
-            DecisionConflict: the decision id stands for another decision.
+            DecisionConflict: the decision id is bound to another decision.
         """
         return await retrying(partial(self._decide, tenant, wanted, actor))
 
     async def expire_due(self, limit: int = 100) -> int:
         """Ends requests whose deadline has passed and those that are moot; returns how many.
 
-        Any number of processes may call it.
+        Any number of processes may call this at the same time.
         """
         async with connected(self._pool, None) as own:
             pending = await own.fetch(_SQL["pending"], limit, self.now)
@@ -161,19 +161,19 @@ class Approvals:
         return sum([await retrying(partial(self._end, tenant, request.approval_id)) for tenant, request in due])
 
     async def withdraw(self, tenant: str, key: str) -> None:
-        """A key stops waiting; a request for which nobody waits any more is withdrawn."""
+        """Stops waiting for a key; a request without any waiting call left is withdrawn."""
         async with connected(self._pool, None) as own:
             waiting = await own.fetch(_SQL["waiting"], tenant, key)
         for approval_id in (found["approval_id"] for found in waiting):
             await retrying(partial(self._leave, tenant, approval_id, key))
 
     async def waiting_of_task(self, tenant: str, task_id: str) -> Sequence[str]:
-        """Keys of a task that wait for a decision."""
+        """Keys of a task's holds that wait for a decision."""
         async with connected(self._pool, None) as own:
             return [found["key"] for found in await own.fetch(_SQL["waiting_of_task"], tenant, task_id)]
 
     async def get(self, tenant: str, approval_id: str) -> ApprovalRequest:
-        """One request; raises `NotFound`."""
+        """Reads one request; raises `NotFound`."""
         async with connected(self._pool, None) as own:
             found = await self._read(own, tenant, [approval_id])
         if not found:
@@ -183,13 +183,13 @@ class Approvals:
     async def list(
         self, tenant: str, state: ApprovalState | None = None, limit: int = 50, cursor: str | None = None
     ) -> ApprovalPage:
-        """Requests, newest first.
+        """Lists requests, newest first.
 
         Args:
-            tenant: whose requests.
+            tenant: tenant of the requests.
             state: only requests in this state.
-            limit: at most this many.
-            cursor: where the last page ended.
+            limit: most requests to return.
+            cursor: cursor of the previous page.
         """
         async with connected(self._pool, None) as own:
             found = await read_requests(
@@ -219,7 +219,7 @@ class Approvals:
             if outcome.state is ApprovalState.PENDING:
                 needed = outcome.decisions_needed
                 await own.execute(
-                    _SQL["tell"], wanted.approval_id, lock["now"], "decided", actor.name, needed, recorded
+                    _SQL["put_event"], wanted.approval_id, lock["now"], "decided", actor.name, needed, recorded
                 )
             else:
                 await self._close(own, request, outcome, lock["now"], recorded, actor)
@@ -227,7 +227,7 @@ class Approvals:
 
     async def _end(self, tenant: str, approval_id: str) -> int:
         async with self._transaction() as own:
-            # Whoever holds the lock is about to end it, or will leave it to the next sweep.
+            # The transaction that holds the lock is about to end the request, or leaves it to the next sweep.
             lock = await own.fetchrow(_SQL["try_lock_request"], tenant, approval_id, self.now)
             if lock is None:
                 return 0
@@ -252,14 +252,14 @@ class Approvals:
             if request.state is not ApprovalState.PENDING:
                 return
             if request.waiters:
-                await self._restate(own, request, lock["now"], "left")
+                await self._update_shortage(own, request, lock["now"], "left")
             else:
                 await self._close(own, request, Outcome(ApprovalState.WITHDRAWN), lock["now"])
 
     async def _record(
         self, own: Connection, tenant: str, wanted: DecisionRequest, actor: Approver, outcome: Outcome, now: datetime
     ) -> dict[str, Any]:
-        """Stores a decision and its change; returns what others than the people who decide may see of it."""
+        """Stores a decision and its change; returns the fields that events may contain."""
         answer = {"state": outcome.state, "decisions_needed": outcome.decisions_needed}
         granted = {"grant_tokens": outcome.amount.tokens, "grant_nano_usd": outcome.amount.nano_usd}
         decision = wanted.to_json() | granted | {"identity": actor.identity}
@@ -284,11 +284,11 @@ class Approvals:
         # The grant comes last because it locks a balance that others wait for.
         grant, approval_id = outcome.grant, request.approval_id
         gone = await own.fetch(_SQL["close"], approval_id, outcome.state, grant.tokens, grant.nano_usd, now)
-        told = FITS if outcome.state is ApprovalState.WITHDRAWN else outcome.state
+        state = FITS if outcome.state is ApprovalState.WITHDRAWN else outcome.state
         for waiter in gone:
-            await put(own, waiter["workflow_id"], DECIDED, {"approval_id": approval_id, "state": told}, now)
+            await put(own, waiter["workflow_id"], DECIDED, {"approval_id": approval_id, "state": state}, now)
         cause = "withdrawn" if actor is None else "expired" if actor is SWEEPER else "decided"
-        await own.execute(_SQL["tell"], approval_id, now, cause, actor and actor.name, 0, recorded)
+        await own.execute(_SQL["put_event"], approval_id, now, cause, actor and actor.name, 0, recorded)
         if actor is None or recorded is None or grant == Amount():
             return
         if request.task_id:
@@ -297,11 +297,11 @@ class Approvals:
             amount, decision_id = (grant.tokens, grant.nano_usd), recorded["decision_id"]
             await own.execute(_SQL["grant"], approval_id, *amount, outcome.until, decision_id, actor.name, now)
 
-    async def _restate(self, own: Connection, request: ApprovalRequest, now: datetime, cause: str) -> None:
-        # Any number of asks may wait, and a grant has its most.
+    async def _update_shortage(self, own: Connection, request: ApprovalRequest, now: datetime, cause: str) -> None:
+        # The shortage of many waiting asks may exceed the largest grant.
         short = (min(amount, MAX_AMOUNT) for amount in (request.shortage.tokens, request.shortage.nano_usd))
         await own.execute(_SQL["ask"], request.approval_id, *short)
-        await own.execute(_SQL["tell"], request.approval_id, now, cause, None, request.decisions_needed, None)
+        await own.execute(_SQL["put_event"], request.approval_id, now, cause, None, request.decisions_needed, None)
 
     async def _request(self, own: Connection, tenant: str, approval_id: str) -> ApprovalRequest:
         return (await self._read(own, tenant, [approval_id]))[0]
@@ -320,4 +320,6 @@ def _unknown(approval_id: str) -> NotFound:
 
 
 def _other_decision(decision_id: str) -> DecisionConflict:
-    return DecisionConflict(f"decision id {decision_id!r} stands for another decision: use a new id for a new decision")
+    return DecisionConflict(
+        f"decision id {decision_id!r} is bound to another decision: use a new id for a new decision"
+    )

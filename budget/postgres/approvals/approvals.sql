@@ -14,14 +14,15 @@ select a.tenant, coalesce($3, clock_timestamp()) as now from approvals a join sc
 where a.approval_id = $2 and a.tenant = $1 for no key update of s skip locked;
 
 -- name: latest
--- The last request of a scope ($3) that a key waited for to its end, or waits for.
+-- The latest request of a scope ($3) for which a key waits, or waited until it closed.
 select a.approval_id, a.state, a.deadline from approval_waiters w join approvals a on a.approval_id = w.approval_id
 where w.tenant = $1 and w.key = $2 and a.scope_id = $3 and w.left_at is not distinct from a.decided_at
 order by a.created_at desc limit 1;
 
 -- name: join
--- Joins the pending request of a scope in its current window, or opens one ($1) under the stored rules, else those of $5.
--- Where the ask fits what everybody finds, only the request of its task is short: nobody else joins.
+-- Joins the pending request of a scope in its current window, or opens one ($1) under the stored rules, else those of
+-- $5.
+-- If the ask fits the limits that all tasks share, only the task's own limit is short: no other task joins the request.
 with budget as (
     select p.scope_id, w.start as window_start, coalesce(s.approval, $5) as rules,
            case when (t.spent_tokens + t.held_tokens + $10 > p.shared_tokens + t.granted_tokens) is true
@@ -46,7 +47,7 @@ on conflict (approval_id, key) do update set left_at = null, since = excluded.si
 returning approval_id;
 
 -- name: requests
--- Requests as a person judges them, newest first.
+-- Requests as an approver sees them, newest first.
 -- $1 tenant, $2 ids or null, $3 state or null, $4 older than this id or null, $5 at most, $6 defaults, $7 now.
 select a.approval_id, s.kind || ':' || s.id as scope, nullif(a.window_start, '-infinity') as window_start, a.task, a.state, a.rules,
        a.asked_tokens, a.asked_nano, a.granted_tokens as given_tokens, a.granted_nano as given_nano,
@@ -83,7 +84,7 @@ where a.tenant = $1 and ($2::text[] is null or a.approval_id = any ($2)) and ($3
 order by a.created_at desc, a.approval_id desc limit $5;
 
 -- name: pending
--- The requests that end first.
+-- The requests with the earliest deadlines.
 select tenant, array_agg(approval_id) as ids, coalesce($2, clock_timestamp()) as now
 from (select tenant, approval_id from approvals where state = 'pending' order by deadline limit $1) p group by tenant;
 
@@ -91,7 +92,7 @@ from (select tenant, approval_id from approvals where state = 'pending' order by
 select digest, answer from decisions where tenant = $1 and decision_id = $2;
 
 -- name: insert_decision
--- Returns nothing if the id stands for a decision on another scope, which no lock of ours keeps away.
+-- Returns no row if the id is bound to a decision on another scope, which the lock held here does not cover.
 insert into decisions select * from jsonb_populate_record(null::decisions, $1) on conflict do nothing returning decision_id;
 
 -- name: ask
@@ -120,12 +121,12 @@ select distinct workflow_id from gone where workflow_id is not null;
 select ledger_grant(a.scope_id, a.window_start, $2, $3, $4, a.approval_id, $5, $6, $7) from approvals a where a.approval_id = $1;
 
 -- name: grant_task
--- Raises what a task asked for itself: others find the scope as it was.
+-- Raises the limit that a task requested for itself; for other tasks the scope stays as it was.
 update policies p set limit_tokens = p.limit_tokens + $2, limit_nano_usd = p.limit_nano_usd + $3, updated_by = $4, updated_at = $5
 from approvals a where a.approval_id = $1 and p.scope_id = a.scope_id and p.task = a.task;
 
--- name: tell
--- $3 what happened, $4 who did it or null, $5 how many people still have to approve, $6 the decision or null.
+-- name: put_event
+-- $3 cause, $4 actor or null, $5 how many people still have to approve, $6 the decision or null.
 select put_event(a.tenant, 'approval', s.kind || ':' || s.id, p_at => $2, p_window_start => a.window_start, p_data => jsonb_build_object(
     'approval_id', a.approval_id, 'state', a.state, 'cause', $3::text, 'asked', event_amount(a.asked_tokens, a.asked_nano),
     'given', event_amount(a.granted_tokens, a.granted_nano), 'deadline', a.deadline, 'by', $4::text, 'decisions_needed', $5::integer,

@@ -1,4 +1,4 @@
-"""Approval requests in the order in which people look at them."""
+"""The approval queue: requests in the order in which approvers handle them."""
 
 from collections.abc import Sequence
 
@@ -12,24 +12,24 @@ _SQL = load("purser.budget.postgres.approvals", "queue.sql")
 
 
 class ApprovalQueue:
-    """Pending requests by deadline, and the others by when they ended."""
+    """Pending requests by deadline, and closed requests by the time at which they ended."""
 
     def __init__(self, pool: Pool, settings: LedgerSettings) -> None:
         self._pool = pool
         self._settings = settings
 
     async def count(self, tenant: str) -> int:
-        """How many requests wait for a person."""
+        """Number of pending requests."""
         async with connected(self._pool, None) as own:
             pending: int = await own.fetchval(_SQL["count"], tenant)
         return pending
 
     async def pending(self, tenant: str, limit: int) -> Sequence[ApprovalRequest]:
-        """The pending requests that end first, at most `limit`."""
+        """At most `limit` pending requests, earliest deadline first."""
         return await self._read("pending", tenant, limit)
 
     async def decided(self, tenant: str, limit: int) -> Sequence[ApprovalRequest]:
-        """The requests that ended last, at most `limit`, newest first: decided, expired or withdrawn."""
+        """At most `limit` closed requests (decided, expired or withdrawn), most recently ended first."""
         return await self._read("decided", tenant, limit)
 
     async def _read(self, which: str, tenant: str, limit: int) -> Sequence[ApprovalRequest]:

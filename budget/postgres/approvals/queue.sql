@@ -1,10 +1,10 @@
--- What people who decide see first. The requests themselves are read by `approvals.sql`.
+-- Ids of requests in queue order. `approvals.sql` reads the requests themselves.
 
 -- name: count
 select count(*) from approvals where tenant = $1 and state = 'pending';
 
 -- name: pending
--- Those that end first.
+-- Earliest deadline first.
 select approval_id from approvals where tenant = $1 and state = 'pending' order by deadline, approval_id limit $2;
 
 -- name: decided

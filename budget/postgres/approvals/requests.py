@@ -1,4 +1,4 @@
-"""Approval requests as a person judges them: one row of the statement `requests` each."""
+"""Reads approval requests from rows of the statement `requests`."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -27,17 +27,17 @@ async def read_requests(
     before: str | None = None,
     limit: int | None = None,
 ) -> list[ApprovalRequest]:
-    """Requests of a tenant, newest first.
+    """Reads requests of a tenant, newest first.
 
     Args:
-        connection: reads in its transaction.
+        connection: its transaction is used.
         defaults: `LedgerSettings.defaults_json`.
-        now: stands for the server's clock.
-        tenant: whose requests.
-        ids: only these.
-        state: only those in this state.
-        before: only those older than this id.
-        limit: at most this many; `None`: all.
+        now: replaces the server's clock.
+        tenant: tenant of the requests.
+        ids: only these requests.
+        state: only requests in this state.
+        before: only requests older than this id.
+        limit: most requests to return; `None`: all.
     """
     rows = await connection.fetch(_SQL["requests"], tenant, ids, state, before, limit, dict(defaults), now)
     return [_request(row) for row in rows]

@@ -1,8 +1,8 @@
-"""Postgres behind a pooler that gives each transaction another server connection, such as PgBouncer.
+"""Connections through a pooler in transaction mode, such as PgBouncer.
 
-Such a pooler keeps no session: a statement prepared in one round trip may be executed on a server that has never seen
-it, a setting of the session ends up with somebody else, and unknown settings at the start are refused. A DSN with
-`pgbouncer=true` says that one is in between.
+Such a pooler has no sessions: a statement prepared in one round trip may be executed on a server that has never seen
+it, session settings leak to other clients, and unknown startup settings are refused. A DSN with `pgbouncer=true`
+declares such a pooler.
 """
 
 from collections.abc import AsyncIterator
@@ -16,11 +16,11 @@ MARK = "pgbouncer"
 
 
 def arguments(dsn: str, settings: dict[str, str]) -> dict[str, Any]:
-    """What asyncpg is told to reach `dsn`.
+    """Returns the arguments with which asyncpg connects to `dsn`.
 
     Args:
-        dsn: with or without the mark.
-        settings: of every connection, for `server_settings`.
+        dsn: DSN, with or without `pgbouncer=true`.
+        settings: server settings of every connection.
     """
     parts = urlsplit(dsn)
     query = parse_qsl(parts.query, keep_blank_values=True)
@@ -43,41 +43,41 @@ def arguments(dsn: str, settings: dict[str, str]) -> dict[str, Any]:
 
 
 class PooledConnection(asyncpg.Connection):
-    """A connection whose settings hold in each transaction; where it has some, every statement stands in one."""
+    """A connection that applies its settings per transaction; if it has any, every statement runs in a transaction."""
 
     __slots__ = ()
     local: tuple[tuple[str, str], ...] = ()
     """Settings of each transaction."""
 
     async def execute(self, query: str, *args: Any, timeout: float | None = None) -> str:
-        """As asyncpg's; without arguments it is one round trip and needs no transaction of ours."""
+        """Overrides asyncpg's; without arguments it is one round trip and needs no explicit transaction."""
         if not args:
             return await super().execute(self._begun(query), timeout=timeout)
         async with self._whole():
             return await super().execute(query, *args, timeout=timeout)
 
     async def executemany(self, command: str, args: Any, *, timeout: float | None = None) -> None:
-        """As asyncpg's."""
+        """Overrides asyncpg's: runs in a transaction."""
         async with self._whole():
             await super().executemany(command, args, timeout=timeout)
 
     async def fetch(self, query: str, *args: Any, **options: Any) -> Any:
-        """As asyncpg's."""
+        """Overrides asyncpg's: runs in a transaction."""
         async with self._whole():
             return await super().fetch(query, *args, **options)
 
     async def fetchrow(self, query: str, *args: Any, **options: Any) -> Any:
-        """As asyncpg's."""
+        """Overrides asyncpg's: runs in a transaction."""
         async with self._whole():
             return await super().fetchrow(query, *args, **options)
 
     async def fetchval(self, query: str, *args: Any, **options: Any) -> Any:
-        """As asyncpg's."""
+        """Overrides asyncpg's: runs in a transaction."""
         async with self._whole():
             return await super().fetchval(query, *args, **options)
 
     def get_reset_query(self) -> str:
-        """No session is left behind, and a reset would reach somebody else's."""
+        """There is no session to reset, and a reset would affect another client's."""
         return ""
 
     @asynccontextmanager
@@ -89,7 +89,7 @@ class PooledConnection(asyncpg.Connection):
                 yield
 
     def _begun(self, query: str) -> str:
-        """asyncpg begins transactions with a statement of its own; their settings go along."""
+        """Appends the settings to the statement with which asyncpg begins a transaction."""
         if not query.startswith("BEGIN"):
             return query
         return query + "".join(f" SET LOCAL {name} = '{value}';" for name, value in self.local)

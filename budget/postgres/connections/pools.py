@@ -1,4 +1,4 @@
-"""Reaching Postgres: pools, what counts as unreachable, and what is tried again."""
+"""Connection pools: opening them, mapping connection errors, retrying transactions."""
 
 import asyncio
 import json
@@ -10,13 +10,13 @@ import asyncpg
 
 from purser.budget.errors import BeyondCounting, LedgerUnavailable
 from purser.budget.postgres.connections import pgbouncer as pooled
-from purser.budget.postgres.connections.reset import KeptConnection
+from purser.budget.postgres.connections.reset import ResetAfterFailureConnection
 
 T = TypeVar("T")
 if TYPE_CHECKING:
     Pool: TypeAlias = asyncpg.Pool[asyncpg.Record]
     Connection: TypeAlias = asyncpg.Connection[asyncpg.Record] | asyncpg.pool.PoolConnectionProxy[asyncpg.Record]
-else:  # generic only in the stubs
+else:  # these are generic only in the stubs
     Pool, Connection = asyncpg.Pool, asyncpg.Connection
 
 _UNREACHABLE = (
@@ -34,7 +34,7 @@ _TRIES = 4
 
 
 class Json(str):
-    """JSON that is written already, as it is stored."""
+    """JSON text that is stored as it is."""
 
     __slots__ = ()
 
@@ -52,10 +52,10 @@ async def create_pool(dsn: str, *, size: int = 10, lock_timeout_ms: int | None =
     """Opens a pool whose connections read and write JSON as Python values.
 
     Args:
-        dsn: where Postgres is; with `pgbouncer=true` behind a pooler that keeps no session.
-        size: connections at most.
-        lock_timeout_ms: give up on a lock after this long; `None` waits.
-        timeout_s: seconds for one statement.
+        dsn: DSN of Postgres; with `pgbouncer=true` if a pooler in transaction mode is in between.
+        size: most connections.
+        lock_timeout_ms: milliseconds to wait for a lock; `None`: without limit.
+        timeout_s: seconds to wait for one statement.
 
     Raises:
         LedgerUnavailable: Postgres did not answer.
@@ -70,13 +70,13 @@ async def create_pool(dsn: str, *, size: int = 10, lock_timeout_ms: int | None =
             init=_prepare,
             command_timeout=timeout_s,
             timeout=timeout_s,
-            **{"connection_class": KeptConnection} | pooled.arguments(dsn, settings),
+            **{"connection_class": ResetAfterFailureConnection} | pooled.arguments(dsn, settings),
         )
 
 
 @contextmanager
 def reaching_ledger() -> Iterator[None]:
-    """Turns every way in which Postgres can be away into `LedgerUnavailable`."""
+    """Maps all errors of an unavailable Postgres to `LedgerUnavailable`."""
     try:
         yield
     except _UNREACHABLE as error:
@@ -87,18 +87,18 @@ def reaching_ledger() -> Iterator[None]:
 
 @contextmanager
 def _counting() -> Iterator[None]:
-    """Turns sums that leave the range of a balance into `BeyondCounting`."""
+    """Maps sums that exceed the range of a balance to `BeyondCounting`."""
     try:
         yield
     except asyncpg.NumericValueOutOfRangeError as error:
         raise BeyondCounting(
-            "a balance of the path cannot count that much more: report what the call really cost, or use other scopes"
+            "a balance of the path cannot count that much more: report the real cost of the call, or use other scopes"
         ) from error
 
 
 @asynccontextmanager
 async def connected(pool: Pool, connection: Connection | None) -> AsyncIterator[Connection]:
-    """The caller's connection, so that it can share its transaction, or one from the pool."""
+    """Yields the caller's connection, so that its transaction is shared, or one from the pool."""
     with reaching_ledger(), _counting():
         if connection is not None:
             yield connection
@@ -108,10 +108,10 @@ async def connected(pool: Pool, connection: Connection | None) -> AsyncIterator[
 
 
 async def retrying(step: Callable[[], Awaitable[T]]) -> T:
-    """Runs a whole transaction again when Postgres picked it to break a deadlock.
+    """Runs a transaction, again if Postgres aborted it to break a deadlock.
 
     Raises:
-        LedgerUnavailable: it was picked every time.
+        LedgerUnavailable: it was aborted every time.
     """
     for again in range(_TRIES):
         try:
@@ -122,6 +122,6 @@ async def retrying(step: Callable[[], Awaitable[T]]) -> T:
 
 
 def row(record: asyncpg.Record | None) -> asyncpg.Record:
-    """The row of a statement that always returns one."""
+    """Returns the row of a statement that always returns one."""
     assert record is not None
     return record

@@ -1,6 +1,7 @@
-"""Events: what people and pages are told, in an order from which readers continue.
+"""Events in a total order from which readers can resume.
 
-A position is given after commit, by one process at a time: whoever has seen a position has seen all below it.
+Positions are assigned after commit, by one process at a time: a reader that has seen a position has seen all lower
+ones.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,16 +18,16 @@ from purser.budget.scopes import Scope
 
 _SQL = load("purser.budget.postgres.events", "events.sql")
 BATCH = 1_000
-"""Events that get their position in one transaction."""
+"""Most events whose positions are assigned in one transaction."""
 
 
 class EventKind(StrEnum):
-    """What an event is about."""
+    """Subject of an event."""
 
     THRESHOLD = "threshold"
     """A budget has reached one of its warning ratios."""
     BUDGET = "budget"
-    """A stored policy was changed, or its scope frozen."""
+    """A stored policy was changed, or its scope was frozen."""
     APPROVAL = "approval"
     """A request was opened, joined, decided, withdrawn, or has expired."""
     COMPRESSION = "compression"
@@ -39,10 +40,10 @@ class EventKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One thing that happened. Never a text of a conversation."""
+    """An event. It never contains text of a conversation."""
 
     position: int
-    """Where it stands in the order of all events of all tenants; readers continue after it. Positions have gaps."""
+    """Place in the order of all events of all tenants, from which readers resume. Positions have gaps."""
     at: datetime
     tenant: str
     kind: str
@@ -55,7 +56,7 @@ class Event:
 async def put(
     connection: Connection, tenant: str, kind: EventKind, scope: Scope | None, data: Mapping[str, Any]
 ) -> None:
-    """Writes an event in the caller's transaction: it is told if and only if that commits."""
+    """Writes an event in the caller's transaction: it is published if and only if that commits."""
     await connection.execute(_SQL["put"], tenant, kind, scope and str(scope), dict(data))
 
 
@@ -67,22 +68,22 @@ class Events:
         self.now = now
 
     async def number(self) -> int:
-        """Gives positions to committed events that have none, `BATCH` at most; returns how many.
+        """Assigns positions to committed events that have none, at most `BATCH`; returns how many.
 
-        Every process may try: one does it, the others get 0.
+        Any number of processes may call this at the same time: one does the work, the others get 0.
         """
         async with connected(self._pool, None) as own:
             count: int = await own.fetchval(_SQL["number"], BATCH)
         return count
 
     async def newest(self) -> int:
-        """The last position that was given, 0 if none was."""
+        """The highest position assigned so far; 0 if there is none."""
         async with connected(self._pool, None) as own:
             position: int = await own.fetchval(_SQL["newest"])
         return position
 
     async def after(self, position: int, limit: int) -> list[Event]:
-        """The next events of all tenants."""
+        """Reads at most `limit` events of all tenants after a position."""
         async with connected(self._pool, None) as own:
             return [read_event(row) for row in await own.fetch(_SQL["after"], position, limit)]
 
@@ -96,14 +97,14 @@ class Events:
         scopes: Sequence[str] | None = None,
         limit: int = 100,
     ) -> list[Event]:
-        """The next events of one tenant.
+        """Reads the next events of one tenant.
 
         Args:
-            tenant: whose events.
-            after, until: positions; the first is left out, the last is not.
-            kinds: only these.
-            scopes: only of these; a task stands for its agents too.
-            limit: at most this many.
+            tenant: tenant of the events.
+            after, until: positions, exclusive and inclusive.
+            kinds: only events of these kinds.
+            scopes: only events of these scopes; a task includes its agents.
+            limit: most events to return.
         """
         async with connected(self._pool, None) as own:
             return [
@@ -111,25 +112,25 @@ class Events:
             ]
 
     async def of(self, tenants: Sequence[str], kinds: Sequence[str], after: int, until: int, limit: int) -> list[Event]:
-        """The next events of these tenants and kinds, after a position and up to another."""
+        """Reads at most `limit` events of these tenants and kinds, after one position and up to another."""
         async with connected(self._pool, None) as own:
             return [read_event(row) for row in await own.fetch(_SQL["of"], after, until, tenants, kinds, limit)]
 
     async def forgotten(self, tenant: str) -> int:
-        """The last position of a tenant that retention has deleted, 0 if none was."""
+        """The highest position of a tenant that retention has deleted; 0 if there is none."""
         async with connected(self._pool, None) as own:
             position: int = await own.fetchval(_SQL["forgotten"], tenant)
         return position
 
     async def forget(self, age: timedelta, limit: int = BATCH) -> int:
-        """Deletes events older than `age`, looking at the `limit` oldest; returns how many."""
+        """Deletes those of the `limit` oldest events that are older than `age`; returns how many."""
         async with connected(self._pool, None) as own:
             count: int = await own.fetchval(_SQL["forget"], age, limit, self.now)
         return count
 
 
 def read_event(row: asyncpg.Record) -> Event:
-    """A row of `events` with a position."""
+    """Reads a row of `events` that has a position."""
     data = dict(row["data"])
     if row["threshold"] is not None:
         start = row["window_start"]

@@ -5,7 +5,7 @@ select put_event($1, $2, $3, $4);
 select number_events($1);
 
 -- name: newest
--- Of rows that are visible: the sequence itself is ahead of a numberer that has not committed.
+-- From visible rows: the sequence itself is ahead of an uncommitted transaction that assigns positions.
 select greatest((select max(position) from events), (select max(position) from forgotten_events), 0);
 
 -- name: after
@@ -14,7 +14,8 @@ select position, at, tenant, kind, scope, nullif(window_start, '-infinity') as w
 where position > $1 order by position limit $2;
 
 -- name: page
--- Events of one tenant ($1) after $2 and up to $3; of the kinds $4 and the scopes $5 (null: all). A task stands for its agents.
+-- Events of one tenant ($1) after $2 and up to $3; of the kinds $4 and the scopes $5 (null: all). A task includes its
+-- agents.
 select position, at, tenant, kind, scope, nullif(window_start, '-infinity') as window_start, threshold, data from events
 where tenant = $1 and position > $2 and position <= $3 and ($4::text[] is null or kind = any ($4))
   and ($5::text[] is null or scope = any ($5)
@@ -30,7 +31,7 @@ where position > $1 and position <= $2 and tenant = any ($3) and kind = any ($4)
 select coalesce((select position from forgotten_events where tenant = $1), 0);
 
 -- name: forget
--- Deletes what is older than $1 among the $2 oldest (now: $3), and remembers for each tenant how far that went.
+-- Deletes events older than $1 among the $2 oldest (now: $3), and stores the highest deleted position of each tenant.
 with oldest as materialized (select event_id, at from events where position is not null order by event_id limit $2),
 gone as (
     delete from events e using oldest o where e.event_id = o.event_id and o.at < coalesce($3, clock_timestamp()) - $1::interval

@@ -1,4 +1,4 @@
-"""Asks and settlements that travel together; see `schema/batches.sql`."""
+"""Batches of holds and settlements; see `schema/batches.sql`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ _SQL = load("purser.budget.postgres.ledger", "ledger.sql")
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One hold on its way."""
+    """A hold to be made."""
 
     tenant: str
     request: HoldRequest
@@ -26,7 +26,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Settle:
-    """One settlement on its way."""
+    """A settlement to be made."""
 
     tenant: str
     hold_id: int
@@ -37,7 +37,7 @@ class Settle:
 async def hold_together(
     pool: Pool, settings: LedgerSettings, now: datetime | None, asks: Sequence[Ask]
 ) -> list[HoldAnswer] | None:
-    """Holds new keys of one tenant that all fit; None if they are not that, and then nothing was written."""
+    """Makes holds with new keys of one tenant; None, with nothing written, unless all are new and fit."""
     requests = [ask.request for ask in asks]
     lease = timedelta(seconds=settings.lease_s)
     arguments = (
@@ -72,7 +72,7 @@ async def hold_together(
 
 
 async def settle_together(pool: Pool, now: datetime | None, settles: Sequence[Settle]) -> list[Settlement] | None:
-    """Settles open holds of one tenant within what they hold; None if they are not that: nothing was written."""
+    """Settles open holds of one tenant; None, with nothing written, unless all are open and hold enough."""
     arguments = (
         settles[0].tenant,
         [settle.hold_id for settle in settles],

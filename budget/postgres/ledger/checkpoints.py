@@ -1,4 +1,4 @@
-"""Checkpoints: digests of closed ranges of entries, chained; see `schema/checkpoints.sql`."""
+"""Checkpoints: chained digests of closed ranges of entries; see `schema/checkpoints.sql`."""
 
 from datetime import datetime
 
@@ -7,28 +7,28 @@ from purser.budget.postgres.connections.queries import load
 
 _SQL = load("purser.budget.postgres.ledger", "checkpoints.sql")
 EVERY_S = 60.0
-"""How often to close a range: what is rewritten before does not show in a digest."""
-MOST = 20_000
-"""Numbers of one range at most."""
+"""Seconds between checkpoints: a change to an entry before its range is closed goes undetected."""
+MAX_RANGE = 20_000
+"""Most entry ids in one range."""
 
 
 class Checkpoints:
-    """Makes checkpoints. Any number of processes may."""
+    """Makes checkpoints. Any number of processes may do so at the same time."""
 
     def __init__(self, pool: Pool, *, now: datetime | None = None) -> None:
         """Args:
         pool: from `purser.budget.postgres.create_pool`.
-        now: stands for the server's clock.
+        now: replaces the server's clock.
         """
         self._pool = pool
         self.now = now
 
     async def make(self) -> int:
-        """Closes what every transaction is done with, without stopping any; returns how many numbers that are."""
+        """Closes the ids that no running transaction can still use, without blocking any; returns how many."""
         total = 0
         while True:
             async with connected(self._pool, None) as own:
-                closed: int = await own.fetchval(_SQL["make"], MOST, self.now)
+                closed: int = await own.fetchval(_SQL["make"], MAX_RANGE, self.now)
             total += closed
-            if closed < MOST:
+            if closed < MAX_RANGE:
                 return total

@@ -1,4 +1,4 @@
-"""Holds as a caller may look at them; every change goes through the ledger."""
+"""Reads holds; changes go through the ledger."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -21,13 +21,13 @@ class StoredHold:
     key: str
     path: Path
     task_id: str
-    """Of the task on its path, or empty."""
+    """Id of the task on its path, or empty."""
     model: str | None
     state: HoldState
     asked_nano_usd: int
-    """Nano-dollars that it set aside at first."""
+    """Nano-dollars held at first."""
     amount: Amount
-    """Set aside now."""
+    """Amount held now."""
     charged: Amount
     attempts: int
     expires_at: datetime | None
@@ -36,13 +36,13 @@ class StoredHold:
 
 
 class Holds:
-    """The holds of all tenants, to read."""
+    """Read access to the holds of all tenants."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
     async def get(self, tenant: str, hold_id: str) -> StoredHold:
-        """Raises `NotFound` for an id that no admitted hold of this tenant has."""
+        """Reads a hold; raises `NotFound` unless it is an admitted hold of this tenant."""
         number = int(hold_id) if hold_id.isascii() and hold_id.isdigit() and len(hold_id) <= 18 else 0
         with reaching_ledger():
             found = await self._pool.fetchrow(_SQL["get"], tenant, number)
@@ -65,12 +65,12 @@ class Holds:
         )
 
     async def asking_for(self, tenant: str, key: str) -> timedelta:
-        """How long ago a key came for the first time."""
+        """Time since the key was first used."""
         with reaching_ledger():
             age: timedelta | None = await self._pool.fetchval(_SQL["asking_for"], tenant, key)
         return age or timedelta()
 
     async def open_of_task(self, tenant: str, task_id: str) -> list[str]:
-        """Ids of the open holds with this task on their path."""
+        """Ids of open holds with this task on their path."""
         with reaching_ledger():
             return [row["hold_id"] for row in await self._pool.fetch(_SQL["open_of_task"], tenant, task_id)]

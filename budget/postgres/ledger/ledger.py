@@ -1,6 +1,6 @@
-"""The ledger: each verb is one round trip to Postgres and one transaction.
+"""The ledger: each operation is one round trip to Postgres and one transaction.
 
-A verb given a connection joins that connection's transaction: a turn stores its reply and settles in one.
+An operation with a `connection` joins its transaction: a turn stores its reply and settles in one.
 """
 
 from collections.abc import Iterable, Mapping
@@ -29,7 +29,7 @@ from purser.budget.holds import (
 from purser.budget.postgres.connections.pools import Connection, Pool, connected, retrying, row
 from purser.budget.postgres.connections.queries import load
 from purser.budget.postgres.ledger.batches import Ask, Settle, hold_together, settle_together
-from purser.budget.postgres.ledger.micro_batching import Lane
+from purser.budget.postgres.ledger.micro_batching import MicroBatcher
 from purser.budget.postgres.ledger.scope_views import views_of
 from purser.budget.postgres.ledger.settings import LedgerSettings
 from purser.budget.scopes import Scope
@@ -44,27 +44,27 @@ class Ledger:
         """Args:
         pool: from `purser.budget.postgres.create_pool`.
         settings: defaults by kind, lease and grace.
-        now: stands for the server's clock; for tests of windows and leases.
+        now: replaces the server's clock; for tests of windows and leases.
         """
         self.pool = pool
         self.settings = settings
         self.now = now
-        self._asks = Lane[Ask, HoldAnswer](
+        self._asks = MicroBatcher[Ask, HoldAnswer](
             lambda asks: hold_together(pool, settings, self.now, asks),
             lambda ask: self._hold(ask.tenant, ask.request, None),
             lambda ask: (ask.tenant, ask.request.key),
         )
-        self._settles = Lane[Settle, Settlement](
+        self._settles = MicroBatcher[Settle, Settlement](
             lambda settles: settle_together(pool, self.now, settles),
             lambda settle: self._settle(settle.tenant, settle.hold_id, settle.attempt, settle.report, False, None),
             lambda settle: (settle.tenant, settle.hold_id),
         )
 
     async def hold(self, tenant: str, request: HoldRequest, connection: Connection | None = None) -> HoldAnswer:
-        """Sets the ask aside on every scope of its path, or on none.
+        """Holds the ask on every scope of its path, or on none.
 
         Raises:
-            KeyReused: the key came with another payload before.
+            KeyReused: the key is bound to another payload.
             HoldClosed: the key was released before it ever held.
             LedgerUnavailable: nothing was admitted.
         """
@@ -86,7 +86,7 @@ class Ledger:
             found = await self._call("hold_unpriced", connection, *arguments)
         outcome, state = found["outcome"], HoldState(found["state"])
         if outcome == "key_reused":
-            raise KeyReused(f"key {request.key!r} stands for another payload: use a new key for a new call")
+            raise KeyReused(f"key {request.key!r} is bound to another payload: use a new key for a new call")
         if outcome == "closed":
             raise HoldClosed(f"key {request.key!r} was {state} before it held anything: use a new key", state=state)
         decision = self._decide(found["views"], request.ask, least, patient=request.patient, priced=request.priced)
@@ -103,13 +103,13 @@ class Ledger:
     async def start_attempt(
         self, tenant: str, hold_id: str, attempt: int | None = None, connection: Connection | None = None
     ) -> AttemptAnswer:
-        """Starts the next attempt: to be called before a request goes to a provider.
+        """Starts the next attempt; to be called before each request to a provider.
 
-        An earlier attempt that never reported is presumed and the hold topped up to a full estimate.
+        An earlier attempt that never reported is presumed, and the hold is topped up to a full estimate.
 
         Raises:
             InvalidRequest, NotFound, AttemptConflict
-            HoldClosed: the hold has ended; admit anew under another key.
+            HoldClosed: the hold has ended; hold again under another key.
         """
         if attempt is not None:
             check_range(attempt, "attempt", 1, MAX_ATTEMPT)
@@ -121,7 +121,7 @@ class Ledger:
                 raise _no_hold(hold_id)
             case "closed":
                 raise HoldClosed(
-                    f"hold {hold_id!r} is {found['state']}: admit anew under another key", state=found["state"]
+                    f"hold {hold_id!r} is {found['state']}: hold again under another key", state=found["state"]
                 )
             case "out_of_order":
                 raise AttemptConflict(
@@ -142,17 +142,17 @@ class Ledger:
         keep_open: bool = False,
         connection: Connection | None = None,
     ) -> Settlement:
-        """Records what an attempt cost, in full: never refused, never clipped.
+        """Records the full cost of an attempt: never refused, never reduced.
 
         Args:
-            tenant, hold_id, attempt: which request reports.
-            report: its usage and money.
-            keep_open: leave the hold open for another attempt (this one failed).
+            tenant, hold_id, attempt: the attempt to settle.
+            report: its usage and cost.
+            keep_open: leave the hold open for another attempt, because this one failed.
             connection: joins its transaction.
 
         Raises:
             InvalidRequest, NotFound
-            AttemptConflict: the attempt reported something else before, or was never next.
+            AttemptConflict: the attempt was reported differently before, or is out of order.
         """
         check_range(attempt, "attempt", 1, MAX_ATTEMPT)
         number = _hold_number(hold_id)
@@ -189,9 +189,9 @@ class Ledger:
     async def release(
         self, tenant: str, *, hold_id: str | None = None, key: str | None = None, connection: Connection | None = None
     ) -> Released:
-        """Ends a hold by id or by key; an attempt that never reported is presumed. Ending it again changes nothing.
+        """Ends a hold by id or by key; an attempt that never reported is presumed. Ending it again has no effect.
 
-        Releasing by key also closes a key that never held, so that a straggling ask cannot hold.
+        Releasing by key also closes a key that has no hold, so that a late ask cannot hold.
 
         Raises:
             NotFound: no hold has this id.
@@ -219,11 +219,11 @@ class Ledger:
         """Renews the lease and, through the gate, adds to the hold. The lease never gets shorter.
 
         Args:
-            tenant, hold_id: which hold.
-            more: what is added.
-            lease_ms: from now; `None`: that of the hold.
+            tenant, hold_id: the hold to extend.
+            more: amount to add.
+            lease_ms: milliseconds from now; `None`: the lease of the hold.
             connection: joins its transaction.
-            priced: False: nobody knows what `more` costs, and it has no money; as with `HoldRequest.priced`.
+            priced: False if the cost of `more` is unknown and it has no money; see `HoldRequest.priced`.
 
         Raises:
             InvalidRequest, NotFound, HoldClosed
@@ -255,15 +255,15 @@ class Ledger:
         return Extension(extended, Amount(found["tokens"], found["nano"]), found["expires_at"], decision)
 
     async def end_scopes(self, tenant: str, scopes: Iterable[Scope], connection: Connection | None = None) -> None:
-        """Notes that tasks or agents have ended, so that metrics and forecasts leave their budgets out at once.
+        """Marks tasks or agents as ended, so that metrics and forecasts omit their budgets at once.
 
-        Nothing is refused from then on: a scope that moves again counts again.
+        Calls are not refused from then on: a scope that is used again counts again.
         """
         async with connected(self.pool, connection) as own:
             await own.execute(_SQL["end_scopes"], tenant, [str(scope) for scope in scopes], self.now)
 
     async def sweep(self, limit: int = 100) -> int:
-        """Expires abandoned holds and ends overdue grants; returns how many. Any number of processes may call it."""
+        """Expires abandoned holds and ends overdue grants; returns how many. Safe to call from several processes."""
         grace = timedelta(seconds=self.settings.grace_s)
         expired = await self._call("expire", None, grace, limit, self.now)
         ended = await self._call("end_grants", None, limit, self.now)

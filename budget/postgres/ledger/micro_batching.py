@@ -1,7 +1,7 @@
-"""Lanes: calls that arrive while one is under way travel together in the next.
+"""Micro-batching: calls that arrive while a transaction is in progress share the next one.
 
-A commit costs more than what it writes, so a busy scope is served by few large transactions. An idle lane sends a call
-at once: batching adds no delay of its own.
+A commit costs more than what it writes, so a busy scope is served by a few large transactions. An idle batcher runs a
+call at once: batching adds no delay.
 """
 
 import asyncio
@@ -14,32 +14,32 @@ from purser.budget.errors import LedgerUnavailable
 A = TypeVar("A")
 R = TypeVar("R")
 
-MOST = 256
-"""Calls in one batch at most: keeps the locks of a batch short."""
+MAX_BATCH = 256
+"""Most calls in one batch: bounds how long a batch holds its locks."""
 
 
-class Lane(Generic[A, R]):
-    """One batch at a time; each call gets its own result or its own error."""
+class MicroBatcher(Generic[A, R]):
+    """Runs one batch at a time; each call gets its own result or error."""
 
     def __init__(
         self,
-        together: Callable[[Sequence[A]], Awaitable[list[R] | None]],
-        alone: Callable[[A], Awaitable[R]],
+        run_batch: Callable[[Sequence[A]], Awaitable[list[R] | None]],
+        run_one: Callable[[A], Awaitable[R]],
         identity: Callable[[A], tuple[str, object]],
     ) -> None:
         """Args:
-        together: runs a batch whole; None if it cannot be, and then nothing of it has happened.
-        alone: runs one call.
-        identity: group and name of a call; a batch has one group and no name twice.
+        run_batch: runs a batch as a whole; None, without any effect, if that is not possible.
+        run_one: runs one call.
+        identity: group and name of a call; all calls of a batch share a group and have different names.
         """
-        self._together = together
-        self._alone = alone
+        self._run_batch = run_batch
+        self._run_one = run_one
         self._identity = identity
         self._waiting: deque[tuple[A, asyncio.Future[R]]] = deque()
         self._running: asyncio.Task[None] | None = None
 
     async def call(self, argument: A) -> R:
-        """Runs one call, with others if the lane is busy. A caller that is cancelled leaves its call under way."""
+        """Runs one call, in a batch if another one is in progress. Cancelling the caller does not cancel the call."""
         future: asyncio.Future[R] = asyncio.get_running_loop().create_future()
         self._waiting.append((argument, future))
         if self._running is None:
@@ -58,7 +58,7 @@ class Lane(Generic[A, R]):
         left: deque[tuple[A, asyncio.Future[R]]] = deque()
         group, _ = self._identity(self._waiting[0][0])
         names = set()
-        while self._waiting and len(batch) < MOST:
+        while self._waiting and len(batch) < MAX_BATCH:
             call = self._waiting.popleft()
             of, name = self._identity(call[0])
             fits = of == group and name not in names
@@ -69,13 +69,13 @@ class Lane(Generic[A, R]):
 
     async def _send(self, batch: list[tuple[A, asyncio.Future[R]]]) -> None:
         try:
-            results = await self._together([argument for argument, _ in batch]) if len(batch) > 1 else None
+            results = await self._run_batch([argument for argument, _ in batch]) if len(batch) > 1 else None
         except LedgerUnavailable as error:
             for _, future in batch:
                 _fail(future, error)
             return
         except Exception:
-            results = None  # one of them is at fault: alone, each gets its own answer
+            results = None  # one call is at fault: run alone, each gets its own result
         if results is None:
             await asyncio.gather(*(self._one(argument, future) for argument, future in batch))
             return
@@ -85,7 +85,7 @@ class Lane(Generic[A, R]):
 
     async def _one(self, argument: A, future: "asyncio.Future[R]") -> None:
         try:
-            result = await self._alone(argument)
+            result = await self._run_one(argument)
         except Exception as error:
             _fail(future, error)
         else:

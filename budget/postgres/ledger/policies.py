@@ -1,4 +1,4 @@
-"""Stored policies and the budgets that follow from them."""
+"""Stored policies, and budgets resolved from them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
@@ -34,21 +34,21 @@ class Policies:
 
     @property
     def settings(self) -> LedgerSettings:
-        """What it was told once."""
+        """The settings passed at creation."""
         return self._settings
 
     async def set(
         self, tenant: str, scope: Scope, patch: PolicyPatch, *, clear: Sequence[str] = (), by: Actor,
         task_id: str = "", sources: Mapping[str, str] | None = None, connection: Connection | None = None,
     ) -> None:  # fmt: skip
-        """Stores the fields of `patch` and forgets those named in `clear`; the next hold follows it.
+        """Stores the fields of `patch` and clears those named in `clear`; effective from the next hold.
 
         Args:
-            tenant, scope: whose policy.
-            patch: fields to store; what it leaves out stays as it is.
-            clear: names of fields to hand back to the next source.
-            by: who changes it, for the record.
-            task_id: set for what one task asks for; empty for the stored policy.
+            tenant, scope: the scope of the policy.
+            patch: fields to store; fields that are `None` stay unchanged.
+            clear: names of fields to leave to the next source.
+            by: actor, for the change log.
+            task_id: the task, if these are the fields that one task requests; empty for the stored policy.
             sources: for a task's request, the fields that came from its preset.
             connection: joins its transaction.
 
@@ -73,18 +73,18 @@ class Policies:
             raise InvalidPolicy(f"timezone {patch.timezone!r} is not valid: Postgres does not know it") from error
 
     async def _lock(self, own: Connection, tenant: str, scope: Scope) -> Mapping[str, Any] | None:
-        """The fields that are stored now, which nobody else changes until the transaction ends."""
+        """Locks the scope and returns its stored fields, which cannot change until the transaction ends."""
         named = (tenant, str(scope.kind), scope.id)
         await own.execute(_SQL["lock_scope"], *named)
         fields: Mapping[str, Any] | None = await own.fetchval(_SQL["stored"], *named)
         return fields
 
     async def budget(self, tenant: str, scope: Scope) -> BudgetView:
-        """One scope's budget; a scope that nobody used yet shows its default policy and zeros."""
+        """Reads one scope's budget; an unused scope has its default policy and zeros."""
         return (await self.budgets_of(tenant, [scope]))[0]
 
     async def budgets_of(self, tenant: str, scopes: Sequence[Scope], task_id: str | None = None) -> list[BudgetView]:
-        """The budgets of `scopes`, in their order, as `task_id` sees them if one is given."""
+        """Reads the budgets of `scopes`, in their order, as they apply to `task_id` if it is given."""
         rows = await self._rows(tenant, names=[str(scope) for scope in scopes], task_id=task_id, limit=len(scopes))
         found = {view.scope: view for view in map(self._view, rows)}
         return [found.get(scope) or await self._unused(scope) for scope in scopes]
@@ -92,7 +92,7 @@ class Policies:
     async def budgets(
         self, tenant: str, *, over: Decimal | None = None, kind: Kind | None = None, after: int = 0, limit: int = 100
     ) -> tuple[list[BudgetView], int | None]:
-        """Budgets with a ratio of at least `over`, and the cursor of the next page."""
+        """Reads budgets with a ratio of at least `over`, and the cursor of the next page."""
         rows = await self._rows(tenant, over=over, kind=kind, after=after, limit=limit)
         return [self._view(row) for row in rows], rows[-1]["scope_id"] if len(rows) == limit else None
 

@@ -1,19 +1,19 @@
 -- name: set_policy
 select ledger_set_policy($1, $2, $3, $4, $5, $6, $7, $8, $9);
 -- name: lock_scope
--- Order of locks as everywhere: the scope, then its balances.
+-- Lock order, as everywhere: the scope, then its balances.
 with made as (insert into scopes (tenant, kind, id) values ($1, $2, $3) on conflict do nothing)
 select scope_id from scopes where tenant = $1 and kind = $2 and id = $3 for no key update;
 -- name: stored
--- The fields of a scope's stored policy that say something; null: none is stored.
+-- The fields that a scope's stored policy sets; null: no policy is stored.
 select jsonb_strip_nulls(to_jsonb(p) - array['scope_id', 'task', 'sources', 'updated_by', 'updated_at'])
 from policies p join scopes s on s.scope_id = p.scope_id and p.task = ''
 where s.tenant = $1 and s.kind = $2 and s.id = $3;
 -- name: budgets
 -- Scopes of a tenant with the rows that their policy resolves from and their balance in the current window.
--- $1 tenant, $2 scopes or null, $3 kind or null, $4 least ratio or null, $5 after this scope_id, $6 at most, $7 defaults, $8 now,
--- $9 the task whose requests count, or null: those of the task that a scope belongs to. What a task asks for a scope that
--- others share counts for its own calls alone.
+-- $1 tenant, $2 scopes or null, $3 kind or null, $4 minimum ratio or null, $5 after this scope_id, $6 page size, $7
+-- defaults, $8 now, $9 the task whose request applies, or null: the task that a scope belongs to. What a task requests
+-- for a scope that others share applies only to its own calls.
 select s.scope_id, s.kind || ':' || s.id as scope, to_jsonb(stored) as stored, to_jsonb(request) as request,
        nullif(w.start, '-infinity') as window_start, ledger_window_end(e.win, e.zone, w.start) as window_end,
        coalesce(b.spent_tokens, 0) as spent_tokens, coalesce(b.spent_nano, 0) as spent_nano,
@@ -42,6 +42,6 @@ where s.tenant = $1 and s.scope_id > $5
        or (coalesce(b.spent_nano + b.held_nano, 0) >= $4 * (e.limit_nano + coalesce(b.granted_nano, 0) - o.nano)) is true)
 order by s.scope_id limit $6;
 -- name: window
--- The window of a scope that nobody has used: $1 window, $2 time zone, $3 now.
+-- The window of an unused scope: $1 window, $2 time zone, $3 now.
 select nullif(w.start, '-infinity') as window_start, ledger_window_end($1, $2, w.start) as window_end
 from (select ledger_window_start($1, $2, coalesce($3, clock_timestamp())) as start) w;

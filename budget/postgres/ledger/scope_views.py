@@ -1,4 +1,4 @@
-"""What SQL saw at the gate, as values that rules understand."""
+"""Converts the scopes that SQL read at the gate into `ScopeView`s."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -10,9 +10,9 @@ from purser.budget.scopes import Scope
 
 
 def views_of(shown: Sequence[Mapping[str, Any]], backpressure: Sequence[BackpressureStep]) -> list[ScopeView]:
-    """Reads the JSON of `ledger_views`; scopes without steps of their own get `backpressure`.
+    """Reads the JSON of `ledger_views`; scopes without their own backpressure steps get `backpressure`.
 
-    What the asking hold itself has set aside (`own`) counts as spent: waiting would not free it.
+    The amount that the asking hold itself holds (`own`) counts as spent: waiting would not free it.
     """
     return [_view(scope, backpressure) for scope in shown]
 

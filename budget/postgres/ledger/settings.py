@@ -1,4 +1,4 @@
-"""What the ledger is told once: defaults by kind, leases, patience."""
+"""Settings of the ledger: default policies by kind, leases and waiting times."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,25 +20,25 @@ DEFAULT_POLICIES: Mapping[Kind, Policy] = {
 
 @dataclass(frozen=True)
 class LedgerSettings:
-    """Everything that is not in the database. Limits and modes of a scope are."""
+    """Settings that are not stored in the database, unlike policies of single scopes."""
 
     defaults: Mapping[Kind, Policy] = field(default_factory=lambda: DEFAULT_POLICIES)
-    """The policy of a scope for which nobody stored or asked anything, by kind."""
+    """Policies of scopes without a stored or requested policy, by kind."""
     sources: Mapping[str, str] = field(default_factory=dict)
-    """`kind.field` to `environment` or `file`; what is missing is a `default`."""
+    """`kind.field` to `environment` or `file`; missing keys mean `default`."""
     backpressure: tuple[BackpressureStep, ...] = DEFAULT_BACKPRESSURE
     lease_s: int = 120
-    """Seconds until a hold that nobody renews expires."""
+    """Seconds until a hold that is not renewed expires."""
     grace_s: int = 30
-    """Seconds past the lease before the sweeper acts."""
+    """Seconds past the lease until the sweeper expires a hold."""
     retry_after_ms: int = 1_000
-    """When a `wait` should ask again."""
+    """Milliseconds after which a caller should ask again on `wait`."""
     waiter_lapse: timedelta = timedelta(seconds=5)
-    """A waiter that has not asked again for this long loses its place."""
+    """A waiter that has not asked again for this long loses its place in the queue."""
 
     @cached_property
     def defaults_json(self) -> dict[str, dict[str, Any]]:
-        """The defaults in the shape that `ledger_policies` reads."""
+        """The defaults in the JSON format that `ledger_policies` reads."""
         return {
             str(kind): {
                 "limit_tokens": policy.limit_tokens,

@@ -1,5 +1,5 @@
 -- name: balances
--- Every balance beside what its entries and the rows behind them say.
+-- Balances that differ from the sum of their entries, or from the rows of their holds and grants.
 with summed as (
     select scope_id, window_start, count(*) as entries, max(seq) as seq,
            sum(d_spent_tokens) as spent_tokens, sum(d_held_tokens) as held_tokens, sum(d_granted_tokens) as granted_tokens,
@@ -37,7 +37,7 @@ select distinct e.scope_id, e.window_start::text as window_start from entries e
 left join balances b on b.scope_id = e.scope_id and b.window_start = e.window_start where b.scope_id is null;
 
 -- name: chain
--- Each entry's balance after is the one before it plus its own delta.
+-- Each entry's balance is the previous entry's balance plus its own delta.
 select c.scope_id, c.entry_id, c.seq, c.kind from (
     select e.*, lag(e.seq, 1, 0::bigint) over w as p_seq,
            lag(e.spent_tokens, 1, 0::bigint) over w as p_spent, lag(e.held_tokens, 1, 0::bigint) over w as p_held,
@@ -53,7 +53,8 @@ where c.seq <> c.p_seq + 1
    or c.granted_nano <> c.p_granted_nano + c.d_granted_nano or c.overrun_nano <> c.p_overrun_nano + c.d_overrun_nano;
 
 -- name: overspend
--- Invariant 1: what a gate admitted in hard or approval mode fits right after it; what exceeds later has a kind that says why.
+-- Invariant 1: what the gate admits in hard or approval mode fits at that moment; later excess has a kind that states
+-- the cause.
 select e.scope_id, e.entry_id, e.kind, e.mode from entries e
 where e.mode <> 'soft'
   and (((e.spent_tokens + e.held_tokens > e.limit_tokens + e.granted_tokens) is true and e.d_spent_tokens + e.d_held_tokens > 0)
@@ -61,27 +62,27 @@ where e.mode <> 'soft'
   and e.kind not in ('overrun', 'presumed', 'late', 'correction');
 
 -- name: paths
--- A hold moves all scopes of its path by the same amounts, or none.
+-- A hold changes all scopes of its path by the same amounts, or none.
 select h.hold_id, e.kind, e.attempt from holds h join entries e on e.hold_id = h.hold_id
 group by h.hold_id, e.kind, e.attempt, e.at, e.d_spent_tokens, e.d_held_tokens, e.d_overrun_tokens, e.d_spent_nano, e.d_held_nano,
     e.d_overrun_nano, h.scope_ids
 having count(*) % cardinality(h.scope_ids) <> 0 or count(distinct e.scope_id) <> cardinality(h.scope_ids);
 
 -- name: charges
--- What a hold moved on each scope adds up to what it holds and was charged, and nothing moved for a hold that is not there.
+-- The entries of a hold on each scope add up to what it holds and was charged, and no entry belongs to a missing hold.
 with moved as (
     select hold_id, scope_id, window_start, sum(d_held_tokens) as tokens, sum(d_held_nano) as nano,
            sum(d_spent_tokens) as charged_tokens, sum(d_spent_nano) as charged_nano, sum(d_overrun_tokens) as overrun_tokens,
                sum(d_overrun_nano) as overrun_nano
     from entries where kind not in ('grant', 'grant_ended', 'limit_raised', 'limit_lowered', 'mode_changed') group by 1, 2, 3
-), told as (
+), expected as (
     select h.hold_id, u.scope_id, u.window_start, h.tokens, h.nano, h.charged_tokens, h.charged_nano, a.overrun_tokens, a.overrun_nano
     from holds h cross join lateral unnest(h.scope_ids, h.window_starts) u (scope_id, window_start)
     cross join lateral (select coalesce(sum(x.overrun_tokens), 0) as overrun_tokens, coalesce(sum(x.overrun_nano), 0) as overrun_nano
                         from attempts x where x.hold_id = h.hold_id) a
 )
 select hold_id, scope_id, m.tokens as moved_held, t.tokens as held, m.charged_tokens as moved_spent, t.charged_tokens as charged
-from moved m full join told t using (hold_id, scope_id, window_start)
+from moved m full join expected t using (hold_id, scope_id, window_start)
 where (m.tokens, m.nano, m.charged_tokens, m.charged_nano, m.overrun_tokens, m.overrun_nano)
       is distinct from (t.tokens::numeric, t.nano::numeric, t.charged_tokens::numeric, t.charged_nano::numeric, t.overrun_tokens, t.overrun_nano);
 
@@ -103,7 +104,7 @@ where c.tokens <> h.charged_tokens or c.nano <> h.charged_nano or c.started <> h
    or (h.state in ('settled', 'released', 'expired')) <> (h.ended_at is not null);
 
 -- name: grants
--- Every grant has the entries of its beginning and end, and an approved request gave what its grants add up to.
+-- Every grant has an entry for its beginning and its end, and an approved request granted the sum of its grants.
 select 'grant ' || g.grant_id as found from grants g
 left join lateral (select count(*) filter (where e.kind = 'grant') as made, count(*) filter (where e.kind = 'grant_ended') as ended
                    from entries e where e.scope_id = g.scope_id and e.ref = g.grant_id::text and e.kind in ('grant', 'grant_ended')) n on true
@@ -115,8 +116,8 @@ left join lateral (select coalesce(sum(g.tokens), 0) as tokens, coalesce(sum(g.n
 where case when a.task = '' then a.granted_tokens else 0 end <> g.tokens or case when a.task = '' then a.granted_nano else 0 end <> g.nano;
 
 -- name: limits
--- A balance keeps the limits and the mode of its last entry, an entry that no gate made those of the one before, and an entry
--- of a hold those that the gate applied.
+-- A balance has the limits and the mode of its last entry, an entry without a gate those of the previous entry, and the
+-- entry of a hold those that the gate applied.
 select 'balance' as row, b.scope_id, b.window_start::text as window_start, b.seq, b.limit_tokens, b.limit_nano, b.mode
 from balances b left join entries e on e.scope_id = b.scope_id and e.window_start = b.window_start and e.seq = b.seq
 where (b.limit_tokens, b.limit_nano, b.mode) is distinct from (e.limit_tokens, e.limit_nano, coalesce(e.mode, 'soft'))
@@ -135,7 +136,7 @@ where (e.limit_tokens, e.limit_nano, e.mode)
       is distinct from ((x.v -> 'limit' ->> 0)::bigint, (x.v -> 'limit' ->> 1)::bigint, x.v ->> 'mode');
 
 -- name: attempts
--- The state of an attempt is that of its entries, and the classes of its usage add up to what it was charged.
+-- The state of an attempt matches its entries, and the classes of its usage add up to its charge.
 select a.hold_id, a.attempt, a.state, a.tokens
 from attempts a
 left join lateral (select count(*) filter (where e.kind = 'settle') as settled, count(*) filter (where e.kind = 'late') as late,
@@ -149,11 +150,11 @@ where a.state <> case when n.settled + n.late > 0 then 'reported' when n.presume
           from unnest(array['input', 'cache_read', 'cache_write_5m', 'cache_write_1h', 'output', 'unsplit']) c (name)));
 
 -- name: reports
--- Every report, to be compared with its digest.
+-- All reports, to be compared with their digests.
 select hold_id, attempt, usage, nano, digest from attempts where state = 'reported';
 
 -- name: policies
--- A stored policy is what the last recorded change made of it.
+-- A stored policy matches its last recorded change.
 select s.tenant, s.kind || ':' || s.id as scope, p.updated_by as by
 from policies p join scopes s on s.scope_id = p.scope_id
 left join lateral (select c.after from changes c where c.tenant = s.tenant and c.target = s.kind || ':' || s.id and c.action = 'policy.set'
@@ -162,7 +163,7 @@ where p.task = ''
   and coalesce(last.after, '{}') <> jsonb_strip_nulls(to_jsonb(p) - array['scope_id', 'task', 'sources', 'updated_by', 'updated_at']);
 
 -- name: checkpoints
--- Entries of closed ranges are those of their digests, and the ranges follow each other without a gap.
+-- Entries of closed ranges match their digests, and the ranges are contiguous.
 select c.checkpoint_id, c.first_entry, c.last_entry, c.entries, found.entries as entries_now
 from (select k.*, lag(k.last_entry, 1, 0::bigint) over w as p_last, lag(k.digest, 1, ''::bytea) over w as p_digest
       from checkpoints k window w as (order by k.checkpoint_id)) c

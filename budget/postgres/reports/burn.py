@@ -1,4 +1,4 @@
-"""Burn rates: balances are sampled beside the calls, never on their way, and forecasts follow from the samples."""
+"""Burn rates: balances are sampled in the background, never by a call, and forecasts are computed from the samples."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,25 +16,25 @@ from purser.budget.scopes import Kind, Scope
 
 _SQL = load("purser.budget.postgres.reports", "burn.sql")
 SAMPLE_EVERY_S = 60.0
-"""How often to call `Burn.sample`."""
+"""Seconds between calls of `Burn.sample`."""
 SPACING = timedelta(minutes=5)
-"""Between two samples of one balance at least."""
+"""Minimum time between two samples of one balance."""
 KEEP = DAY + timedelta(hours=1)
 BATCH = 20_000
 LIFETIME = datetime.min.replace(tzinfo=UTC)
-"""How the driver writes the start of a lifetime, `-infinity`."""
+"""How the driver represents the start of a lifetime, `-infinity`."""
 _LOCK = 0x6275726E
 
 
 @dataclass(frozen=True, slots=True)
 class Exhausting:
-    """How many scopes of one kind and mode run out soon, at the rate at which they spend now."""
+    """Number of scopes of one kind and mode that are exhausted soon at their current rate."""
 
     kind: Kind
     mode: Mode
     within_hour: int
     within_day: int
-    """Those within an hour included."""
+    """Includes those within an hour."""
 
 
 class Burn:
@@ -43,15 +43,15 @@ class Burn:
     def __init__(self, pool: Pool, policies: Policies) -> None:
         """Args:
         pool: from `purser.budget.postgres.create_pool`.
-        policies: of the same database; says what a scope may spend.
+        policies: policies in the same database.
         """
         self._pool = pool
         self._policies = policies
 
     async def sample(self) -> int:
-        """Samples balances that have changed, and deletes samples that no rate needs; returns the rows written.
+        """Samples balances that have changed and deletes samples that are no longer needed; returns the rows written.
 
-        Any number of processes may call it: one works, the others leave it to that one.
+        Any number of processes may call this at the same time: one does the work, the others return.
         """
         written = last = await self._step()
         while last >= BATCH:
@@ -60,22 +60,22 @@ class Burn:
         return written
 
     async def forecasts(self, tenant: str, scopes: Sequence[Scope]) -> dict[Scope, Forecast]:
-        """The forecasts of scopes in their current windows. One that nobody used has too short a history."""
+        """Computes the forecasts of scopes in their current windows. An unused scope has too short a history."""
         return await self.of(tenant, await self._policies.budgets_of(tenant, scopes))
 
     async def of(self, tenant: str, budgets: Sequence[BudgetView]) -> dict[Scope, Forecast]:
-        """The forecasts of budgets that were just read."""
+        """Computes the forecasts of budgets that were just read."""
         async with connected(self._pool, None) as own:
             now = await own.fetchval(_SQL["now"], self._policies.now)
             points = await _points(own, tenant, budgets, now)
         return {budget.scope: _forecast(budget, points.get(str(budget.scope), []), now) for budget in budgets}
 
     async def exhausting(self) -> list[Exhausting]:
-        """How many scopes of all tenants run out within an hour and a day, in one statement: for an exporter.
+        """Counts scopes of all tenants that are exhausted within an hour and a day, in one statement, for metrics.
 
-        Counts scopes that have something left, by the same rule as `forecasts`. One that has never been sampled is too
-        young. A kind and mode without any is left out. It costs about 40 µs of the database for each limited scope that
-        was used within a day, and next to nothing for the others.
+        Counts scopes with headroom left, by the same rule as `forecasts`; a scope that was never sampled does not
+        count. Omits kinds and modes without such scopes. Costs about 40 µs of database time for each limited scope used
+        within the last day, and next to nothing for the others.
         """
         async with connected(self._pool, None) as own:
             defaults = self._policies.settings.defaults_json
@@ -83,14 +83,14 @@ class Burn:
         return [Exhausting(Kind(kind), Mode(mode), hour, day) for kind, mode, hour, day in found]
 
     async def soon(self, tenant: str, within: timedelta, kind: Kind | None, text: str, size: int) -> list[Scope]:
-        """Scopes of a tenant that run out within a time, the soonest first, by the rule of `exhausting`.
+        """Lists scopes of a tenant that are exhausted within a time, the soonest first, by the rule of `exhausting`.
 
         Args:
-            tenant: whose.
-            within: from now, at most a day.
-            kind: only of this kind.
-            text: only with this in their id.
-            size: how many at most.
+            tenant: tenant of the scopes.
+            within: time from now, at most a day.
+            kind: only scopes of this kind.
+            text: only scopes whose id contains this.
+            size: most scopes to return.
         """
         async with connected(self._pool, None) as own:
             defaults, now = self._policies.settings.defaults_json, self._policies.now
@@ -101,10 +101,10 @@ class Burn:
         async with connected(self._pool, None) as own, own.transaction():
             if not await own.fetchval(_SQL["lock"], _LOCK):
                 return 0
-            last, now = row(await own.fetchrow(_SQL["last_look"], self._policies.now))
+            last, now = row(await own.fetchrow(_SQL["last_sampling"], self._policies.now))
             written = int((await own.execute(_SQL["sample"], now, last, SPACING, BATCH)).split()[-1])
             if written < BATCH:
-                await own.execute(_SQL["looked"], now)
+                await own.execute(_SQL["set_last_sampling"], now)
                 await own.execute(_SQL["prune"], now - KEEP, BATCH)
             return written
 

@@ -1,12 +1,13 @@
 -- name: lock
 select pg_try_advisory_xact_lock($1);
 
--- name: last_look
+-- name: last_sampling
 select max(sampled_at) as at, coalesce($1::timestamptz, now()) as now from balance_sampling;
 
 -- name: sample
--- Samples balances that have changed since their last sample, at most so often ($3) and so many ($4). A balance that was
--- quiet until the last look ($2) gets a sample of that time too, and one that is new a sample of its first entry.
+-- Samples balances that have changed since their last sample, at intervals of at least $3 and at most $4 balances. A
+-- balance that had been idle until the last sampling ($2) gets a sample at that time too, and a new one a sample at its
+-- first entry.
 insert into balance_samples (scope_id, window_start, at, spent_tokens, spent_nano)
 select x.scope_id, x.window_start, y.* from (
     select b.scope_id, b.window_start, b.spent_tokens, b.spent_nano, l.at as last_at, l.spent_tokens as last_tokens, l.spent_nano as last_nano
@@ -23,12 +24,12 @@ cross join lateral (
               where x.last_at is null and e.scope_id = x.scope_id and e.window_start = x.window_start and e.seq = 1) y
 on conflict do nothing;
 
--- name: looked
+-- name: set_last_sampling
 insert into balance_sampling (sampled_at) values ($1) on conflict (one) do update set sampled_at = excluded.sampled_at;
 
 -- name: prune
--- Deletes samples that have a newer one which is old ($1) too. Each balance keeps one, so that one that was quiet for
--- long still has its figure of before. Looks back one day.
+-- Deletes samples that have a newer one which is older than $1 too. One sample per balance remains, so that a balance
+-- that was idle for long still has its earlier figure. Considers the last day only.
 delete from balance_samples s using (
     select o.scope_id, o.window_start, o.at from balance_samples o
     join (select scope_id, window_start, max(at) as at from balance_samples
@@ -38,7 +39,8 @@ delete from balance_samples s using (
 where s.scope_id = d.scope_id and s.window_start = d.window_start and s.at = d.at;
 
 -- name: points
--- Of each scope ($2) in its window ($3): the first entry, and the samples on both sides of an hour ago and a day ago.
+-- For each scope ($2) in its window ($3): the first entry, and the samples before and after one hour ago and one day
+-- ago.
 select n.name as scope, p.at, p.spent_tokens, p.spent_nano
 from unnest($2::text[], $3::timestamptz[]) n (name, window_start)
 join scopes c on c.tenant = $1 and c.kind = kind_of(n.name) and c.id = id_of(n.name)
@@ -60,12 +62,13 @@ order by 1, p.at, p.spent_tokens, p.spent_nano;
 select coalesce($1::timestamptz, now());
 
 -- name: exhausting
--- How many scopes run out within an hour and a day, by kind and mode. $1 defaults by kind, $2 now.
+-- Number of scopes that are exhausted within an hour and a day, by kind and mode. $1 defaults by kind, $2 now.
 select x.kind, x.mode, count(*) filter (where x.lasts <= 3600000000) as within_hour, count(*) as within_day
 from ledger_exhausting($1, $2) x group by 1, 2;
 
 -- name: soon
--- The scopes of a tenant that run out soonest. $1 tenant, $2 within, $3 kind or null, $4 part of the id, $5 most, $6 defaults, $7 now.
+-- The scopes of a tenant that are exhausted soonest. $1 tenant, $2 within, $3 kind or null, $4 part of the id, $5
+-- limit, $6 defaults, $7 now.
 select x.kind, x.id from ledger_exhausting($6, $7) x
 where x.tenant = $1 and x.lasts <= extract(epoch from $2::interval) * 1000000 and ($3::text is null or x.kind = $3)
   and strpos(lower(x.id), lower($4)) > 0

@@ -1,4 +1,4 @@
-"""Who changed what: one row a change, written in its transaction and never altered."""
+"""The change log: one row per change, written in its transaction and never altered."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -14,25 +14,25 @@ _SQL = load("purser.budget.postgres.reports", "changes.sql")
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change."""
+    """One change to a policy, key, session, task, approval or webhook."""
 
     change_id: int
     at: datetime
     by: str
-    """Name of the key, or of the part of Purser that acted."""
+    """Name of the key or of the component of Purser that acted."""
     key_id: str | None
-    """`None` where no key acted."""
+    """`None` if no key acted."""
     action: str
     """`policy.set`, `key.create`, …"""
     target: str
-    """What was changed: `session:s1`, `key:key-…`, …"""
+    """The changed object: `session:s1`, `key:key-…`, …"""
     before: Mapping[str, Any] | None
-    """`None`: it was not there."""
+    """`None`: it did not exist before."""
     after: Mapping[str, Any] | None
-    """`None`: it is gone."""
+    """`None`: it does not exist any more."""
 
     def to_json(self) -> dict[str, Any]:
-        """As `GET /v1/changes` shows it."""
+        """The change in the response of `GET /v1/changes`."""
         return asdict(self) | {"change_id": str(self.change_id), "at": self.at.isoformat()}
 
 
@@ -46,22 +46,22 @@ async def record(
     before: Mapping[str, Any] | None,
     after: Mapping[str, Any] | None,
 ) -> None:
-    """Writes a change, in its transaction.
+    """Records a change in its own transaction.
 
     Args:
-        connection: of that transaction.
-        tenant: whose change.
-        action: what was done, `thing.verb`.
-        target: what it was done to, `kind:id`.
-        by: who acts.
-        before: figures, names and versions of how it was. Never a text of a conversation, never a secret.
-        after: the same of how it is.
+        connection: connection of that transaction.
+        tenant: tenant of the changed object.
+        action: what was done, as `object.verb`.
+        target: the changed object, as `kind:id`.
+        by: the actor.
+        before: figures, names and versions before the change. Never text of a conversation, never a secret.
+        after: the same after the change.
     """
     await connection.execute(_SQL["record"], tenant, by.name, by.key_id, action, target, before, after)
 
 
 class Changes:
-    """Changes of all tenants."""
+    """The change log of all tenants."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -78,15 +78,15 @@ class Changes:
         cursor: int | None = None,
         limit: int = 100,
     ) -> tuple[list[Change], int | None]:
-        """Changes, newest first, and the cursor of the next page.
+        """Lists changes, newest first, and returns the cursor of the next page.
 
         Args:
-            tenant: whose changes.
-            target, by, action: only changes with exactly this.
-            since: only changes at or after it.
-            until: only changes before it.
-            cursor: where the last page ended.
-            limit: at most this many.
+            tenant: tenant of the changes.
+            target, by, action: only changes with exactly this value.
+            since: only changes at or after this time.
+            until: only changes before this time.
+            cursor: cursor of the previous page.
+            limit: most changes to return.
         """
         async with connected(self._pool, None) as own:
             found = await own.fetch(_SQL["list"], tenant, cursor, target, by, action, since, until, limit)

@@ -1,4 +1,4 @@
-"""Entries of the ledger, to read: newest first, in pages."""
+"""Reads ledger entries, newest first, in pages."""
 
 from collections.abc import AsyncIterator
 from datetime import datetime
@@ -13,11 +13,11 @@ from purser.budget.scopes import Scope
 
 _SQL = load("purser.budget.postgres.reports", "entries.sql")
 CHUNK = 1_000
-"""Entries in hand while all of a range are read."""
+"""Entries per page while a whole range is read."""
 
 
 class Entries:
-    """The entries of all tenants."""
+    """Ledger entries of all tenants."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -27,18 +27,18 @@ class Entries:
         task: str | None = None, since: datetime | None = None, until: datetime | None = None,
         cursor: str | None = None, limit: int = 100,
     ) -> EntryPage:  # fmt: skip
-        """Entries, newest first.
+        """Lists entries, newest first.
 
         Args:
-            tenant: whose entries.
-            scope: only of this scope.
-            kind: only of this kind.
-            hold_id: only of this hold, on all its scopes.
-            task: only of holds of this task, on all their scopes.
-            since: from this time on.
-            until: before this time.
-            cursor: where the last page ended.
-            limit: at most this many.
+            tenant: tenant of the entries.
+            scope: only entries of this scope.
+            kind: only entries of this kind.
+            hold_id: only entries of this hold, on all its scopes.
+            task: only entries of holds of this task, on all their scopes.
+            since: only entries at or after this time.
+            until: only entries before this time.
+            cursor: cursor of the previous page.
+            limit: most entries to return.
         """
         number = None if hold_id is None else _number(hold_id)
         arguments = (
@@ -56,9 +56,9 @@ class Entries:
         task: str | None = None, since: datetime | None = None, until: datetime | None = None,
         cursor: str | None = None,
     ) -> AsyncIterator[EntryPage]:  # fmt: skip
-        """Every entry that `list` would give, page by page. No connection is kept between two pages.
+        """Yields all entries that `list` would return, page by page. No connection is in use between two pages.
 
-        What is written meanwhile is newer than the first page and left out.
+        Entries written meanwhile are newer than the first page and are not included.
         """
         while True:
             page = await self.list(
@@ -72,7 +72,7 @@ class Entries:
 
 
 def _number(hold_id: str) -> int:
-    """Of a hold; an id that is none belongs to no hold."""
+    """The number of a hold; -1, which no hold has, for an invalid id."""
     return int(hold_id) if hold_id.isascii() and hold_id.isdigit() and len(hold_id) <= 18 else -1
 
 

@@ -1,9 +1,10 @@
 -- name: plans
--- Which filters come decides how rows are found: no plan is kept for others.
+-- The best plan depends on the filters that are set: no generic plan is used.
 set local plan_cache_mode = force_custom_plan;
 
 -- name: list
--- Entries of a tenant, newest first. $2 scope, $3 kind, $4 hold, $5 task, $6 since, $7 until, $8 below this entry, $9 at most.
+-- Entries of a tenant, newest first. $2 scope, $3 kind, $4 hold, $5 task, $6 since, $7 until, $8 before this entry, $9
+-- page size.
 select e.*, nullif(e.window_start, '-infinity') as began, s.kind || ':' || s.id as scope, h.key, h.path, h.model, h.task
 from entries e
 join scopes s on s.scope_id = e.scope_id

@@ -1,6 +1,6 @@
-"""Figures for metrics, read from the rows that every process shares: whoever asks gets the same.
+"""Ledger figures for metrics, read from the database: every process reports the same.
 
-Nothing here names a scope, a tenant or a task. What is counted stands under a kind, a mode or a state.
+They contain no scope, tenant or task. Counts are grouped by kind, mode or state.
 """
 
 from collections.abc import Mapping
@@ -19,22 +19,22 @@ from purser.budget.scopes import Kind
 
 _SQL = load("purser.budget.postgres.reports", "exporter.sql")
 BANDS = ("under_80", "from_80", "from_95", "from_100")
-"""How much of a budget is used, in percent: each band ends where the next one begins."""
+"""Bands of budget usage by their lower bounds in percent: each ends where the next one begins."""
 WAITED_S = (10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1_200.0, 1_800.0, 3_600.0, 14_400.0)
-"""Upper bounds, in seconds, by which the waits of approvals are told apart."""
+"""Upper bounds, in seconds, of the histogram of approval waits."""
 DEFAULT_IDLE = timedelta(minutes=30)
 
 
 @dataclass(frozen=True, slots=True)
 class Budgets:
-    """Balances of one kind and mode."""
+    """Figures of the balances of one kind and mode."""
 
     scopes: Mapping[str, int]
-    """Limited scopes in use, by band, in their current window."""
+    """Number of limited scopes in use in their current window, by band."""
     highest_ratio: float
-    """Of those scopes; 0 without any."""
+    """Highest ratio of those scopes; 0 if there are none."""
     spent: Amount
-    """This and what follows: all balances together, of past windows too."""
+    """This and the following fields: sums over all balances, including past windows."""
     held: Amount
     granted: Amount
     overrun: Amount
@@ -42,48 +42,48 @@ class Budgets:
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """Things that wait."""
+    """Length and age of a queue."""
 
     count: int
     oldest_s: float
-    """Age of the oldest in seconds; 0 without any."""
+    """Age of the oldest item in seconds; 0 if the queue is empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """How long ended approval requests had waited."""
+    """Histogram of the time that closed approval requests had waited."""
 
     counts: tuple[int, ...]
-    """How many waited at most each of `WAITED_S`."""
+    """For each bound of `WAITED_S`, the number of requests that waited at most that long."""
     count: int
     sum_s: float
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Everything at one moment, in one transaction."""
+    """All figures at one point in time, from one transaction."""
 
     budgets: Mapping[tuple[Kind, Mode], Budgets]
     holds: Queue
     """Open holds."""
     overdue_holds: int
-    """Open past their lease and grace."""
+    """Number of holds that are open past their lease and grace."""
     expired_holds: int
-    """This and the next two: since the ledger began."""
+    """This and the next two fields: total since the ledger was created."""
     presumed_attempts: int
     late_reports: int
     waiting_asks: Queue
-    """Asks that wait for open holds of others."""
+    """Asks that wait for open holds."""
     pending_approvals: Queue
     next_deadline_s: float | None
-    """Seconds until the first pending approval expires; `None` without any."""
+    """Seconds until the next pending approval expires; `None` if none is pending."""
     ended_approvals: Mapping[ApprovalState, Waits]
     outbox: Queue
-    """Wake-ups that have not reached their workflow."""
+    """Signals that have not reached their workflow."""
 
 
 class Exporter:
-    """Reads figures of all tenants."""
+    """Reads the figures of all tenants."""
 
     def __init__(
         self, pool: Pool, settings: LedgerSettings, *, idle: timedelta = DEFAULT_IDLE, now: datetime | None = None
@@ -91,8 +91,8 @@ class Exporter:
         """Args:
         pool: from `purser.budget.postgres.create_pool`.
         settings: defaults by kind, and the grace of holds.
-        idle: how long the lifetime budget of a session, task or agent counts after its last movement.
-        now: stands for the server's clock; for tests of windows.
+        idle: how long the lifetime budget of a session, task or agent counts after its last entry.
+        now: replaces the server's clock; for tests of windows.
         """
         self.pool = pool
         self._settings = settings
@@ -100,20 +100,20 @@ class Exporter:
         self.now = now
 
     async def figures(self, timeout_s: float) -> Figures:
-        """All figures but the drift; Postgres gives up after `timeout_s`.
+        """Reads all figures except the drift; Postgres cancels a statement after `timeout_s` seconds.
 
         Raises:
-            LedgerUnavailable: Postgres is away or too slow.
+            LedgerUnavailable: Postgres is unavailable or too slow.
         """
         async with connected(self.pool, None) as own, own.transaction(isolation="repeatable_read", readonly=True):
             await _limit(own, timeout_s)
             return await self._read(own)
 
     async def drift(self, timeout_s: float) -> int:
-        """How many balances are not what their last entry says; looks at every balance.
+        """Counts balances that differ from their last entry; reads every balance.
 
         Raises:
-            LedgerUnavailable: Postgres is away or too slow.
+            LedgerUnavailable: Postgres is unavailable or too slow.
         """
         async with connected(self.pool, None) as own, own.transaction(isolation="repeatable_read", readonly=True):
             await _limit(own, timeout_s)
@@ -123,7 +123,7 @@ class Exporter:
         settings, now = self._settings, self.now
         budgets = await own.fetch(_SQL["budgets"], settings.defaults_json, self._idle, now)
         holds = row(await own.fetchrow(_SQL["holds"], timedelta(seconds=settings.grace_s), now))
-        trouble = {one["kind"]: one["count"] for one in await own.fetch(_SQL["trouble"])}
+        faults = {one["kind"]: one["count"] for one in await own.fetch(_SQL["faults"])}
         waiting = row(await own.fetchrow(_SQL["waiting"], settings.waiter_lapse, now))
         pending = row(await own.fetchrow(_SQL["pending_approvals"], now))
         ended = await own.fetch(_SQL["ended_approvals"], WAITED_S)
@@ -132,9 +132,9 @@ class Exporter:
             budgets={(Kind(one["kind"]), Mode(one["mode"])): _budgets(one) for one in budgets},
             holds=_queue(holds["open"], holds["oldest_s"]),
             overdue_holds=holds["overdue"],
-            expired_holds=trouble.get("expire", 0),
-            presumed_attempts=trouble.get("presumed", 0),
-            late_reports=trouble.get("late", 0),
+            expired_holds=faults.get("expire", 0),
+            presumed_attempts=faults.get("presumed", 0),
+            late_reports=faults.get("late", 0),
             waiting_asks=_queue(waiting["asks"], waiting["oldest_s"]),
             pending_approvals=_queue(pending["pending"], pending["oldest_s"]),
             next_deadline_s=pending["deadline_s"],
@@ -146,7 +146,7 @@ class Exporter:
 
 
 async def _limit(own: Connection, timeout_s: float) -> None:
-    """Postgres itself stops a statement that takes too long: a client that goes away would leave it running."""
+    """Sets a timeout on the server: a client that gives up would leave the statement running."""
     await own.execute("select set_config('statement_timeout', $1, true)", str(round(timeout_s * 1_000)))
 
 

@@ -1,15 +1,15 @@
--- Figures for metrics, of all tenants together. No statement returns an id.
+-- Figures for metrics, over all tenants. No statement returns an id.
 
 -- name: budgets
--- Balances by kind and mode: one scan. $1 defaults by kind, $2 idle time, $3 now. `offset 0` keeps what is computed once a
--- row from being computed once a column. Limits and modes are those that the gate applied last. A budget counts if its
--- balance is that of the current window, something limits it, and one of these holds: something is held; it moved within
--- the idle time, and since its scope ended; its scope has not ended and is not expected to (a tenant, a user, a calendar
--- window).
+-- Balances by kind and mode, in one scan. $1 defaults by kind, $2 idle time, $3 now. `offset 0` prevents expressions
+-- that are computed once per row from being computed once per column. Limits and modes are those that the gate applied
+-- last. A budget counts if its balance is that of the current window, it has a limit, and one of these is true:
+-- something is held; it has changed within the idle time and since its scope ended; its scope has not ended and is not
+-- expected to (a tenant, a user, a calendar window).
 with clock as materialized (
     select coalesce($3, clock_timestamp()) as now
 ), usual as materialized (
-    -- Where no policy names a window or a time zone, all scopes of a kind share one.
+    -- Unless a policy sets a window or a time zone, all scopes of a kind share the default one.
     select d.key as kind, ledger_window_start(d.value ->> 'window', d.value ->> 'timezone', c.now) as start
     from clock c, jsonb_each($1::jsonb) d
 ), special as materialized (
@@ -38,7 +38,7 @@ with clock as materialized (
     cross join lateral ledger_shared_limits(b, $1) l
     offset 0
 ), banded as (
-    -- In whole numbers: 0.95 of a limit, rounded up, is the limit less a twentieth of it, rounded down.
+    -- In integers: 0.95 of a limit, rounded up, is the limit minus a twentieth of it, rounded down.
     select *, case when room_tokens is null and room_nano is null then null
                    when tokens >= room_tokens or nano >= room_nano then 3
                    when tokens >= room_tokens - room_tokens / 20 or nano >= room_nano - room_nano / 20 then 2
@@ -49,7 +49,7 @@ with clock as materialized (
 select kind, mode,
        count(*) filter (where band = 0) as under_80, count(*) filter (where band = 1) as from_80,
        count(*) filter (where band = 2) as from_95, count(*) filter (where band = 3) as from_100,
-       -- Of a limit of 0 everything is used.
+       -- A limit of 0 is fully used.
        max(greatest(case when room_tokens = 0 then 1 else tokens::float8 / room_tokens end,
                     case when room_nano = 0 then 1 else nano::float8 / room_nano end)) as highest_ratio,
        sum(spent_tokens) as spent_tokens, sum(spent_nano) as spent_nano, sum(held_tokens) as held_tokens, sum(held_nano) as held_nano,
@@ -63,12 +63,12 @@ select count(*) as open, count(*) filter (where h.expires_at < c.now - $1::inter
        extract(epoch from max(c.now - h.created_at))::float8 as oldest_s
 from (select coalesce($2, clock_timestamp()) as now) c join holds h on h.state = 'held';
 
--- name: trouble
--- Holds that expired, attempts that were presumed, reports that came late: the ledger has one entry of each for every scope.
+-- name: faults
+-- Expired holds, presumed attempts and late reports: the ledger has one entry of each per scope.
 select kind, count(distinct (hold_id, attempt)) as count from entries where kind in ('presumed', 'late', 'expire') group by kind;
 
 -- name: waiting
--- Asks that wait for open holds. $1 after which time without asking a waiter has gone, $2 now.
+-- Asks that wait for open holds. $1 time without asking after which a waiter does not count, $2 now.
 select count(distinct w.hold_id) as asks, extract(epoch from max(c.now - w.since))::float8 as oldest_s
 from (select coalesce($2, clock_timestamp()) as now) c join waiters w on w.last_asked > c.now - $1::interval;
 
@@ -79,7 +79,7 @@ select count(*) as pending, extract(epoch from max(c.now - a.created_at))::float
 from (select coalesce($1, clock_timestamp()) as now) c join approvals a on a.state = 'pending';
 
 -- name: ended_approvals
--- How long requests waited, by how they ended: as many as waited at most each of $1 seconds, and all of them.
+-- How long requests waited, by outcome: the number that waited at most each of $1 seconds, and the total.
 select state, array(select count(*) filter (where y.s <= x.bound) from unnest($1::float8[]) x (bound), unnest(array_agg(w.s)) y (s)
                     group by x.bound order by x.bound) as counts,
        count(*) as count, sum(w.s) as sum_s
@@ -87,12 +87,12 @@ from approvals a cross join lateral (select extract(epoch from a.decided_at - a.
 where state <> 'pending' group by state;
 
 -- name: outbox
--- Wake-ups that have not reached their workflow. $1 now.
+-- Signals that have not reached their workflow. $1 now.
 select count(*) as pending, extract(epoch from max(coalesce($1, clock_timestamp()) - o.created_at))::float8 as oldest_s
 from outbox o where o.sent_at is null;
 
 -- name: drift
--- Balances that are not what their last entry says.
+-- Balances that differ from their last entry.
 select count(*) from balances b
 left join entries e on e.scope_id = b.scope_id and e.window_start = b.window_start and e.seq = b.seq
 where (b.spent_tokens, b.held_tokens, b.granted_tokens, b.overrun_tokens, b.spent_nano, b.held_nano, b.granted_nano, b.overrun_nano)

@@ -1,4 +1,4 @@
-"""Scopes as people look for them: as a tree, by name, and over time."""
+"""Browsing scopes: as a tree, by name, and over time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ from purser.budget.postgres.connections.queries import load
 from purser.budget.scopes import Kind, Scope
 
 _SQL = load("purser.budget.postgres.reports", "scope_tree.sql")
-PLACED_AT_ONCE = 50_000
+PLACE_BATCH = 50_000
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One scope of the tree."""
+    """A scope in the tree."""
 
     scope: Scope
     has_children: bool
@@ -25,7 +25,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A balance right after one of its entries."""
+    """A balance after one of its entries."""
 
     at: datetime
     spent: Amount
@@ -36,31 +36,31 @@ class Moment:
 
 
 class ScopeTree:
-    """The scopes of all tenants: which was seen under which."""
+    """The hierarchy of the scopes of all tenants, derived from the paths of holds."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
     async def place(self, tenant: str) -> None:
-        """Finds the place of scopes that came up since the last time."""
+        """Stores the parents of scopes that are new since the last call."""
         async with connected(self._pool, None) as own:
-            await own.execute(_SQL["place"], tenant, PLACED_AT_ONCE)
+            await own.execute(_SQL["place"], tenant, PLACE_BATCH)
 
     async def children(self, tenant: str, parent: Scope | None, limit: int) -> Sequence[Node]:
-        """Scopes seen directly under `parent`, or under none: outer kinds first, then the newest; at most `limit`."""
+        """At most `limit` scopes directly under `parent`, or at the top: outer kinds first, then the newest."""
         async with connected(self._pool, None) as own:
             named = (None, None) if parent is None else (str(parent.kind), parent.id)
             return _nodes(await own.fetch(_SQL["children"], tenant, *named, limit))
 
     async def find(self, tenant: str, text: str, kind: Kind | None, limit: int) -> Sequence[Node]:
-        """Scopes whose id contains `text`, in any case of letters."""
+        """At most `limit` scopes whose id contains `text`, ignoring case."""
         async with connected(self._pool, None) as own:
             return _nodes(await own.fetch(_SQL["find"], tenant, kind and str(kind), text, limit))
 
-    async def course(self, tenant: str, scope: Scope, points: int = 200) -> Sequence[Moment]:
-        """How the balance of a scope went in its latest window, in about so many points, oldest first."""
+    async def history(self, tenant: str, scope: Scope, points: int = 200) -> Sequence[Moment]:
+        """The balance of a scope over its latest window, in about `points` points, oldest first."""
         async with connected(self._pool, None) as own:
-            rows = await own.fetch(_SQL["course"], tenant, str(scope.kind), scope.id, points)
+            rows = await own.fetch(_SQL["history"], tenant, str(scope.kind), scope.id, points)
         return [
             Moment(
                 row["at"],

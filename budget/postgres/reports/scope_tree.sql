@@ -1,7 +1,7 @@
--- Scopes as a tree. A parent is found once a scope, by the path of its latest hold, when somebody looks.
+-- The tree of scopes. The parent of a scope is found once, from the path of its latest hold, on first use.
 
 -- name: place
--- $1 tenant, $2 scopes at most. What was never held is placed by its id, where that names a task.
+-- $1 tenant, $2 most scopes. A scope without a hold gets its parent from its id, if that names a task.
 insert into scope_parents (scope_id, parent_id)
 select f.scope_id, coalesce(h.scope_ids[array_position(h.scope_ids, f.scope_id) - 1], t.scope_id)
 from (select s.scope_id, s.kind, s.id from scopes s left join scope_parents p on p.scope_id = s.scope_id
@@ -18,7 +18,7 @@ where h.hold_id is not null or t.scope_id is not null
 on conflict do nothing;
 
 -- name: children
--- $1 tenant, $2 parent's kind or null for the outermost, $3 its id, $4 at most.
+-- $1 tenant, $2 parent's kind or null for the top, $3 its id, $4 limit.
 select s.kind || ':' || s.id as scope, exists (select 1 from scope_parents c where c.parent_id = s.scope_id) as has_children
 from scopes s left join scope_parents p on p.scope_id = s.scope_id
 where s.tenant = $1
@@ -26,13 +26,13 @@ where s.tenant = $1
 order by array_position(array['tenant', 'user', 'session', 'task', 'agent'], s.kind), s.scope_id desc limit $4;
 
 -- name: find
--- $1 tenant, $2 kind or null, $3 part of an id, $4 at most.
+-- $1 tenant, $2 kind or null, $3 part of an id, $4 limit.
 select s.kind || ':' || s.id as scope, false as has_children from scopes s
 where s.tenant = $1 and ($2::text is null or s.kind = $2) and strpos(lower(s.id), lower($3)) > 0
 order by array_position(array['tenant', 'user', 'session', 'task', 'agent'], s.kind), s.scope_id desc limit $4;
 
--- name: course
--- About $4 balances of a scope in its latest window, evenly spread over its entries, oldest first, the last included.
+-- name: history
+-- About $4 balances of a scope in its latest window, evenly spread over its entries, oldest first, including the last.
 select e.at, e.spent_tokens, e.spent_nano, e.held_tokens, e.held_nano, e.granted_tokens, e.granted_nano, e.limit_tokens,
        e.limit_nano
 from (select b.scope_id, b.window_start, b.seq from scopes s join balances b on b.scope_id = s.scope_id

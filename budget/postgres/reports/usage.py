@@ -25,16 +25,16 @@ class UsageReports:
         self, tenant: str, by: By, since: datetime, until: datetime, *,
         within: Sequence[Scope] = (), after: str | None = None, limit: int = 100,
     ) -> UsageReport:  # fmt: skip
-        """What was charged from `since` up to `until`.
+        """Sums the charges from `since` (inclusive) to `until` (exclusive).
 
         Args:
-            tenant: whose usage.
-            by: what to add up by.
-            since: first charge that counts.
-            until: first charge that no longer counts.
-            within: only holds that have all of these scopes on their path.
-            after: id that the last page ended with.
-            limit: lines at most.
+            tenant: tenant of the usage.
+            by: dimension by which to sum.
+            since: start of the time range, inclusive.
+            until: end of the time range, exclusive.
+            within: only holds with all of these scopes on their path.
+            after: last id of the previous page.
+            limit: most lines to return.
         """
         names = [str(scope) for scope in dict.fromkeys(within)] or None
         async with connected(self._pool, None) as own, own.transaction(readonly=True):

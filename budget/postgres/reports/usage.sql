@@ -1,12 +1,12 @@
 -- name: plans
--- Which part is asked for decides how rows are found: no plan is kept for the others.
+-- The best plan depends on the parameters: no generic plan is used.
 set local plan_cache_mode = force_custom_plan;
 
 -- name: report
--- Usage from entries, so that every figure is one that the ledger moved. A late report takes back what was presumed and
--- brings its classes: in each range the classes and what is presumed add up to what was charged.
--- $1 tenant, $2 kind of scope or model, $3 from, $4 to, $5 after this id, $6 at most, $7 scopes or null: only holds with all
--- of these on their path.
+-- Usage from entries, so that every figure is one that the ledger posted. A late report replaces the presumed charge
+-- with classes: in each range the classes and the presumed charges add up to the total charge.
+-- $1 tenant, $2 kind of scope or model, $3 from, $4 to, $5 after this id, $6 page size, $7 scopes or null: only holds
+-- with all of these on their path.
 with within as (
     select array_agg(s.scope_id) as ids from unnest($7::text[]) w (name)
     join scopes s on s.tenant = $1 and s.kind = kind_of(w.name) and s.id = id_of(w.name)
@@ -15,7 +15,7 @@ with within as (
     from scopes s join entries e on e.scope_id = s.scope_id
     where s.tenant = $1 and s.kind = $2 and e.at >= $3 and e.at < $4
     union all
-    -- Each hold once, by the first scope of its path. A call whose model nobody told has the id ''.
+    -- Each hold once, by the first scope of its path. A call without a model has the id ''.
     select coalesce(h.model, ''), e.scope_id, e.kind, e.hold_id, e.attempt, e.d_spent_tokens, e.d_spent_nano, e.d_overrun_tokens, e.d_overrun_nano
     from entries e join holds h on h.hold_id = e.hold_id and h.scope_ids[1] = e.scope_id
     where $2 = 'model' and h.tenant = $1 and e.at >= $3 and e.at < $4

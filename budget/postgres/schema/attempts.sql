@@ -1,6 +1,6 @@
--- Attempts: requests to a provider under a hold.
+-- Attempts: the requests to a provider under a hold.
 
--- Charges the attempt that started and never reported, if there is one, at what is held for it.
+-- Charges an attempt that started and never reported, if there is one, with the amount held for it.
 create function ledger_presume(p_hold bigint, p_now timestamptz) returns void language plpgsql as $$
 declare
     h holds%rowtype;
@@ -18,7 +18,7 @@ begin
                         p_spent => row(h.tokens, h.nano)::amount, p_held => row(-h.tokens, -h.nano)::amount);
 end $$;
 
--- Starts attempt p_attempt (null: the next one) and renews the lease. Earlier silence is presumed, the hold topped up.
+-- Starts attempt p_attempt (null: the next one) and renews the lease. Presumes an unreported one and tops up the hold.
 create function ledger_start_attempt(p_tenant text, p_hold bigint, p_attempt integer, p_defaults jsonb, p_now timestamptz)
 returns table (outcome text, attempt integer, state text, tokens bigint, nano bigint, expires_at timestamptz, views jsonb)
 language plpgsql as $$

@@ -1,5 +1,5 @@
--- Many at once. A batch is written whole, or not at all: then each of its members goes through the gate alone. Both
--- functions return no row when the batch is not plain. Lock order as everywhere: hold rows, then balances.
+-- Batches. A batch is written as a whole or not at all: then each of its calls goes through the gate alone. Both
+-- functions return no row if the batch is not plain. Lock order, as everywhere: hold rows, then balances.
 
 -- The policies of scopes that belong to different tasks.
 create function ledger_policies_of(p_scopes bigint[], p_tasks text[], p_defaults jsonb)
@@ -13,9 +13,9 @@ language sql stable as $$
     cross join lateral ledger_policies(array[x.scope_id], x.task, p_defaults) p
 $$;
 
--- Holds asks of one tenant; paths are joined by blanks. Answers per ask: the first ask with the same path (`grp`), what was
--- held on each scope before it, and, on the first ask of each path, what the gate saw there. The money of an ask is null
--- where nobody knows its price.
+-- Holds asks of one tenant; the scopes of a path are separated by blanks. Returns for each ask: the first ask with the
+-- same path (`grp`), the amounts held on each scope before it, and, for the first ask of each path, the gate's views of
+-- it. The money of an ask is null if its price is unknown.
 create function ledger_hold_many(p_tenant text, p_keys text[], p_digests bytea[], p_paths text[], p_tasks text[], p_models text[],
                                  p_tokens bigint[], p_nanos bigint[], p_leases interval[], p_lapse interval, p_defaults jsonb, p_now timestamptz)
 returns table (key text, hold_id bigint, expires_at timestamptz, grp bigint, before_tokens bigint[], before_nano bigint[], views jsonb)
@@ -23,8 +23,8 @@ language plpgsql as $$
 #variable_conflict use_column
 declare
     v_now timestamptz := coalesce(p_now, clock_timestamp());
-    i_grp bigint[];                                   -- of each ask: the first ask with the same path
-    f_grp bigint[];                                   -- the scopes of all paths, flat
+    i_grp bigint[];                                   -- for each ask: the first ask with the same path
+    f_grp bigint[];                                   -- the scopes of all paths, flattened
     f_scope bigint[];
     f_task text[];
     f_start timestamptz[];
@@ -43,7 +43,7 @@ begin
     from (select distinct u.path, u.task, u.grp from unnest(p_paths, p_tasks, i_grp) u (path, task, grp)) g
     cross join lateral unnest(string_to_array(g.path, ' ')) with ordinality t (name, pos)
     left join scopes s on s.tenant = p_tenant and s.kind = kind_of(t.name) and s.id = id_of(t.name);
-    -- What is new, and what may be beyond counting, goes alone.
+    -- New scopes, and amounts that may exceed the range of a balance, are not plain.
     if array_position(f_scope, null) is not null or (select max(n) from unnest(v_nanos) n) > 1000000000000 then
         return;
     end if;
@@ -138,7 +138,7 @@ exception when sqlstate 'PB001' or numeric_value_out_of_range then
     return;
 end $$;
 
--- Settles attempts of one tenant that are next or under way, on open holds, within what is held.
+-- Settles attempts of one tenant that are next or in progress, on open holds, if each holds enough.
 create function ledger_settle_many(p_tenant text, p_holds bigint[], p_attempts integer[], p_tokens bigint[], p_nanos bigint[],
     p_usages jsonb[], p_digests bytea[], p_now timestamptz)
 returns table (hold_id bigint) language plpgsql as $$

@@ -1,16 +1,16 @@
--- Who changed what: every change that a person or a key made, with how it was before and after. Never a text of a
--- conversation, never a secret.
+-- The change log: every change by a person or a key, with the values before and after. Never text of a conversation,
+-- never a secret.
 
 create table changes (
     change_id bigint generated always as identity primary key,
     at        timestamptz not null default clock_timestamp(),
     tenant    text not null,
-    by        text not null,                          -- name of the key, or of the part of Purser that acted
-    key_id    text,                                   -- of the key; null where no key acted
+    by        text not null,                          -- name of the key, or of the component of Purser that acted
+    key_id    text,                                   -- null if no key acted
     action    text not null,                          -- `policy.set`, `key.create`, …
     target    text not null,                          -- `session:s1`, `key:key-…`, …
-    before    jsonb,                                  -- null: it was not there
-    after     jsonb                                   -- null: it is gone
+    before    jsonb,                                  -- null: it did not exist
+    after     jsonb                                   -- null: it does not exist any more
 );
 create index changes_listed on changes (tenant, change_id);
 create index changes_of_target on changes (tenant, target, change_id);

@@ -1,12 +1,12 @@
--- Digests of closed ranges of entries, made beside the way of any call: what is erased or rewritten later shows.
--- A range is closed when every transaction that may have taken one of its numbers has ended.
+-- Digests of closed ranges of entries, made in the background: they reveal entries that are deleted or changed later.
+-- A range can be closed once every transaction that may have taken one of its ids has ended.
 
 create table checkpoints (
     checkpoint_id bigint generated always as identity primary key,
-    first_entry   bigint not null,                    -- numbers may be missing: a transaction that failed took them
+    first_entry   bigint not null,                    -- ids may be missing: failed transactions took them
     last_entry    bigint not null,
     entries       bigint not null,
-    previous      bytea not null,                     -- digest of the checkpoint before; empty for the first
+    previous      bytea not null,                     -- digest of the previous checkpoint; empty for the first
     digest        bytea not null,
     made_at       timestamptz not null
 );
@@ -18,14 +18,15 @@ end $$;
 create trigger checkpoints_append_only before update or delete or truncate on checkpoints
     for each statement execute function checkpoints_are_append_only();
 
--- How far entries had come, and the first transaction that cannot have taken one of those numbers.
+-- The highest entry id at some time, and the first transaction that cannot have taken an id up to it.
 create table checkpoint_horizon (
     one        boolean primary key default true check (one),
     last_entry bigint not null,
     xid        xid8 not null
 );
 
--- SHA-256 over the rows of a range in order, and over what came before. Columns by name: one that is added later changes nothing.
+-- SHA-256 over the previous digest and the rows of a range in order. Columns are named: adding one later changes no
+-- digest.
 create function ledger_digest(p_first bigint, p_last bigint, p_previous bytea) returns bytea
 language sql stable set timezone = 'UTC' set datestyle = 'ISO' as $$
     select sha256(p_previous || convert_to(coalesce(string_agg(
@@ -38,8 +39,8 @@ language sql stable set timezone = 'UTC' set datestyle = 'ISO' as $$
     from entries e where e.entry_id between p_first and p_last
 $$;
 
--- Closes what can be closed, at most p_most numbers at once, and notes how far entries have come. Several processes may run
--- it at once: one does it. Returns how many numbers were closed.
+-- Closes the range that can be closed, at most p_most ids at once, and records the highest entry id. Several processes
+-- may call it at the same time: one does the work. Returns how many ids were closed.
 create function ledger_checkpoint(p_most bigint, p_now timestamptz) returns bigint language plpgsql as $$
 declare
     v_snapshot pg_snapshot := pg_current_snapshot();
@@ -64,11 +65,11 @@ begin
                 coalesce(v_before.digest, ''), ledger_digest(v_first, v_last, coalesce(v_before.digest, '')),
                     coalesce(p_now, clock_timestamp()));
         end if;
-    -- A horizon beyond all transactions is that of another cluster: the database was restored.
+    -- A horizon beyond all transactions comes from another cluster: the database was restored.
     elsif found and v_horizon.xid <= pg_snapshot_xmax(v_snapshot) then
         return 0;
     end if;
-    -- Not before the last range is done: a horizon moves on only once it was reached.
+    -- The horizon only moves once all ids up to it are closed.
     if v_horizon.last_entry is null or v_last is null or v_last >= v_horizon.last_entry then
         insert into checkpoint_horizon (last_entry, xid) select coalesce(max(e.entry_id), 0), pg_snapshot_xmax(v_snapshot) from entries e
         on conflict (one) do update set last_entry = excluded.last_entry, xid = excluded.xid;

@@ -1,6 +1,6 @@
--- How holds end, and how they live longer.
+-- Releasing, extending and expiring holds.
 
--- Ends a hold as 'released' or 'expired': an attempt that never reported is presumed, the rest is freed.
+-- Ends a hold as 'released' or 'expired': an unreported attempt is presumed, the rest is freed.
 create function ledger_close(p_hold bigint, p_state text, p_now timestamptz) returns void language plpgsql as $$
 declare
     h holds%rowtype;
@@ -17,7 +17,7 @@ begin
     update holds x set state = p_state, tokens = 0, nano = 0, ended_at = p_now where x.hold_id = p_hold;
 end $$;
 
--- Releases by id or by key. A key that was never used is closed, so that a straggling ask cannot hold.
+-- Releases by id or by key. An unused key is closed, so that a late ask cannot hold.
 create function ledger_release(p_tenant text, p_hold bigint, p_key text, p_now timestamptz)
 returns table (hold_id bigint, state text, charged_tokens bigint, charged_nano bigint) language plpgsql as $$
 #variable_conflict use_column
@@ -43,7 +43,7 @@ begin
     return query select x.hold_id, x.state, x.charged_tokens, x.charged_nano from holds x where x.hold_id = v_hold;
 end $$;
 
--- Renews the lease of an open hold and, through the gate, adds to it; p_nano as ledger_top_up takes it.
+-- Renews the lease of an open hold and, through the gate, adds to it; p_nano as in ledger_top_up.
 create function ledger_extend(p_tenant text, p_hold bigint, p_tokens bigint, p_nano bigint, p_lease interval, p_defaults jsonb, p_now timestamptz)
 returns table (outcome text, state text, tokens bigint, nano bigint, expires_at timestamptz, views jsonb) language plpgsql as $$
 #variable_conflict use_column
@@ -73,7 +73,8 @@ begin
     return query select 'extended', 'held', h.tokens, h.nano, h.expires_at, null::jsonb;
 end $$;
 
--- Expires holds whose lease and grace are over. Several processes may run it at once: each takes what no other has.
+-- Expires holds whose lease and grace are over. Several processes may call it at the same time: each takes different
+-- holds.
 create function ledger_expire(p_grace interval, p_limit integer, p_now timestamptz) returns integer language plpgsql as $$
 declare
     v_now timestamptz := coalesce(p_now, clock_timestamp());
@@ -82,7 +83,7 @@ begin
     select array_agg(x.hold_id) into v_holds from (
         select y.hold_id from holds y where y.state = 'held' and y.expires_at < v_now - p_grace
         order by y.expires_at limit p_limit for update skip locked) x;
-    -- Many holds, one lock order: all their balances first.
+    -- To keep the lock order across holds, lock all their balances first.
     perform ledger_lock(array_agg(d.s), array_agg(d.w), v_now)
     from (select distinct u.s, u.w from holds x cross join lateral unnest(x.scope_ids, x.window_starts) u (s, w)
           where x.hold_id = any (v_holds)) d;

@@ -1,10 +1,11 @@
--- Events, in an order that readers can continue from.
+-- Events in a total order from which readers can resume.
 
--- Identity values are taken before commit, so whoever reads on from the highest id misses what commits late. A position
--- is given after commit, by one numberer at a time: all positions below one that is seen are seen too.
+-- Identity values are taken before commit, so a reader that resumes after the highest id misses late commits. A
+-- position is assigned after commit, by one transaction at a time: whenever a position is visible, all lower ones are
+-- too.
 create sequence event_positions;
 
--- What pages, metrics and webhooks read. A warning fires once per scope, window and threshold.
+-- Events for pages and webhooks. A warning fires once per scope, window and threshold.
 create table events (
     event_id     bigint generated always as identity primary key,
     at           timestamptz not null,
@@ -21,14 +22,14 @@ create unique index events_once on events (tenant, scope, window_start, threshol
 create index events_unnumbered on events (event_id) where position is null;
 create index events_feed on events (tenant, position);
 
--- The last position of each tenant that retention has deleted: who continues from before it has missed something.
+-- The highest position of each tenant that retention has deleted: a reader that resumes before it has missed events.
 create table forgotten_events (
     tenant   text primary key,
     position bigint not null
 );
 
--- Gives positions to committed events, oldest id first; returns how many got one. Whoever comes second does nothing.
--- The lock is of the transaction: it works behind a pooler, and it ends after what it guards has become visible.
+-- Assigns positions to committed events, oldest id first; returns how many. A concurrent call does nothing.
+-- The lock belongs to the transaction: it works behind a pooler, and it is released after its rows have become visible.
 create function number_events(p_limit integer) returns integer language plpgsql as $$
 declare
     v_count integer;
@@ -43,7 +44,7 @@ begin
     return v_count;
 end $$;
 
--- The one way for an event into the table, but for warnings, which a statement writes in sets.
+-- Inserts an event. Only ledger_warn inserts events in another way, because it inserts sets.
 create function put_event(p_tenant text, p_kind text, p_scope text, p_data jsonb, p_at timestamptz default clock_timestamp(),
                           p_window_start timestamptz default null) returns void language sql as $$
     insert into events (at, tenant, kind, scope, window_start, data)
@@ -53,8 +54,8 @@ $$;
 create function event_amount(p_tokens bigint, p_nano bigint) returns jsonb language sql immutable as
 $$ select jsonb_build_object('tokens', p_tokens, 'nano_usd', p_nano) $$;
 
--- A stored policy has changed, by whatever way. What one task asks for is no such change.
-create function tell_policy() returns trigger language plpgsql as $$
+-- Writes an event for every change of a stored policy, but not for the request of a task.
+create function put_policy_event() returns trigger language plpgsql as $$
 declare
     v_old jsonb := case when tg_op = 'UPDATE' then to_jsonb(old) else '{}' end;
     v_new jsonb := to_jsonb(new);
@@ -70,4 +71,4 @@ begin
     end if;
     return null;
 end $$;
-create trigger tell_policy after insert or update on policies for each row when (new.task = '') execute function tell_policy();
+create trigger policies_put_event after insert or update on policies for each row when (new.task = '') execute function put_policy_event();

@@ -1,10 +1,10 @@
--- The gate. Each verb of the ledger is one round trip and one transaction, and takes the same locks in the same order:
--- the hold row first, then the balances by (scope_id, window_start).
--- p_now is null in production (the server's clock decides) and set by tests of windows and leases.
+-- The gate. Each operation of the ledger is one round trip and one transaction, and takes locks in the same order: the
+-- hold row first, then the balances by (scope_id, window_start).
+-- p_now is null in production (the server's clock applies) and set by tests of windows and leases.
 
--- What the gate sees of a path whose balances are locked, before an ask. A scope that is closed lets nothing through;
--- where it is queued, somebody else has waited longer. One age of a waiter counts on all its scopes: of several that
--- wait for each other the oldest always goes.
+-- The gate's view of a path whose balances are locked, before an ask. A closed scope admits nothing; on a queued scope
+-- another ask has waited longer. A waiter has one age for all its scopes: of several that wait for each other, the
+-- oldest always proceeds.
 create function ledger_views(p_hold bigint, p_scopes bigint[], p_windows timestamptz[], p_task text, p_defaults jsonb,
                              p_patient boolean, p_lapse interval, p_now timestamptz)
 returns table (ord bigint, scope text, scope_id bigint, window_start timestamptz, limit_tokens bigint, limit_nano bigint, mode text,
@@ -34,7 +34,7 @@ language sql stable as $$
     ) as queued) q
 $$;
 
--- What the gate saw when it admitted a hold: the policies kept with it, the figures from its entries.
+-- The gate's view at the time it admitted a hold: the policies stored with the hold, the figures from its entries.
 create function ledger_seen(h holds) returns jsonb language sql stable as $$
     select jsonb_agg(v.policy || jsonb_build_object(
                'spent', jsonb_build_array(e.spent_tokens, e.spent_nano),
@@ -45,8 +45,8 @@ create function ledger_seen(h holds) returns jsonb language sql stable as $$
     join entries e on e.hold_id = h.hold_id and e.kind = 'hold' and e.scope_id = h.scope_ids[v.ord]
 $$;
 
--- The gate: holds the ask, or a part of it down to the least, on every scope of the path, or nothing at all.
--- p_nano is null where nobody knows the price: see ledger_hold_unpriced, which asks so.
+-- The gate: holds the ask, or a part of it not below the minimum, on every scope of the path, or nothing at all.
+-- p_nano is null if the price is unknown: see ledger_hold_unpriced.
 create function ledger_hold(p_tenant text, p_key text, p_digest bytea, p_path text[], p_task text, p_model text,
                             p_tokens bigint, p_nano bigint, p_least_tokens bigint, p_least_nano bigint,
                             p_lease interval, p_patient boolean, p_lapse interval, p_defaults jsonb, p_now timestamptz)
@@ -97,7 +97,7 @@ begin
     select array_agg(s.scope_id order by x.ord) into v_scopes from unnest(p_path) with ordinality x (t, ord)
     join scopes s on s.tenant = p_tenant and s.kind = kind_of(x.t) and s.id = id_of(x.t);
 
-    -- A policy may change its window while we wait for the locks, so look once more once we have them.
+    -- A policy may change its window while this waits for the locks, so check again under the locks.
     select array_agg(ledger_window_start(p.win, p.zone, v_now) order by p.ord) into v_again from ledger_policies(v_scopes, p_task, p_defaults) p;
     while v_windows is distinct from v_again loop
         v_windows := v_again;
@@ -109,7 +109,7 @@ begin
     select bool_or(v.closed or v.queued), min(v.room_tokens) filter (where v.bounded), min(v.room_nano) filter (where v.bounded),
            array_agg(v.limit_tokens order by v.ord), array_agg(v.limit_nano order by v.ord), array_agg(v.mode order by v.ord),
            jsonb_agg(v.shown order by v.ord),
-           -- Waiting helps if the ask fits everywhere beside what is spent.
+           -- Waiting helps if the ask fits everywhere once all open holds have ended.
            p_patient and not bool_or(v.closed or (v.bounded and ((v.room_tokens + v.freed_tokens < p_least_tokens) is true
                                                               or (v.room_nano + v.freed_nano < p_least_nano) is true)))
     into v_stopped, v_room_tokens, v_room_nano, v_limits, v_nanos, v_modes, v_views, v_waits
@@ -130,7 +130,7 @@ begin
     end if;
 
     if v_stopped or v_tokens < p_least_tokens then
-        -- It keeps its age where it waits now, unless it stopped asking.
+        -- A waiter keeps its age unless it has stopped asking.
         select min(w.since), max(w.asks) into v_since, v_asks from waiters w where w.hold_id = h.hold_id and w.last_asked > v_now - p_lapse;
         v_short := array(select v.scope_id from ledger_views(h.hold_id, v_scopes, v_windows, p_task, p_defaults, p_patient, p_lapse, v_now) v
                          where v.bounded and (v.queued or v.room_tokens < p_least_tokens or v.room_nano < p_least_nano));
@@ -159,8 +159,8 @@ begin
     return query select 'held', h.hold_id, 'held', v_tokens, v_nano, v_now + p_lease, v_views;
 end $$;
 
--- Asks for what nobody knows the price of. Where a scope limits money, in whatever mode, nothing is held, and nothing of
--- the ask is written: the same key may come again with a price.
+-- Asks for a hold of unknown price. If a scope limits money, in any mode, nothing is held and nothing of the ask is
+-- written: the same key may be used again with a price.
 create function ledger_hold_unpriced(p_tenant text, p_key text, p_digest bytea, p_path text[], p_task text, p_model text,
                                      p_tokens bigint, p_least_tokens bigint,
                                      p_lease interval, p_patient boolean, p_lapse interval, p_defaults jsonb, p_now timestamptz)
@@ -176,8 +176,8 @@ exception when sqlstate 'PB002' then
     return query select 'short', null::bigint, 'none', p_tokens, 0::bigint, null::timestamptz, v_views::jsonb;
 end $$;
 
--- Adds to an open, locked hold through the gate: all scopes or none, never a part. p_nano is null where nobody knows the
--- price: that fits where no scope limits money.
+-- Adds to an open, locked hold through the gate: on all scopes or none, and never a part. p_nano is null if the price
+-- is unknown: that fits only if no scope limits money.
 create function ledger_top_up(h holds, p_kind text, p_tokens bigint, p_nano bigint, p_defaults jsonb, p_now timestamptz)
 returns table (fits boolean, views jsonb) language plpgsql as $$
 declare
@@ -188,7 +188,7 @@ declare
     v_views jsonb;
 begin
     perform ledger_end_grants(h.scope_ids, h.window_starts, p_now);
-    -- Waiting would not free what this hold itself sets aside, so the answer tells it apart.
+    -- Waiting would not free what this hold itself holds, so the views list it separately.
     select not bool_or(v.closed or (v.bounded and ((v.room_tokens < p_tokens) is true or (v.room_nano < p_nano) is true))
                        or (p_nano is null and v.limit_nano is not null)),
            array_agg(v.limit_tokens order by v.ord), array_agg(v.limit_nano order by v.ord), array_agg(v.mode order by v.ord),

@@ -1,6 +1,6 @@
 -- Grants: extra limit for a scope in one window.
 
--- Ends the grants of locked balances whose time has come.
+-- Ends overdue grants of locked balances.
 create function ledger_end_grants(p_scopes bigint[], p_windows timestamptz[], p_now timestamptz) returns integer language plpgsql as $$
 declare
     g record;
@@ -23,7 +23,7 @@ begin
     return v_ended;
 end $$;
 
--- Ends grants whose time has come, for balances that nobody asks.
+-- Ends overdue grants of balances that no ask locks.
 create function ledger_sweep_grants(p_limit integer, p_now timestamptz) returns integer language plpgsql as $$
 declare
     v_now timestamptz := coalesce(p_now, clock_timestamp());
@@ -39,7 +39,7 @@ begin
     return v_count;
 end $$;
 
--- Gives extra limit to a scope in one window.
+-- Grants extra limit to a scope in one window.
 create function ledger_grant(p_scope bigint, p_window timestamptz, p_tokens bigint, p_nano bigint, p_until timestamptz,
                              p_approval text, p_decision text, p_by text, p_now timestamptz)
 returns bigint language plpgsql as $$

@@ -1,8 +1,9 @@
--- Policies as they are in force, and how they are set.
+-- Resolving and setting policies.
 
--- The policy of each scope as it stands: stored, then the request of p_task, then the defaults of its kind.
--- What a stored policy sets, a request only tightens; under a stored limit that goes for mode, window and zone too.
--- `shared_…` is what everybody finds: on a scope that others share, a request counts for the calls of its task alone.
+-- The effective policy of each scope: stored fields, then the request of p_task, then the defaults of its kind.
+-- A request may only tighten fields that are stored; under a stored limit this applies to mode, window and zone too.
+-- `shared_…` applies to all tasks: on a scope that several tasks share, a request applies only to the calls of its own
+-- task.
 create function ledger_policies(p_scopes bigint[], p_task text, p_defaults jsonb)
 returns table (ord bigint, scope_id bigint, scope text, limit_tokens bigint, limit_nano bigint, mode text, win text, zone text,
                warn_at numeric[], backpressure jsonb, frozen boolean, shared_tokens bigint, shared_nano bigint, shared_mode text)
@@ -34,7 +35,8 @@ language sql stable as $$
                                     else 'soft' end as mode) m
 $$;
 
--- The limits of a scope beside those that the gate applies, where a task asked for others: warnings are everybody's.
+-- The shared limits of a scope if the gate applies others because a task requested them: warnings follow the shared
+-- ones.
 create function ledger_shared(p_tokens bigint, p_nano bigint, p_mode text, p_shared_tokens bigint, p_shared_nano bigint, p_shared_mode text)
 returns jsonb language sql immutable as $$
     select case when p_tokens is not distinct from p_shared_tokens and p_nano is not distinct from p_shared_nano and p_mode = p_shared_mode
@@ -42,7 +44,7 @@ returns jsonb language sql immutable as $$
                'limit', jsonb_build_array(p_shared_tokens, p_shared_nano), 'mode', p_shared_mode)) end
 $$;
 
--- Writes the fields of one source for a scope; a changed limit or mode of a balance in use becomes an entry.
+-- Stores the fields of one source for a scope; posts an entry if this changes the limit or mode of a balance in use.
 create function ledger_set_policy(p_tenant text, p_scope text, p_task text, p_patch jsonb, p_clear text[], p_sources jsonb, p_by text,
                                   p_defaults jsonb, p_now timestamptz)
 returns void language plpgsql as $$

@@ -1,6 +1,6 @@
--- Balances: how they are locked, and how they move with an entry for each.
+-- Locking balances and posting entries.
 
--- Locks balances in the one order; creates those that are new.
+-- Locks balances in the common order; creates those that are new.
 create function ledger_lock(p_scopes bigint[], p_windows timestamptz[], p_now timestamptz) returns void language plpgsql as $$
 begin
     insert into balances (scope_id, window_start, updated_at)
@@ -11,8 +11,8 @@ begin
     order by b.scope_id, b.window_start for update of b;
 end $$;
 
--- Refuses what is beyond one large call where a locked balance has come halfway to what it can count: what calls really
--- cost is far less, so it goes on to settle there.
+-- Refuses amounts beyond that of one large call once a locked balance is halfway to the end of its range: real calls
+-- cost far less, so they can still be settled.
 create function ledger_countable(p_scopes bigint[], p_windows timestamptz[], p_tokens bigint, p_nano bigint) returns void language plpgsql as $$
 begin
     if (p_tokens > 1000000000 or p_nano > 1000000000000) and exists (
@@ -23,8 +23,8 @@ begin
     end if;
 end $$;
 
--- Moves locked balances by the same amounts and writes one entry for each.
--- p_limits, p_nanos and p_modes are what the gate applied; null keeps what the balance last saw.
+-- Changes locked balances by the same amounts and writes one entry for each.
+-- p_limits, p_nanos and p_modes are those that the gate applied; null leaves those of the balance.
 create function ledger_post(p_kind text, p_scopes bigint[], p_windows timestamptz[], p_now timestamptz,
                             p_hold bigint default null, p_attempt integer default null, p_ref text default null,
                             p_spent amount default row(0, 0), p_held amount default row(0, 0),

@@ -1,7 +1,7 @@
--- What reports read. Samples of balances, from which burn rates follow without a write on the way of any call, and
--- indexes for reports by time and by what was called.
+-- Support for reports: samples of balances, from which burn rates are computed without an extra write per call, and the
+-- functions that read them.
 
--- What a balance had spent. Rows are written when it changes, so between two with the same figures it was quiet.
+-- What a balance had spent at a time. Rows are written when it changes: between two equal rows it was idle.
 create table balance_samples (
     scope_id     bigint not null,
     window_start timestamptz not null,
@@ -12,13 +12,13 @@ create table balance_samples (
 );
 create index balance_samples_at on balance_samples (at);
 
--- When balances were last looked at.
+-- When balances were last sampled.
 create table balance_sampling (
     one        boolean primary key default true check (one),
     sampled_at timestamptz not null
 );
 
--- What a balance had spent at a time: between two samples it went evenly; no row before the first.
+-- What a balance had spent at a time, interpolated linearly between two samples; no row before the first.
 create function ledger_spent_at(p_scope bigint, p_window timestamptz, p_at timestamptz,
                                 p_now timestamptz, p_tokens bigint, p_nano bigint)
 returns table (tokens bigint, nano bigint) language sql stable as $$
@@ -33,8 +33,8 @@ returns table (tokens bigint, nano bigint) language sql stable as $$
         extract(epoch from coalesce(z.at, p_now) - a.at) * 1000000 as whole) g
 $$;
 
--- Limits and mode of a balance as the gate applied them last; where that was for a task that had asked for less on a scope
--- which others share, those of the scope itself.
+-- Limits and mode of a balance as the gate applied them last; on a shared scope for which a task has requested others,
+-- those of the scope itself.
 create function ledger_shared_limits(b balances, p_defaults jsonb)
 returns table (tokens bigint, nano bigint, mode text) language sql stable as $$
     select case when e.scope_id is null then b.limit_tokens else e.limit_tokens end,
@@ -46,8 +46,8 @@ returns table (tokens bigint, nano bigint, mode text) language sql stable as $$
                       where r.scope_id = b.scope_id and r.task <> '' and s.kind in ('tenant', 'user', 'session'))) e on true
 $$;
 
--- The scopes that run out within a day at the rate at which they spend now, and how long they last, in microseconds. A unit
--- that was not spent within the last hour does not run out, nor does a scope that has ended or is frozen.
+-- The scopes that are exhausted within a day at their current rate, and how long they last, in microseconds. A unit of
+-- which nothing was spent within the last hour is not exhausted, nor is a scope that has ended or is frozen.
 create function ledger_exhausting(p_defaults jsonb, p_now timestamptz)
 returns table (tenant text, kind text, id text, mode text, lasts numeric) language sql stable as $$
     with clock as materialized (
@@ -67,7 +67,7 @@ returns table (tenant text, kind text, id text, mode text, lasts numeric) langua
         left join lateral ledger_spent_at(l.scope_id, l.window_start, c.now - interval '1 hour', c.now, l.spent_tokens, l.spent_nano) h on true
         cross join lateral (select l.spent_tokens - coalesce(h.tokens, f.spent_tokens) as tokens,
             l.spent_nano - coalesce(h.nano, f.spent_nano) as nano) q
-        -- Where more is left than was ever spent, a day at its own rate is not enough.
+        -- If more is left than was ever spent, it lasts for more than a day at the rate of a day.
         left join lateral ledger_spent_at(l.scope_id, l.window_start,
             case when l.room_tokens <= l.spent_tokens or l.room_nano <= l.spent_nano then c.now - interval '24 hours' end,
             c.now, l.spent_tokens, l.spent_nano) d on true

@@ -1,6 +1,6 @@
--- Settling: what an attempt cost.
+-- Settling attempts.
 
--- Records what an attempt cost, in full. p_keep leaves the hold open for another attempt.
+-- Records the full cost of an attempt. p_keep leaves the hold open for another attempt.
 create function ledger_settle(p_tenant text, p_hold bigint, p_attempt integer, p_tokens bigint, p_nano bigint, p_usage jsonb, p_digest bytea,
                               p_keep boolean, p_defaults jsonb, p_now timestamptz)
 returns table (outcome text, state text, tokens bigint, nano bigint, overrun_tokens bigint, overrun_nano bigint, late boolean, attempts integer)

@@ -1,5 +1,6 @@
--- The ledger: scopes, policies, balances, holds, attempts, grants, append-only entries, approvals, events.
--- Balances are a cache that the entries recompute. Lock order everywhere: hold row, then balances by (scope_id, window_start).
+-- The ledger: scopes, policies, balances, holds, attempts, grants, append-only entries, approvals and the outbox.
+-- Balances are a cache, recomputable from the entries. Lock order everywhere: hold row, then balances by (scope_id,
+-- window_start).
 -- A lifetime window starts at -infinity, so every balance has a comparable key.
 
 create type amount as (tokens bigint, nano bigint);
@@ -9,18 +10,18 @@ create table scopes (
     tenant   text not null,
     kind     text not null check (kind in ('tenant', 'user', 'session', 'task', 'agent')),
     id       text not null,
-    ended_at timestamptz,                             -- when the task or agent ended; metrics leave it out from then on
+    ended_at timestamptz,                             -- when the task or agent ended; metrics omit it from then on
     unique (tenant, kind, id)
 );
 
--- Under which scope a scope was seen in the path of a hold; null: outermost. Derived from holds and never read by the gate.
+-- The parent of each scope in the path of a hold; null: top level. Derived from holds, never read by the gate.
 create table scope_parents (
     scope_id  bigint primary key references scopes,
     parent_id bigint references scopes
 );
 create index scope_parents_of on scope_parents (parent_id);
 
--- What PUT stored for a scope (task = ''), and what one task asked for (task = its id).
+-- Fields stored for a scope by PUT (task = ''), and fields that one task requested (task = its id).
 create table policies (
     scope_id       bigint not null references scopes,
     task           text not null default '',
@@ -51,7 +52,7 @@ create table balances (
     granted_nano   bigint not null default 0 check (granted_nano >= 0),
     overrun_nano   bigint not null default 0,
     seq            bigint not null default 0,         -- number of the last entry
-    limit_tokens   bigint,                            -- as the last gate or policy change saw it
+    limit_tokens   bigint,                            -- as applied by the last gate or policy change
     limit_nano     bigint,
     mode           text not null default 'soft',
     warned_at      numeric[] not null default '{}',   -- thresholds whose event has fired; one that is added later fires too
@@ -64,7 +65,7 @@ create table holds (
     hold_id       bigint generated always as identity primary key,
     tenant        text not null,
     key           text not null,
-    digest        bytea,                              -- null: the key was closed before it was ever used
+    digest        bytea,                              -- null: the key was closed before its first use
     path          text[] not null default '{}',
     task          text not null default '',
     model         text,
@@ -73,12 +74,12 @@ create table holds (
     state         text not null check (state in ('none', 'held', 'settled', 'released', 'expired')),
     asked_tokens  bigint not null default 0,          -- the estimate that a full attempt needs
     asked_nano    bigint not null default 0,
-    tokens        bigint not null default 0,          -- set aside now
+    tokens        bigint not null default 0,          -- held now
     nano          bigint not null default 0,
     charged_tokens bigint not null default 0,
     charged_nano  bigint not null default 0,
     attempts      integer not null default 0,
-    views         jsonb,                              -- what the gate saw: the answer repeats from it
+    views         jsonb,                              -- the gate's views, from which the answer is repeated
     lease         interval not null default '120 seconds',
     expires_at    timestamptz,
     created_at    timestamptz not null,
@@ -114,7 +115,7 @@ create table entries (
                    'expire', 'grant', 'grant_ended', 'limit_raised', 'limit_lowered', 'mode_changed')),
     hold_id        bigint,
     attempt        integer,
-    ref            text,                              -- grant, decision or person behind the entry
+    ref            text,                              -- grant, decision or actor that caused the entry
     d_spent_tokens bigint not null default 0,
     d_held_tokens  bigint not null default 0,
     d_granted_tokens bigint not null default 0,
@@ -137,12 +138,12 @@ create table entries (
     unique (scope_id, window_start, seq)
 );
 create index entries_hold on entries (hold_id) where hold_id is not null;
--- Entries come in the order of time, so a summary of each block finds a range of days and costs a call nothing.
+-- Entries are in the order of time, so a BRIN index finds a range of days and costs a call almost nothing.
 create index entries_at on entries using brin (at) with (pages_per_range = 32, autosummarize = on);
--- What metrics count without reading the whole table.
+-- For metrics, which must not read the whole table.
 create index entries_of_trouble on entries (kind, hold_id, attempt) where kind in ('presumed', 'late', 'expire');
 
--- An entry is a fact: it is never changed and never removed.
+-- Entries are never changed and never deleted.
 create function entries_are_append_only() returns trigger language plpgsql as $$
 begin
     raise exception 'entries are append-only: write a correction instead';
@@ -166,7 +167,7 @@ create table grants (
 create index grants_live on grants (scope_id, window_start) where ended_at is null;
 create index grants_ending on grants (until) where ended_at is null and until is not null;
 
--- Who waits for open holds to end. A waiter has a place in the queue from its second ask on, until it stops asking.
+-- Asks that wait for open holds to end. A waiter has a place in the queue from its second ask until it stops asking.
 create table waiters (
     hold_id    bigint not null references holds,
     scope_id   bigint not null,
@@ -182,9 +183,9 @@ create table approvals (
     tenant        text not null,
     scope_id      bigint not null references scopes,
     window_start  timestamptz not null,
-    task          text not null default '',           -- set: only what this task asked for itself is short
+    task          text not null default '',           -- set: only the limit that this task requested for itself is short
     state         text not null check (state in ('pending', 'approved', 'denied', 'expired', 'withdrawn')),
-    asked_tokens  bigint not null,                    -- shortage that the waiting asks have together
+    asked_tokens  bigint not null,                    -- total shortage of the waiting asks
     asked_nano    bigint not null,
     rules         jsonb not null,
     granted_tokens bigint not null default 0,
@@ -197,7 +198,7 @@ create unique index approvals_one_pending on approvals (scope_id, window_start, 
 create index approvals_listed on approvals (tenant, state, created_at);
 create index approvals_due on approvals (deadline) where state = 'pending';
 
--- The holds that wait for an approval, and the workflow to wake.
+-- The holds that wait for an approval, and the workflows to signal.
 create table approval_waiters (
     approval_id text not null references approvals,
     tenant      text not null,
@@ -211,8 +212,8 @@ create table approval_waiters (
     since       timestamptz not null,
     left_at     timestamptz,
     path        text[] not null default '{}',         -- the scopes of the ask, outermost first
-    submitted_by text,                                -- the key that submitted the task: its owner may not decide either
-    vouched     boolean not null default false,       -- that key may act for others, so `submitter` may not decide
+    submitted_by text,                                -- name of the key that submitted the task: barred from deciding too
+    vouched     boolean not null default false,       -- whether that key may act for others, so that `submitter` is barred from deciding
     primary key (approval_id, key)
 );
 create index approval_waiters_task on approval_waiters (tenant, task_id) where left_at is null;
@@ -238,7 +239,7 @@ create table decisions (
 );
 create index decisions_approval on decisions (approval_id);
 
--- Wake-ups that must reach a workflow, written in the transaction of the decision.
+-- Signals to workflows, written in the transaction that causes them.
 create table outbox (
     outbox_id   bigint generated always as identity primary key,
     workflow_id text not null,

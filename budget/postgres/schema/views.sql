@@ -1,11 +1,11 @@
--- What other packages read of the ledger. Its tables may change; these columns stay.
+-- The interface of the ledger for other packages: its tables may change, these columns stay.
 
 create view hold_facts as
 select tenant, hold_id, key, task, model, path, path[cardinality(path)] as payer, state, tokens, nano, attempts,
        charged_tokens, charged_nano, created_at, expires_at, ended_at
 from holds;
 
--- What holds did on each scope: `tokens` that were set aside or freed, and how many were set aside after it.
+-- Entries of holds on each scope: `tokens` held or freed, and the tokens held after the entry.
 create view scope_entries as
 select s.tenant, s.kind, s.id, e.kind as entry, e.hold_id, e.at, e.d_held_tokens as tokens, e.held_tokens as held_after
 from scopes s join entries e on e.scope_id = s.scope_id;
@@ -15,13 +15,13 @@ select h.tenant, h.key, a.hold_id, a.attempt, a.state, a.tokens, a.nano, a.overr
        a.started_at, a.reported_at
 from attempts a join holds h on h.hold_id = a.hold_id;
 
--- Attempts that nobody reported, that were reported late, and holds that expired: an entry for each scope of the path.
+-- Presumed attempts, late reports and expired holds: an entry for each scope of the path.
 create view hold_faults as
 select h.tenant, e.kind, e.hold_id, e.at
 from entries e join holds h on h.hold_id = e.hold_id
 where e.kind in ('presumed', 'late', 'expire');
 
--- What each scope has spent, window by window.
+-- What each scope has spent, by window.
 create view scope_spending as
 select s.tenant, s.kind, s.id, b.window_start, b.spent_tokens as tokens, b.spent_nano as nano
 from scopes s join balances b on b.scope_id = s.scope_id;

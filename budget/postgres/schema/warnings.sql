@@ -1,5 +1,6 @@
--- Fires each warning threshold that a locked balance has reached, once per scope and window.
--- p_policies: for each balance an object with `scope`, `mode`, `limit`, `warn_at` and perhaps `shared`, as ledger_views shows it.
+-- Writes an event for each warning threshold that a locked balance has reached, once per scope and window.
+-- p_policies: for each balance an object with `scope`, `mode`, `limit`, `warn_at` and optionally `shared`, as in
+-- ledger_views.
 create function ledger_warn(p_scopes bigint[], p_windows timestamptz[], p_policies jsonb[], p_now timestamptz) returns void language sql as $$
     with reached as (
         select b.*, p.policy, t.threshold::numeric as threshold

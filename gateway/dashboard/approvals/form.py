@@ -13,7 +13,7 @@ from purser.budget.decisions import Amount
 from purser.budget.money import typed_dollars
 from purser.budget.previews import Effect
 from purser.gateway.access.roles import Principal
-from purser.gateway.approvals.outlook import Outlook
+from purser.gateway.approvals.details import ApprovalDetails
 from purser.gateway.approvals.schemas import DecisionBody
 from purser.gateway.dashboard import amounts
 from purser.gateway.dashboard.actions import Refused
@@ -74,48 +74,48 @@ def read(act: Act, choice: Choice, now: datetime) -> Draft:
     return Draft(choice, Amount(tokens or 0, nano or 0), until, note, ticket_url)
 
 
-def is_large(ahead: Outlook, given: Amount) -> bool:
+def is_large(details: ApprovalDetails, given: Amount) -> bool:
     """Whether a grant exceeds both the offered amount and the limit itself, and so may be a typing error."""
-    request, offered = ahead.request, ahead.without_delay
+    request, offered = details.request, details.without_delay
     return given.tokens > max(offered.tokens, request.limit_tokens or 0) or given.nano_usd > max(
         offered.nano_usd, request.limit_nano_usd or 0
     )
 
 
-def previewed(ahead: Outlook, fields: Mapping[str, str]) -> Effect | None:
+def previewed(details: ApprovalDetails, fields: Mapping[str, str]) -> Effect | None:
     """The effect of the amount in the form; `None` while it is not an amount.
 
     Args:
-        ahead: the request and its outlook.
+        details: the request with its details.
         fields: fields of the form; empty before anything was typed.
     """
     if not fields:
-        return ahead.effect(ahead.suggested)
+        return details.effect(details.suggested)
     try:
         draft = read(Act("preview", fields={**fields, "until": ""}), Choice.APPROVE, datetime.now(UTC))
     except Refused:
         return None
-    return ahead.effect(draft.amount)
+    return details.effect(draft.amount)
 
 
 def form(
-    ahead: Outlook, caller: Principal, armed: Draft | None, problem: str, effect: Effect | None, now: datetime
+    details: ApprovalDetails, caller: Principal, armed: Draft | None, problem: str, effect: Effect | None, now: datetime
 ) -> Markup:
     """The form under a pending request, or the outcome of a closed one.
 
     Args:
-        ahead: the request and its outlook.
+        details: the request with its details.
         caller: the signed-in caller.
         armed: a decision that waits for confirmation.
         problem: why the last attempt failed.
         effect: effect of the amount in the form, if it is one.
         now: the current time.
     """
-    request = ahead.request
+    request = details.request
     if request.state is not ApprovalState.PENDING:
         return render("approvals/outcome.html", request=request, caller=caller)
     bar_to_all = barred(request, caller, now)
-    exactly, easily = request.shortage, ahead.without_delay
+    exactly, easily = request.shortage, details.without_delay
     chips = (("Exact shortage", exactly), ("Without delay", easily)) if exactly != easily else ()
     return render(
         "approvals/form.html",
@@ -125,11 +125,11 @@ def form(
         problem=problem,
         barred=bar_to_all,
         barred_from_approval=bar_to_all or barred(request, caller, now, Choice.APPROVE),
-        offered=_fields(request, ahead.suggested),
+        offered=_fields(request, details.suggested),
         ends=_ENDS,
         chips=[(label, offered, json.dumps(_fields(request, offered))) for label, offered in chips],
         armed=armed,
-        is_large=armed is not None and is_large(ahead, armed.amount),
+        is_large=armed is not None and is_large(details, armed.amount),
         effect=effect,
         calls_after=_calls_after(effect),
     )

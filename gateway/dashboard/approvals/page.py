@@ -10,7 +10,7 @@ from purser.budget.approvals import ApprovalRequest, ApprovalState, Choice, Iden
 from purser.budget.errors import DecisionRefused, NotFound
 from purser.gateway.access.roles import Permission, Principal
 from purser.gateway.approvals import routes as api
-from purser.gateway.approvals.outlook import Outlook, outlook
+from purser.gateway.approvals.details import ApprovalDetails, approval_details
 from purser.gateway.dashboard.actions import Refused
 from purser.gateway.dashboard.approvals import form as approval_form
 from purser.gateway.dashboard.approvals import wording
@@ -73,8 +73,8 @@ class ApprovalsPage:
     """Index of the chosen request in the list, or its last one if it has left the list."""
     listed: Sequence[ApprovalRequest] = ()
     shown: ApprovalRequest | None = None
-    ahead: Outlook | None = None
-    """Outlook of the shown request."""
+    details: ApprovalDetails | None = None
+    """Details of the shown request."""
     typed: Mapping[str, str] = field(default_factory=dict)
     """Fields of its form; empty until something is typed."""
     queue: Region = field(init=False)
@@ -159,9 +159,9 @@ class ApprovalsPage:
         use, tenant, caller = self.visit.services, self.visit.tenant, self.visit.caller
         budget = await use.policies.budget(tenant, request.scope)
         rate = wording.known_rate((await use.burn.of(tenant, [budget])).get(request.scope))
-        ahead = self.ahead = await outlook(use, caller, request)
-        effect = approval_form.previewed(ahead, self.typed)
-        known = [(waiter, ahead.purposes[waiter.key]) for waiter in request.waiters if waiter.key in ahead.purposes]
+        details = self.details = await approval_details(use, caller, request)
+        effect = approval_form.previewed(details, self.typed)
+        known = [(waiter, details.purposes[waiter.key]) for waiter in request.waiters if waiter.key in details.purposes]
         self.detail.show(
             render(
                 "approvals/request.html",
@@ -174,7 +174,7 @@ class ApprovalsPage:
                 limit=wording.limit(request),
                 calls=len(request.waiters),
                 purposes=known[:SHOWN_PURPOSES],
-                form=approval_form.form(ahead, caller, self.armed, self.problem, effect, datetime.now(UTC)),
+                form=approval_form.form(details, caller, self.armed, self.problem, effect, datetime.now(UTC)),
                 expiry=wording.expiry(request),
                 source=wording.source(request, budget),
                 rate=rate,
@@ -242,7 +242,7 @@ class ApprovalsPage:
             await self._show_problem(str(error))
             return
         by_key = act.data.get("key") == "1"
-        large = self.ahead is not None and approval_form.is_large(self.ahead, draft.amount)
+        large = self.details is not None and approval_form.is_large(self.details, draft.amount)
         if choice is Choice.DENY or by_key or large:
             self.armed, self.problem = draft, ""
             await self._show_detail()

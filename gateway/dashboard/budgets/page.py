@@ -155,7 +155,7 @@ class BudgetsPage:
 
     async def _show_detail(self, budget: BudgetView, forecast: Forecast | None) -> None:
         use, tenant, scope = self.visit.services, self.visit.tenant, budget.scope
-        points = await use.tree.course(tenant, scope)
+        points = await use.tree.history(tenant, scope)
         self.top.show(
             render(
                 "budgets/detail.html",

@@ -71,14 +71,14 @@ class _HealthPage:
 
     async def refresh_ledger(self) -> None:
         """Reads the state of holds and queues."""
-        tenant, standing, now = self._visit.tenant, self._visit.services.pages.standing, datetime.now(UTC)
-        faults = await standing.faults(tenant, now - RECENT)
-        found, oldest = await standing.open(tenant), await standing.oldest(tenant)
+        tenant, health, now = self._visit.tenant, self._visit.services.pages.ledger_health, datetime.now(UTC)
+        faults = await health.faults(tenant, now - RECENT)
+        found, oldest = await health.open(tenant), await health.oldest(tenant)
         is_old = found.oldest is not None and now - found.oldest > OLD
         self._holds.show(render("health/holds.html", found=found, oldest=oldest, faults=faults, is_old=is_old, now=now))
         queues = (
-            ("To workflows", await standing.outbox(tenant)),
-            ("To webhooks", await standing.deliveries(tenant)),
+            ("To workflows", await health.outbox(tenant)),
+            ("To webhooks", await health.deliveries(tenant)),
         )
         self._queues.show(render("health/queues.html", queues=queues, now=now))
 

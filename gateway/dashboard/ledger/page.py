@@ -82,7 +82,7 @@ class _LedgerPage:
         if self._opened is not None:
             entry_id, hold_id = self._opened
             hold = await use.holds.get(tenant, hold_id)
-            opened = Opened(entry_id, hold, tuple(await use.pages.standing.attempts(tenant, hold_id)))
+            opened = Opened(entry_id, hold, tuple(await use.pages.ledger_health.attempts(tenant, hold_id)))
         self._entries.show(listing(found.entries, found.cursor, self._wanted, opened))
 
     async def _acted(self, act: Act) -> None:

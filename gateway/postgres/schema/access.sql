@@ -1,5 +1,5 @@
--- Bearer keys of the HTTP API, sign-in links and browser sessions. A secret is shown once, when it is made; only its SHA-256
--- is stored.
+-- Bearer keys of the HTTP API, sign-in links and browser sessions. A secret is shown once, when it is created; only its
+-- SHA-256 is stored.
 
 create table keys (
     key_id     text primary key,
@@ -12,10 +12,10 @@ create table keys (
     revoked_by text,
     revoked_at timestamptz,
     expires_at timestamptz,
-    rate_limit_per_s integer check (rate_limit_per_s > 0),  -- null: as the gateway is set
+    rate_limit_per_s integer check (rate_limit_per_s > 0),  -- null: the gateway's setting
     check ((revoked_at is null) = (revoked_by is null))
 );
--- Two live keys of one name would be two people to nobody but the two-person rule.
+-- Names identify people: with two live keys of one name, the rule that two people approve could not tell them apart.
 create unique index keys_one_live_name on keys (tenant, name) where revoked_at is null;
 create index keys_listed on keys (tenant, created_at, key_id);
 
@@ -29,7 +29,7 @@ create table sign_in_links (
 );
 create index sign_in_links_ending on sign_in_links (expires_at);
 
--- A session acts as its key, for as long as the key works.
+-- A session acts as its key, as long as the key is valid.
 create table browser_sessions (
     session_id text primary key,
     digest     bytea not null unique,

@@ -1,23 +1,24 @@
--- Addresses that are told of events, and every delivery to them.
+-- Webhooks and their deliveries.
 
 create table webhooks (
     webhook_id      text primary key,
     tenant          text not null,
     url             text not null,
     kinds           text[] not null,                  -- `kind` or `kind.state`
-    least_threshold numeric,                          -- thresholds below it are not told
+    least_threshold numeric,                          -- lower thresholds are not delivered
     description     text not null,
     enabled         boolean not null,
-    disabled_reason text,                             -- set where Purser turned it off
+    disabled_reason text,                             -- set if Purser disabled it
     secret          text not null,                    -- encrypted with PURSER_SECRETS_KEY
-    previous_secret text,                             -- signs too, until then
+    previous_secret text,                             -- signs too, until previous_until
     previous_until  timestamptz,
     created_by      text not null,
     created_at      timestamptz not null default clock_timestamp()
 );
 create index webhooks_listed on webhooks (tenant, created_at, webhook_id);
 
--- Up to which event deliveries were made. Any number of processes may make them: the unique key below decides.
+-- Position up to which deliveries were created. Any number of processes may create them: the unique key below prevents
+-- duplicates.
 create table webhook_cursor (
     only_row boolean primary key default true check (only_row),
     position bigint not null
@@ -28,15 +29,15 @@ create table deliveries (
     delivery_id bigint generated always as identity primary key,
     webhook_id  text not null references webhooks on delete cascade,
     tenant      text not null,
-    position    bigint,                               -- of the event; null: a test
-    message_id  text not null,                        -- the same on every try
+    position    bigint,                               -- position of the event; null: a test
+    message_id  text not null,                        -- the same on every attempt
     payload     jsonb not null,
     state       text not null default 'pending' check (state in ('pending', 'delivered', 'failed')),
     tries       integer not null default 0,
     next_at     timestamptz not null default clock_timestamp(),
-    status      integer,                              -- HTTP status of the last try
-    error       text,                                 -- class of the last failure
-    duration_ms integer,                              -- of the last try
+    status      integer,                              -- HTTP status of the last attempt
+    error       text,                                 -- kind of the last failure
+    duration_ms integer,                              -- duration of the last attempt
     created_at  timestamptz not null default clock_timestamp(),
     ended_at    timestamptz,
     unique (webhook_id, position)

@@ -97,7 +97,7 @@ def insisted(*limits: int | None, named: bool) -> Quote:
         for number, limit in enumerate(limits)
     ]
     found = quote(NONE, "m" if named else None, FULL)
-    found.insist(decide(path, found.full, found.least, priced=found.priced))
+    found.check_priced(decide(path, found.full, found.least, priced=found.priced))
     return found
 
 
@@ -123,7 +123,7 @@ def test_another_refusal_is_no_need_for_a_price() -> None:
     found = quote(NONE, None, FULL, stated=5)
     decision = decide([session], found.full, found.least, priced=found.priced)
     assert decision.verdict is Verdict.REFUSE
-    found.insist(decision)
+    found.check_priced(decision)
 
 
 def test_the_need_names_the_model_if_there_is_one() -> None:

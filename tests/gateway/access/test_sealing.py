@@ -25,17 +25,17 @@ async def _stored(pool: Pool) -> list[str]:
 
 
 def test_a_secret_is_encrypted_with_the_first_key_and_read_with_any() -> None:
-    closed = Seal([OLD]).close("whsec_x")
-    assert "whsec_x" not in closed
-    assert Seal([OLD]).open(closed) == Seal([NEW, OLD]).open(closed) == "whsec_x"
+    encrypted = Seal([OLD]).encrypt("whsec_x")
+    assert "whsec_x" not in encrypted
+    assert Seal([OLD]).decrypt(encrypted) == Seal([NEW, OLD]).decrypt(encrypted) == "whsec_x"
     with pytest.raises(SecretUnreadable):
-        Seal([OLD]).open(Seal([NEW, OLD]).close("whsec_x"))
+        Seal([OLD]).decrypt(Seal([NEW, OLD]).encrypt("whsec_x"))
 
 
 @pytest.mark.parametrize("keys", [[], [NEW]])
 def test_a_secret_cannot_be_read_without_its_key(keys: list[str]) -> None:
     with pytest.raises(SecretUnreadable, match="not configured"):
-        Seal(keys).open(Seal([OLD]).close("whsec_x"))
+        Seal(keys).decrypt(Seal([OLD]).encrypt("whsec_x"))
 
 
 async def test_without_a_key_no_webhook_is_made_and_the_error_says_what_to_set(pool: Pool) -> None:
@@ -49,7 +49,7 @@ async def test_no_secret_of_a_webhook_is_stored_in_clear(pool: Pool) -> None:
     made, first = await hooks.create("acme", HOOK, by=TESTER)
     _, second = await hooks.rotate("acme", made.webhook_id, by=TESTER)
     stored = await _stored(pool)
-    assert [Seal([OLD]).open(one) for one in stored] == [second, first]
+    assert [Seal([OLD]).decrypt(one) for one in stored] == [second, first]
     assert not {first, second} & set(stored)
 
 
@@ -58,7 +58,7 @@ async def test_a_gateway_that_begins_with_a_new_first_key_encrypts_everything_an
     _, second = await Webhooks(pool, Seal([OLD])).rotate("acme", made.webhook_id, by=TESTER)
     assert await Webhooks(pool, Seal([NEW, OLD])).renew_secrets() == 0
     renewed = await _stored(pool)
-    assert [Seal([NEW]).open(one) for one in renewed] == [second, first]
+    assert [Seal([NEW]).decrypt(one) for one in renewed] == [second, first]
     assert await Webhooks(pool, Seal([NEW])).renew_secrets() == 0
     assert await _stored(pool) == renewed, "nothing is left to do"
 
@@ -76,7 +76,7 @@ async def test_a_gateway_encrypts_anew_when_it_starts_and_says_what_it_cannot_re
     _, secret = await Webhooks(pool, Seal([OLD])).create("acme", HOOK, by=TESTER)
     async with running_gateway(settings.model_copy(update={"secrets_key": SecretStr(f"{NEW},{OLD}")})):
         [renewed] = await _stored(pool)
-    assert Seal([NEW]).open(renewed) == secret
+    assert Seal([NEW]).decrypt(renewed) == secret
     assert WARNING not in "".join(capfd.readouterr())
     async with running_gateway(settings.model_copy(update={"secrets_key": SecretStr(OLD)})):
         assert await _stored(pool) == [renewed]

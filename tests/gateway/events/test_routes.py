@@ -266,7 +266,7 @@ async def test_fifty_streams_end_well_when_the_gateway_stops(settings: Settings)
             reading = asyncio.gather(*(listener.read(one, 99) for listener, one in pairs))
             await running.aclose()
             await reading  # each ends as a response ends, not broken off
-    assert all(listener.comments[-1] == "the gateway stops: come back" for listener in listeners)
+    assert all(listener.comments[-1] == "the gateway is stopping: reconnect" for listener in listeners)
 
 
 async def test_through_two_gateways_and_a_restart_nothing_is_lost_or_doubled(settings: Settings) -> None:

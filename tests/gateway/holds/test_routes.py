@@ -72,9 +72,9 @@ async def test_a_key_reused_with_another_payload_is_a_conflict_whatever_its_verd
     assert again.headers["content-type"] == "application/problem+json"
     assert again.json() == {
         "type": "urn:purser:key-reused",
-        "title": "The key stands for another payload",
+        "title": "The key is bound to another payload",
         "status": 409,
-        "detail": "key 'k1' stands for another payload: use a new key for a new call",
+        "detail": "key 'k1' is bound to another payload: use a new key for a new call",
         "retryable": False,
         "remedy": "Use a new key for a new call.",
     }

@@ -18,10 +18,10 @@ from purser.gateway.http.bodies import (
     MAX_DEPTH,
     MAX_LARGE_BODY,
     MAX_VALUES,
-    aside,
     check_size,
     max_body,
     read_json,
+    run_off_loop,
 )
 from purser.gateway.http.problems import from_validation
 from purser.gateway.http.routing import Route
@@ -101,8 +101,8 @@ async def test_what_takes_long_is_done_off_the_event_loop(monkeypatch: pytest.Mo
             return False
         return True
 
-    assert await aside(MAX_BODY, loops)
-    assert not await aside(MAX_BODY + 1, loops)
+    assert await run_off_loop(MAX_BODY, loops)
+    assert not await run_off_loop(MAX_BODY + 1, loops)
 
 
 def test_every_endpoint_of_the_api_checks_the_role_first() -> None:
@@ -202,4 +202,4 @@ async def test_a_time_in_a_query_is_no_number(admin: httpx.AsyncClient, number: 
 
 
 def test_the_thread_for_large_bodies_is_the_only_one() -> None:
-    assert bodies._aside._max_workers == 1
+    assert bodies._executor._max_workers == 1

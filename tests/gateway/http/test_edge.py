@@ -109,10 +109,10 @@ async def test_readiness_is_looked_at_once_a_second_however_many_ask() -> None:
 async def test_a_stranger_has_so_many_requests_a_second() -> None:
     limits = Limits(0, 0, open_per_s=3)
     for _ in range(3):
-        await limits.stranger("10.0.0.1")
+        await limits.anonymous("10.0.0.1")
     with pytest.raises(TooManyRequests, match="more than 3 requests in a second without a key"):
-        await limits.stranger("10.0.0.1")
-    await limits.stranger("10.0.0.2")
+        await limits.anonymous("10.0.0.1")
+    await limits.anonymous("10.0.0.2")
 
 
 @pytest.mark.parametrize("path", ["/readyz", "/openapi.json", "/sign-in", "/v1/tasks", "/tasks"])
@@ -123,7 +123,7 @@ async def test_what_needs_no_key_is_limited_by_address_and_a_key_is_not(
         raise TooManyRequests("enough", 1_000)
 
     admin, nobody = await gateway.client(), await gateway.with_secret(None)
-    monkeypatch.setattr(Limits, "stranger", never)
+    monkeypatch.setattr(Limits, "anonymous", never)
     assert (await nobody.get(path)).status_code == 429
     assert (await nobody.get("/healthz")).status_code == 200
     assert (await admin.get("/v1/tasks")).status_code == 200

@@ -11,7 +11,7 @@ from purser.budget.errors import KeyReused
 from purser.budget.postgres.connections.pools import Pool
 from purser.gateway.access.roles import Principal, Role
 from purser.gateway.postgres import idempotency
-from purser.gateway.postgres.idempotency import Answers, Ask
+from purser.gateway.postgres.idempotency import IdempotentAnswers, KeyedRequest
 from tests.gateway.conftest import RunningGateway
 from tests.support.ledger import somebody_waits
 from tests.support.webhooks import Receiver
@@ -170,27 +170,27 @@ async def test_posts_with_a_name_of_their_own_change_nothing_when_they_come_agai
 
 
 async def test_whoever_dies_before_the_end_leaves_neither_the_change_nor_its_answer(pool: Pool) -> None:
-    answers = Answers(pool)
-    ask = Ask(CALLER, "k", b"payload")
+    answers = IdempotentAnswers(pool)
+    ask = KeyedRequest(CALLER, "k", b"payload")
     await pool.execute("create table made (n integer)")
 
     async def act() -> None:
         async with answers.claim(ask) as claim:
             await claim.connection.execute("insert into made values (1)")
-            await claim.keep({"n": 1})
+            await claim.store({"n": 1})
             raise RuntimeError
 
     with pytest.raises(RuntimeError):
         await act()
     assert await pool.fetchval("select count(*) from made") == 0
-    assert await answers.recall(ask) is None
+    assert await answers.find(ask) is None
     async with answers.claim(ask) as claim:
         assert claim.answer is None
 
 
 async def test_a_second_waits_for_the_first_and_gets_its_answer(pool: Pool) -> None:
-    answers = Answers(pool)
-    ask = Ask(CALLER, "k", b"payload")
+    answers = IdempotentAnswers(pool)
+    ask = KeyedRequest(CALLER, "k", b"payload")
     order: list[str] = []
 
     async def second() -> None:
@@ -201,41 +201,41 @@ async def test_a_second_waits_for_the_first_and_gets_its_answer(pool: Pool) -> N
         waiting = asyncio.create_task(second())
         await eventually(lambda: somebody_waits(pool))
         order.append("first")
-        await claim.keep({"n": 1})
+        await claim.store({"n": 1})
     await waiting
     assert order == ["first", "second saw {'n': 1}"]
 
 
 async def test_a_day_later_a_key_is_free_again(pool: Pool) -> None:
-    answers = Answers(pool)
-    ask, other = Ask(CALLER, "k", b"payload"), Ask(CALLER, "k", b"other")
+    answers = IdempotentAnswers(pool)
+    ask, other = KeyedRequest(CALLER, "k", b"payload"), KeyedRequest(CALLER, "k", b"other")
     async with answers.claim(ask) as claim:
-        await claim.keep({"n": 1})
+        await claim.store({"n": 1})
     with pytest.raises(KeyReused):
-        await answers.recall(other)
+        await answers.find(other)
     assert await answers.sweep() == 0
     await pool.execute("update answers set created_at = created_at - $1::interval", timedelta(hours=24, seconds=1))
     async with answers.claim(other) as claim:
         assert claim.answer is None
-        await claim.keep({"n": 2})
-    assert await answers.recall(other) == {"n": 2}
+        await claim.store({"n": 2})
+    assert await answers.find(other) == {"n": 2}
     await pool.execute("update answers set created_at = created_at - $1::interval", timedelta(hours=24, seconds=1))
-    assert await answers.recall(other) is None
+    assert await answers.find(other) is None
     assert await answers.sweep() == 1
 
 
 async def test_sweeps_in_parts_delete_every_old_answer(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(idempotency, "BATCH", 2)
-    answers = Answers(pool)
+    answers = IdempotentAnswers(pool)
     for name in ("a", "b", "c"):
-        await answers.remember(Ask(CALLER, name, b"payload"), {"n": 1})
+        await answers.store(KeyedRequest(CALLER, name, b"payload"), {"n": 1})
     await pool.execute("update answers set created_at = created_at - $1::interval", timedelta(hours=24, seconds=1))
     assert [await answers.sweep() for _ in range(3)] == [2, 1, 0]
 
 
 async def test_an_answer_that_is_remembered_afterwards_stays_the_first_one(pool: Pool) -> None:
-    answers, ask = Answers(pool), Ask(CALLER, "k", b"payload")
-    await asyncio.gather(*(answers.remember(ask, {"n": number}) for number in range(5)))
-    first = await answers.recall(ask)
-    await answers.remember(ask, {"n": 9})
-    assert await answers.recall(ask) == first
+    answers, ask = IdempotentAnswers(pool), KeyedRequest(CALLER, "k", b"payload")
+    await asyncio.gather(*(answers.store(ask, {"n": number}) for number in range(5)))
+    first = await answers.find(ask)
+    await answers.store(ask, {"n": 9})
+    assert await answers.find(ask) == first

@@ -70,7 +70,7 @@ def settings(settings: Settings) -> Settings:
 async def test_a_key_has_so_many_large_bodies_under_way(gateway: RunningGateway, length: str, part: bytes) -> None:
     one, other = await gateway.client(name="one"), await gateway.client(name="other")
     writer, refused = await refused_beside(gateway, one, length, part)
-    assert refused.json()["detail"] == "this key has 1 requests with a large body under way: send one after the other"
+    assert refused.json()["detail"] == "this key has 1 requests with a large body in progress: send one after the other"
     assert refused.headers["retry-after"] == "1"
     small = [{"role": "user", "content": "Hello."}]
     assert (await one.post("/v1/sessions/whole/messages", json=small)).status_code == 200

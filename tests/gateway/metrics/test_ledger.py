@@ -12,7 +12,7 @@ from purser.budget.postgres.reports.exporter import Exporter
 from purser.gateway.metrics.ledger import LedgerMetrics, Pace
 from tests.support.ledger import Books
 
-AT_ONCE = Pace(fresh_s=0, looks_every_s=0, timeout_s=60)
+AT_ONCE = Pace(fresh_s=0, scan_every_s=0, timeout_s=60)
 SESSIONS = """
 with made as (
     insert into scopes (tenant, kind, id)
@@ -118,7 +118,7 @@ async def test_a_deadline_is_shown_where_something_is_pending_and_not_at_all_oth
 
 async def test_where_the_database_is_too_slow_nothing_is_shown_rather_than_what_was(pool: Pool) -> None:
     books = Books.on(pool)
-    exporter = metrics(books, Pace(fresh_s=0, looks_every_s=0, timeout_s=2))
+    exporter = metrics(books, Pace(fresh_s=0, scan_every_s=0, timeout_s=2))
     assert (await shown(exporter))["purser_exporter_up"] == 1
     async with pool.acquire() as own, own.transaction():
         await own.execute("lock table balances in access exclusive mode")

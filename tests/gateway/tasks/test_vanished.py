@@ -50,7 +50,7 @@ async def test_a_terminated_task_is_ended_by_whoever_steers_it_and_its_session_c
 async def test_a_task_that_temporal_lost_may_be_cancelled_at_once_and_otherwise_waits_for_it(
     admin: httpx.AsyncClient, temporal_client: Client, task_queue: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(steering, "START_PATIENCE_S", (0.0,))
+    monkeypatch.setattr(steering, "START_BACKOFF_S", (0.0,))
     agents = [{"id": "a", "model": "priced-model", "instructions": "Be brief."}]
     file = {"session_id": "s1", "task_id": task_queue, "input": "Go.", "agents": agents}
     assert (await admin.post("/v1/tasks", json=file)).status_code == 202

@@ -87,7 +87,7 @@ async def test_one_state_of_a_kind_may_be_chosen_as_for_an_escalation(
     told = {body["type"]: body for body in receiver.bodies}
     assert told.keys() == {"approval.expired", "task.failed"}
     assert told["approval.expired"]["severity"] == "high"
-    assert told["approval.expired"]["text"] == "Nobody decided in time: session s1 did not get 12,000 more tokens."
+    assert told["approval.expired"]["text"] == "No one decided in time: session s1 did not get 12,000 more tokens."
     assert told["task.failed"]["url"] == "https://purser.example.com/tasks/t1"
 
 
@@ -274,7 +274,7 @@ async def test_what_cannot_be_signed_is_not_sent_and_says_why(
 ) -> None:
     monkeypatch.setattr(sending, "BACKOFF", ())
     hook = await make(admin, receiver.url, "task")
-    await gateway.pool.execute("update webhooks set secret = $1", Seal([new_key()]).close("whsec_x"))
+    await gateway.pool.execute("update webhooks set secret = $1", Seal([new_key()]).encrypt("whsec_x"))
     await task(gateway.pool, "failed")
     [delivery] = await settled(admin, hook)
     assert (delivery["state"], delivery["error"], delivery["status"]) == ("failed", "secret_unreadable", None)

@@ -108,11 +108,11 @@ async def test_a_webhook_is_changed_listed_and_deleted(admin: httpx.AsyncClient,
 async def test_a_tenant_has_so_many_webhooks_and_no_more(
     gateway: RunningGateway, admin: httpx.AsyncClient, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(webhooks, "MOST", 2)
+    monkeypatch.setattr(webhooks, "MAX_WEBHOOKS", 2)
     [first, _] = [await make(admin, receiver.url, "task") for _ in range(2)]
     refused = await admin.post("/v1/webhooks", json={"url": receiver.url, "kinds": ["task"]})
     assert (refused.status_code, refused.json()["detail"]) == (
-        409, "there are 2 webhooks already: delete one first",
+        409, "there are already 2 webhooks: delete one first",
     )  # fmt: skip
     await make(await gateway.client(Role.ADMIN, tenant="other"), receiver.url, "task")
     await admin.delete(f"/v1/webhooks/{first['webhook_id']}")

@@ -68,7 +68,7 @@ def test_without_entries_nothing_is_allowed() -> None:
     "entry", ["chat.example.com", "https://u:p@chat.example.com", "https://a/?q", "file:///etc", ""]
 )
 def test_an_entry_that_is_no_address_is_an_error(entry: str) -> None:
-    with pytest.raises(ValueError, match="is no address"):
+    with pytest.raises(ValueError, match="is not an address"):
         Targets([entry])
 
 

@@ -67,7 +67,7 @@ async def test_new_asks_that_all_fit_are_held_as_if_one_came_after_the_other(ses
         pytest.param([request("a", 1, 500), request("b", 1, 401)], id="their money does not fit together"),
         pytest.param([request("a", 1), request("known", 100, 100)], id="one key is known"),
         pytest.param([request("known", 100, 100), request("open", 10)], id="all keys are known"),
-        pytest.param([request("a", 1), request("known", 1)], id="a key stands for another payload"),
+        pytest.param([request("a", 1), request("known", 1)], id="a key is bound to another payload"),
         pytest.param([request("a", 1), request("b", 1, 0, "session:new")], id="a scope is new"),
         pytest.param([request("a", 1), request("b", 1, 0, "session:frozen")], id="a scope is frozen"),
         pytest.param([request("a", 1), request("b", 1, 0, "session:nothing")], id="a scope has no capacity"),

@@ -118,7 +118,7 @@ async def test_a_digest_is_the_same_whatever_the_session_has_set(closed: Pool) -
 async def test_a_long_backlog_is_closed_in_ranges_of_bounded_size_while_others_write(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checkpoints, "MOST", 2)
+    monkeypatch.setattr(checkpoints, "MAX_RANGE", 2)
     books, made = Books.on(pool), Checkpoints(pool)
     for number in range(6):
         await books.hold(f"h{number}", 5, 0, "session:s1")

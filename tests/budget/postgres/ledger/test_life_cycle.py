@@ -90,7 +90,7 @@ async def test_another_payload_under_a_used_key_is_an_error_whatever_the_verdict
         request("k", wanted, model="m"),
         request("k", wanted, least=Amount(1)),
     ):
-        with pytest.raises(KeyReused, match="'k' stands for another payload: use a new key"):
+        with pytest.raises(KeyReused, match="'k' is bound to another payload: use a new key"):
             await books.ledger.hold(TENANT, other)
     assert await books.rows() == before
     assert (await books.ask("k", wanted)).decision.verdict == verdict
@@ -216,7 +216,7 @@ async def test_releasing_a_key_that_never_held_closes_it_to_stragglers(books: Bo
 async def test_a_closed_hold_starts_and_extends_nothing(books: Books) -> None:
     hold_id = await books.hold("k", 100)
     await books.ledger.release(TENANT, hold_id=hold_id)
-    with pytest.raises(HoldClosed, match="is released: admit anew under another key"):
+    with pytest.raises(HoldClosed, match="is released: hold again under another key"):
         await books.ledger.start_attempt(TENANT, hold_id)
     with pytest.raises(HoldClosed, match="is released: it cannot be extended"):
         await books.ledger.extend(TENANT, hold_id, Amount(1))

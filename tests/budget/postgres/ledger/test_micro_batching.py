@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from purser.budget.errors import LedgerUnavailable
-from purser.budget.postgres.ledger.micro_batching import MOST, Lane
+from purser.budget.postgres.ledger.micro_batching import MAX_BATCH, MicroBatcher
 
 Call = tuple[str, str]
 
@@ -18,7 +18,7 @@ class Road:
         self.sent: list[list[str]] = []
         self.bad, self.odd, self.away = bad, odd, away
         self.go = asyncio.Event()
-        self.lane = Lane(self.together, self.alone, lambda call: call)
+        self.lane = MicroBatcher(self.together, self.alone, lambda call: call)
 
     async def together(self, calls: Sequence[Call]) -> list[str] | None:
         self.sent.append([name for _, name in calls])
@@ -86,9 +86,9 @@ async def test_one_name_travels_once_in_a_batch_and_groups_travel_apart() -> Non
 
 async def test_a_batch_has_an_end() -> None:
     road = Road()
-    await road.all(*(str(number) for number in range(3 * MOST)))
-    assert max(len(batch) for batch in road.sent) == MOST
-    assert sum(len(batch) for batch in road.sent) == 3 * MOST
+    await road.all(*(str(number) for number in range(3 * MAX_BATCH)))
+    assert max(len(batch) for batch in road.sent) == MAX_BATCH
+    assert sum(len(batch) for batch in road.sent) == 3 * MAX_BATCH
 
 
 async def test_a_caller_that_leaves_disturbs_nobody() -> None:

@@ -149,7 +149,7 @@ async def test_a_difference_names_the_scope_the_window_and_the_figures(sound: Po
     (difference,) = (await audit(sound)).differences
     assert difference == {
         "check": "balances",
-        "what": "a balance differs from its entries or from the holds, attempts and grants behind it",
+        "what": "a balance differs from its entries, or from its holds, attempts and grants",
         "tenant": TENANT,
         "scope": "task:t1",
         "window_start": "-infinity",

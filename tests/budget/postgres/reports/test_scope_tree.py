@@ -51,11 +51,11 @@ async def test_scopes_are_found_by_a_part_of_their_id_in_any_case(tree: ScopeTre
 
 
 async def test_the_course_of_a_balance_ends_with_how_it_stands(tree: ScopeTree) -> None:
-    course = await tree.course(TENANT, Scope.parse("session:S1"))
+    course = await tree.history(TENANT, Scope.parse("session:S1"))
     assert [moment.spent.tokens for moment in course][-1] == 600
     assert max(moment.held.tokens for moment in course) == 300
     assert [moment.at for moment in course] == sorted(moment.at for moment in course)
-    few = await tree.course(TENANT, Scope.parse("session:S1"), points=2)
+    few = await tree.history(TENANT, Scope.parse("session:S1"), points=2)
     assert len(few) < len(course)
     assert few[-1] == course[-1]
 
@@ -76,4 +76,4 @@ async def test_another_tenant_sees_nothing(tree: ScopeTree) -> None:
     assert await tree.children("other", None, 10) == []
     assert await tree.children("other", Scope.parse("user:ana"), 10) == []
     assert await tree.find("other", "", None, 10) == []
-    assert await tree.course("other", Scope.parse("session:S1")) == []
+    assert await tree.history("other", Scope.parse("session:S1")) == []

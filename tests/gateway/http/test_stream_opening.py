@@ -4,7 +4,7 @@ import asyncio
 
 from starlette.types import Message, Receive, Scope, Send
 
-from purser.gateway.http.middleware import EVENTS, OPENING, Opening
+from purser.gateway.http.middleware import EVENTS, MAX_OPENING, StreamOpening
 
 
 async def receive() -> Message:
@@ -31,17 +31,17 @@ async def test_streams_open_a_few_at_a_time_and_what_is_no_stream_goes_past_them
             await send({"type": "http.response.start"})
             await end.wait()
 
-    opening = Opening(app)
+    opening = StreamOpening(app)
     streams = [
-        asyncio.create_task(opening({"type": "http", "path": EVENTS}, receive, send)) for _ in range(OPENING + 3)
+        asyncio.create_task(opening({"type": "http", "path": EVENTS}, receive, send)) for _ in range(MAX_OPENING + 3)
     ]
     await turns()
-    assert entered == OPENING
+    assert entered == MAX_OPENING
     await opening({"type": "http", "path": "/v1/tasks"}, receive, send)
-    assert entered == OPENING + 1
+    assert entered == MAX_OPENING + 1
     answer.release()
     await turns()
-    assert entered == OPENING + 2, "one has opened, and stays open"
+    assert entered == MAX_OPENING + 2, "one has opened, and stays open"
     for _ in streams:
         answer.release()
     await turns()
@@ -54,7 +54,7 @@ async def test_a_stream_that_fails_before_it_opens_makes_room() -> None:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         raise LookupError
 
-    opening = Opening(app)
-    for _ in range(OPENING + 1):
+    opening = StreamOpening(app)
+    for _ in range(MAX_OPENING + 1):
         failed = await asyncio.gather(opening({"type": "http", "path": EVENTS}, receive, send), return_exceptions=True)
         assert isinstance(failed[0], LookupError)

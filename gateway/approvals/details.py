@@ -1,4 +1,4 @@
-"""What a decision is about, and what it would do: read together for the API and for pages."""
+"""Details of an approval request: the purposes of its calls and the effect of a grant, for the API and pages."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,46 +12,46 @@ from purser.budget.scopes import Scope
 from purser.gateway.access.roles import Permission, Principal
 from purser.gateway.services import Services
 
-MOST_WAITERS = 20
-"""Waiting calls that are looked at, oldest first: of the others nothing is shown."""
+MAX_WAITERS = 20
+"""Most waiting calls whose details are read, oldest first."""
 
 
 @dataclass(frozen=True, slots=True)
-class Outlook:
-    """A request with the purposes of its calls and the budgets of their paths, as they are now."""
+class ApprovalDetails:
+    """A request with the purposes of its calls and the current budgets of their paths."""
 
     request: ApprovalRequest
     purposes: Mapping[str, Purpose]
-    """By the key of the waiter; empty for a caller who may not read tasks."""
+    """Purposes by the key of the waiter; empty if the caller may not read tasks."""
     asks: tuple[PendingAsk, ...]
-    """Empty once the request is closed."""
+    """The waiting calls; empty once the request is closed."""
     steps: tuple[BackpressureStep, ...]
-    """Of the scope that is short."""
+    """Backpressure steps of the scope that is short."""
 
     @property
     def without_delay(self) -> Amount:
-        """The least grant that causes no delay."""
+        """The smallest grant that causes no delay."""
         return without_delay(self.request, self.steps)
 
     @property
     def suggested(self) -> Amount:
-        """What a form offers first."""
+        """The default grant of a form."""
         return suggested(self.request, self.steps)
 
     def effect(self, grant: Amount) -> Effect:
-        """What a grant would do."""
+        """The effect of a grant."""
         return preview(self.asks, self.request.scope, grant)
 
 
-async def outlook(use: Services, caller: Principal, request: ApprovalRequest) -> Outlook:
-    """Reads what a person needs to decide a request."""
-    waiters = request.waiters[:MOST_WAITERS]
+async def approval_details(use: Services, caller: Principal, request: ApprovalRequest) -> ApprovalDetails:
+    """Reads the details that an approver needs."""
+    waiters = request.waiters[:MAX_WAITERS]
     known = await use.purposes.of(caller.tenant, [waiter.key for waiter in waiters])
     [budget] = await use.policies.budgets_of(caller.tenant, [request.scope], _task(waiters))
     asks = []
     if request.state is ApprovalState.PENDING:
         asks = [await _asking(use, caller.tenant, one, known.get(one.key)) for one in waiters if one.path]
-    return Outlook(
+    return ApprovalDetails(
         request=request,
         purposes=known if caller.may(Permission.READ_WORK) else {},
         asks=tuple(asks),

@@ -117,6 +117,16 @@ async def test_headers_and_bodies_that_do_not_come_in_time_are_cut_off() -> None
     assert b"HTTP/1.1 408" in second
 
 
+async def test_a_line_break_after_an_answer_keeps_no_connection_open() -> None:
+    async with serving(SOON) as port:
+        reader, writer = await asyncio.open_connection(LOOPBACK, port)
+        writer.write(GET + b"\r\n")
+        assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200")
+        writer.write(b"\r\n")
+        assert await reader.read() == b""
+        writer.close()
+
+
 async def test_a_body_may_take_longer_the_larger_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(protocol, "MIN_BODY_BYTES_PER_S", 1_000)
     async with serving(SOON) as port:

@@ -1,5 +1,4 @@
-"""The HTTP transport of requests to providers: each goes to its own address only, is sent once, and reads at most a
-bounded answer."""
+"""The HTTP transport of requests to providers: each is sent once, to its own address, and its answer is bounded."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping

@@ -24,7 +24,7 @@ TRUNCATE = StrategyName.SMART_TRUNCATION
 """Strategy for truncation."""
 TRUNCATE_BY_TOKENS = StrategyName.TOKEN_TRUNCATION
 """Truncation where most messages are tool traffic: a tool loop is one round, so limiting rounds cuts none of it."""
-SUMMARISE = StrategyName.SUMMARY
+SUMMARIZE = StrategyName.SUMMARY
 """Strategy for summarization."""
 MOST_SUMMARIES = 3
 """Maximum summaries of one conversation; after them it is truncated."""
@@ -101,7 +101,7 @@ def choose(
     if not can_summarize:
         return Choice(truncation, "no summarizer is configured: truncate")
     if summaries >= MOST_SUMMARIES:
-        return Choice(truncation, f"already summarised {summaries} times, at most {MOST_SUMMARIES}: truncate")
+        return Choice(truncation, f"already summarized {summaries} times, at most {MOST_SUMMARIES}: truncate")
     size, description = _size(messages, characters)
     summarize, found = _MATRIX[size][preference], dict[str, Fraction]()
     how = f"{description}, preference {preference}"
@@ -109,7 +109,7 @@ def choose(
         found = scores(messages=messages, characters=characters, preference=preference, summaries=summaries)
         summarize = found["summarize"] > found["truncate"]
         how += f", scores truncate {float(found['truncate']):g} and summarize {float(found['summarize']):g}"
-    strategy = SUMMARISE if summarize else truncation
+    strategy = SUMMARIZE if summarize else truncation
     return Choice(strategy, f"{how}: {'summarize' if summarize else 'truncate'}", found)
 
 

@@ -47,7 +47,7 @@ def count_text(text: str, model: str, *, fast: bool = False) -> Count:
     """
     counter = _Counter(model, fast)
     content = counter.text(text)
-    return counter.result(content, around=0)
+    return counter.result(content, overhead=0)
 
 
 def count_message(message: Message, model: str, *, fast: bool = False) -> Count:
@@ -57,7 +57,7 @@ def count_message(message: Message, model: str, *, fast: bool = False) -> Count:
     """
     counter = _Counter(model, fast)
     content = counter.parts(parts_of(message))
-    return counter.result(content, around=PER_MESSAGE)
+    return counter.result(content, overhead=PER_MESSAGE)
 
 
 def count_request(
@@ -84,7 +84,7 @@ def _count(contents: Sequence[Sequence[Part]], definitions: Sequence[str], model
     counter = _Counter(model, fast)
     content = sum(counter.parts(parts) for parts in contents)
     tools = sum(map(counter.text, definitions)) + counter.tokenizer.tools if definitions else 0
-    return counter.result(content, around=tools + PER_MESSAGE * len(contents) + PER_CONVERSATION)
+    return counter.result(content, overhead=tools + PER_MESSAGE * len(contents) + PER_CONVERSATION)
 
 
 class _Counter:
@@ -113,6 +113,6 @@ class _Counter:
                 return tokens, "tiktoken"
         return estimate(text, vocabulary), "formula"
 
-    def result(self, content: int, *, around: int) -> Count:
+    def result(self, content: int, *, overhead: int) -> Count:
         method: Method = next((method for method in _LEAST_EXACT_FIRST if method in self._used), "formula")
-        return Count(content + around, content, method, self.tokenizer.encoding)
+        return Count(content + overhead, content, method, self.tokenizer.encoding)

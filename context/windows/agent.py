@@ -71,7 +71,7 @@ def plan_window(
         can_summarize=settings.compresses,
         question_tokens=question.tokens,
     )
-    of_session, of_own = Cutter(session, rule, asked_after=True), Cutter(own, rule.of_thread)
+    of_session, of_own = Cutter(session, rule, question_follows=True), Cutter(own, rule.of_thread)
     parts = {
         "instructions and tools": system_tokens,
         "personal settings": personal.tokens if personal else 0,

@@ -56,7 +56,7 @@ class WindowBuilder:
     """Message that shows the stored summary of the conversation."""
 
     @cached_property
-    def around(self) -> int:
+    def overhead(self) -> int:
         """Tokens of everything but the conversation and its summary."""
         return PER_CONVERSATION + sum(map(self.tokens, filter(None, (self.personal, self.memory))))
 
@@ -68,7 +68,7 @@ class WindowBuilder:
     @property
     def whole_tokens(self) -> int:
         """Tokens of a window that leaves nothing out."""
-        return self.around + sum(ref.tokens for ref in self.conversation.messages)
+        return self.overhead + sum(ref.tokens for ref in self.conversation.messages)
 
     def tokens(self, message: Message) -> int:
         """Counts the tokens that a message adds to a window."""
@@ -130,7 +130,7 @@ def clip_to_fit(
     """
     conversation = builder.conversation
     required = [conversation.groups[index] for index in sorted(always)]
-    least = builder.around + total(required)
+    least = builder.overhead + total(required)
     if least <= budget:
         return builder, ()
     large = [ref for group in required for ref in group.refs if ref.tokens > budget and not ref.fixed]
@@ -152,7 +152,7 @@ def clip_to_fit(
 
 def _parts(builder: WindowBuilder, required: Sequence[Group]) -> dict[str, int]:
     """Tokens of the required parts of a window, by name."""
-    parts = {"personal settings, memory, documents and the opening of the reply": builder.around}
+    parts = {"personal settings, memory, documents and the opening of the reply": builder.overhead}
     newest = [group for group in required if group.is_request][-1:]
     for group in required:
         name = f"last step or open calls, index {group.first_seq} to {group.last_seq}"

@@ -124,7 +124,7 @@ class Cutter:
 
     conversation: Conversation
     rule: Strategy
-    asked_after: bool = False
+    question_follows: bool = False
     """Whether the newest user message, such as a task's input, is shown separately after the conversation."""
 
     @cached_property
@@ -138,7 +138,7 @@ class Cutter:
         groups = self.conversation.groups
         verbatim = {index for index, group in enumerate(groups) if group.fixed}
         verbatim.update(range(self.conversation.settled, len(groups)))
-        if groups and not self.asked_after:
+        if groups and not self.question_follows:
             users = [index for index, group in enumerate(groups) if any(ref.role == "user" for ref in group.refs)]
             verbatim.update([*users[-1:], len(groups) - 1])
         first = min((index for index in verbatim if groups[index].dialogue_count), default=-1)
@@ -153,7 +153,7 @@ class Cutter:
     @cached_property
     def oldest(self) -> int:
         """Index of the oldest group among the newest that the strategy includes."""
-        return self.rule.oldest(self.conversation, int(self.asked_after))
+        return self.rule.oldest(self.conversation, int(self.question_follows))
 
     def tokens(self, verbatim: Iterable[int]) -> int:
         """Tokens of groups, given by index."""
@@ -193,19 +193,19 @@ class Cutter:
         most = figures.summary_most_tokens
         return min(max(int(limit * figures.summary_share), LEAST_SUMMARY), others, others if most is None else most)
 
-    def dropped(self, selection: Selection, *, asked_summary: bool = False) -> Iterator[tuple[int, str]]:
+    def dropped(self, selection: Selection, *, summary_requested: bool = False) -> Iterator[tuple[int, str]]:
         """Yields the index and the reason of each group that is neither verbatim nor covered.
 
         Args:
             selection: the selection for this conversation.
-            asked_summary: whether a summarizer was called.
+            summary_requested: whether a summarizer was called.
         """
         if selection.summary is not None:
             return
         for index in range(len(self.conversation.groups)):
             if index in selection.verbatim:
                 continue
-            if asked_summary and self.rule.summarizes:
+            if summary_requested and self.rule.summarizes:
                 yield index, NO_SUMMARY
             elif self.rule.rounds is not None and index < self.oldest:
                 yield index, OLDER_THAN_ROUNDS
@@ -222,7 +222,7 @@ class Cutter:
     def _begin(self) -> int:
         """Index of the first group that a cut window may show."""
         conversation = self.conversation
-        if self.asked_after and not any(ref.role == "user" for ref in conversation.messages):
+        if self.question_follows and not any(ref.role == "user" for ref in conversation.messages):
             return len(conversation.groups) if self._leads else 0
         return conversation.first_request if self._leads else 0
 
@@ -230,7 +230,7 @@ class Cutter:
         """Adds whole groups to `verbatim`: of each run of the rule, those up to the first that does not fit."""
         groups, found = self.conversation.groups, set(verbatim)
         room = Room(limit - self.tokens(verbatim))
-        for run in rule.runs(self.conversation, self._begin, newer_rounds=int(self.asked_after)):
+        for run in rule.runs(self.conversation, self._begin, newer_rounds=int(self.question_follows)):
             for index in run:
                 if index not in found:
                     if not room.takes(groups[index].tokens):

@@ -149,14 +149,14 @@ def build(builder: WindowBuilder, budget: int) -> Window:
         rule = rule.of_thread
     builder, clipped = clip_to_fit(builder, Cutter(builder.conversation, rule).required, budget)
     cutter = Cutter(builder.conversation, rule)
-    stored = builder.stored_tokens if cutter.least + builder.around + builder.stored_tokens <= budget else 0
+    stored = builder.stored_tokens if cutter.least + builder.overhead + builder.stored_tokens <= budget else 0
     limit = _limit(builder, cutter, budget, stored)
     selection = cutter.select(limit, builder.figures, builder.write if builder.summarize else None)
     return _window(builder, cutter, why or builder.reason, selection, clipped, stored=stored > 0)
 
 
 def _is_crowded(builder: WindowBuilder, budget: int) -> bool:
-    whole, dialogue_count = builder.conversation.tokens + builder.around, builder.conversation.dialogue_count
+    whole, dialogue_count = builder.conversation.tokens + builder.overhead, builder.conversation.dialogue_count
     return is_crowded(builder.figures, tokens=whole, budget=budget, messages=dialogue_count)
 
 
@@ -167,9 +167,9 @@ def _limit(builder: WindowBuilder, cutter: Cutter, budget: int, stored: int) -> 
     cuts = conversation.dialogue_count >= figures.least_messages and (
         _is_crowded(builder, budget) or rule.rounds is not None
     )
-    if conversation.tokens + builder.around <= budget and not cuts:
+    if conversation.tokens + builder.overhead <= budget and not cuts:
         return None
-    room = budget - builder.around - stored
+    room = budget - builder.overhead - stored
     limit = min(room, share(budget, figures.keep_ratio) - stored)
     reserve = cutter.summary_reserve(figures, limit) if rule.summarizes and builder.summarize else 0
     limit = min(room, max(limit, cutter.least + reserve))
@@ -195,7 +195,7 @@ def _window(
     covered = [ref.seq for ref in conversation.messages if ref.seq not in included]
     dropped = {
         ref.seq: why
-        for index, why in cutter.dropped(selection, asked_summary=builder.summarize is not None)
+        for index, why in cutter.dropped(selection, summary_requested=builder.summarize is not None)
         for ref in groups[index].refs
     }
     if not stored:
@@ -203,7 +203,7 @@ def _window(
     verbatim_seqs = {ref.seq for ref in verbatim}
     removed = [ref.seq for ref in conversation.messages if ref.seq not in verbatim_seqs]
     shown = [one for one in (builder.stored if stored else None, summary.message if summary else None) if one]
-    tokens = builder.around + sum(ref.tokens for ref in verbatim) + (summary.tokens if summary else 0)
+    tokens = builder.overhead + sum(ref.tokens for ref in verbatim) + (summary.tokens if summary else 0)
     tokens += builder.stored_tokens if stored else 0
     placed = _placed(builder, verbatim, shown)
     stats = WindowStats(

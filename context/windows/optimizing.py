@@ -84,16 +84,16 @@ class Optimizer:
             InvalidMessage, InvalidSettings: a message or the limit is not valid.
         """
         read = messages_of(messages)
-        around = sum(count_text(text, self._model).tokens for text in (knowledge_context, web_context))
-        around += TOOL_RESERVE * planned_tools
-        tokens = around + count_request([message.to_openai() for message in read], [], self._model).tokens
+        overhead = sum(count_text(text, self._model).tokens for text in (knowledge_context, web_context))
+        overhead += TOOL_RESERVE * planned_tools
+        tokens = overhead + count_request([message.to_openai() for message in read], [], self._model).tokens
         room = available(max_tokens)
         if not read or tokens <= room:
             return [_openai(one) for one in messages], _untouched(tokens, room)
         summaries = self._summaries.get(conversation_id, 0) if conversation_id else 0
         writer = Writer(summarize, self._model) if summarize else None
-        window, bound = self._cut(read, max_tokens, around, writer, Preference(preference), summaries)
-        stats = _stats(window, writer, bound, room) | {"tokens": window.tokens + around}
+        window, bound = self._cut(read, max_tokens, overhead, writer, Preference(preference), summaries)
+        stats = _stats(window, writer, bound, room) | {"tokens": window.tokens + overhead}
         if conversation_id and stats["summary_generated"]:
             self._summaries[conversation_id] = summaries + 1
         given = {id(message): one for message, one in zip(read, messages, strict=True)}
@@ -144,7 +144,7 @@ class Optimizer:
         self,
         messages: Sequence[Message],
         max_tokens: int,
-        around: int,
+        overhead: int,
         writer: Writer | None,
         preference: Preference,
         summaries: int,
@@ -152,7 +152,7 @@ class Optimizer:
         """The window and its bound: the limit without the reserve, or the whole limit if required messages need it."""
         room = available(max_tokens)
         for bound in (room, max_tokens) if room else (max_tokens,):
-            budget = bound - around
+            budget = bound - overhead
             try:
                 window = build_window(
                     messages, budget=budget, model=self._model, preset=PRESET, preference=preference,
@@ -163,7 +163,7 @@ class Optimizer:
                     window = build_window(messages, budget=budget, model=self._model, preset=PRESET, strategy=name)
                 return window, bound
             except WindowTooSmall as error:
-                parts = {**error.parts, "knowledge, web context and planned tools": around}
+                parts = {**error.parts, "knowledge, web context and planned tools": overhead}
         raise WindowTooSmall(parts, budget=max_tokens)
 
 

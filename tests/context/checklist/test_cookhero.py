@@ -107,7 +107,7 @@ def test_failure_does_not_move_the_count_and_the_next_turn_tries_again() -> None
     assert memory.state.covered == 6
 
 
-def test_assembly_order_is_personalisation_system_summary_messages_documents() -> None:
+def test_assembly_order_is_personalization_system_summary_messages_documents() -> None:
     order = PRESET.settings.order
     assert [part for part in order if part is not Part.NEWEST] == [
         Part.SETTINGS, Part.SYSTEM, Part.SUMMARY, Part.CONVERSATION, Part.MEMORY,

@@ -275,7 +275,7 @@ def test_frequency_is_at_most_3_summaries_per_conversation() -> None:
     optimizer = Optimizer()
     made = [optimizer.optimize(dialogue(60), 2_500, short, "c1", "quality")[1] for _ in range(5)]
     assert [stats["summary_generated"] for stats in made] == [True, True, True, False, False]
-    assert all("already summarised 3 times, at most 3" in stats["strategy_reason"] for stats in made[3:])
+    assert all("already summarized 3 times, at most 3" in stats["strategy_reason"] for stats in made[3:])
     assert all(stats["optimization_applied"] for stats in made), "truncation is not limited"
     fresh = Optimizer()
     assert all(fresh.optimize(dialogue(60), 2_500, short, None, "quality")[1]["summary_generated"] for _ in range(5))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from purser.context.strategies.choice import (
     MOST_SUMMARIES,
-    SUMMARISE,
+    SUMMARIZE,
     TRUNCATE,
     TRUNCATE_BY_TOKENS,
     Preference,
@@ -27,11 +27,11 @@ FAST, BALANCED, QUALITY = Preference
         (9, 1_999, QUALITY, TRUNCATE),
         (10, 2_000, FAST, TRUNCATE),
         (10, 2_000, BALANCED, TRUNCATE),
-        (10, 2_000, QUALITY, SUMMARISE),
+        (10, 2_000, QUALITY, SUMMARIZE),
         (30, 10_000, BALANCED, TRUNCATE),
         (31, 10_001, FAST, TRUNCATE),
-        (31, 10_001, BALANCED, SUMMARISE),
-        (31, 10_001, QUALITY, SUMMARISE),
+        (31, 10_001, BALANCED, SUMMARIZE),
+        (31, 10_001, QUALITY, SUMMARIZE),
     ],
 )
 def test_the_matrix_holds_at_the_edges_of_its_classes(
@@ -42,10 +42,10 @@ def test_the_matrix_holds_at_the_edges_of_its_classes(
 
 def test_a_mixed_case_takes_the_larger_class_and_says_so() -> None:
     few_long = choose(messages=4, characters=40_000, preference=BALANCED)
-    assert few_long.strategy == SUMMARISE
+    assert few_long.strategy == SUMMARIZE
     assert "the larger of short and long" in few_long.reason
     many_tiny = choose(messages=60, characters=600, preference=BALANCED)
-    assert many_tiny.strategy == SUMMARISE
+    assert many_tiny.strategy == SUMMARIZE
     assert "the larger of long and short" in many_tiny.reason
     assert "larger" not in choose(messages=4, characters=40, preference=BALANCED).reason
 
@@ -62,7 +62,7 @@ def test_scores_decide_the_open_cell_only() -> None:
 def test_where_most_messages_are_tool_traffic_rounds_are_not_counted() -> None:
     assert choose(messages=60, characters=9_000, preference=FAST, tool_messages=31).strategy == TRUNCATE_BY_TOKENS
     assert choose(messages=60, characters=9_000, preference=FAST, tool_messages=30).strategy == TRUNCATE
-    assert choose(messages=60, characters=9_000, preference=QUALITY, tool_messages=60).strategy == SUMMARISE
+    assert choose(messages=60, characters=9_000, preference=QUALITY, tool_messages=60).strategy == SUMMARIZE
 
 
 @given(st.integers(0, 500), st.integers(0, 200_000), st.sampled_from(Preference), st.integers(0, 10), st.booleans())

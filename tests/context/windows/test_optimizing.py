@@ -128,7 +128,7 @@ def test_a_conversation_is_summarized_three_times_and_then_truncated() -> None:
     optimizer = Optimizer()
     made = [optimizer.optimize(dialogue(60), 4_096, summary, "c1", "quality")[1] for _ in range(4)]
     assert [stats["summary_generated"] for stats in made] == [True, True, True, False]
-    assert "already summarised 3 times" in made[3]["strategy_reason"]
+    assert "already summarized 3 times" in made[3]["strategy_reason"]
     assert optimizer.recommend(dialogue(60), 4_096, "c1", "quality").recommended_strategy == "smart_truncation"
     assert optimizer.recommend(dialogue(60), 4_096, "c2", "quality").recommended_strategy == "summary"
     others = [optimizer.optimize(dialogue(60), 4_096, summary, None, "quality")[1] for _ in range(4)]

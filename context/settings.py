@@ -87,7 +87,7 @@ class ContextSettings:
         return self.primers_count if STRATEGIES[self.strategy].primers else 0
 
     @property
-    def figures(self) -> StrategySettings:
+    def parameters(self) -> StrategySettings:
         """Parameters of agents' windows: all uncovered messages count as recent, and the system prompt is the
         agent's."""
         return StrategySettings(

@@ -25,8 +25,8 @@ _TITLE = re.compile(r"《[^》]{1,40}》|「[^」]{1,40}」|[\u30a1-\u30fa\u30fc
 class Retained:
     """How many terms of one kind a summary retains."""
 
-    retained: int
-    of: int
+    count: int
+    total: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +53,9 @@ def fidelity(source: SummarySource, summary: str) -> Fidelity:
     entities = _retained(before.names, after.names)
     figures = _retained(before.numbers, after.numbers)
     refusals = Retained(min(before.negations, after.negations, _MOST), min(before.negations, _MOST))
-    retained = entities.retained + figures.retained + _NEGATION * refusals.retained
-    of = entities.of + figures.of + _NEGATION * refusals.of
-    return Fidelity(retained / of if of >= _LEAST else 1.0, entities, figures, refusals)
+    retained = entities.count + figures.count + _NEGATION * refusals.count
+    total = entities.total + figures.total + _NEGATION * refusals.total
+    return Fidelity(retained / total if total >= _LEAST else 1.0, entities, figures, refusals)
 
 
 @dataclass(frozen=True, slots=True)

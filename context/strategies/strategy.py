@@ -37,7 +37,7 @@ def _by_size(settings: StrategySettings, messages: int) -> int | None:
 
 
 STRATEGIES: Mapping[StrategyName, Traits] = {
-    StrategyName.SLIDING_WINDOW: Traits(rounds=lambda figures, messages: figures.rounds),
+    StrategyName.SLIDING_WINDOW: Traits(rounds=lambda parameters, messages: parameters.rounds),
     StrategyName.TOKEN_TRUNCATION: Traits(),
     StrategyName.SMART_TRUNCATION: Traits(rounds=_by_size),
     StrategyName.SUMMARY: Traits(recents=True, summarizes=True),

@@ -58,11 +58,11 @@ def plan_window(
     limit = budget if left is None else max(0, min(budget, left))
     asked = (session, *replies, question, own, personal, memory)
     whole = PER_CONVERSATION + sum(one.tokens for one in asked if one is not None)
-    figures = settings.figures
-    crowded = is_crowded(figures, tokens=whole, budget=limit)
+    parameters = settings.parameters
+    crowded = is_crowded(parameters, tokens=whole, budget=limit)
     rule, _ = choose_rule(
         settings.strategy,
-        figures,
+        parameters,
         (*session.groups, *own.groups),
         messages=session.count + 1,
         crowded=crowded,
@@ -88,9 +88,9 @@ def plan_window(
     own_summary, session_summary = (room.takes(one.summary.tokens) if one.summary else False for one in (own, session))
     if memory is not None and not room.takes(memory.tokens - memory.documents_tokens):
         memory = memory.documents
-    own_selection = of_own.select(of_own.least + room.left, figures)
+    own_selection = of_own.select(of_own.least + room.left, parameters)
     room.takes(of_own.tokens(own_selection.verbatim) - of_own.least)
-    session_selection = of_session.select(of_session.least + room.left, figures)
+    session_selection = of_session.select(of_session.least + room.left, parameters)
     return WindowPlan(
         budget=limit,
         system_tokens=system_tokens,

@@ -43,7 +43,7 @@ class WindowBuilder:
     strategy: StrategyName
     reason: str
     """Why this strategy was chosen."""
-    figures: StrategySettings
+    parameters: StrategySettings
     preference: Preference
     summaries: int = 0
     """How often the conversation was already summarized."""
@@ -81,10 +81,10 @@ class WindowBuilder:
     def write(self, groups: Sequence[int], most_tokens: int) -> Shown | None:
         """Writes the summary of some groups, given by index; `None` if there is no room for one."""
         refs = [ref for index in groups for ref in self.conversation.groups[index].refs]
-        first, last, most = refs[0].seq + 1, refs[-1].seq + 1, self.figures.summary_most_tokens
+        first, last, most = refs[0].seq + 1, refs[-1].seq + 1, self.parameters.summary_most_tokens
         room = most_tokens if most is None else min(most, most_tokens)
         source = SummarySource.of("", [self.texts[ref.seq] for ref in refs])
-        header, role = self.figures.summary_header, self.figures.summary_role
+        header, role = self.parameters.summary_header, self.parameters.summary_role
         left, summarize = room - self.tokens(summary_message(first, last, "", header)), self.summarize or extract
         count = self._measure(source, left)
         while left > 0 and (text := _summary(summarize, source, left, count)):
@@ -97,7 +97,7 @@ class WindowBuilder:
 
     def _measure(self, source: SummarySource, most_tokens: int) -> CountText:
         """Token counter; with dynamic length, a text counts at least its share of the requested length."""
-        if not self.figures.summary_dynamic:
+        if not self.parameters.summary_dynamic:
             return self.text_tokens
         most = summary_length(sum(len(text) for _, text in source.passages)).characters
         return lambda text: max(self.text_tokens(text), -(-len(text) * most_tokens // most))
@@ -135,7 +135,7 @@ def clip_to_fit(
         return builder, ()
     large = [ref for group in required for ref in group.refs if ref.tokens > budget and not ref.fixed]
     rest = least - sum(ref.tokens for ref in large)
-    reserve = int(budget * builder.figures.summary_share) if len(required) < len(conversation.groups) else 0
+    reserve = int(budget * builder.parameters.summary_share) if len(required) < len(conversation.groups) else 0
     room = budget - rest - reserve
     texts, counts = dict(builder.texts), {ref.seq: ref.tokens for ref in large}
     for ref in large:

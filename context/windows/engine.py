@@ -70,15 +70,15 @@ class Selection:
 # --- the rule and the trigger ----------------------------------------------------------------------------------------
 
 
-def is_crowded(figures: StrategySettings, *, tokens: int, budget: int, messages: int = 0) -> bool:
+def is_crowded(parameters: StrategySettings, *, tokens: int, budget: int, messages: int = 0) -> bool:
     """Whether a whole window of this size exceeds the trigger of its budget."""
-    trigger = max(0, share(budget, figures.trigger_ratio) - figures.reply_reserve)
-    return tokens > trigger or (figures.most_messages is not None and messages > figures.most_messages)
+    trigger = max(0, share(budget, parameters.trigger_ratio) - parameters.reply_reserve)
+    return tokens > trigger or (parameters.most_messages is not None and messages > parameters.most_messages)
 
 
 def choose_rule(
     name: StrategyName,
-    figures: StrategySettings,
+    parameters: StrategySettings,
     groups: Sequence[Group],
     *,
     messages: int,
@@ -92,7 +92,7 @@ def choose_rule(
     """Returns the rule to apply, and the reason if `auto` chose it.
 
     Args:
-        name, figures: the requested strategy and its parameters.
+        name, parameters: the requested strategy and its parameters.
         groups: all groups of the conversations in the window.
         messages: number of messages in the conversation to cut, including the newest user message.
         crowded: result of `is_crowded`; `auto` does not limit a window that is not crowded.
@@ -101,7 +101,7 @@ def choose_rule(
         characters: length of all texts, if known.
     """
     if not STRATEGIES[name].chooses:
-        return strategy_of(name, figures, messages), ""
+        return strategy_of(name, parameters, messages), ""
     refs = [ref for group in groups for ref in group.refs]
     choice = choose(
         messages=len(refs) + (question_tokens > 0),
@@ -111,7 +111,7 @@ def choose_rule(
         can_summarize=can_summarize,
         tool_messages=sum(bool(ref.call_ids) or ref.tool_call_id is not None for ref in refs),
     )
-    rule = strategy_of(choice.strategy, figures, messages)
+    rule = strategy_of(choice.strategy, parameters, messages)
     return rule if crowded else rule.unbounded, choice.reason
 
 
@@ -159,7 +159,7 @@ class Cutter:
         """Tokens of groups, given by index."""
         return total(self.conversation.groups[index] for index in verbatim)
 
-    def select(self, limit: int | None, figures: StrategySettings, write: Write | None = None) -> Selection:
+    def select(self, limit: int | None, parameters: StrategySettings, write: Write | None = None) -> Selection:
         """Selects the groups of a window: all of them if they fit.
 
         Required groups are included even beyond the limit. A summary is written into the room that the selected groups
@@ -168,17 +168,17 @@ class Cutter:
 
         Args:
             limit: upper bound of selected groups plus a newly written summary; `None` if nothing is cut.
-            figures: parameters of the strategy.
+            parameters: parameters of the strategy.
             write: writes the summary; `None` if there is no summarizer.
         """
         whole = range(len(self.conversation.groups))
         complete = self.oldest == 0 and self.conversation.omitted is None
         if limit is None or (complete and self.tokens(whole) <= limit):
             return Selection(frozenset(whole))
-        more = self.rule.unbounded if figures.extends and self.rule.summarizes else self.rule
+        more = self.rule.unbounded if parameters.extends and self.rule.summarizes else self.rule
         if write is None or not self.rule.summarizes:
             return Selection(self._filled(more, self.required, limit))
-        verbatim = self._filled(self.rule, self.required, limit - self.summary_reserve(figures, limit))
+        verbatim = self._filled(self.rule, self.required, limit - self.summary_reserve(parameters, limit))
         while True:
             others = [index for index in whole if index not in verbatim]
             summary = write(others, limit - self.tokens(verbatim)) if others else None
@@ -187,11 +187,11 @@ class Cutter:
                 return Selection(verbatim, summary)
             verbatim = taken
 
-    def summary_reserve(self, figures: StrategySettings, limit: int) -> int:
+    def summary_reserve(self, parameters: StrategySettings, limit: int) -> int:
         """Tokens reserved for a summary of all groups that are not required."""
         others = total(self.conversation.groups) - self.least
-        most = figures.summary_most_tokens
-        return min(max(int(limit * figures.summary_share), LEAST_SUMMARY), others, others if most is None else most)
+        most = parameters.summary_most_tokens
+        return min(max(int(limit * parameters.summary_share), LEAST_SUMMARY), others, others if most is None else most)
 
     def dropped(self, selection: Selection, *, summary_requested: bool = False) -> Iterator[tuple[int, str]]:
         """Yields the index and the reason of each group that is neither verbatim nor covered.

@@ -100,14 +100,14 @@ def build_window(
         MessageRef(index, message.role, tokens, message.call_ids, message.tool_call_id, message.pinned)
         for index, (message, tokens) in enumerate(zip(messages, counts, strict=True))
     )
-    name, figures, why = resolve_strategy(strategy, preset, settings)
+    name, parameters, why = resolve_strategy(strategy, preset, settings)
     builder = WindowBuilder(
-        conversation=Conversation("", tuple(refs), keeps_first_request=figures.keeps_first_request),
+        conversation=Conversation("", tuple(refs), keeps_first_request=parameters.keeps_first_request),
         texts=dict(enumerate(messages)),
         model=model,
         strategy=name,
         reason=why,
-        figures=figures,
+        parameters=parameters,
         preference=Preference(preference),
         summaries=summaries,
         characters=sum(len(message.text) for message in messages),
@@ -136,7 +136,7 @@ def build(builder: WindowBuilder, budget: int) -> Window:
     """Builds the window within a budget in tokens; raises `WindowTooSmall`."""
     rule, why = choose_rule(
         builder.strategy,
-        builder.figures,
+        builder.parameters,
         builder.conversation.groups,
         messages=builder.conversation.count,
         crowded=_is_crowded(builder, budget),
@@ -151,27 +151,27 @@ def build(builder: WindowBuilder, budget: int) -> Window:
     cutter = Cutter(builder.conversation, rule)
     stored = builder.stored_tokens if cutter.least + builder.overhead + builder.stored_tokens <= budget else 0
     limit = _limit(builder, cutter, budget, stored)
-    selection = cutter.select(limit, builder.figures, builder.write if builder.summarize else None)
+    selection = cutter.select(limit, builder.parameters, builder.write if builder.summarize else None)
     return _window(builder, cutter, why or builder.reason, selection, clipped, stored=stored > 0)
 
 
 def _is_crowded(builder: WindowBuilder, budget: int) -> bool:
     whole, dialogue_count = builder.conversation.tokens + builder.overhead, builder.conversation.dialogue_count
-    return is_crowded(builder.figures, tokens=whole, budget=budget, messages=dialogue_count)
+    return is_crowded(builder.parameters, tokens=whole, budget=budget, messages=dialogue_count)
 
 
 def _limit(builder: WindowBuilder, cutter: Cutter, budget: int, stored: int) -> int | None:
     """Tokens for the conversation in a cut window, without its stored summary; `None` if nothing needs to be cut."""
-    figures, conversation, rule = builder.figures, builder.conversation, cutter.rule
+    parameters, conversation, rule = builder.parameters, builder.conversation, cutter.rule
     # A strategy with a number of rounds limits them even if more would fit.
-    cuts = conversation.dialogue_count >= figures.least_messages and (
+    cuts = conversation.dialogue_count >= parameters.least_messages and (
         _is_crowded(builder, budget) or rule.rounds is not None
     )
     if conversation.tokens + builder.overhead <= budget and not cuts:
         return None
     room = budget - builder.overhead - stored
-    limit = min(room, share(budget, figures.keep_ratio) - stored)
-    reserve = cutter.summary_reserve(figures, limit) if rule.summarizes and builder.summarize else 0
+    limit = min(room, share(budget, parameters.keep_ratio) - stored)
+    reserve = cutter.summary_reserve(parameters, limit) if rule.summarizes and builder.summarize else 0
     limit = min(room, max(limit, cutter.least + reserve))
     return limit if total(conversation.groups) > limit or cutter.oldest > 0 else None
 
@@ -244,7 +244,7 @@ def _placed(
         Part.MEMORY: _added(builder.memory),
         Part.NEWEST: own[newest:],
     }
-    return [placed for part in builder.figures.order for placed in parts[part]]
+    return [placed for part in builder.parameters.order for placed in parts[part]]
 
 
 def _added(*messages: Message | None) -> list[tuple[int | None, Message]]:

@@ -120,10 +120,10 @@ class SessionWindows:
     ) -> tuple[WindowBuilder, tuple[int, ...]]:
         """A builder over positions instead of sequence numbers, and the sequence numbers by position."""
         stored = await self._conversations.conversation(tenant, session_id, thread, model=request.model, whole=True)
-        default = None if request.preset else self._context.figures
-        name, figures, why = resolve_strategy(request.strategy, request.preset, default, self._context.strategy)
+        default = None if request.preset else self._context.parameters
+        name, parameters, why = resolve_strategy(request.strategy, request.preset, default, self._context.strategy)
         summary = stored.summary if request.summarizes else None
-        stored = replace(stored, summary=summary, keeps_first_request=figures.keeps_first_request)
+        stored = replace(stored, summary=summary, keeps_first_request=parameters.keeps_first_request)
         seqs = tuple(ref.seq for ref in stored.messages)
         conversation = _placed(stored, seqs)
         uncovered = [seqs[ref.seq] for group in conversation.groups for ref in group.refs]
@@ -136,7 +136,7 @@ class SessionWindows:
             model=request.model,
             strategy=name,
             reason=why,
-            figures=figures,
+            parameters=parameters,
             preference=Preference(request.preference),
             summaries=summary.version if summary else 0,
             personal=(await self._settings.personal(tenant, session_id)).message,

@@ -67,4 +67,4 @@ def test_a_table_of_figures_requires_only_the_figures_that_recur() -> None:
 def test_a_score_lies_between_0_and_1(texts: list[str], summary: str) -> None:
     found = fidelity(SummarySource.of("", [user(text) for text in texts]), summary)
     assert 0 <= found.score <= 1
-    assert all(part.retained <= part.of for part in (found.entities, found.numbers, found.negations))
+    assert all(part.count <= part.total for part in (found.entities, found.numbers, found.negations))

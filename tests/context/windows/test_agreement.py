@@ -58,7 +58,7 @@ def listed_window(
         MODEL,
         context_settings.strategy,
         "asked for",
-        context_settings.figures,
+        context_settings.parameters,
         context_settings.preference,
         summary.version if summary else 0,
         stored=TEXT if summary else None,

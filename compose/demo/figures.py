@@ -107,7 +107,7 @@ class Figures:
     approvals: tuple[Mapping[str, Any], ...]
     """As `GET /approvals` returns them."""
     warnings: tuple[Warned, ...]
-    set_aside: Mapping[str, ScopeHolds]
+    holds: Mapping[str, ScopeHolds]
     """By scope."""
     audit: Mapping[str, Any]
     """As `purser audit --json` prints it."""
@@ -139,10 +139,10 @@ async def collect(
         seconds: how long the task took.
         provider_tokens: tokens charged according to the provider's log; `None` with a real provider.
     """
-    set_aside = {row["scope"]: ScopeHolds(row["held"], row["most_held"]) for row in await pool.fetch(_SQL["scopes"])}
+    holds = {row["scope"]: ScopeHolds(row["held"], row["most_held"]) for row in await pool.fetch(_SQL["scopes"])}
     session = f"session:{task['session_id']}"
     tokens = task["scopes"][session]["tokens"]["spent"]
-    held = set_aside[session].tokens if session in set_aside else 0
+    held = holds[session].tokens if session in holds else 0
     return Figures(
         task=task,
         seconds=seconds,
@@ -158,7 +158,7 @@ async def collect(
         delayed=Delayed(**dict(await pool.fetchrow(_SQL["delays"]) or {})),
         approvals=tuple(approvals),
         warnings=tuple(Warned(**row) for row in await pool.fetch(_SQL["warnings"])),
-        set_aside=set_aside,
+        holds=holds,
         audit=(await audit(pool)).to_json(),
     )
 

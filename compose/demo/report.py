@@ -123,14 +123,14 @@ def _audit(found: Mapping[str, Any]) -> str:
 def _budgets(figures: Figures) -> Table:
     rows = []
     for scope, view in figures.task["scopes"].items():
-        tokens, holds = view["tokens"], figures.set_aside.get(scope)
+        tokens, held = view["tokens"], figures.holds.get(scope)
         rows.append(
             (
                 short_name(scope),
                 view["mode"],
                 number(view["limit_tokens"]),
                 number(tokens["granted"]),
-                number(holds.most_tokens if holds else 0),
+                number(held.most_tokens if held else 0),
                 number(tokens["spent"]),
                 number(tokens["overrun"]),
                 _usd(view["nano_usd"]["spent"]),

@@ -16,6 +16,7 @@ from unittest.mock import patch
 import structlog
 
 from purser.compose.cli import main
+from purser.context.tokens import exact
 from tests.support.purser import Purser
 
 
@@ -57,11 +58,12 @@ def _text(stream: io.TextIOWrapper) -> str:
 
 @contextmanager
 def _as_it_was() -> Iterator[None]:
-    """A command may set up logging."""
+    """A command may set up logging, and starts without LiteLLM, which a worker of an earlier test may have loaded."""
     root, configured = logging.getLogger(), structlog.get_config()
     handlers, level = root.handlers[:], root.level
     try:
-        yield
+        with patch.object(exact, "_litellm", None):
+            yield
     finally:
         root.handlers[:] = handlers
         root.setLevel(level)

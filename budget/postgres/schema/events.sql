@@ -55,7 +55,7 @@ create function event_amount(p_tokens bigint, p_nano bigint) returns jsonb langu
 $$ select jsonb_build_object('tokens', p_tokens, 'nano_usd', p_nano) $$;
 
 -- Writes an event for every change of a stored policy, but not for the request of a task.
-create function put_policy_event() returns trigger language plpgsql as $$
+create function emit_policy_event() returns trigger language plpgsql as $$
 declare
     v_old jsonb := case when tg_op = 'UPDATE' then to_jsonb(old) else '{}' end;
     v_new jsonb := to_jsonb(new);
@@ -71,4 +71,4 @@ begin
     end if;
     return null;
 end $$;
-create trigger policies_put_event after insert or update on policies for each row when (new.task = '') execute function put_policy_event();
+create trigger emit_policy after insert or update on policies for each row when (new.task = '') execute function emit_policy_event();

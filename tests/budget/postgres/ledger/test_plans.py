@@ -11,7 +11,7 @@ from tests.support.ledger import TENANT, Books, report, request
 ROWS = 100_000
 # Filled without the ledger's verbs: what counts here is how many rows there are.
 FILL = f"""
-alter table policies disable trigger policies_put_event;
+alter table policies disable trigger emit_policy;
 insert into scopes (tenant, kind, id) select 'acme', 'session', 's' || n from generate_series(1, {ROWS}) n;
 insert into balances (scope_id, window_start, spent_tokens, seq, updated_at)
     select scope_id, '-infinity', 100, 1, now() from scopes;
@@ -29,7 +29,7 @@ insert into grants (scope_id, window_start, tokens, nano, until, granted_by, cre
 insert into waiters (hold_id, scope_id, since, last_asked) select hold_id, scope_ids[1], now(), now() from holds;
 insert into events (at, tenant, kind, scope, window_start, threshold)
     select now(), 'acme', 'threshold', 'session:s' || scope_id, '-infinity', 0.5 from scopes;
-alter table policies enable trigger policies_put_event;
+alter table policies enable trigger emit_policy;
 """
 READ = """
 select t.relname, t.seq_tup_read + sum(i.idx_tup_read)::bigint as read from pg_stat_user_tables t

@@ -1,4 +1,4 @@
-"""The fixtures that all other tests stand on."""
+"""The fixtures that all other tests use."""
 
 import asyncpg
 from temporalio.client import Client
@@ -6,7 +6,7 @@ from temporalio.client import Client
 Pool = asyncpg.Pool
 
 
-async def test_each_test_gets_a_migrated_database_of_its_own(pool: "Pool[asyncpg.Record]") -> None:
+async def test_each_test_gets_its_own_migrated_database(pool: "Pool[asyncpg.Record]") -> None:
     assert await pool.fetchval("SELECT version_num FROM alembic_version")
     await pool.execute("CREATE TABLE only_here (x int)")
 

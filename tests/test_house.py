@@ -1,4 +1,4 @@
-"""Rules of the house itself: what checks catch, and what is pinned."""
+"""Rules of the repository: imports between layers, skipped tests, seeds, pinned requirements."""
 
 import os
 import re
@@ -14,8 +14,8 @@ PACKAGES = ("budget", "context", "activities", "workflows", "gateway", "compose"
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Path:
-    """A copy that may be broken."""
+def checkout(tmp_path: Path) -> Path:
+    """A copy of the code that a test may break."""
     shutil.copytree(ROOT / "purser", tmp_path / "purser", symlinks=True)
     for package in PACKAGES:
         shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__", "docs"))
@@ -26,25 +26,25 @@ def house(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("module", "line", "contract"),
     [
-        ("budget/scopes.py", "import purser.context", "Floors"),
-        ("context/__init__.py", "import purser.gateway", "Floors"),
+        ("budget/scopes.py", "import purser.context", "Layers"),
+        ("context/__init__.py", "import purser.gateway", "Layers"),
         (
             "activities/__init__.py",
             "import purser.workflows.agent_task",
-            "Activities know of workflows only the contract",
+            "Activities import only the contract of workflows",
         ),
         ("workflows/__init__.py", "import purser.activities", "Workflows are deterministic"),
         ("workflows/__init__.py", "import asyncpg", "Workflows are deterministic"),
         ("workflows/contract.py", "import temporalio", "The contract of workflows and activities is light"),
-        ("budget/scopes.py", "import temporalio", "Budget and context know neither Temporal nor HTTP"),
-        ("budget/scopes.py", "import purser.budget.postgres.ledger.ledger", "Rules of the budget know no store"),
+        ("budget/scopes.py", "import temporalio", "Budget and context import neither Temporal nor HTTP"),
+        ("budget/scopes.py", "import purser.budget.postgres.ledger.ledger", "Rules of the budget import no store"),
         ("budget/scopes.py", "import asyncpg", "Only stores load a database driver"),
     ],
 )
-def test_an_import_against_the_floors_is_caught(house: Path, module: str, line: str, contract: str) -> None:
-    with (house / module).open("a") as file:
+def test_an_import_against_the_layers_is_caught(checkout: Path, module: str, line: str, contract: str) -> None:
+    with (checkout / module).open("a") as file:
         file.write(f"\n{line}\n")
-    done = _run("lint-imports", "--no-cache", cwd=house)
+    done = _run("lint-imports", "--no-cache", cwd=checkout)
     assert done.returncode == 1
     assert re.search(rf"{contract}[^\n]*\n?[^\n]*BROKEN", done.stdout), done.stdout
 
@@ -59,10 +59,10 @@ def test_a_skip_is_counted_with_its_reason_and_fails_in_ci(tmp_path: Path, ci: s
         "import_in_a_module": "pytest.importorskip('nope')",
     }.items():
         (tmp_path / f"test_{name}.py").write_text(f"import pytest\n{text}\n")
-    told = _pytest(tmp_path, CI=ci).stdout
-    assert all(told.count(reason) >= 2 for reason in (missing, "nope")), told
-    assert ("2 failed, 2 errors" if ci else "4 skipped") in told.splitlines()[-1]
-    assert ("skipped, which fails in CI" in told) == bool(ci)
+    output = _pytest(tmp_path, CI=ci).stdout
+    assert all(output.count(reason) >= 2 for reason in (missing, "nope")), output
+    assert ("2 failed, 2 errors" if ci else "4 skipped") in output.splitlines()[-1]
+    assert ("skipped, which fails in CI" in output) == bool(ci)
 
 
 def test_a_failing_test_prints_its_seed_and_the_seed_replays(tmp_path: Path) -> None:

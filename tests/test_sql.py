@@ -1,4 +1,4 @@
-"""Rules of the SQL: a package names its own tables; of those below it, it reads views and calls functions."""
+"""Rules of the SQL: a package names only its own tables; of lower packages it reads views and calls functions."""
 
 import re
 import subprocess
@@ -23,7 +23,7 @@ def package_of(file: Path) -> str:
 
 
 def statements(file: Path) -> str:
-    """A file without comments and texts."""
+    """The text of a file without comments and string literals."""
     return _NOISE.sub("", (ROOT / file).read_text("utf-8"))
 
 

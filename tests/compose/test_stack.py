@@ -1,4 +1,4 @@
-"""The embedded servers and what they stand on."""
+"""The embedded servers, ports and locks."""
 
 import asyncio
 import os
@@ -71,7 +71,7 @@ async def test_postgres_takes_its_configuration_keeps_its_data_and_reuses_a_runn
 
 
 @pytest.mark.stack
-async def test_postgres_keeps_its_lock_beside_its_data_so_that_users_of_a_machine_share_none(tmp_path: Path) -> None:
+async def test_the_lock_of_postgres_is_next_to_its_data_so_that_users_of_a_machine_share_none(tmp_path: Path) -> None:
     server = EmbeddedPostgres(tmp_path / "postgres")
     await server.start()
     try:

@@ -1,4 +1,4 @@
-"""Connecting to a Temporal that asks for certificates: a TLS proxy in front of the real server."""
+"""Connecting to a Temporal that requires certificates: a TLS proxy in front of the real server."""
 
 import asyncio
 import ssl
@@ -95,7 +95,7 @@ async def test_an_api_key_is_sent_and_implies_tls(secure: SecureServer, temporal
         await connect(settings)
 
 
-async def test_an_address_where_nobody_listens_is_named() -> None:
+async def test_an_address_without_a_server_is_named() -> None:
     address = f"{LOOPBACK}:{free_port()}"
     with pytest.raises(Unreachable, match=address):
         await connect(Settings(temporal_address=address))

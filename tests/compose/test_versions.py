@@ -1,4 +1,4 @@
-"""Worker versioning, and the look at running workflows before a new version takes over."""
+"""Worker versioning, and the replay of running workflows before a new version takes over."""
 
 import asyncio
 import subprocess
@@ -23,58 +23,58 @@ from tests.support.world import World, eventually, world
 
 
 @pytest.fixture
-async def house(dsn: str, temporal_client: Client, task_queue: str) -> AsyncIterator[World]:
+async def system(dsn: str, temporal_client: Client, task_queue: str) -> AsyncIterator[World]:
     async with world(dsn, temporal_client, task_queue) as made:
         yield made
 
 
 @asynccontextmanager
-async def versioned(house: World, version: WorkerDeploymentVersion) -> AsyncIterator[None]:
+async def versioned(system: World, version: WorkerDeploymentVersion) -> AsyncIterator[None]:
     """A worker of this version."""
-    activities = all_activities(house.dependencies)
-    async with make_worker(house.client, house.task_queue, activities, timedelta(seconds=5), version):
+    activities = all_activities(system.dependencies)
+    async with make_worker(system.client, system.task_queue, activities, timedelta(seconds=5), version):
         yield
 
 
 async def make_current(version: WorkerDeploymentVersion, address: str) -> None:
-    """As an operator does it; the server knows a version once its worker has polled."""
+    """Set the current version as an operator does; the server knows a version once its worker has polled."""
 
-    async def tell() -> bool | None:
+    async def set_version() -> bool | None:
         words = ("worker", "deployment", "set-current-version", "--yes", "--address", address)
         named = ("--deployment-name", version.deployment_name, "--build-id", version.build_id)
         done = await asyncio.to_thread(subprocess.run, [find_temporal(), *words, *named], capture_output=True)
         return done.returncode == 0 or None
 
-    await eventually(tell)
+    await eventually(set_version)
 
 
-async def build_of(house: World, task_id: str, agent_id: str = "") -> tuple[str, int]:
+async def build_of(system: World, task_id: str, agent_id: str = "") -> tuple[str, int]:
     """The build id that a workflow is pinned to."""
-    description = await house.workflow(task_id, agent_id).describe()
+    description = await system.workflow(task_id, agent_id).describe()
     info = description.raw_description.workflow_execution_info.versioning_info
     return info.deployment_version.build_id, info.behavior
 
 
 async def test_a_task_stays_with_the_version_it_began_on_and_later_tasks_go_to_the_current_one(
-    house: World, temporal_address: str
+    system: World, temporal_address: str
 ) -> None:
     deployment, pinned = f"purser-{uuid.uuid4().hex[:8]}", int(VersioningBehavior.PINNED)
     blue, green = (WorkerDeploymentVersion(deployment, build) for build in ("blue", "green"))
-    async with versioned(house, blue):
+    async with versioned(system, blue):
         await make_current(blue, temporal_address)
-        house.provider.control.hold(Match(attempt=1))
-        old = await house.submit(house.agent("a"), house.agent("b", depends_on=["a"]))
-        await house.provider.control.wait_held()
-        async with versioned(house, green):
+        system.provider.control.hold(Match(attempt=1))
+        old = await system.submit(system.agent("a"), system.agent("b", depends_on=["a"]))
+        await system.provider.control.wait_held()
+        async with versioned(system, green):
             await make_current(green, temporal_address)
-            house.provider.control.continue_held()
-            new = await house.submit(house.agent("a"))
-            ended = [await house.end(task) for task in (old, new)]
+            system.provider.control.continue_held()
+            new = await system.submit(system.agent("a"))
+            ended = [await system.end(task) for task in (old, new)]
             assert [task["status"] for task in ended] == ["completed", "completed"]
             # The second agent of the old task began when the other version was current already.
-            assert {await build_of(house, old), await build_of(house, old, "b")} == {("blue", pinned)}
-            assert {await build_of(house, new), await build_of(house, new, "a")} == {("green", pinned)}
-    await house.audited()
+            assert {await build_of(system, old), await build_of(system, old, "b")} == {("blue", pinned)}
+            assert {await build_of(system, new), await build_of(system, new, "a")} == {("green", pinned)}
+    await system.audited()
 
 
 def test_workers_are_versioned_only_where_both_settings_are_there() -> None:
@@ -83,48 +83,46 @@ def test_workers_are_versioned_only_where_both_settings_are_there() -> None:
     assert worker_version(named) == WorkerDeploymentVersion("purser", "1.4.0")
 
 
-async def test_running_workflows_replay_with_this_code(house: World) -> None:
-    task_id = await _waiting_task(house)
-    replayed = await eventually(lambda: _replayed(house, task_id))
+async def test_running_workflows_replay_with_this_code(system: World) -> None:
+    task_id = await _waiting_task(system)
+    replayed = await eventually(lambda: _replayed(system, task_id))
     assert replayed.ok
 
 
-async def test_a_workflow_that_this_code_tells_differently_is_named(
-    house: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    await house.budget("session:slow", limit_tokens=10, backpressure=[["1.00", 100]])
-    task_id = await _waiting_task(house, session_id="slow")
-    await eventually(lambda: _replayed(house, task_id))
+async def test_a_workflow_that_does_not_replay_is_named(system: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    await system.budget("session:slow", limit_tokens=10, backpressure=[["1.00", 100]])
+    task_id = await _waiting_task(system, session_id="slow")
+    await eventually(lambda: _replayed(system, task_id))
 
     async def at_once(turn: Turn, delay_ms: int) -> None:
         """A turn that no longer sleeps."""
 
     monkeypatch.setattr(Turn, "_sleep_before_call", at_once)
-    replayed = await replay_running(house.client, house.task_queue, 10)
+    replayed = await replay_running(system.client, system.task_queue, 10)
     assert replayed.failed == {f"task-acme/{task_id}/a": "NondeterminismError"}
 
 
 async def test_the_command_replays_and_ends(
-    house: World, dsn: str, temporal_address: str, tmp_path_factory: pytest.TempPathFactory
+    system: World, dsn: str, temporal_address: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    task_id = await _waiting_task(house)
-    await eventually(lambda: _replayed(house, task_id))
-    places = {"dsn": dsn, "temporal_address": temporal_address, "task_queue": house.task_queue}
+    task_id = await _waiting_task(system)
+    await eventually(lambda: _replayed(system, task_id))
+    places = {"dsn": dsn, "temporal_address": temporal_address, "task_queue": system.task_queue}
     purser = Purser.at(tmp_path_factory.mktemp("verify"), **places)
     shown = await asyncio.to_thread(purser.json, "worker", "--verify", "10")
     assert shown == {"ok": True, "replayed": 2, "failed": {}}
 
 
-async def _waiting_task(house: World, **more: str) -> str:
+async def _waiting_task(system: World, **more: str) -> str:
     """A task that ran for a while and whose worker is gone."""
-    house.provider.control.hold(Match(attempt=1))
-    async with house.worker(grace=timedelta(0)):
-        task_id = await house.submit(house.agent("a"), **more)
-        await house.provider.control.wait_held()
+    system.provider.control.hold(Match(attempt=1))
+    async with system.worker(grace=timedelta(0)):
+        task_id = await system.submit(system.agent("a"), **more)
+        await system.provider.control.wait_held()
     return task_id
 
 
-async def _replayed(house: World, task_id: str) -> ReplayResult | None:
-    """What became of the task and its agent, once the list of workflows has both."""
-    found = await replay_running(house.client, house.task_queue, 10)
+async def _replayed(system: World, task_id: str) -> ReplayResult | None:
+    """The replay of the task and its agent, once the list of workflows has both."""
+    found = await replay_running(system.client, system.task_queue, 10)
     return found if found.workflows == 2 else None

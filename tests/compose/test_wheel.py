@@ -1,4 +1,4 @@
-"""What is shipped: the wheel, away from this checkout."""
+"""The wheel, installed outside this checkout."""
 
 import shutil
 import subprocess
@@ -16,7 +16,7 @@ PACKAGES = ("budget", "context", "activities", "workflows", "gateway", "compose"
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Built from the files that git knows, so that nothing uncommitted hides a gap."""
+    """The wheel, built from tracked files only, so that no untracked file hides a gap."""
     source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     for name in filter(None, listed.split("\0")):

@@ -1,4 +1,4 @@
-"""The examples run as the pages say, on a `purser up` of their own."""
+"""The examples run as the pages describe, on a separate `purser up`."""
 
 import asyncio
 import base64
@@ -27,31 +27,31 @@ pytestmark = pytest.mark.stack
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "docs" / "examples"
 PROVIDER = "http://127.0.0.1:4010"
-"""Where the examples expect it."""
+"""Address of the provider in the examples."""
 WITHIN_S = 60
 TICKET = "https://tickets.example.com/4711"
 
 
 @dataclass(frozen=True)
 class System:
-    """What a reader has started by then."""
+    """The system that a reader of the pages has started."""
 
     purser: Commands
     env: dict[str, str]
-    """For examples in Python."""
+    """Environment of examples in Python."""
     provider: str
     home: Path
     url: str
     key: str
 
     def task(self, name: str) -> str:
-        """An example task, with the address that the provider really has."""
+        """Copy an example task, with the real address of the provider."""
         file = self.home / name
         file.write_text((EXAMPLES / name).read_text().replace(PROVIDER, self.provider))
         return str(file)
 
     def example(self, name: str, *arguments: str) -> str:
-        """What an example in Python prints."""
+        """Run an example in Python and return its output."""
         command = [sys.executable, str(EXAMPLES / name), *arguments]
         done = subprocess.run(command, env=self.env, cwd=ROOT, capture_output=True, text=True, timeout=WITHIN_S)
         assert done.returncode == 0, done.stderr
@@ -65,7 +65,7 @@ def system(
     worker_id: str,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[System]:
-    # Examples use the queues of the documentation: they need a Temporal of their own.
+    # Examples use the task queues of the documentation, so they need a separate Temporal.
     home = tmp_path_factory.mktemp("docs")
     script = str(EXAMPLES / "weather_script.json")
     with _process("-m", "purser.compose.demo.provider", "--port", "0", "--script", script) as process:
@@ -89,7 +89,7 @@ def system(
             )
 
 
-def test_the_quickstart_asks_a_person_and_completes_once_he_approves(system: System) -> None:
+def test_the_quickstart_asks_a_person_and_completes_after_the_approval(system: System) -> None:
     command = [str(Path(sys.executable).with_name("purser")), "run", system.task("first.json"), "--json"]
     running = subprocess.Popen(command, env=system.purser.env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     [request] = _until(lambda: system.purser.json("approvals", "list", "--state", "pending")["items"])
@@ -105,7 +105,7 @@ def test_the_quickstart_asks_a_person_and_completes_once_he_approves(system: Sys
     assert system.purser.json("audit")["ok"]
 
 
-def test_decisions_are_signed_and_sent_through_temporal_by_command_and_by_a_dashboard_of_ones_own(
+def test_decisions_are_signed_and_sent_through_temporal_by_command_and_by_example(
     system: System,
 ) -> None:
     body = json.loads(Path(system.task("first.json")).read_text())
@@ -141,7 +141,7 @@ def test_the_tool_of_the_weather_task_is_called_by_reference(system: System) -> 
     assert task["agents"]["forecaster"]["turns"] == 2
 
 
-def test_a_workflow_of_ones_own_holds_and_settles(system: System) -> None:
+def test_the_example_workflow_holds_and_settles(system: System) -> None:
     assert system.example("own_workflow.py") == "1500 tokens"
 
 
@@ -150,7 +150,7 @@ def test_the_ledger_serves_as_a_library(system: System) -> None:
     assert system.purser.json("budget", "show", "user:ana")["tokens"]["spent"] == 1500
 
 
-def test_a_conversation_of_ones_own_is_made_to_fit_without_any_system() -> None:
+def test_the_example_conversation_is_made_to_fit_without_any_system() -> None:
     command = [sys.executable, str(EXAMPLES / "own_conversation.py")]
     env = os.environ | {"PYTHONPATH": str(ROOT)}
     shown = subprocess.run(command, env=env, capture_output=True, text=True, check=True, timeout=WITHIN_S).stdout
@@ -168,7 +168,7 @@ def test_events_are_followed_from_the_oldest_on(system: System) -> None:
     assert line.startswith("budget session:followed {")
 
 
-def test_a_receiver_believes_messages_that_are_signed_and_says_each_once(system: System) -> None:
+def test_the_receiver_accepts_signed_messages_and_prints_each_once(system: System) -> None:
     secret = "whsec_" + base64.b64encode(b"a secret of sixteen and more").decode()
     port = free_port()
     served = ("-m", "uvicorn", "--app-dir", str(EXAMPLES), "--port", str(port), "webhook_receiver:app")
@@ -182,11 +182,11 @@ def test_a_receiver_believes_messages_that_are_signed_and_says_each_once(system:
         address = f"http://127.0.0.1:{port}/purser"
         _until(lambda: _answers(address))
         forged = httpx.post(address, content=body, headers=signed | {"webhook-id": "msg_2"})
-        told = [httpx.post(address, content=body, headers=signed).status_code for _ in range(2)]
+        codes = [httpx.post(address, content=body, headers=signed).status_code for _ in range(2)]
         process.terminate()
-        said = process.communicate(timeout=WITHIN_S)[0]
-    assert (forged.status_code, told) == (401, [204, 204])
-    assert said.count("[high] Session s1 needs more. https://x/") == 1
+        printed = process.communicate(timeout=WITHIN_S)[0]
+    assert (forged.status_code, codes) == (401, [204, 204])
+    assert printed.count("[high] Session s1 needs more. https://x/") == 1
 
 
 @contextmanager
@@ -209,8 +209,8 @@ def _answers(address: str) -> bool:
 
 
 def _until(look: Any) -> Any:
-    give_up = time.monotonic() + WITHIN_S
+    deadline = time.monotonic() + WITHIN_S
     while not (found := look()):
-        assert time.monotonic() < give_up, "nothing came"
+        assert time.monotonic() < deadline, "nothing came"
         time.sleep(0.2)
     return found

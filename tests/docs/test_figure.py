@@ -1,4 +1,4 @@
-"""Figures show what the code does, and are those that the code draws."""
+"""Figures are current, and match the code."""
 
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
@@ -16,9 +16,9 @@ def test_the_figure_is_current_and_has_a_row_for_each_strategy_and_preset() -> N
     draw = _script("draw")
     drawn = draw.FIGURE.read_text(encoding="utf-8")
     assert drawn == draw.draw(), "run `python docs/draw.py`"
-    told = set(_texts(drawn))
-    assert told >= {name for name, traits in STRATEGIES.items() if not traits.chooses}
-    assert told >= {f"preset {name}" for name in WINDOW_PRESETS}
+    texts = set(_texts(drawn))
+    assert texts >= {name for name, traits in STRATEGIES.items() if not traits.chooses}
+    assert texts >= {f"preset {name}" for name in WINDOW_PRESETS}
 
 
 def test_the_page_of_strategies_has_a_row_for_each_and_says_which_lose_something() -> None:
@@ -38,8 +38,8 @@ def test_the_flows_are_current() -> None:
 
 
 def test_a_turn_shows_what_follows_from_every_verdict() -> None:
-    told = " ".join(_texts((DOCS / "images" / "turn.svg").read_text(encoding="utf-8")))
-    assert not [verdict for verdict in Verdict if verdict not in told]
+    texts = " ".join(_texts((DOCS / "images" / "turn.svg").read_text(encoding="utf-8")))
+    assert not [verdict for verdict in Verdict if verdict not in texts]
 
 
 def _script(name: str) -> ModuleType:

@@ -1,4 +1,4 @@
-"""The page of all limits."""
+"""The page of limits is current and complete."""
 
 import inspect
 import re

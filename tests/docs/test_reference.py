@@ -1,4 +1,4 @@
-"""The reference names everything that there is, and nothing else."""
+"""The reference names every endpoint, activity, problem, setting and field, and nothing else."""
 
 import re
 from importlib.util import module_from_spec, spec_from_file_location
@@ -43,8 +43,8 @@ def test_every_activity_and_message_of_the_contract_is_in_the_reference(generate
 
 
 def test_every_endpoint_is_in_the_reference_and_none_that_is_not_there() -> None:
-    told = set(re.findall(r"`((?:GET|POST|PUT|PATCH|DELETE) /[^`?\s]*)`", _page("http.md")))
-    assert told == _endpoints()
+    listed = set(re.findall(r"`((?:GET|POST|PUT|PATCH|DELETE) /[^`?\s]*)`", _page("http.md")))
+    assert listed == _endpoints()
 
 
 def test_other_pages_name_endpoints_that_exist() -> None:
@@ -55,10 +55,10 @@ def test_other_pages_name_endpoints_that_exist() -> None:
 
 
 def test_every_type_of_problem_is_in_the_reference_with_its_status() -> None:
-    told = dict(re.findall(r"\| `urn:purser:([a-z-]+)` \| ([0-9, ]+) \|", _page("http.md")))
+    listed = dict(re.findall(r"\| `urn:purser:([a-z-]+)` \| ([0-9, ]+) \|", _page("http.md")))
     raised = {(kind.slug, str(kind.status)) for kind in problems._KINDS.values()}
     others = {"body-refused", "decision-refused", "too-many-requests", "internal", "not-ready", "stopping"}
-    assert {(slug, status) for slug, status in told.items() if slug not in others} == raised
+    assert {(slug, status) for slug, status in listed.items() if slug not in others} == raised
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Every alert has a runbook, and every runbook is of an alert."""
+"""Every alert has a runbook, and every runbook an alert."""
 
 import re
 from pathlib import Path

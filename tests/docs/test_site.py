@@ -1,4 +1,4 @@
-"""The site of the documentation: no link is broken, and a reader's browser asks nobody else for anything."""
+"""The documentation site: no link is broken, and pages load nothing from other hosts."""
 
 import re
 import subprocess
@@ -22,7 +22,7 @@ LIST_IN_A_PARAGRAPH = re.compile(r"^(?![-*|>#`]|\d+\. | {2}|$).*\n(?:[-*] |\d+\.
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Built as `make docs` does it."""
+    """The site, built as `make docs` does."""
     target = tmp_path_factory.mktemp("site")
     command = [str(Path(sys.executable).with_name("mkdocs")), "build", "--strict", "-q", "-d", str(target)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -32,7 +32,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def address(site: Path) -> Iterator[str]:
-    """Where it is served."""
+    """Address of a server of the site."""
     server = ThreadingHTTPServer((LOOPBACK, 0), partial(_Quiet, directory=str(site)))
     thread = Thread(target=server.serve_forever)
     thread.start()
@@ -44,7 +44,7 @@ def address(site: Path) -> Iterator[str]:
 
 @pytest.fixture
 async def page() -> AsyncIterator[Page]:
-    """A page whose complaints fail the test, requests to other hosts among them."""
+    """A page whose errors fail the test, including requests to other hosts."""
     watch = Watch()
     async with chromium() as browser:
         width, height = WIDE
@@ -65,7 +65,7 @@ def test_every_page_is_there_and_loads_nothing_from_elsewhere(site: Path) -> Non
 @pytest.mark.parametrize(
     "page", sorted([*ROOT.glob("docs/**/*.md"), *ROOT.glob("*.md")]), ids=lambda page: str(page.relative_to(ROOT))
 )
-def test_a_list_stands_apart_from_the_paragraph_before_it(page: Path) -> None:
+def test_a_list_is_separated_from_the_paragraph_before_it(page: Path) -> None:
     text = re.sub(r"^ *```.*?^ *```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     assert [found[0] for found in LIST_IN_A_PARAGRAPH.finditer(text)] == [], "the site would show it as one paragraph"
 
@@ -82,4 +82,4 @@ async def test_diagrams_are_drawn_and_the_search_finds(address: str, page: Page)
 
 class _Quiet(SimpleHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
-        """Says nothing."""
+        """Log nothing."""

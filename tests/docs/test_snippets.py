@@ -1,4 +1,4 @@
-"""What the documentation shows is what there is: links lead somewhere, and examples are accepted."""
+"""Links in the documentation resolve, and its commands, JSON and code are valid."""
 
 import json
 import re
@@ -41,13 +41,13 @@ def _fences(page: Path) -> list[tuple[str, str]]:
 
 
 def _anchors(page: Path) -> set[str]:
-    """As GitHub makes them of headings."""
+    """Anchors of the headings of a page, as GitHub generates them."""
     headings = re.findall(r"^#+ (.+)$", _prose(page), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def _commands(page: Path) -> Iterator[str]:
-    """Command lines of `purser`, in blocks and in sentences."""
+    """Command lines of `purser` in code blocks and inline code."""
     for language, text in _fences(page):
         if language in ("", "sh"):
             joined = text.replace("\\\n", " ").splitlines()
@@ -62,7 +62,7 @@ def _purser() -> Any:
 
 
 def _parse(line: str) -> None:
-    """Reads a command line as `purser` would, and runs nothing; raises what is wrong with it."""
+    """Parse a command line as `purser` does, without running it; raises an error if it is invalid."""
     command = _purser()
     name, *words = shlex.split(line, comments=True)
     context = None

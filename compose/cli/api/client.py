@@ -84,7 +84,7 @@ def _unknown(settings: Settings) -> NoGateway:
         )
     if (settings.data_dir / FILE).exists() and not is_private(settings.data_dir):
         return NoGateway(
-            f"{directory!r} or its {FILE} belongs to another user, or others may write it: it is not believed",
+            f"{directory!r} or its {FILE} belongs to another user, or others may write it: it is not trusted",
             remedy="Name a directory of yours with --data DIR, or set PURSER_URL and PURSER_API_KEY.",
         )
     return NoGateway(

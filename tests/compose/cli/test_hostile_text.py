@@ -1,4 +1,4 @@
-"""Text of others on a terminal: it is shown, and never obeyed."""
+"""Hostile text on a terminal: its control characters are shown, never interpreted."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""Commands as processes: the installed `purser` prints and ends as its entry point does inside a test."""
+"""Commands as processes: the installed `purser` has the same output and exit code as its entry point inside a test."""
 
 import json
 

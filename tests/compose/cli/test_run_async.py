@@ -1,4 +1,4 @@
-"""How commands that serve run."""
+"""Garbage collection in commands that serve."""
 
 import json
 import subprocess
@@ -14,7 +14,7 @@ print(json.dumps([before, gc.get_freeze_count(), len(gc.get_objects())]))
 """
 
 
-def test_what_a_serving_process_consists_of_is_out_of_the_collectors_sight() -> None:
+def test_objects_of_a_serving_process_are_excluded_from_garbage_collection() -> None:
     done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True)
     before, frozen, seen = json.loads(done.stdout)
     assert before == 0

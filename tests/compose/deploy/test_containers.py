@@ -1,5 +1,5 @@
-"""The image and its services, outside a container: built by the Dockerfile's own commands, run and watched by the
-compose file's own command lines and health checks, on loopback."""
+"""The image and its services outside a container: built with the commands of the Dockerfile, and run with the command
+lines and health checks of the Compose file, on loopback."""
 
 import asyncio
 import hashlib
@@ -30,36 +30,36 @@ DSN = "purser_dsn"
 
 @dataclass(frozen=True)
 class Image:
-    """What the Dockerfile builds, in a folder."""
+    """The result of the Dockerfile, in a folder."""
 
     folder: Path
 
     @property
     def bin(self) -> Path:
-        """First on the PATH of its containers."""
+        """Folder that is first on the PATH of its containers."""
         return self.folder / "purser" / "bin"
 
     @property
     def wheel(self) -> Path:
-        """What was installed into it."""
+        """The wheel that was installed into it."""
         return next((self.folder / "wheel").glob("*.whl"))
 
     def build(self) -> None:
-        """Runs the RUN commands of the first stage."""
+        """Run the RUN commands of the first stage."""
         _copy_context(self.folder / "context")
         shutil.copytree(self.folder / "context", self.folder / "source", symlinks=True)
         for command in self.commands():
             self.run(command)
 
     def commands(self) -> list[str]:
-        """The RUN commands of the first stage, with their places moved into the folder."""
+        """The RUN commands of the first stage, with their paths moved into the folder."""
         stage = instructions()[: [name for name, _ in instructions()].index("FROM", 1)]
         return [self._here(f" {rest}") for name, rest in stage if name == "RUN"]
 
     def run(self, command: str, where: str = "source") -> None:
-        """In a folder beside the image's own."""
+        """Run a command in a sibling folder of the image."""
         env = {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_ROOT_USER_ACTION": "ignore", "SOURCE_DATE_EPOCH": "0"}
-        # Byte code costs a minute here and nothing depends on it.
+        # Compiling byte code takes a minute, and nothing depends on it.
         env |= {"PIP_NO_COMPILE": "1"}
         line = ["sh", "-ec", command]
         done = subprocess.run(line, cwd=self.folder / where, env=os.environ | env, capture_output=True, text=True)
@@ -68,13 +68,13 @@ class Image:
     def _here(self, command: str) -> str:
         moved = re.sub(r"(?<=\s)/(tools|purser|wheel)\b", lambda found: f"{self.folder}/{found[1]}", command)
         moved = moved.replace(" python -m", f" {sys.executable} -m")
-        # Where uv is at hand it takes the place of pip: the same files in a tenth of the time.
+        # uv replaces pip if it is available: the same files in a tenth of the time.
         return re.sub(r"(\S+) -m pip install", r"uv pip install --python \1", moved) if shutil.which("uv") else moved
 
 
 @pytest.fixture(scope="module")
 def image() -> Iterator[Image]:
-    """Built once."""
+    """The image, built once."""
     with tempfile.TemporaryDirectory(prefix="purser-image-") as folder:
         made = Image(Path(folder))
         made.build()
@@ -83,7 +83,7 @@ def image() -> Iterator[Image]:
 
 @pytest.fixture
 def secrets(tmp_path: Path, empty_dsn: str) -> Path:
-    """Made by the script, with the address of this test's own database."""
+    """Secrets that the script creates, with the address of this test's database."""
     script = tmp_path / "docker" / "secrets.sh"
     script.parent.mkdir()
     shutil.copy(COMPOSE / "docker" / "secrets.sh", script)
@@ -103,7 +103,7 @@ class Host:
     home: Path
     temporal: str
     ports: Mapping[str, str]
-    """By the port of the compose file."""
+    """Free ports by the port in the Compose file."""
 
     def env(self, name: str) -> dict[str, str]:
         """The environment of a service: that of the compose file and of the image, moved to loopback."""
@@ -117,18 +117,18 @@ class Host:
         return given | {"HOME": str(self.home), "PATH": f"{self.image.bin}:{os.environ['PATH']}"}
 
     def run(self, name: str, *command: str) -> subprocess.CompletedProcess[str]:
-        """A command in the place of that of the service, or its own."""
+        """Run a command instead of the service's command, or the service's own."""
         line = [str(self.image.bin / "purser"), *(command or own()[name]["command"])]
         return subprocess.run(line, cwd=self.home, env=self.env(name), capture_output=True, text=True, timeout=120)
 
     def start(self, name: str) -> "subprocess.Popen[bytes]":
-        """Its own command."""
+        """Start the service's own command."""
         line = [str(self.image.bin / "purser"), *own()[name]["command"]]
         with (self.home / f"{name}.log").open("wb") as log:
             return subprocess.Popen(line, cwd=self.home, env=self.env(name), stdout=log, stderr=log)
 
     def is_healthy(self, name: str) -> bool:
-        """As the service's health check says."""
+        """Whether the service's health check succeeds."""
         [kind, command, *arguments] = services()[name]["healthcheck"]["test"]
         assert kind == "CMD"
         moved = [re.sub(r"\b(8787|9465)\b", lambda port: self.ports[port[1]], word) for word in arguments]
@@ -170,7 +170,7 @@ async def test_the_services_of_the_compose_file_start_become_healthy_and_stop(ho
             assert not host.is_healthy(name)
 
 
-def test_the_same_source_gives_the_same_wheel_whoever_checked_it_out(image: Image) -> None:
+def test_the_same_source_gives_the_same_wheel_in_every_checkout(image: Image) -> None:
     first = _digest(image.wheel)
     shutil.copytree(image.folder / "context", image.folder / "again", symlinks=True)
     for file in (image.folder / "again").rglob("*.py"):
@@ -190,7 +190,7 @@ def test_the_image_holds_neither_the_embedded_servers_nor_tools(image: Image) ->
 
 
 def _copy_context(target: Path) -> None:
-    """What the engine is sent: the files that git knows, of those that .dockerignore lets in."""
+    """Copy the build context: the tracked files that .dockerignore lets in."""
     lines = sent_to_the_engine()
     let_in = tuple(line[1:].partition("*")[0] for line in lines if line.startswith("!"))
     left_out = tuple(line for line in lines[1:] if not line.startswith(("!", "*")))
@@ -202,7 +202,7 @@ def _copy_context(target: Path) -> None:
 
 
 def _make_namespace(tmp_path: Path, address: str) -> None:
-    """By the script of the service, with the Temporal of this machine."""
+    """Create the namespace with the script of the service and the `temporal` binary of this machine."""
     tools = tmp_path / "tools"
     tools.mkdir()
     (tools / "temporal").symlink_to(find_temporal())
@@ -224,7 +224,7 @@ async def _healthy(host: Host, name: str, process: "subprocess.Popen[bytes]") ->
 
 @contextmanager
 def _killed_at_last(process: "subprocess.Popen[bytes]") -> Iterator["subprocess.Popen[bytes]"]:
-    """A process that does not outlive its test."""
+    """Kill the process at the end if it still runs."""
     try:
         yield process
     finally:

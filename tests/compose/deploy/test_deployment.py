@@ -25,7 +25,7 @@ from tests.support.deployment import (
 )
 
 ONCE = ("migrate", "temporal-schema", "temporal-namespace")
-"""Services that end by themselves."""
+"""Services that run once and exit."""
 SCRIPTS = sorted((COMPOSE / "docker").glob("*.sh"))
 
 
@@ -33,7 +33,7 @@ def test_docker_compose_accepts_the_file() -> None:
     found = shutil.which("docker-compose")
     if found is None:
         pytest.skip("no docker-compose: apt-get install docker-compose")
-    # Debian's Compose is the first one, which does not know the name of a project yet.
+    # Debian ships Compose 1, which does not support the name of a project.
     text = (COMPOSE / "docker-compose.yml").read_text().replace("\nname: purser\n", "\n", 1)
     command = [found, "--project-directory", str(COMPOSE), "-f", "-", "config", "-q"]
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
@@ -84,7 +84,7 @@ def test_a_service_is_given_the_secrets_that_it_reads() -> None:
         assert read <= set(service.get("secrets", ())), name
 
 
-def test_no_secret_stands_in_the_file() -> None:
+def test_no_secret_is_in_the_file() -> None:
     for service in services().values():
         for variable, value in service.get("environment", {}).items():
             secret = any(word in variable.upper() for word in ("PASSWORD", "TOKEN", "KEY", "DSN", "PWD"))
@@ -109,7 +109,7 @@ def test_images_are_pinned() -> None:
     assert re.fullmatch(r"python:\d+\.\d+\.\d+-slim-\w+", bases[0])
 
 
-def test_the_project_has_a_name_of_its_own() -> None:
+def test_the_project_has_its_own_name() -> None:
     assert compose_file()["name"] == "purser"
 
 
@@ -130,7 +130,7 @@ def test_a_service_is_confined(name: str) -> None:
     assert service["cap_drop"] == ["ALL"]
     assert service["security_opt"] == ["no-new-privileges:true"]
     assert service["read_only"] or name == "temporal-ui"
-    # The images of Temporal name a user of their own.
+    # The images of Temporal set their own user.
     assert service.get("user", "0").split(":")[0] != "0" or service["image"].startswith("temporalio/")
     assert service["deploy"]["resources"]["limits"].keys() == {"cpus", "memory"}
     assert service["restart"] == ("on-failure" if name in ONCE else "unless-stopped")
@@ -161,7 +161,7 @@ def test_the_image_holds_nothing_that_is_not_pinned() -> None:
     assert "apt" not in DOCKERFILE.read_text()
 
 
-def test_the_image_runs_as_a_user_of_its_own_and_says_how_it_is() -> None:
+def test_the_image_runs_as_its_own_user_and_has_a_health_check() -> None:
     last = dict(instructions())
     assert last["USER"] == "10001:10001" == own()["gateway"]["user"]
     assert last["ENTRYPOINT"] == '["purser"]'

@@ -1,4 +1,4 @@
-"""Rules, dashboards and configurations of the monitoring: checked by the tools that read them."""
+"""Rules, dashboards and configurations of the monitoring, checked by the tools that read them."""
 
 import json
 import re
@@ -25,7 +25,7 @@ PANELS = [
 
 
 def tool(*command: str) -> str:
-    """What a tool says about our files; it has to like them."""
+    """Run a tool on our files, require success, and return its output."""
     if shutil.which(command[0]) is None:
         pytest.skip(f"{command[0]} is missing: apt-get install prometheus prometheus-alertmanager")
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
@@ -67,15 +67,15 @@ def test_an_alert_says_how_bad_it_is_what_it_is_and_where_to_go(rule: dict[str, 
     assert rule["alert"].startswith("Purser")
     assert rule["labels"] == {"severity": rule["labels"]["severity"]}
     assert rule["labels"]["severity"] in ("critical", "warning", "info")
-    told = rule["annotations"]
-    assert set(told) == {"summary", "description", "dashboard", "runbook_url"}
-    assert told["dashboard"].startswith("{{ $externalLabels.purser_url }}/")
+    annotations = rule["annotations"]
+    assert set(annotations) == {"summary", "description", "dashboard", "runbook_url"}
+    assert annotations["dashboard"].startswith("{{ $externalLabels.purser_url }}/")
     docs = "{{ $externalLabels.purser_url }}/docs/operations/runbooks"
-    assert told["runbook_url"] == f"{docs}#{rule['alert'].lower()}"
+    assert annotations["runbook_url"] == f"{docs}#{rule['alert'].lower()}"
 
 
 @pytest.mark.parametrize("rule", RULES, ids=NAMES)
-def test_figures_that_every_gateway_tells_are_never_added_up(rule: dict[str, Any]) -> None:
+def test_figures_that_every_gateway_exports_are_never_added_up(rule: dict[str, Any]) -> None:
     ledger = ("purser_budget", "purser_approval", "purser_hold", "purser_ask_", "purser_outbox", "purser_webhook")
     for part in ledger:
         for at in (at for at in range(len(rule["expr"])) if rule["expr"].startswith(part, at)):
@@ -87,7 +87,7 @@ def test_figures_that_every_gateway_tells_are_never_added_up(rule: dict[str, Any
 
 
 def test_prometheus_takes_its_configuration() -> None:
-    # Only its syntax: the secret that it names is where it runs.
+    # Only the syntax: the secret file exists only in the container.
     tool("promtool", "check", "config", "--syntax-only", str(PROMETHEUS / "prometheus.yml"))
 
 

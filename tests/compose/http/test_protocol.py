@@ -1,4 +1,4 @@
-"""What one connection may take, over raw sockets: bytes and number of headers, time, and how many there may be."""
+"""Limits of connections, over raw sockets: size and number of headers, time, number of connections."""
 
 import asyncio
 import resource
@@ -15,13 +15,13 @@ from purser.compose.stack.ports import LOOPBACK, free_port
 
 USUAL = ConnectionLimits()
 PATIENT = ConnectionLimits(header_s=600, body_s=600)
-"""Only sizes end a connection."""
+"""Limits under which only sizes end a connection."""
 SOON = ConnectionLimits(header_s=0.2, body_s=0.2)
 GET = b"GET / HTTP/1.1\r\nhost: x\r\n"
 
 
 async def reading(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answers with the size of the body, once it has all of it."""
+    """ASGI application that answers with the size of the complete body."""
     if scope["type"] != "http":
         return
     size, more = 0, True
@@ -48,7 +48,7 @@ async def serving(limits: ConnectionLimits, app: ASGIApp = reading) -> AsyncIter
 
 
 async def answer(port: int, *sent: bytes, forever: bytes = b"") -> bytes:
-    """All that comes back until the server closes."""
+    """All bytes that come back until the server closes the connection."""
     reader, writer = await asyncio.open_connection(LOOPBACK, port)
     try:
         for one in sent:
@@ -86,7 +86,7 @@ async def answer(port: int, *sent: bytes, forever: bytes = b"") -> bytes:
     ],
     ids=["one header", "many headers", "address", "trailer", "chunk extension"],
 )
-async def test_what_never_ends_before_or_behind_a_body_is_cut_off(begun: bytes, forever: bytes) -> None:
+async def test_endless_headers_and_trailers_are_cut_off(begun: bytes, forever: bytes) -> None:
     async with serving(PATIENT) as port:
         got = await answer(port, begun, forever=forever)
     assert got == b"reset" or got.startswith((b"HTTP/1.1 431", b"HTTP/1.1 400"))
@@ -140,7 +140,7 @@ async def test_a_body_may_take_longer_the_larger_it_is(monkeypatch: pytest.Monke
         writer.close()
 
 
-async def test_a_client_that_takes_nothing_of_its_answer_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_client_that_reads_nothing_of_its_response_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(protocol, "WRITE_STALL_S", 0.2)
     gone = asyncio.Event()
 
@@ -182,7 +182,7 @@ async def test_the_limit_in_all_holds_whatever_the_addresses() -> None:
 
 
 def test_connections_keep_longer_than_the_pools_of_common_clients() -> None:
-    """httpx keeps one for 5 s, aiohttp for 15 s, nginx and common load balancers for 60 s."""
+    """httpx keeps a connection for 5 s, aiohttp for 15 s, nginx and common load balancers for 60 s."""
     assert USUAL.keep_alive_s > 60
 
 

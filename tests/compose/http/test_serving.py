@@ -1,4 +1,4 @@
-"""Serving an application until told to stop."""
+"""Serving an application until a stop event is set."""
 
 import asyncio
 import socket
@@ -49,7 +49,7 @@ def test_answers_leave_at_once_on_connections_of_both_families() -> None:
                 assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
-async def test_a_rush_of_connections_is_taken_a_few_at_a_time() -> None:
+async def test_a_rush_of_connections_is_accepted_a_few_at_a_time() -> None:
     turn, entered = 0, Counter[int]()
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
@@ -62,7 +62,7 @@ async def test_a_rush_of_connections_is_taken_a_few_at_a_time() -> None:
     serving = asyncio.create_task(serve(app, LOOPBACK, port, stop, ready.set))
     await ready.wait()
     with ExitStack() as clients:
-        # The event loop does not run meanwhile: all of them wait in the kernel.
+        # The event loop does not run meanwhile: all connections wait in the kernel.
         for _ in range(rush):
             client = clients.enter_context(socket.create_connection((LOOPBACK, port), timeout=10))
             client.sendall(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")

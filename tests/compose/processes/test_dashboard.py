@@ -1,4 +1,4 @@
-"""What the page of health is told about settings."""
+"""Settings on the health page of the dashboard."""
 
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from purser.compose.settings import Settings
         ({"data_dir": Path("/srv/purser")}, "/srv/purser"),
     ],
 )  # fmt: skip
-def test_settings_are_shown_without_what_opens_doors(given: dict[str, Any], value: str) -> None:
+def test_settings_are_shown_without_secrets(given: dict[str, Any], value: str) -> None:
     [name] = given
     shown = {one.name: one for one in shown_settings(Settings(**given).with_sources({name: "file"}))}
     assert (shown[name].value, shown[name].source) == (value, "file")

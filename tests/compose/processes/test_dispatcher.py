@@ -1,4 +1,4 @@
-"""What runs beside requests and tasks, on a real Postgres and a real Temporal."""
+"""Background work of processes, on a real Postgres and a real Temporal."""
 
 import asyncio
 import uuid
@@ -37,20 +37,20 @@ SECRET = "canary-6f1d"
 
 @workflow.defn
 class Waiting:
-    """Counts how often it is told, and returns what it was told once it is let go."""
+    """Collects the signals it receives, and returns them once it is released."""
 
     def __init__(self) -> None:
-        self.told: list[str] = []
+        self.received: list[str] = []
         self.free = False
 
     @workflow.run
     async def run(self) -> list[str]:
         await workflow.wait_condition(lambda: self.free)
-        return self.told
+        return self.received
 
     @workflow.signal
     def approval_decided(self, decided: ApprovalDecided) -> None:
-        self.told.append(f"{decided.approval_id} {decided.state}")
+        self.received.append(f"{decided.approval_id} {decided.state}")
 
     @workflow.signal
     def go(self) -> None:
@@ -59,7 +59,7 @@ class Waiting:
 
 @workflow.defn(name="AgentTask")
 class Task:
-    """Stands for the real workflow: what counts here is that it starts, and with what."""
+    """Replaces the real workflow: these tests check only that it starts, and with which input."""
 
     @workflow.run
     async def run(self, task: TaskRef) -> str:
@@ -148,7 +148,7 @@ async def test_a_message_for_a_workflow_that_is_gone_is_done(
     await post(pool, handle.id, "approval_decided", approval_id="r1", state="approved")
     await post(pool, f"never-{uuid.uuid4()}", "approval_decided", approval_id="r1", state="approved")
     await dispatcher.dispatch()
-    # Else they would be tried for ever.
+    # Otherwise they would be retried forever.
     assert await unsent(pool) == 0
 
 
@@ -225,7 +225,7 @@ async def test_deadlines_and_leases_end_and_workflows_are_woken_by_any_number_of
     assert await handle.result() == [f"{ticket.approval_id} expired"]
 
 
-async def test_it_survives_a_database_that_is_away_and_tells_nothing_secret(
+async def test_it_survives_an_unreachable_database_and_logs_nothing_secret(
     dsn: str, pool: Pool, dispatcher: Dispatcher, temporal_client: Client, worker: None
 ) -> None:
     workflow_id = f"task-{uuid.uuid4()}"

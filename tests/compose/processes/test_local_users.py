@@ -1,4 +1,4 @@
-"""Other users of this machine: what they made is not believed, and what is ours is closed to them."""
+"""Other users of this machine: their files are not trusted, and they cannot access ours."""
 
 import os
 import stat
@@ -32,17 +32,17 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return made
 
 
-def test_addresses_of_our_own_file_are_believed(data: Path) -> None:
+def test_addresses_of_our_own_file_are_trusted(data: Path) -> None:
     assert is_private(data)
     assert stat.S_IMODE((data / FILE).stat().st_mode) == 0o600
     assert command_settings(data).url == "http://127.0.0.1:1"
 
 
 @pytest.mark.parametrize(("place", "mode"), [("", 0o770), ("", 0o707), (FILE, 0o620), (FILE, 0o602)])
-def test_a_file_that_others_may_write_is_not_believed(data: Path, place: str, mode: int) -> None:
+def test_a_file_that_others_may_write_is_not_trusted(data: Path, place: str, mode: int) -> None:
     (data / place).chmod(mode)
     assert command_settings(data).url is None
-    with pytest.raises(NoGateway, match="not believed"), gateway(data):
+    with pytest.raises(NoGateway, match="not trusted"), gateway(data):
         pass
 
 
@@ -54,10 +54,10 @@ def test_a_link_to_a_file_is_not_believed(data: Path) -> None:
 
 @as_root
 @pytest.mark.parametrize("place", ["", FILE])
-def test_a_file_of_another_user_is_not_believed(data: Path, place: str) -> None:
+def test_a_file_of_another_user_is_not_trusted(data: Path, place: str) -> None:
     os.chown(data / place, NOBODY, -1)
     assert command_settings(data).url is None
-    with pytest.raises(NoGateway, match="not believed"), gateway(data):
+    with pytest.raises(NoGateway, match="not trusted"), gateway(data):
         pass
 
 

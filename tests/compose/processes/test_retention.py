@@ -1,4 +1,4 @@
-"""What has served its time is deleted; what has not stays."""
+"""Rows past their retention period are deleted; others stay."""
 
 from datetime import timedelta
 

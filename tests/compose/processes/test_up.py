@@ -37,8 +37,8 @@ def data(tmp_path: Path) -> Path:
 
 
 @dataclass(frozen=True)
-class Beside:
-    """A running `purser up` and what its user types."""
+class RunningUp:
+    """A running `purser up`, its commands and its data directory."""
 
     purser: Purser
     data: Path
@@ -46,45 +46,45 @@ class Beside:
 
 
 @pytest.fixture(scope="module")
-def beside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Beside]:
-    """For the tests that leave it as it is. In the end a signal stops all of it."""
-    home = tmp_path_factory.mktemp("beside")
+def running_up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningUp]:
+    """A `purser up` for tests that do not change it. At the end a signal stops all of it."""
+    home = tmp_path_factory.mktemp("running_up")
     purser, data = Purser.at(home), home / "data"
     started = purser.start("up", "--data", str(data), "--port", "0")
     assert len(processes_naming(data)) >= 3, "up, postgres and temporal"
-    yield Beside(purser, data, started.ready)
+    yield RunningUp(purser, data, started.ready)
     assert started.end(signal.SIGTERM) == 0
     assert processes_naming(data) == []
     assert not (data / "up.json").exists()
 
 
-def test_the_addresses_are_stored_for_this_user_only(beside: Beside) -> None:
-    assert set(beside.ready) == {"gateway", "temporal", "temporal_ui", "postgres", "admin_key"}
-    assert stat.S_IMODE((beside.data / "up.json").stat().st_mode) == 0o600
-    assert beside.ready["temporal_ui"] is None, "it asks for no sign-in, so it runs on request only"
-    server = psutil.Process(int((beside.data / "temporal" / "temporal.pid").read_text()))
+def test_the_addresses_are_stored_for_this_user_only(running_up: RunningUp) -> None:
+    assert set(running_up.ready) == {"gateway", "temporal", "temporal_ui", "postgres", "admin_key"}
+    assert stat.S_IMODE((running_up.data / "up.json").stat().st_mode) == 0o600
+    assert running_up.ready["temporal_ui"] is None, "it asks for no sign-in, so it runs on request only"
+    server = psutil.Process(int((running_up.data / "temporal" / "temporal.pid").read_text()))
     listening = [one.laddr for one in server.net_connections("tcp") if one.status == psutil.CONN_LISTEN]
     assert {address.ip for address in listening} == {"127.0.0.1"}
-    assert int(beside.ready["temporal"].rpartition(":")[2]) in {address.port for address in listening}
+    assert int(running_up.ready["temporal"].rpartition(":")[2]) in {address.port for address in listening}
 
 
-def test_a_key_for_secrets_is_made_for_this_user_only(beside: Beside) -> None:
-    assert stat.S_IMODE((beside.data / "secrets.key").stat().st_mode) == 0o600
+def test_a_key_for_secrets_is_made_for_this_user_only(running_up: RunningUp) -> None:
+    assert stat.S_IMODE((running_up.data / "secrets.key").stat().st_mode) == 0o600
 
 
-def test_other_commands_find_the_last_up(beside: Beside) -> None:
-    findings = {finding["name"]: finding for finding in beside.purser.json("doctor")["findings"]}
+def test_other_commands_find_the_last_up(running_up: RunningUp) -> None:
+    findings = {finding["name"]: finding for finding in running_up.purser.json("doctor")["findings"]}
     assert {finding["state"] for finding in findings.values()} == {"ok"}
-    assert beside.ready["gateway"] in findings["gateway"]["detail"]
+    assert running_up.ready["gateway"] in findings["gateway"]["detail"]
 
 
 @pytest.mark.parametrize("fresh", [[], ["--fresh"]], ids=["plain", "fresh"])
-def test_a_second_up_says_so_and_breaks_nothing(beside: Beside, fresh: list[str]) -> None:
-    problem = beside.purser.json("up", "--data", str(beside.data), *fresh, code=1)
+def test_a_second_up_says_so_and_breaks_nothing(running_up: RunningUp, fresh: list[str]) -> None:
+    problem = running_up.purser.json("up", "--data", str(running_up.data), *fresh, code=1)
     assert problem["type"] == "urn:purser:already-running"
-    assert str(beside.data) in problem["detail"]
-    assert beside.ready["gateway"] in problem["detail"]
-    assert httpx.get(f"{beside.ready['gateway']}/readyz").status_code == 200
+    assert str(running_up.data) in problem["detail"]
+    assert running_up.ready["gateway"] in problem["detail"]
+    assert httpx.get(f"{running_up.ready['gateway']}/readyz").status_code == 200
 
 
 async def test_database_and_workflows_survive_a_restart_and_the_admin_key_does_not(data: Path) -> None:
@@ -160,17 +160,17 @@ async def test_configured_servers_are_used_and_left_alone(
 
 @asynccontextmanager
 async def running(data: Path, *, fresh: bool = False) -> AsyncIterator[Running]:
-    """All that `purser up` runs, in this process."""
+    """Run everything that `purser up` runs, in this process."""
     settings = Settings(data_dir=data, gateway_port=0, metrics_port=0, worker_metrics_port=0, dashboard=False)
     stop, ready = asyncio.Event(), asyncio.get_running_loop().create_future()
-    living = asyncio.create_task(up(settings, stop, lambda running, _: ready.set_result(running), fresh=fresh))
+    task = asyncio.create_task(up(settings, stop, lambda running, _: ready.set_result(running), fresh=fresh))
     try:
-        await asyncio.wait((living, ready), return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait((task, ready), return_when=asyncio.FIRST_COMPLETED)
         assert ready.done()
         yield ready.result()
     finally:
         stop.set()
-        await living
+        await task
 
 
 async def _execute(dsn: str, statement: str) -> object:

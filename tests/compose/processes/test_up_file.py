@@ -1,4 +1,4 @@
-"""Commands find the running system, and give away none of its secrets."""
+"""Commands find the running system, and send its key to no other gateway."""
 
 import os
 from pathlib import Path

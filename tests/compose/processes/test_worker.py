@@ -1,4 +1,4 @@
-"""What settings mean to a worker and to a gateway: their parts, each made once."""
+"""Workers and gateways built from settings: each part is created once."""
 
 import gc
 
@@ -29,13 +29,11 @@ def test_a_summarizer_is_a_model_or_the_extractive_one_or_nothing_is_compressed(
 
 
 def ledgers(pool: Pool) -> list[Ledger]:
-    """Every ledger that this process has over a pool."""
+    """Every `Ledger` object of this process on a pool."""
     return [one for one in gc.get_objects() if type(one) is Ledger and one.pool is pool]
 
 
-async def test_whoever_works_in_a_process_asks_the_one_ledger_of_a_pool(
-    pool: Pool, dsn: str, temporal_client: Client
-) -> None:
+async def test_all_parts_of_a_process_use_one_ledger_per_pool(pool: Pool, dsn: str, temporal_client: Client) -> None:
     settings = Settings(dsn=dsn, embedding_model="openai/any")
     async with await create_pool(dsn, size=1) as quick_pool:
         ledger = Ledger(pool, ledger_settings(settings))

@@ -1,4 +1,4 @@
-"""Variables that Kubernetes adds to pods beside a Service that is called like this product."""
+"""Variables that Kubernetes injects into pods for a Service named `purser`."""
 
 import pytest
 

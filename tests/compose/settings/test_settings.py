@@ -1,4 +1,4 @@
-"""Settings: where they come from, which goes first, and what is refused."""
+"""Settings: sources, precedence, and refused values."""
 
 import json
 from collections.abc import Callable
@@ -31,7 +31,7 @@ def nothing_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture
 def config(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Config:
-    """Writes the settings file."""
+    """Write the settings file."""
 
     def write(text: str) -> Path:
         file = tmp_path / "elsewhere.toml"
@@ -126,7 +126,7 @@ def test_variables_of_the_checklist_exist(monkeypatch: pytest.MonkeyPatch, name:
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "says"),
+    ("name", "value", "message"),
     [
         ("PURSER_LEASE_S", "soon", "lease_s (PURSER_LEASE_S, from the environment): "),
         ("PURSER_LEASE_S", "0", "greater than or equal to 1"),
@@ -149,12 +149,12 @@ def test_variables_of_the_checklist_exist(monkeypatch: pytest.MonkeyPatch, name:
     ],
 )
 def test_a_bad_value_is_refused_with_its_name(
-    monkeypatch: pytest.MonkeyPatch, name: str, value: str, says: str
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, message: str
 ) -> None:
     monkeypatch.setenv(name, value)
     with pytest.raises(SettingsError) as refused:
         load_settings()
-    assert says in str(refused.value)
+    assert message in str(refused.value)
     assert refused.value.remedy
 
 
@@ -173,7 +173,7 @@ def test_an_unknown_key_of_the_file_is_refused_with_the_nearest_name(config: Con
     assert "Did you mean lease_s?" in refused.value.remedy
 
 
-def test_a_file_that_is_no_toml_is_refused(config: Config) -> None:
+def test_a_file_that_is_not_toml_is_refused(config: Config) -> None:
     file = config("lease_s = = 3")
     with pytest.raises(SettingsError, match="cannot be read") as refused:
         load_settings()
@@ -204,7 +204,7 @@ def test_no_secret_is_repeated(monkeypatch: pytest.MonkeyPatch, name: str) -> No
         ("PROVIDER_KEYS", '{"h": "s3cr3t"}', lambda settings: json.dumps(_plain(settings.provider_keys))),
     ],
 )
-def test_a_secret_may_stand_in_a_file_of_its_own(
+def test_a_secret_may_be_in_a_file(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, value: str, read: Callable[[Settings], str]
 ) -> None:
     file = tmp_path / "secret"
@@ -216,7 +216,7 @@ def test_a_secret_may_stand_in_a_file_of_its_own(
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "says"),
+    ("name", "content", "message"),
     [
         ("DSN", None, "PURSER_DSN_FILE: '{file}' cannot be read: No such file or directory"),
         ("DSN", b" \n", "PURSER_DSN_FILE: '{file}' is empty"),
@@ -226,7 +226,7 @@ def test_a_secret_may_stand_in_a_file_of_its_own(
     ],
 )
 def test_a_secret_that_cannot_be_read_is_refused_with_its_file_and_never_shown(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, content: bytes | None, says: str
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, content: bytes | None, message: str
 ) -> None:
     file = tmp_path / "secret"
     if content is not None:
@@ -234,7 +234,7 @@ def test_a_secret_that_cannot_be_read_is_refused_with_its_file_and_never_shown(
     monkeypatch.setenv(f"PURSER_{name}_FILE", str(file))
     with pytest.raises(SettingsError) as refused:
         load_settings()
-    assert says.format(file=file) in str(refused.value)
+    assert message.format(file=file) in str(refused.value)
     assert "s3cr3t" not in f"{refused.value} {refused.value.remedy}"
     assert refused.value.remedy
 

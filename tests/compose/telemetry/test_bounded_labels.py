@@ -1,4 +1,4 @@
-"""Names that callers choose make no series of their own."""
+"""Names that callers choose create no new series."""
 
 from purser.compose.telemetry.bounded_labels import bounded
 from purser.compose.telemetry.temporal_metrics import KNOWN

@@ -16,7 +16,7 @@ from purser.context.redaction import patterns
 
 @pytest.fixture
 def root() -> Iterator[logging.Logger]:
-    """The root logger, as it was again afterwards."""
+    """The root logger, restored afterwards."""
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
     yield root
@@ -53,7 +53,7 @@ def test_a_trace_on_the_console_shows_no_local_variables(
 
 
 @pytest.mark.parametrize("log_format", ["console", "json"])
-def test_what_comes_into_a_line_by_accident_is_redacted(
+def test_personal_data_in_a_log_line_is_redacted(
     root: logging.Logger, capsys: pytest.CaptureFixture[str], log_format: Literal["console", "json"]
 ) -> None:
     configure_logging(Settings(log_format=log_format, redaction_patterns={"EMPLOYEE": "E[0-9]{6}"}))

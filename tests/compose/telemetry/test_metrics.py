@@ -1,4 +1,4 @@
-"""Where processes serve their metrics."""
+"""The metrics endpoint of processes."""
 
 import asyncio
 import re

@@ -1,4 +1,4 @@
-"""Metrics of the Temporal SDK: the names of Temporal's own alert pages, at our address, from each runtime its own."""
+"""Metrics of the Temporal SDK: Temporal's documented names, served by Purser, separately for each runtime."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -23,7 +23,7 @@ ONCE = RetryPolicy(maximum_attempts=1)
 
 @activity.defn
 async def too_late() -> None:
-    """Ends after Temporal has given it up."""
+    """Activity that ends after Temporal has timed it out."""
     await asyncio.sleep(2)
 
 
@@ -48,7 +48,7 @@ class After:
 
     @workflow.signal
     def wake(self) -> None:
-        """Makes a workflow task."""
+        """Trigger a workflow task."""
 
 
 @workflow.defn(name="Failing", sandboxed=False)
@@ -61,8 +61,8 @@ class Failing:
         return "x" * 3_000_000
 
 
-class Scene:
-    """A worker that has met every failure that rules tell of."""
+class FailureScenario:
+    """Workers and workflows that produce every failure that alert rules cover."""
 
     def __init__(self, client: Client, task_queue: str) -> None:
         self._client = client
@@ -96,9 +96,9 @@ def settings(temporal_address: str) -> Settings:
 
 
 @pytest.fixture
-async def scene(settings: Settings, task_queue: str) -> AsyncIterator[tuple[Scene, TemporalMetrics]]:
+async def scene(settings: Settings, task_queue: str) -> AsyncIterator[tuple[FailureScenario, TemporalMetrics]]:
     measured = TemporalMetrics()
-    made = Scene(await connect(settings, measured.runtime), task_queue)
+    made = FailureScenario(await connect(settings, measured.runtime), task_queue)
     yield made, measured
     await made.end()
 
@@ -108,7 +108,7 @@ async def _events(handle: WorkflowHandle[object, object]) -> list[str | None]:
 
 
 async def _until(measured: TemporalMetrics, *parts: str) -> str:
-    """The text, once a line has all these parts."""
+    """The metrics text, once a line contains all these parts."""
     async with asyncio.timeout(60):
         while True:
             text = (await measured.text()).decode()
@@ -117,7 +117,7 @@ async def _until(measured: TemporalMetrics, *parts: str) -> str:
             await asyncio.sleep(0.2)
 
 
-async def test_failures_have_the_names_that_rules_ask_for(scene: tuple[Scene, TemporalMetrics]) -> None:
+async def test_failures_have_the_names_that_rules_ask_for(scene: tuple[FailureScenario, TemporalMetrics]) -> None:
     made, measured = scene
     async with made.worker(Before):
         changed = await made.start("Changed")
@@ -138,7 +138,7 @@ async def test_failures_have_the_names_that_rules_ask_for(scene: tuple[Scene, Te
     assert {name: series.get(name) for name in TEMPORAL} == TEMPORAL
 
 
-async def test_durations_are_seconds_and_totals_say_so(scene: tuple[Scene, TemporalMetrics]) -> None:
+async def test_durations_are_seconds_and_totals_say_so(scene: tuple[FailureScenario, TemporalMetrics]) -> None:
     _, measured = scene
     text = (await measured.text()).decode()
     assert "# TYPE temporal_request_latency_seconds histogram" in text

@@ -64,7 +64,7 @@ def test_bad_usage_changes_nothing(purser: Commands, name: str) -> None:
     assert purser.json("budget", "show", scope) == before
 
 
-def test_a_scope_that_is_none_is_a_problem_that_names_it(purser: Commands) -> None:
+def test_an_invalid_scope_is_a_problem_that_names_it(purser: Commands) -> None:
     for scope, named in (("planet:x", "planet"), ("session:a?b#c", "a?b#c")):
         problem = purser.json("budget", "show", scope, code=1)
         assert problem["status"] == 422

@@ -1,4 +1,4 @@
-"""What a person reads when an agent failed or was refused, or when a command line says nothing."""
+"""Explanations of failed and refused agents, and the help of a command line without a command."""
 
 from typing import Any
 

@@ -44,7 +44,7 @@ def test_another_body_under_the_same_id_is_a_problem(purser: Commands, write_tas
     assert name in problem["detail"]
 
 
-def test_a_file_that_is_no_task_is_exit_code_1_and_says_where(purser: Commands, tmp_path: Path) -> None:
+def test_an_invalid_task_file_is_exit_code_1_and_says_where(purser: Commands, tmp_path: Path) -> None:
     file = tmp_path / "bad.json"
     bad = (
         (b'{"session_id": "s",', "line 1"),

@@ -1,4 +1,4 @@
-"""`purser sign-in`, and keys that end."""
+"""`purser sign-in`, and keys that expire."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -27,7 +27,7 @@ def test_a_role_that_opens_no_pages_gets_no_link(system: System, name: str, tmp_
 
 
 @pytest.mark.parametrize("where", [[], ["--tenant", "elsewhere"]])
-def test_a_key_may_end_and_have_a_limit_of_its_own(purser: Commands, name: str, where: list[str]) -> None:
+def test_a_key_may_expire_and_have_its_own_rate_limit(purser: Commands, name: str, where: list[str]) -> None:
     options = ("--role", "viewer", "--expires", "30d", "--rate-limit", "50")
     made = purser.json("keys", "create", name, *options, *where)
     left = datetime.fromisoformat(made["expires_at"]) - datetime.now(UTC)
@@ -38,6 +38,6 @@ def test_a_key_may_end_and_have_a_limit_of_its_own(purser: Commands, name: str, 
 
 
 @pytest.mark.parametrize("span", ["30", "d", "0d", "-1d", "1.5h", "3x", "99999w", ""])
-def test_a_span_of_time_is_a_number_and_a_unit(purser: Commands, name: str, span: str) -> None:
+def test_a_duration_is_a_number_and_a_unit(purser: Commands, name: str, span: str) -> None:
     problem = purser.json("keys", "create", name, "--role", "viewer", f"--expires={span}", code=2)
     assert problem["type"] == "urn:purser:bad-usage"

@@ -1,4 +1,4 @@
-"""`purser tasks`, `purser approvals`: the CLI side of steering and deciding."""
+"""`purser tasks`, `purser approvals`: controlling tasks and deciding requests on the command line."""
 
 import json
 import re
@@ -25,7 +25,7 @@ SHORT = {"agent": {"limit_tokens": 50, "mode": "approval"}}
 
 @contextmanager
 def running(purser: Commands, file: Path) -> Iterator[subprocess.Popen[str]]:
-    """`purser run` in the background."""
+    """Run `purser run` in the background."""
     process = subprocess.Popen(
         [*command(), "run", str(file), "--json"],
         env=purser.env,
@@ -42,7 +42,7 @@ def running(purser: Commands, file: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 def submit(system: System, file: Path) -> None:
-    """Starts a task without waiting for its end."""
+    """Submit a task without waiting for its end."""
     headers = {"Authorization": f"Bearer {system.ready['admin_key']}", "Content-Type": "application/json"}
     address = f"{system.ready['gateway']}/v1/tasks"
     httpx.post(address, content=file.read_bytes(), headers=headers).raise_for_status()

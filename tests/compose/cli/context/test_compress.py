@@ -29,23 +29,23 @@ class Writer:
     purser: Commands
     api_base: str
     model: str
-    """Of no other test."""
+    """A model name that no other test uses."""
 
     @classmethod
     def at(cls, system: System, api_base: str) -> "Writer":
-        """Whose answers come from this address."""
+        """A model that is called at this address."""
         purser = Commands(system.purser.home, {**system.purser.env, "PURSER_SUMMARIZER_API_BASE": api_base})
         return cls(purser, api_base, f"openai/{uuid.uuid4().hex}")
 
-    def says(self, asked: str, answer: str) -> None:
-        """Answers requests that contain a text."""
+    def replies(self, asked: str, answer: str) -> None:
+        """Let the provider answer requests that contain a text."""
         match = {"model": self.model.removeprefix("openai/"), "text": asked}
         rule = {"match": match, "reply": {"content": answer}}
-        door = f"{self.api_base.removesuffix('/v1')}/_control"
-        httpx.post(door, json={"rules": [rule]}).raise_for_status()
+        url = f"{self.api_base.removesuffix('/v1')}/_control"
+        httpx.post(url, json={"rules": [rule]}).raise_for_status()
 
     def spent(self) -> Any:
-        """Tokens of the session of commands."""
+        """Token balance of the session that commands use."""
         return self.purser.json("budget", "show", "session:cli")["tokens"]
 
 
@@ -62,19 +62,19 @@ def alone(tmp_path: Path) -> Commands:
 
 
 def written(folder: Path, messages: list[Message]) -> str:
-    """A conversation file of these messages."""
+    """Write a conversation file of these messages and return its path."""
     file = folder / "talk.jsonl"
     file.write_text("\n".join(json.dumps(message.to_dict()) for message in messages))
     return str(file)
 
 
 def tokens(messages: list[Message]) -> int:
-    """Of all of them."""
+    """Total tokens of the messages."""
     return sum(count_message(message.to_openai(), MODEL).tokens for message in messages)
 
 
 def compress(purser: Commands, file: str, budget: int, *more: str, code: int = 0) -> Any:
-    """What the command prints."""
+    """Run the command and return its JSON document."""
     return purser.json("compress", file, "--budget", str(budget), "--model", MODEL, *more, code=code)
 
 
@@ -82,13 +82,13 @@ def test_the_middle_of_a_conversation_is_summarized_and_the_result_fits(alone: C
     messages = talk(120)
     found = compress(alone, written(alone.home, messages), 1_500)
     first, last = found["covers"]
-    kept = messages[:first] + messages[last + 1 :]
+    remaining = messages[:first] + messages[last + 1 :]
     assert set(found) == RESULT
     assert found["method"] == "extractive"
     assert found["original_tokens"] == tokens(messages[first : last + 1])
     assert first > 0
     assert last < len(messages) - 1
-    assert 100 < found["summary_tokens"] + tokens(kept) <= 1_500
+    assert 100 < found["summary_tokens"] + tokens(remaining) <= 1_500
     assert all(
         any(line.partition(": ")[2] in message.text for message in messages) for line in found["summary"].splitlines()
     )
@@ -121,10 +121,10 @@ def test_a_model_is_not_asked_without_a_running_system(alone: Commands) -> None:
 
 @pytest.mark.stack
 class TestAModel:
-    """Under a hold of a running system."""
+    """Summaries by a model, under a hold of a running system."""
 
     def test_it_writes_under_a_hold_that_is_settled(self, writer: Writer, tmp_path: Path) -> None:
-        writer.says("", RECORD)
+        writer.replies("", RECORD)
         before = writer.spent()
         found = compress(writer.purser, written(tmp_path, talk(120)), 1_500, "--summarizer", writer.model)
         assert (found["method"], found["summary"]) == ("model", RECORD)
@@ -133,24 +133,24 @@ class TestAModel:
         assert after["held"] == before["held"] == 0
 
     def test_a_window_asks_it_too(self, writer: Writer, tmp_path: Path) -> None:
-        writer.says("", RECORD)
+        writer.replies("", RECORD)
         file = written(tmp_path, talk(120))
         window = writer.purser.json("window", file, "--budget", "1500", "--model", MODEL, "--summarizer", writer.model)
         assert any(RECORD in str(message["content"]) for message in window["messages"])
 
     def test_only_redacted_text_leaves(self, writer: Writer, tmp_path: Path) -> None:
-        writer.says("anna.berg@example.org", "Error: it leaked.")
-        writer.says("[EMAIL_1]", f"{RECORD} Write to [EMAIL_1].")
+        writer.replies("anna.berg@example.org", "Error: it leaked.")
+        writer.replies("[EMAIL_1]", f"{RECORD} Write to [EMAIL_1].")
         messages = [*talk(60), user("My address is anna.berg@example.org, note it."), *talk(60)]
         found = compress(writer.purser, written(tmp_path, messages), 1_500, "--summarizer", writer.model)
         assert found["method"] == "model"
         assert "[EMAIL_1]" in found["summary"]
 
     @pytest.mark.parametrize("answer", ["", "Error: model overloaded", "word " * 5_000])
-    def test_what_is_no_summary_is_paid_for_and_an_extract_stands_in(
+    def test_a_rejected_summary_is_paid_for_and_an_extract_replaces_it(
         self, writer: Writer, tmp_path: Path, answer: str
     ) -> None:
-        writer.says("", answer)
+        writer.replies("", answer)
         before = writer.spent()
         found = compress(writer.purser, written(tmp_path, talk(120)), 1_500, "--summarizer", writer.model)
         assert found["method"] == "extractive"
@@ -170,7 +170,7 @@ class TestAModel:
         finally:
             writer.purser.json("budget", "set", "session:cli", "--no-frozen")
 
-    def test_a_model_that_is_away_costs_nothing_and_an_extract_stands_in(self, system: System, tmp_path: Path) -> None:
+    def test_an_unreachable_model_costs_nothing_and_is_replaced(self, system: System, tmp_path: Path) -> None:
         writer = Writer.at(system, "http://127.0.0.1:9")
         before = writer.spent()
         found = compress(writer.purser, written(tmp_path, talk(120)), 1_500, "--summarizer", writer.model)

@@ -33,7 +33,7 @@ def test_any_other_file_is_text(tmp_path: Path) -> None:
     assert read_conversation(_write(tmp_path / "a.md", "[] 你好\u2028")) == "[] 你好\u2028"
 
 
-def test_fields_of_others_are_passed_over_and_kept_with_the_original(tmp_path: Path) -> None:
+def test_unknown_fields_are_ignored_and_remain_in_the_original(tmp_path: Path) -> None:
     message = {"role": "user", "content": "hi\u2028there", "turn_id": "D1:1"}
     found = read_file(_write(tmp_path / "a.jsonl", json.dumps(message, ensure_ascii=False)))
     assert found == ConversationFile([Message("user", "hi\u2028there")], [message])
@@ -44,7 +44,7 @@ def test_an_empty_file_is_an_empty_conversation(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "said"),
+    ("name", "text", "message"),
     [
         ("a.json", "{}", "is a JSON object"),
         ("a.json", '[\n{"role": "user",}]', "line 2, column 17"),
@@ -55,12 +55,12 @@ def test_an_empty_file_is_an_empty_conversation(tmp_path: Path) -> None:
         ("a.json", '["secret"]', "message 0: is a str"),
     ],
 )
-def test_a_file_that_is_none_names_line_and_field_and_never_its_text(
-    tmp_path: Path, name: str, text: str, said: str
+def test_an_invalid_file_is_an_error_with_line_and_field_and_never_its_text(
+    tmp_path: Path, name: str, text: str, message: str
 ) -> None:
     with pytest.raises(UnreadableFile) as caught:
         read_conversation(_write(tmp_path / name, text))
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert "secret" not in str(caught.value)
     assert caught.value.remedy
 

@@ -22,16 +22,16 @@ def purser(tmp_path: Path) -> Commands:
     return Commands.at(tmp_path)
 
 
-def test_a_text_is_told_redacted_and_what_was_in_it(purser: Commands, tmp_path: Path) -> None:
+def test_a_text_is_printed_redacted_with_the_counts_of_its_labels(purser: Commands, tmp_path: Path) -> None:
     file = tmp_path / "note.txt"
     file.write_text("To jane@example.com and\nback, jane@example.com: call +1 415 555 0132 on 2024-05-20\n")
-    told = purser.json("redact", str(file))
-    assert told == {
+    printed = purser.json("redact", str(file))
+    assert printed == {
         "text": "To [EMAIL_1] and\nback, [EMAIL_1]: call [PHONE_1] on 2024-05-20\n",
         "counts": {"EMAIL": 2, "PHONE": 1},
     }
     shown = purser.run("redact", str(file))
-    assert shown.stdout == told["text"]
+    assert shown.stdout == printed["text"]
     assert shown.stderr == "replaced: EMAIL 2, PHONE 1\n"
 
 
@@ -39,18 +39,18 @@ def test_a_text_is_told_redacted_and_what_was_in_it(purser: Commands, tmp_path: 
 def test_a_conversation_stays_one_with_every_text_in_it_redacted(purser: Commands, tmp_path: Path, kind: str) -> None:
     file = tmp_path / f"talk.{kind}"
     file.write_text(json.dumps(MESSAGES) if kind == "json" else "\n".join(map(json.dumps, MESSAGES)))
-    told = purser.json("redact", str(file))
-    lines = told["text"].splitlines()
-    messages = json.loads(told["text"]) if kind == "json" else [json.loads(line) for line in lines]
+    printed = purser.json("redact", str(file))
+    lines = printed["text"].splitlines()
+    messages = json.loads(printed["text"]) if kind == "json" else [json.loads(line) for line in lines]
     assert messages[0] == {"role": "user", "content": "I am [EMAIL_1], card [CARD_1]", "pinned": True}
     assert messages[1]["tool_calls"][0]["function"]["arguments"] == '{"mail": "[EMAIL_1]"}'
     assert messages[2] == MESSAGES[2]
     assert messages[3]["content"][0]["text"] == "密码：[SECRET_1]"
     assert messages[3]["meta"] == {"password": "[SECRET_2]"}
-    assert told["counts"] == {"EMAIL": 2, "CARD": 1, "SECRET": 2}
+    assert printed["counts"] == {"EMAIL": 2, "CARD": 1, "SECRET": 2}
     again = tmp_path / f"again.{kind}"
-    again.write_text(told["text"])
-    assert purser.json("redact", str(again)) == {"text": told["text"], "counts": {}}
+    again.write_text(printed["text"])
+    assert purser.json("redact", str(again)) == {"text": printed["text"], "counts": {}}
 
 
 def test_configured_patterns_are_replaced_too(tmp_path: Path) -> None:
@@ -77,5 +77,5 @@ def test_a_file_that_is_not_there_is_bad_usage(purser: Commands) -> None:
 
 def test_half_a_surrogate_pair_comes_back_as_the_escape_that_it_was(purser: Commands, tmp_path: Path) -> None:
     (tmp_path / "odd.json").write_text('[{"role": "user", "content": "odd \\ud800 ana@example.com"}]')
-    told = json.loads(purser.json("redact", str(tmp_path / "odd.json"))["text"])
-    assert told[0]["content"] == "odd \ud800 [EMAIL_1]"
+    printed = json.loads(purser.json("redact", str(tmp_path / "odd.json"))["text"])
+    assert printed[0]["content"] == "odd \ud800 [EMAIL_1]"

@@ -20,7 +20,7 @@ def purser(tmp_path: Path) -> Commands:
     return Commands.at(tmp_path)
 
 
-def test_a_conversation_is_counted_with_what_stands_around_its_messages(purser: Commands, tmp_path: Path) -> None:
+def test_a_conversation_is_counted_with_the_overhead_of_its_messages(purser: Commands, tmp_path: Path) -> None:
     (tmp_path / "talk.json").write_text(json.dumps(MESSAGES))
     counted = purser.json("tokens", "talk.json", "--model", "gpt-4o")
     content = 2 + 7 + 2

@@ -75,7 +75,7 @@ def test_what_cannot_fit_is_a_problem_that_names_it(purser: Commands) -> None:
     assert "newest user message, index 27" in problem["detail"]
 
 
-def test_bad_usage_is_told_apart(purser: Commands) -> None:
+def test_bad_usage_is_its_own_type_of_problem(purser: Commands) -> None:
     assert window(purser, "--strategy", "best", code=2)["type"] == "urn:purser:bad-usage"
     assert window(purser, "--preset", "best", code=2)["type"] == "urn:purser:bad-usage"
 
@@ -87,7 +87,7 @@ def test_text_for_routers_fits_the_same_budget(purser: Commands) -> None:
     assert found["tokens"] <= 400
 
 
-def test_a_recommendation_builds_nothing_and_tools_are_told_beside(purser: Commands) -> None:
+def test_a_recommendation_builds_nothing_and_includes_tool_safety(purser: Commands) -> None:
     found = window(purser, "--recommend", "--tools", "3")
     assert found["needs_optimization"] is True
     assert found["recommended_strategy"] == "smart_truncation"
@@ -98,7 +98,7 @@ def test_a_recommendation_builds_nothing_and_tools_are_told_beside(purser: Comma
     assert roomy["tool_safety"]["safe"] is True
 
 
-def test_plain_text_is_no_conversation(purser: Commands, tmp_path: Path) -> None:
+def test_plain_text_is_not_a_conversation(purser: Commands, tmp_path: Path) -> None:
     (tmp_path / "note.txt").write_text("hello")
     problem = purser.json("window", "note.txt", "--budget", "100", "--model", "gpt-4o", code=1)
     assert problem["type"] == "urn:purser:unreadable-file"

@@ -1,4 +1,4 @@
-"""`purser audit`: with the stack up, with it down, and on a ledger that lies."""
+"""`purser audit`: with the stack up, with it down, and on an inconsistent ledger."""
 
 from pathlib import Path
 

@@ -23,7 +23,7 @@ def data(tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
-def test_a_benchmark_tells_its_gate_its_settings_and_its_results(tmp_path: Path, data: Path) -> None:
+def test_a_benchmark_reports_its_gate_its_settings_and_its_results(tmp_path: Path, data: Path) -> None:
     found = Commands.at(tmp_path).json("bench", "tokens", "--data", str(data))
     assert found.keys() == {"bench", "gate_passed", "settings", "results"}
     assert (found["bench"], found["gate_passed"]) == ("tokens", True)
@@ -40,7 +40,7 @@ def test_the_folder_may_be_a_setting_and_people_see_tables(tmp_path: Path, data:
 
 def test_a_failed_gate_is_a_failure(tmp_path: Path, data: Path) -> None:
     with gzip.open(data / "talks" / "dev.jsonl.gz", "at") as file:
-        # Letters without any sense are the weak spot of the formula.
+        # The formula is weakest on random letters.
         file.write(
             json.dumps(TALK | {"messages": [{"role": "user", "content": "xqzjk vwpfh qqxzj kkvbw " * 40}]}) + "\n"
         )

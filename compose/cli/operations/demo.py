@@ -18,12 +18,12 @@ def register(app: typer.Typer) -> None:
 
 def demo(
     keep: Annotated[bool, typer.Option("--keep", help="Leave everything running after the report.")] = False,
-    model: Annotated[str | None, typer.Option(help="Ask this real model, as LiteLLM names it.")] = None,
+    model: Annotated[str | None, typer.Option(help="Call a real model, by its LiteLLM name.")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run a real multi-agent task under a tight budget, and report what the budget did.
 
-    Everything runs in a temporary directory that is gone afterwards, beside whatever else runs on this machine.
+    Everything runs in a temporary directory that is deleted afterwards; a running `up` is not affected.
     """
     from purser.compose.cli.run_async import until_stopped
     from purser.compose.demo import report

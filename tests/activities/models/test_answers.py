@@ -209,6 +209,20 @@ async def test_a_reply_that_repeats_itself_and_ends_is_accepted() -> None:
     assert (failure, partial.message().text) == (None, "----" * 300)
 
 
+async def test_a_line_may_be_shorter_than_the_reply_and_no_longer_than_its_own_bound() -> None:
+    async def lines(length: int) -> AsyncIterator[bytes]:
+        for _ in range(3):
+            yield b"data: " + b"a" * length + b"\n"
+
+    def read(length: int) -> AsyncIterator[bytes]:
+        return event_lines(lines(length), ByteLimit(2**20), 1_000, lambda reason: pytest.fail(reason))
+
+    assert len(b"".join([piece async for piece in read(900)]).splitlines()) == 3
+    with pytest.raises(ProviderRejected) as refused:
+        [piece async for piece in read(1_000)]
+    assert refused.value.reason == "reply_too_large"
+
+
 async def test_of_an_error_only_the_beginning_is_read() -> None:
     _, failure, server = await ask(endless(b'{"error": ' * 1_000, "application/json", "500 Internal Server Error"))
     assert failure is not None

@@ -93,7 +93,7 @@ _KINDS: Mapping[type[Exception], _Kind] = {
         "ledger-unavailable", 503, "The ledger is unavailable", "Try again; nothing was admitted.", RETRY_AFTER_MS
     ),
     InvalidTask: _Kind("invalid-task", 422, "The task file is not valid", "Correct the places that the detail names."),
-    TaskConflict: _Kind("task-conflict", 409, "The task id stands for another task", "Use a new task_id."),
+    TaskConflict: _Kind("task-conflict", 409, "The task id is bound to another task", "Use a new task_id."),
     TaskNotFound: _Kind("not-found", 404, "There is no such task", "Check the id and the tenant of the key."),
     context.InvalidMessage: _Kind("invalid-message", 422, "A message is not valid", "Correct what the detail names."),
     context.InvalidPreferences: _Kind(

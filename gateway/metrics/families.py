@@ -78,7 +78,7 @@ def _holds(figures: Figures) -> Iterator[Metric]:
     yield from _queue("purser_holds_open", "purser_hold_oldest_seconds", "open holds", figures.holds)
     yield GaugeMetricFamily("purser_holds_overdue", "Holds open past their lease and grace.", figures.overdue_holds)
     yield CounterMetricFamily(
-        "purser_holds_expired", "Holds that nobody settled, released or renewed.", figures.expired_holds
+        "purser_holds_expired", "Holds that were not settled, released or renewed.", figures.expired_holds
     )
     yield CounterMetricFamily(
         "purser_attempts_presumed", "Attempts that never reported: charged at what was held.", figures.presumed_attempts

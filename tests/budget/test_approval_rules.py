@@ -120,21 +120,21 @@ def test_a_role_outside_the_rules_decides_nothing() -> None:
 
 
 @pytest.mark.parametrize("decision", [approve(), DENY])
-def test_nobody_decides_on_a_task_of_his_own(decision: DecisionRequest) -> None:
+def test_submitters_do_not_decide_on_their_own_tasks(decision: DecisionRequest) -> None:
     rules = ApprovalRules(not_submitter=True)
     shared = request(rules=rules, waiters=(waiter(500, submitter="sam"), waiter(50, submitter="alice")))
     assert refusal(shared, decision, ALICE) == "submitter"
     assert judge(shared, decision, BOB, NOW).state is not ApprovalState.PENDING
 
 
-def test_whoever_submitted_in_anothers_name_may_not_decide_either() -> None:
+def test_a_submitter_in_anothers_name_may_not_decide_either() -> None:
     waiting = replace(waiter(submitter="zoe"), submitted_by="alice")
     asked = request(rules=ApprovalRules(not_submitter=True), waiters=(waiting,))
     assert refusal(asked, approve(), ALICE) == "submitter"
     assert asked.submitters == {"zoe", "alice"}
 
 
-def test_a_name_that_no_key_vouches_for_bars_nobody() -> None:
+def test_a_name_that_no_key_vouches_for_bars_no_one() -> None:
     named = replace(waiter(submitter="alice"), submitted_by="backend", vouched=False)
     asked = request(rules=ApprovalRules(not_submitter=True), waiters=(named,))
     assert asked.submitters == {"backend"}
@@ -204,7 +204,7 @@ def test_an_approval_that_has_run_out_does_not_count() -> None:
     assert judge(lapsed, approve(grant_tokens=5_000), BOB, NOW).state is ApprovalState.PENDING
 
 
-def test_the_approval_of_somebody_whose_task_waits_by_now_does_not_count() -> None:
+def test_the_approval_of_a_person_whose_task_waits_by_now_does_not_count() -> None:
     rules = ApprovalRules(not_submitter=True, two_people_above_tokens=1_000)
     joined = request(
         rules=rules, waiters=(waiter(submitter="alice"),), decisions=(approval_by("alice", Amount(5_000)),)

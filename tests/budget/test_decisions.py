@@ -1,4 +1,4 @@
-"""Decisions: the table of the design at its edges, and what holds for every path and every ask."""
+"""Verdicts of the gate: the table of the design at its edges, and properties of every path and ask."""
 
 from dataclasses import replace
 from decimal import Decimal
@@ -26,7 +26,7 @@ def view(unit: str = "tokens", limit: int | None = None, mode: str = "hard", **f
 
 
 def ask(unit: str, amount: int) -> Amount:
-    """An ask for one unit; where money counts, the one token stands in nobody's way."""
+    """An ask for one unit; where money counts, the one token never matters."""
     return Amount(amount) if unit == "tokens" else Amount(1, amount)
 
 
@@ -161,13 +161,13 @@ def test_waiting_is_for_a_shortage_that_only_open_holds_cause(unit: str) -> None
     assert verdict(replace(seen, mode=Mode.APPROVAL), ask(unit, 501)) is Verdict.ASK
 
 
-def test_who_cannot_wait_gets_the_answer_of_the_mode() -> None:
+def test_a_caller_that_cannot_wait_gets_the_verdict_of_the_mode() -> None:
     seen = view("tokens", 1_000, held=1_000)
     assert verdict(seen, Amount(1), patient=False) is Verdict.REFUSE
     assert verdict(replace(seen, mode=Mode.APPROVAL), Amount(1), patient=False) is Verdict.ASK
 
 
-def test_who_has_waited_longer_goes_first() -> None:
+def test_the_older_waiter_goes_first() -> None:
     decision = decide([view("tokens", 1_000, queued=True)], Amount(1))
     assert (decision.verdict, decision.scopes[0].reason, decision.amount) == (Verdict.WAIT, "queued", None)
 
@@ -185,7 +185,7 @@ SAYING = {
 
 @pytest.mark.parametrize("one", Verdict)
 @pytest.mark.parametrize("other", Verdict)
-def test_the_strictest_scope_wins_wherever_it_stands(one: Verdict, other: Verdict) -> None:
+def test_the_strictest_scope_wins_at_any_level(one: Verdict, other: Verdict) -> None:
     order = list(Verdict)
     decision = decide([SAYING[one], view(), SAYING[other]], Amount(100))
     assert decision.verdict is max(one, other, key=order.index)
@@ -229,7 +229,7 @@ def test_a_shrunk_price_is_linear_and_rounded_up(wanted: Wanted, tokens: int) ->
     assert 0 <= price_of(tokens, full, least) - exact < 1
 
 
-# --- a price that nobody knows ---------------------------------------------------------------------------------------
+# --- unknown prices --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("mode", ["hard", "approval", "soft"])

@@ -1,4 +1,4 @@
-"""What `from purser.budget import …` offers is public: it is listed, and it loads no driver."""
+"""The public names of `purser.budget` are listed, and importing them loads no driver."""
 
 import subprocess
 import sys

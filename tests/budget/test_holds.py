@@ -1,4 +1,4 @@
-"""What an ask and a report may say."""
+"""Valid and invalid asks and reports."""
 
 import re
 from typing import Any
@@ -62,12 +62,12 @@ def test_a_report_of_more_tokens_than_a_call_can_use_is_refused() -> None:
         Report(Usage(input=MAX_CALL_TOKENS, output=1), 0)
 
 
-def test_scopes_that_join_on_their_own_are_no_part_of_what_a_key_stands_for() -> None:
+def test_automatically_added_scopes_are_not_part_of_the_payload() -> None:
     joined = PATH.below(*payers("acme", "ana"))
     assert request(path=joined, stated=PATH).digest == request().digest != request(path=joined).digest
 
 
-def test_the_payload_is_what_a_key_stands_for() -> None:
+def test_a_key_is_bound_to_its_payload() -> None:
     one = request(least=Amount(50, 5), model="m")
     assert one.digest == request(least=Amount(50, 5), model="m").digest
     others = [

@@ -1,4 +1,4 @@
-"""Dollars as people read and type them."""
+"""Dollar amounts as text."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""What the reasons of a decision may hold."""
+"""Valid and invalid reasons of a decision."""
 
 import pytest
 

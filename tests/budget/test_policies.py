@@ -1,4 +1,4 @@
-"""Policies: what is accepted, and which source decides each field."""
+"""Policies: which values are accepted, and which source sets each field."""
 
 import json
 import re
@@ -129,7 +129,7 @@ def test_a_malformed_field_is_named_with_the_remedy(field: str, value: object, s
 # --- who decides a field ---------------------------------------------------------------------------------------------
 
 
-def test_a_scope_that_nobody_spoke_about_has_its_default_with_the_source_of_each_field() -> None:
+def test_a_scope_without_a_policy_has_its_default_with_the_source_of_each_field() -> None:
     resolved = resolve(None, None, DEFAULT, SOURCES)
     assert (resolved.policy, resolved.sources) == (DEFAULT, SOURCES)
 
@@ -147,12 +147,12 @@ def test_the_stored_policy_comes_before_the_default_in_both_directions() -> None
 
 
 @pytest.mark.parametrize(
-    ("asked", "kept", "source"), [(999, 999, "request"), (1_000, 1_000, "stored"), (1_001, 1_000, "stored")]
+    ("asked", "limit", "source"), [(999, 999, "request"), (1_000, 1_000, "stored"), (1_001, 1_000, "stored")]
 )
-def test_a_request_only_lowers_a_stored_limit(asked: int, kept: int, source: str) -> None:
+def test_a_request_only_lowers_a_stored_limit(asked: int, limit: int, source: str) -> None:
     for name in ("limit_tokens", "limit_nano_usd"):
         resolved = resolve(patch(**{name: 1_000}), patch(**{name: asked}), DEFAULT, {})
-        assert (getattr(resolved.policy, name), resolved.sources[name]) == (kept, source)
+        assert (getattr(resolved.policy, name), resolved.sources[name]) == (limit, source)
 
 
 @pytest.mark.parametrize("stored", Mode)
@@ -201,8 +201,8 @@ def test_other_stored_fields_are_not_for_requests() -> None:
 def test_under_a_stored_policy_no_request_lets_more_through(stored: PolicyPatch, asked: PolicyPatch) -> None:
     alone, both = resolve(stored, None, DEFAULT, {}).policy, resolve(stored, asked, DEFAULT, {}).policy
     for name in ("limit_tokens", "limit_nano_usd"):
-        if (kept := getattr(stored, name)) is not None:
-            assert getattr(both, name) <= kept
+        if (limit := getattr(stored, name)) is not None:
+            assert getattr(both, name) <= limit
             assert (both.window, both.timezone) == (alone.window, alone.timezone)
             assert stricter(both.mode, alone.mode) is both.mode
     if stored.mode is not None:

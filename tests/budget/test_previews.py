@@ -1,4 +1,4 @@
-"""What a grant would do is what the gate says once it is there."""
+"""The preview of a grant agrees with the gate's verdict after the grant."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""Usage: every shape of report becomes the same figures, and no contradiction lowers a charge."""
+"""Usage: every report format gives the same figures, and no contradiction lowers a charge."""
 
 import json
 import subprocess
@@ -68,7 +68,7 @@ REPORTS: dict[str, tuple[dict[str, Any], Usage]] = {
         },
         Usage(input=3, cache_write_5m=12_304, output=550),
     ),
-    "Anthropic tells the lifetimes of cache writes apart": (
+    "Anthropic reports the lifetimes of cache writes": (
         {
             "input_tokens": 2_048,
             "cache_read_input_tokens": 1_800,
@@ -80,7 +80,7 @@ REPORTS: dict[str, tuple[dict[str, Any], Usage]] = {
         },
         Usage(input=2_048, cache_read=1_800, cache_write_5m=148, cache_write_1h=100, output=503),
     ),
-    "Anthropic leaves compaction out of the figures beside the iterations": (
+    "Anthropic omits compaction from the figures outside the iterations": (
         {
             "input_tokens": 23_000,
             "output_tokens": 1_000,
@@ -178,8 +178,8 @@ def test_reports_of_every_shape_become_the_same_classes(payload: dict[str, Any],
 
 def test_nine_thousand_cached_of_ten_thousand_and_five_hundred_out_are_ten_thousand_five_hundred() -> None:
     inside = {"prompt_tokens": 10_000, "completion_tokens": 500, "prompt_tokens_details": {"cached_tokens": 9_000}}
-    beside = {"input_tokens": 1_000, "cache_read_input_tokens": 9_000, "output_tokens": 500}
-    assert normalize(inside).total == normalize(beside).total == 10_500
+    outside = {"input_tokens": 1_000, "cache_read_input_tokens": 9_000, "output_tokens": 500}
+    assert normalize(inside).total == normalize(outside).total == 10_500
 
 
 def _written_as(usage: Usage, shape: Shape) -> Mapping[str, object]:
@@ -255,17 +255,17 @@ def test_a_total_below_the_parts_is_not_believed() -> None:
     assert normalize({"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 1}).total == 120
 
 
-def test_cached_tokens_that_exceed_the_prompt_stand_beside_it() -> None:
+def test_cached_tokens_that_exceed_the_prompt_are_not_included_in_it() -> None:
     report = {"prompt_tokens": 100, "completion_tokens": 20, "prompt_tokens_details": {"cached_tokens": 9_000}}
     assert normalize(report) == Usage(input=100, cache_read=9_000, output=20)
 
 
-def test_cached_tokens_that_account_for_the_rest_of_the_total_stand_beside_the_prompt() -> None:
+def test_cached_tokens_equal_to_the_rest_of_the_total_are_not_included_in_the_prompt() -> None:
     report = {"prompt_tokens": 5_000, "completion_tokens": 20, "total_tokens": 9_020, "cache_read_input_tokens": 4_000}
     assert normalize(report) == Usage(input=5_000, cache_read=4_000, output=20)
 
 
-def test_reasoning_that_exceeds_the_output_stands_beside_it() -> None:
+def test_reasoning_that_exceeds_the_output_is_not_included_in_it() -> None:
     report = {"prompt_tokens": 1, "completion_tokens": 2, "completion_tokens_details": {"reasoning_tokens": 30}}
     assert normalize(report) == Usage(input=1, output=32, reasoning=30)
 

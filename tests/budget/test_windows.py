@@ -134,7 +134,7 @@ def test_a_window_holds_its_instant_and_an_instant_has_one_window(window: Window
         return
     assert start <= at < end
     if window is Window.HOUR and zone == "Australia/Lord_Howe":
-        return  # the hour beside a change of half an hour is shown whole
+        return  # the hour next to a change of half an hour is shown whole
     assert window_bounds(window, zone, start) == (start, end)
     assert window_bounds(window, zone, end - MICROSECOND) == (start, end)
     assert window_bounds(window, zone, end)[0] == end

@@ -1,4 +1,4 @@
-"""What a gateway does by itself, beside its requests."""
+"""The background jobs of a gateway."""
 
 import httpx
 import pytest
@@ -11,7 +11,7 @@ from tests.gateway.conftest import RunningGateway, running_gateway
 from tests.support.world import eventually
 
 
-async def test_a_gateway_ends_a_terminated_task_that_nobody_steers(
+async def test_a_gateway_ends_a_terminated_task_by_itself(
     gateway: RunningGateway, admin: httpx.AsyncClient, temporal_client: Client, task_queue: str
 ) -> None:
     agents = [{"id": "a", "model": "priced-model", "instructions": "Be brief."}]

@@ -1,4 +1,4 @@
-"""What only pages read: how the ledger stands, audits on demand, figures of a gateway."""
+"""Services that only pages use: ledger health, audits on demand, request statistics."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -45,7 +45,7 @@ async def test_faults_are_counted_by_hold_since_a_time(books: Books) -> None:
     assert await health.faults(TENANT, NOW + timedelta(days=1)) == Faults(0, 0, 0)
 
 
-async def test_attempts_of_a_hold_are_told_to_its_tenant_alone(books: Books) -> None:
+async def test_attempts_of_a_hold_are_visible_to_its_tenant_only(books: Books) -> None:
     health = LedgerHealth(books.pool)
     hold_id = str(await books.pool.fetchval("select hold_id from holds where key = 'settled'"))
     [attempt] = await health.attempts(TENANT, hold_id)
@@ -105,7 +105,7 @@ async def test_an_audit_that_fails_says_so_and_the_next_one_may_run(books: Books
     assert audits.last.found is not None
 
 
-async def test_news_of_an_audit_reach_everybody_who_watches(books: Books) -> None:
+async def test_progress_of_an_audit_reaches_all_watchers(books: Books) -> None:
     audits = Audits(books.pool)
     seen: list[str] = []
 

@@ -1,4 +1,4 @@
-"""Prices: exact to the nano-dollar, never an under-estimate, and every mistake in a price file is named."""
+"""Prices: exact to the nano-dollar, never underestimated, and every mistake in a price file is named."""
 
 import json
 import subprocess
@@ -78,7 +78,7 @@ def test_cached_input_without_a_rate_costs_what_fresh_input_costs(load: Load) ->
     assert price.cost(Usage(input=1, cache_read=1, cache_write_5m=1, cache_write_1h=1)) == 4_000
 
 
-def test_reasoning_that_is_not_told_apart_is_charged_at_the_dearer_rate(load: Load) -> None:
+def test_reasoning_that_is_not_reported_is_charged_at_the_higher_rate(load: Load) -> None:
     price = load(
         {"m": {"input_cost_per_token": 0, "output_cost_per_token": 1e-06, "output_cost_per_reasoning_token": 3e-06}}
     )

@@ -1,4 +1,4 @@
-"""The price rule: what is stated, what is known, and what nobody knows."""
+"""The price rule: stated, known and unknown prices."""
 
 import pytest
 
@@ -32,7 +32,7 @@ FULL, LEAST = Usage.from_total(100), Usage.from_total(31)
         pytest.param(DOLLARS, None, None, 0, 0, False, id="not stated, and there is no model"),
     ],
 )
-def test_an_ask_costs_what_is_stated_else_what_its_model_charges_else_nobody_knows(
+def test_an_ask_costs_what_is_stated_else_the_price_of_its_model_else_it_is_unknown(
     prices: PriceBook, model: str | None, stated: int | None, full: int, least: int, priced: bool
 ) -> None:
     expected = Quote(Amount(100, full), Amount(31, least), priced, model)
@@ -90,8 +90,8 @@ def test_no_attempt_costs_more_than_a_call_can() -> None:
 # --- what a caller hears ----------------------------------------------------------------------------------------------
 
 
-def insisted(*limits: int | None, named: bool) -> Quote:
-    """The quote that insists on the decision of a path with these money limits, outermost first."""
+def checked_quote(*limits: int | None, named: bool) -> Quote:
+    """A quote that is checked against the verdict on a path with these money limits, outermost first."""
     path = [
         ScopeView(Scope.parse(f"session:s{number}"), Mode.SOFT, None, limit, Amount(), Amount(), Amount())
         for number, limit in enumerate(limits)
@@ -106,16 +106,16 @@ def insisted(*limits: int | None, named: bool) -> Quote:
     [(True, UnknownPrice, "model 'm' has no price, and scope 'session:s1'"), (False, MoneyNeeded, "'session:s1'")],
     ids=["a model without a price", "no model"],
 )
-def test_who_needs_a_price_hears_of_the_first_scope_that_limits_money(
+def test_the_error_for_a_missing_price_names_the_first_scope_that_limits_money(
     named: bool, error: type[BudgetError], words: str
 ) -> None:
     with pytest.raises(error, match=words) as raised:
-        insisted(None, 70, 80, named=named)
+        checked_quote(None, 70, 80, named=named)
     assert (getattr(raised.value, "scope", None), getattr(raised.value, "limit", None)) == ("session:s1", 70)
 
 
-def test_where_nothing_limits_money_nobody_insists() -> None:
-    assert not insisted(None, None, named=False).priced
+def test_without_a_money_limit_no_price_is_needed() -> None:
+    assert not checked_quote(None, None, named=False).priced
 
 
 def test_another_refusal_is_no_need_for_a_price() -> None:

@@ -1,4 +1,4 @@
-"""The rule of forecasts: rates from what was spent at a few moments, and when nothing is left at that rate."""
+"""Forecasts: burn rates from samples of what was spent, and the time to exhaustion."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta

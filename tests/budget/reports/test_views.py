@@ -1,4 +1,4 @@
-"""What is shown of a budget."""
+"""Budget views."""
 
 import json
 from datetime import UTC, datetime

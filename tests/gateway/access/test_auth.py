@@ -1,4 +1,4 @@
-"""Who may do what: every route against every role, and against no key, a wrong one, and one that has ended."""
+"""Authorization: every route with every role, without a key, with a wrong one, and with an expired one."""
 
 import httpx
 import pytest
@@ -58,7 +58,7 @@ async def test_no_endpoint_answers_a_cookie_that_opens_nothing(gateway: RunningG
     assert await gateway.rows() == before
 
 
-async def test_pages_are_for_whoever_is_signed_in(gateway: RunningGateway, admin: httpx.AsyncClient) -> None:
+async def test_pages_are_for_signed_in_callers(gateway: RunningGateway, admin: httpx.AsyncClient) -> None:
     for client in (await gateway.with_secret(None), admin):
         for endpoint in PAGES:
             code, answer = await status(client, endpoint)
@@ -137,7 +137,7 @@ def test_roles_carry_what_they_are_for(role: Role, may: set[Permission]) -> None
 
 
 async def _browser(gateway: RunningGateway, role: Role) -> httpx.AsyncClient:
-    """A browser in which somebody of this role has signed in."""
+    """A browser that is signed in with this role."""
     key = (await gateway.client(role, name=f"person-{role}")).headers["authorization"].removeprefix("Bearer ")
     browser = await gateway.with_secret(None)
     assert (await browser.post("/sign-in", json={"key": key})).status_code == 200

@@ -1,4 +1,4 @@
-"""Pages of ours alone are heard, and what stays open ends soon after its key or session does."""
+"""Requests of foreign pages are refused, and open streams end soon after their key or session."""
 
 from datetime import timedelta
 

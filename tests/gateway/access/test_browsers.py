@@ -1,4 +1,4 @@
-"""What a browser says about where a request comes from, however odd."""
+"""Headers by which a browser states the origin of a request, including malformed ones."""
 
 import pytest
 from starlette.datastructures import Headers

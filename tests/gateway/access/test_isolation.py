@@ -1,4 +1,4 @@
-"""No request of one tenant sees or changes what is another's: every route, with the ids of another tenant."""
+"""No request of one tenant reads or changes data of another: every route, with the ids of another tenant."""
 
 from typing import Any
 
@@ -66,11 +66,11 @@ where table_schema = 'public' and column_name in ('tenant', 'scope_id') and tabl
 """
 ROWS = "select md5(coalesce(string_agg(to_jsonb(t)::text, ' ' order by to_jsonb(t)::text), '')) from {} t where {}"
 MOVING = ["outbox", "events", "deliveries", "balance_samples"]
-"""What the gateway works on beside requests."""
+"""Tables that the gateway changes in the background."""
 
 
 async def theirs(gateway: RunningGateway) -> dict[str, str]:
-    """What stands in the rows of the tenant `default`, by table."""
+    """The rows of the tenant `default`, by table."""
     found = {}
     for table, own in await gateway.pool.fetch(COLUMNS, MOVING):
         scopes = "select scope_id from scopes where tenant = 'default'"
@@ -81,7 +81,7 @@ async def theirs(gateway: RunningGateway) -> dict[str, str]:
 
 async def test_no_tenant_sees_or_changes_what_is_anothers(gateway: RunningGateway, things: dict[str, str]) -> None:
     eve = await gateway.client(Role.ADMIN, tenant="other", name="eve")
-    told = {things[name] for name in IDS} | {CANARY, "777"}
+    ids = {things[name] for name in IDS} | {CANARY, "777"}
     before = await theirs(gateway)
     assert len(before) > 20
     # What is its own comes last: then it has a session `s1` too.
@@ -98,12 +98,12 @@ async def test_no_tenant_sees_or_changes_what_is_anothers(gateway: RunningGatewa
             assert CANARY not in text, endpoint
         else:
             assert answer.is_success, f"{endpoint}: {answer.status_code} {text}"
-            assert not [word for word in told if f'"{word}"' in text or CANARY in text], f"{endpoint}: {text}"
+            assert not [word for word in ids if f'"{word}"' in text or CANARY in text], f"{endpoint}: {text}"
     after = await theirs(gateway)
     assert {name for name in before if before[name] != after[name]} == set()
 
 
-async def test_the_ids_above_work_for_whom_they_belong_to(gateway: RunningGateway, things: dict[str, str]) -> None:
+async def test_the_ids_above_work_for_their_own_tenant(gateway: RunningGateway, things: dict[str, str]) -> None:
     ada = await gateway.client(Role.ADMIN, name="ada")
     for endpoint, route in ROUTES.items():
         if endpoint.startswith("GET ") and route.other is THEIRS:

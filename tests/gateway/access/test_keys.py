@@ -1,4 +1,4 @@
-"""`/v1/keys`: made once, shown once, ended at once."""
+"""`/v1/keys`: created once, shown once, revoked at once."""
 
 import hashlib
 
@@ -8,7 +8,7 @@ from purser.gateway.access.roles import Role
 from tests.gateway.conftest import RunningGateway
 
 
-async def test_a_key_is_shown_once_and_kept_only_as_its_digest(
+async def test_a_key_is_shown_once_and_stored_only_as_its_digest(
     gateway: RunningGateway, admin: httpx.AsyncClient
 ) -> None:
     answer = await admin.post("/v1/keys", json={"name": "carol@example.com", "role": "viewer"})
@@ -89,9 +89,7 @@ async def test_no_tenant_lists_or_revokes_the_keys_of_another(
 # --- keys that end ---------------------------------------------------------------------------------------------------
 
 
-async def test_a_key_ends_by_itself_and_says_so_to_whoever_holds_it(
-    gateway: RunningGateway, admin: httpx.AsyncClient
-) -> None:
+async def test_a_key_expires_and_its_holder_gets_the_reason(gateway: RunningGateway, admin: httpx.AsyncClient) -> None:
     made = (await admin.post("/v1/keys", json={"name": "carol", "role": "admin", "expires_in_s": 3_600})).json()
     assert made["expires_at"]
     carol = await gateway.with_secret(made["key"])

@@ -1,4 +1,4 @@
-"""Secrets of webhooks are encrypted where they are stored, by keys that can be changed."""
+"""Webhook secrets are stored encrypted, with keys that can be rotated."""
 
 import stat
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`/sign-in` and browser sessions: a key or a link becomes a cookie, which acts as its key and no longer than it."""
+"""`/sign-in` and browser sessions: a key or a link opens a session, which acts as its key and ends with it."""
 
 import asyncio
 import hashlib
@@ -19,15 +19,15 @@ def secret_of(client: httpx.AsyncClient) -> str:
     return str(client.headers["authorization"]).removeprefix("Bearer ")
 
 
-async def anybody(gateway: RunningGateway) -> httpx.AsyncClient:
-    """A browser where nobody has signed in."""
+async def anonymous(gateway: RunningGateway) -> httpx.AsyncClient:
+    """A browser that is not signed in."""
     return await gateway.with_secret(None)
 
 
 async def signed_in(gateway: RunningGateway, role: Role = Role.ADMIN, name: str = "") -> httpx.AsyncClient:
     """A browser with a session of a new key."""
     key = secret_of(await gateway.client(role, name=name or f"person-{role}"))
-    browser = await anybody(gateway)
+    browser = await anonymous(gateway)
     answer = await browser.post("/sign-in", json={"key": key})
     assert answer.status_code == 200, answer.text
     return browser
@@ -50,7 +50,7 @@ async def link_of(client: httpx.AsyncClient) -> str:
 async def test_a_key_opens_a_session_with_a_cookie_that_no_script_and_no_other_site_gets(
     gateway: RunningGateway, admin: httpx.AsyncClient
 ) -> None:
-    browser = await anybody(gateway)
+    browser = await anonymous(gateway)
     answer = await browser.post("/sign-in", json={"key": secret_of(admin), "next": "/budgets"})
     assert (answer.status_code, answer.json()) == (200, {"next": "/budgets"})
     (cookie,) = answer.headers.get_list("set-cookie")
@@ -63,14 +63,14 @@ async def test_a_key_opens_a_session_with_a_cookie_that_no_script_and_no_other_s
 
 
 async def test_over_https_the_cookie_is_secure(gateway: RunningGateway, admin: httpx.AsyncClient) -> None:
-    browser = await anybody(gateway)
+    browser = await anonymous(gateway)
     # The server believes a proxy on this machine.
     answer = await browser.post("/sign-in", json={"key": secret_of(admin)}, headers={"x-forwarded-proto": "https"})
     assert "; secure" in answer.headers["set-cookie"].lower()
 
 
 async def test_a_form_leads_to_the_page_that_was_asked_for(gateway: RunningGateway, admin: httpx.AsyncClient) -> None:
-    browser = await anybody(gateway)
+    browser = await anonymous(gateway)
     answer = await browser.post("/sign-in", data={"key": secret_of(admin), "next": "/budgets?over=0.95"})
     assert (answer.status_code, answer.headers["location"]) == (303, "/budgets?over=0.95")
     wrong = await browser.post("/sign-in", data={"key": "purser_wrong<b>", "next": "/budgets"})
@@ -80,7 +80,7 @@ async def test_a_form_leads_to_the_page_that_was_asked_for(gateway: RunningGatew
     assert 'value="/budgets"' in wrong.text
 
 
-async def test_only_the_digest_of_a_session_and_of_a_link_is_kept(
+async def test_only_the_digest_of_a_session_and_of_a_link_is_stored(
     gateway: RunningGateway, admin: httpx.AsyncClient
 ) -> None:
     token = await link_of(admin)
@@ -110,8 +110,10 @@ def test_a_sign_in_leads_to_pages_of_ours(wanted: str) -> None:
     assert local_path(wanted) == wanted
 
 
-async def test_a_role_that_opens_no_pages_is_told_so(gateway: RunningGateway, agent: httpx.AsyncClient) -> None:
-    browser = await anybody(gateway)
+async def test_a_role_without_access_to_pages_gets_the_reason(
+    gateway: RunningGateway, agent: httpx.AsyncClient
+) -> None:
+    browser = await anonymous(gateway)
     for form in (True, False):
         body: dict[str, Any] = {"data" if form else "json": {"key": secret_of(agent)}}
         answer = await browser.post("/sign-in", **body)
@@ -123,14 +125,14 @@ async def test_a_role_that_opens_no_pages_is_told_so(gateway: RunningGateway, ag
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"key": 5}', b'{"key": null}', b'{"token": ""}', b"\xff"])
 async def test_a_sign_in_that_cannot_be_read_is_refused(gateway: RunningGateway, body: bytes) -> None:
-    browser = await anybody(gateway)
+    browser = await anonymous(gateway)
     answer = await browser.post("/sign-in", content=body, headers={"content-type": "application/json"})
     assert answer.status_code == 401
     assert COOKIE not in browser.cookies
 
 
 async def test_a_sign_in_is_small(gateway: RunningGateway) -> None:
-    browser = await anybody(gateway)
+    browser = await anonymous(gateway)
     assert (await browser.post("/sign-in", json={"key": "x" * 10_000})).status_code == 413
 
 
@@ -146,7 +148,7 @@ async def test_a_sign_in_is_small(gateway: RunningGateway) -> None:
 async def test_no_other_site_signs_a_browser_in(
     gateway: RunningGateway, admin: httpx.AsyncClient, headers: dict[str, str]
 ) -> None:
-    browser = await anybody(gateway)
+    browser = await anonymous(gateway)
     answer = await browser.post("/sign-in", json={"key": secret_of(admin)}, headers=headers)
     assert (answer.status_code, answer.json()["type"]) == (403, "urn:purser:forged-request")
     own = {"origin": gateway.url, "sec-fetch-site": "same-origin"}
@@ -161,7 +163,7 @@ async def test_a_link_carries_its_token_where_no_server_sees_it_and_works_once(
 ) -> None:
     made = (await admin.post("/v1/sign-in-links")).json()
     assert made["url"] == f"{gateway.url}/sign-in#{made['token']}"
-    browser, second = await anybody(gateway), await anybody(gateway)
+    browser, second = await anonymous(gateway), await anonymous(gateway)
     assert (await browser.post("/sign-in", json={"token": made["token"]})).status_code == 200
     assert (await browser.get("/v1/keys")).status_code == 200, "as the admin whose key made it"
     again = await second.post("/sign-in", json={"token": made["token"]})
@@ -170,9 +172,11 @@ async def test_a_link_carries_its_token_where_no_server_sees_it_and_works_once(
     assert COOKIE not in second.cookies
 
 
-async def test_of_many_who_use_a_link_at_once_one_gets_in(gateway: RunningGateway, admin: httpx.AsyncClient) -> None:
+async def test_of_many_concurrent_uses_of_a_link_one_succeeds(
+    gateway: RunningGateway, admin: httpx.AsyncClient
+) -> None:
     token = await link_of(admin)
-    browsers = [await anybody(gateway) for _ in range(6)]
+    browsers = [await anonymous(gateway) for _ in range(6)]
     answers = await asyncio.gather(*(browser.post("/sign-in", json={"token": token}) for browser in browsers))
     assert sorted(answer.status_code for answer in answers) == [200, 401, 401, 401, 401, 401]
     assert await gateway.pool.fetchval("select count(*) from browser_sessions") == 1
@@ -193,7 +197,7 @@ async def test_a_link_ends_by_time_and_with_its_key(
     life = await gateway.pool.fetchval("select expires_at - created_at from sign_in_links")
     assert life == timedelta(minutes=10)
     await gateway.pool.execute(end)
-    assert (await (await anybody(gateway)).post("/sign-in", json={"token": token})).status_code == 401
+    assert (await (await anonymous(gateway)).post("/sign-in", json={"token": token})).status_code == 401
 
 
 async def test_a_browser_session_makes_no_links(gateway: RunningGateway) -> None:
@@ -225,7 +229,7 @@ async def test_a_session_ends_by_time_and_with_its_key(gateway: RunningGateway, 
 
 async def test_a_session_lasts_no_longer_than_its_key(gateway: RunningGateway, admin: httpx.AsyncClient) -> None:
     made = (await admin.post("/v1/keys", json={"name": "short", "role": "viewer", "expires_in_s": 60})).json()
-    answer = await (await anybody(gateway)).post("/sign-in", json={"key": made["key"]})
+    answer = await (await anonymous(gateway)).post("/sign-in", json={"key": made["key"]})
     (age,) = re.findall(r"Max-Age=(\d+)", answer.headers["set-cookie"])
     assert 30 < int(age) <= 60
 
@@ -278,10 +282,10 @@ async def test_a_bearer_key_goes_before_a_cookie(gateway: RunningGateway, agent:
         ("/healthz/", "/sign-in?next=/healthz/"),
     ],
 )
-async def test_whoever_is_not_signed_in_is_sent_to_the_sign_in_page(
+async def test_an_anonymous_caller_is_redirected_to_the_sign_in_page(
     gateway: RunningGateway, path: str, location: str
 ) -> None:
-    browser = await anybody(gateway)
+    browser = await anonymous(gateway)
     answer = await browser.get(httpx.URL(gateway.url).copy_with(raw_path=path.encode()))
     assert (answer.status_code, answer.headers["location"]) == (303, location)
 
@@ -295,11 +299,11 @@ async def test_a_key_opens_no_pages_by_itself(gateway: RunningGateway, admin: ht
     ["/_purser/pages/x/events", "/_purser/pages/x/acts", "/_purser/x"],
 )
 async def test_what_pages_ask_for_is_refused_without_a_session(gateway: RunningGateway, path: str) -> None:
-    assert (await (await anybody(gateway)).get(path)).status_code == 401
+    assert (await (await anonymous(gateway)).get(path)).status_code == 401
 
 
-async def test_files_of_pages_are_for_everybody_but_only_to_read(gateway: RunningGateway) -> None:
-    browser = await anybody(gateway)
+async def test_files_of_pages_are_public_and_read_only(gateway: RunningGateway) -> None:
+    browser = await anonymous(gateway)
     assert (await browser.get(f"{ASSETS_AT}/purser.js")).status_code == 200
     assert (await browser.get(f"{ASSETS_AT}/../routes.py")).status_code in (303, 404)
     assert (await browser.post(f"{ASSETS_AT}/purser.js")).status_code == 401
@@ -314,7 +318,7 @@ async def test_no_page_of_another_site_posts_to_ours(gateway: RunningGateway) ->
 async def test_the_sign_in_page_loads_nothing_from_elsewhere_and_runs_only_its_own_script(
     gateway: RunningGateway,
 ) -> None:
-    browser = await anybody(gateway)
+    browser = await anonymous(gateway)
     page = await browser.get("/sign-in", params={"next": '/"><script>alert(1)</script>'})
     assert page.status_code == 200
     policy = page.headers["content-security-policy"]
@@ -328,7 +332,7 @@ async def test_the_sign_in_page_loads_nothing_from_elsewhere_and_runs_only_its_o
 
 
 async def test_sign_ins_and_sign_outs_are_recorded(gateway: RunningGateway, admin: httpx.AsyncClient) -> None:
-    browser = await anybody(gateway)
+    browser = await anonymous(gateway)
     await browser.post("/sign-in", json={"token": await link_of(admin)})
     await browser.post("/sign-out", headers=token_for(browser))
     items = (await admin.get("/v1/changes", params={"by": "ada"})).json()["items"]

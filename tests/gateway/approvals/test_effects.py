@@ -1,4 +1,4 @@
-"""`GET /v1/approvals/{id}` tells what a grant would do, and what then happens is that."""
+"""`GET /v1/approvals/{id}` previews the effect of a grant, and the grant then has that effect."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""`/v1/approvals`: an overspend is asked, decided, and the same ask goes on."""
+"""`/v1/approvals`: an overspend is requested and decided, and the same ask is then admitted."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""Limits of the tenant and of users bind holds over HTTP, whether their path names them or not."""
+"""Limits of tenant and users apply to holds over HTTP, whether their path names them or not."""
 
 import uuid
 from typing import Any
@@ -33,7 +33,7 @@ async def test_tenant_and_user_of_the_session_stop_holds_that_do_not_name_them(
     assert {scope["scope"]: scope["verdict"] for scope in fourth["scopes"]}["tenant:default"] == "wait"
 
 
-async def test_a_key_stands_for_what_its_caller_named_although_the_session_gets_a_user_meanwhile(
+async def test_a_key_is_bound_to_the_named_path_even_if_the_session_gets_a_user_meanwhile(
     gateway: RunningGateway, admin: httpx.AsyncClient
 ) -> None:
     session = f"s{uuid.uuid4().hex}"

@@ -15,7 +15,7 @@ from purser.compose.settings import Settings
 from purser.gateway.access.browsers import CSRF_HEADER
 from purser.gateway.access.roles import Role
 from purser.gateway.dashboard import open_pages
-from tests.gateway.access.test_sign_in import anybody, secret_of, token_for
+from tests.gateway.access.test_sign_in import anonymous, secret_of, token_for
 from tests.gateway.conftest import RunningGateway, on, running_gateway
 from tests.support.world import eventually
 
@@ -69,7 +69,7 @@ class Opened:
 
 async def signed_in(gateway: RunningGateway, key: str) -> httpx.AsyncClient:
     """A browser that is signed in with a key."""
-    browser = await anybody(gateway)
+    browser = await anonymous(gateway)
     assert (await browser.post("/sign-in", json={"key": key})).is_success
     return browser
 

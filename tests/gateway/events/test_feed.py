@@ -1,4 +1,4 @@
-"""The feed: everybody gets every event of theirs once and in order, however they come, fall behind or go."""
+"""The feed: each subscriber gets each of its events once and in order, even if it falls behind or reconnects."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -36,7 +36,7 @@ async def feed(pool: Pool) -> AsyncIterator[Feed]:
         yield feed
 
 
-async def tell(
+async def put_events(
     pool: Pool, *numbers: int, tenant: str = TENANT, kind: EventKind = EventKind.TASK, scope: Scope | None = SESSION
 ) -> None:
     """One event a number, each a transaction of its own."""
@@ -62,46 +62,46 @@ async def until(reached: Callable[[], bool]) -> None:
 
 
 async def test_without_a_position_a_subscriber_gets_what_happens_from_now_on(pool: Pool, feed: Feed) -> None:
-    await tell(pool, 1, 2)
+    await put_events(pool, 1, 2)
     await until(lambda: feed.position == 2)
     async with feed.subscribe(TENANT) as events:
-        await tell(pool, 3)
+        await put_events(pool, 3)
         assert await take(events, 1) == [3]
 
 
 async def test_behind_a_position_it_gets_all_that_followed_and_then_what_happens(pool: Pool, feed: Feed) -> None:
-    await tell(pool, 1, 2, 3)
+    await put_events(pool, 1, 2, 3)
     async with feed.subscribe(TENANT, after=0) as events:
         first, *_ = await read(events, 3)
         assert events.gap is None
     async with feed.subscribe(TENANT, after=first.position) as events:
         assert await take(events, 2) == [2, 3]
-        await tell(pool, 4)
-        await tell(pool, 5)
+        await put_events(pool, 4)
+        await put_events(pool, 5)
         assert await take(events, 2) == [4, 5]
 
 
 async def test_it_sees_its_own_tenant_only(pool: Pool, feed: Feed) -> None:
-    await tell(pool, 1, tenant="other")
+    await put_events(pool, 1, tenant="other")
     await until(lambda: feed.position == 1)  # what it gets now comes from the table
     async with feed.subscribe(TENANT, after=0) as events:
-        await tell(pool, 2, tenant="other")
-        await tell(pool, 3)
+        await put_events(pool, 2, tenant="other")
+        await put_events(pool, 3)
         assert await take(events, 1) == [3]
         for number in (4, 6):
-            await tell(pool, number, tenant="other")  # what it gets now comes from the reader
-            await tell(pool, number + 1)
+            await put_events(pool, number, tenant="other")  # what it gets now comes from the reader
+            await put_events(pool, number + 1)
         assert await take(events, 2) == [5, 7]
 
 
-async def test_it_may_ask_for_kinds_and_scopes_and_a_task_stands_for_its_agents(pool: Pool, feed: Feed) -> None:
+async def test_it_may_ask_for_kinds_and_scopes_and_a_task_includes_its_agents(pool: Pool, feed: Feed) -> None:
     task, agent, other = (Scope.parse(text) for text in ("task:t1", "agent:t1/a", "agent:t2/a"))
 
     async def everything() -> None:
-        await tell(pool, 1, scope=task)
-        await tell(pool, 2, scope=agent, kind=EventKind.TURN)
-        await tell(pool, 3, scope=other, kind=EventKind.TURN)
-        await tell(pool, 4, scope=None)
+        await put_events(pool, 1, scope=task)
+        await put_events(pool, 2, scope=agent, kind=EventKind.TURN)
+        await put_events(pool, 3, scope=other, kind=EventKind.TURN)
+        await put_events(pool, 4, scope=None)
 
     await everything()
     async with (
@@ -118,34 +118,34 @@ async def test_it_may_ask_for_kinds_and_scopes_and_a_task_stands_for_its_agents(
         assert await take(both, 1) == [2]
 
 
-async def test_nothing_is_lost_or_doubled_for_those_who_join_while_events_pour_in(pool: Pool, feed: Feed) -> None:
+async def test_subscribers_that_join_under_load_lose_and_repeat_nothing(pool: Pool, feed: Feed) -> None:
     async def listen(pause: float) -> list[int]:
         await asyncio.sleep(pause)
         async with feed.subscribe(TENANT, after=0) as events:
             return await take(events, 1_000)
 
-    writing = [tell(pool, *range(start, start + 200)) for start in range(0, 1_000, 200)]
+    writing = [put_events(pool, *range(start, start + 200)) for start in range(0, 1_000, 200)]
     heard = await asyncio.gather(*writing, *(listen(pause / 20) for pause in range(6)))
     for numbers in heard[len(writing) :]:
         assert numbers is not None
         assert sorted(numbers) == list(range(1_000))
 
 
-async def test_one_that_falls_behind_loses_nothing_and_keeps_little(
+async def test_a_subscriber_that_falls_behind_loses_nothing_and_buffers_little(
     pool: Pool, feed: Feed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "BUFFER", 5)
     monkeypatch.setattr(module, "PAGE", 7)
     async with feed.subscribe(TENANT) as slow, feed.subscribe(TENANT) as quick:
-        await tell(pool, 0)
+        await put_events(pool, 0)
         assert await take(slow, 1) == [0]
         for start in range(1, 100, 3):
-            await tell(pool, *range(start, start + 3))
+            await put_events(pool, *range(start, start + 3))
             assert len(await take(quick, 4 if start == 1 else 3)) >= 3
             assert len(slow._events) <= 5
         assert await take(slow, 99) == list(range(1, 100))
-        await tell(pool, 100)
-        await tell(pool, 101)
+        await put_events(pool, 100)
+        await put_events(pool, 101)
         assert await take(slow, 2) == [100, 101]
 
 
@@ -155,25 +155,25 @@ async def test_two_processes_give_the_same_positions(pool: Pool, feed: Feed) -> 
         feed.subscribe(TENANT, after=0) as here,
         other.subscribe(TENANT, after=0) as there,
     ):
-        await asyncio.gather(*(tell(pool, *range(start, start + 50)) for start in range(0, 500, 50)))
+        await asyncio.gather(*(put_events(pool, *range(start, start + 50)) for start in range(0, 500, 50)))
         assert await read(here, 500) == await read(there, 500)
 
 
 async def test_an_event_that_another_process_has_shown_already_is_not_shown_again(pool: Pool) -> None:
     events = Events(pool)
-    await tell(pool, 1)
+    await put_events(pool, 1)
     await events.number()
     async with running(pool) as feed:
         await until(lambda: feed.position == 1)
         feed.position = 0  # it has not read what the client has seen elsewhere
         async with feed.subscribe(TENANT, after=1) as own:
-            await tell(pool, 2)
+            await put_events(pool, 2)
             assert await take(own, 1) == [2]
 
 
-async def test_who_comes_back_after_retention_is_told(pool: Pool, feed: Feed) -> None:
-    await tell(pool, 1, 2, 3)
-    await tell(pool, 4, tenant="other")
+async def test_a_subscriber_that_comes_back_after_retention_has_a_gap(pool: Pool, feed: Feed) -> None:
+    await put_events(pool, 1, 2, 3)
+    await put_events(pool, 4, tenant="other")
     await until(lambda: feed.position == 4)
     assert await Events(pool).forget(timedelta(0), 2) == 2
     async with feed.subscribe(TENANT, after=1) as late, feed.subscribe(TENANT, after=2) as just:
@@ -184,15 +184,15 @@ async def test_who_comes_back_after_retention_is_told(pool: Pool, feed: Feed) ->
 
 
 async def test_a_position_that_was_never_given_continues_with_what_comes(pool: Pool, feed: Feed) -> None:
-    await tell(pool, 1)
+    await put_events(pool, 1)
     await until(lambda: feed.position == 1)
     async with feed.subscribe(TENANT, after=1_000) as events:
         assert events.gap is Gap.AHEAD
-        await tell(pool, 2)
+        await put_events(pool, 2)
         assert await take(events, 1) == [2]
 
 
-async def test_when_it_stops_everybody_is_let_go(pool: Pool) -> None:
+async def test_when_it_stops_all_subscriptions_end(pool: Pool) -> None:
     async with running(pool) as feed, feed.subscribe(TENANT) as events:
         waiting = asyncio.create_task(anext(events, None))
         await asyncio.sleep(0)
@@ -219,14 +219,14 @@ async def test_while_postgres_is_away_it_waits_and_then_goes_on(pool: Pool) -> N
     with capture_logs() as logs:
         async with running(pool, events) as feed, feed.subscribe(TENANT) as own:
             events.away = True
-            await tell(pool, 1)
+            await put_events(pool, 1)
             await until(lambda: len(logs) >= 2)
             events.away = False
             assert await take(own, 1) == [1]
     assert {line["error"] for line in logs} == {"LedgerUnavailable"}
 
 
-async def test_who_leaves_is_forgotten(pool: Pool, feed: Feed) -> None:
+async def test_a_subscriber_that_leaves_is_removed(pool: Pool, feed: Feed) -> None:
     async with feed.subscribe(TENANT), feed.subscribe("other"):
         assert feed.subscribers == 2
     assert feed.subscribers == 0

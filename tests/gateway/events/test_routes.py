@@ -1,4 +1,4 @@
-"""`/v1/events` over real HTTP: everybody gets every event of theirs once, whatever stops and starts in between."""
+"""`/v1/events` over real HTTP: each client gets each of its events once, despite restarts in between."""
 
 import asyncio
 import json
@@ -79,7 +79,7 @@ class Listener:
                     return
 
 
-async def tell(
+async def put_events(
     pool: Pool, *numbers: int, tenant: str = "default", kind: EventKind = EventKind.TASK, scope: Scope = SESSION
 ) -> None:
     async with pool.acquire() as own:
@@ -128,19 +128,19 @@ async def test_a_threshold_arrives_as_id_kind_and_data(gateway: RunningGateway, 
 async def test_it_continues_behind_the_last_id_and_the_header_goes_before_the_query(
     gateway: RunningGateway, admin: httpx.AsyncClient
 ) -> None:
-    await tell(gateway.pool, 1, 2, 3, 4)
+    await put_events(gateway.pool, 1, 2, 3, 4)
     listener = Listener(admin)
     assert numbers(await listener.listen(2, "?after=0")) == [1, 2]
     assert numbers(await listener.listen(4, "?after=0")) == [1, 2, 3, 4]
 
 
 async def test_kinds_and_scopes_may_be_chosen(gateway: RunningGateway, admin: httpx.AsyncClient) -> None:
-    await tell(gateway.pool, 1)
-    await tell(gateway.pool, 2, kind=EventKind.APPROVAL)
-    await tell(gateway.pool, 3, kind=EventKind.COMPRESSION)
+    await put_events(gateway.pool, 1)
+    await put_events(gateway.pool, 2, kind=EventKind.APPROVAL)
+    await put_events(gateway.pool, 3, kind=EventKind.COMPRESSION)
     chosen = await Listener(admin).listen(2, "?after=0&kind=approval&kind=compression&scope=session:s1")
     assert numbers(chosen) == [2, 3]
-    await tell(gateway.pool, 4, scope=Scope.parse("session:s2"))
+    await put_events(gateway.pool, 4, scope=Scope.parse("session:s2"))
     assert numbers(await Listener(admin).listen(1, "?after=0&scope=session:s2")) == [4]
 
 
@@ -158,8 +158,8 @@ async def test_what_is_no_position_kind_or_scope_is_refused(
 
 
 async def test_a_tenant_hears_of_itself_only(gateway: RunningGateway, admin: httpx.AsyncClient) -> None:
-    await tell(gateway.pool, 1, tenant="other")
-    await tell(gateway.pool, 2)
+    await put_events(gateway.pool, 1, tenant="other")
+    await put_events(gateway.pool, 2)
     other = await gateway.client(Role.VIEWER, tenant="other")
     assert numbers(await Listener(admin).listen(1, "?after=0")) == [2]
     assert numbers(await Listener(other).listen(1, "?after=0")) == [1]
@@ -169,20 +169,22 @@ async def test_a_tenant_hears_of_itself_only(gateway: RunningGateway, admin: htt
 async def test_a_key_of_an_agent_hears_of_work_and_not_of_money_or_approvals(
     gateway: RunningGateway, agent: httpx.AsyncClient
 ) -> None:
-    await tell(gateway.pool, 1, kind=EventKind.APPROVAL)
-    await tell(gateway.pool, 2, kind=EventKind.THRESHOLD)
-    await tell(gateway.pool, 3, kind=EventKind.TURN)
+    await put_events(gateway.pool, 1, kind=EventKind.APPROVAL)
+    await put_events(gateway.pool, 2, kind=EventKind.THRESHOLD)
+    await put_events(gateway.pool, 3, kind=EventKind.TURN)
     assert numbers(await Listener(agent).listen(1, "?after=0")) == [3]
     refused = await agent.get("/v1/events?kind=turn&kind=approval")
     assert (refused.status_code, "approval" in refused.json()["detail"]) == (403, True)
 
 
-async def test_nobody_listens_without_a_key(gateway: RunningGateway) -> None:
+async def test_no_stream_opens_without_a_key(gateway: RunningGateway) -> None:
     assert (await (await gateway.with_secret(None)).get("/v1/events")).status_code == 401
 
 
-async def test_who_comes_back_after_retention_is_told_so(gateway: RunningGateway, admin: httpx.AsyncClient) -> None:
-    await tell(gateway.pool, 1, 2, 3)
+async def test_a_client_that_comes_back_after_retention_gets_a_gap(
+    gateway: RunningGateway, admin: httpx.AsyncClient
+) -> None:
+    await put_events(gateway.pool, 1, 2, 3)
     await until_numbered(gateway.pool)
     assert await Events(gateway.pool).forget(timedelta(0), 2) == 2
     gap, oldest = await Listener(admin).listen(2, "?after=1")
@@ -214,7 +216,7 @@ async def test_a_stream_ends_soon_after_its_key(
     made = (await admin.post("/v1/keys", json={"name": "page", "role": "viewer"})).json()
     listener = Listener(await gateway.with_secret(made["key"]))
     async with listener.open() as lines:
-        await tell(gateway.pool, 1)
+        await put_events(gateway.pool, 1)
         await listener.read(lines, 1)
         assert (await admin.delete(f"/v1/keys/{made['key_id']}")).status_code == 200
         async with asyncio.timeout(15):
@@ -222,7 +224,7 @@ async def test_a_stream_ends_soon_after_its_key(
     assert (await listener.client.get("/v1/events")).status_code == 401
 
 
-async def test_who_hangs_up_leaves_nothing_behind(
+async def test_a_client_that_disconnects_leaves_nothing_behind(
     gateway: RunningGateway, admin: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     feeds: set[Feed] = set()
@@ -260,7 +262,7 @@ async def test_fifty_streams_end_well_when_the_gateway_stops(settings: Settings)
             await many.enter_async_context(client)
             listeners = [Listener(client) for _ in range(50)]
             lines = [await many.enter_async_context(listener.open()) for listener in listeners]
-            await tell(gateway.pool, 1)
+            await put_events(gateway.pool, 1)
             pairs = list(zip(listeners, lines, strict=True))
             await asyncio.gather(*(listener.read(one, 1) for listener, one in pairs))
             reading = asyncio.gather(*(listener.read(one, 99) for listener, one in pairs))
@@ -295,13 +297,13 @@ async def test_through_two_gateways_and_a_restart_nothing_is_lost_or_doubled(set
                     with suppress(TimeoutError):
                         await asyncio.wait_for(done.wait(), 1.5)
 
-        async def write(start: int) -> None:
+        async def write_share(start: int) -> None:
             for n in range(start, total, writers):
-                await tell(steady.pool, n)
+                await put_events(steady.pool, n)
 
         restarting = asyncio.create_task(restart())
         listening = [asyncio.create_task(listen(number)) for number in range(listeners)]
-        await asyncio.gather(*(write(start) for start in range(writers)))
+        await asyncio.gather(*(write_share(start) for start in range(writers)))
         async with asyncio.timeout(120):
             heard = await asyncio.gather(*listening)
         done.set()

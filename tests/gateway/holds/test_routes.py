@@ -1,4 +1,4 @@
-"""`/v1/holds`: the life of a hold over HTTP, field by field."""
+"""`/v1/holds`: the life cycle of a hold over HTTP, field by field."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -221,7 +221,7 @@ async def test_extending_adds_through_the_gate_and_renews_the_lease(admin: httpx
     assert (short.status_code, short.json()["verdict"]) == (200, "refuse")
 
 
-async def test_a_hold_is_shown_as_it_stands(agent: httpx.AsyncClient) -> None:
+async def test_a_hold_is_shown_in_its_current_state(agent: httpx.AsyncClient) -> None:
     hold = await ask(agent, model="priced-model")
     shown = (await agent.get(f"/v1/holds/{hold['hold_id']}")).json()
     assert shown.pop("created_at") < shown.pop("expires_at")

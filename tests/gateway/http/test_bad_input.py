@@ -173,13 +173,13 @@ async def test_a_body_that_is_no_json_object_is_refused(gateway: RunningGateway,
     assert await gateway.rows() == before
 
 
-async def test_a_body_that_stops_being_json_is_told_where(admin: httpx.AsyncClient) -> None:
+async def test_the_error_for_invalid_json_names_the_place(admin: httpx.AsyncClient) -> None:
     headers = {"content-type": "application/json"}
     problem = (await admin.post("/v1/holds", content=b'{"key": x}', headers=headers)).json()
     assert (problem["field"], problem["detail"]) == ("body", "body stops being JSON at character 8")
 
 
-async def test_a_body_that_is_too_large_is_refused_whether_it_tells_its_length_or_not(admin: httpx.AsyncClient) -> None:
+async def test_a_body_that_is_too_large_is_refused_with_or_without_a_length(admin: httpx.AsyncClient) -> None:
     async def chunks() -> Any:
         for _ in range(17):
             yield b" " * 2**20

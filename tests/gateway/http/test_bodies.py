@@ -1,4 +1,4 @@
-"""JSON bodies: their size, depth and numbers, and what is looked at before any of them is read."""
+"""JSON bodies: limits on size, depth and numbers, and checks before any of the body is read."""
 
 import asyncio
 import json
@@ -39,8 +39,8 @@ def nested(levels: int) -> Any:
 def problem(body: bytes) -> tuple[str | None, str]:
     with pytest.raises(RequestValidationError) as caught:
         read_json(body)
-    told = from_validation(caught.value)
-    return told.field, told.detail
+    problem = from_validation(caught.value)
+    return problem.field, problem.detail
 
 
 def test_what_is_nested_too_deeply_is_refused_with_its_place() -> None:
@@ -126,10 +126,10 @@ async def unread(gateway: RunningGateway, client: httpx.AsyncClient, path: str) 
 async def test_role_and_size_are_checked_before_anything_of_a_body_is_read(gateway: RunningGateway) -> None:
     viewer, agent = await gateway.client(Role.VIEWER), await gateway.client(Role.AGENT)
     for path in ("/v1/holds", "/v1/tasks", "/v1/sessions/s1/messages"):
-        status, told = await unread(gateway, viewer, path)
-        assert (status, told["type"]) == (403, "urn:purser:forbidden")
-    status, told = await unread(gateway, agent, "/v1/holds")
-    assert (status, told["detail"]) == (413, f"the body is larger than {MAX_BODY} bytes: send less")
+        status, problem = await unread(gateway, viewer, path)
+        assert (status, problem["type"]) == (403, "urn:purser:forbidden")
+    status, problem = await unread(gateway, agent, "/v1/holds")
+    assert (status, problem["detail"]) == (413, f"the body is larger than {MAX_BODY} bytes: send less")
 
 
 async def test_a_body_without_a_length_is_cut_off_at_the_limit(agent: httpx.AsyncClient) -> None:

@@ -1,4 +1,4 @@
-"""The documentation below `/docs`: where alerts and errors link to."""
+"""The documentation under `/docs`, to which alerts and errors link."""
 
 import re
 from pathlib import Path
@@ -27,32 +27,32 @@ def test_markup_in_a_page_is_shown_as_text() -> None:
     assert "<script>" not in rendered("# A\n\n<script>alert(1)</script>\n")[1]
 
 
-async def test_every_alert_links_to_a_section_that_the_gateway_serves_to_everybody(gateway: RunningGateway) -> None:
-    stranger = await gateway.with_secret(None)
+async def test_every_alert_links_to_a_section_that_the_gateway_serves_publicly(gateway: RunningGateway) -> None:
+    anonymous = await gateway.with_secret(None)
     pages: dict[str, str] = {}
     for link in RUNBOOKS:
         path, _, anchor = link.removeprefix("{{ $externalLabels.purser_url }}").partition("#")
         if path not in pages:
-            answer = await stranger.get(path)
+            answer = await anonymous.get(path)
             assert (answer.status_code, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
             pages[path] = answer.text
         assert f'id="{anchor}"' in pages[path], link
 
 
 async def test_all_pages_are_served_and_their_links_lead_to_pages(gateway: RunningGateway) -> None:
-    stranger = await gateway.with_secret(None)
+    anonymous = await gateway.with_secret(None)
     for page in PAGES:
-        answer = await stranger.get(f"{PREFIX}{page.removesuffix('.md')}")
+        answer = await anonymous.get(f"{PREFIX}{page.removesuffix('.md')}")
         assert answer.status_code == 200, page
         for link in re.findall(r'(?:href|src)="(?!https?:)([^"#]+)', answer.text):
-            found = await stranger.get(str(answer.url.join(link)))
+            found = await anonymous.get(str(answer.url.join(link)))
             assert found.status_code == 200, (page, link)
 
 
 async def test_the_first_page_is_the_quickstart(gateway: RunningGateway) -> None:
-    stranger = await gateway.with_secret(None)
+    anonymous = await gateway.with_secret(None)
     for path in ("/docs", "/docs/"):
-        assert (await stranger.get(path)).headers["location"] == "/docs/quickstart"
+        assert (await anonymous.get(path)).headers["location"] == "/docs/quickstart"
 
 
 @pytest.mark.parametrize(
@@ -60,14 +60,14 @@ async def test_the_first_page_is_the_quickstart(gateway: RunningGateway) -> None
     ["nothing", "operations/nothing", "..%2f..%2fpyproject", "%2e%2e/app.py", "images/x.png"],
 )
 async def test_what_is_no_page_is_404(gateway: RunningGateway, name: str) -> None:
-    stranger = await gateway.with_secret(None)
-    answer = await stranger.get(httpx.URL(gateway.url).copy_with(raw_path=f"/docs/{name}".encode()))
+    anonymous = await gateway.with_secret(None)
+    answer = await anonymous.get(httpx.URL(gateway.url).copy_with(raw_path=f"/docs/{name}".encode()))
     assert answer.status_code == 404
     assert answer.json()["type"] == "urn:purser:not-found"
 
 
 async def test_a_page_runs_nothing_and_loads_nothing_from_elsewhere(gateway: RunningGateway) -> None:
-    stranger = await gateway.with_secret(None)
-    answer = await stranger.get("/docs/quickstart")
+    anonymous = await gateway.with_secret(None)
+    answer = await anonymous.get("/docs/quickstart")
     assert answer.headers["content-security-policy"].startswith("default-src 'none'; style-src 'sha256-")
     assert "<script" not in answer.text

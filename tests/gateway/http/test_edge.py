@@ -1,4 +1,4 @@
-"""What the gateway answers before and around its endpoints: open paths, streams, headers, cookies."""
+"""What the gateway handles outside its endpoints: public paths, streams, headers, cookies."""
 
 import asyncio
 import re
@@ -69,10 +69,10 @@ def test_a_place_is_free_again_whatever_ended_the_stream() -> None:
             raise KeyError
     with limits.stream(caller("a")), pytest.raises(TooManyRequests), limits.stream(caller("a")):
         pass
-    assert not limits._open, "nothing is kept of who left"
+    assert not limits._open, "nothing remains of clients that left"
 
 
-def test_an_event_is_encoded_once_for_all_who_follow_and_soon_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_event_is_encoded_once_for_all_subscribers_and_not_cached_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[Any] = []
 
     def encode(event: Any) -> bytes:
@@ -122,18 +122,18 @@ async def test_what_needs_no_key_is_limited_by_address_and_a_key_is_not(
     async def never(self: Limits, address: str) -> None:
         raise TooManyRequests("enough", 1_000)
 
-    admin, nobody = await gateway.client(), await gateway.with_secret(None)
+    admin, anonymous = await gateway.client(), await gateway.with_secret(None)
     monkeypatch.setattr(Limits, "anonymous", never)
-    assert (await nobody.get(path)).status_code == 429
-    assert (await nobody.get("/healthz")).status_code == 200
+    assert (await anonymous.get(path)).status_code == 429
+    assert (await anonymous.get("/healthz")).status_code == 200
     assert (await admin.get("/v1/tasks")).status_code == 200
 
 
-async def test_the_document_is_made_once_and_sent_once_to_who_has_it(gateway: RunningGateway) -> None:
-    nobody = await gateway.with_secret(None)
-    first = await nobody.get("/openapi.json")
+async def test_the_document_is_created_once_and_not_sent_again_to_a_client_that_has_it(gateway: RunningGateway) -> None:
+    anonymous = await gateway.with_secret(None)
+    first = await anonymous.get("/openapi.json")
     assert first.json()["openapi"].startswith("3.")
-    again = await nobody.get("/openapi.json", headers={"if-none-match": first.headers["etag"]})
+    again = await anonymous.get("/openapi.json", headers={"if-none-match": first.headers["etag"]})
     assert (again.status_code, again.content) == (304, b"")
 
 
@@ -141,18 +141,28 @@ async def test_ids_have_their_pattern_in_the_document(gateway: RunningGateway) -
     document = (await (await gateway.with_secret(None)).get("/openapi.json")).json()
     [found] = document["paths"]["/v1/sessions/{session_id}/settings"]["get"]["parameters"]
     assert found["schema"]["pattern"] == ID_PATTERN
-    told = {name: bool(re.search(ID_PATTERN, name)) for name in ("a.b~c-1_D", "...", "..", ".", "a b", "", "a" * 129)}
-    assert told == {"a.b~c-1_D": True, "...": True, "..": False, ".": False, "a b": False, "": False, "a" * 129: False}
+    matches = {
+        name: bool(re.search(ID_PATTERN, name)) for name in ("a.b~c-1_D", "...", "..", ".", "a b", "", "a" * 129)
+    }
+    assert matches == {
+        "a.b~c-1_D": True,
+        "...": True,
+        "..": False,
+        ".": False,
+        "a b": False,
+        "": False,
+        "a" * 129: False,
+    }
 
 
 async def test_answers_of_the_api_stay_out_of_caches_and_are_never_taken_for_pages(gateway: RunningGateway) -> None:
-    admin, nobody = await gateway.client(), await gateway.with_secret(None)
-    for answer in (await admin.get("/v1/tasks"), await admin.get("/v1/tasks/none"), await nobody.get("/v1/tasks")):
+    admin, anonymous = await gateway.client(), await gateway.with_secret(None)
+    for answer in (await admin.get("/v1/tasks"), await admin.get("/v1/tasks/none"), await anonymous.get("/v1/tasks")):
         assert answer.headers["cache-control"] == "no-store"
         assert answer.headers["x-content-type-options"] == "nosniff"
 
 
-async def test_a_method_that_a_path_does_not_take_is_told_with_those_it_takes(gateway: RunningGateway) -> None:
+async def test_the_error_for_a_wrong_method_lists_the_allowed_ones(gateway: RunningGateway) -> None:
     admin = await gateway.client()
     answer = await admin.delete("/v1/tasks")
     assert (answer.status_code, answer.headers["allow"]) == (405, "GET, POST")
@@ -161,15 +171,15 @@ async def test_a_method_that_a_path_does_not_take_is_told_with_those_it_takes(ga
 
 
 async def test_over_https_the_cookie_is_bound_to_its_host(gateway: RunningGateway) -> None:
-    admin, nobody = await gateway.client(), await gateway.with_secret(None)
+    admin, anonymous = await gateway.client(), await gateway.with_secret(None)
     token = (await admin.post("/v1/sign-in-links")).json()["token"]
-    cookie = (await nobody.post("/sign-in", json={"token": token})).headers["set-cookie"]
+    cookie = (await anonymous.post("/sign-in", json={"token": token})).headers["set-cookie"]
     assert cookie.startswith("__Host-purser_session=")
     assert "Secure" in cookie
     assert "Path=/;" in cookie
     assert "Domain" not in cookie
     sent = cookie.partition(";")[0]
-    assert (await nobody.get("/v1/tasks", headers={"cookie": sent})).status_code == 200
+    assert (await anonymous.get("/v1/tasks", headers={"cookie": sent})).status_code == 200
 
 
 def test_a_cookie_bound_to_its_host_goes_before_one_that_any_host_could_set() -> None:

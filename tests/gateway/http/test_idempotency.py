@@ -1,4 +1,4 @@
-"""`Idempotency-Key`: the same POST again gets the same answer and changes nothing, whoever dies on the way."""
+"""`Idempotency-Key`: a repeated POST gets the same answer and has no effect, even after a crash."""
 
 import asyncio
 from datetime import timedelta
@@ -79,7 +79,7 @@ async def test_fields_in_another_order_are_the_same_request(agent: httpx.AsyncCl
     assert await tokens_of(agent, hold_id) == 150
 
 
-async def test_an_error_is_not_kept(agent: httpx.AsyncClient) -> None:
+async def test_an_error_is_not_stored(agent: httpx.AsyncClient) -> None:
     hold_id = await held(agent)
     body = {"tokens": 50, "nano_usd": 0}
     assert (await agent.post("/v1/holds/99999/extend", json=body, headers=under("e1"))).status_code == 404
@@ -116,8 +116,8 @@ async def test_a_made_key_is_made_once_and_its_secret_is_nowhere(
     assert all(first.json()["key_id"] in answer.json()["detail"] for answer in rest)
     names = [key["name"] for key in (await admin.get("/v1/keys")).json()["items"]]
     assert names.count("n") == 1
-    kept = await gateway.pool.fetchval("select answer from answers")
-    assert kept["key_id"] == first.json()["key_id"]
+    stored = await gateway.pool.fetchval("select answer from answers")
+    assert stored["key_id"] == first.json()["key_id"]
     assert first.json()["key"] not in str(await gateway.pool.fetch("select * from answers"))
 
 
@@ -138,9 +138,9 @@ async def test_the_secrets_of_a_webhook_are_shown_once_and_are_nowhere(
     path = f"/v1/webhooks/{made.json()['webhook_id']}/secret"
     turned, again = [await admin.post(path, headers=under("w2")) for _ in range(2)]
     assert (turned.is_success, again.status_code, again.json()["type"]) == (True, 409, "urn:purser:already-made")
-    kept = str(await gateway.pool.fetch("select * from answers"))
-    assert made.json()["webhook_id"] in kept
-    assert [answer.json()["secret"] in kept for answer in (made, turned)] == [False, False]
+    stored = str(await gateway.pool.fetch("select * from answers"))
+    assert made.json()["webhook_id"] in stored
+    assert [answer.json()["secret"] in stored for answer in (made, turned)] == [False, False]
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ async def test_posts_with_a_name_of_their_own_change_nothing_when_they_come_agai
     assert await gateway.rows() == rows
 
 
-async def test_whoever_dies_before_the_end_leaves_neither_the_change_nor_its_answer(pool: Pool) -> None:
+async def test_a_crash_before_the_end_leaves_neither_the_change_nor_its_answer(pool: Pool) -> None:
     answers = IdempotentAnswers(pool)
     ask = KeyedRequest(CALLER, "k", b"payload")
     await pool.execute("create table made (n integer)")

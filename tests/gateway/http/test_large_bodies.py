@@ -1,4 +1,4 @@
-"""How many large bodies one key may have under way."""
+"""The limit on concurrent requests of one key with a large body."""
 
 import asyncio
 import json

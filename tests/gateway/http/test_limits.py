@@ -16,7 +16,7 @@ async def test_failures_are_counted_for_each_address_alone() -> None:
     await limits.failure("192.0.2.2")
 
 
-def test_methods_that_nobody_knows_share_one_label() -> None:
+def test_unknown_methods_share_one_label() -> None:
     metrics = Metrics()
     for method in ("GET", "BREW", "WHEN"):
         metrics.answered(method, "/v1/holds", 405)

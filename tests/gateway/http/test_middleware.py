@@ -1,4 +1,4 @@
-"""What every request passes: faults tell nothing, and no secret or body reaches a log."""
+"""Middleware: internal errors reveal nothing, and no secret or body reaches a log."""
 
 from typing import Any
 
@@ -60,7 +60,7 @@ async def test_the_openapi_document_names_every_endpoint_and_the_key_it_needs(ad
 
 
 def resolved(document: Any, part: Any) -> Any:
-    """What a reference stands for."""
+    """The target of a reference."""
     for name in part.get("$ref", "#").split("/")[1:]:
         part, document = document[name], document[name]
     return part

@@ -1,4 +1,4 @@
-"""The OpenAPI document: complete, neat, and its examples are right."""
+"""The OpenAPI document: complete, consistent, and with correct examples."""
 
 import json
 import re
@@ -29,16 +29,16 @@ def contents(made: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     for _, _, operation in operations(made):
         name = operation["operationId"]
         places = {"body": operation.get("requestBody", {})} | {
-            status: told for status, told in operation["responses"].items() if status.startswith("2")
+            status: content for status, content in operation["responses"].items() if status.startswith("2")
         }
-        for place, told in places.items():
-            if "application/json" in told.get("content", {}):
-                yield f"{name} {place}", told["content"]["application/json"]
+        for place, content in places.items():
+            if "application/json" in content.get("content", {}):
+                yield f"{name} {place}", content["content"]["application/json"]
 
 
 async def test_it_needs_no_key(gateway: RunningGateway) -> None:
-    anybody = await gateway.with_secret(None)
-    answer = await anybody.get("/openapi.json", timeout=httpx.Timeout(30))
+    anonymous = await gateway.with_secret(None)
+    answer = await anonymous.get("/openapi.json", timeout=httpx.Timeout(30))
     assert (answer.status_code, answer.headers["content-type"]) == (200, "application/json")
 
 
@@ -54,7 +54,7 @@ def test_every_endpoint_is_described_under_a_tag_and_a_neat_name(made: dict[str,
     assert [tag["name"] for tag in made["tags"]] == list(TAGS)
 
 
-def test_every_endpoint_says_who_may_and_what_can_go_wrong(made: dict[str, Any]) -> None:
+def test_every_endpoint_lists_its_roles_and_problems(made: dict[str, Any]) -> None:
     for _, path, operation in operations(made):
         assert "default" in operation["responses"]
         if path.startswith("/v1/"):

@@ -1,4 +1,4 @@
-"""Postgres or Temporal away: nothing is admitted, and the answer says what is missing and when to come back."""
+"""Postgres or Temporal unavailable: nothing is admitted, and the response names the cause and when to retry."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""How often a key may call and a stranger may guess."""
+"""Rate limits of keys and of unauthenticated addresses."""
 
 import asyncio
 
@@ -20,7 +20,7 @@ async def codes(client: httpx.AsyncClient, count: int, path: str = "/v1/keys") -
     return sorted(answer.status_code for answer in answers)
 
 
-async def test_a_key_that_calls_too_often_is_told_when_to_come_back(
+async def test_a_key_that_calls_too_often_gets_the_time_to_wait(
     gateway: RunningGateway, admin: httpx.AsyncClient
 ) -> None:
     answers = await asyncio.gather(*(admin.get("/v1/keys") for _ in range(30)))

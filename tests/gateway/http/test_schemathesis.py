@@ -1,4 +1,4 @@
-"""What the OpenAPI document says is so: requests that it allows, and some that it forbids, with every role.
+"""The API conforms to its OpenAPI document: requests that it allows, and some that it forbids, with every role.
 
 No request ends in a fault of the gateway, every status and content type is one that the document names, and every
 answer fits its schema. More requests: `PURSER_FUZZ_EXAMPLES=200 pytest tests/gateway/http/test_schemathesis.py`.
@@ -52,7 +52,7 @@ WAITS_FOR_A_WORKER = "/v1/sessions/{session_id}/compress"
 # Hypothesis takes the dice of the gateway, which runs in this process, for its own strategies'.
 @pytest.mark.filterwarnings("ignore:Do not use the `random` module inside strategies")
 @pytest.mark.usefixtures("own_gateway")
-async def test_the_document_tells_the_truth(gateway: RunningGateway, seed: int) -> None:
+async def test_the_document_is_true(gateway: RunningGateway, seed: int) -> None:
     known = await _something_of_everything(gateway)
     keys = {role: (await gateway.client(role, name=f"fuzz-{role}")).headers["Authorization"] for role in Role}
     await asyncio.to_thread(_fuzz, gateway.url, keys, known, seed)

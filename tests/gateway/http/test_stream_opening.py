@@ -1,4 +1,4 @@
-"""How many streams of events open at the same time."""
+"""The limit on event streams that are being opened at the same time."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""A model and a tool that send what Postgres does not store: the reply is readable, and the session goes on."""
+"""A model and a tool that send text Postgres cannot store: the reply is readable, and the session continues."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Figures of the ledger at `/metrics`: few series, the same at every gateway, and rather none than wrong ones."""
+"""Ledger figures at `/metrics`: few series, the same at every gateway, and absent rather than wrong."""
 
 import asyncio
 from datetime import timedelta
@@ -67,7 +67,7 @@ async def test_gateways_agree_because_they_read_the_same_rows(pool: Pool) -> Non
     assert one["purser_spent_tokens session"] == 97
 
 
-async def test_overrun_is_told_and_never_taken_back(pool: Pool) -> None:
+async def test_overrun_is_reported_and_never_taken_back(pool: Pool) -> None:
     books = Books.on(pool)
     exporter = metrics(books)
     await books.settle(await books.hold("k1", 10, 5), 25, 9)

@@ -1,4 +1,4 @@
-"""`/metrics`: on an address of its own, with labels that stay few."""
+"""`/metrics`: on a separate address, with bounded labels."""
 
 import httpx
 import pytest

@@ -1,4 +1,4 @@
-"""`/v1/changes`: whatever somebody changes over HTTP is there, with his key, before and after."""
+"""`/v1/changes`: every change over HTTP is recorded with its key and the values before and after."""
 
 from typing import Any
 
@@ -117,7 +117,7 @@ async def test_agents_do_not_see_changes(agent: httpx.AsyncClient, gateway: Runn
 
 
 @pytest.mark.parametrize("named", ["zoe", None])
-async def test_whoever_submits_a_task_in_anothers_name_is_kept_with_it(
+async def test_the_submitting_key_of_a_task_in_anothers_name_is_stored(
     admin: httpx.AsyncClient, task_queue: str, named: str | None
 ) -> None:
     agents = [{"id": "a", "model": "priced-model", "instructions": "x"}]

@@ -41,7 +41,7 @@ def rows_of(answer: httpx.Response) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(answer.text)))
 
 
-async def test_an_entry_tells_what_moved_the_balance_after_and_whose_hold_it_was(admin: httpx.AsyncClient) -> None:
+async def test_an_entry_shows_the_change_the_balance_after_it_and_the_hold(admin: httpx.AsyncClient) -> None:
     hold_id = await spend(admin, "k1", model="m")
     settle, hold = await read(admin, scope="session:s1")
     assert settle["kind"], hold["kind"] == ("settle", "hold")

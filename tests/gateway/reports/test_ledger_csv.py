@@ -1,4 +1,4 @@
-"""Lines of CSV: nothing in them is a formula to a spreadsheet."""
+"""CSV export: no cell is a formula in a spreadsheet."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""`GET /v1/usage`: what was charged, over HTTP."""
+"""`GET /v1/usage`: charges over HTTP."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

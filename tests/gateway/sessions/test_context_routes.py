@@ -80,7 +80,7 @@ async def cover(gateway: RunningGateway, first: int, last: int, text: str = "Ord
 # --- windows ---------------------------------------------------------------------------------------------------------
 
 
-async def test_a_stored_summary_stands_for_what_it_covers_even_where_all_would_fit(
+async def test_a_stored_summary_replaces_what_it_covers_even_if_all_would_fit(
     gateway: RunningGateway, session: httpx.AsyncClient
 ) -> None:
     await cover(gateway, 4, 40)
@@ -122,9 +122,7 @@ async def test_every_strategy_fits_the_budget_and_accounts_for_every_message(
     assert 9 in found["indexes"], "a pin is in every window"
 
 
-async def test_the_stored_summary_stands_for_what_it_covers(
-    gateway: RunningGateway, session: httpx.AsyncClient
-) -> None:
+async def test_the_stored_summary_replaces_what_it_covers(gateway: RunningGateway, session: httpx.AsyncClient) -> None:
     await cover(gateway, 4, 40)
     found = await window(session, budget=WHOLE // 2)
     assert (found["summary_version"], found["summarised"]) == (1, [[3, 39]])
@@ -195,22 +193,20 @@ async def test_a_bad_compression_names_its_field(session: httpx.AsyncClient) -> 
 # --- facts and explain -----------------------------------------------------------------------------------------------
 
 
-async def test_facts_are_told_with_the_sheet_that_windows_show(
-    gateway: RunningGateway, session: httpx.AsyncClient
-) -> None:
+async def test_facts_are_listed_with_the_sheet_of_windows(gateway: RunningGateway, session: httpx.AsyncClient) -> None:
     stored = [StoredMessage(seq, "", Message.parse(TALK[seq - 1]), {}) for seq in (1, 2)]
     found = extract_facts(stored)
     assert found
     await Facts(gateway.pool).add("default", "s1", "", found)
-    told = (await session.get(f"{S1}/facts")).json()
-    assert {(fact["seq"], fact["value"]) for fact in told["facts"]} == {(fact.seq, fact.value) for fact in found}
-    assert told["sheet"]
+    answer = (await session.get(f"{S1}/facts")).json()
+    assert {(fact["seq"], fact["value"]) for fact in answer["facts"]} == {(fact.seq, fact.value) for fact in found}
+    assert answer["sheet"]
     explained = (await session.get(f"{S1}/messages/1/explain")).json()
     assert explained["states"] == ["verbatim", "fact"]
     assert {fact["seq"] for fact in explained["facts"]} == {1}
 
 
-async def test_a_message_is_told_where_it_is_and_why(gateway: RunningGateway, session: httpx.AsyncClient) -> None:
+async def test_explain_says_where_a_message_is_and_why(gateway: RunningGateway, session: httpx.AsyncClient) -> None:
     async def explained(seq: int, **query: Any) -> tuple[str, int | None, str]:
         found = (await session.get(f"{S1}/messages/{seq}/explain", params=query)).json()
         return found["state"], found["version"], found["reason"]
@@ -233,7 +229,7 @@ async def test_a_message_is_told_where_it_is_and_why(gateway: RunningGateway, se
     problem(await session.get(f"{S1}/messages/61/explain"), 404, "not-found", "message 61")
 
 
-async def test_a_message_that_is_larger_than_the_window_is_told_as_clipped(agent: httpx.AsyncClient) -> None:
+async def test_a_message_larger_than_the_window_is_listed_as_clipped(agent: httpx.AsyncClient) -> None:
     await append(agent, {"role": "user", "content": "hello"}, {"role": "user", "content": "many words here " * 2_000})
     found = (await agent.get(f"{S1}/messages/2/explain", params={"budget": 500})).json()
     assert found["state"] == "clipped"

@@ -1,4 +1,4 @@
-"""`GET /v1/sessions/{id}/window` of a session in which a task runs: it answers what the model is sent."""
+"""`GET /v1/sessions/{id}/window` of a session with a running task: it returns what the model is sent."""
 
 import asyncio
 import json
@@ -28,21 +28,21 @@ LONG = 80
 ROOMY, TIGHT = 50_000, 1_600
 """Tokens of an agent: more than all its session takes, and less."""
 LONG_HISTORY = {"history_window_size": 1_000}
-"""Nothing is compressed beside the call: a window is looked at while it lasts."""
+"""No background compression: windows are previewed during the call."""
 
 
 FRUITLESS = "insert into compression_health (tenant, session_id, thread, fruitless_seq) values ($1, 's1', '', 1000)"
-"""Keeps a compression beside the call from changing what a window shows."""
+"""Prevents a background compression from changing a window."""
 
 
 @pytest.fixture
 async def house(
     settings: Settings, own_gateway: RunningGateway, temporal_client: Client, task_queue: str
 ) -> AsyncIterator[World]:
-    """A worker and a provider beside the gateway."""
+    """A worker and a provider in addition to the gateway."""
     assert settings.dsn is not None
     async with world(settings.dsn, temporal_client, task_queue) as made:
-        # A request that is held is silent for as long as somebody looks.
+        # A request that is held back sends nothing while a window is read.
         provider = ModelProvider({}, Timeouts(silence_s=60))
         await provider.warm_up()
         made.dependencies = replace(made.dependencies, provider=provider)

@@ -1,4 +1,4 @@
-"""`/v1/sessions`: what is appended comes back, is pinned, is told who it belongs to, and goes when it is deleted."""
+"""`/v1/sessions`: messages are appended, listed, pinned and deleted, and personal settings are stored."""
 
 import asyncio
 import json
@@ -26,7 +26,7 @@ async def append(client: httpx.AsyncClient, *messages: dict[str, Any], path: str
 
 
 def problem(answer: httpx.Response, status: int, slug: str, named: str = "") -> dict[str, Any]:
-    """The problem that an answer tells."""
+    """The problem in a response."""
     found: dict[str, Any] = answer.json()
     assert (answer.status_code, found.get("type")) == (status, f"urn:purser:{slug}"), found
     assert named in found["detail"], found
@@ -67,7 +67,7 @@ async def test_a_bare_array_is_taken_too(agent: httpx.AsyncClient) -> None:
 
 
 @pytest.mark.parametrize("where", ["body", "header"])
-async def test_the_same_key_adds_once_and_stands_for_its_messages_only(agent: httpx.AsyncClient, where: str) -> None:
+async def test_the_same_key_adds_once_and_is_bound_to_its_messages(agent: httpx.AsyncClient, where: str) -> None:
     def body(messages: list[dict[str, Any]]) -> dict[str, Any]:
         if where == "header":
             return {"json": messages, "headers": {"Idempotency-Key": "k1"}}
@@ -108,7 +108,7 @@ async def test_a_conversation_is_exported_as_lines_and_imported_again(agent: htt
     assert again.text == exported.text
 
 
-async def test_a_result_that_answers_no_call_is_stored_and_told(agent: httpx.AsyncClient) -> None:
+async def test_a_result_that_answers_no_call_is_stored_with_a_warning(agent: httpx.AsyncClient) -> None:
     first = await append(agent, TALK[0], calling("c1").to_dict(), result("c2").to_dict())
     assert first["seqs"] == [1, 2, 3]
     assert first["warnings"] == ["message 2, field 'tool_call_id': answers no call of this conversation"]
@@ -311,9 +311,9 @@ async def test_old_sessions_are_swept_by_the_gateway(gateway: RunningGateway, ad
     for session in ("old", "young"):
         await append(admin, *TALK, path=f"/v1/sessions/{session}")
     await gateway.pool.execute("update sessions set active_on = active_on - 31 where session_id = 'old'")
-    kept = (await admin.put("/v1/retention", json={"days": 30})).json()
-    assert (kept["days"], kept["version"], kept["changed_by"]) == (30, 1, "ada")
-    assert (await admin.get("/v1/retention")).json() == kept
+    policy = (await admin.put("/v1/retention", json={"days": 30})).json()
+    assert (policy["days"], policy["version"], policy["changed_by"]) == (30, 1, "ada")
+    assert (await admin.get("/v1/retention")).json() == policy
     async with asyncio.timeout(20):
         while (await admin.get("/v1/sessions/old/messages")).status_code != 410:
             await asyncio.sleep(0.1)

@@ -1,4 +1,4 @@
-"""Ceilings bind the task files of agent keys."""
+"""Ceilings apply to the task files of agent keys."""
 
 import httpx
 import pytest

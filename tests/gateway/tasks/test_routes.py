@@ -1,6 +1,6 @@
-"""`/v1/tasks`: submitted once, listed, shown, steered through Temporal.
+"""`/v1/tasks`: tasks are submitted once, listed, shown, and controlled through Temporal.
 
-No worker runs here: what the gateway sends stands in the workflow's history.
+No worker runs here: what the gateway sends is in the workflow's history.
 """
 
 import asyncio

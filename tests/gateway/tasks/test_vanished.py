@@ -1,4 +1,4 @@
-"""What steering says of a task whose workflow was terminated, or is not known to Temporal any more."""
+"""Control operations on a task whose workflow was terminated, or is unknown to Temporal."""
 
 from functools import partial
 from typing import Any
@@ -31,7 +31,7 @@ async def gone(workflow: WorkflowHandle[Any, Any]) -> bool:
     return False
 
 
-async def test_a_terminated_task_is_ended_by_whoever_steers_it_and_its_session_can_go(
+async def test_a_terminated_task_is_ended_on_control_and_its_session_can_be_deleted(
     admin: httpx.AsyncClient, temporal_client: Client, task_queue: str
 ) -> None:
     agents = [{"id": "a", "model": "priced-model", "instructions": "Be brief."}]

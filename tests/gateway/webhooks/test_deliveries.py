@@ -1,4 +1,4 @@
-"""Deliveries of webhooks over real HTTP: who is told what, how often, and signed by whom."""
+"""Webhook deliveries over real HTTP: which events, how often, and with which signature."""
 
 import asyncio
 from typing import Any
@@ -25,10 +25,10 @@ from tests.support.webhooks import (
     task,
 )
 
-# --- what is told ----------------------------------------------------------------------------------------------------
+# --- messages --------------------------------------------------------------------------------------------------------
 
 
-async def test_an_approval_request_is_told_with_all_that_a_chat_needs(
+async def test_an_approval_request_is_delivered_with_all_that_a_chat_needs(
     gateway: RunningGateway, admin: httpx.AsyncClient, receiver: Receiver
 ) -> None:
     hook = await make(admin, receiver.url, "approval")
@@ -59,7 +59,7 @@ async def test_an_approval_request_is_told_with_all_that_a_chat_needs(
     }  # fmt: skip
 
 
-async def test_a_threshold_tells_percentage_and_figures_and_low_ones_may_be_left_out(
+async def test_a_threshold_message_has_percentage_and_figures_and_low_ones_may_be_left_out(
     gateway: RunningGateway, admin: httpx.AsyncClient, receiver: Receiver
 ) -> None:
     await make(admin, receiver.url, "threshold", least_threshold=0.9)
@@ -84,14 +84,14 @@ async def test_one_state_of_a_kind_may_be_chosen_as_for_an_escalation(
     await task(gateway.pool, "completed")
     await task(gateway.pool, "failed")
     await receiver.until(2)
-    told = {body["type"]: body for body in receiver.bodies}
-    assert told.keys() == {"approval.expired", "task.failed"}
-    assert told["approval.expired"]["severity"] == "high"
-    assert told["approval.expired"]["text"] == "No one decided in time: session s1 did not get 12,000 more tokens."
-    assert told["task.failed"]["url"] == "https://purser.example.com/tasks/t1"
+    sent = {body["type"]: body for body in receiver.bodies}
+    assert sent.keys() == {"approval.expired", "task.failed"}
+    assert sent["approval.expired"]["severity"] == "high"
+    assert sent["approval.expired"]["text"] == "No one decided in time: session s1 did not get 12,000 more tokens."
+    assert sent["task.failed"]["url"] == "https://purser.example.com/tasks/t1"
 
 
-async def test_another_who_joins_a_request_is_no_news(
+async def test_another_call_that_joins_a_request_is_not_delivered(
     admin: httpx.AsyncClient, receiver: Receiver, gateway: RunningGateway
 ) -> None:
     hook = await make(admin, receiver.url, "approval")
@@ -103,7 +103,7 @@ async def test_another_who_joins_a_request_is_no_news(
     assert await gateway.pool.fetchval("select count(*) from events where kind = 'approval'") == 2
 
 
-async def test_a_tenant_is_told_of_itself_only(
+async def test_a_tenant_gets_only_its_own_events(
     gateway: RunningGateway, admin: httpx.AsyncClient, receiver: Receiver
 ) -> None:
     await make(admin, receiver.url, "task")
@@ -212,7 +212,7 @@ async def test_a_receiver_that_is_gone_turns_its_webhook_off(
     assert (on.json()["enabled"], on.json()["disabled_reason"]) == (True, None)
 
 
-async def test_a_slow_receiver_is_given_up_on_and_holds_up_nobody_else(
+async def test_a_slow_receiver_times_out_and_does_not_delay_others(
     gateway: RunningGateway, admin: httpx.AsyncClient, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sending, "TIMEOUT_S", 3)
@@ -238,7 +238,7 @@ async def test_a_test_reaches_a_webhook_that_is_turned_off(admin: httpx.AsyncCli
     assert Verifier(hook["secret"]).verify(receiver.got[0][1], receiver.got[0][0])
 
 
-# --- by whom it is signed ---------------------------------------------------------------------------------------------
+# --- signatures ------------------------------------------------------------------------------------------------------
 
 
 async def test_a_body_that_was_changed_is_noticed(admin: httpx.AsyncClient, receiver: Receiver) -> None:

@@ -1,4 +1,4 @@
-"""Webhooks over HTTP: who manages them, where they may lead, and what is shown of them."""
+"""Webhooks over HTTP: permissions, allowed addresses, and views."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""The allow-list of webhooks: what it lets through, and every disguise that it does not."""
+"""The allow-list of webhook addresses: what it allows, and every disguise that it refuses."""
 
 import pytest
 

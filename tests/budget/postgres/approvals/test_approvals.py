@@ -1,4 +1,4 @@
-"""Requests for approval on a real Postgres: who shares one, what it shows, who joins and who leaves."""
+"""Approval requests on a real Postgres: sharing, joining and leaving them, and what they show."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -38,7 +38,7 @@ async def test_the_same_key_gets_the_same_ticket_and_waits_once(desk: Desk) -> N
     first = await desk.ask("k1", 500)
     assert await desk.ask("k1", 500) == first
     assert (await desk.approvals.get(TENANT, first.approval_id)).shortage == Amount(400)
-    # A caller that polls would otherwise tell every listener again and again.
+    # Otherwise a caller that polls would produce one event after another.
     assert await desk.events() == ["pending"]
 
 
@@ -75,7 +75,7 @@ async def test_a_limit_that_one_task_asked_for_does_not_raise_what_is_missing_fo
 async def test_an_ask_that_fits_by_now_writes_nothing(desk: Desk) -> None:
     await desk.hold("k1", 500)
     await desk.policy(limit_tokens=2_000)
-    # Without the check under the lock, people would be asked for what the gate admits.
+    # Without the check under the lock, approvers would be asked for what the gate admits.
     assert await desk.request("k1", 500) == Ticket("", FITS, None)
     assert await desk.pool.fetchval("select count(*) from approvals") == 0
     assert await desk.pool.fetchval("select count(*) from approval_waiters") == 0
@@ -84,7 +84,7 @@ async def test_an_ask_that_fits_by_now_writes_nothing(desk: Desk) -> None:
 async def test_a_key_whose_hold_has_ended_opens_nothing(desk: Desk) -> None:
     await desk.hold("k1", 500)
     await desk.ledger.release(TENANT, key="k1")
-    # A straggling activity of a cancelled agent would leave a request that nobody waits for.
+    # A late activity of a cancelled agent would leave a request without a waiting call.
     assert (await desk.request("k1", 500)).state == FITS
     assert (await desk.approvals.list(TENANT)).requests == ()
 
@@ -94,7 +94,7 @@ async def test_a_key_that_never_asked_the_gate_is_sent_there(desk: Desk) -> None
     assert (await desk.approvals.list(TENANT)).requests == ()
 
 
-async def test_a_scope_that_nobody_used_or_that_is_off_the_path_is_an_error(desk: Desk) -> None:
+async def test_a_scope_that_is_unused_or_off_the_path_is_an_error(desk: Desk) -> None:
     other = Scope.parse("session:s2")
     with pytest.raises(InvalidRequest, match="not on the path"):
         await desk.approvals.request(TENANT, key="k", scope=other, path=path(), ask=Amount(5))
@@ -132,8 +132,8 @@ async def test_requests_are_listed_newest_first_page_by_page(desk: Desk) -> None
     assert (await desk.approvals.list("another")).requests == ()
 
 
-async def test_whoever_joins_while_a_decision_is_made_is_woken_or_asks_again(desk: Desk, seed: int) -> None:
-    """Nobody is left behind in a request that is closed."""
+async def test_a_call_that_joins_during_a_decision_is_woken_or_asks_again(desk: Desk, seed: int) -> None:
+    """No waiting call is left behind in a closed request."""
     ticket = await desk.ask("k0", 500, "t0")
     await asyncio.gather(*(desk.hold(f"k{n}", 500, f"t{n}") for n in range(1, 8)))
     joined = asyncio.gather(*(desk.request(f"k{n}", 500, f"t{n}") for n in range(1, 8)))

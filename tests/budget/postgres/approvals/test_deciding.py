@@ -1,4 +1,4 @@
-"""Decisions on a real Postgres: one of them counts, once, and what it grants is spent through the gate."""
+"""Decisions on a real Postgres: exactly one counts, once, and its grant is spent through the gate."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -51,11 +51,11 @@ async def test_the_shortage_is_that_of_the_moment_of_the_decision(desk: Desk) ->
     ticket = await desk.ask("k1", 500)
     await desk.spend(60, "t3")
     await desk.decide(ticket)
-    # Granting what was short when the request was opened would leave the agent short again.
+    # Granting the shortage at the time of the request would leave the agent short again.
     assert await desk.grants() == [(460, 0)]
 
 
-async def test_a_partial_grant_closes_the_request_and_who_is_still_short_opens_a_new_one(desk: Desk) -> None:
+async def test_a_partial_grant_closes_the_request_and_a_call_still_short_opens_a_new_one(desk: Desk) -> None:
     first = await desk.ask("k1", 500)
     await desk.decide(first, grant_tokens=100)
     assert await desk.state(first) is ApprovalState.APPROVED
@@ -85,11 +85,11 @@ async def test_the_same_decision_twenty_times_at_once_grants_once(desk: Desk) ->
     assert await desk.wakeups() == [("task-t1/a1", "approved")]
 
 
-async def test_of_many_people_who_decide_at_once_one_does(desk: Desk) -> None:
+async def test_of_many_concurrent_deciders_one_decides(desk: Desk) -> None:
     ticket = await desk.ask("k1", 500)
     people = [Approver(f"person-{n}", None, ("approver",)) for n in range(5)]
     async with desk.pool.acquire() as other, other.transaction():
-        # The first has to wait in the middle of his work, for the balance, until all have come.
+        # The first has to wait for the balance in the middle of its transaction until all have started.
         await other.execute("select 1 from balances for update")
         deciding = [asyncio.create_task(desk.decide(ticket, person.name, actor=person)) for person in people]
         await desk.until_waiting(len(people))
@@ -100,7 +100,7 @@ async def test_of_many_people_who_decide_at_once_one_does(desk: Desk) -> None:
     assert [refusal.reason for refusal in refused] == ["closed"] * 4
 
 
-async def test_a_decision_id_stands_for_one_decision(desk: Desk) -> None:
+async def test_a_decision_id_is_bound_to_one_decision(desk: Desk) -> None:
     ticket = await desk.ask("k1", 500)
     await desk.decide(ticket, "d1", grant_tokens=100)
     for fields in ({"grant_tokens": 101}, {"choice": Choice.DENY}, {"grant_tokens": 100, "actor": BOB}):
@@ -109,10 +109,10 @@ async def test_a_decision_id_stands_for_one_decision(desk: Desk) -> None:
     assert await desk.decide(ticket, "d1", grant_tokens=100) == Decided(ApprovalState.APPROVED, 0)
 
 
-async def test_a_decision_id_stands_for_one_request_even_if_two_are_decided_at_once(desk: Desk) -> None:
+async def test_a_decision_id_is_bound_to_one_request_even_if_two_are_decided_at_once(desk: Desk) -> None:
     here, there = await desk.ask("k1", 500), await desk.ask_elsewhere("session:s2")
     async with desk.pool.acquire() as other, other.transaction():
-        # The first decision has to wait in the middle of its work, for the balance, until the second has come.
+        # The first decision has to wait for the balance in the middle of its transaction until the second has started.
         await other.execute("select 1 from balances for update")
         first = asyncio.create_task(desk.decide(here, "same"))
         await desk.until_waiting(1)
@@ -137,7 +137,7 @@ async def test_two_people_are_needed_above_the_amount_and_each_is_recorded(desk:
     assert await desk.grants() == [(350, 0)]
     shown = await desk.approvals.get(TENANT, ticket.approval_id)
     assert [(d.approver, d.amount) for d in shown.decisions] == [("alice", Amount(400)), ("bob", Amount(350))]
-    # The answer of a decision is kept: alice's repeats although the request is closed by now.
+    # The answer to a decision is stored: alice's is repeated although the request is closed by now.
     assert await desk.decide(ticket, "d1") == Decided(ApprovalState.PENDING, 1)
 
 
@@ -197,10 +197,10 @@ async def test_a_grant_with_an_end_gives_headroom_until_then(desk: Desk) -> None
     assert [tuple(row) for row in ended] == [(-400, 0)]
 
 
-async def test_an_overdue_grant_that_nobody_ended_yet_is_no_headroom(desk: Desk) -> None:
+async def test_an_overdue_grant_that_has_not_been_ended_is_no_headroom(desk: Desk) -> None:
     ticket = await desk.ask("k1", 500)
     await desk.decide(ticket, until=NOW + timedelta(hours=1), grant_tokens=50)
     waiting = await desk.ask("k1", 500)
     desk.at(NOW + timedelta(hours=1))
-    # Counting it would tell people 350, and grant 50 too few.
+    # Counting it would show 350, and grant 50 too few.
     assert (await desk.approvals.get(TENANT, waiting.approval_id)).shortage == Amount(400)

@@ -1,4 +1,4 @@
-"""How requests end without a decision, on a real Postgres: deadlines, withdrawals, shortages that pass."""
+"""Requests that end without a decision, on a real Postgres: deadlines, withdrawals, resolved shortages."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -19,7 +19,7 @@ async def desk(pool: Pool) -> AsyncIterator[Desk]:
         yield desk
 
 
-async def test_a_request_that_nobody_decides_expires(desk: Desk) -> None:
+async def test_an_undecided_request_expires(desk: Desk) -> None:
     ticket = await desk.ask("k1", 500)
     desk.at(NOW + timedelta(minutes=30) - timedelta(microseconds=1))
     assert await desk.approvals.expire_due() == 0
@@ -87,7 +87,7 @@ async def test_a_decision_and_the_deadline_at_once_leave_one_of_the_two(desk: De
     assert await desk.wakeups() == [("task-t1/a1", "approved")]
 
 
-async def test_who_leaves_is_no_longer_counted_and_the_last_one_closes_the_request(desk: Desk) -> None:
+async def test_a_call_that_leaves_is_not_counted_and_the_last_one_closes_the_request(desk: Desk) -> None:
     ticket = await desk.ask("k1", 500, "t1")
     await desk.ask("k2", 300, "t2")
     await desk.approvals.withdraw(TENANT, "k1")
@@ -98,11 +98,11 @@ async def test_who_leaves_is_no_longer_counted_and_the_last_one_closes_the_reque
     with pytest.raises(DecisionRefused) as refused:
         await desk.decide(ticket)
     assert refused.value.reason == "closed"
-    # Nobody is told: those who left know.
+    # No signal is sent: the calls that left know.
     assert await desk.wakeups() == []
 
 
-async def test_who_left_may_come_back(desk: Desk) -> None:
+async def test_a_call_that_left_may_come_back(desk: Desk) -> None:
     ticket = await desk.ask("k1", 500, "t1")
     await desk.ask("k2", 300, "t2")
     await desk.approvals.withdraw(TENANT, "k1")
@@ -126,7 +126,7 @@ async def test_withdrawing_a_key_that_waits_for_nothing_changes_nothing(desk: De
     assert await desk.state(ticket) is ApprovalState.DENIED
 
 
-async def test_a_raised_limit_wakes_those_who_wait(desk: Desk) -> None:
+async def test_a_raised_limit_wakes_waiting_calls(desk: Desk) -> None:
     ticket = await desk.ask("k1", 500)
     assert await desk.approvals.expire_due() == 0
     await desk.policy(limit_tokens=1_400)
@@ -137,7 +137,7 @@ async def test_a_raised_limit_wakes_those_who_wait(desk: Desk) -> None:
     assert (await desk.hold("k1", 500)).decision.verdict.admits
 
 
-async def test_a_new_window_wakes_those_who_wait_for_the_old_one(desk: Desk) -> None:
+async def test_a_new_window_wakes_calls_that_wait_for_the_old_one(desk: Desk) -> None:
     await desk.policy(window="hour")
     desk.at(NOW + timedelta(minutes=45))
     await desk.spend(950)

@@ -1,4 +1,4 @@
-"""What a task asks for itself on a scope that others share counts for its own calls, and for nothing else."""
+"""What a task requests for itself on a shared scope applies only to its own calls."""
 
 from collections.abc import AsyncIterator
 
@@ -29,7 +29,7 @@ async def request(desk: Desk, scope: Scope, **patch: object) -> None:
     await desk.policies.set(TENANT, scope, PolicyPatch.parse(patch), by=TESTER, task_id=CAREFUL)
 
 
-async def test_a_budget_shows_what_everybody_finds(desk: Desk) -> None:
+async def test_a_budget_shows_the_shared_limits(desk: Desk) -> None:
     assert (await desk.policies.budget(TENANT, SESSION)).policy.limit_tokens == 1_000
     [own] = await desk.policies.budgets_of(TENANT, [SESSION], CAREFUL)
     assert own.policy.limit_tokens == 920
@@ -39,7 +39,7 @@ async def test_a_budget_shows_what_everybody_finds(desk: Desk) -> None:
     assert (shown.policy.limit_tokens, shown.sources["limit_tokens"]) == (200_000, "default")
 
 
-async def test_lists_and_metrics_go_by_what_everybody_finds(desk: Desk) -> None:
+async def test_lists_and_metrics_use_the_shared_limits(desk: Desk) -> None:
     assert (await desk.hold("own", 20, CAREFUL)).hold_id, "the gate has applied 920 last"
     assert [view.ratio for view in (await desk.policies.budgets(TENANT, kind=Kind.SESSION))[0]] == [0.92]
     exporter = Exporter(desk.pool, desk.ledger.settings, now=NOW)
@@ -47,7 +47,7 @@ async def test_lists_and_metrics_go_by_what_everybody_finds(desk: Desk) -> None:
     assert (found.scopes["from_80"], found.scopes["from_100"], found.highest_ratio) == (1, 0, 0.92)
 
 
-async def test_a_warning_is_everybodys(desk: Desk) -> None:
+async def test_warnings_follow_the_shared_limits(desk: Desk) -> None:
     await desk.policy(warn_at=[0.95])
     assert (await desk.hold("own", 20, CAREFUL)).decision.verdict is Verdict.WARN
     assert await desk.pool.fetchval("select count(*) from events where kind = 'threshold' and threshold = 0.95") == 0
@@ -68,7 +68,7 @@ async def test_only_the_task_that_asked_for_less_gets_what_is_granted_for_it(des
     assert (await desk.hold("other-fits", 50, OTHER)).hold_id
 
 
-async def test_what_is_short_for_everybody_is_one_request_under_the_limit_of_all(desk: Desk) -> None:
+async def test_a_shared_shortage_is_one_request_under_the_shared_limit(desk: Desk) -> None:
     first, second = await desk.ask("own", 150, CAREFUL), await desk.ask("other", 150, OTHER)
     assert first.approval_id == second.approval_id
     shown = await desk.approvals.get(TENANT, first.approval_id)

@@ -1,4 +1,4 @@
-"""Reaching Postgres: what counts as away, what is tried again, and what is the caller's mistake."""
+"""Connection errors: what counts as unavailable, what is retried, and what is the caller's mistake."""
 
 import asyncio
 from pathlib import Path
@@ -105,6 +105,6 @@ async def test_two_transactions_that_lock_each_other_out_both_end(books: Books, 
     "error", [OSError(), TimeoutError(), asyncpg.TooManyConnectionsError(), asyncpg.AdminShutdownError()]
 )
 def test_every_way_of_being_away_has_one_name(error: Exception) -> None:
-    with pytest.raises(LedgerUnavailable) as told, reaching_ledger():
+    with pytest.raises(LedgerUnavailable) as caught, reaching_ledger():
         raise error
-    assert type(error).__name__ in str(told.value)
+    assert type(error).__name__ in str(caught.value)

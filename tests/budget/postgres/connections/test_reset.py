@@ -1,4 +1,4 @@
-"""A connection goes from one use to the next as it is, unless something failed on it."""
+"""A connection is reused without a reset unless something failed on it."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -42,7 +42,7 @@ async def test_after_a_failure_the_session_is_new(
 
 
 async def test_no_transaction_stays_open_behind_an_argument_that_cannot_be_sent(one: Pool) -> None:
-    """Its clock would stand still, and later holds would fall into windows that are over."""
+    """`now()` would not advance, and later holds would fall into past windows."""
     with pytest.raises(asyncpg.DataError):
         await one.fetchval("select $1::text || 'prepared, and never executed'", 5)
     await asyncio.sleep(0.3)

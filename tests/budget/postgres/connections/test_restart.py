@@ -1,4 +1,4 @@
-"""What a real Postgres still knows after it was stopped and started again."""
+"""The ledger after a restart of a real Postgres."""
 
 import os
 import signal

@@ -31,7 +31,7 @@ async def test_a_message_of_a_transaction_that_fails_is_never_sent(pool: Pool) -
 async def test_dispatchers_that_claim_at_once_get_different_messages(pool: Pool) -> None:
     await fill(pool, 40)
     claims = await asyncio.gather(*(Outbox(pool, now=NOW).claim(10) for _ in range(8)))
-    taken = [parcel.workflow_id for claim in claims for parcel in claim]
+    taken = [message.workflow_id for claim in claims for message in claim]
     # Without `skip locked` and the lease, the same message would go out several times.
     assert len(taken) == len(set(taken))
     rest = await Outbox(pool, now=NOW).claim(100)
@@ -51,17 +51,17 @@ async def test_a_message_that_another_dispatcher_is_taking_is_passed_over(pool: 
 
 async def test_messages_come_in_order_with_what_was_put(pool: Pool) -> None:
     await fill(pool, 3)
-    parcels = await Outbox(pool, now=NOW).claim()
-    assert [(p.workflow_id, p.signal, p.payload) for p in parcels] == [(f"w{n}", "wake", {"n": n}) for n in range(3)]
+    messages = await Outbox(pool, now=NOW).claim()
+    assert [(p.workflow_id, p.signal, p.payload) for p in messages] == [(f"w{n}", "wake", {"n": n}) for n in range(3)]
 
 
 async def test_a_sent_message_is_not_sent_again(pool: Pool) -> None:
     outbox = Outbox(pool, now=NOW)
     await fill(pool, 1)
-    (parcel,) = await outbox.claim()
-    await outbox.sent(parcel)
+    (message,) = await outbox.claim()
+    await outbox.sent(message)
     # Another dispatcher, whose lease had lapsed before, was less lucky.
-    await outbox.failed(parcel)
+    await outbox.failed(message)
     outbox.now = NOW + timedelta(days=1)
     assert await outbox.claim() == []
 
@@ -81,8 +81,8 @@ async def test_a_failed_message_backs_off(pool: Pool) -> None:
     now, outbox = NOW, Outbox(pool, now=NOW)
     await fill(pool, 1)
     for pause in (1, 2, 4, 8, 16, 30, 30):
-        (parcel,) = await outbox.claim()
-        await outbox.failed(parcel)
+        (message,) = await outbox.claim()
+        await outbox.failed(message)
         now += timedelta(seconds=pause)
         outbox.now = now - timedelta(microseconds=1)
         assert await outbox.claim() == []

@@ -1,4 +1,4 @@
-"""The order of events: whoever continues behind a position misses nothing, whatever commits when."""
+"""The order of events: a reader that resumes after a position misses nothing, in whatever order events commit."""
 
 import asyncio
 from datetime import timedelta
@@ -8,7 +8,7 @@ from purser.budget.postgres.events.events import Event, EventKind, Events, put
 from tests.support.ledger import TENANT
 
 
-async def tell(pool: Pool, *numbers: int, tenant: str = TENANT) -> None:
+async def put_events(pool: Pool, *numbers: int, tenant: str = TENANT) -> None:
     async with pool.acquire() as own:
         for number in numbers:
             await put(own, tenant, EventKind.TASK, None, {"n": number})
@@ -19,7 +19,7 @@ def numbers(events: list[Event]) -> list[int]:
 
 
 async def naive_reader(pool: Pool, after: int) -> list[int]:
-    """Continues from the highest id, as one is tempted to."""
+    """Resumes after the highest id, which is the obvious but wrong way."""
     return [
         row["n"] for row in await pool.fetch("select (data ->> 'n')::int as n from events where event_id > $1", after)
     ]
@@ -31,7 +31,7 @@ async def test_what_takes_its_id_first_and_commits_last_is_not_skipped(pool: Poo
         transaction = slow.transaction()
         await transaction.start()
         await put(slow, TENANT, EventKind.TASK, None, {"n": 1})
-        await tell(pool, 2)
+        await put_events(pool, 2)
         await events.number()
         seen = await events.after(0, 10)
         highest_id = await pool.fetchval("select max(event_id) from events")
@@ -43,7 +43,7 @@ async def test_what_takes_its_id_first_and_commits_last_is_not_skipped(pool: Poo
 
 
 async def test_events_that_are_committed_together_keep_the_order_of_their_ids(pool: Pool) -> None:
-    await tell(pool, *range(50))
+    await put_events(pool, *range(50))
     await Events(pool).number()
     assert numbers(await Events(pool).after(0, 100)) == list(range(50))
 
@@ -58,7 +58,7 @@ async def test_what_is_rolled_back_gets_no_position(pool: Pool) -> None:
 
 
 async def test_one_numbers_and_the_others_let_it(pool: Pool) -> None:
-    await tell(pool, 1, 2)
+    await put_events(pool, 1, 2)
     async with pool.acquire() as first:
         transaction = first.transaction()
         await transaction.start()
@@ -84,7 +84,7 @@ async def test_readers_that_follow_several_numberers_and_writers_see_everything_
 
     numbering = [asyncio.create_task(number()) for _ in range(3)]
     following = [asyncio.create_task(follow()) for _ in range(2)]
-    await asyncio.gather(*(tell(pool, *range(start, start + 250)) for start in range(0, 1_000, 250)))
+    await asyncio.gather(*(put_events(pool, *range(start, start + 250)) for start in range(0, 1_000, 250)))
     async with asyncio.timeout(60):
         one, other = await asyncio.gather(*following)
     done.set()
@@ -93,15 +93,15 @@ async def test_readers_that_follow_several_numberers_and_writers_see_everything_
 
 
 async def test_a_page_is_of_one_tenant(pool: Pool) -> None:
-    await tell(pool, 1)
-    await tell(pool, 2, tenant="other")
+    await put_events(pool, 1)
+    await put_events(pool, 2, tenant="other")
     await Events(pool).number()
     assert numbers(await Events(pool).page(TENANT, 0, 100)) == [1]
 
 
 async def test_old_events_are_deleted_in_bounded_batches_and_what_is_gone_is_known(pool: Pool) -> None:
     events = Events(pool)
-    await tell(pool, 1, 2, 3)
+    await put_events(pool, 1, 2, 3)
     await events.number()
     await pool.execute("update events set at = at - interval '91 days' where (data ->> 'n')::int < 3")
     assert [await events.forget(timedelta(days=90), 1) for _ in range(3)] == [1, 1, 0]
@@ -111,10 +111,10 @@ async def test_old_events_are_deleted_in_bounded_batches_and_what_is_gone_is_kno
 
 async def test_positions_go_on_when_all_events_are_gone(pool: Pool) -> None:
     events = Events(pool)
-    await tell(pool, 1, 2)
+    await put_events(pool, 1, 2)
     await events.number()
     await events.forget(timedelta(0))
     assert await events.newest() == 2
-    await tell(pool, 3)
+    await put_events(pool, 3)
     await events.number()
     assert [event.position for event in await events.after(2, 10)] == [3]

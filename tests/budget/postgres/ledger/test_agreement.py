@@ -1,4 +1,4 @@
-"""SQL and the rules say the same: about asks, policies and windows."""
+"""SQL and the rules in Python agree on asks, policies and windows."""
 
 from collections.abc import Sequence
 from dataclasses import replace

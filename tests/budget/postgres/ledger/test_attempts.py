@@ -1,4 +1,4 @@
-"""Attempts and what they are charged: in order, in full, once, also when they report late or not at all."""
+"""Charges of attempts: in order, in full and once, even if they report late or not at all."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""Asks and settlements that travel together: whole, or not at all and then each alone."""
+"""Batches of asks and settlements: written as a whole, or not at all and then one by one."""
 
 import asyncio
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ async def settled(books: Books, *reports: tuple[str, int, int]) -> bool:
 
 
 async def together(books: Books, calls: Sequence[Any]) -> list[Any]:
-    """Results or errors of calls that arrive while the lane is busy, so that they travel in one batch."""
+    """Results or errors of calls that arrive while the batcher is busy, so that they share one batch."""
     first = asyncio.ensure_future(books.ledger.hold(TENANT, request("first", 1, 0, "session:other")))
     await asyncio.sleep(0)
     results = await asyncio.gather(*calls, return_exceptions=True)
@@ -85,7 +85,7 @@ async def test_a_batch_that_is_not_plain_writes_nothing(session: Books, requests
     assert (await session.rows(), await session.balance()) == before
 
 
-async def test_a_batch_does_not_pass_who_has_waited_longer(session: Books) -> None:
+async def test_a_batch_does_not_overtake_older_waiters(session: Books) -> None:
     await session.hold("busy", 800)
     for _ in range(2):
         assert (await session.ask("waiter", 900)).decision.verdict is Verdict.WAIT

@@ -144,7 +144,7 @@ async def test_a_grant_counts_until_the_instant_it_ends(books: Books) -> None:
     assert await books.entries() == ["hold", "settle", "grant", "hold", "grant_ended"]
 
 
-async def test_grants_end_one_by_one_whoever_looks_first(books: Books) -> None:
+async def test_grants_end_one_by_one_in_the_gate_or_the_sweeper(books: Books) -> None:
     await books.budget("session:s1", limit_tokens=100, mode="hard")
     books.at(NOW)
     await books.hold("k", 100)

@@ -1,4 +1,4 @@
-"""Checkpoints: what is erased or rewritten after its range was closed shows, however consistent the rest is."""
+"""Checkpoints reveal entries deleted or changed after their range was closed, however consistent the rest is."""
 
 import asyncio
 
@@ -70,7 +70,7 @@ async def test_a_whole_hold_that_was_erased_everywhere_is_named_with_its_range(c
     "sql",
     [
         "update entries set at = at - interval '1 day'",
-        "update entries set ref = 'somebody'",
+        "update entries set ref = 'someone'",
         "update checkpoints set digest = '\\x00'",
         "update checkpoints set previous = '\\x00'",
         "update checkpoints set previous = '\\x00', digest = ledger_digest(first_entry, last_entry, '\\x00')",
@@ -134,7 +134,7 @@ async def test_a_long_backlog_is_closed_in_ranges_of_bounded_size_while_others_w
     assert (sum(sizes), max(sizes)) == (last, 2)
 
 
-async def test_one_of_two_at_once_makes_checkpoints_and_nobody_waits(pool: Pool) -> None:
+async def test_one_of_two_at_once_makes_checkpoints_and_neither_waits(pool: Pool) -> None:
     async with pool.acquire() as first, first.transaction():
         await first.fetchval("select ledger_checkpoint(2, null)")
         async with asyncio.timeout(10):

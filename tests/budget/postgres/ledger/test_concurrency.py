@@ -1,4 +1,4 @@
-"""Many callers at once, in processes that start together: nothing is overspent, nothing is lost, nobody deadlocks."""
+"""Many callers at once, in several processes: nothing is overspent, nothing is lost, and nothing deadlocks."""
 
 import asyncio
 import random
@@ -72,7 +72,7 @@ async def test_thousands_of_holds_of_200_callers_in_3_processes_never_exceed_the
     assert await books.balance() == {"held": admitted}
     assert admitted <= LIMIT
     assert refused, "the limit was never reached: the test proves nothing"
-    assert min(refused) > LIMIT - admitted, "a refused ask would have fitted beside what is held"
+    assert min(refused) > LIMIT - admitted, "a refused ask would have fitted in addition to what is held"
     highest = await pool.fetchval("select max(spent_tokens + held_tokens) from entries where limit_tokens is not null")
     assert highest <= LIMIT
     await books.check()
@@ -103,9 +103,9 @@ async def test_of_50_holds_of_1000_on_a_hard_10000_exactly_10_pass(books: Books,
 
 
 async def same_key(pool: Pool, index: int) -> set[str | None]:
-    """One key, asked, settled and released by everybody at once."""
+    """One key, asked, settled and released by many callers at once."""
     books = Books.on(pool)
-    callers = [books] * 5 + [Books.on(pool) for _ in range(5)]  # in one lane, and each alone
+    callers = [books] * 5 + [Books.on(pool) for _ in range(5)]  # in one batch, and each alone
     answers = await asyncio.gather(*(caller.ask("k", 100) for caller in callers))
     (hold_id,) = {answer.hold_id for answer in answers}
     assert hold_id
@@ -114,7 +114,7 @@ async def same_key(pool: Pool, index: int) -> set[str | None]:
     return {hold_id}
 
 
-async def test_one_key_asked_and_settled_by_everybody_holds_once_and_is_charged_once(books: Books, dsn: str) -> None:
+async def test_one_key_asked_and_settled_concurrently_holds_once_and_is_charged_once(books: Books, dsn: str) -> None:
     assert len(set().union(*crowd(dsn, same_key))) == 1
     assert await books.balance() == {"spent": 70}
     assert await books.entries() == ["hold", "settle"]
@@ -180,7 +180,7 @@ class Regular:
 
 
 async def do_everything(seed: int, pool: Pool, index: int) -> None:
-    """Every verb on overlapping paths, with a sweeper and changing policies beside them."""
+    """Every verb on overlapping paths, with a sweeper and changing policies in parallel."""
     books, dice = Books.on(pool, grace_s=0), random.Random(seed + index)
     callers = [Regular(books, random.Random(dice.random()), f"{index}/{number}") for number in range(20)]
 
@@ -196,12 +196,12 @@ async def do_everything(seed: int, pool: Pool, index: int) -> None:
             await books.grant(dice.choice(SCOPES), dice.randint(1, 500))
             await asyncio.sleep(0.02)
 
-    beside = [asyncio.create_task(work()) for work in (sweeper, manager)]
+    background = [asyncio.create_task(work()) for work in (sweeper, manager)]
     await asyncio.gather(*(caller.works(turns=12) for caller in callers))
-    for task in beside:
+    for task in background:
         assert not task.done(), task.exception()
         task.cancel()
-    await asyncio.gather(*beside, return_exceptions=True)
+    await asyncio.gather(*background, return_exceptions=True)
 
 
 async def test_every_verb_at_once_on_overlapping_paths_ends_with_every_balance_right(

@@ -1,4 +1,4 @@
-"""Sums near the end of what a balance can count: nothing is lost, and what calls really cost goes on."""
+"""Sums near the end of the range of a balance: nothing is lost, and the real costs of calls are still settled."""
 
 from collections.abc import Awaitable, Callable
 
@@ -55,7 +55,7 @@ async def test_what_calls_really_cost_is_held_and_settled_all_the_same(books: Bo
     assert (await books.money())["spent"] == HALFWAY + HONEST
 
 
-async def test_at_the_very_end_the_reason_is_told(books: Books, pool: Pool) -> None:
+async def test_at_the_very_end_the_error_names_the_reason(books: Books, pool: Pool) -> None:
     await spent(pool, END - 10)
     with pytest.raises(BeyondCounting, match="cannot count that much more"):
         await books.settle("1", 100, 11 + HONEST)

@@ -1,6 +1,6 @@
-"""Every guard matters: with it taken out of the SQL, a specification that passes with it fails.
+"""Every guard matters: without it in the SQL, a specification fails that otherwise passes.
 
-The specifications are those of the other files, run as they stand.
+The specifications are the unchanged tests of the other files.
 """
 
 import inspect
@@ -32,7 +32,7 @@ CONTEXT = "select * into h from holds x where x.hold_id = p_hold and x.tenant = 
 
 @dataclass(frozen=True)
 class Guard:
-    """A piece of SQL, what stands there without the guard, and a specification that notices."""
+    """A piece of SQL, its replacement without the guard, and a specification that fails then."""
 
     sql: str
     instead: str
@@ -54,12 +54,12 @@ GUARDS = {
     "money must fit": Guard(
         "if p_nano > v_room_nano then",
         "if false then",
-        test_life_cycle.test_the_tightest_scope_of_a_path_decides_wherever_it_stands,
+        test_life_cycle.test_the_tightest_scope_of_a_path_decides_at_any_level,
     ),
     "no scope of the path is left out": Guard(
         "select bool_or(v.closed or v.queued), min(v.room_tokens)",
         "select bool_or(v.closed or v.queued), max(v.room_tokens)",
-        test_life_cycle.test_the_tightest_scope_of_a_path_decides_wherever_it_stands,
+        test_life_cycle.test_the_tightest_scope_of_a_path_decides_at_any_level,
     ),
     "a frozen scope lets nothing through": Guard(
         "p.frozen or (q.bounded and",
@@ -193,10 +193,10 @@ GUARDS = {
         "v_now + coalesce(p_lease, x.lease)",
         test_life_cycle.test_a_lease_is_renewed_by_attempts_and_extensions_and_never_gets_shorter,
     ),
-    "a sweeper waits for nobody": Guard(
+    "a sweeper does not wait": Guard(
         "order by y.expires_at limit p_limit for update skip locked",
         "order by y.expires_at limit p_limit",
-        test_meetings.test_a_sweep_passes_over_a_hold_that_somebody_is_busy_with,
+        test_meetings.test_a_sweep_skips_a_hold_that_is_locked,
     ),
     **{
         f"tenants are separate: {verb}": Guard(
@@ -220,7 +220,7 @@ GUARDS = {
     "an ask that cannot be helped takes no place": Guard(
         "if v_waits then",
         "if true then",
-        test_waiting.test_who_is_refused_elsewhere_on_its_path_takes_no_place,
+        test_waiting.test_an_ask_refused_elsewhere_on_its_path_takes_no_place,
     ),
     "one age of a waiter counts everywhere": Guard(
         "where m.hold_id = p_hold and m.last_asked",
@@ -230,12 +230,12 @@ GUARDS = {
     "a place is lost by not asking": Guard(
         "w.asks >= 2 and w.last_asked > p_now - p_lapse",
         "w.asks >= 2",
-        test_waiting.test_a_place_ends_when_nobody_asks_any_more,
+        test_waiting.test_a_place_ends_when_its_waiter_stops_asking,
     ),
     "who comes back goes to the end": Guard(
         "where w.hold_id = h.hold_id and w.last_asked > v_now - p_lapse;",
         "where w.hold_id = h.hold_id;",
-        test_waiting.test_who_stops_asking_loses_its_place_and_comes_back_to_the_end,
+        test_waiting.test_a_waiter_that_stops_asking_loses_its_place_and_comes_back_to_the_end,
     ),
     "a place is taken with the second ask": Guard(
         "w.asks >= 2 and w.last_asked > p_now",
@@ -338,7 +338,7 @@ GUARDS = {
     "a batch passes no waiter": Guard(
         "w.asks >= 2 and w.last_asked > v_now - p_lapse",
         "false",
-        test_batches.test_a_batch_does_not_pass_who_has_waited_longer,
+        test_batches.test_a_batch_does_not_overtake_older_waiters,
     ),
     "an ask of a batch needs a price where money is limited": Guard(
         "or (d.unpriced and f.policy -> 'limit' ->> 1 is not null)",
@@ -394,7 +394,7 @@ async def restored(pool: Pool) -> AsyncIterator[Pool]:
 async def test_without_the_guard_its_specification_fails(restored: Pool, name: str) -> None:
     guard = GUARDS[name]
     await without(restored, guard.sql, guard.instead)
-    assert await failure(guard.spec, restored) is not None, f"nobody notices that {name!r} no longer holds"
+    assert await failure(guard.spec, restored) is not None, f"its specification passes without {name!r}"
 
 
 async def failure(spec: Spec, pool: Pool) -> BaseException | None:

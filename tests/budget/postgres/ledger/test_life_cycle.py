@@ -1,4 +1,4 @@
-"""One hold from ask to end: every step and every repetition."""
+"""The life cycle of a hold: every step and every repetition."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -44,7 +44,7 @@ async def test_a_refused_ask_touches_no_scope_of_its_path(books: Books) -> None:
         assert await books.entries(scope) == []
 
 
-async def test_the_tightest_scope_of_a_path_decides_wherever_it_stands(books: Books) -> None:
+async def test_the_tightest_scope_of_a_path_decides_at_any_level(books: Books) -> None:
     for scope, limit in zip(TASK, (300, 100, 200), strict=True):
         await books.budget(scope, limit_tokens=limit, limit_nano_usd=2 * limit, mode="hard")
     assert str((await books.ask("tokens", 101, 0, *TASK)).decision.decisive.scope) == "task:t1"
@@ -286,20 +286,20 @@ async def test_sweeps_in_parts_end_everything(books: Books) -> None:
 
 
 async def test_verbs_join_the_transaction_of_their_caller(books: Books, pool: Pool) -> None:
-    kept = await books.hold("kept", 100)
+    first = await books.hold("first", 100)
     other = await books.hold("other", 100)
     before = await books.rows(), await books.balance()
     async with pool.acquire() as own:
         transaction = own.transaction()
         await transaction.start()
         await books.ledger.hold(TENANT, request("k", 5, 0, *SESSION), own)
-        await books.ledger.start_attempt(TENANT, kept, 1, own)
-        await books.ledger.extend(TENANT, kept, Amount(50), connection=own)
-        await books.ledger.settle(TENANT, kept, 1, report(400), connection=own)
+        await books.ledger.start_attempt(TENANT, first, 1, own)
+        await books.ledger.extend(TENANT, first, Amount(50), connection=own)
+        await books.ledger.settle(TENANT, first, 1, report(400), connection=own)
         await books.ledger.release(TENANT, hold_id=other, connection=own)
         await books.ledger.release(TENANT, key="never", connection=own)
         await transaction.rollback()
     assert (await books.rows(), await books.balance()) == before
     async with pool.acquire() as own, own.transaction():
-        await books.ledger.settle(TENANT, kept, 1, report(90), connection=own)
+        await books.ledger.settle(TENANT, first, 1, report(90), connection=own)
     assert await books.balance() == {"spent": 90, "held": 100}

@@ -1,4 +1,4 @@
-"""Locks: what is read is locked before it is acted upon, and everybody locks in one order."""
+"""Locks: rows are locked before they are acted upon, and always in the same order."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta

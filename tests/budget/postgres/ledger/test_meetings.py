@@ -1,4 +1,4 @@
-"""The gate under contention, step by step: what a transaction that is still open makes others wait for."""
+"""The gate under contention, step by step: which statements wait for an open transaction."""
 
 from typing import Any
 
@@ -78,7 +78,7 @@ async def test_a_straggling_ask_meets_the_release_of_its_key(books: Books) -> No
     assert await books.balance() == {}
 
 
-async def test_a_sweep_passes_over_a_hold_that_somebody_is_busy_with(books: Books) -> None:
+async def test_a_sweep_skips_a_hold_that_is_locked(books: Books) -> None:
     hold_id = await books.hold("busy", 100, lease_ms=1)
     await books.hold("idle", 100, lease_ms=1)
     sweeper = Books.on(books.pool, grace_s=0)

@@ -1,4 +1,4 @@
-"""Hundreds of random steps: after each, the ledger stands where a model of a few lines says."""
+"""Hundreds of random steps: after each, the ledger equals a model of a few lines."""
 
 import random
 from collections import Counter
@@ -26,14 +26,14 @@ class Hold:
     state: str = "held"
     charges: list[int] = field(default_factory=list)
     """By attempt; a silent one has none yet."""
-    told: list[str] = field(default_factory=list)
+    states: list[str] = field(default_factory=list)
     """By attempt: `started`, `presumed` or `reported`."""
     overrun: int = 0
 
     def presume(self) -> None:
-        if "started" in self.told:
-            silent = self.told.index("started")
-            self.told[silent], self.charges[silent], self.held = "presumed", self.held, 0
+        if "started" in self.states:
+            silent = self.states.index("started")
+            self.states[silent], self.charges[silent], self.held = "presumed", self.held, 0
 
 
 class Model:
@@ -61,32 +61,32 @@ class Model:
     def start(self, hold: Hold, attempt: int) -> str:
         if hold.state != "held":
             return "closed"
-        if attempt <= len(hold.told) and hold.told[attempt - 1] == "started":
+        if attempt <= len(hold.states) and hold.states[attempt - 1] == "started":
             return "started"
-        if attempt != len(hold.told) + 1:
+        if attempt != len(hold.states) + 1:
             return "conflict"
         hold.presume()
         lack = max(0, hold.asked - hold.held)
         if lack and not self.fits(hold.path, lack):
             return "short"
         hold.held += lack
-        hold.told.append("started")
+        hold.states.append("started")
         hold.charges.append(0)
         return "started"
 
     def settle(self, hold: Hold, attempt: int, tokens: int, keep: bool) -> str:
-        if attempt <= len(hold.told) and hold.told[attempt - 1] == "reported":
+        if attempt <= len(hold.states) and hold.states[attempt - 1] == "reported":
             return "repeat" if hold.charges[attempt - 1] == tokens else "conflict"
-        if attempt > len(hold.told) + 1:
+        if attempt > len(hold.states) + 1:
             return "conflict"
-        if attempt > len(hold.told):
+        if attempt > len(hold.states):
             hold.presume()
-            hold.told.append("started")
+            hold.states.append("started")
             hold.charges.append(0)
-        late = hold.state != "held" or hold.told[attempt - 1] == "presumed"
+        late = hold.state != "held" or hold.states[attempt - 1] == "presumed"
         covered = hold.charges[attempt - 1] if late else hold.held
         hold.overrun += max(0, tokens - covered)
-        hold.told[attempt - 1], hold.charges[attempt - 1] = "reported", tokens
+        hold.states[attempt - 1], hold.charges[attempt - 1] = "reported", tokens
         if not late:
             hold.held = max(0, hold.held - tokens) if keep else 0
             hold.state = "held" if keep else "settled"
@@ -98,7 +98,7 @@ class Model:
             hold.held, hold.state = 0, state
 
 
-async def test_the_ledger_stands_where_the_model_says_after_every_step(books: Books, seed: int) -> None:
+async def test_the_ledger_equals_the_model_after_every_step(books: Books, seed: int) -> None:
     dice, model, now, outcomes = random.Random(seed), Model(), NOW, Counter[str]()
     for scope, limit in LIMITS.items():
         await books.budget(scope, limit_tokens=limit, mode="hard")
@@ -148,7 +148,10 @@ async def step(books: Books, model: Model, key: str, verb: str, dice: random.Ran
     if known.state == "none":
         return "nothing to do"
     hold_id = str(await books.pool.fetchval("select hold_id from holds where key = $1", key))
-    attempt, tokens = dice.randint(1, len(known.told) + 2), dice.choice([0, 50, known.asked, dice.randint(0, 1_500)])
+    attempt, tokens = (
+        dice.randint(1, len(known.states) + 2),
+        dice.choice([0, 50, known.asked, dice.randint(0, 1_500)]),
+    )
     try:
         if verb == "start":
             expected = model.start(known, attempt)

@@ -1,4 +1,4 @@
-"""Every verb finds its rows by index, however many there are."""
+"""Every operation finds its rows by index, however many there are."""
 
 from datetime import timedelta
 
@@ -37,7 +37,7 @@ join pg_stat_user_indexes i on i.relid = t.relid
 where t.relname in ('scopes', 'balances', 'policies', 'holds', 'attempts', 'entries', 'grants', 'waiters', 'events')
 group by t.relname, t.seq_tup_read
 """
-# A sweep looks at every waiter, of whom there are few.
+# A sweep reads every waiter, of which there are few.
 MOST = {"waiters": 2 * ROWS}
 
 

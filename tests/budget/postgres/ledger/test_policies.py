@@ -1,4 +1,4 @@
-"""Stored policies: limits that change while they are used, and what is shown of a budget."""
+"""Stored policies: limits that change while they are in use, and how budgets show them."""
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -80,7 +80,7 @@ async def test_freezing_stops_new_asks_and_top_ups_and_lets_live_holds_settle(bo
 # --- views -----------------------------------------------------------------------------------------------------------
 
 
-async def test_a_budget_that_nobody_used_shows_its_default_and_its_window(pool: Pool) -> None:
+async def test_an_unused_budget_shows_its_default_and_its_window(pool: Pool) -> None:
     daily = Policy(limit_tokens=9, window=Window.DAY, timezone="Europe/Berlin")
     books = Books.on(pool, defaults=dict.fromkeys(Kind, daily), sources={"task.limit_tokens": "environment"})
     books.at(datetime(2026, 11, 20, 23, 30, tzinfo=UTC))

@@ -1,4 +1,4 @@
-"""Asks that nobody knows the price of: the gate judges them under its locks, and where it needs one writes nothing."""
+"""Asks of unknown price: the gate judges them under its locks, and writes nothing if it needs a price."""
 
 import asyncio
 from dataclasses import replace

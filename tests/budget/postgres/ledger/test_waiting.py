@@ -35,7 +35,7 @@ class Clock:
         self.books.at(self.now)
 
     async def asks(self, key: str, tokens: int, *path: str, patient: bool = True) -> str:
-        """What the ask is told: `held`, or why not."""
+        """The result of the ask: `held`, or the verdict."""
         self.passes()
         answer = await self.books.ask(key, tokens, 0, *path, patient=patient)
         return "held" if answer.hold_id else f"{answer.decision.verdict} {answer.decision.decisive.reason}"
@@ -56,7 +56,7 @@ async def test_an_ask_that_will_never_fit_does_not_wait(clock: Clock) -> None:
     assert await clock.asks("k2", 499) == "wait open_holds"
 
 
-async def test_who_cannot_wait_gets_the_answer_of_the_mode_and_no_place(clock: Clock) -> None:
+async def test_a_caller_that_cannot_wait_gets_the_verdict_of_the_mode_and_no_place(clock: Clock) -> None:
     await clock.books.hold("busy", 600)
     for _ in range(3):
         assert await clock.asks("k", 500, patient=False) == "refuse limit"
@@ -99,13 +99,13 @@ async def test_waiters_go_in_the_order_in_which_they_came(clock: Clock) -> None:
 
 
 async def test_a_place_is_taken_with_the_second_ask(clock: Clock) -> None:
-    """A caller that asks once and leaves stands in nobody's way."""
+    """A caller that asks once and leaves does not block others."""
     await clock.books.hold("busy", 600)
     assert await clock.asks("once", 500) == "wait open_holds"
     assert await clock.asks("other", 400) == "held"
 
 
-async def test_who_stops_asking_loses_its_place_and_comes_back_to_the_end(clock: Clock) -> None:
+async def test_a_waiter_that_stops_asking_loses_its_place_and_comes_back_to_the_end(clock: Clock) -> None:
     busy = await clock.books.hold("busy", LIMIT)
     for key in ("gone", "gone", "here", "here"):
         assert (await clock.asks(key, 600)).startswith("wait")
@@ -118,7 +118,7 @@ async def test_who_stops_asking_loses_its_place_and_comes_back_to_the_end(clock:
     assert await clock.asks("here", 600) == "held"
 
 
-async def test_a_place_ends_when_nobody_asks_any_more(clock: Clock) -> None:
+async def test_a_place_ends_when_its_waiter_stops_asking(clock: Clock) -> None:
     await clock.books.hold("busy", 600)
     for _ in range(2):
         assert await clock.asks("gone", 500) == "wait open_holds"
@@ -127,7 +127,7 @@ async def test_a_place_ends_when_nobody_asks_any_more(clock: Clock) -> None:
     assert await clock.asks("other", 400) == "held"
 
 
-async def test_who_is_released_gives_up_its_place(clock: Clock) -> None:
+async def test_a_released_waiter_gives_up_its_place(clock: Clock) -> None:
     busy = await clock.books.hold("busy", 900)
     for _ in range(2):
         assert await clock.asks("old", 500) == "wait open_holds"
@@ -136,7 +136,7 @@ async def test_who_is_released_gives_up_its_place(clock: Clock) -> None:
     await clock.books.settle(busy, 0)
 
 
-async def test_who_is_refused_elsewhere_on_its_path_takes_no_place(clock: Clock) -> None:
+async def test_an_ask_refused_elsewhere_on_its_path_takes_no_place(clock: Clock) -> None:
     """Else an agent without a budget that asks on and on would block the whole session."""
     await clock.books.budget("agent:t1/a1", limit_tokens=10, mode="hard")
     await clock.books.hold("busy", 600)

@@ -1,4 +1,4 @@
-"""The audit finds what was tampered with, each kind by the check that is there for it."""
+"""The audit finds tampered rows, each kind by its own check."""
 
 import json
 from datetime import UTC, datetime
@@ -166,7 +166,7 @@ async def test_the_audit_counts_what_it_checked(sound: Pool) -> None:
     assert checked["entries"] == await sound.fetchval("select count(*) from entries")
 
 
-async def test_an_audit_stops_nobody_and_sees_one_moment(sound: Pool) -> None:
+async def test_an_audit_blocks_no_writer_and_sees_one_snapshot(sound: Pool) -> None:
     books = Books.on(sound)
     async with sound.acquire() as own, own.transaction():
         await books.ledger.hold(TENANT, request("during", 10, 1, *TASK), own)

@@ -1,4 +1,4 @@
-"""Burn rates from samples: what is sampled, what is kept, and what the forecasts say."""
+"""Burn rates: which samples are taken and kept, and the forecasts from them."""
 
 import asyncio
 import random
@@ -39,7 +39,7 @@ class Clock:
             await self.burn.sample()
 
     def skip(self, span: timedelta) -> None:
-        """Goes on by `span` without anybody looking."""
+        """Advances the clock by `span` without sampling."""
         self.now += span
         self.books.at(self.now)
 
@@ -62,7 +62,7 @@ async def samples(books: Books) -> list[tuple[datetime, int]]:
     return [(row["at"], row["spent_tokens"]) for row in rows]
 
 
-async def test_a_scope_that_nobody_used_has_too_short_a_history(clock: Clock) -> None:
+async def test_an_unused_scope_has_too_short_a_history(clock: Clock) -> None:
     assert await clock.forecast() == Forecast(None, None, None, Basis.TOO_SHORT)
 
 

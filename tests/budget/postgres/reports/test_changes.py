@@ -1,4 +1,4 @@
-"""Who changed what: rows that come with their change, stay as they are, and are read newest first."""
+"""The change log: rows are written with their change, never altered, and read newest first."""
 
 from datetime import timedelta
 

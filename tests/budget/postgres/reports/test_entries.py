@@ -1,4 +1,4 @@
-"""Entries, read: every one of them, in order, whatever is written meanwhile."""
+"""Reading entries: all of them, in order, whatever is written meanwhile."""
 
 from datetime import UTC, datetime
 
@@ -38,7 +38,7 @@ async def test_a_window_has_its_start_and_a_lifetime_none(books: Books, entries:
     assert starts == {"session:s1": datetime(2026, 11, 20, tzinfo=UTC), "task:t1": None}
 
 
-async def test_an_entry_without_a_hold_names_who_is_behind_it(books: Books, entries: Entries) -> None:
+async def test_an_entry_without_a_hold_names_its_actor(books: Books, entries: Entries) -> None:
     await books.hold("k", 1)
     await books.budget("session:s1", limit_tokens=500)
     [lowered] = (await entries.list(TENANT, kind=EntryKind.LIMIT_LOWERED)).entries

@@ -1,4 +1,4 @@
-"""Figures for metrics: what counts, in which band, and what is left out."""
+"""Figures for metrics: which budgets count, in which band, and which are omitted."""
 
 import asyncio
 from collections import Counter
@@ -105,7 +105,7 @@ async def test_a_limit_of_nothing_is_used_up(books: Books) -> None:
     assert (found.scopes["from_100"], found.highest_ratio) == (1, 1.0)
 
 
-async def test_scopes_are_told_apart_by_kind_and_mode(books: Books) -> None:
+async def test_scopes_are_counted_by_kind_and_mode(books: Books) -> None:
     for scope, mode in (("session:s1", "hard"), ("session:s2", "soft"), ("task:t1", "approval"), ("user:u1", "hard")):
         await books.budget(scope, mode=mode, limit_tokens=100)
         await books.spend(scope, 90, 0, scope)
@@ -141,7 +141,7 @@ async def test_only_the_current_window_counts(books: Books) -> None:
     found = await sessions(books)
     assert found is not None
     assert {band: count for band, count in found.scopes.items() if count} == {"from_80": 1}
-    assert found.spent == Amount(185), "what was spent is told of all windows together"
+    assert found.spent == Amount(185), "spending is summed over all windows"
 
 
 async def test_a_scope_counts_in_the_window_of_its_time_zone(books: Books) -> None:

@@ -28,7 +28,7 @@ async def names(tree: ScopeTree, parent: str, limit: int = 10) -> list[str]:
     return [str(node.scope) for node in nodes]
 
 
-async def test_each_scope_stands_under_the_one_before_it_on_its_path(tree: ScopeTree) -> None:
+async def test_the_parent_of_a_scope_is_the_one_before_it_on_its_path(tree: ScopeTree) -> None:
     assert await tree.children(TENANT, None, 10) == [Node(Scope.parse("user:ana"), True)]
     assert await names(tree, "user:ana") == ["session:S1"]
     assert await names(tree, "session:S1") == ["task:t1"]
@@ -50,7 +50,7 @@ async def test_scopes_are_found_by_a_part_of_their_id_in_any_case(tree: ScopeTre
     assert len(await tree.find(TENANT, "", None, 2)) == 2
 
 
-async def test_the_course_of_a_balance_ends_with_how_it_stands(tree: ScopeTree) -> None:
+async def test_the_history_of_a_balance_ends_with_its_current_state(tree: ScopeTree) -> None:
     course = await tree.history(TENANT, Scope.parse("session:S1"))
     assert [moment.spent.tokens for moment in course][-1] == 600
     assert max(moment.held.tokens for moment in course) == 300

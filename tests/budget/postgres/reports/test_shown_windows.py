@@ -1,4 +1,4 @@
-"""The window that a budget shows is the one that its balance counts in, by the zone tables of Postgres alone."""
+"""The window of a budget is that of its balance, by the time zone data of Postgres alone."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

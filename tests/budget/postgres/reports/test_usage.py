@@ -1,4 +1,4 @@
-"""Usage reports: every figure is one that the ledger moved."""
+"""Usage reports: every figure agrees with the entries of the ledger."""
 
 import random
 from collections import Counter
@@ -45,7 +45,7 @@ async def test_tokens_come_by_class(books: Books, reports: UsageReports) -> None
         assert (line.charged, line.attempts) == (Amount(654_321, 5), 1)
 
 
-async def test_an_overrun_is_part_of_the_charge_and_told_apart(books: Books, reports: UsageReports) -> None:
+async def test_an_overrun_is_part_of_the_charge_and_reported_separately(books: Books, reports: UsageReports) -> None:
     await books.settle(await books.hold("k", 100, 10), 130, 15)
     line = (await lines(reports, By.SESSION))["s1"]
     assert (line.charged, line.overrun, line.attempts) == (Amount(130, 15), Amount(30, 5), 1)
@@ -189,7 +189,7 @@ async def _spans_add_up(reports: UsageReports, seed: int) -> None:
         assert added[name, "presumed"] == line.presumed.tokens
 
 
-async def test_a_report_can_be_kept_to_holds_that_have_certain_scopes_on_their_path(
+async def test_a_report_can_be_limited_to_holds_with_certain_scopes_on_their_path(
     books: Books, reports: UsageReports
 ) -> None:
     for key, path in (("k1", ("session:s1", "task:t1")), ("k2", ("session:s1", "task:t2")), ("k3", ("session:s2",))):

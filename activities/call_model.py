@@ -16,7 +16,6 @@ from typing import Any
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from purser.activities.background import heartbeats, in_background
 from purser.activities.calls.settlements import Attempt, Settlements
 from purser.activities.calls.shortages import shortage_of
 from purser.activities.calls.uncancelled import uncancelled
@@ -26,7 +25,8 @@ from purser.activities.models.attempts import AttemptsExhausted, AttemptStarter,
 from purser.activities.models.partial_replies import PartialReply
 from purser.activities.models.provider import ModelProvider, ModelRequest
 from purser.activities.postgres.calls import Call, Calls
-from purser.activities.settings import ActivitySettings
+from purser.activities.runtime.background import heartbeats, in_background
+from purser.activities.runtime.settings import ActivitySettings
 from purser.activities.tasks.agent_context import AgentContext, AgentContexts
 from purser.budget.errors import BudgetError, HoldClosed
 from purser.budget.holds import AttemptAnswer

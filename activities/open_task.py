@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from temporalio import activity
 
 from purser.activities.postgres.agents import Agents
-from purser.activities.settings import ActivitySettings
+from purser.activities.runtime.settings import ActivitySettings
 from purser.workflows.contract import ActivityName, AgentPlan, TaskPlan, TaskRef
 
 

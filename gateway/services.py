@@ -11,7 +11,7 @@ from temporalio.client import Client
 from purser.activities.postgres.overviews import Overviews as TaskOverviews
 from purser.activities.postgres.purposes import Purposes
 from purser.activities.postgres.timeline import Timelines
-from purser.activities.stores import Stores
+from purser.activities.runtime.stores import Stores
 from purser.activities.tasks.allowed_tools import AllowedTools
 from purser.activities.tasks.ceilings import Ceilings
 from purser.activities.tasks.vanished import Vanished

@@ -13,7 +13,7 @@ from purser.activities.calls.window_extras import WindowExtras
 from purser.activities.models.metrics import OnVerdict, ignore_verdict
 from purser.activities.postgres.agents import Agents
 from purser.activities.postgres.calls import Call, Calls
-from purser.activities.settings import ActivitySettings
+from purser.activities.runtime.settings import ActivitySettings
 from purser.activities.tasks.agent_context import AgentContext, AgentContexts
 from purser.budget.holds import HoldAnswer, HoldRequest
 from purser.budget.policies import Mode

@@ -6,9 +6,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from purser.activities.metrics import Metrics
 from purser.activities.models.partial_replies import PartialReply
 from purser.activities.postgres.calls import Call, Calls
+from purser.activities.runtime.metrics import Metrics
 from purser.activities.tasks.agent_context import AgentContext
 from purser.budget.decisions import Amount
 from purser.budget.errors import BudgetError, LedgerUnavailable

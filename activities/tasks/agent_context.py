@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from purser.activities.postgres.agents import Agents, TaskRecord
-from purser.activities.settings import ActivitySettings
+from purser.activities.runtime.settings import ActivitySettings
 from purser.activities.tasks.file import Agent
 from purser.budget.pricing.prices import PriceBook
 from purser.budget.scopes import Path, payers

@@ -12,7 +12,7 @@ import httpx
 from rich.console import Console
 from temporalio.client import Client
 
-from purser.activities.background import first_of
+from purser.activities.runtime.background import first_of
 from purser.budget.postgres.connections.pools import Pool, create_pool
 from purser.compose.demo.api import Api, api
 from purser.compose.demo.approver import Approver

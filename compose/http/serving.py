@@ -9,7 +9,7 @@ from functools import partial
 import uvicorn
 from starlette.types import ASGIApp
 
-from purser.activities.background import first_of
+from purser.activities.runtime.background import first_of
 from purser.compose.errors import StackError
 from purser.compose.http.connections import ConnectionLimits, Connections
 from purser.compose.http.protocol import LimitedProtocol

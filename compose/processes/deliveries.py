@@ -11,7 +11,7 @@ from datetime import timedelta
 import httpx
 import structlog
 
-from purser.activities.background import repeat
+from purser.activities.runtime.background import repeat
 from purser.gateway.access.sealing import Seal
 from purser.gateway.errors import SecretUnreadable, TargetRefused
 from purser.gateway.postgres.deliveries import ClaimedDelivery, Deliveries

@@ -14,8 +14,8 @@ from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError
 
-from purser.activities.background import repeat, run_together
-from purser.activities.stores import Stores
+from purser.activities.runtime.background import repeat, run_together
+from purser.activities.runtime.stores import Stores
 from purser.activities.tasks.vanished import is_gone
 from purser.budget.postgres.events.outbox import Outbox, OutboxMessage
 from purser.workflows.contract import START, TASK_QUEUE, TaskRef, WorkflowName

@@ -10,7 +10,7 @@ from urllib.parse import quote
 import structlog
 from temporalio.client import Client
 
-from purser.activities.background import repeat, run_together
+from purser.activities.runtime.background import repeat, run_together
 from purser.activities.tasks.allowed_tools import AllowedTools
 from purser.activities.tasks.ceilings import Ceilings
 from purser.budget.actors import Actor

@@ -11,7 +11,7 @@ from typing import Protocol
 
 import structlog
 
-from purser.activities.background import first_of, run_together
+from purser.activities.runtime.background import first_of, run_together
 from purser.compose.errors import AlreadyRunning, StackError
 from purser.compose.http.serving import listen
 from purser.compose.migrate import migrate

@@ -10,13 +10,13 @@ from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
 from temporalio.worker import Worker, WorkerDeploymentConfig
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
-from purser.activities.background import run_together
-from purser.activities.metrics import Metrics
 from purser.activities.models.metrics import CallMetrics
-from purser.activities.registry import Activity, Dependencies, all_activities
-from purser.activities.safety import SafeErrors
-from purser.activities.settings import ActivitySettings
-from purser.activities.stores import Stores
+from purser.activities.runtime.background import run_together
+from purser.activities.runtime.metrics import Metrics
+from purser.activities.runtime.registry import Activity, Dependencies, all_activities
+from purser.activities.runtime.safety import SafeErrors
+from purser.activities.runtime.settings import ActivitySettings
+from purser.activities.runtime.stores import Stores
 from purser.budget.postgres.connections.pools import Pool, create_pool
 from purser.budget.postgres.events.outbox import Outbox
 from purser.budget.postgres.ledger.ledger import Ledger

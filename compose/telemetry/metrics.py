@@ -9,7 +9,7 @@ import prometheus_client
 import structlog
 from prometheus_client import CollectorRegistry, Info, ProcessCollector
 
-from purser.activities.metrics import Metrics
+from purser.activities.runtime.metrics import Metrics
 from purser.compose.http.serving import serve
 from purser.compose.settings import Settings
 from purser.compose.stack.ports import choose_port

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from enum import StrEnum
 
-from purser.activities.background import repeat
+from purser.activities.runtime.background import repeat
 from purser.budget.errors import LedgerUnavailable
 from purser.budget.postgres.events.events import BATCH, Event, Events
 from purser.budget.scopes import Kind, Scope

@@ -11,7 +11,7 @@ from temporalio.client import WorkflowFailureError
 from temporalio.common import WorkflowIDConflictPolicy
 from temporalio.service import RPCError
 
-from purser.activities.stores import SessionStores
+from purser.activities.runtime.stores import SessionStores
 from purser.context.conversation.messages import Message
 from purser.context.facts import MOST_TOKENS, render_facts
 from purser.context.postgres.sessions.windows import WindowRequest

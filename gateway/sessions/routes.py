@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Header, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
-from purser.activities.stores import SessionStores
+from purser.activities.runtime.stores import SessionStores
 from purser.budget.errors import InvalidRequest
 from purser.context.conversation.json_lines import write_line
 from purser.context.conversation.messages import Message

@@ -7,7 +7,7 @@ import pytest
 from temporalio.client import Client
 from temporalio.testing import ActivityEnvironment
 
-from purser.activities.registry import all_activities
+from purser.activities.runtime.registry import all_activities
 from purser.compose.demo.provider import Match, Reply, Rule
 from purser.workflows.contract import ActivityName, AdmitInput, AgentRef, CallInput, CallStatus
 from tests.support.world import TENANT, World, named, world

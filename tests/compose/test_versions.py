@@ -11,7 +11,7 @@ import pytest
 from temporalio.client import Client
 from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
 
-from purser.activities.registry import all_activities
+from purser.activities.runtime.registry import all_activities
 from purser.compose.demo.provider import Match
 from purser.compose.processes.worker import make_worker, worker_version
 from purser.compose.settings import Settings

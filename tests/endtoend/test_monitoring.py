@@ -11,7 +11,7 @@ import pytest
 import yaml  # type: ignore[import-untyped]
 from prometheus_client.registry import CollectorRegistry
 
-from purser.activities.metrics import Metrics as WorkMetrics
+from purser.activities.runtime.metrics import Metrics as WorkMetrics
 from purser.compose.settings import Settings
 from purser.compose.stack.ports import free_port
 from purser.gateway.metrics.requests import Metrics as GatewayMetrics

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from purser.activities.compress_context import CompressContext, CompressionTarget
-from purser.activities.metrics import Metrics
 from purser.activities.models.provider import ModelProvider
 from purser.activities.models.summarizer import Summarizer
+from purser.activities.runtime.metrics import Metrics
 from purser.budget.postgres.connections.pools import Pool
 from purser.budget.pricing.prices import PriceBook
 from purser.budget.pricing.rates import Price

@@ -13,9 +13,9 @@ from temporalio.client import Client, WorkflowHandle
 
 from purser.activities.models.provider import ModelProvider, Timeouts
 from purser.activities.postgres.tasks import Tasks
-from purser.activities.registry import Activity, Dependencies, all_activities
-from purser.activities.settings import ActivitySettings
-from purser.activities.stores import Stores
+from purser.activities.runtime.registry import Activity, Dependencies, all_activities
+from purser.activities.runtime.settings import ActivitySettings
+from purser.activities.runtime.stores import Stores
 from purser.activities.tasks.file import TaskFile
 from purser.activities.tasks.signatures import sign
 from purser.budget.policies import PolicyPatch

@@ -9,8 +9,8 @@ import pytest
 from temporalio import activity
 
 from purser.activities.models.provider import ModelProvider, Timeouts
-from purser.activities.registry import all_activities
-from purser.activities.stores import Stores
+from purser.activities.runtime.registry import all_activities
+from purser.activities.runtime.stores import Stores
 from purser.budget.postgres.ledger.ledger import Ledger
 from purser.compose.demo.provider import Fault, FaultKind, Rule, Served, Usage, charged_tokens
 from purser.compose.stack.ports import free_port

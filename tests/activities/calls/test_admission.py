@@ -10,7 +10,7 @@ from purser.activities.calls.window_extras import WindowExtras
 from purser.activities.postgres.agents import Agents
 from purser.activities.postgres.calls import Calls
 from purser.activities.postgres.tasks import Tasks
-from purser.activities.settings import ActivitySettings
+from purser.activities.runtime.settings import ActivitySettings
 from purser.activities.tasks.agent_context import AgentContexts
 from purser.activities.tasks.file import TaskFile
 from purser.budget.decisions import Amount

@@ -15,7 +15,7 @@ from temporalio.client import Client, WorkflowExecutionStatus
 from temporalio.service import RPCError
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
-from purser.activities.stores import Stores
+from purser.activities.runtime.stores import Stores
 from purser.budget.approvals import ApprovalState
 from purser.budget.decisions import Amount
 from purser.budget.holds import HoldRequest

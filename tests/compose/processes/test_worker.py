@@ -5,8 +5,8 @@ import gc
 import pytest
 from temporalio.client import Client
 
-from purser.activities.metrics import Metrics
-from purser.activities.registry import all_activities
+from purser.activities.runtime.metrics import Metrics
+from purser.activities.runtime.registry import all_activities
 from purser.budget.postgres.connections.pools import Pool, create_pool
 from purser.budget.postgres.ledger.ledger import Ledger
 from purser.budget.postgres.ledger.settings import LedgerSettings

@@ -12,7 +12,7 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from purser.activities.metrics import Metrics as WorkerMetrics
+from purser.activities.runtime.metrics import Metrics as WorkerMetrics
 from purser.compose.settings import Settings
 from purser.compose.stack.ports import free_port
 from purser.compose.telemetry.metrics import serve_metrics

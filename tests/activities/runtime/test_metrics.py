@@ -2,7 +2,7 @@
 
 from prometheus_client import generate_latest
 
-from purser.activities.metrics import MOST_VALUES, Metrics
+from purser.activities.runtime.metrics import MOST_VALUES, Metrics
 
 
 def shown(metrics: Metrics) -> list[str]:

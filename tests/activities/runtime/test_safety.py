@@ -14,7 +14,7 @@ from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
 
 from purser.activities.errors import TaskNotFound
 from purser.activities.models.metrics import CallMetrics
-from purser.activities.safety import SafeErrors, without_text
+from purser.activities.runtime.safety import SafeErrors, without_text
 from purser.budget.errors import KeyReused, LedgerUnavailable
 from purser.context.errors import WindowTooSmall
 

@@ -16,7 +16,6 @@ from purser.activities.close_task import CloseTask
 from purser.activities.compress_context import CompressContext, CompressionTarget
 from purser.activities.estimate_tokens import EstimateTokens
 from purser.activities.hold import Hold
-from purser.activities.metrics import Metrics
 from purser.activities.models.provider import ModelProvider
 from purser.activities.models.summarizer import Summarizer
 from purser.activities.open_task import OpenTask
@@ -24,9 +23,10 @@ from purser.activities.postgres.calls import Calls
 from purser.activities.record_status import RecordStatus
 from purser.activities.record_tool_failure import RecordToolFailure
 from purser.activities.release import Release
-from purser.activities.settings import ActivitySettings
+from purser.activities.runtime.metrics import Metrics
+from purser.activities.runtime.settings import ActivitySettings
+from purser.activities.runtime.stores import Stores
 from purser.activities.settle import Settle
-from purser.activities.stores import Stores
 from purser.activities.tasks.agent_context import AgentContexts
 from purser.activities.tasks.signatures import SignerOf, no_signer
 from purser.activities.tools import Tools

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from purser.activities.background import backoff_s, first_of, in_background, repeat, run_together
+from purser.activities.runtime.background import backoff_s, first_of, in_background, repeat, run_together
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""What runs activities: their registration, stores and settings, safe failures, metrics, and background tasks."""

@@ -122,7 +122,7 @@ async def test_a_tenant_has_so_many_webhooks_and_no_more(
 async def test_of_two_that_make_the_last_webhook_at_once_one_is_refused(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(webhooks, "MOST", 1)
+    monkeypatch.setattr(webhooks, "MAX_WEBHOOKS", 1)
     store = webhooks.Webhooks(pool, Seal([new_key()]))
     fields = webhooks.WebhookFields(url="http://a/b", kinds=("task",))
 

@@ -7,7 +7,7 @@ select max(sampled_at) as at, coalesce($1::timestamptz, now()) as now from balan
 -- name: sample
 -- Samples balances that have changed since their last sample, at intervals of at least $3 and at most $4 balances. A
 -- balance that had been idle until the last sampling ($2) gets a sample at that time too, and a new one a sample at its
--- first entry.
+-- first entry, where nothing was spent: at the same moment ($1) that one counts, so that the first charge does too.
 insert into balance_samples (scope_id, window_start, at, spent_tokens, spent_nano)
 select x.scope_id, x.window_start, y.* from (
     select b.scope_id, b.window_start, b.spent_tokens, b.spent_nano, l.at as last_at, l.spent_tokens as last_tokens, l.spent_nano as last_nano
@@ -19,6 +19,8 @@ select x.scope_id, x.window_start, y.* from (
     limit $4) x
 cross join lateral (
     select $1::timestamptz, x.spent_tokens, x.spent_nano
+    where x.last_at is not null or not exists (
+        select from entries e where e.scope_id = x.scope_id and e.window_start = x.window_start and e.seq = 1 and e.at = $1)
     union all select $2::timestamptz, x.last_tokens, x.last_nano where x.last_at < $2::timestamptz - $3::interval
     union all select e.at, 0, 0 from entries e
               where x.last_at is null and e.scope_id = x.scope_id and e.window_start = x.window_start and e.seq = 1) y

@@ -47,7 +47,8 @@ returns table (tokens bigint, nano bigint, mode text) language sql stable as $$
 $$;
 
 -- The scopes that are exhausted within a day at their current rate, and how long they last, in microseconds. A unit of
--- which nothing was spent within the last hour is not exhausted, nor is a scope that has ended or is frozen.
+-- which nothing was spent within the last hour is not exhausted, nor is a scope that has ended or is frozen. A scope without
+-- headroom left in one of its units is exhausted already.
 create function ledger_exhausting(p_defaults jsonb, p_now timestamptz)
 returns table (tenant text, kind text, id text, mode text, lasts numeric) language sql stable as $$
     with clock as materialized (
@@ -78,7 +79,7 @@ returns table (tenant text, kind text, id text, mode text, lasts numeric) langua
             (l.room_nano, q.nano, l.spent_nano - coalesce(d.nano, f.spent_nano), least(interval '24 hours', c.now - f.at))) v (room, lately,
                 burnt, over)
         cross join lateral (select div(v.room * extract(epoch from v.over) * 1000000, nullif(greatest(v.burnt, 0), 0)) as lasts) r
-        where v.room > 0 and v.lately > 0 and r.lasts <= 86400000000
+        where least(l.room_tokens, l.room_nano) > 0 and v.room > 0 and v.lately > 0 and r.lasts <= 86400000000
     ), soon as (
         select scope_id, window_start, mode, now, min(lasts) as lasts from paced group by 1, 2, 3, 4
     )

@@ -11,7 +11,9 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from temporalio.client import Client
 
+from purser.budget.postgres.reports.burn import Burn
 from purser.compose.stack.ports import free_port
+from tests.support.ledger import Books
 from tests.support.monitoring import Running, program, running_processes, shipped_prometheus, started_program
 from tests.support.proof import sized
 from tests.support.world import World, eventually, world
@@ -20,12 +22,19 @@ pytestmark = [pytest.mark.stack, pytest.mark.proof]
 TASKS = sized(6, 220)
 ENDS_WITHIN_S = 500
 REST = """
-update balances set updated_at = updated_at - interval '1 hour';
-update balance_samples set at = at - interval '1 hour';
-update balance_sampling set sampled_at = sampled_at - interval '1 hour';
-update scopes set ended_at = ended_at - interval '1 hour';
+update balances set updated_at = updated_at - interval '62 minutes';
+update balance_samples set at = at - interval '62 minutes';
+update balance_sampling set sampled_at = sampled_at - interval '62 minutes';
+update scopes set ended_at = ended_at - interval '62 minutes';
 """
-"""Ages by an hour every row on which alerts about budgets depend."""
+"""Ages by an hour and the time until the last sample every row on which alerts about budgets depend."""
+UNSAMPLED = """
+select exists (
+    select from balances b cross join lateral (
+        select s.spent_tokens from balance_samples s
+        where s.scope_id = b.scope_id and s.window_start = b.window_start order by s.at desc limit 1) l
+    where l.spent_tokens <> b.spent_tokens)
+"""
 
 
 @pytest.fixture
@@ -61,6 +70,7 @@ async def test_finished_tasks_raise_no_alert_after_an_hour_of_rest(
     used = {kind: await used_up(running, kind) for kind in ("session", "task", "agent")}
     assert used["session"] > 0, "the work did use up its budgets"
     assert (used["task"], used["agent"]) == (0, 0), "ended tasks and agents leave at once"
+    await eventually(lambda: sampled(system))
     await system.pool.execute(REST)
     with started_program(
         tmp_path / "prometheus.log",
@@ -78,6 +88,14 @@ async def test_finished_tasks_raise_no_alert_after_an_hour_of_rest(
 async def ended(system: World) -> bool:
     """Whether all tasks completed."""
     return bool(await system.pool.fetchval("select count(*) from tasks where status = 'completed'") == TASKS)
+
+
+async def sampled(system: World) -> bool:
+    """Takes the samples that gateways would take within the next minute; whether all that was spent is sampled."""
+    books = Books.on(system.pool)
+    books.at(datetime.now(UTC) + timedelta(seconds=61))
+    await Burn(books.pool, books.policies).sample()
+    return not await system.pool.fetchval(UNSAMPLED)
 
 
 async def used_up(running: Running, kind: str) -> float:

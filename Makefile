@@ -9,7 +9,7 @@ else
 VENV := $(PYTHON) -m venv .venv
 INSTALL := $(BIN)/python -m pip install -q --disable-pip-version-check --root-user-action=ignore
 endif
-PYTEST := $(BIN)/pytest -q -n 2 --dist worksteal --durations=10
+PYTEST := $(BIN)/pytest -q -n 3 --dist worksteal --durations=10
 COMPILE := $(BIN)/pip-compile -q --generate-hashes --allow-unsafe --strip-extras --no-header \
 	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options pyproject.toml
 

@@ -47,7 +47,7 @@ from purser.budget.policies import (
     Resolved,
     resolve,
 )
-from purser.budget.pricing.prices import PriceBook
+from purser.budget.pricing.price_book import PriceBook
 from purser.budget.pricing.rates import Price, Rates
 from purser.budget.reports.views import BudgetView
 from purser.budget.scopes import Kind, Path, Scope, agent_scope

@@ -24,8 +24,8 @@ from purser.compose.settings.ledger import ledger_settings
 from purser.compose.stack.temporal import find_temporal
 from purser.compose.temporal import connect
 from purser.context.errors import InvalidSettings
+from purser.context.pitfalls import UsageStatistics, lint
 from purser.context.postgres.sessions.usage_statistics import usage_statistics
-from purser.context.windows.lint import UsageStatistics, lint
 
 TIMEOUT_S = 10.0
 

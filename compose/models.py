@@ -5,7 +5,7 @@ from purser.activities.models.embedder import EmbeddingModel, LiteLLMEmbedder
 from purser.activities.models.metrics import CallMetrics
 from purser.activities.models.provider import ModelProvider, Timeouts
 from purser.budget.postgres.ledger.ledger import Ledger
-from purser.budget.pricing.prices import PriceBook
+from purser.budget.pricing.price_book import PriceBook
 from purser.compose.settings import Settings
 from purser.context.redaction import Redactor, custom_detectors
 

@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from purser.budget.pricing.prices import PriceBook
+from purser.budget.pricing.price_book import PriceBook
 from purser.budget.pricing.rates import Price, Rates
 from purser.compose.settings import Settings
 

@@ -32,12 +32,12 @@ from purser.context.errors import (
     WindowTooSmall,
 )
 from purser.context.facts import Fact, FactSheet, Kind, extract_facts, render_facts
+from purser.context.pitfalls import Pitfall, UsageStatistics, lint
 from purser.context.redaction import Redactor, custom_detectors
 from purser.context.settings import PRESETS, ContextSettings
 from purser.context.strategies.choice import Choice, Preference, choose
 from purser.context.windows import plan_window, render
 from purser.context.windows.advice import Recommendation, ToolSafety, check_tool_safety, recommend, tool_safety
-from purser.context.windows.lint import Pitfall, UsageStatistics, lint
 from purser.context.windows.optimizing import (
     Optimizer,
     optimize,

@@ -16,14 +16,14 @@ from purser.activities.tasks.allowed_tools import AllowedTools
 from purser.activities.tasks.ceilings import Ceilings
 from purser.activities.tasks.vanished import Vanished
 from purser.budget.postgres.ledger.pricing import Pricing
-from purser.budget.pricing.prices import PriceBook
+from purser.budget.pricing.price_book import PriceBook
 from purser.context.postgres.sessions.overviews import Overviews as SessionOverviews
 from purser.context.postgres.sessions.windows import SessionWindows
 from purser.context.settings import ContextSettings
 from purser.gateway.access.sealing import Seal
 from purser.gateway.deployment import Setup
 from purser.gateway.events.feed import Feed
-from purser.gateway.http.rate_limits import Limits
+from purser.gateway.http.limits import Limits
 from purser.gateway.metrics.requests import Metrics
 from purser.gateway.postgres.browser_sessions import BrowserSessions
 from purser.gateway.postgres.deliveries import Deliveries

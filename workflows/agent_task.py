@@ -25,7 +25,7 @@ from purser.workflows.contract import (
     TaskStatus,
     WorkflowName,
 )
-from purser.workflows.decisions import malformed
+from purser.workflows.decision_checks import malformed
 from purser.workflows.graph import Graph
 from purser.workflows.outcome import task_status
 from purser.workflows.steps import run_activity, shielded, step

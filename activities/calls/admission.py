@@ -20,8 +20,8 @@ from purser.budget.policies import Mode
 from purser.budget.postgres.connections.pools import Pool, connected, retrying
 from purser.budget.postgres.ledger.ledger import Ledger
 from purser.budget.postgres.ledger.policies import Policies
-from purser.budget.pricing.prices import PriceBook
-from purser.budget.pricing.quotes import Quote, quote
+from purser.budget.pricing.call_prices import Quote, quote
+from purser.budget.pricing.price_book import PriceBook
 from purser.budget.reports.views import BudgetView
 from purser.budget.usage import Usage
 from purser.context.postgres.conversation.conversations import Conversations

@@ -15,8 +15,8 @@ from purser.budget.errors import BudgetError, LedgerUnavailable
 from purser.budget.holds import MAX_CALL_TOKENS, Report
 from purser.budget.postgres.connections.pools import Connection, Pool, connected, retrying
 from purser.budget.postgres.ledger.ledger import Ledger
-from purser.budget.pricing.prices import PriceBook
-from purser.budget.pricing.quotes import Unpriced, charge, outcome_of
+from purser.budget.pricing.call_prices import Unpriced, charge, outcome_of
+from purser.budget.pricing.price_book import PriceBook
 from purser.budget.usage import Usage
 from purser.context.conversation.messages import Message
 from purser.context.postgres.conversation.calibration import Calibrations

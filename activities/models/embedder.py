@@ -12,8 +12,8 @@ from purser.activities.models.metrics import OnVerdict, ignore_verdict
 from purser.activities.models.provider import EmbeddingRequest, Embeddings, ModelProvider
 from purser.activities.models.side_calls import SideCalls, StartedAttempt
 from purser.budget.postgres.ledger.ledger import Ledger
-from purser.budget.pricing.prices import PriceBook
-from purser.budget.pricing.quotes import Unpriced, ignore_unpriced
+from purser.budget.pricing.call_prices import Unpriced, ignore_unpriced
+from purser.budget.pricing.price_book import PriceBook
 from purser.budget.scopes import Path
 from purser.budget.usage import Usage
 from purser.context.retrieval import Vector

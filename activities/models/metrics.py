@@ -6,7 +6,7 @@ from typing import Literal, Protocol
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
 from purser.budget.decisions import Decision
-from purser.budget.pricing.quotes import Unpriced
+from purser.budget.pricing.call_prices import Unpriced
 from purser.budget.usage import Usage
 
 _log = logging.getLogger(__name__)

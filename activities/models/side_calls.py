@@ -15,8 +15,8 @@ from purser.budget.errors import BudgetError, LedgerUnavailable
 from purser.budget.holds import HoldAnswer, HoldRequest, HoldState, Report
 from purser.budget.postgres.connections.pools import Connection
 from purser.budget.postgres.ledger.ledger import Ledger
-from purser.budget.pricing.prices import PriceBook
-from purser.budget.pricing.quotes import Unpriced, charge, ignore_unpriced, outcome_of, quote
+from purser.budget.pricing.call_prices import Unpriced, charge, ignore_unpriced, outcome_of, quote
+from purser.budget.pricing.price_book import PriceBook
 from purser.budget.scopes import Path
 from purser.budget.usage import Usage
 

@@ -15,8 +15,8 @@ from purser.activities.models.side_calls import SideCalls, StartedAttempt
 from purser.budget.holds import Report
 from purser.budget.postgres.connections.pools import Connection
 from purser.budget.postgres.ledger.ledger import Ledger
-from purser.budget.pricing.prices import PriceBook
-from purser.budget.pricing.quotes import Unpriced, ignore_unpriced
+from purser.budget.pricing.call_prices import Unpriced, ignore_unpriced
+from purser.budget.pricing.price_book import PriceBook
 from purser.budget.scopes import Path
 from purser.budget.usage import Usage
 from purser.context.tokens import count_async, window_of

@@ -31,7 +31,7 @@ from purser.activities.tasks.agent_context import AgentContexts
 from purser.activities.tasks.signatures import SignerOf, no_signer
 from purser.activities.tools import Tools
 from purser.budget.postgres.ledger.pricing import Pricing
-from purser.budget.pricing.prices import PriceBook
+from purser.budget.pricing.price_book import PriceBook
 from purser.context.postgres.conversation.placeholders import Placeholders
 from purser.context.redaction import Detector
 from purser.context.tokens import window_of

@@ -8,7 +8,7 @@ from typing import Any
 from purser.activities.postgres.agents import Agents, TaskRecord
 from purser.activities.runtime.settings import ActivitySettings
 from purser.activities.tasks.file import Agent
-from purser.budget.pricing.prices import PriceBook
+from purser.budget.pricing.price_book import PriceBook
 from purser.budget.scopes import Path, payers
 from purser.context.postgres.conversation.calibration import Calibrations
 from purser.context.postgres.conversation.conversations import Conversations

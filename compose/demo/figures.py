@@ -8,7 +8,7 @@ from purser.budget.errors import UnknownPrice
 from purser.budget.postgres.connections.pools import Pool
 from purser.budget.postgres.connections.queries import load
 from purser.budget.postgres.reports.audit import audit
-from purser.budget.pricing.prices import PriceBook
+from purser.budget.pricing.price_book import PriceBook
 from purser.budget.usage import Usage
 
 _SQL = load("purser.compose.demo", "figures.sql")

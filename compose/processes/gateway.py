@@ -26,7 +26,6 @@ from purser.compose.migrate import require_schema
 from purser.compose.models import embedder, model_provider
 from purser.compose.prices import price_book
 from purser.compose.processes.dashboard import setup
-from purser.compose.processes.deliveries import Deliverer
 from purser.compose.processes.dispatcher import Dispatcher, run_background
 from purser.compose.processes.retention import EVERY_S as RETENTION_EVERY_S
 from purser.compose.processes.retention import Retention
@@ -41,12 +40,13 @@ from purser.gateway.access.roles import Role
 from purser.gateway.access.sealing import Seal
 from purser.gateway.app import create_app
 from purser.gateway.dashboard.mounting import mount
-from purser.gateway.http.rate_limits import Limits
+from purser.gateway.http.limits import Limits
 from purser.gateway.metrics.ledger import LedgerMetrics
 from purser.gateway.metrics.requests import Metrics, source
 from purser.gateway.postgres.browser_sessions import LINK_LIFE, BrowserSessions
 from purser.gateway.postgres.keys import Keys
 from purser.gateway.services import Services
+from purser.gateway.webhooks.delivery import Deliverer
 from purser.gateway.webhooks.targets import Targets
 
 log = structlog.get_logger(__name__)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from purser.budget.pricing.prices import PriceBook
+from purser.budget.pricing.price_book import PriceBook
 from purser.context.compression.extraction import extract
 from purser.context.compression.writing import Writer
 from purser.context.conversation.messages import Message

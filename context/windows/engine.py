@@ -1,6 +1,6 @@
 """Window engine: decides which groups are required, when a conversation is cut, what is dropped, and why.
 
-It works on conversations by reference. Its callers, `purser.context.windows.agent` and
+It works on conversations by reference. Its callers, `purser.context.windows.agent_window` and
 `purser.context.windows.listing`, distribute the tokens of a window among its parts.
 """
 

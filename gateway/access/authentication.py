@@ -14,7 +14,7 @@ from purser.budget.errors import LedgerUnavailable
 from purser.gateway.access.browsers import CSRF_HEADER, cookie_of, is_csrf_token, is_own_page, local_path
 from purser.gateway.access.roles import Permission, Principal
 from purser.gateway.errors import Forbidden, ForgedRequest, Unauthenticated
-from purser.gateway.http.rate_limits import Limits
+from purser.gateway.http.limits import Limits
 from purser.gateway.postgres.browser_sessions import BrowserSession, BrowserSessions
 from purser.gateway.postgres.keys import Keys
 

@@ -17,8 +17,8 @@ from purser.budget.errors import InvalidRequest, LedgerUnavailable, NotFound
 from purser.gateway.access.authentication import API, SIGN_IN
 from purser.gateway.errors import BodyRefused
 from purser.gateway.http.bodies import MAX_BODY, MAX_FORM, MESSAGES, max_body
+from purser.gateway.http.limits import Limits
 from purser.gateway.http.problems import fault, problem_of
-from purser.gateway.http.rate_limits import Limits
 from purser.gateway.metrics.requests import Metrics
 
 _log = structlog.get_logger(__name__)

@@ -18,8 +18,8 @@ from purser.budget.postgres.ledger.policies import Policies
 from purser.budget.postgres.ledger.pricing import Pricing
 from purser.budget.postgres.ledger.settings import LedgerSettings
 from purser.budget.postgres.reports.usage import UsageReports
-from purser.budget.pricing.prices import PriceBook
-from purser.budget.pricing.quotes import Unpriced
+from purser.budget.pricing.call_prices import Unpriced
+from purser.budget.pricing.price_book import PriceBook
 from purser.budget.reports.usage import By
 from purser.budget.scopes import Scope
 from purser.context.postgres.sessions.payers import Payers

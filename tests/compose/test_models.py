@@ -7,7 +7,7 @@ from purser.activities.models.embedder import LiteLLMEmbedder
 from purser.activities.models.metrics import CallMetrics
 from purser.budget.postgres.connections.pools import Pool
 from purser.budget.postgres.ledger.ledger import Ledger
-from purser.budget.pricing.prices import PriceBook
+from purser.budget.pricing.price_book import PriceBook
 from purser.budget.scopes import Path
 from purser.compose.demo.provider import serve_provider
 from purser.compose.models import embedder, model_provider

@@ -15,7 +15,7 @@ import typer
 from purser.activities.tasks.file import TaskFile
 from purser.budget.policies import PolicyPatch
 from purser.budget.postgres.events.events import Event, EventKind
-from purser.budget.pricing.prices import PriceBook
+from purser.budget.pricing.price_book import PriceBook
 from purser.compose.cli import build
 from purser.compose.demo.provider.script import Script
 from purser.gateway.webhooks.messages import payload

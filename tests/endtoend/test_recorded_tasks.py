@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from purser.budget.pricing.prices import PriceBook
+from purser.budget.pricing.price_book import PriceBook
 from purser.budget.usage import Usage, normalize
 from purser.compose.demo.recordings import MAKERS
 from tests.support.proof import sized

@@ -18,13 +18,13 @@ import pytest
 from pydantic import SecretStr
 
 from purser.budget.postgres.connections.pools import Pool, create_pool
-from purser.compose.processes import deliveries
 from purser.compose.processes.gateway import run_gateway
 from purser.compose.settings import Settings
 from purser.compose.stack.ports import LOOPBACK, free_port
 from purser.gateway.access.roles import Role
 from purser.gateway.access.sealing import new_key
 from purser.gateway.postgres.keys import Keys
+from purser.gateway.webhooks import delivery
 from tests.support.actors import TESTER
 from tests.support.databases import create, empty, shape
 from tests.support.threads import in_thread
@@ -179,6 +179,6 @@ async def agent(gateway: RunningGateway) -> httpx.AsyncClient:
 @pytest.fixture
 async def receiver(hook_port: int, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Receiver]:
     """A server at the address that the gateway may send to; what fails is sent again at once."""
-    monkeypatch.setattr(deliveries, "BACKOFF", (timedelta(seconds=0.1),) * 7)
+    monkeypatch.setattr(delivery, "BACKOFF", (timedelta(seconds=0.1),) * 7)
     async with receiving(hook_port) as one:
         yield one

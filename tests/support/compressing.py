@@ -9,7 +9,7 @@ from purser.activities.models.provider import ModelProvider
 from purser.activities.models.summarizer import Summarizer
 from purser.activities.runtime.metrics import Metrics
 from purser.budget.postgres.connections.pools import Pool
-from purser.budget.pricing.prices import PriceBook
+from purser.budget.pricing.price_book import PriceBook
 from purser.budget.pricing.rates import Price
 from purser.budget.scopes import Path
 from purser.compose.demo.provider import Provider, Reply, Rule

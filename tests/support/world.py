@@ -26,7 +26,7 @@ from purser.budget.postgres.ledger.ledger import Ledger
 from purser.budget.postgres.ledger.policies import Policies
 from purser.budget.postgres.ledger.settings import LedgerSettings
 from purser.budget.postgres.reports.audit import audit
-from purser.budget.pricing.prices import PriceBook
+from purser.budget.pricing.price_book import PriceBook
 from purser.budget.scopes import Scope
 from purser.compose.demo.provider import FunctionCall, Provider, Recording, Reply, ToolCall, serve_provider
 from purser.compose.processes.dispatcher import Dispatcher, run_background

@@ -9,7 +9,7 @@ import pytest
 from temporalio.common import WorkflowIDConflictPolicy
 
 from purser.activities.models.embedder import EmbeddingModel, LiteLLMEmbedder
-from purser.budget.pricing.prices import PriceBook
+from purser.budget.pricing.price_book import PriceBook
 from purser.budget.pricing.rates import Price
 from purser.budget.scopes import Kind, Path, Scope
 from purser.compose.demo.provider.script import Fault, FaultKind, Match

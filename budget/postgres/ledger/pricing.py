@@ -5,8 +5,8 @@ from collections.abc import Callable
 from purser.budget.holds import Report
 from purser.budget.postgres.ledger.holds import Holds
 from purser.budget.postgres.ledger.policies import Policies
-from purser.budget.pricing.prices import PriceBook
-from purser.budget.pricing.quotes import Quote, Unpriced, charge, ignore_unpriced, outcome_of, price_needed, quote
+from purser.budget.pricing.call_prices import Quote, Unpriced, charge, ignore_unpriced, outcome_of, price_needed, quote
+from purser.budget.pricing.price_book import PriceBook
 from purser.budget.usage import Usage
 
 

@@ -2,7 +2,7 @@
 
 from purser.budget.postgres.connections.pools import Connection
 from purser.budget.postgres.connections.queries import load
-from purser.context.windows.lint import UsageStatistics
+from purser.context.pitfalls import UsageStatistics
 
 _SQL = load("purser.context.postgres.sessions", "usage_statistics.sql")
 NEWEST = 1_000

@@ -21,7 +21,7 @@ from purser.budget.postgres.connections.pools import Pool
 from purser.budget.postgres.ledger.ledger import Ledger
 from purser.budget.postgres.ledger.policies import Policies
 from purser.budget.postgres.ledger.settings import LedgerSettings
-from purser.budget.pricing.prices import PriceBook
+from purser.budget.pricing.price_book import PriceBook
 from purser.budget.scopes import Path, Scope
 from purser.context.conversation.messages import Message
 from purser.context.postgres.conversation.calibration import Calibrations

@@ -5,8 +5,8 @@ import pytest
 from purser.activities.calls.settlements import report_of
 from purser.budget.decisions import Amount
 from purser.budget.holds import MAX_CALL_TOKENS, Report
-from purser.budget.pricing.prices import PriceBook
-from purser.budget.pricing.quotes import Unpriced
+from purser.budget.pricing.call_prices import Unpriced
+from purser.budget.pricing.price_book import PriceBook
 from purser.budget.pricing.rates import Price
 from purser.budget.usage import Usage
 

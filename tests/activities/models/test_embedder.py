@@ -10,8 +10,8 @@ from purser.activities.models.embedder import EmbeddingModel, LiteLLMEmbedder
 from purser.activities.models.provider import ModelProvider
 from purser.activities.models.side_calls import SideCalls
 from purser.budget.postgres.connections.pools import Pool
-from purser.budget.pricing.prices import PriceBook
-from purser.budget.pricing.quotes import Unpriced
+from purser.budget.pricing.call_prices import Unpriced
+from purser.budget.pricing.price_book import PriceBook
 from purser.budget.pricing.rates import Price
 from purser.budget.scopes import Path
 from purser.budget.usage import Usage

@@ -17,8 +17,8 @@ from purser.budget.policies import DEFAULT_BACKPRESSURE, BackpressureStep, Mode
 from purser.budget.postgres.connections.pools import Pool
 from purser.budget.postgres.ledger.holds import Holds
 from purser.budget.postgres.ledger.pricing import Pricing
-from purser.budget.pricing.prices import PriceBook
-from purser.budget.pricing.quotes import Unpriced
+from purser.budget.pricing.call_prices import Unpriced
+from purser.budget.pricing.price_book import PriceBook
 from purser.budget.pricing.rates import Price
 from purser.budget.scopes import Path, Scope
 from purser.compose.demo.provider import Fault, FaultKind, Provider, Rule, serve_provider

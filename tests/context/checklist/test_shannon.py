@@ -24,6 +24,7 @@ from purser.context.conversation.messages import Message
 from purser.context.conversation.pins import PIN_BUDGET, check_pins
 from purser.context.errors import InvalidSettings, PinsTooLarge, WindowTooSmall
 from purser.context.memories import VectorMemory
+from purser.context.pitfalls import UsageStatistics, lint
 from purser.context.postgres.conversation.conversations import Conversations
 from purser.context.postgres.conversation.pins import Pins
 from purser.context.postgres.memory.memory import Memory
@@ -33,7 +34,6 @@ from purser.context.strategies import WINDOW_PRESETS
 from purser.context.tokens import count_message, count_text, legacy_estimate, window_of
 from purser.context.windows import Window, build_window
 from purser.context.windows.clipping import clip
-from purser.context.windows.lint import UsageStatistics, lint
 from tests.support.actors import ANA
 from tests.support.conversations import calling, result, talk, user
 

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from purser.budget.pricing.prices import PriceBook
+from purser.budget.pricing.price_book import PriceBook
 from purser.context.tokens.legacy import WINDOWS
 from purser.context.tokens.windows import DEFAULT_WINDOW, window_of
 

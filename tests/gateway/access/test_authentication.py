@@ -11,7 +11,7 @@ from purser.gateway.access.authentication import Authentication
 from purser.gateway.access.browsers import COOKIE
 from purser.gateway.access.roles import Role
 from purser.gateway.errors import ForgedRequest
-from purser.gateway.http.rate_limits import Limits
+from purser.gateway.http.limits import Limits
 from purser.gateway.postgres.browser_sessions import BrowserSessions
 from purser.gateway.postgres.keys import Keys
 from tests.support.actors import TESTER

@@ -15,8 +15,8 @@ from purser.gateway.errors import TooManyRequests
 from purser.gateway.events import feed as feed_module
 from purser.gateway.events.feed import Feed
 from purser.gateway.health import health_router
+from purser.gateway.http.limits import Limits
 from purser.gateway.http.openapi import ID_PATTERN
-from purser.gateway.http.rate_limits import Limits
 from tests.gateway.conftest import RunningGateway
 
 

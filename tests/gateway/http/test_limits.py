@@ -3,7 +3,7 @@
 import pytest
 
 from purser.gateway.errors import TooManyRequests
-from purser.gateway.http.rate_limits import Limits
+from purser.gateway.http.limits import Limits
 from purser.gateway.metrics.requests import Metrics
 
 

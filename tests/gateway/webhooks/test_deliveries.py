@@ -8,11 +8,11 @@ import pytest
 from standardwebhooks import Webhook as Verifier
 from standardwebhooks import WebhookVerificationError
 
-from purser.compose.processes import deliveries as sending
 from purser.compose.settings import Settings
 from purser.compose.stack.ports import free_port
 from purser.gateway.access.roles import Role
 from purser.gateway.access.sealing import Seal, new_key
+from purser.gateway.webhooks import delivery as sending
 from tests.gateway.conftest import RunningGateway, running_gateway
 from tests.support.webhooks import (
     Receiver,

@@ -10,7 +10,7 @@ from enum import StrEnum
 from purser.budget.decisions import Amount, Decision
 from purser.budget.errors import MoneyNeeded, UnknownPrice
 from purser.budget.holds import MAX_CALL_NANO_USD, Report
-from purser.budget.pricing.prices import PriceBook
+from purser.budget.pricing.price_book import PriceBook
 from purser.budget.usage import Usage
 
 

@@ -1,9 +1,6 @@
 """Delivery of webhook messages. Any number of processes may run it: each claims messages that no other has claimed."""
 
 import asyncio
-import base64
-import hashlib
-import hmac
 import json
 import time
 from datetime import timedelta
@@ -15,6 +12,7 @@ from purser.activities.runtime.background import repeat
 from purser.gateway.access.sealing import Seal
 from purser.gateway.errors import SecretUnreadable, TargetRefused
 from purser.gateway.postgres.deliveries import ClaimedDelivery, Deliveries
+from purser.gateway.webhooks.signing import sign
 from purser.gateway.webhooks.targets import Targets
 
 EVERY_S = 1.0
@@ -105,23 +103,3 @@ class Deliverer:
         headers = plain | sign(delivery, self._seal, body, int(time.time()))
         async with asyncio.timeout(TIMEOUT_S), client.stream("POST", url, content=body, headers=headers) as response:
             return response.status_code  # the body is not read, however long it is
-
-
-def sign(delivery: ClaimedDelivery, seal: Seal, body: bytes, at: int) -> dict[str, str]:
-    """The headers of a Standard Webhooks message; while a secret is being replaced, both secrets sign.
-
-    Raises:
-        SecretUnreadable: a secret was encrypted with a key that is not configured.
-    """
-    signed = f"{delivery.message_id}.{at}.".encode() + body
-    secrets = [seal.decrypt(secret) for secret in (delivery.secret, delivery.previous_secret) if secret]
-    return {
-        "webhook-id": delivery.message_id,
-        "webhook-timestamp": str(at),
-        "webhook-signature": " ".join(f"v1,{_mac(secret, signed)}" for secret in secrets),
-    }
-
-
-def _mac(secret: str, signed: bytes) -> str:
-    key = base64.b64decode(secret.removeprefix("whsec_"))
-    return base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()

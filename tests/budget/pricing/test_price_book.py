@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from purser.budget.errors import InvalidPrices, UnknownPrice
-from purser.budget.pricing.prices import Price, PriceBook
+from purser.budget.pricing.price_book import Price, PriceBook
 from purser.budget.pricing.rates import Rates
 from purser.budget.usage import Usage, normalize
 
@@ -164,7 +164,7 @@ def test_more_tokens_never_cost_less_where_larger_prompts_are_not_cheaper(
 
 def test_the_table_of_litellm_is_read_without_importing_litellm() -> None:
     script = (
-        "import sys; from purser.budget.pricing.prices import PriceBook; book = PriceBook.load();"
+        "import sys; from purser.budget.pricing.price_book import PriceBook; book = PriceBook.load();"
         "assert book.price('gpt-4o').cost and book.context_window('gpt-4o') == 128000;"
         "assert not {'litellm', 'openai', 'tiktoken'} & sys.modules.keys()"
     )

@@ -3,8 +3,8 @@
 import pytest
 
 from purser.budget.policies import Mode, Policy
+from purser.context.pitfalls import UsageStatistics, lint
 from purser.context.settings import PRESETS, ContextSettings
-from purser.context.windows.lint import UsageStatistics, lint
 
 
 def codes(

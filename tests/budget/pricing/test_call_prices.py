@@ -6,8 +6,8 @@ from purser.budget.decisions import Amount, ScopeView, Verdict, decide
 from purser.budget.errors import BudgetError, MoneyNeeded, UnknownPrice
 from purser.budget.holds import MAX_CALL_NANO_USD, MAX_CALL_TOKENS, Report
 from purser.budget.policies import Mode
-from purser.budget.pricing.prices import PriceBook
-from purser.budget.pricing.quotes import Quote, Unpriced, charge, outcome_of, price_needed, quote
+from purser.budget.pricing.call_prices import Quote, Unpriced, charge, outcome_of, price_needed, quote
+from purser.budget.pricing.price_book import PriceBook
 from purser.budget.pricing.rates import Price
 from purser.budget.scopes import Scope
 from purser.budget.usage import Usage

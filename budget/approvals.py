@@ -122,8 +122,11 @@ class DecisionRequest(Reasons):
         return Amount(self.grant_tokens or 0, self.grant_nano_usd or 0)
 
     def digest(self, approver: str) -> bytes:
-        """SHA-256 of the decision and its approver: a decision id may only be repeated with the same digest."""
-        bound = self.to_json() | {"approver": approver}
+        """SHA-256 of the decision and its approver: a decision id may only be repeated with the same digest.
+
+        Fields without a value do not count, so that a release with more fields computes the same digest.
+        """
+        bound = {name: value for name, value in self.to_json().items() if value is not None} | {"approver": approver}
         del bound["decision_id"]
         return hashlib.sha256(json.dumps(bound, sort_keys=True).encode()).digest()
 

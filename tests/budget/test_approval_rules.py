@@ -1,6 +1,6 @@
 """Who may decide a request, what is granted, and when one person is not enough."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -256,6 +256,16 @@ def test_an_end_has_a_time_zone_and_a_note_has_an_end() -> None:
         approve(until=datetime(2030, 1, 1))  # noqa: DTZ001
     with pytest.raises(InvalidRequest, match="at most 2000"):
         approve(note="x" * 2_001)
+
+
+def test_a_field_that_a_later_release_adds_changes_no_digest_while_it_is_not_given() -> None:
+    @dataclass(frozen=True)
+    class Later(DecisionRequest):
+        cost_center: str | None = None
+
+    given: dict[str, Any] = {"approval_id": "r1", "decision_id": "d1", "choice": Choice.APPROVE}
+    assert Later(**given).digest("alice") == DecisionRequest(**given).digest("alice")
+    assert Later(**given, cost_center="4711").digest("alice") != DecisionRequest(**given).digest("alice")
 
 
 def test_every_part_of_a_decision_binds_its_id() -> None:

@@ -1,6 +1,7 @@
 """Reads approval requests from rows of the statement `requests`."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
@@ -70,6 +71,9 @@ def _request(row: asyncpg.Record) -> ApprovalRequest:
     )
 
 
+_DECISION_FIELDS = tuple(field.name for field in fields(PastDecision))
+
+
 def _waiter(shown: Mapping[str, Any]) -> Waiter:
     return Waiter(
         **{
@@ -81,8 +85,9 @@ def _waiter(shown: Mapping[str, Any]) -> Waiter:
     )
 
 
-def _decision(shown: Mapping[str, Any]) -> PastDecision:
-    until = shown["until"]
+def _decision(row: Mapping[str, Any]) -> PastDecision:
+    # A newer release may have added columns that this one does not know.
+    shown, until = {name: row[name] for name in _DECISION_FIELDS}, row["until"]
     return PastDecision(
         **{
             **shown,

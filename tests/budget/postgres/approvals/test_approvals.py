@@ -56,6 +56,14 @@ async def test_two_tasks_short_of_one_scope_share_one_request(desk: Desk) -> Non
     assert (await desk.hold("k2", 300, "t2")).decision.verdict.admits
 
 
+async def test_a_decision_of_a_newer_release_with_more_columns_can_be_read(desk: Desk, pool: Pool) -> None:
+    ticket = await desk.ask("k1", 500)
+    await pool.execute("alter table decisions add column cost_center text")
+    await desk.decide(ticket)
+    (decision,) = (await desk.approvals.get(TENANT, ticket.approval_id)).decisions
+    assert decision.choice is Choice.APPROVE
+
+
 async def test_many_that_come_at_once_still_share_one_request(desk: Desk) -> None:
     await asyncio.gather(*(desk.hold(f"k{n}", 500, f"t{n}") for n in range(20)))
     # Without the lock on the scope, sums miss waiters that join at the same time.

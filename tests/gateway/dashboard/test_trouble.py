@@ -62,7 +62,8 @@ async def test_gateway_stops_with_open_pages_and_they_show_it(
     ):
         tenant = Tenant(stack, "acme", browser, Watch())
         async with tenant.open:
-            pages = [await tenant.page(path) for path in ("/", "/budgets")]
+            # One name has one live key: a second one would end the session of the first page.
+            pages = [await tenant.page(path, name=name) for path, name in (("/", "anna"), ("/budgets", "bert"))]
             for page in pages:
                 await expect(page.get_by_role("heading", level=1)).to_be_visible()
             tenant.watch.expects_outage = True

@@ -12,6 +12,8 @@ from enum import StrEnum
 TASK_QUEUE = "purser"
 START = "@start"
 """Takes the place of a signal's name in the outbox: start the workflow of a task."""
+MAX_JITTER = 0.2
+"""Largest share that a workflow adds to a delay at random, so that agents delayed together do not return together."""
 
 
 class WorkflowName(StrEnum):

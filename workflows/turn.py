@@ -18,6 +18,7 @@ from temporalio.workflow import ActivityConfig, ChildWorkflowCancellationType, P
 from purser.budget.decisions import Verdict
 from purser.workflows import options
 from purser.workflows.contract import (
+    MAX_JITTER,
     ActivityName,
     AdmitInput,
     AdmitResult,
@@ -40,8 +41,6 @@ from purser.workflows.inbox import AgentInbox
 from purser.workflows.steps import cancellable, step
 
 _KEYS = uuid.UUID("6d0c2b5e-0f3b-5d52-9b1e-7f0a4be1c9a4")
-_JITTER = 0.2
-"""Largest share that is added to a delay at random, so that agents delayed together do not return together."""
 
 
 class AgentEnded(Exception):
@@ -195,7 +194,7 @@ class Turn:
 
     async def _sleep_before_call(self, delay_ms: int) -> None:
         if delay_ms > 0:
-            factor = 1 + _JITTER * workflow.random().random()
+            factor = 1 + MAX_JITTER * workflow.random().random()
             await cancellable(workflow.sleep(timedelta(milliseconds=delay_ms * factor), summary="backpressure"))
 
     def _key_for(self, use: str) -> str:

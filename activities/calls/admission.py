@@ -29,10 +29,7 @@ from purser.context.strategies import STRATEGIES
 from purser.context.windows import plan_window
 from purser.context.windows.excerpts import Within
 from purser.context.windows.plans import WindowPlan
-from purser.workflows.contract import AdmitInput, AdmitResult, Plan
-
-_MAX_JITTER = 0.2
-"""Largest share of a delay that the workflow adds at random."""
+from purser.workflows.contract import MAX_JITTER, AdmitInput, AdmitResult, Plan
 
 
 @dataclass(frozen=True)
@@ -154,7 +151,7 @@ class Admission:
 
     async def _outlast_delay(self, tenant: str, answer: HoldAnswer) -> None:
         """Extends the lease so that it covers the sleep before the call."""
-        delay_ms = round(answer.decision.delay_ms * (1 + _MAX_JITTER))
+        delay_ms = round(answer.decision.delay_ms * (1 + MAX_JITTER))
         if answer.hold_id is not None and delay_ms > self.settings.lease_ms // 4:
             await self.ledger.extend(tenant, answer.hold_id, lease_ms=delay_ms + self.settings.lease_ms)
 

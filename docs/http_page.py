@@ -67,7 +67,6 @@ OTHERS = {
     ),
     "too-many-requests": ("429", "Too many requests", "Repeat the request after `retry_after_ms`."),
     "not-ready": ("503", "Not ready", "From `/readyz`: `purser doctor` says what to do."),
-    "stopping": ("503", "Stopping", "From `/readyz`: the gateway is stopping and finishes requests in progress."),
     "internal": ("500", "The gateway failed", "A bug of Purser; the log has its type and code location."),
 }
 

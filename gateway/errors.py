@@ -15,6 +15,7 @@ GatewayError
 ├── SecretsKeyMissing     no key for encrypting secrets is configured
 ├── SecretUnreadable      a stored secret was encrypted with a key that is not configured
 ├── BodyRefused           the body is too large, or not JSON
+├── GatewayStopping       the gateway has been asked to stop
 └── TemporalUnavailable   Temporal does not answer
 """
 
@@ -86,6 +87,13 @@ class BodyRefused(GatewayError):
         super().__init__(message)
         self.status = status
         """413 or 415."""
+
+
+class GatewayStopping(GatewayError):
+    """The gateway has been asked to stop."""
+
+    def __init__(self) -> None:
+        super().__init__("the gateway is stopping: it finishes requests in progress")
 
 
 class TemporalUnavailable(GatewayError):

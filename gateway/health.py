@@ -8,7 +8,8 @@ from typing import Literal
 from fastapi import APIRouter, Response
 from fastapi.responses import JSONResponse
 
-from purser.gateway.http.problems import not_ready, stopping_problem
+from purser.gateway.errors import GatewayStopping
+from purser.gateway.http.problems import not_ready
 from purser.gateway.http.views import View
 
 CHECK_TIMEOUT_S = 2.0
@@ -52,7 +53,7 @@ def health_router(checks: Mapping[str, Check], stopping: Callable[[], bool] = la
     async def readyz() -> Response:
         """200 if all dependencies are available, else 503: names those that are not, or says that the gateway stops."""
         if stopping():
-            return stopping_problem().response()
+            raise GatewayStopping
         missing = await cached.missing()
         return not_ready(missing).response() if missing else JSONResponse({"status": "ready", "checks": [*checks]})
 

@@ -9,6 +9,7 @@ from typing import Any
 from purser.budget.errors import NotFound
 from purser.gateway.dashboard.region import Act
 from purser.gateway.dashboard.screen import Screen
+from purser.gateway.errors import GatewayStopping
 
 RECONNECT_WITHIN_S = 30.0
 """How long the state of a page is retained after its connection broke."""
@@ -73,6 +74,7 @@ class OpenPages:
 
     def __init__(self) -> None:
         self._pages: dict[str, OpenPage] = {}
+        self._closed = False
 
     def open(self, session_id: str) -> OpenPage:
         """A new page of a browser session."""
@@ -85,7 +87,11 @@ class OpenPages:
 
         Raises:
             NotFound: it belongs to another session, or does not exist: the answer is the same.
+            GatewayStopping: all pages were closed. A script that learns this keeps its page and what is typed there;
+                on `NotFound` it loads the page again.
         """
+        if self._closed:
+            raise GatewayStopping
         page = self._pages.get(page_id)
         if page is None or page.session_id != session_id:
             raise NotFound("this page is not open any more: load it again")
@@ -94,6 +100,7 @@ class OpenPages:
     async def close_after(self, stop: asyncio.Event) -> None:
         """Closes all pages once `stop` is set."""
         await stop.wait()
+        self._closed = True
         for page in list(self._pages.values()):
             self._forget(page)
 

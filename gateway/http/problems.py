@@ -143,6 +143,9 @@ _KINDS: Mapping[type[Exception], _Kind] = {
         "secret-unreadable", 503, "A secret cannot be read", "Add the key that encrypted it to PURSER_SECRETS_KEY."
     ),
     gateway.TaskEnded: _Kind("task-ended", 409, "The task has ended", "Submit a new task."),
+    gateway.GatewayStopping: _Kind(
+        "stopping", 503, "Stopping", "Send new requests to another gateway.", RETRY_AFTER_MS
+    ),
     gateway.TemporalUnavailable: _Kind(
         "temporal-unavailable", 503, "Temporal is unavailable", "Send the same request again.", RETRY_AFTER_MS
     ),
@@ -202,19 +205,6 @@ def not_ready(missing: Iterable[str]) -> Problem:
         "Not ready",
         f"missing: {', '.join(missing)}",
         remedy="`purser doctor` shows what to do about it.",
-        retryable=True,
-        retry_after_ms=RETRY_AFTER_MS,
-    )
-
-
-def stopping_problem() -> Problem:
-    """The problem of `/readyz` once the gateway has been asked to stop."""
-    return _problem(
-        "stopping",
-        503,
-        "Stopping",
-        "the gateway is stopping: it finishes requests in progress",
-        remedy="Send new requests to another gateway.",
         retryable=True,
         retry_after_ms=RETRY_AFTER_MS,
     )

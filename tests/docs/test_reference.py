@@ -57,7 +57,7 @@ def test_other_pages_name_endpoints_that_exist() -> None:
 def test_every_type_of_problem_is_in_the_reference_with_its_status() -> None:
     listed = dict(re.findall(r"\| `urn:purser:([a-z-]+)` \| ([0-9, ]+) \|", _page("http.md")))
     raised = {(kind.slug, str(kind.status)) for kind in problems._KINDS.values()}
-    others = {"body-refused", "decision-refused", "too-many-requests", "internal", "not-ready", "stopping"}
+    others = {"body-refused", "decision-refused", "too-many-requests", "internal", "not-ready"}
     assert {(slug, status) for slug, status in listed.items() if slug not in others} == raised
 
 

@@ -122,10 +122,13 @@ document.addEventListener("visibilitychange", visibilityChanged);
 
 // What went wrong, in words. A page that the server has closed, or whose sign-in has ended, is reloaded.
 async function problem(answer) {
-  if (answer.status === 503) return "The ledger did not answer. Try again: what is already recorded is not repeated.";
-  if (![204, 401, 404].includes(answer.status)) return (await answer.json()).detail;
-  location.reload();
-  return "";
+  if ([204, 401, 404].includes(answer.status)) {
+    location.reload();
+    return "";
+  }
+  const { type, detail } = await answer.json();
+  if (type !== "urn:purser:ledger-unavailable") return detail;
+  return "The ledger did not answer. Try again: what is already recorded is not repeated.";
 }
 
 // --- acts of the person ----------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from markupsafe import Markup
 from purser.gateway.dashboard.open_pages import OpenPage, OpenPages
 from purser.gateway.dashboard.region import Act
 from purser.gateway.dashboard.screen import MAX_EVENTS, Screen
+from purser.gateway.errors import GatewayStopping
 
 
 @pytest.fixture
@@ -95,3 +96,12 @@ async def test_everything_that_runs_for_a_page_ends_with_it(page: OpenPage) -> N
     page.close()
     await ended.wait()
     assert [one async for one in updates] == []
+
+
+async def test_a_stopping_gateway_says_so_instead_of_denying_the_pages_it_closed() -> None:
+    pages, stop = OpenPages(), asyncio.Event()
+    page = pages.open("session-1")
+    stop.set()
+    await pages.close_after(stop)
+    with pytest.raises(GatewayStopping):
+        pages.find(page.page_id, "session-1")

@@ -7,11 +7,13 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest_asyncio
-from playwright.async_api import Browser, expect
+from playwright.async_api import Browser, Route, expect
 
 from purser.compose.migrate import migrate
 from purser.compose.stack.postgres import EmbeddedPostgres
 from purser.gateway.access.roles import Role
+from purser.gateway.errors import GatewayStopping
+from purser.gateway.http.problems import problem_of
 from tests.gateway.dashboard.approvals.test_page import asks, grants
 from tests.gateway.dashboard.conftest import Tenant, running_stack
 from tests.support.browser import Watch, in_both_themes, shot
@@ -72,3 +74,25 @@ async def test_gateway_stops_with_open_pages_and_they_show_it(
                 await expect(page.locator("#popup")).to_be_visible()
             await shot(pages[0], "connection-lost")
         assert [line for line in stack.log.splitlines() if '"level": "error"' in line] == []
+
+
+async def test_page_of_a_stopping_gateway_keeps_what_is_typed_until_a_gateway_answers(tenant: Tenant) -> None:
+    page = await tenant.page("/tasks")
+    stopping = problem_of(GatewayStopping())
+    assert stopping is not None
+    answer = stopping.response()
+
+    async def answer_that_it_stops(route: Route) -> None:
+        await route.fulfill(status=answer.status_code, headers=dict(answer.headers), body=bytes(answer.body))
+
+    await page.route("**/_purser/pages/*/events*", answer_that_it_stops)
+    tenant.watch.expects_outage = True
+    await page.reload()
+    field = page.get_by_role("searchbox").first
+    await field.fill("half a name")
+    await expect(page.locator("#popup")).to_contain_text("the gateway is stopping")
+    await page.unroute("**/_purser/pages/*/events*")
+    await expect(page.locator("#popup")).to_be_empty()
+    await expect(field).to_have_value("half a name")
+    assert {line.split()[0] for line in tenant.watch.complaints} == {"503"}
+    tenant.watch.complaints.clear()

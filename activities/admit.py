@@ -7,7 +7,7 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
 from purser.activities.calls.admission import Admission
-from purser.budget.decisions import Verdict
+from purser.budget.gate import Verdict
 from purser.workflows.contract import ActivityName, AdmitInput, AdmitResult
 
 

@@ -9,8 +9,8 @@ from temporalio import activity
 
 from purser.activities.tasks.signatures import SignerOf, is_signed_with, no_signer
 from purser.budget.approvals import Approver, Choice, DecisionRequest, Identity
-from purser.budget.decisions import Amount
 from purser.budget.errors import DecisionConflict, DecisionRefused, InvalidRequest, NotFound
+from purser.budget.gate import Amount
 from purser.budget.postgres.approvals.approvals import Approvals
 from purser.budget.scopes import Path, Scope
 from purser.workflows.contract import (

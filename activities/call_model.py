@@ -156,10 +156,10 @@ class CallModel:
     async def _short(self, request: CallInput, answer: AttemptAnswer) -> CallResult:
         """Releases the hold after a top-up for another attempt did not fit, so that the gate decides again."""
         await self.ledger.release(request.agent.tenant, hold_id=request.hold_id)
-        decision = answer.decision
-        if decision is None:
+        gate = answer.gate
+        if gate is None:
             return CallResult(CallStatus.SHORT)
-        return CallResult(CallStatus.SHORT, verdict=decision.verdict, short=shortage_of(decision, answer.amount))
+        return CallResult(CallStatus.SHORT, verdict=gate.verdict, short=shortage_of(gate, answer.amount))
 
     async def _exhausted(self, call: Call, attempt: Attempt) -> CallResult:
         """Gives up after the last attempt: if replies cannot be stored, further attempts would only cost more."""

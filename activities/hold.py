@@ -6,7 +6,7 @@ from temporalio import activity
 
 from purser.activities.calls.shortages import shortage_of
 from purser.activities.models.metrics import OnVerdict, ignore_verdict
-from purser.budget.decisions import Amount
+from purser.budget.gate import Amount
 from purser.budget.holds import HoldAnswer, HoldRequest
 from purser.budget.postgres.ledger.ledger import Ledger
 from purser.budget.postgres.ledger.pricing import Pricing
@@ -47,19 +47,19 @@ class Hold:
             priced=quote.priced,
         )
         answer = await self.ledger.hold(request.tenant, asked)
-        self.on_verdict(answer.decision)
-        quote.check_priced(answer.decision)
+        self.on_verdict(answer.gate)
+        quote.check_priced(answer.gate)
         return _result(answer, quote.full)
 
 
 def _result(answer: HoldAnswer, ask: Amount) -> HoldResult:
-    decision = answer.decision
+    gate = answer.gate
     return HoldResult(
-        verdict=decision.verdict,
+        verdict=gate.verdict,
         hold_id=answer.hold_id or "",
         tokens=answer.amount.tokens,
         nano_usd=answer.amount.nano_usd,
-        delay_ms=decision.delay_ms,
+        delay_ms=gate.delay_ms,
         retry_after_ms=answer.retry_after_ms or 0,
-        short=shortage_of(decision, ask, answer.retry_after_ms),
+        short=shortage_of(gate, ask, answer.retry_after_ms),
     )

@@ -12,7 +12,7 @@ from pathlib import Path as FilePath
 from purser.benchmarks.outcome import Outcome, Table, percentile_ms
 from purser.benchmarks.postgres import temporary_postgres
 from purser.budget.actors import Actor
-from purser.budget.decisions import Amount
+from purser.budget.gate import Amount
 from purser.budget.holds import HoldRequest, Report
 from purser.budget.policies import Mode, PolicyPatch
 from purser.budget.postgres.connections.pools import Pool, create_pool

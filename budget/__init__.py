@@ -1,4 +1,4 @@
-"""What may be spent: scopes, policies, decisions, usage, prices, approvals, and the Postgres ledger.
+"""What may be spent: scopes, policies, the gate's verdicts, usage, prices, approvals, and the Postgres ledger.
 
 Values and rules only; stores live in `purser.budget.postgres`, so that importing a rule never loads a driver.
 """
@@ -6,7 +6,6 @@ Values and rules only; stores live in `purser.budget.postgres`, so that importin
 from purser.budget.actors import Actor
 from purser.budget.approval_rules import judge
 from purser.budget.approvals import ApprovalRequest, ApprovalState, Approver, Choice, DecisionRequest, Identity
-from purser.budget.decisions import Amount, Decision, Pressure, ScopeDecision, ScopeView, Verdict, decide, pressure
 from purser.budget.errors import (
     AttemptConflict,
     BeyondCounting,
@@ -26,6 +25,7 @@ from purser.budget.errors import (
     NotFound,
     UnknownPrice,
 )
+from purser.budget.gate import Amount, GateAnswer, Pressure, ScopeAnswer, ScopeView, Verdict, gate_answer, pressure
 from purser.budget.holds import (
     AttemptAnswer,
     Extension,
@@ -70,11 +70,11 @@ __all__ = [
     "BudgetView",
     "Choice",
     "Conflict",
-    "Decision",
     "DecisionConflict",
     "DecisionRefused",
     "DecisionRequest",
     "Extension",
+    "GateAnswer",
     "HoldAnswer",
     "HoldClosed",
     "HoldRequest",
@@ -103,7 +103,7 @@ __all__ = [
     "Report",
     "Resolved",
     "Scope",
-    "ScopeDecision",
+    "ScopeAnswer",
     "ScopeView",
     "Settlement",
     "UnknownPrice",
@@ -111,7 +111,7 @@ __all__ = [
     "Verdict",
     "Window",
     "agent_scope",
-    "decide",
+    "gate_answer",
     "judge",
     "normalize",
     "pressure",

@@ -12,8 +12,8 @@ from purser.budget.approvals import (
     Identity,
     PastDecision,
 )
-from purser.budget.decisions import Amount
 from purser.budget.errors import DecisionRefused, InvalidRequest
+from purser.budget.gate import Amount
 from purser.budget.policies import OnExpiry
 
 NOTHING = Amount()

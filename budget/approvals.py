@@ -13,8 +13,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from purser.budget.actors import Actor
-from purser.budget.decisions import Amount
 from purser.budget.errors import InvalidRequest
+from purser.budget.gate import Amount
 from purser.budget.policies import ApprovalRules, check_amount
 from purser.budget.scopes import Scope
 

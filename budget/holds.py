@@ -8,8 +8,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from purser.budget.decisions import Amount, Decision
 from purser.budget.errors import InvalidRequest
+from purser.budget.gate import Amount, GateAnswer
 from purser.budget.policies import MAX_AMOUNT
 from purser.budget.scopes import Path
 from purser.budget.usage import Usage
@@ -90,7 +90,8 @@ class HoldRequest:
 class HoldAnswer:
     """The answer to an ask. Once a hold exists, asking again returns the same answer."""
 
-    decision: Decision
+    gate: GateAnswer
+    """The verdict, and how it came about."""
     hold_id: str | None
     """`None` unless the verdict admits."""
     state: HoldState
@@ -111,7 +112,7 @@ class AttemptAnswer:
     amount: Amount
     """Amount held for the attempt, or the amount of the top-up that did not fit."""
     expires_at: datetime | None
-    decision: Decision | None = None
+    gate: GateAnswer | None = None
     """Set when the top-up did not fit: `wait`, `ask` or `refuse`."""
 
 
@@ -174,7 +175,7 @@ class Extension:
     extended: bool
     amount: Amount
     expires_at: datetime | None
-    decision: Decision | None = None
+    gate: GateAnswer | None = None
 
 
 def check_range(value: object, name: str, least: int, most: int = MAX_AMOUNT) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from purser.budget.approvals import ApprovalRequest
-from purser.budget.decisions import Amount, Decision, ScopeView, Verdict, decide
+from purser.budget.gate import Amount, GateAnswer, ScopeView, Verdict, gate_answer
 from purser.budget.policies import BackpressureStep, Policy
 from purser.budget.reports.views import BudgetView
 from purser.budget.scopes import Scope
@@ -61,14 +61,14 @@ def as_view(budget: BudgetView) -> ScopeView:
 def preview(asks: Sequence[PendingAsk], scope: Scope, grant: Amount) -> Effect:
     """Computes the effect of a grant to `scope` on calls that ask again one after the other, in this order."""
     held: dict[Scope, Amount] = {}
-    decisions = []
+    answers = []
     for ask in asks:
         views = [_granted(view, held, scope, grant) for view in ask.views]
-        decision = decide(views, ask.ask, ask.least)
-        decisions.append(decision)
-        if decision.amount is not None:
-            held |= {view.scope: held.get(view.scope, Amount()) + decision.amount for view in views}
-    return _effect(decisions, scope, grant)
+        answer = gate_answer(views, ask.ask, ask.least)
+        answers.append(answer)
+        if answer.amount is not None:
+            held |= {view.scope: held.get(view.scope, Amount()) + answer.amount for view in views}
+    return _effect(answers, scope, grant)
 
 
 def without_delay(request: ApprovalRequest, steps: Sequence[BackpressureStep]) -> Amount:
@@ -103,13 +103,13 @@ def _granted(view: ScopeView, held: Mapping[Scope, Amount], scope: Scope, grant:
     return replace(view, granted=view.granted + more, held=view.held + held.get(view.scope, Amount()))
 
 
-def _effect(decisions: Sequence[Decision], scope: Scope, grant: Amount) -> Effect:
-    admitted = [decision for decision in decisions if decision.verdict.admits]
-    slowest = max(admitted, key=lambda decision: decision.delay_ms, default=None)
-    ratios = [one.ratio for decision in admitted for one in decision.scopes if one.scope == scope]
+def _effect(answers: Sequence[GateAnswer], scope: Scope, grant: Amount) -> Effect:
+    admitted = [answer for answer in answers if answer.verdict.admits]
+    slowest = max(admitted, key=lambda answer: answer.delay_ms, default=None)
+    ratios = [one.ratio for answer in admitted for one in answer.scopes if one.scope == scope]
 
     def count(verdict: Verdict) -> int:
-        return sum(decision.verdict is verdict for decision in decisions)
+        return sum(answer.verdict is verdict for answer in answers)
 
     return Effect(
         grant=grant,

@@ -49,6 +49,6 @@ def embedder(
         prices,
         # One redactor for each text: a redactor is not thread-safe.
         lambda text: Redactor(custom=custom).redact(text),
-        calls.decided,
+        calls.count_verdict,
         calls.unpriced,
     )

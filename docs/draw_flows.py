@@ -12,7 +12,7 @@ from xml.sax.saxutils import escape
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from purser.budget.approvals import ApprovalState, Choice
-from purser.budget.decisions import Verdict
+from purser.budget.gate import Verdict
 from purser.budget.policies import ApprovalRules
 
 IMAGES = Path(__file__).parent / "images"

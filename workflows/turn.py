@@ -15,7 +15,7 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, FailureError, RetryState, WorkflowAlreadyStartedError
 from temporalio.workflow import ActivityConfig, ChildWorkflowCancellationType, ParentClosePolicy
 
-from purser.budget.decisions import Verdict
+from purser.budget.gate import Verdict
 from purser.workflows import options
 from purser.workflows.contract import (
     MAX_JITTER,

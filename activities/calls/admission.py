@@ -141,17 +141,17 @@ class Admission:
                 await self.agents.running(call.agent, own)
                 answer = await self.ledger.hold(tenant, request, connection=own)
                 if answer.hold_id is not None:
-                    await self.calls.held(call, answer.hold_id, answer.decision, own)
+                    await self.calls.held(call, answer.hold_id, answer.gate, own)
                 return answer
 
         answer = await retrying(step)
-        self.on_verdict(answer.decision)
+        self.on_verdict(answer.gate)
         await self._outlast_delay(tenant, answer)
         return _result(answer, call)
 
     async def _outlast_delay(self, tenant: str, answer: HoldAnswer) -> None:
         """Extends the lease so that it covers the sleep before the call."""
-        delay_ms = round(answer.decision.delay_ms * (1 + MAX_JITTER))
+        delay_ms = round(answer.gate.delay_ms * (1 + MAX_JITTER))
         if answer.hold_id is not None and delay_ms > self.settings.lease_ms // 4:
             await self.ledger.extend(tenant, answer.hold_id, lease_ms=delay_ms + self.settings.lease_ms)
 
@@ -162,16 +162,16 @@ def _leaves_out(plan: WindowPlan) -> bool:
 
 
 def _result(answer: HoldAnswer, call: Call) -> AdmitResult:
-    decision, compress = answer.decision, call.plan.compress
+    gate, compress = answer.gate, call.plan.compress
     return AdmitResult(
         plan=Plan.CALL,
-        verdict=decision.verdict,
+        verdict=gate.verdict,
         hold_id=answer.hold_id or "",
         tokens=answer.amount.tokens,
         nano_usd=answer.amount.nano_usd,
-        delay_ms=decision.delay_ms,
-        pressure=decision.pressure,
-        short=shortage_of(decision, call.ask, answer.retry_after_ms),
+        delay_ms=gate.delay_ms,
+        pressure=gate.pressure,
+        short=shortage_of(gate, call.ask, answer.retry_after_ms),
         compress_thread=compress or "",
         compress_budget=0 if compress is None else call.plan.budget,
     )

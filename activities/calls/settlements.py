@@ -10,8 +10,8 @@ from purser.activities.models.partial_replies import PartialReply
 from purser.activities.postgres.calls import Call, Calls
 from purser.activities.runtime.metrics import Metrics
 from purser.activities.tasks.agent_context import AgentContext
-from purser.budget.decisions import Amount
 from purser.budget.errors import BudgetError, LedgerUnavailable
+from purser.budget.gate import Amount
 from purser.budget.holds import MAX_CALL_TOKENS, Report
 from purser.budget.postgres.connections.pools import Connection, Pool, connected, retrying
 from purser.budget.postgres.ledger.ledger import Ledger

@@ -5,7 +5,7 @@ from typing import Literal, Protocol
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
-from purser.budget.decisions import Decision
+from purser.budget.gate import GateAnswer
 from purser.budget.pricing.call_prices import Unpriced
 from purser.budget.usage import Usage
 
@@ -19,10 +19,10 @@ CLASSES = ("input", "cache_read", "cache_write_5m", "cache_write_1h", "output")
 class OnVerdict(Protocol):
     """A callback for every verdict of the gate."""
 
-    def __call__(self, decision: Decision) -> None: ...
+    def __call__(self, answer: GateAnswer) -> None: ...
 
 
-def ignore_verdict(decision: Decision) -> None:
+def ignore_verdict(answer: GateAnswer) -> None:
     """Ignores a verdict."""
 
 
@@ -30,7 +30,7 @@ class CallMetrics:
     """Metrics of verdicts and provider requests of one process, be it a gateway, a worker or both."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self._decisions = Counter(
+        self._verdicts = Counter(
             "purser_decisions",
             "Verdicts on asks, with the mode and the reason of the scope that decided.",
             ("verdict", "mode", "reason"),
@@ -93,14 +93,14 @@ class CallMetrics:
             self._requests.labels(kind)
             self._seconds.labels(kind)
 
-    def decided(self, decision: Decision) -> None:
+    def count_verdict(self, answer: GateAnswer) -> None:
         """Counts a verdict of the gate."""
-        decisive = decision.decisive
-        self._decisions.labels(str(decision.verdict), str(decisive.mode), decisive.reason).inc()
-        if decision.unpriced:
+        decisive = answer.decisive
+        self._verdicts.labels(str(answer.verdict), str(decisive.mode), decisive.reason).inc()
+        if answer.unpriced:
             self.unpriced(Unpriced.REFUSED)
-        if decision.verdict.admits and decision.delay_ms > 0:
-            self._backpressure.observe(decision.delay_ms / 1_000)
+        if answer.verdict.admits and answer.delay_ms > 0:
+            self._backpressure.observe(answer.delay_ms / 1_000)
 
     def unpriced(self, outcome: Unpriced) -> None:
         """Counts a call of unknown price."""

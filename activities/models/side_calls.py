@@ -124,7 +124,7 @@ class SideCalls:
     async def _held(self, tenant: str, request: HoldRequest) -> HoldAnswer:
         """Asks for a hold; a new one if an earlier attempt settled that of the key but died before using the reply."""
         answer = await self._ledger.hold(tenant, request)
-        self._on_verdict(answer.decision)
+        self._on_verdict(answer.gate)
         for again in range(1, _ATTEMPTS):
             if answer.state is HoldState.SETTLED:
                 answer = await self._ledger.hold(tenant, replace(request, key=f"{request.key}.again{again}"))

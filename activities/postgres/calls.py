@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import asyncpg
 
 from purser.activities.errors import TaskNotFound
-from purser.budget.decisions import Amount, Decision
+from purser.budget.gate import Amount, GateAnswer
 from purser.budget.postgres.connections.pools import Connection, Pool, connected
 from purser.budget.postgres.connections.queries import load
 from purser.budget.usage import Usage
@@ -73,12 +73,12 @@ class Calls:
             call.priced,
         )  # fmt: skip
 
-    async def held(self, call: Call, hold_id: str, decision: Decision, connection: Connection) -> None:
+    async def held(self, call: Call, hold_id: str, answer: GateAnswer, connection: Connection) -> None:
         """Stores the hold of an admitted call, its delay and the scope that causes it."""
-        slow = decision.slowed_by
-        ratio = next((one.ratio for one in decision.scopes if one.scope == slow), None)
+        slow = answer.slowed_by
+        ratio = next((one.ratio for one in answer.scopes if one.scope == slow), None)
         await connection.execute(
-            _SQL["held"], call.agent.tenant, call.key, int(hold_id), decision.delay_ms, str(slow or ""), ratio
+            _SQL["held"], call.agent.tenant, call.key, int(hold_id), answer.delay_ms, str(slow or ""), ratio
         )
 
     async def failed(self, call: Call, attempt: int, reason: str) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import asyncpg
 
-from purser.budget.decisions import Amount
+from purser.budget.gate import Amount
 from purser.budget.postgres.connections.pools import Pool, connected
 from purser.budget.postgres.connections.queries import load
 from purser.context.errors import MessageNotFound

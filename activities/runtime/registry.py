@@ -124,7 +124,7 @@ def all_activities(dependencies: Dependencies) -> Sequence[Activity]:
         approving.request_approval,
         approving.record_decision,
         EstimateTokens(conversations).estimate_tokens,
-        Hold(ledger, stores.payers, pricing, metrics.calls.decided).hold,
+        Hold(ledger, stores.payers, pricing, metrics.calls.count_verdict).hold,
         Settle(ledger, pricing).settle,
         Release(ledger).release,
     )
@@ -142,7 +142,7 @@ def _admission(dependencies: Dependencies, stores: Stores, agent_contexts: Agent
         prices=dependencies.prices,
         extras=_window_extras(dependencies, stores),
         settings=dependencies.settings,
-        on_verdict=dependencies.metrics.calls.decided,
+        on_verdict=dependencies.metrics.calls.count_verdict,
     )
 
 
@@ -193,6 +193,6 @@ def _summarizer(dependencies: Dependencies, name: str) -> Summarizer | None:
         api_base=dependencies.summarizer_api_base if model == dependencies.summarizer_model else None,
         timeout_s=dependencies.settings.summarizer_timeout_s,
         usual_window=dependencies.settings.context.context_window_tokens,
-        on_verdict=dependencies.metrics.calls.decided,
+        on_verdict=dependencies.metrics.calls.count_verdict,
         on_unpriced=dependencies.metrics.calls.unpriced,
     )

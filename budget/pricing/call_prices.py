@@ -7,8 +7,8 @@ amount. Whether a call of unknown price may hold is up to the gate, which alone 
 from dataclasses import dataclass
 from enum import StrEnum
 
-from purser.budget.decisions import Amount, Decision
 from purser.budget.errors import MoneyNeeded, UnknownPrice
+from purser.budget.gate import Amount, GateAnswer
 from purser.budget.holds import MAX_CALL_NANO_USD, Report
 from purser.budget.pricing.price_book import PriceBook
 from purser.budget.usage import Usage
@@ -40,14 +40,14 @@ class Quote:
     """False if the price is unknown: then the amounts contain no money."""
     model: str | None
 
-    def check_priced(self, decision: Decision) -> None:
+    def check_priced(self, answer: GateAnswer) -> None:
         """Checks that the gate did not refuse the call for want of a price.
 
         Raises:
             UnknownPrice, MoneyNeeded: it did; see `price_needed`.
         """
-        if decision.unpriced:
-            scope = decision.decisive
+        if answer.unpriced:
+            scope = answer.decisive
             raise price_needed(self.model, str(scope.scope), scope.limit_nano_usd)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from purser.budget.decisions import Amount
+from purser.budget.gate import Amount
 from purser.budget.policies import Mode
 from purser.budget.scopes import Scope
 

@@ -11,7 +11,7 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import Any
 
-from purser.budget.decisions import Amount
+from purser.budget.gate import Amount
 
 HOUR = timedelta(hours=1)
 DAY = timedelta(hours=24)

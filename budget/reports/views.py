@@ -6,7 +6,7 @@ from datetime import datetime
 from fractions import Fraction
 from typing import Any
 
-from purser.budget.decisions import Amount, Pressure, pressure
+from purser.budget.gate import Amount, Pressure, pressure
 from purser.budget.policies import Policy
 from purser.budget.scopes import Scope
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from purser.budget.decisions import Pressure, pressure
+from purser.budget.gate import Pressure, pressure
 from purser.context.conversation.messages import JsonObject, Message
 from purser.context.errors import InvalidSettings, WindowTooSmall
 from purser.context.strategies.choice import Preference, choose

@@ -5,7 +5,7 @@ import os
 import uuid
 
 from purser.budget.actors import Actor
-from purser.budget.decisions import Amount
+from purser.budget.gate import Amount
 from purser.budget.holds import HoldRequest, Report
 from purser.budget.policies import PolicyPatch
 from purser.budget.postgres.connections.pools import create_pool
@@ -29,7 +29,7 @@ async def main() -> str:
         path = Path.parse(["user:ana", "session:own-ledger"])
         answer = await ledger.hold(TENANT, HoldRequest(key=str(uuid.uuid4()), path=path, ask=Amount(tokens=2_000)))
         if answer.hold_id is None:
-            return f"{answer.decision.verdict} by {answer.decision.decisive.scope}"
+            return f"{answer.gate.verdict} by {answer.gate.decisive.scope}"
         await ledger.start_attempt(TENANT, answer.hold_id, 1)
         # Here the model is called.
         usage = normalize({"prompt_tokens": 1_200, "completion_tokens": 300, "total_tokens": 1_500})

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from purser.activities.postgres.purposes import Purpose
 from purser.budget.approvals import ApprovalRequest, ApprovalState, Waiter
-from purser.budget.decisions import Amount
+from purser.budget.gate import Amount
 from purser.budget.policies import BackpressureStep
 from purser.budget.previews import Effect, PendingAsk, as_view, preview, suggested, without_delay
 from purser.budget.scopes import Scope

@@ -5,7 +5,7 @@ from typing import Annotated, Self
 
 from pydantic import Field
 
-from purser.budget.decisions import Pressure
+from purser.budget.gate import Pressure
 from purser.budget.policies import Mode, OnExpiry
 from purser.budget.reports.forecast import Basis, Forecast
 from purser.budget.windows import Window

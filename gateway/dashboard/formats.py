@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from urllib.parse import quote, urlencode
 
-from purser.budget.decisions import Amount
+from purser.budget.gate import Amount
 from purser.budget.money import NANO
 from purser.budget.money import dollars as plain_dollars
 from purser.budget.reports.views import whole_percent

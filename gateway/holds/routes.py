@@ -4,7 +4,7 @@ from datetime import datetime
 
 from fastapi import APIRouter
 
-from purser.budget.decisions import Amount, Decision, Verdict
+from purser.budget.gate import Amount, GateAnswer, Verdict
 from purser.budget.holds import HoldAnswer, HoldRequest, HoldState
 from purser.budget.postgres.connections.pools import Connection
 from purser.budget.scopes import Path
@@ -12,7 +12,7 @@ from purser.budget.usage import normalize
 from purser.gateway.access.auth import Spender, WorkReader, check_tenant
 from purser.gateway.holds.schemas import AttemptBody, ExtendBody, HoldRequestBody, SettleBody
 from purser.gateway.holds.views import HoldView, ReleaseView, SettlementView, StepView, StoredHoldView, scope_verdicts
-from purser.gateway.holds.waiting import decided
+from purser.gateway.holds.waiting import ask_gate
 from purser.gateway.http.idempotency import OnceOnly
 from purser.gateway.http.routing import Route
 from purser.gateway.services import Use
@@ -43,9 +43,9 @@ async def ask(body: HoldRequestBody, caller: Spender, use: Use) -> HoldView:
         stated=stated,
         priced=quote.priced,
     )
-    answer, approval_id = await decided(request, caller, use)
-    use.metrics.decided(answer.decision)
-    quote.check_priced(answer.decision)
+    answer, approval_id = await ask_gate(request, caller, use)
+    use.metrics.count_verdict(answer.gate)
+    quote.check_priced(answer.gate)
     return _hold_view(answer, approval_id)
 
 
@@ -65,7 +65,7 @@ async def start_attempt(hold_id: str, body: AttemptBody, caller: Spender, use: U
     started = await use.ledger.start_attempt(caller.tenant, hold_id, body.attempt)
     use.metrics.stepped("attempted" if started.started else "refused")
     return _step_view(
-        hold_id, started.decision, amount=started.amount, expires_at=started.expires_at, attempt=started.attempt
+        hold_id, started.gate, amount=started.amount, expires_at=started.expires_at, attempt=started.attempt
     )
 
 
@@ -95,56 +95,56 @@ async def extend(hold_id: str, body: ExtendBody, caller: Spender, use: Use, once
         done = await use.ledger.extend(
             caller.tenant, hold_id, quote.full, body.lease_ms, connection, priced=quote.priced
         )
-        if done.decision is not None:
-            quote.check_priced(done.decision)
+        if done.gate is not None:
+            quote.check_priced(done.gate)
         use.metrics.stepped("extended" if done.extended else "refused")
-        return _step_view(hold_id, done.decision, amount=done.amount, expires_at=done.expires_at)
+        return _step_view(hold_id, done.gate, amount=done.amount, expires_at=done.expires_at)
 
     return await once.do(caller, StepView, act)
 
 
 def _hold_view(answer: HoldAnswer, approval_id: str) -> HoldView:
-    decision = answer.decision
+    gate = answer.gate
     optional = {
         "retry_after_ms": answer.retry_after_ms,
         "approval_id": approval_id or None,
-        "remedy": _remedy(decision, approval_id),
+        "remedy": _remedy(gate, approval_id),
     }
     return HoldView(
-        verdict=decision.verdict,
+        verdict=gate.verdict,
         hold_id=answer.hold_id,
         state=answer.state,
         tokens=answer.amount.tokens,
         nano_usd=answer.amount.nano_usd,
         expires_at=answer.expires_at,
-        delay_ms=decision.delay_ms,
-        pressure=decision.pressure,
-        scopes=scope_verdicts(decision),
+        delay_ms=gate.delay_ms,
+        pressure=gate.pressure,
+        scopes=scope_verdicts(gate),
         **{name: value for name, value in optional.items() if value is not None},
     )
 
 
 def _step_view(
-    hold_id: str, decision: Decision | None, amount: Amount, expires_at: datetime | None, **more: int
+    hold_id: str, gate: GateAnswer | None, amount: Amount, expires_at: datetime | None, **more: int
 ) -> StepView:
-    short = {} if decision is None else {"remedy": STEP_REMEDY}
+    short = {} if gate is None else {"remedy": STEP_REMEDY}
     return StepView(
-        verdict=Verdict.ALLOW if decision is None else decision.verdict,
+        verdict=Verdict.ALLOW if gate is None else gate.verdict,
         hold_id=hold_id,
         state=HoldState.HELD,
         tokens=amount.tokens,
         nano_usd=amount.nano_usd,
         expires_at=expires_at,
-        scopes=[] if decision is None else scope_verdicts(decision),
+        scopes=[] if gate is None else scope_verdicts(gate),
         **short,
         **more,
     )
 
 
-def _remedy(decision: Decision, approval_id: str) -> str | None:
+def _remedy(answer: GateAnswer, approval_id: str) -> str | None:
     """What the caller can do about a verdict that does not admit."""
-    scope = decision.decisive.scope
-    match decision.verdict, decision.decisive.reason:
+    scope = answer.decisive.scope
+    match answer.verdict, answer.decisive.reason:
         case Verdict.WAIT, _:
             return "The ask fits once open holds have ended: send the same request again after retry_after_ms."
         case Verdict.ASK, _:

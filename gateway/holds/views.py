@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Self
 
-from purser.budget.decisions import Decision
+from purser.budget.gate import GateAnswer
 from purser.budget.holds import HoldState, Released, Settlement
 from purser.budget.postgres.ledger.holds import StoredHold
 from purser.gateway.http.views import AmountView, View
@@ -128,7 +128,7 @@ class StoredHoldView(View):
         )
 
 
-def scope_verdicts(decision: Decision) -> list[ScopeVerdict]:
+def scope_verdicts(answer: GateAnswer) -> list[ScopeVerdict]:
     """The verdicts of all scopes."""
     return [
         ScopeVerdict(
@@ -139,5 +139,5 @@ def scope_verdicts(decision: Decision) -> list[ScopeVerdict]:
             window_start=one.window_start,
             reason=one.reason,
         )
-        for one in decision.scopes
+        for one in answer.scopes
     ]

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from purser.budget.approvals import ApprovalState
-from purser.budget.decisions import Decision, Verdict
+from purser.budget.gate import GateAnswer, Verdict
 from purser.budget.holds import HoldAnswer, HoldRequest
 from purser.gateway.access.roles import Principal
 from purser.gateway.services import Services
@@ -12,7 +12,7 @@ _TRIES = 3
 """Most asks per request: an approval may be granted between the gate's verdict and the approval request."""
 
 
-async def decided(request: HoldRequest, caller: Principal, use: Services) -> tuple[HoldAnswer, str]:
+async def ask_gate(request: HoldRequest, caller: Principal, use: Services) -> tuple[HoldAnswer, str]:
     """Asks the gate, and requests an approval if the verdict is `ask`.
 
     Returns:
@@ -23,12 +23,12 @@ async def decided(request: HoldRequest, caller: Principal, use: Services) -> tup
     """
     answer, approval_id = await _ask(request, caller, use), ""
     for _ in range(_TRIES):
-        if answer.decision.verdict is not Verdict.ASK:
+        if answer.gate.verdict is not Verdict.ASK:
             return answer, ""
         ticket = await use.approvals.request(
             caller.tenant,
             key=request.key,
-            scope=answer.decision.decisive.scope,
+            scope=answer.gate.decisive.scope,
             path=request.path,
             ask=request.ask,
             submitter=caller.name,
@@ -36,7 +36,7 @@ async def decided(request: HoldRequest, caller: Principal, use: Services) -> tup
         )
         approval_id = ticket.approval_id
         if ticket.state in (ApprovalState.DENIED, ApprovalState.EXPIRED):
-            return replace(answer, decision=_refused(answer.decision, ticket.state)), approval_id
+            return replace(answer, gate=_refused(answer.gate, ticket.state)), approval_id
         if ticket.state == ApprovalState.PENDING:
             break
         answer = await _ask(request, caller, use)
@@ -46,17 +46,17 @@ async def decided(request: HoldRequest, caller: Principal, use: Services) -> tup
 async def _ask(request: HoldRequest, caller: Principal, use: Services) -> HoldAnswer:
     """Asks the gate. If the key has waited for open holds for `max_wait`, the mode applies at once."""
     answer = await use.ledger.hold(caller.tenant, request)
-    if answer.decision.verdict is not Verdict.WAIT:
+    if answer.gate.verdict is not Verdict.WAIT:
         return answer
     if await use.holds.asking_for(caller.tenant, request.key) < use.max_wait:
         return answer
     return await use.ledger.hold(caller.tenant, replace(request, patient=False))
 
 
-def _refused(decision: Decision, state: str) -> Decision:
+def _refused(answer: GateAnswer, state: str) -> GateAnswer:
     """The same figures with the verdict `refuse`, after a denial or an expiry."""
-    short = decision.decisive
+    short = answer.decisive
     scopes = tuple(
-        replace(scope, verdict=Verdict.REFUSE, reason=state) if scope is short else scope for scope in decision.scopes
+        replace(scope, verdict=Verdict.REFUSE, reason=state) if scope is short else scope for scope in answer.scopes
     )
-    return replace(decision, verdict=Verdict.REFUSE, scopes=scopes)
+    return replace(answer, verdict=Verdict.REFUSE, scopes=scopes)

@@ -4,7 +4,7 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict
 
-from purser.budget.decisions import Amount
+from purser.budget.gate import Amount
 
 
 class View(BaseModel):

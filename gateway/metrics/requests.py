@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from purser.activities.models.metrics import CallMetrics
-from purser.budget.decisions import Decision
+from purser.budget.gate import GateAnswer
 from purser.gateway.errors import Unauthenticated
 from purser.gateway.http.problems import problem_of
 
@@ -59,9 +59,9 @@ class Metrics:
         if seconds is not None:
             self._seconds.labels(method, route).observe(seconds)
 
-    def decided(self, decision: Decision) -> None:
+    def count_verdict(self, answer: GateAnswer) -> None:
         """Counts a verdict of the gate."""
-        self.calls.decided(decision)
+        self.calls.count_verdict(answer)
 
     def stepped(self, step: str) -> None:
         """Counts a step of a hold: `attempted`, `settled`, `released`, `extended`, or `refused` for an addition."""

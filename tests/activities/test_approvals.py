@@ -11,7 +11,7 @@ from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from purser.activities.approvals import ApprovalActivities, CallToApprove
 from purser.budget.approvals import Identity
-from purser.budget.decisions import Amount, Verdict
+from purser.budget.gate import Amount, Verdict
 from purser.budget.holds import HoldRequest
 from purser.budget.policies import PolicyPatch
 from purser.budget.postgres.approvals.approvals import Approvals
@@ -59,7 +59,7 @@ async def approvals(pool: Pool) -> Approvals:
     """Of a session of 100 tokens, which is too few for the ask of `k1`; asserted names are trusted."""
     await rules(pool, limit_tokens=100, mode="approval")
     answer = await Ledger(pool, LedgerSettings()).hold(TENANT, HoldRequest("k1", PATH, ASK))
-    assert answer.decision.verdict is Verdict.ASK
+    assert answer.gate.verdict is Verdict.ASK
     return Approvals(pool, LedgerSettings(), trust_temporal_identity=True)
 
 

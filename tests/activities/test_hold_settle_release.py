@@ -71,7 +71,7 @@ def hold(ledger: Ledger, pricing: Pricing, pool: Pool, verdicts: list[tuple[str,
         ledger,
         Payers(pool),
         pricing,
-        lambda decision: verdicts.append((decision.verdict, decision.decisive.reason)),
+        lambda answer: verdicts.append((answer.verdict, answer.decisive.reason)),
     ).hold
 
 

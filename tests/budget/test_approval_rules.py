@@ -17,8 +17,8 @@ from purser.budget.approvals import (
     PastDecision,
     Waiter,
 )
-from purser.budget.decisions import Amount
 from purser.budget.errors import DecisionRefused, InvalidRequest
+from purser.budget.gate import Amount
 from purser.budget.policies import ApprovalRules, OnExpiry
 from purser.budget.scopes import Scope
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from purser.budget.decisions import Amount
 from purser.budget.errors import InvalidRequest
+from purser.budget.gate import Amount
 from purser.budget.holds import MAX_CALL_NANO_USD, MAX_CALL_TOKENS, MAX_KEY, MAX_LEASE_MS, HoldRequest, Report
 from purser.budget.scopes import Path, payers
 from purser.budget.usage import Usage

@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from purser.budget.approvals import ApprovalRequest, ApprovalState, Waiter
-from purser.budget.decisions import Amount, ScopeView, decide
+from purser.budget.gate import Amount, ScopeView, gate_answer
 from purser.budget.policies import DEFAULT_BACKPRESSURE, ApprovalRules, Mode
 from purser.budget.previews import PendingAsk, preview, suggested, without_delay
 from purser.budget.scopes import Scope
@@ -85,13 +85,13 @@ def test_default_does_not_call_for_a_second_person_where_the_shortage_does_not()
 
 
 @given(limit=st.integers(0, 10**6), spent=st.integers(0, 10**6), ask=st.integers(1, 10**6))
-def test_preview_of_one_call_is_the_decision_of_the_gate(limit: int, spent: int, ask: int) -> None:
+def test_preview_of_one_call_is_the_answer_of_the_gate(limit: int, spent: int, ask: int) -> None:
     asked = request(limit, spent, ask)
     assume(asked.shortage != Amount())
     for grant in (asked.shortage, without_delay(asked, DEFAULT_BACKPRESSURE)):
         seen = replace(view(limit, spent), granted=grant)
-        decision = decide([seen], Amount(ask))
+        answer = gate_answer([seen], Amount(ask))
         effect = preview([call(ask, view(limit, spent))], SESSION, grant)
-        assert (effect.admitted == 1, effect.delay_ms) == (decision.verdict.admits, decision.delay_ms)
+        assert (effect.admitted == 1, effect.delay_ms) == (answer.verdict.admits, answer.delay_ms)
         assert effect.admitted == 1
     assert effect.delay_ms == 0

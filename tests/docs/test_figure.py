@@ -6,7 +6,7 @@ from pathlib import Path
 from types import ModuleType
 from xml.etree import ElementTree
 
-from purser.budget.decisions import Verdict
+from purser.budget.gate import Verdict
 from purser.context.strategies import STRATEGIES, WINDOW_PRESETS
 
 DOCS = Path(__file__).parents[2] / "docs"

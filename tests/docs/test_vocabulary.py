@@ -47,6 +47,14 @@ RETIRED = {
     "wishes": "preferences",
 }
 """Words that no name has, and what is said instead."""
+GATE = [
+    ROOT / "budget/gate.py",
+    ROOT / "budget/holds.py",
+    *(ROOT / "budget/postgres/ledger").glob("*.py"),
+    *(ROOT / "gateway/holds").glob("*.py"),
+    *(ROOT / "activities/calls").glob("*.py"),
+]
+"""Modules in which the gate answers."""
 
 
 def rows() -> Iterator[tuple[str, str, list[str]]]:
@@ -111,6 +119,12 @@ def identifiers(tree: ast.AST) -> Iterator[str]:
 def retired(name: str) -> list[str]:
     """Retired words in a name in snake or camel case."""
     return [word for word in re.findall(r"[a-z]+", re.sub(r"([A-Z])", r"_\1", name).lower()) if word in RETIRED]
+
+
+@pytest.mark.parametrize("file", GATE, ids=lambda file: str(file.relative_to(ROOT)))
+def test_the_gate_gives_verdicts_and_leaves_decisions_to_people(file: Path) -> None:
+    given = identifiers(ast.parse(file.read_text("utf-8")))
+    assert [name for name in given if re.search("decision|decide", name, re.IGNORECASE)] == []
 
 
 @pytest.mark.parametrize("name", ["_told", "SetAside", "for_whom", "AgentInDoors"])

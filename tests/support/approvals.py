@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from purser.budget.approvals import ApprovalState, Approver, Choice, Decided, DecisionRequest, Ticket
-from purser.budget.decisions import Amount, Verdict
+from purser.budget.gate import Amount, Verdict
 from purser.budget.holds import HoldAnswer, HoldRequest, Report
 from purser.budget.policies import PolicyPatch
 from purser.budget.postgres.approvals.approvals import Approvals
@@ -72,8 +72,8 @@ class Desk:
     async def ask(self, key: str, tokens: int, task: str = "t1", submitter: str | None = "sam") -> Ticket:
         """Asks the gate, is told to ask a person, and does."""
         answer = await self.hold(key, tokens, task)
-        assert answer.decision.verdict is Verdict.ASK
-        assert answer.decision.decisive.scope == SESSION
+        assert answer.gate.verdict is Verdict.ASK
+        assert answer.gate.decisive.scope == SESSION
         return await self.request(key, tokens, task, submitter)
 
     async def ask_elsewhere(self, scope: str, **patch: Any) -> Ticket:

@@ -11,7 +11,7 @@ from importlib.resources import files
 from threading import Barrier
 from typing import Any, TypeVar
 
-from purser.budget.decisions import Amount
+from purser.budget.gate import Amount
 from purser.budget.holds import HoldAnswer, HoldRequest, Report, Settlement
 from purser.budget.policies import Policy, PolicyPatch
 from purser.budget.postgres.connections.pools import Connection, Pool, create_pool
@@ -62,7 +62,7 @@ class Books:
     async def hold(self, key: str, tokens: int, nano: int = 0, *path: str, **fields: Any) -> str:
         """The id of a hold that is admitted."""
         answer = await self.ask(key, tokens, nano, *path, **fields)
-        assert answer.hold_id is not None, answer.decision
+        assert answer.hold_id is not None, answer.gate
         return answer.hold_id
 
     async def settle(self, hold_id: str, tokens: int, nano: int = 0, attempt: int = 1, **options: Any) -> Settlement:

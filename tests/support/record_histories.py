@@ -14,7 +14,7 @@ from typing import Any
 from temporalio.client import Client, WorkflowHandle
 
 from purser.budget.approvals import Approver, Choice, DecisionRequest, Identity
-from purser.budget.decisions import Amount
+from purser.budget.gate import Amount
 from purser.budget.holds import HoldRequest
 from purser.budget.scopes import Path as ScopePath
 from purser.compose.demo.provider import Fault, FaultKind

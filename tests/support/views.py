@@ -5,7 +5,7 @@ Limits are drawn around what is taken, so that asks fit, fit in part, fit withou
 
 from hypothesis import strategies as st
 
-from purser.budget.decisions import Amount, ScopeView
+from purser.budget.gate import Amount, ScopeView
 from purser.budget.holds import MAX_CALL_TOKENS
 from purser.budget.policies import Mode
 from purser.budget.scopes import Scope

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from purser.budget.decisions import Amount
+from purser.budget.gate import Amount
 from purser.budget.holds import HoldRequest
 from purser.budget.scopes import Path
 from tests.support.world import TENANT, World, eventually

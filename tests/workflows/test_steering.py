@@ -11,7 +11,7 @@ from temporalio.client import WorkflowFailureError
 from temporalio.service import RPCError
 
 from purser.activities.tools import Tools
-from purser.budget.decisions import Amount
+from purser.budget.gate import Amount
 from purser.budget.holds import HoldRequest
 from purser.budget.scopes import Path
 from purser.compose.demo.provider import Match, Rule

@@ -13,7 +13,7 @@ from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from purser.activities.postgres.agents import Agents
 from purser.activities.tasks.vanished import CHECK_EVERY, Vanished
-from purser.budget.decisions import Amount, Verdict
+from purser.budget.gate import Amount, Verdict
 from purser.budget.holds import HoldRequest
 from purser.budget.scopes import Path, Scope
 from purser.compose.stack.ports import free_port
@@ -190,7 +190,7 @@ async def test_what_a_lost_task_holds_and_asks_for_ends_with_it(
         await still.budget(str(short), limit_tokens=1_000, mode="approval")
         await still.ledger.hold(TENANT, HoldRequest("held", path, ask))
         answer = await still.ledger.hold(TENANT, HoldRequest("asked", path, Amount(5_000)))
-        assert answer.decision.verdict is Verdict.ASK
+        assert answer.gate.verdict is Verdict.ASK
         await still.approvals.request(TENANT, key="asked", scope=short, path=path, ask=Amount(5_000))
         assert await vanished(still).ended(ref, lost_for=timedelta(0))
         assert await still.pool.fetchval("select state from approvals") == "withdrawn"

@@ -20,8 +20,8 @@ from purser.budget.approvals import (
     Identity,
     Ticket,
 )
-from purser.budget.decisions import Amount
 from purser.budget.errors import DecisionConflict, InvalidRequest, NotFound
+from purser.budget.gate import Amount
 from purser.budget.policies import MAX_AMOUNT
 from purser.budget.postgres.approvals.requests import read_requests
 from purser.budget.postgres.connections.pools import Connection, Pool, connected, retrying, row

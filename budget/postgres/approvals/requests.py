@@ -8,7 +8,7 @@ from typing import Any
 import asyncpg
 
 from purser.budget.approvals import ApprovalRequest, ApprovalState, Choice, Identity, PastDecision, Waiter
-from purser.budget.decisions import Amount
+from purser.budget.gate import Amount
 from purser.budget.policies import ApprovalRules
 from purser.budget.postgres.connections.pools import Connection
 from purser.budget.postgres.connections.queries import load

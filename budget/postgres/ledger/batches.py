@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import asyncpg
 
-from purser.budget.decisions import Amount, ScopeView, decide
+from purser.budget.gate import Amount, ScopeView, gate_answer
 from purser.budget.holds import HoldAnswer, HoldRequest, HoldState, Report, Settlement
 from purser.budget.postgres.connections.pools import Pool, connected, retrying
 from purser.budget.postgres.connections.queries import load
@@ -66,8 +66,8 @@ async def hold_together(
         request = by_key[row["key"]]
         before = zip(views[row["grp"]], row["before_tokens"], row["before_nano"], strict=True)
         seen = [replace(view, held=Amount(tokens, nano)) for view, tokens, nano in before]
-        decision = decide(seen, request.ask, request.least, patient=request.patient, priced=request.priced)
-        answers[request.key] = HoldAnswer(decision, str(row["hold_id"]), HoldState.HELD, request.ask, row["expires_at"])
+        gate = gate_answer(seen, request.ask, request.least, patient=request.patient, priced=request.priced)
+        answers[request.key] = HoldAnswer(gate, str(row["hold_id"]), HoldState.HELD, request.ask, row["expires_at"])
     return [answers[request.key] for request in requests]
 
 

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from purser.budget.decisions import Amount
 from purser.budget.errors import NotFound
+from purser.budget.gate import Amount
 from purser.budget.holds import HoldState
 from purser.budget.postgres.connections.pools import Pool, reaching_ledger
 from purser.budget.postgres.connections.queries import load

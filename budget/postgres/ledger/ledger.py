@@ -9,8 +9,8 @@ from typing import Any
 
 import asyncpg
 
-from purser.budget.decisions import Amount, Decision, Verdict, decide, smallest
 from purser.budget.errors import AttemptConflict, HoldClosed, InvalidRequest, KeyReused, NotFound
+from purser.budget.gate import Amount, GateAnswer, Verdict, gate_answer, smallest
 from purser.budget.holds import (
     MAX_ATTEMPT,
     MAX_CALL_NANO_USD,
@@ -89,14 +89,14 @@ class Ledger:
             raise KeyReused(f"key {request.key!r} is bound to another payload: use a new key for a new call")
         if outcome == "closed":
             raise HoldClosed(f"key {request.key!r} was {state} before it held anything: use a new key", state=state)
-        decision = self._decide(found["views"], request.ask, least, patient=request.patient, priced=request.priced)
+        gate = self._gate_answer(found["views"], request.ask, least, patient=request.patient, priced=request.priced)
         return HoldAnswer(
-            decision=decision,
+            gate=gate,
             hold_id=None if found["hold_id"] is None else str(found["hold_id"]),
             state=state,
             amount=Amount(found["tokens"], found["nano"]),
             expires_at=found["expires_at"],
-            retry_after_ms=self.settings.retry_after_ms if decision.verdict is Verdict.WAIT else None,
+            retry_after_ms=self.settings.retry_after_ms if gate.verdict is Verdict.WAIT else None,
             repeated=outcome == "repeat",
         )
 
@@ -129,8 +129,8 @@ class Ledger:
                 )
         amount = Amount(found["tokens"], found["nano"])
         started = found["outcome"] == "started"
-        decision = None if started else self._decide(found["views"], amount, amount, patient=True)
-        return AttemptAnswer(found["attempt"], started, amount, found["expires_at"], decision)
+        gate = None if started else self._gate_answer(found["views"], amount, amount, patient=True)
+        return AttemptAnswer(found["attempt"], started, amount, found["expires_at"], gate)
 
     async def settle(
         self,
@@ -251,8 +251,8 @@ class Ledger:
             case "closed":
                 raise HoldClosed(f"hold {hold_id!r} is {found['state']}: it cannot be extended", state=found["state"])
         extended = found["outcome"] == "extended"
-        decision = None if extended else self._decide(found["views"], more, more, patient=True, priced=priced)
-        return Extension(extended, Amount(found["tokens"], found["nano"]), found["expires_at"], decision)
+        gate = None if extended else self._gate_answer(found["views"], more, more, patient=True, priced=priced)
+        return Extension(extended, Amount(found["tokens"], found["nano"]), found["expires_at"], gate)
 
     async def end_scopes(self, tenant: str, scopes: Iterable[Scope], connection: Connection | None = None) -> None:
         """Marks tasks or agents as ended, so that metrics and forecasts omit their budgets at once.
@@ -277,10 +277,10 @@ class Ledger:
         found = await step() if connection is not None else await retrying(step)
         return found if optional else row(found)
 
-    def _decide(
+    def _gate_answer(
         self, views: list[Mapping[str, Any]], ask: Amount, least: Amount, *, patient: bool, priced: bool = True
-    ) -> Decision:
-        return decide(views_of(views, self.settings.backpressure), ask, least, patient=patient, priced=priced)
+    ) -> GateAnswer:
+        return gate_answer(views_of(views, self.settings.backpressure), ask, least, patient=patient, priced=priced)
 
 
 def _hold_number(hold_id: str) -> int:

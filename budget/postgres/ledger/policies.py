@@ -9,8 +9,8 @@ from typing import Any
 import asyncpg
 
 from purser.budget.actors import Actor
-from purser.budget.decisions import Amount
 from purser.budget.errors import InvalidPolicy
+from purser.budget.gate import Amount
 from purser.budget.policies import Policy, PolicyPatch, resolve
 from purser.budget.postgres.connections.pools import Connection, Pool, connected, retrying, row
 from purser.budget.postgres.connections.queries import load

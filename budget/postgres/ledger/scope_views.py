@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from purser.budget.decisions import Amount, ScopeView
+from purser.budget.gate import Amount, ScopeView
 from purser.budget.policies import BackpressureStep, Mode, read_ratio
 from purser.budget.scopes import Scope
 

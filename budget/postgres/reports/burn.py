@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 
-from purser.budget.decisions import Amount
+from purser.budget.gate import Amount
 from purser.budget.policies import Mode
 from purser.budget.postgres.connections.pools import Connection, Pool, connected, row
 from purser.budget.postgres.connections.queries import load

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 import asyncpg
 
 from purser.budget.approvals import ApprovalState
-from purser.budget.decisions import Amount
+from purser.budget.gate import Amount
 from purser.budget.policies import Mode
 from purser.budget.postgres.connections.pools import Connection, Pool, connected, row
 from purser.budget.postgres.connections.queries import load

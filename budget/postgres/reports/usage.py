@@ -5,7 +5,7 @@ from datetime import datetime
 
 import asyncpg
 
-from purser.budget.decisions import Amount
+from purser.budget.gate import Amount
 from purser.budget.postgres.connections.pools import Pool, connected
 from purser.budget.postgres.connections.queries import load
 from purser.budget.reports.usage import By, UsageLine, UsageReport

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from markupsafe import Markup
 
 from purser.budget.approvals import ApprovalRequest, ApprovalState, Choice
-from purser.budget.decisions import Amount
+from purser.budget.gate import Amount
 from purser.budget.money import typed_dollars
 from purser.budget.previews import Effect
 from purser.gateway.access.roles import Principal

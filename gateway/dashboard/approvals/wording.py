@@ -5,8 +5,8 @@ from datetime import datetime
 
 from purser.budget.approval_rules import judge
 from purser.budget.approvals import ApprovalRequest, ApprovalState, Choice, DecisionRequest, Waiter
-from purser.budget.decisions import Amount
 from purser.budget.errors import DecisionRefused
+from purser.budget.gate import Amount
 from purser.budget.policies import OnExpiry
 from purser.budget.reports.forecast import Basis, Forecast
 from purser.budget.reports.views import BudgetView

@@ -13,8 +13,8 @@ from purser.activities.postgres.tasks import Tasks
 from purser.activities.runtime.settings import ActivitySettings
 from purser.activities.tasks.agent_context import AgentContexts
 from purser.activities.tasks.file import TaskFile
-from purser.budget.decisions import Amount
 from purser.budget.errors import HoldClosed
+from purser.budget.gate import Amount
 from purser.budget.holds import HoldRequest
 from purser.budget.policies import PolicyPatch
 from purser.budget.postgres.connections.pools import Pool
@@ -111,9 +111,7 @@ async def test_a_plan_stays_when_its_hold_was_refused_and_is_granted_later(admis
 
 async def test_every_verdict_on_a_turn_is_reported(admission: Admission) -> None:
     verdicts: list[tuple[str, str]] = []
-    watched = replace(
-        admission, on_verdict=lambda decision: verdicts.append((decision.verdict, decision.decisive.reason))
-    )
+    watched = replace(admission, on_verdict=lambda answer: verdicts.append((answer.verdict, answer.decisive.reason)))
     await watched.admit(AdmitInput(AGENT, "k1", 1))
     await limit(admission, "task:t1", limit_tokens=10, mode="hard")
     await watched.admit(AdmitInput(AGENT, "k2", 2))

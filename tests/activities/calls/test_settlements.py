@@ -3,7 +3,7 @@
 import pytest
 
 from purser.activities.calls.settlements import report_of
-from purser.budget.decisions import Amount
+from purser.budget.gate import Amount
 from purser.budget.holds import MAX_CALL_TOKENS, Report
 from purser.budget.pricing.call_prices import Unpriced
 from purser.budget.pricing.price_book import PriceBook

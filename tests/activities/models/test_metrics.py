@@ -12,7 +12,7 @@ from purser.activities.models.embedder import EmbeddingModel, LiteLLMEmbedder
 from purser.activities.models.metrics import CallMetrics
 from purser.activities.models.partial_replies import PartialReply
 from purser.activities.models.provider import ModelProvider, ModelRequest, Timeouts
-from purser.budget.decisions import Amount, ScopeView, decide
+from purser.budget.gate import Amount, ScopeView, gate_answer
 from purser.budget.policies import DEFAULT_BACKPRESSURE, BackpressureStep, Mode
 from purser.budget.postgres.connections.pools import Pool
 from purser.budget.postgres.ledger.holds import Holds
@@ -58,7 +58,7 @@ def view(spent: int, mode: Mode, *, steps: Sequence[BackpressureStep] = DEFAULT_
 
 def test_a_verdict_is_counted_with_mode_and_reason_of_the_scope_that_decided(counted: Counted) -> None:
     for spent, mode in ((0, Mode.HARD), (100, Mode.HARD), (100, Mode.SOFT), (100, Mode.APPROVAL)):
-        counted.metrics.decided(decide([view(spent, mode)], Amount(10)))
+        counted.metrics.count_verdict(gate_answer([view(spent, mode)], Amount(10)))
     assert counted.lines("purser_decisions_total") == [
         'purser_decisions_total{mode="hard",reason="fits",verdict="allow"} 1.0',
         'purser_decisions_total{mode="hard",reason="limit",verdict="refuse"} 1.0',
@@ -68,9 +68,9 @@ def test_a_verdict_is_counted_with_mode_and_reason_of_the_scope_that_decided(cou
 
 
 def test_backpressure_is_what_admitted_calls_have_to_take(counted: Counted) -> None:
-    counted.metrics.decided(decide([view(0, Mode.HARD)], Amount(10)))
-    counted.metrics.decided(decide([view(80, Mode.HARD)], Amount(10)))
-    counted.metrics.decided(decide([view(100, Mode.HARD)], Amount(10)))
+    counted.metrics.count_verdict(gate_answer([view(0, Mode.HARD)], Amount(10)))
+    counted.metrics.count_verdict(gate_answer([view(80, Mode.HARD)], Amount(10)))
+    counted.metrics.count_verdict(gate_answer([view(100, Mode.HARD)], Amount(10)))
     assert counted.lines("purser_backpressure") == [
         "purser_backpressure_seconds_count 1.0",
         "purser_backpressure_seconds_sum 0.75",
@@ -145,7 +145,7 @@ async def test_holds_of_workflows_are_verdicts_too(counted: Counted, pool: Pool)
     books = Books.on(pool)
     await books.budget("session:s1", mode="hard", limit_tokens=100)
     pricing = Pricing(CHEAP, books.policies, Holds(pool))
-    hold = Hold(books.ledger, Payers(pool), pricing, counted.metrics.decided)
+    hold = Hold(books.ledger, Payers(pool), pricing, counted.metrics.count_verdict)
     await hold.hold(HoldInput("acme", "k1", ("session:s1",), 101))
     assert counted.lines("purser_decisions_total") == [
         'purser_decisions_total{mode="hard",reason="limit",verdict="refuse"} 1.0'
@@ -154,7 +154,7 @@ async def test_holds_of_workflows_are_verdicts_too(counted: Counted, pool: Pool)
 
 def test_an_ask_that_needs_a_price_is_counted_as_a_verdict_and_as_a_call_without_one(counted: Counted) -> None:
     session = ScopeView(Scope.parse("session:s1"), Mode.SOFT, None, 100, Amount(), Amount(), Amount())
-    counted.metrics.decided(decide([session], Amount(10), priced=False))
+    counted.metrics.count_verdict(gate_answer([session], Amount(10), priced=False))
     assert counted.lines("purser_decisions_total", 'purser_unpriced_calls_total{outcome="refused"') == [
         'purser_decisions_total{mode="soft",reason="unknown_price",verdict="refuse"} 1.0',
         'purser_unpriced_calls_total{outcome="refused"} 1.0',
@@ -178,7 +178,7 @@ async def test_verdicts_on_side_calls_are_counted_too(counted: Counted, pool: Po
         books.ledger,
         CHEAP,
         str,
-        counted.metrics.decided,
+        counted.metrics.count_verdict,
     )
     assert await maker.embed("acme", Path.parse(["session:s1"]), ["red bicycle"])
     assert counted.lines("purser_decisions_total") == [

@@ -13,7 +13,7 @@ import pytest
 from purser.activities.approvals import ApprovalActivities, CallToApprove
 from purser.activities.tasks.signatures import canonical, is_signed_with, sign
 from purser.budget.approvals import Identity
-from purser.budget.decisions import Amount
+from purser.budget.gate import Amount
 from purser.budget.holds import HoldRequest
 from purser.budget.policies import DECIDING_ROLES, PolicyPatch
 from purser.budget.postgres.approvals.approvals import Approvals

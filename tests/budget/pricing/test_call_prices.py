@@ -2,8 +2,8 @@
 
 import pytest
 
-from purser.budget.decisions import Amount, ScopeView, Verdict, decide
 from purser.budget.errors import BudgetError, MoneyNeeded, UnknownPrice
+from purser.budget.gate import Amount, ScopeView, Verdict, gate_answer
 from purser.budget.holds import MAX_CALL_NANO_USD, MAX_CALL_TOKENS, Report
 from purser.budget.policies import Mode
 from purser.budget.pricing.call_prices import Quote, Unpriced, charge, outcome_of, price_needed, quote
@@ -97,7 +97,7 @@ def checked_quote(*limits: int | None, named: bool) -> Quote:
         for number, limit in enumerate(limits)
     ]
     found = quote(NONE, "m" if named else None, FULL)
-    found.check_priced(decide(path, found.full, found.least, priced=found.priced))
+    found.check_priced(gate_answer(path, found.full, found.least, priced=found.priced))
     return found
 
 
@@ -121,9 +121,9 @@ def test_without_a_money_limit_no_price_is_needed() -> None:
 def test_another_refusal_is_no_need_for_a_price() -> None:
     session = ScopeView(Scope.parse("session:s"), Mode.HARD, 10, 10, Amount(), Amount(), Amount())
     found = quote(NONE, None, FULL, stated=5)
-    decision = decide([session], found.full, found.least, priced=found.priced)
-    assert decision.verdict is Verdict.REFUSE
-    found.check_priced(decision)
+    answer = gate_answer([session], found.full, found.least, priced=found.priced)
+    assert answer.verdict is Verdict.REFUSE
+    found.check_priced(answer)
 
 
 def test_the_need_names_the_model_if_there_is_one() -> None:

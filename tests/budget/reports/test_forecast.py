@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from purser.budget.decisions import Amount
+from purser.budget.gate import Amount
 from purser.budget.reports.forecast import DAY, HOUR, LEAST_HISTORY, Basis, Forecast, Point, forecast, spent_at
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -17,7 +17,7 @@ from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from purser.activities.runtime.stores import Stores
 from purser.budget.approvals import ApprovalState
-from purser.budget.decisions import Amount
+from purser.budget.gate import Amount
 from purser.budget.holds import HoldRequest
 from purser.budget.policies import PolicyPatch
 from purser.budget.postgres.approvals.approvals import Approvals

@@ -12,8 +12,8 @@ from purser.activities.errors import InvalidTask
 from purser.activities.models.summarizer import TEMPERATURE
 from purser.activities.tasks.file import TaskFile
 from purser.budget import PRESETS as BUDGET_PRESETS
-from purser.budget import Amount, Kind, Mode, Policy, Price, PriceBook, Scope, Usage, Verdict, decide, resolve
-from purser.budget.decisions import ScopeView
+from purser.budget import Amount, Kind, Mode, Policy, Price, PriceBook, Scope, Usage, Verdict, gate_answer, resolve
+from purser.budget.gate import ScopeView
 from purser.compose.errors import SettingsError
 from purser.compose.settings import load_settings
 from purser.compose.settings.ledger import ledger_settings
@@ -162,7 +162,7 @@ def view(mode: Mode, spent: int, limit: int = 1_000) -> ScopeView:
     ],
 )
 def test_check_refuses_warns_or_asks_by_mode_and_warns_from_0_80(mode: Mode, spent: int, verdict: Verdict) -> None:
-    assert decide([view(mode, spent)], Amount(1)).verdict is verdict
+    assert gate_answer([view(mode, spent)], Amount(1)).verdict is verdict
 
 
 @pytest.mark.parametrize(
@@ -170,12 +170,12 @@ def test_check_refuses_warns_or_asks_by_mode_and_warns_from_0_80(mode: Mode, spe
     [(0, 0), (799, 0), (800, 50), (850, 300), (900, 750), (950, 1_500), (999, 1_500), (1_000, 5_000), (1_200, 5_000)],
 )
 def test_backpressure_steps(used: int, delay_ms: int) -> None:
-    assert decide([view(Mode.SOFT, used - 1 if used else 0)], Amount(1)).delay_ms == delay_ms
+    assert gate_answer([view(Mode.SOFT, used - 1 if used else 0)], Amount(1)).delay_ms == delay_ms
 
 
 def test_backpressure_recovers_by_itself() -> None:
-    assert decide([view(Mode.SOFT, 949)], Amount(1)).delay_ms == 1_500
-    assert decide([view(Mode.SOFT, 949, limit=10_000)], Amount(1)).delay_ms == 0
+    assert gate_answer([view(Mode.SOFT, 949)], Amount(1)).delay_ms == 1_500
+    assert gate_answer([view(Mode.SOFT, 949, limit=10_000)], Amount(1)).delay_ms == 0
 
 
 def test_presets_have_their_numbers() -> None:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from purser.budget.decisions import Amount
+from purser.budget.gate import Amount
 from purser.budget.holds import HoldRequest
 from purser.budget.postgres.connections.pools import Connection, Pool
 from purser.budget.scopes import Path

@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
-from purser.budget.decisions import Amount
+from purser.budget.gate import Amount
 from purser.budget.holds import HoldRequest
 from purser.budget.policies import PolicyPatch
 from purser.budget.postgres.connections.pools import Pool

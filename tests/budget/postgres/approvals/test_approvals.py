@@ -8,8 +8,8 @@ import pytest
 
 from purser.budget.actors import Actor
 from purser.budget.approvals import FITS, ApprovalState, Choice, Ticket
-from purser.budget.decisions import Amount
 from purser.budget.errors import InvalidRequest, NotFound
+from purser.budget.gate import Amount
 from purser.budget.policies import PolicyPatch
 from purser.budget.postgres.connections.pools import Pool
 from purser.budget.scopes import Path, Scope
@@ -52,8 +52,8 @@ async def test_two_tasks_short_of_one_scope_share_one_request(desk: Desk) -> Non
     assert await desk.grants() == [(700, 0)]
     assert await desk.wakeups() == [("task-t1/a1", "approved"), ("task-t2/a1", "approved")]
     # Without the sum of both asks, the second of these would be short again.
-    assert (await desk.hold("k1", 500, "t1")).decision.verdict.admits
-    assert (await desk.hold("k2", 300, "t2")).decision.verdict.admits
+    assert (await desk.hold("k1", 500, "t1")).gate.verdict.admits
+    assert (await desk.hold("k2", 300, "t2")).gate.verdict.admits
 
 
 async def test_a_decision_of_a_newer_release_with_more_columns_can_be_read(desk: Desk, pool: Pool) -> None:

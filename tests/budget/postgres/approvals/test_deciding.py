@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 
 from purser.budget.approvals import ApprovalState, Approver, Choice, Decided, DecisionRequest, Identity, Ticket
-from purser.budget.decisions import Amount, Verdict
 from purser.budget.errors import DecisionConflict, DecisionRefused, NotFound
+from purser.budget.gate import Amount, Verdict
 from purser.budget.holds import HoldRequest
 from purser.budget.postgres.approvals.approvals import Approvals
 from purser.budget.postgres.connections.pools import Pool
@@ -33,18 +33,18 @@ async def test_approving_grants_the_shortage_and_wakes_the_agent(desk: Desk) -> 
     assert (decision.approver, decision.identity, decision.amount) == ("alice", Identity.KEY, Amount(400))
     assert decision.note == "a big customer"
     assert [waiter.key for waiter in shown.waiters] == ["k1"]
-    assert (await desk.hold("k1", 500)).decision.verdict.admits
+    assert (await desk.hold("k1", 500)).gate.verdict.admits
     assert await desk.events() == ["pending", "approved"]
 
 
 async def test_money_that_is_short_is_granted_as_money(desk: Desk) -> None:
     await desk.policy(limit_tokens=2_000, limit_nano_usd=70)
     ask = HoldRequest("k1", path(), Amount(500, 100))
-    assert (await desk.ledger.hold(TENANT, ask)).decision.verdict is Verdict.ASK
+    assert (await desk.ledger.hold(TENANT, ask)).gate.verdict is Verdict.ASK
     ticket = await desk.approvals.request(TENANT, key="k1", scope=SESSION, path=path(), ask=ask.ask)
     await desk.decide(ticket)
     assert await desk.grants() == [(0, 30)]
-    assert (await desk.ledger.hold(TENANT, ask)).decision.verdict.admits
+    assert (await desk.ledger.hold(TENANT, ask)).gate.verdict.admits
 
 
 async def test_the_shortage_is_that_of_the_moment_of_the_decision(desk: Desk) -> None:
@@ -63,7 +63,7 @@ async def test_a_partial_grant_closes_the_request_and_a_call_still_short_opens_a
     assert second.approval_id != first.approval_id
     assert (await desk.approvals.get(TENANT, second.approval_id)).shortage == Amount(300)
     await desk.decide(second, "d2")
-    assert (await desk.hold("k1", 500)).decision.verdict.admits
+    assert (await desk.hold("k1", 500)).gate.verdict.admits
 
 
 async def test_a_denial_is_final_for_the_keys_that_waited_and_for_no_other(desk: Desk) -> None:
@@ -188,7 +188,7 @@ async def test_a_grant_with_an_end_gives_headroom_until_then(desk: Desk) -> None
     ticket = await desk.ask("k1", 500)
     await desk.decide(ticket, until=NOW + timedelta(hours=1))
     desk.at(NOW + timedelta(minutes=59))
-    assert (await desk.hold("k1", 500)).decision.verdict.admits
+    assert (await desk.hold("k1", 500)).gate.verdict.admits
     await desk.ledger.release(TENANT, key="k1")
     desk.at(NOW + timedelta(hours=1))
     again = await desk.ask("k2", 500)

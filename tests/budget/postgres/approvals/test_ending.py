@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 
 from purser.budget.approvals import FITS, ApprovalState, Choice, Identity
-from purser.budget.decisions import Amount
 from purser.budget.errors import DecisionRefused
+from purser.budget.gate import Amount
 from purser.budget.postgres.connections.pools import Pool
 from tests.support.approvals import NOW, SESSION, TENANT, Desk, open_desk
 
@@ -40,7 +40,7 @@ async def test_deadline_and_silence_follow_the_policy(desk: Desk) -> None:
     assert await desk.approvals.expire_due() == 1
     assert await desk.grants() == [(400, 0)]
     assert await desk.wakeups() == [("task-t1/a1", "approved")]
-    assert (await desk.hold("k1", 500)).decision.verdict.admits
+    assert (await desk.hold("k1", 500)).gate.verdict.admits
 
 
 async def test_many_sweepers_at_once_end_a_request_once(desk: Desk) -> None:
@@ -134,7 +134,7 @@ async def test_a_raised_limit_wakes_waiting_calls(desk: Desk) -> None:
     assert await desk.approvals.expire_due() == 1
     assert await desk.state(ticket) is ApprovalState.WITHDRAWN
     assert await desk.wakeups() == [("task-t1/a1", FITS)]
-    assert (await desk.hold("k1", 500)).decision.verdict.admits
+    assert (await desk.hold("k1", 500)).gate.verdict.admits
 
 
 async def test_a_new_window_wakes_calls_that_wait_for_the_old_one(desk: Desk) -> None:
@@ -147,7 +147,7 @@ async def test_a_new_window_wakes_calls_that_wait_for_the_old_one(desk: Desk) ->
     desk.at(NOW + timedelta(minutes=60))
     assert await desk.approvals.expire_due() == 1
     assert await desk.state(ticket) is ApprovalState.WITHDRAWN
-    assert (await desk.hold("k1", 500)).decision.verdict.admits
+    assert (await desk.hold("k1", 500)).gate.verdict.admits
 
 
 async def test_sweeps_in_parts_end_every_request(desk: Desk) -> None:

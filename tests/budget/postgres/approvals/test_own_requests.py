@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from purser.budget.approvals import ApprovalState
-from purser.budget.decisions import Verdict
 from purser.budget.errors import InvalidRequest
+from purser.budget.gate import Verdict
 from purser.budget.policies import Mode, PolicyPatch
 from purser.budget.postgres.connections.pools import Pool
 from purser.budget.postgres.reports.exporter import Exporter
@@ -49,7 +49,7 @@ async def test_lists_and_metrics_use_the_shared_limits(desk: Desk) -> None:
 
 async def test_warnings_follow_the_shared_limits(desk: Desk) -> None:
     await desk.policy(warn_at=[0.95])
-    assert (await desk.hold("own", 20, CAREFUL)).decision.verdict is Verdict.WARN
+    assert (await desk.hold("own", 20, CAREFUL)).gate.verdict is Verdict.WARN
     assert await desk.pool.fetchval("select count(*) from events where kind = 'threshold' and threshold = 0.95") == 0
     assert (await desk.hold("other", 40, OTHER)).hold_id
     [event] = await desk.pool.fetch("select data from events where kind = 'threshold' and threshold = 0.95")
@@ -64,7 +64,7 @@ async def test_only_the_task_that_asked_for_less_gets_what_is_granted_for_it(des
     assert (await desk.hold("own", 50, CAREFUL)).hold_id
     [budget] = await desk.policies.budgets_of(TENANT, [SESSION])
     assert (budget.policy.limit_tokens, budget.granted.tokens) == (1_000, 0)
-    assert (await desk.hold("other", 60, OTHER)).decision.verdict is not Verdict.ALLOW, "950 are taken"
+    assert (await desk.hold("other", 60, OTHER)).gate.verdict is not Verdict.ALLOW, "950 are taken"
     assert (await desk.hold("other-fits", 50, OTHER)).hold_id
 
 

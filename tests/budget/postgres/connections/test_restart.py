@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from purser.budget.decisions import Verdict
+from purser.budget.gate import Verdict
 from purser.budget.postgres.connections.pools import create_pool
 from purser.budget.scopes import Scope
 from purser.compose.migrate import migrate
@@ -39,7 +39,7 @@ async def test_at_990_of_1000_a_restart_changes_nothing(tmp_path: Path, end: str
             books = Books.on(pool)
             assert await books.balance() == {"spent": 900, "held": 90}
             large = await books.ask("large", 100, 0, *TASK, patient=False)
-            assert (large.decision.verdict, str(large.decision.decisive.scope)) == (Verdict.REFUSE, "session:s1")
+            assert (large.gate.verdict, str(large.gate.decisive.scope)) == (Verdict.REFUSE, "session:s1")
             assert (await books.ask("small", 10, 0, *TASK)).hold_id is not None
             assert (await books.ask("open", 90, 0, *TASK)).hold_id == open_hold
             await books.settle(open_hold, 80)

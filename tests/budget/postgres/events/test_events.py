@@ -4,7 +4,7 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
-from purser.budget.decisions import Amount, Verdict
+from purser.budget.gate import Amount, Verdict
 from purser.budget.postgres.events.events import Events
 from tests.support.ledger import TENANT, Books
 
@@ -24,8 +24,8 @@ def session(*thresholds: str) -> list[tuple[str, Decimal]]:
 async def test_a_threshold_fires_when_it_is_reached_and_not_one_below(books: Books) -> None:
     await books.budget("session:s1", limit_tokens=1_000, mode="hard", warn_at=THRESHOLDS)
     below = await books.ask("below", 499)
-    assert (below.decision.verdict, await fired(books)) == (Verdict.ALLOW, [])
-    assert (await books.ask("at", 1)).decision.verdict is Verdict.WARN
+    assert (below.gate.verdict, await fired(books)) == (Verdict.ALLOW, [])
+    assert (await books.ask("at", 1)).gate.verdict is Verdict.WARN
     assert await fired(books) == session("0.5")
 
 
@@ -33,7 +33,7 @@ async def test_every_ask_is_warned_and_the_event_comes_once(books: Books) -> Non
     await books.budget("session:s1", limit_tokens=1_000, mode="soft", warn_at=THRESHOLDS)
     for number in range(4):
         answer = await books.ask(f"k{number}", 500)
-        assert answer.decision.verdict is Verdict.WARN
+        assert answer.gate.verdict is Verdict.WARN
     assert await fired(books) == session("0.5", "0.8", "1")
 
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from purser.budget.decisions import Amount, Decision, ScopeView, decide
 from purser.budget.errors import InvalidPolicy
+from purser.budget.gate import Amount, GateAnswer, ScopeView, gate_answer
 from purser.budget.holds import HoldRequest, HoldState
 from purser.budget.policies import DEFAULT_BACKPRESSURE, Mode, Policy, PolicyPatch, resolve
 from purser.budget.postgres.connections.pools import Pool
@@ -80,23 +80,23 @@ async def test_sql_admits_exactly_what_the_rules_admit(pool: Pool, case: Case, p
     request = HoldRequest("k", scopes, full, least, patient=patient, priced=priced)
     answer = await Ledger(pool, SETTINGS).hold(tenant, request)
     path = [replace(view, queued=view.queued and patient) for view in path]
-    expected = decide(path, full, least, patient=patient, priced=priced)
-    assert answer.decision == expected
+    expected = gate_answer(path, full, least, patient=patient, priced=priced)
+    assert answer.gate == expected
     assert answer.state is (HoldState.HELD if expected.amount else HoldState.NONE)
     assert answer.amount == (expected.amount or full)
     added = expected.amount or Amount()
     assert await held(pool, tenant) == {view.scope: view.held + added for view in path}
 
 
-def one_by_one(path: Sequence[ScopeView], wanted: Sequence[tuple[int, Amount, bool]]) -> list[Decision]:
+def one_by_one(path: Sequence[ScopeView], wanted: Sequence[tuple[int, Amount, bool]]) -> list[GateAnswer]:
     """What asks on the outer scopes of a path get, priced or not, one after the other."""
-    decisions = []
+    answers = []
     seen = list(path)
     for depth, ask, priced in wanted:
-        decisions.append(decide(seen[:depth], ask, priced=priced))
-        got = decisions[-1].amount or Amount()
+        answers.append(gate_answer(seen[:depth], ask, priced=priced))
+        got = answers[-1].amount or Amount()
         seen = [replace(view, held=view.held + got) if i < depth else view for i, view in enumerate(seen)]
-    return decisions
+    return answers
 
 
 @EXAMPLES
@@ -123,13 +123,13 @@ async def test_a_batch_admits_exactly_what_its_asks_get_one_by_one(
             for number, (depth, ask, priced) in enumerate(wanted)
         ],
     )
-    decisions = one_by_one(path, wanted)
+    expected = one_by_one(path, wanted)
     if answers is None:
-        assert any(decision.amount is None for decision in decisions)
+        assert any(one.amount is None for one in expected)
         assert await held(pool, tenant) == before
         assert await pool.fetchval("select count(*) from holds where tenant = $1 and state <> 'none'", tenant) == 0
     else:
-        assert [answer.decision for answer in answers] == decisions
+        assert [answer.gate for answer in answers] == expected
         assert [answer.amount for answer in answers] == [ask for _, ask, _ in wanted]
 
 

@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from purser.budget.decisions import Amount, Verdict
 from purser.budget.errors import AttemptConflict
+from purser.budget.gate import Amount, Verdict
 from purser.budget.holds import HoldState
 from tests.support.ledger import TENANT, Books
 
@@ -89,8 +89,8 @@ async def test_a_top_up_that_does_not_fit_starts_nothing_and_says_what_lacks(boo
     short = await books.ledger.start_attempt(TENANT, hold_id, 2)
     assert (short.started, short.attempt, short.amount) == (False, 2, Amount(30))
     # What the hold itself still sets aside would never be freed by waiting.
-    assert short.decision is not None
-    assert short.decision.verdict is Verdict.REFUSE
+    assert short.gate is not None
+    assert short.gate.verdict is Verdict.REFUSE
     assert await books.balance() == {"spent": 30, "held": 70}
     await books.budget("session:s1", limit_tokens=130)
     assert (await books.ledger.start_attempt(TENANT, hold_id, 2)).started
@@ -102,8 +102,8 @@ async def test_a_top_up_waits_only_for_the_holds_of_others(books: Books) -> None
     other = await books.hold("other", 100)
     await books.ledger.start_attempt(TENANT, hold_id, 1)
     short = await books.ledger.start_attempt(TENANT, hold_id, 2)
-    assert short.decision is not None
-    assert short.decision.verdict is Verdict.WAIT
+    assert short.gate is not None
+    assert short.gate.verdict is Verdict.WAIT
     assert await books.balance() == {"spent": 100, "held": 100}
     await books.ledger.release(TENANT, hold_id=other)
     assert (await books.ledger.start_attempt(TENANT, hold_id, 2)).started
@@ -137,15 +137,15 @@ async def test_usage_above_the_hold_is_recorded_in_full_and_gives_no_headroom(
     assert await books.balance() == {"spent": 950, "overrun": 850}
     assert await books.money() == {"spent": 12, "overrun": 2}
     assert await books.entries() == ["hold", "settle", "overrun"]
-    assert (await books.ask("next", left)).decision.verdict is verdict
+    assert (await books.ask("next", left)).gate.verdict is verdict
 
 
 async def test_usage_beyond_the_limit_is_recorded_and_blocks_what_follows(books: Books) -> None:
     await books.budget("session:s1", limit_tokens=100, mode="hard")
     await books.settle(await books.hold("k", 100), 5_000)
     answer = await books.ask("next", 1)
-    assert answer.decision.verdict is Verdict.REFUSE
-    assert answer.decision.scopes[0].headroom_tokens == -4_900
+    assert answer.gate.verdict is Verdict.REFUSE
+    assert answer.gate.scopes[0].headroom_tokens == -4_900
 
 
 # --- late reports ----------------------------------------------------------------------------------------------------

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from purser.budget.decisions import Verdict
 from purser.budget.errors import AttemptConflict, HoldClosed, KeyReused, NotFound
+from purser.budget.gate import Verdict
 from purser.budget.holds import HoldRequest
 from purser.budget.policies import PolicyPatch
 from purser.budget.postgres.ledger.batches import Ask, Settle, hold_together, settle_together
@@ -88,7 +88,7 @@ async def test_a_batch_that_is_not_plain_writes_nothing(session: Books, requests
 async def test_a_batch_does_not_overtake_older_waiters(session: Books) -> None:
     await session.hold("busy", 800)
     for _ in range(2):
-        assert (await session.ask("waiter", 900)).decision.verdict is Verdict.WAIT
+        assert (await session.ask("waiter", 900)).gate.verdict is Verdict.WAIT
     assert await held(session, request("a", 1), request("b", 1)) is None
 
 
@@ -131,7 +131,7 @@ async def test_in_one_batch_each_call_gets_its_own_answer_or_its_own_error(sessi
     assert (repeat.amount.tokens, repeat.repeated) == (100, True)
     assert isinstance(reused, KeyReused)
     assert isinstance(closed, HoldClosed)
-    assert large.decision.verdict is Verdict.REFUSE
+    assert large.gate.verdict is Verdict.REFUSE
     assert await session.balance() == {"spent": 100, "held": 400}
 
 
@@ -140,7 +140,7 @@ async def test_retries_that_travel_together_hold_nothing_anew(session: Books) ->
     first = await together(session, [session.ask(*ask) for ask in asks])
     again = await together(session, [session.ask(*ask) for ask in asks])
     assert [answer.hold_id for answer in again] == [answer.hold_id for answer in first]
-    assert [answer.decision for answer in again] == [answer.decision for answer in first]
+    assert [answer.gate for answer in again] == [answer.gate for answer in first]
     assert await session.balance() == {"spent": 100, "held": 600}
 
 

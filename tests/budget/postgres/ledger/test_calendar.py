@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from purser.budget.decisions import Amount, Verdict
+from purser.budget.gate import Amount, Verdict
 from purser.budget.scopes import Scope
 from tests.support.ledger import TENANT, Books
 
@@ -70,7 +70,7 @@ async def test_a_hold_stays_in_the_window_it_was_taken_in(books: Books) -> None:
     settled = await books.hold("settled", 50)
     expired = await books.hold("expired", 50)
     books.at(utc("2026-11-21 00:01"))
-    assert (await books.ask("next day", 100)).decision.verdict is Verdict.ALLOW
+    assert (await books.ask("next day", 100)).gate.verdict is Verdict.ALLOW
     # Attempts and corrections too: yesterday was full, so a second attempt does not fit there.
     await books.ledger.start_attempt(TENANT, settled, 1)
     assert not (await books.ledger.start_attempt(TENANT, settled, 2)).started
@@ -95,7 +95,7 @@ async def test_scopes_of_one_path_may_count_different_windows(books: Books) -> N
     books.at(utc("2026-11-20 10:30"))
     await books.spend("one", 100, 0, *path)
     books.at(utc("2026-11-20 11:30"))
-    assert str((await books.ask("two", 51, 0, *path)).decision.decisive.scope) == "task:t1"
+    assert str((await books.ask("two", 51, 0, *path)).gate.decisive.scope) == "task:t1"
     await books.spend("three", 50, 0, *path)
     assert await books.windows() == {utc("2026-11-20 10:00"): 100, utc("2026-11-20 11:00"): 50}
 
@@ -105,7 +105,7 @@ async def test_a_new_window_policy_counts_anew_and_lets_live_holds_end_where_the
     books.at(NOW)
     hold_id = await books.hold("k", 100)
     await books.budget("session:s1", window="day")
-    assert (await books.ask("next", 100)).decision.verdict.admits
+    assert (await books.ask("next", 100)).gate.verdict.admits
     await books.settle(hold_id, 70)
     assert sorted((await books.windows()).values()) == [70, 100]
 
@@ -140,7 +140,7 @@ async def test_a_grant_counts_until_the_instant_it_ends(books: Books) -> None:
     books.at(NOW + timedelta(minutes=10))
     assert (await books.policies.budget(TENANT, SESSION)).granted.tokens == 0
     answer = await books.ask("after", 1)
-    assert (answer.decision.verdict, answer.decision.scopes[0].headroom_tokens) == (Verdict.REFUSE, -30)
+    assert (answer.gate.verdict, answer.gate.scopes[0].headroom_tokens) == (Verdict.REFUSE, -30)
     assert await books.entries() == ["hold", "settle", "grant", "hold", "grant_ended"]
 
 

@@ -10,8 +10,8 @@ from itertools import chain
 
 import pytest
 
-from purser.budget.decisions import Amount
 from purser.budget.errors import HoldClosed
+from purser.budget.gate import Amount
 from purser.budget.holds import HoldAnswer
 from purser.budget.postgres.connections.pools import Pool
 from tests.support.ledger import TENANT, Books, crowd, report

@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable
 import asyncpg
 import pytest
 
-from purser.budget.decisions import Amount
 from purser.budget.errors import BeyondCounting
+from purser.budget.gate import Amount
 from purser.budget.holds import MAX_CALL_NANO_USD
 from purser.budget.postgres.connections.pools import Pool
 from purser.gateway.http.problems import problem_of

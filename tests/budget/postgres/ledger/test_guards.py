@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from purser.budget.decisions import Verdict
+from purser.budget.gate import Verdict
 from purser.budget.postgres.connections.pools import Pool
 from tests.budget.postgres.ledger import (
     test_attempts,

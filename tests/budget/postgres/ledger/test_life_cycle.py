@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from purser.budget.decisions import Amount, Verdict
 from purser.budget.errors import HoldClosed, InvalidRequest, KeyReused, NotFound
+from purser.budget.gate import Amount, Verdict
 from purser.budget.holds import MAX_CALL_NANO_USD, MAX_CALL_TOKENS, HoldState
 from purser.budget.postgres.connections.pools import Pool
 from tests.support.ledger import SESSION, TENANT, Books, report, request
@@ -37,8 +37,8 @@ async def test_a_hold_is_set_aside_on_every_scope_of_its_path(books: Books) -> N
 async def test_a_refused_ask_touches_no_scope_of_its_path(books: Books) -> None:
     await books.budget("task:t1", limit_tokens=50, mode="hard")
     answer = await books.ask("k", 51, 0, *TASK)
-    assert (answer.decision.verdict, answer.hold_id, answer.state) == (Verdict.REFUSE, None, HoldState.NONE)
-    assert str(answer.decision.decisive.scope) == "task:t1"
+    assert (answer.gate.verdict, answer.hold_id, answer.state) == (Verdict.REFUSE, None, HoldState.NONE)
+    assert str(answer.gate.decisive.scope) == "task:t1"
     for scope in TASK:
         assert await books.balance(scope) == {}
         assert await books.entries(scope) == []
@@ -47,15 +47,15 @@ async def test_a_refused_ask_touches_no_scope_of_its_path(books: Books) -> None:
 async def test_the_tightest_scope_of_a_path_decides_at_any_level(books: Books) -> None:
     for scope, limit in zip(TASK, (300, 100, 200), strict=True):
         await books.budget(scope, limit_tokens=limit, limit_nano_usd=2 * limit, mode="hard")
-    assert str((await books.ask("tokens", 101, 0, *TASK)).decision.decisive.scope) == "task:t1"
-    assert str((await books.ask("money", 1, 201, *TASK)).decision.decisive.scope) == "task:t1"
+    assert str((await books.ask("tokens", 101, 0, *TASK)).gate.decisive.scope) == "task:t1"
+    assert str((await books.ask("money", 1, 201, *TASK)).gate.decisive.scope) == "task:t1"
     assert (await books.ask("part", 301, 0, *TASK, least=Amount(50))).amount == Amount(100)
 
 
 async def test_an_ask_that_shrinks_holds_tokens_and_money_in_proportion(books: Books) -> None:
     await books.budget("session:s1", limit_tokens=300, mode="hard")
     answer = await books.ask("k", 500, 1_000, least=Amount(100, 200))
-    assert answer.amount == answer.decision.amount == Amount(300, 600)
+    assert answer.amount == answer.gate.amount == Amount(300, 600)
     assert (await books.balance(), await books.money()) == ({"held": 300}, {"held": 600})
 
 
@@ -68,7 +68,7 @@ async def test_once_a_hold_exists_its_answer_repeats_and_adds_nothing(books: Boo
             await books.settle(first.hold_id or "", 30)
         again = await books.ask("k", 80)
         assert again.repeated
-        assert (again.hold_id, again.decision, again.amount) == (first.hold_id, first.decision, first.amount)
+        assert (again.hold_id, again.gate, again.amount) == (first.hold_id, first.gate, first.amount)
     assert again.state is HoldState.SETTLED
     assert await books.entries() == ["hold", "limit_lowered", "settle"]
 
@@ -81,7 +81,7 @@ async def test_another_payload_under_a_used_key_is_an_error_whatever_the_verdict
     if verdict == "wait":
         await books.hold("other", 100)
     wanted = {"allow": 50, "wait": 100, "ask": 101, "refuse": 101}[verdict]
-    assert (await books.ask("k", wanted)).decision.verdict == verdict
+    assert (await books.ask("k", wanted)).gate.verdict == verdict
     before = await books.rows()
     for other in (
         request("k", wanted - 1),
@@ -93,13 +93,13 @@ async def test_another_payload_under_a_used_key_is_an_error_whatever_the_verdict
         with pytest.raises(KeyReused, match="'k' is bound to another payload: use a new key"):
             await books.ledger.hold(TENANT, other)
     assert await books.rows() == before
-    assert (await books.ask("k", wanted)).decision.verdict == verdict
+    assert (await books.ask("k", wanted)).gate.verdict == verdict
 
 
 @pytest.mark.parametrize("mode", ["hard", "approval"])
 async def test_while_nothing_is_held_the_same_ask_is_decided_anew(books: Books, mode: str) -> None:
     await books.budget("session:s1", limit_tokens=100, mode=mode)
-    assert not (await books.ask("k", 101)).decision.verdict.admits
+    assert not (await books.ask("k", 101)).gate.verdict.admits
     await books.budget("session:s1", limit_tokens=101)
     assert (await books.ask("k", 101)).hold_id is not None
 
@@ -158,13 +158,13 @@ async def test_amounts_near_the_largest_are_exact(books: Books) -> None:
     tokens, nano = MAX_CALL_TOKENS, MAX_CALL_NANO_USD
     await books.budget("session:s1", limit_tokens=tokens, limit_nano_usd=nano, mode="hard")
     await books.spend("big", tokens - 1, nano)
-    assert (await books.ask("over", 2)).decision.verdict is Verdict.REFUSE
+    assert (await books.ask("over", 2)).gate.verdict is Verdict.REFUSE
     answer = await books.ask("last", 1)
-    assert answer.decision.scopes[0].headroom_tokens == 1
+    assert answer.gate.scopes[0].headroom_tokens == 1
     for number in range(3):
         await books.spend(f"more{number}", tokens, nano, "session:s2")
     assert await books.balance("session:s2") == {"spent": 3 * tokens}
-    assert (await books.ask("again", 1, 0, "session:s2")).decision.scopes[0].headroom_tokens is None
+    assert (await books.ask("again", 1, 0, "session:s2")).gate.scopes[0].headroom_tokens is None
     halved = await books.ask("half", tokens, nano - 1, "session:s3", least=Amount(1, 0))
     assert halved.amount == Amount(tokens, nano - 1)
 
@@ -267,8 +267,8 @@ async def test_an_extension_adds_through_the_gate_or_not_at_all(books: Books) ->
     short = await books.ledger.extend(TENANT, hold_id, Amount(1))
     assert (short.extended, short.amount) == (False, Amount(150, 5))
     # Only the hold itself is in the way: waiting would not help.
-    assert short.decision is not None
-    assert short.decision.verdict is Verdict.REFUSE
+    assert short.gate is not None
+    assert short.gate.verdict is Verdict.REFUSE
     assert (await books.balance(), await books.money()) == ({"held": 150}, {"held": 5})
     assert await books.entries() == ["hold", "top_up"]
 

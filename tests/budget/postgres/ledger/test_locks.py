@@ -4,7 +4,7 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from purser.budget.decisions import Verdict
+from purser.budget.gate import Verdict
 from purser.budget.holds import HoldState, Released
 from purser.budget.postgres.ledger.batches import Ask, Settle, hold_together, settle_together
 from tests.support.ledger import TENANT, Books, meet, report, request
@@ -165,6 +165,6 @@ async def test_of_two_that_began_to_wait_at_one_instant_one_goes(books: Books) -
     await books.hold("open", 100)
     for _ in range(2):
         for key in ("one", "other"):
-            assert (await books.ask(key, 60)).decision.verdict is Verdict.WAIT
+            assert (await books.ask(key, 60)).gate.verdict is Verdict.WAIT
     await books.ledger.release(TENANT, key="open")
-    assert [(await books.ask(key, 60)).decision.verdict.admits for key in ("one", "other")] == [True, False]
+    assert [(await books.ask(key, 60)).gate.verdict.admits for key in ("one", "other")] == [True, False]

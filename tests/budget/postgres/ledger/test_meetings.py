@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from purser.budget.decisions import Verdict
+from purser.budget.gate import Verdict
 from purser.budget.holds import HoldState
 from purser.budget.policies import PolicyPatch
 from purser.budget.scopes import Scope
@@ -19,7 +19,7 @@ async def test_two_asks_for_the_last_tokens_do_not_both_get_them(books: Books) -
         assert (await books.ledger.hold(TENANT, request("one", 600), connection)).hold_id
 
     other = await meet(books.pool, first, lambda: books.ask("other", 600))
-    assert other.decision.verdict is Verdict.WAIT
+    assert other.gate.verdict is Verdict.WAIT
     assert await books.balance() == {"spent": 100, "held": 600}
 
 

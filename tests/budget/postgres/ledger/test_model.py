@@ -5,8 +5,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from purser.budget.decisions import Amount
 from purser.budget.errors import AttemptConflict, HoldClosed
+from purser.budget.gate import Amount
 from tests.support.ledger import TENANT, Books
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from purser.budget.decisions import Amount
+from purser.budget.gate import Amount
 from purser.budget.postgres.connections.pools import create_pool
 from purser.budget.postgres.ledger.batches import Ask, Settle, hold_together, settle_together
 from purser.budget.scopes import Scope

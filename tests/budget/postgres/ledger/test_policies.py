@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
-from purser.budget.decisions import Amount, Verdict
+from purser.budget.gate import Amount, Verdict
 from purser.budget.policies import Mode, Policy, PolicyPatch
 from purser.budget.postgres.connections.pools import Pool
 from purser.budget.scopes import Kind, Scope
@@ -70,7 +70,7 @@ async def test_freezing_stops_new_asks_and_top_ups_and_lets_live_holds_settle(bo
     live = await books.hold("live", 100)
     await books.budget("session:s1", frozen=True)
     answer = await books.ask("new", 1)
-    assert (answer.decision.verdict, answer.decision.decisive.reason) == (Verdict.REFUSE, "frozen")
+    assert (answer.gate.verdict, answer.gate.decisive.reason) == (Verdict.REFUSE, "frozen")
     assert not (await books.ledger.extend(TENANT, live, Amount(1))).extended
     await books.settle(live, 60)
     await books.budget("session:s1", frozen=False)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from purser.budget.decisions import Amount, Verdict
 from purser.budget.errors import KeyReused
+from purser.budget.gate import Amount, Verdict
 from purser.budget.holds import HoldAnswer, HoldRequest
 from purser.budget.policies import PolicyPatch
 from purser.budget.scopes import Scope
@@ -19,7 +19,7 @@ LIMIT = 10**9
 
 
 def needs_a_price(answer: HoldAnswer) -> bool:
-    return answer.hold_id is None and answer.decision.unpriced and answer.decision.verdict is Verdict.REFUSE
+    return answer.hold_id is None and answer.gate.unpriced and answer.gate.verdict is Verdict.REFUSE
 
 
 @pytest.mark.parametrize("mode", ["soft", "approval", "hard"])
@@ -28,7 +28,7 @@ async def test_where_money_is_limited_nothing_is_held_without_a_price(books: Boo
     before = await books.rows()
     answer = await books.ask("k", 10, 0, *TASK, priced=False)
     assert needs_a_price(answer)
-    assert str(answer.decision.decisive.scope) == "task:t1"
+    assert str(answer.gate.decisive.scope) == "task:t1"
     assert await books.rows() == before, "not even the scopes are new"
 
 
@@ -64,7 +64,7 @@ async def test_a_hold_without_a_price_repeats_its_answer_after_money_was_limited
 async def test_an_ask_that_waits_keeps_its_place_while_it_needs_a_price(books: Books) -> None:
     await books.budget("session:s1", limit_tokens=100, mode="hard")
     await books.hold("open", 100)
-    assert (await books.ask("k", 10, priced=False)).decision.verdict is Verdict.WAIT
+    assert (await books.ask("k", 10, priced=False)).gate.verdict is Verdict.WAIT
     await books.budget("session:s1", limit_nano_usd=LIMIT)
     before = await books.rows()
     assert needs_a_price(await books.ask("k", 10, priced=False))
@@ -95,8 +95,8 @@ async def test_an_addition_needs_a_price_where_money_is_limited(books: Books) ->
     assert (fits.extended, fits.amount) == (True, Amount(150))
     await books.budget("session:s1", limit_nano_usd=LIMIT)
     short = await books.ledger.extend(TENANT, hold_id, Amount(50), priced=False)
-    assert short.decision is not None
-    assert (short.extended, short.amount, short.decision.unpriced) == (False, Amount(150), True)
+    assert short.gate is not None
+    assert (short.extended, short.amount, short.gate.unpriced) == (False, Amount(150), True)
     assert (await books.ledger.extend(TENANT, hold_id, Amount(50, 0))).amount == Amount(200)
     assert (await books.ledger.extend(TENANT, hold_id)).extended, "a lease costs nothing"
 

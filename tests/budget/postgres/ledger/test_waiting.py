@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from purser.budget.decisions import Amount, Verdict
+from purser.budget.gate import Amount, Verdict
 from tests.support.ledger import TENANT, Books
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -38,13 +38,13 @@ class Clock:
         """The result of the ask: `held`, or the verdict."""
         self.passes()
         answer = await self.books.ask(key, tokens, 0, *path, patient=patient)
-        return "held" if answer.hold_id else f"{answer.decision.verdict} {answer.decision.decisive.reason}"
+        return "held" if answer.hold_id else f"{answer.gate.verdict} {answer.gate.decisive.reason}"
 
 
 async def test_an_ask_waits_while_open_holds_alone_are_in_its_way(clock: Clock) -> None:
     busy = await clock.books.hold("busy", 600)
     answer = await clock.books.ask("k", 500)
-    assert (answer.decision.verdict, answer.retry_after_ms, answer.hold_id) == (Verdict.WAIT, 1_000, None)
+    assert (answer.gate.verdict, answer.retry_after_ms, answer.hold_id) == (Verdict.WAIT, 1_000, None)
     await clock.books.settle(busy, 500)
     assert await clock.asks("k", 500) == "held"
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from purser.budget.decisions import Amount
+from purser.budget.gate import Amount
 from purser.budget.postgres.reports.entries import Entries
 from purser.budget.reports.entries import EntryKind
 from purser.budget.scopes import Scope

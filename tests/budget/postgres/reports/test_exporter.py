@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from purser.budget.approvals import ApprovalState, Choice
-from purser.budget.decisions import Amount
 from purser.budget.errors import LedgerUnavailable
+from purser.budget.gate import Amount
 from purser.budget.policies import Mode
 from purser.budget.postgres.connections.pools import Pool, create_pool
 from purser.budget.postgres.events.outbox import put

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from purser.budget.decisions import Amount
+from purser.budget.gate import Amount
 from purser.budget.holds import Report
 from purser.budget.postgres.reports.usage import UsageReports
 from purser.budget.reports.usage import By, UsageLine

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from purser.budget.decisions import Amount
+from purser.budget.gate import Amount
 from purser.budget.policies import Policy
 from purser.budget.reports.forecast import Basis, Forecast
 from purser.budget.reports.views import BudgetView

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from playwright.async_api import expect
 
-from purser.budget.decisions import Amount
+from purser.budget.gate import Amount
 from purser.budget.holds import HoldRequest
 from purser.budget.scopes import Path
 from purser.gateway.access.roles import Role

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from purser.budget.decisions import Amount, Pressure, ScopeView, Verdict, decide, pressure, price_of, shortage
+from purser.budget.gate import Amount, Pressure, ScopeView, Verdict, gate_answer, pressure, price_of, shortage
 from purser.budget.policies import DEFAULT_BACKPRESSURE, MAX_AMOUNT, BackpressureStep, Mode
 from purser.budget.scopes import Scope
 from tests.support.views import SCALES, Case, Wanted, asks, cases, views
@@ -31,7 +31,7 @@ def ask(unit: str, amount: int) -> Amount:
 
 
 def verdict(seen: ScopeView, wanted: Amount, **options: Any) -> Verdict:
-    return decide([seen], wanted, **options).verdict
+    return gate_answer([seen], wanted, **options).verdict
 
 
 # --- the limit -------------------------------------------------------------------------------------------------------
@@ -43,38 +43,38 @@ def verdict(seen: ScopeView, wanted: Amount, **options: Any) -> Verdict:
 )
 def test_equal_to_the_limit_passes_and_one_more_does_not(unit: str, mode: str, over: Verdict) -> None:
     seen = view(unit, 1_000, mode, spent=600, granted=100, warn_at=())
-    assert decide([seen], ask(unit, 500)).scopes[0].reason == "fits"
-    beyond = decide([seen], ask(unit, 501))
+    assert gate_answer([seen], ask(unit, 500)).scopes[0].reason == "fits"
+    beyond = gate_answer([seen], ask(unit, 501))
     assert beyond.verdict is over
     assert (beyond.amount is not None) is (mode == "soft")
 
 
 def test_an_unlimited_scope_lets_everything_through_and_has_no_ratio_to_speak_of() -> None:
-    decision = decide([view(spent=10**12)], Amount(MAX_AMOUNT, MAX_AMOUNT))
-    (scope,) = decision.scopes
-    assert (decision.verdict, decision.delay_ms, decision.pressure) == (Verdict.ALLOW, 0, Pressure.LOW)
+    answer = gate_answer([view(spent=10**12)], Amount(MAX_AMOUNT, MAX_AMOUNT))
+    (scope,) = answer.scopes
+    assert (answer.verdict, answer.delay_ms, answer.pressure) == (Verdict.ALLOW, 0, Pressure.LOW)
     assert (scope.ratio, scope.headroom_tokens, scope.headroom_nano_usd, scope.reason) == (0.0, None, None, "unlimited")
 
 
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("mode", ["hard", "approval", "soft"])
 def test_where_limit_and_grants_are_nothing_the_ratio_is_null_and_nothing_fits(unit: str, mode: str) -> None:
-    decision = decide([view(unit, 0, mode)], Amount(1, 0))
-    assert decision.scopes[0].ratio is None
-    assert (decision.delay_ms, decision.pressure) == (5_000, Pressure.CRITICAL)
-    assert decision.verdict is {"hard": Verdict.REFUSE, "approval": Verdict.ASK, "soft": Verdict.WARN}[mode]
+    answer = gate_answer([view(unit, 0, mode)], Amount(1, 0))
+    assert answer.scopes[0].ratio is None
+    assert (answer.delay_ms, answer.pressure) == (5_000, Pressure.CRITICAL)
+    assert answer.verdict is {"hard": Verdict.REFUSE, "approval": Verdict.ASK, "soft": Verdict.WARN}[mode]
 
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_a_grant_makes_room_where_the_limit_is_nothing(unit: str) -> None:
-    assert decide([view(unit, 0, granted=10)], ask(unit, 10)).amount == ask(unit, 10)
+    assert gate_answer([view(unit, 0, granted=10)], ask(unit, 10)).amount == ask(unit, 10)
 
 
 def test_money_and_tokens_must_both_fit() -> None:
     seen = replace(view("tokens", 1_000), limit_nano_usd=500)
     assert verdict(seen, Amount(1_000, 501)) is Verdict.REFUSE
     assert verdict(seen, Amount(1_001, 500)) is Verdict.REFUSE
-    assert decide([seen], Amount(1_000, 500)).amount == Amount(1_000, 500)
+    assert gate_answer([seen], Amount(1_000, 500)).amount == Amount(1_000, 500)
 
 
 def test_an_overdrawn_scope_refuses_even_what_costs_nothing() -> None:
@@ -84,8 +84,8 @@ def test_an_overdrawn_scope_refuses_even_what_costs_nothing() -> None:
 def test_a_frozen_scope_refuses_in_every_mode_with_or_without_a_limit() -> None:
     for mode in Mode:
         for limit in (None, 1_000):
-            decision = decide([view("tokens", limit, mode, frozen=True)], Amount(1))
-            assert (decision.verdict, decision.scopes[0].reason, decision.amount) == (Verdict.REFUSE, "frozen", None)
+            answer = gate_answer([view("tokens", limit, mode, frozen=True)], Amount(1))
+            assert (answer.verdict, answer.scopes[0].reason, answer.amount) == (Verdict.REFUSE, "frozen", None)
 
 
 # --- warnings, delays and pressure -----------------------------------------------------------------------------------
@@ -107,7 +107,7 @@ def test_the_delay_follows_the_ratio_at_every_edge(unit: str, taken: int, delay:
     # The ask is part of the ratio, and so are holds and grants.
     seen = view(unit, 900_000, "soft", spent=max(0, taken - 20), held=min(taken, 10), granted=100_000)
     wanted = ask(unit, taken - seen.spent.tokens - seen.held.tokens - seen.spent.nano_usd - seen.held.nano_usd)
-    assert decide([seen], wanted).delay_ms == delay
+    assert gate_answer([seen], wanted).delay_ms == delay
 
 
 @pytest.mark.parametrize("unit", UNITS)
@@ -117,25 +117,25 @@ def test_a_threshold_is_met_exactly_and_not_one_below(unit: str, limit: int, thr
     steps = [BackpressureStep(Decimal(threshold), 77)]
     reached = -(-limit * Fraction(threshold) // 1)
     seen = view(unit, limit, warn_at=[Decimal(threshold)], backpressure=steps)
-    at, below = decide([seen], ask(unit, int(reached))), decide([seen], ask(unit, int(reached) - 1))
+    at, below = gate_answer([seen], ask(unit, int(reached))), gate_answer([seen], ask(unit, int(reached) - 1))
     assert (at.verdict, at.scopes[0].reason, at.delay_ms) == (Verdict.WARN, "warning", 77)
     assert (below.verdict, below.delay_ms) == (Verdict.ALLOW, 0)
 
 
 def test_the_highest_ratio_of_the_path_sets_the_delay() -> None:
     path = [view("tokens", 100, "soft", spent=89), view("nano_usd", 100, "soft", spent=84), view()]
-    assert decide(path, Amount(1, 1)).delay_ms == 750
+    assert gate_answer(path, Amount(1, 1)).delay_ms == 750
 
 
 def test_the_larger_of_tokens_and_money_is_the_ratio() -> None:
     seen = replace(view("tokens", 100, "soft", spent=10), limit_nano_usd=100, held=Amount(0, 85))
-    assert decide([seen], Amount(1, 5)).scopes[0].ratio == 0.9
+    assert gate_answer([seen], Amount(1, 5)).scopes[0].ratio == 0.9
 
 
 def test_when_usage_falls_the_delay_does_too() -> None:
     crowded = view("tokens", 1_000, "soft", spent=980)
-    assert decide([crowded], Amount(20)).delay_ms == 5_000
-    assert decide([replace(crowded, granted=Amount(1_000))], Amount(20)).delay_ms == 0
+    assert gate_answer([crowded], Amount(20)).delay_ms == 5_000
+    assert gate_answer([replace(crowded, granted=Amount(1_000))], Amount(20)).delay_ms == 0
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_pressure_puts_the_ratio_into_words(ratio: float | None, word: str) -> N
 @pytest.mark.parametrize("unit", UNITS)
 def test_waiting_is_for_a_shortage_that_only_open_holds_cause(unit: str) -> None:
     seen = view(unit, 1_000, spent=500, held=500)
-    assert decide([seen], ask(unit, 500)).scopes[0].reason == "open_holds"
+    assert gate_answer([seen], ask(unit, 500)).scopes[0].reason == "open_holds"
     assert verdict(seen, ask(unit, 500)) is Verdict.WAIT
     assert verdict(seen, ask(unit, 501)) is Verdict.REFUSE
     assert verdict(replace(seen, mode=Mode.APPROVAL), ask(unit, 501)) is Verdict.ASK
@@ -168,8 +168,8 @@ def test_a_caller_that_cannot_wait_gets_the_verdict_of_the_mode() -> None:
 
 
 def test_the_older_waiter_goes_first() -> None:
-    decision = decide([view("tokens", 1_000, queued=True)], Amount(1))
-    assert (decision.verdict, decision.scopes[0].reason, decision.amount) == (Verdict.WAIT, "queued", None)
+    answer = gate_answer([view("tokens", 1_000, queued=True)], Amount(1))
+    assert (answer.verdict, answer.scopes[0].reason, answer.amount) == (Verdict.WAIT, "queued", None)
 
 
 # --- several scopes --------------------------------------------------------------------------------------------------
@@ -187,11 +187,11 @@ SAYING = {
 @pytest.mark.parametrize("other", Verdict)
 def test_the_strictest_scope_wins_at_any_level(one: Verdict, other: Verdict) -> None:
     order = list(Verdict)
-    decision = decide([SAYING[one], view(), SAYING[other]], Amount(100))
-    assert decision.verdict is max(one, other, key=order.index)
-    assert [scope.verdict for scope in decision.scopes] == [one, Verdict.ALLOW, other]
-    assert decision.decisive.verdict is decision.verdict
-    assert (decision.amount is not None) is decision.verdict.admits
+    answer = gate_answer([SAYING[one], view(), SAYING[other]], Amount(100))
+    assert answer.verdict is max(one, other, key=order.index)
+    assert [scope.verdict for scope in answer.scopes] == [one, Verdict.ALLOW, other]
+    assert answer.decisive.verdict is answer.verdict
+    assert (answer.amount is not None) is answer.verdict.admits
 
 
 # --- shrinking -------------------------------------------------------------------------------------------------------
@@ -199,23 +199,22 @@ def test_the_strictest_scope_wins_at_any_level(one: Verdict, other: Verdict) -> 
 
 def test_an_ask_shrinks_to_what_is_left_and_never_below_its_least() -> None:
     seen = view("tokens", 1_000, spent=700)
-    assert decide([seen], Amount(500), Amount(100)).amount == Amount(300)
-    assert decide([seen], Amount(500), Amount(300)).amount == Amount(300)
-    assert decide([seen], Amount(500), Amount(301)).amount is None
-    assert decide([seen], Amount(500)).amount is None
+    assert gate_answer([seen], Amount(500), Amount(100)).amount == Amount(300)
+    assert gate_answer([seen], Amount(500), Amount(300)).amount == Amount(300)
+    assert gate_answer([seen], Amount(500), Amount(301)).amount is None
+    assert gate_answer([seen], Amount(500)).amount is None
 
 
 def test_tokens_and_money_shrink_together() -> None:
     seen = view("nano_usd", 1_000, spent=400)
     # From 100 tokens at 200 to 500 tokens at 1,000: two nano-dollars a token, rounded up, never above what is left.
-    assert decide([seen], Amount(500, 1_000), Amount(100, 200)).amount == Amount(300, 600)
-    assert decide([replace(seen, spent=Amount(0, 401))], Amount(500, 1_000), Amount(100, 200)).amount == Amount(
-        299, 598
-    )
+    assert gate_answer([seen], Amount(500, 1_000), Amount(100, 200)).amount == Amount(300, 600)
+    one_less = replace(seen, spent=Amount(0, 401))
+    assert gate_answer([one_less], Amount(500, 1_000), Amount(100, 200)).amount == Amount(299, 598)
 
 
 def test_an_ask_whose_tokens_cannot_shrink_is_all_or_nothing() -> None:
-    assert decide([view("nano_usd", 700)], Amount(100, 1_000), Amount(100, 500)).amount is None
+    assert gate_answer([view("nano_usd", 700)], Amount(100, 1_000), Amount(100, 500)).amount is None
 
 
 @given(SCALES.flatmap(asks), st.integers(0, MAX_AMOUNT))
@@ -241,29 +240,29 @@ def test_an_ask_without_a_price_is_refused_where_money_is_limited_in_every_mode(
     mode: str, unit: str, limit: int | None, reason: str
 ) -> None:
     seen = view(unit, limit, mode)
-    decision = decide([seen], Amount(10), priced=False)
-    assert (decision.decisive.reason, decision.unpriced) == (reason, reason == "unknown_price")
-    assert decision.verdict is (Verdict.REFUSE if decision.unpriced else Verdict.ALLOW)
-    assert not decide([seen], Amount(10)).unpriced
+    answer = gate_answer([seen], Amount(10), priced=False)
+    assert (answer.decisive.reason, answer.unpriced) == (reason, reason == "unknown_price")
+    assert answer.verdict is (Verdict.REFUSE if answer.unpriced else Verdict.ALLOW)
+    assert not gate_answer([seen], Amount(10)).unpriced
 
 
 def test_the_scope_that_needs_a_price_is_named_before_others_that_refuse() -> None:
     frozen, money = view(frozen=True), replace(view("nano_usd", 700), scope=Scope.parse("task:t1"), frozen=True)
-    decision = decide([frozen, money], Amount(10), priced=False)
-    assert (decision.decisive.scope, decision.decisive.limit_nano_usd) == (money.scope, 700)
-    assert decide([frozen, money], Amount(10)).decisive.scope == frozen.scope
+    answer = gate_answer([frozen, money], Amount(10), priced=False)
+    assert (answer.decisive.scope, answer.decisive.limit_nano_usd) == (money.scope, 700)
+    assert gate_answer([frozen, money], Amount(10)).decisive.scope == frozen.scope
 
 
 @given(cases())
 def test_an_ask_without_a_price_gets_what_it_gets_for_no_money_or_needs_a_price(case: Case) -> None:
     path, [(full, least)] = case
     free, part = Amount(full.tokens), Amount(least.tokens)
-    decision = decide(path, free, part, priced=False)
+    answer = gate_answer(path, free, part, priced=False)
     if any(seen.limit_nano_usd is not None for seen in path):
-        assert decision.unpriced
-        assert decision.amount is None
+        assert answer.unpriced
+        assert answer.amount is None
     else:
-        assert decision == decide(path, free, part)
+        assert answer == gate_answer(path, free, part)
 
 
 # --- for every path and every ask ------------------------------------------------------------------------------------
@@ -272,15 +271,15 @@ def test_an_ask_without_a_price_gets_what_it_gets_for_no_money_or_needs_a_price(
 @given(cases(), st.booleans())
 def test_what_is_admitted_fits_on_every_bounded_scope(case: Case, patient: bool) -> None:
     path, [(full, least)] = case
-    decision = decide(path, full, least, patient=patient)
-    assert decision.verdict.admits is (decision.amount is not None)
-    if decision.amount is None:
+    answer = gate_answer(path, full, least, patient=patient)
+    assert answer.verdict.admits is (answer.amount is not None)
+    if answer.amount is None:
         return
-    assert least.tokens <= decision.amount.tokens <= full.tokens
-    assert decision.amount.nano_usd <= full.nano_usd
+    assert least.tokens <= answer.amount.tokens <= full.tokens
+    assert answer.amount.nano_usd <= full.nano_usd
     for seen in path:
         assert not seen.frozen
-        after = seen.spent + seen.held + decision.amount
+        after = seen.spent + seen.held + answer.amount
         if seen.bounded and seen.limit_tokens is not None:
             assert after.tokens <= seen.limit_tokens + seen.granted.tokens
         if seen.bounded and seen.limit_nano_usd is not None:
@@ -290,33 +289,33 @@ def test_what_is_admitted_fits_on_every_bounded_scope(case: Case, patient: bool)
 @given(cases())
 def test_nothing_larger_would_have_fitted(case: Case) -> None:
     path, [(full, least)] = case
-    got = decide(path, full, least).amount
+    got = gate_answer(path, full, least).amount
     if got is not None and got != full:
         more = Amount(got.tokens + 1, price_of(got.tokens + 1, full, least))
-        assert decide(path, more).amount is None
+        assert gate_answer(path, more).amount is None
 
 
 @given(cases(), st.booleans())
 def test_a_refusal_names_a_scope_that_is_short(case: Case, patient: bool) -> None:
     path, [wanted] = case
-    decision = decide(path, *wanted, patient=patient)
-    if decision.amount is None:
-        assert not decision.decisive.verdict.admits
-        assert decision.decisive.reason in ("frozen", "limit", "approval", "open_holds", "queued")
+    answer = gate_answer(path, *wanted, patient=patient)
+    if answer.amount is None:
+        assert not answer.decisive.verdict.admits
+        assert answer.decisive.reason in ("frozen", "limit", "approval", "open_holds", "queued")
 
 
 @given(cases())
 def test_waiting_is_said_exactly_where_it_can_help(case: Case) -> None:
     path, [wanted] = case
     freed = [replace(seen, held=Amount(), queued=False) for seen in path]
-    now, later = decide(path, *wanted), decide(freed, *wanted)
+    now, later = gate_answer(path, *wanted), gate_answer(freed, *wanted)
     assert (now.verdict is Verdict.WAIT) is (later.verdict.admits and not now.verdict.admits)
 
 
 @given(views(), st.integers(1, 2_000), st.integers(0, 2_000))
 def test_a_larger_ask_is_delayed_no_less(seen: ScopeView, tokens: int, more: int) -> None:
     seen = replace(seen, backpressure=DEFAULT_BACKPRESSURE)
-    assert decide([seen], Amount(tokens)).delay_ms <= decide([seen], Amount(tokens + more)).delay_ms
+    assert gate_answer([seen], Amount(tokens)).delay_ms <= gate_answer([seen], Amount(tokens + more)).delay_ms
 
 
 @given(cases())
@@ -324,5 +323,5 @@ def test_a_grant_of_the_shortage_admits(case: Case) -> None:
     path, [(full, _)] = case
     path = [replace(seen, frozen=False, queued=False) for seen in path]
     granted = [replace(seen, granted=seen.granted + shortage(path, full, seen.scope)) for seen in path]
-    assume(all(scope.ratio is not None for scope in decide(granted, full).scopes))
-    assert decide(granted, full).amount == full
+    assume(all(scope.ratio is not None for scope in gate_answer(granted, full).scopes))
+    assert gate_answer(granted, full).amount == full

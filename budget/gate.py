@@ -1,7 +1,7 @@
 """The gate's verdict on an ask, from the balances that SQL read under lock.
 
-SQL applies one condition (the ask fits on every bounded scope, or nothing is held); `decide` derives the verdict, the
-ratio and the delay from the same figures. A property test proves that both always agree on what is admitted.
+SQL applies one condition (the ask fits on every bounded scope, or nothing is held); `gate_answer` derives the verdict,
+the ratio and the delay from the same figures. A property test proves that both always agree on what is admitted.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from purser.budget.scopes import Scope
 
 
 class Verdict(StrEnum):
-    """The gate's answer to an ask, mildest first."""
+    """The gate's answer to an ask in one word, mildest first."""
 
     ALLOW = "allow"
     WARN = "warn"
@@ -91,8 +91,8 @@ class ScopeView:
 
 
 @dataclass(frozen=True, slots=True)
-class ScopeDecision:
-    """The verdict of one scope."""
+class ScopeAnswer:
+    """The gate's answer for one scope of a path."""
 
     scope: Scope
     verdict: Verdict
@@ -113,18 +113,18 @@ class ScopeDecision:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
-    """The verdict on a path, and that of each of its scopes."""
+class GateAnswer:
+    """The gate's answer to an ask: the verdict on its path, and the answer for each scope of it."""
 
     verdict: Verdict
     amount: Amount | None
     """Amount held: the ask, or less if only part of it fits; `None` if nothing is held."""
     delay_ms: int
     pressure: Pressure
-    scopes: tuple[ScopeDecision, ...]
+    scopes: tuple[ScopeAnswer, ...]
 
     @property
-    def decisive(self) -> ScopeDecision:
+    def decisive(self) -> ScopeAnswer:
         """The outermost scope with the strictest verdict.
 
         A scope with limits takes precedence over one without, and one that needs a price over all others: without a
@@ -146,14 +146,14 @@ class Decision:
         )
 
 
-def decide(
+def gate_answer(
     views: Sequence[ScopeView],
     ask: Amount,
     least: Amount | None = None,
     *,
     patient: bool = True,
     priced: bool = True,
-) -> Decision:
+) -> GateAnswer:
     """Judges an ask against every scope of its path; the strictest scope wins.
 
     Args:
@@ -170,7 +170,7 @@ def decide(
     scopes = tuple(_judge(view, amount or ask, amount or least, patient, priced) for view in views)
     verdict = max((scope.verdict for scope in scopes), key=_SEVERITY.__getitem__)
     ratios = [scope.ratio for scope in scopes]
-    return Decision(
+    return GateAnswer(
         verdict=verdict,
         amount=amount,
         delay_ms=max(scope.delay_ms for scope in scopes),
@@ -289,13 +289,13 @@ def _delay(view: ScopeView, shares: list[tuple[int, int]] | None) -> int:
     return next((step.delay_ms for step in reversed(view.backpressure) if _reaches(shares, step.ratio)), 0)
 
 
-def _judge(view: ScopeView, ask: Amount, least: Amount, patient: bool, priced: bool) -> ScopeDecision:
+def _judge(view: ScopeView, ask: Amount, least: Amount, patient: bool, priced: bool) -> ScopeAnswer:
     shares = _shares(view, ask)
     unpriced = not priced and view.limit_nano_usd is not None
     verdict, reason = (Verdict.REFUSE, UNKNOWN_PRICE) if unpriced else _verdict(view, least, shares, patient)
     tokens, nano = _headroom(view)
     ratio = None if shares is None else max((taken / capacity for taken, capacity in shares), default=0.0)
-    return ScopeDecision(
+    return ScopeAnswer(
         view.scope, verdict, ratio, tokens, nano, view.window_start, reason, view.mode, _delay(view, shares),
         view.limit_nano_usd,
     )  # fmt: skip

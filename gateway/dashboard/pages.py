@@ -9,12 +9,15 @@ from typing import Any
 
 import structlog
 from fastapi import APIRouter, Request, Response
+from fastapi.dependencies.utils import get_dependant
 from markupsafe import Markup
+from starlette.datastructures import QueryParams
 
 from purser.gateway.access.roles import Permission
 from purser.gateway.dashboard import shell
 from purser.gateway.dashboard.live import Live
 from purser.gateway.dashboard.visit import open_visit
+from purser.gateway.http.routing import QueryParameters
 
 MODULES = ("approvals", "budgets", "tasks", "sessions", "ledger", "health")
 """Packages whose module `page` registers pages when it is imported."""
@@ -42,17 +45,19 @@ def page(path: str, name: str, *, needs: Permission = Permission.READ) -> Callab
             live = Live(visit)
             frame = shell.Frame(name, live)
             caller = visit.caller
-            if caller.may(needs):
-                main = await _guarded(build, live, given)
-            else:
+            if not caller.may(needs):
                 may_not = f"Your role may not {needs.replace('_', ' ')}"
-                main = shell.error(may_not, f"You are signed in as {caller.name}, role {caller.role}.")
-            return frame.around(main)
+                return frame.around(shell.error(may_not, f"You are signed in as {caller.name}, role {caller.role}."))
+            if (fault := _fault(request.query_params, takes)) is not None:
+                wrong = shell.error("The address of this page is not valid", fault)
+                return frame.around(wrong, HTTPStatus.UNPROCESSABLE_ENTITY)
+            return frame.around(await _guarded(build, live, given))
 
         own = list(inspect.signature(build).parameters.values())[2:]
         request = inspect.Parameter("request", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Request)
         keywords = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own]
         shown.__signature__ = inspect.Signature([request, *keywords])  # type: ignore[attr-defined]
+        takes = QueryParameters(get_dependant(path=path, call=shown))
         router.add_api_route(path, shown)
         return build
 
@@ -75,6 +80,16 @@ async def missing_page(request: Request) -> Response:
     frame = shell.Frame("Page not found", Live(open_visit(request)))
     lost = shell.error("There is no page at this address", "It may be mistyped. Choose a page from the navigation.")
     return frame.around(lost, HTTPStatus.NOT_FOUND)
+
+
+def _fault(query: QueryParams, takes: QueryParameters) -> str | None:
+    """What is wrong with the parameters of an address, and what helps."""
+    if (name := takes.unknown(query)) is not None:
+        known = f", or use one of these instead: {', '.join(takes.names)}" if takes.names else ""
+        return f"“{name[:80]}” is not a parameter of this page. Remove it from the address{known}."
+    if (name := takes.repeated(query)) is not None:
+        return f"“{name}” is in the address more than once. Leave one."
+    return None
 
 
 async def _guarded(build: Build, live: Live, given: dict[str, Any]) -> Markup:

@@ -76,7 +76,7 @@ class Frame:
             trouble=self._live.trouble,
             main=main,
         )
-        return HTMLResponse(document, status, _HEADERS)
+        return HTMLResponse(document, int(status), _HEADERS)
 
     def _links(self, pending: int | None) -> Markup:
         return render("navigation.html", pages=NAVIGATION, current=self._title, pending=pending)

@@ -20,19 +20,35 @@ class Route(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Awaitable[Response]]:  # type: ignore[override]
         handle = super().get_route_handler()
         needed = [one.call for one in self.dependant.dependencies if isinstance(one.call, Needs)]
-        fields = dict(_query_fields(self.dependant))
-        known = sorted(fields)
-        lists = {name for name, annotation in fields.items() if _is_list(annotation)}
+        takes = QueryParameters(self.dependant)
         takes_body = self.body_field is not None
 
         async def handler(request: Request) -> Response:
             for needs in needed:
                 needs.check(request.state.caller)
             if request.query_params:
-                _check_query(request.query_params, known, lists)
+                _check_query(request.query_params, takes)
             return await handle(await _read(request) if takes_body else request)
 
         return handler
+
+
+class QueryParameters:
+    """The query parameters that an endpoint takes."""
+
+    def __init__(self, dependant: Dependant) -> None:
+        fields = dict(_query_fields(dependant))
+        self.names = sorted(fields)
+        self._lists = {name for name, annotation in fields.items() if _is_list(annotation)}
+
+    def unknown(self, query: QueryParams) -> str | None:
+        """The first parameter of a query that the endpoint does not take."""
+        return next((name for name in query if name not in self.names), None)
+
+    def repeated(self, query: QueryParams) -> str | None:
+        """The first parameter that a query has more than once, although it is no list."""
+        counts = Counter(name for name, _ in query.multi_items() if name not in self._lists)
+        return next((name for name, count in counts.items() if count > 1), None)
 
 
 class _Read(Request):
@@ -61,12 +77,11 @@ async def _read(request: Request) -> Request:
     return _Read(request, body, await run_off_loop(len(body), read_json, body) if is_json else None)
 
 
-def _check_query(query: QueryParams, known: list[str], lists: set[str]) -> None:
-    for name, times in Counter(name for name, _ in query.multi_items()).items():
-        if name not in known:
-            raise _unknown(name, known)
-        if times > 1 and name not in lists:
-            raise _repeated(name)
+def _check_query(query: QueryParams, takes: QueryParameters) -> None:
+    if (name := takes.unknown(query)) is not None:
+        raise _unknown(name, takes.names)
+    if (name := takes.repeated(query)) is not None:
+        raise _repeated(name)
 
 
 def _query_fields(dependant: Dependant) -> Iterator[tuple[str, object]]:

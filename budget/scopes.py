@@ -13,6 +13,7 @@ from purser.budget.errors import InvalidScope
 class Kind(StrEnum):
     """The kinds of scope, outermost first."""
 
+    # `kind_rank` in schema/scopes.sql lists the same.
     TENANT = "tenant"
     USER = "user"
     SESSION = "session"

@@ -10,12 +10,12 @@ from alembic import op
 
 SCHEMA = {
     "purser.budget.postgres": (
+        "scopes",
         "tables",
         "changes",
         "events",
         "warnings",
         "windows",
-        "scopes",
         "policies",
         "posting",
         "gate",

@@ -23,13 +23,13 @@ select s.kind || ':' || s.id as scope, exists (select 1 from scope_parents c whe
 from scopes s left join scope_parents p on p.scope_id = s.scope_id
 where s.tenant = $1
   and p.parent_id is not distinct from (select o.scope_id from scopes o where o.tenant = $1 and o.kind = $2 and o.id = $3)
-order by array_position(array['tenant', 'user', 'session', 'task', 'agent'], s.kind), s.scope_id desc limit $4;
+order by kind_rank(s.kind), s.scope_id desc limit $4;
 
 -- name: find
 -- $1 tenant, $2 kind or null, $3 part of an id, $4 limit.
 select s.kind || ':' || s.id as scope, false as has_children from scopes s
 where s.tenant = $1 and ($2::text is null or s.kind = $2) and strpos(lower(s.id), lower($3)) > 0
-order by array_position(array['tenant', 'user', 'session', 'task', 'agent'], s.kind), s.scope_id desc limit $4;
+order by kind_rank(s.kind), s.scope_id desc limit $4;
 
 -- name: history
 -- About $4 balances of a scope in its latest window, evenly spread over its entries, oldest first, including the last.

@@ -24,7 +24,7 @@ language sql stable as $$
     left join policies s on s.scope_id = x.scope_id and s.task = ''
     left join policies r on r.scope_id = x.scope_id and r.task = p_task and p_task <> ''
     cross join lateral (select s.limit_tokens is not null or s.limit_nano_usd is not null as limited, coalesce(s.mode, d.v ->> 'mode') as mode,
-                               c.kind in ('tenant', 'user', 'session') as shared) k
+                               is_shared(c.kind) as shared) k
     cross join lateral (select case when s.limit_tokens is null then coalesce(r.limit_tokens, (d.v ->> 'limit_tokens')::bigint)
                                     else least(s.limit_tokens, r.limit_tokens) end as tokens,
                                case when s.limit_nano_usd is null then coalesce(r.limit_nano_usd, (d.v ->> 'limit_nano_usd')::bigint)

@@ -43,7 +43,7 @@ returns table (tokens bigint, nano bigint, mode text) language sql stable as $$
     left join lateral (
         select p.* from ledger_policies(array[b.scope_id], '', p_defaults) p
         where exists (select from policies r join scopes s on s.scope_id = r.scope_id
-                      where r.scope_id = b.scope_id and r.task <> '' and s.kind in ('tenant', 'user', 'session'))) e on true
+                      where r.scope_id = b.scope_id and r.task <> '' and is_shared(s.kind))) e on true
 $$;
 
 -- The scopes that are exhausted within a day at their current rate, and how long they last, in microseconds. A unit of

@@ -8,7 +8,7 @@ create type amount as (tokens bigint, nano bigint);
 create table scopes (
     scope_id bigint generated always as identity primary key,
     tenant   text not null,
-    kind     text not null check (kind in ('tenant', 'user', 'session', 'task', 'agent')),
+    kind     text not null check (kind_rank(kind) is not null),
     id       text not null,
     ended_at timestamptz,                             -- when the task or agent ended; metrics omit it from then on
     unique (tenant, kind, id)

@@ -66,6 +66,13 @@ async def held(pool: Pool, tenant: str) -> dict[Scope, Amount]:
     return {Scope(Kind(row["kind"]), row["id"]): Amount(row["held_tokens"], row["held_nano"]) for row in rows}
 
 
+async def test_sql_and_rules_rank_the_same_kinds(pool: Pool) -> None:
+    ranks = await pool.fetchval(
+        "select array_agg(kind_rank(k) order by n) from unnest($1::text[]) with ordinality k (k, n)", [*Kind, "planet"]
+    )
+    assert ranks == [*range(1, len(Kind) + 1), None]
+
+
 # --- asks ------------------------------------------------------------------------------------------------------------
 
 

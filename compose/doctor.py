@@ -12,7 +12,6 @@ import httpx
 from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest, GetSystemInfoRequest
 from temporalio.service import RPCError
 
-from purser.budget.scopes import Kind
 from purser.compose.database import connected
 from purser.compose.errors import ComposeError, Unreachable
 from purser.compose.http.connections import OTHER_FILES, connections_of, raise_file_limit
@@ -129,7 +128,7 @@ async def _settings(settings: Settings) -> list[Finding]:
     except InvalidSettings as error:
         return [Finding("settings", "failed", str(error), "Correct it where it is set.")]
     defaults = ledger_settings(settings).defaults
-    policies = {f"every {kind}": defaults[kind] for kind in (Kind.SESSION, Kind.TASK, Kind.AGENT)}
+    policies = {f"every {kind}": policy for kind, policy in defaults.items() if policy.limit_tokens is not None}
     pitfalls = lint(context, policies, await _usage(settings.dsn))
     warned = [Finding("settings", "warned", pitfall.message, pitfall.remedy) for pitfall in pitfalls]
     return warned or [Finding("settings", "ok", "none of the usual pitfalls")]

@@ -224,6 +224,11 @@ class TaskFile(Part):
         return body
 
     @property
+    def _outer_scopes(self) -> tuple[Scope, ...]:
+        """The scopes on which all calls of the task draw, below tenant and user."""
+        return Scope(Kind.SESSION, self.session_id), Scope(Kind.TASK, self.task_id)
+
+    @property
     def own_scopes(self) -> tuple[Scope, ...]:
         """The scopes that end with the task: its own and those of its agents."""
         return Scope(Kind.TASK, self.task_id), *(agent_scope(self.task_id, agent.id) for agent in self.agents)
@@ -238,12 +243,12 @@ class TaskFile(Part):
         while (parent := self.agent(lineage[-1]).parent) is not None:
             lineage.append(parent)
         agents = (agent_scope(self.task_id, each) for each in reversed(lineage))
-        return Path((Scope(Kind.SESSION, self.session_id), Scope(Kind.TASK, self.task_id), *agents))
+        return Path((*self._outer_scopes, *agents))
 
     def policies(self) -> Iterator[tuple[Scope, PolicyPatch, Mapping[str, str]]]:
         """Yields what the task asks for each of its scopes, and which fields come from its use-case preset."""
-        yield Scope(Kind.SESSION, self.session_id), *self._merged(Kind.SESSION, self.budget.session)
-        yield Scope(Kind.TASK, self.task_id), *self._merged(Kind.TASK, self.budget.task)
+        for scope in self._outer_scopes:
+            yield scope, *self._merged(scope.kind, getattr(self.budget, scope.kind))
         each = PolicyPatch(limit_tokens=self.context.token_budget_per_agent)
         for agent in self.agents:
             own = _over(agent.budget.patch(), _over(self.budget.agent.patch(), each))

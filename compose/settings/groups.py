@@ -8,6 +8,8 @@ from pydantic import AliasChoices, Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from purser.budget.policies import DEFAULT_BACKPRESSURE, DEFAULT_WARN_AT, Mode, OnExpiry
+from purser.budget.postgres.ledger.settings import DEFAULT_LIMITS
+from purser.budget.scopes import Kind
 from purser.compose.settings.directories import default_data_dir
 from purser.compose.settings.values import CommaList, Port, Ratio, Seconds, Tokens
 from purser.context.compression.requests import DROP, KEEP
@@ -133,12 +135,12 @@ class Temporal(Group):
 class Ledger(Group):
     """The ledger: default policies, holds, approvals."""
 
-    session_limit_tokens: Tokens = 200_000
+    session_limit_tokens: Tokens = DEFAULT_LIMITS[Kind.SESSION]
     """Default token limit of a session."""
-    task_limit_tokens: Tokens = 200_000
+    task_limit_tokens: Tokens = DEFAULT_LIMITS[Kind.TASK]
     """Default token limit of a task."""
     agent_limit_tokens: Tokens = Field(
-        50_000, validation_alias=AliasChoices("agent_limit_tokens", "token_budget_per_agent")
+        DEFAULT_LIMITS[Kind.AGENT], validation_alias=AliasChoices("agent_limit_tokens", "token_budget_per_agent")
     )
     """Default token limit of an agent of a task."""
     mode: Mode = Mode.SOFT

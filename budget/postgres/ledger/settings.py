@@ -9,13 +9,9 @@ from typing import Any
 from purser.budget.policies import DEFAULT_BACKPRESSURE, BackpressureStep, Policy
 from purser.budget.scopes import Kind
 
-DEFAULT_POLICIES: Mapping[Kind, Policy] = {
-    Kind.TENANT: Policy(),
-    Kind.USER: Policy(),
-    Kind.SESSION: Policy(limit_tokens=200_000),
-    Kind.TASK: Policy(limit_tokens=200_000),
-    Kind.AGENT: Policy(limit_tokens=50_000),
-}
+DEFAULT_LIMITS: Mapping[Kind, int] = {Kind.SESSION: 200_000, Kind.TASK: 200_000, Kind.AGENT: 50_000}
+"""Token limits; scopes of other kinds have none."""
+DEFAULT_POLICIES: Mapping[Kind, Policy] = {kind: Policy(limit_tokens=DEFAULT_LIMITS.get(kind)) for kind in Kind}
 
 
 @dataclass(frozen=True)

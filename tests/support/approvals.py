@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from purser.activities.runtime.stores import Stores
 from purser.budget.approvals import ApprovalState, Approver, Choice, Decided, DecisionRequest, Ticket
 from purser.budget.gate import Amount, Verdict
 from purser.budget.holds import HoldAnswer, HoldRequest, Report
@@ -137,8 +138,8 @@ def path(task: str = "t1") -> Path:
 @asynccontextmanager
 async def open_desk(pool: Pool) -> AsyncIterator[Desk]:
     """A desk at `NOW`; the audit is clean when it closes."""
-    settings = LedgerSettings()
-    desk = Desk(pool, Ledger(pool, settings), Policies(pool, settings), Approvals(pool, settings))
+    stores = Stores(ledger=Ledger(pool, LedgerSettings()))
+    desk = Desk(pool, stores.ledger, stores.policies, stores.approvals)
     desk.at(NOW)
     await desk.policy(limit_tokens=1_000, mode="approval")
     await desk.spend(900)

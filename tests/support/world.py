@@ -28,7 +28,7 @@ from purser.budget.postgres.ledger.settings import LedgerSettings
 from purser.budget.postgres.reports.audit import audit
 from purser.budget.pricing.price_book import PriceBook
 from purser.budget.scopes import Scope
-from purser.compose.demo.provider import FunctionCall, Provider, Recording, Reply, ToolCall, serve_provider
+from purser.compose.demo.provider import FunctionCall, Provider, Reply, ToolCall, serve_provider
 from purser.compose.processes.dispatcher import Dispatcher, run_background
 from purser.compose.processes.worker import LOCK_TIMEOUT_MS, make_worker
 from purser.context.postgres.conversation.conversations import Conversations
@@ -36,10 +36,10 @@ from purser.gateway.access.roles import Role
 from purser.gateway.postgres.keys import Keys, digest
 from purser.workflows.contract import AgentRef, ApprovalDecision, TaskRef
 from tests.support.actors import TESTER
+from tests.support.agents import recorded_agent
 
 T = TypeVar("T")
 TENANT = "acme"
-MODEL = "openai/gpt-4o"
 WITHIN_S = 60.0
 LEASE_S = 30
 
@@ -86,13 +86,7 @@ class World:
 
     def agent(self, agent_id: str = "a", *replies: str | Reply, **more: Any) -> dict[str, Any]:
         """Returns an agent whose model gives these replies turn by turn, and repeats the last one from then on."""
-        said = [Reply(content=reply) if isinstance(reply, str) else reply for reply in replies]
-        name = uuid.uuid4().hex
-        self.provider.control.add_recordings(
-            [Recording(name=name, agents={agent_id: said or [Reply(content="Done.")]})]
-        )
-        plain = {"id": agent_id, "model": MODEL, "instructions": "Be brief.", "max_output_tokens": 100}
-        return plain | {"api_base": self.provider.api_base_of(name, agent_id)} | more
+        return recorded_agent(self.provider, agent_id, *replies, **more)
 
     async def submit(self, *agents: dict[str, Any], **more: Any) -> str:
         """Submits a task and returns its id."""

@@ -14,8 +14,9 @@ from purser.budget.postgres.ledger.policies import Policies
 from purser.budget.postgres.ledger.settings import LedgerSettings
 from purser.context.postgres.conversation.conversations import Conversations
 from purser.workflows.contract import TaskStatus
-from tests.support.world import MODEL, World, world
+from tests.support.agents import MODEL
 from tests.support.world import TENANT as WORLDS
+from tests.support.world import World, world
 
 TENANT = "acme"
 AGENTS = [{"id": name, "model": "gpt-4o", "instructions": "Be brief."} for name in ("a", "b")]

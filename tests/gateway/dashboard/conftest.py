@@ -20,24 +20,23 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, Page
 
-from purser.activities.postgres.tasks import Tasks
+from purser.activities.runtime.stores import Stores
 from purser.budget.policies import PolicyPatch
 from purser.budget.postgres.connections.pools import Pool, create_pool
 from purser.budget.postgres.ledger.ledger import Ledger
 from purser.budget.postgres.ledger.policies import Policies
 from purser.budget.postgres.ledger.settings import LedgerSettings
 from purser.budget.scopes import Scope
-from purser.compose.demo.provider import Provider, Recording, Reply, serve_provider
-from purser.context.postgres.conversation.conversations import Conversations
+from purser.compose.demo.provider import Provider, Reply, serve_provider
 from purser.gateway.access.roles import Role
 from purser.gateway.postgres.keys import Keys
 from tests.support.actors import TESTER
+from tests.support.agents import recorded_agent
 from tests.support.browser import WIDE, Theme, Watch, borrowed, chromium, sign_in
 from tests.support.databases import fresh_database
 from tests.support.purser import Purser, Started
 from tests.support.world import eventually
 
-MODEL = "openai/gpt-4o"
 HERE = Path(__file__).parent
 
 
@@ -53,8 +52,8 @@ class Stack:
     """A running `purser up`."""
 
     url: str
-    pool: Pool
-    """Connections to its database."""
+    stores: Stores
+    """Stores over its database."""
     provider: Provider
     purser: Purser
     started: Started
@@ -80,17 +79,17 @@ class Tenant:
     @property
     def pool(self) -> Pool:
         """Connections to the database."""
-        return self.stack.pool
+        return self.stack.stores.pool
 
     @property
     def policies(self) -> Policies:
         """Stored policies."""
-        return Policies(self.pool, LedgerSettings())
+        return self.stack.stores.policies
 
     @property
     def ledger(self) -> Ledger:
         """The ledger."""
-        return Ledger(self.pool, LedgerSettings())
+        return self.stack.stores.ledger
 
     def named(self, kind: str) -> str:
         """An id that no other test uses."""
@@ -127,13 +126,7 @@ class Tenant:
 
     def agent(self, agent_id: str = "a", *replies: str | Reply, **more: Any) -> dict[str, Any]:
         """An agent of a task file; its model replies with `replies`, one per turn."""
-        recorded = [Reply(content=reply) if isinstance(reply, str) else reply for reply in replies]
-        name = uuid.uuid4().hex
-        self.stack.provider.control.add_recordings(
-            [Recording(name=name, agents={agent_id: recorded or [Reply(content="Done.")]})]
-        )
-        plain = {"id": agent_id, "model": MODEL, "instructions": "Be brief.", "max_output_tokens": 100}
-        return plain | {"api_base": self.stack.provider.api_base_of(name, agent_id)} | more
+        return recorded_agent(self.stack.provider, agent_id, *replies, **more)
 
     async def submit(self, *agents: dict[str, Any], client: httpx.AsyncClient | None = None, **more: Any) -> str:
         """Submits a task; returns its id."""
@@ -145,8 +138,7 @@ class Tenant:
 
     async def task_state(self, task_id: str) -> str:
         """The status of a task."""
-        tasks = Tasks(self.pool, self.policies, Conversations(self.pool))
-        return str((await tasks.get(self.name, task_id))["status"])
+        return str((await self.stack.stores.tasks.get(self.name, task_id))["status"])
 
     async def until_task(self, task_id: str, *states: str) -> str:
         """Waits until a task is in one of `states`; returns which."""
@@ -182,7 +174,8 @@ async def running_stack(dsn: str, temporal_address: str, run_dir: Path, **settin
         purser = Purser.at(home, **(defaults | settings))
         started = await asyncio.to_thread(purser.start, "up", "--port", "0", "--data", str(home / "data"))
         try:
-            stack = Stack(started.ready["gateway"], pool, provider, purser, started)
+            stores = Stores(ledger=Ledger(pool, LedgerSettings()))
+            stack = Stack(started.ready["gateway"], stores, provider, purser, started)
             yield stack
             for browser in stack.browsers:
                 await browser.close()

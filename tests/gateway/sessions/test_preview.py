@@ -21,8 +21,9 @@ from purser.context.postgres.sessions.preferences import PersonalSettings
 from purser.gateway.access.roles import Role
 from tests.gateway.conftest import RunningGateway
 from tests.support.actors import ADA
+from tests.support.agents import MODEL
 from tests.support.conversations import calling, result, talk
-from tests.support.world import MODEL, TENANT, World, world
+from tests.support.world import TENANT, World, world
 
 LONG = 80
 ROOMY, TIGHT = 50_000, 1_600

@@ -7,7 +7,8 @@ from playwright.async_api import Page, expect
 
 from purser.compose.demo.provider import Reply
 from purser.gateway.access.roles import Role
-from tests.gateway.dashboard.conftest import MODEL, Tenant
+from tests.gateway.dashboard.conftest import Tenant
+from tests.support.agents import MODEL
 from tests.support.browser import NARROW, check_accessibility, in_both_themes, shot
 from tests.support.world import calls, eventually
 

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from temporalio import activity
 
-from purser.budget.postgres.ledger.ledger import Ledger
 from purser.budget.postgres.ledger.pricing import Pricing
 from purser.budget.usage import Usage
 from purser.workflows.contract import ActivityName, SettleInput, SettleResult
@@ -16,7 +15,6 @@ _CLASSES = ("input", "cache_read", "cache_write_5m", "cache_write_1h", "output")
 class Settle:
     """The activity `settle`."""
 
-    ledger: Ledger
     pricing: Pricing
 
     @activity.defn(name=ActivityName.SETTLE)
@@ -28,8 +26,7 @@ class Settle:
         usage = Usage(**{name: getattr(report, name) for name in _CLASSES})
         if report.total is not None:
             usage += Usage.from_total(max(0, report.total - usage.total))
-        cost = await self.pricing.report(report.tenant, report.hold_id, usage, report.nano_usd)
-        settled = await self.ledger.settle(report.tenant, report.hold_id, report.attempt, cost)
+        settled = await self.pricing.settle(report.tenant, report.hold_id, report.attempt, usage, report.nano_usd)
         return SettleResult(
             state=settled.state,
             tokens=settled.charged.tokens,

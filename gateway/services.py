@@ -93,7 +93,7 @@ class Services(Stores):
         self.webhooks = Webhooks(pool, self.seal)
         self.deliveries = Deliveries(pool, self.policies, self.public_url)
         self.feed = Feed(self.events)
-        self.pricing = Pricing(self.prices, self.policies, self.holds, self.metrics.calls.unpriced)
+        self.pricing = Pricing(self.prices, self.ledger, self.holds, self.metrics.calls.unpriced)
         self.purposes = Purposes(pool, self.sessions.conversations)
         self.vanished = Vanished(self.temporal, pool, self.agents, self.ledger, self.approvals)
         self.windows = SessionWindows(

@@ -72,7 +72,7 @@ def all_activities(dependencies: Dependencies) -> Sequence[Activity]:
     """Returns every activity of the contract, ready for a worker."""
     stores, metrics = dependencies.stores, dependencies.metrics
     agents, calls, ledger, conversations = stores.agents, stores.calls, stores.ledger, stores.sessions.conversations
-    pricing = Pricing(dependencies.prices, stores.policies, stores.holds, metrics.calls.unpriced)
+    pricing = Pricing(dependencies.prices, ledger, stores.holds, metrics.calls.unpriced)
     agent_contexts = AgentContexts(
         agents, conversations, stores.sessions.calibrations, dependencies.prices, dependencies.settings
     )
@@ -125,7 +125,7 @@ def all_activities(dependencies: Dependencies) -> Sequence[Activity]:
         approving.record_decision,
         EstimateTokens(conversations).estimate_tokens,
         Hold(ledger, stores.payers, pricing, metrics.calls.count_verdict).hold,
-        Settle(ledger, pricing).settle,
+        Settle(pricing).settle,
         Release(ledger).release,
     )
 

@@ -72,8 +72,7 @@ async def start_attempt(hold_id: str, body: AttemptBody, caller: Spender, use: U
 @router.post("/{hold_id}/settle")
 async def settle(hold_id: str, body: SettleBody, caller: Spender, use: Use) -> SettlementView:
     """Records the full usage of an attempt and ends the hold. Repeating the same report has no effect."""
-    report = await use.pricing.report(caller.tenant, hold_id, normalize(body.usage), body.nano_usd)
-    done = await use.ledger.settle(caller.tenant, hold_id, body.attempt, report)
+    done = await use.pricing.settle(caller.tenant, hold_id, body.attempt, normalize(body.usage), body.nano_usd)
     use.metrics.stepped("settled")
     return SettlementView.of(done)
 

@@ -55,8 +55,8 @@ def unpriced() -> list[Unpriced]:
 
 
 @pytest.fixture
-def pricing(policies: Policies, pool: Pool, unpriced: list[Unpriced]) -> Pricing:
-    return Pricing(PriceBook.load(), policies, Holds(pool), unpriced.append)
+def pricing(ledger: Ledger, pool: Pool, unpriced: list[Unpriced]) -> Pricing:
+    return Pricing(PriceBook.load(), ledger, Holds(pool), unpriced.append)
 
 
 @pytest.fixture
@@ -76,8 +76,8 @@ def hold(ledger: Ledger, pricing: Pricing, pool: Pool, verdicts: list[tuple[str,
 
 
 @pytest.fixture
-def settle(ledger: Ledger, pricing: Pricing) -> Callable[..., Any]:
-    return Settle(ledger, pricing).settle
+def settle(pricing: Pricing) -> Callable[..., Any]:
+    return Settle(pricing).settle
 
 
 async def test_a_hold_is_settled_at_what_was_used(hold: Any, settle: Any) -> None:

@@ -32,6 +32,7 @@ from purser.budget.postgres.ledger.batches import Ask, Settle, hold_together, se
 from purser.budget.postgres.ledger.micro_batching import MicroBatcher
 from purser.budget.postgres.ledger.scope_views import views_of
 from purser.budget.postgres.ledger.settings import LedgerSettings
+from purser.budget.pricing.call_prices import price_needed
 from purser.budget.scopes import Scope
 
 _SQL = load("purser.budget.postgres.ledger", "ledger.sql")
@@ -56,7 +57,7 @@ class Ledger:
         )
         self._settles = MicroBatcher[Settle, Settlement](
             lambda settles: settle_together(pool, self.now, settles),
-            lambda settle: self._settle(settle.tenant, settle.hold_id, settle.attempt, settle.report, False, None),
+            lambda settle: self._settle("settle", settle, keep_open=False, connection=None),
             lambda settle: (settle.tenant, settle.hold_id),
         )
 
@@ -140,6 +141,7 @@ class Ledger:
         report: Report,
         *,
         keep_open: bool = False,
+        must_be_priced: bool = False,
         connection: Connection | None = None,
     ) -> Settlement:
         """Records the full cost of an attempt: never refused, never reduced.
@@ -148,38 +150,43 @@ class Ledger:
             tenant, hold_id, attempt: the attempt to settle.
             report: its usage and cost.
             keep_open: leave the hold open for another attempt, because this one failed.
+            must_be_priced: refuse a report of unknown price if a scope limits money, as the caller can state a price.
             connection: joins its transaction.
 
         Raises:
             InvalidRequest, NotFound
+            UnknownPrice, MoneyNeeded: the price is unknown, and a scope limits money.
             AttemptConflict: the attempt was reported differently before, or is out of order.
         """
         check_range(attempt, "attempt", 1, MAX_ATTEMPT)
-        number = _hold_number(hold_id)
+        settle = Settle(tenant, _hold_number(hold_id), attempt, report)
+        if must_be_priced and not report.priced:
+            return await self._settle("settle_unpriced", settle, keep_open=keep_open, connection=connection)
         if connection is None and not keep_open:
-            return await self._settles.call(Settle(tenant, number, attempt, report))
-        return await self._settle(tenant, number, attempt, report, keep_open, connection)
+            return await self._settles.call(settle)
+        return await self._settle("settle", settle, keep_open=keep_open, connection=connection)
 
-    async def _settle(
-        self, tenant: str, hold_id: int, attempt: int, report: Report, keep_open: bool, connection: Connection | None
-    ) -> Settlement:
+    async def _settle(self, name: str, settle: Settle, *, keep_open: bool, connection: Connection | None) -> Settlement:
+        hold_id, attempt, report = str(settle.hold_id), settle.attempt, settle.report
         found = await self._call(
-            "settle", connection, tenant, hold_id, attempt, report.amount.tokens, report.nano_usd,
+            name, connection, settle.tenant, settle.hold_id, attempt, report.amount.tokens, report.nano_usd,
             report.stored, report.digest, keep_open, self.settings.defaults_json, self.now,
         )  # fmt: skip
         match found["outcome"]:
             case "not_found":
-                raise _no_hold(str(hold_id))
+                raise _no_hold(hold_id)
+            case "price_needed":
+                raise price_needed(found["model"], found["scope"], found["limit_nano"])
             case "conflict":
                 raise AttemptConflict(
-                    f"attempt {attempt!r} of hold {str(hold_id)!r} has reported another usage: a report is final"
+                    f"attempt {attempt!r} of hold {hold_id!r} has reported another usage: a report is final"
                 )
             case "out_of_order":
                 raise AttemptConflict(
-                    f"attempt {attempt!r} of hold {str(hold_id)!r} never started: the next is {found['attempts'] + 1}"
+                    f"attempt {attempt!r} of hold {hold_id!r} never started: the next is {found['attempts'] + 1}"
                 )
         return Settlement(
-            hold_id=str(hold_id),
+            hold_id=hold_id,
             state=HoldState(found["state"]),
             charged=Amount(found["tokens"], found["nano"]),
             overrun=Amount(found["overrun_tokens"], found["overrun_nano"]),

@@ -10,6 +10,8 @@ select * from ledger_settle_many($1, $2, $3, $4, $5, $6, $7, $8);
 select * from ledger_start_attempt($1, $2, $3, $4, $5);
 -- name: settle
 select * from ledger_settle($1, $2, $3, $4, $5, $6, $7, $8, $9, $10);
+-- name: settle_unpriced
+select * from ledger_settle_unpriced($1, $2, $3, $4, $5, $6, $7, $8, $9, $10);
 -- name: release
 select * from ledger_release($1, $2, $3, $4);
 -- name: extend

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 
-from purser.budget.holds import Report
+from purser.budget.errors import MoneyNeeded, UnknownPrice
+from purser.budget.holds import Report, Settlement
 from purser.budget.postgres.ledger.holds import Holds
-from purser.budget.postgres.ledger.policies import Policies
-from purser.budget.pricing.call_prices import Quote, Unpriced, charge, ignore_unpriced, outcome_of, price_needed, quote
+from purser.budget.postgres.ledger.ledger import Ledger
+from purser.budget.pricing.call_prices import Quote, Unpriced, charge, ignore_unpriced, outcome_of, quote
 from purser.budget.pricing.price_book import PriceBook
 from purser.budget.usage import Usage
 
@@ -16,18 +17,18 @@ class Pricing:
     def __init__(
         self,
         prices: PriceBook,
-        policies: Policies,
+        ledger: Ledger,
         holds: Holds,
         on_unpriced: Callable[[Unpriced], None] = ignore_unpriced,
     ) -> None:
         """Args:
         prices: prices of models.
-        policies: determine whether the path of a report limits money.
+        ledger: settles, and refuses a report of unknown price where money is limited.
         holds: determine the model of a hold.
         on_unpriced: called for each report without a price.
         """
         self._prices = prices
-        self._policies = policies
+        self._ledger = ledger
         self._holds = holds
         self._on_unpriced = on_unpriced
 
@@ -46,22 +47,30 @@ class Pricing:
         model = None if known else (await self._holds.get(tenant, hold_id)).model
         return self.quote(model, tokens, tokens, nano_usd)
 
-    async def report(self, tenant: str, hold_id: str, usage: Usage, nano_usd: int | None) -> Report:
-        """Returns the report of an attempt with its cost.
+    async def settle(self, tenant: str, hold_id: str, attempt: int, usage: Usage, nano_usd: int | None) -> Settlement:
+        """Settles an attempt at what it cost; see `Ledger.settle`.
+
+        Args:
+            tenant, hold_id, attempt: the attempt to settle.
+            usage: its usage.
+            nano_usd: cost as the caller states it; `None`: not stated.
 
         Raises:
-            NotFound
+            InvalidRequest, NotFound, AttemptConflict
             UnknownPrice, MoneyNeeded: the cost is unknown, and a scope limits money.
         """
+        report = await self._report(tenant, hold_id, usage, nano_usd)
+        try:
+            settled = await self._ledger.settle(tenant, hold_id, attempt, report, must_be_priced=True)
+        except (UnknownPrice, MoneyNeeded):
+            self._on_unpriced(Unpriced.REFUSED)
+            raise
+        if (outcome := outcome_of(report)) is not None:
+            self._on_unpriced(outcome)
+        return settled
+
+    async def _report(self, tenant: str, hold_id: str, usage: Usage, nano_usd: int | None) -> Report:
         if nano_usd is not None:
             return Report(usage, nano_usd)
         hold = await self._holds.get(tenant, hold_id)
-        report = charge(self._prices, hold.model, usage, hold.asked_nano_usd)
-        outcome = outcome_of(report)
-        if outcome is not None:
-            for view in await self._policies.budgets_of(tenant, hold.path.scopes, hold.task_id):
-                if view.policy.limit_nano_usd is not None:
-                    self._on_unpriced(Unpriced.REFUSED)
-                    raise price_needed(hold.model, str(view.scope), view.policy.limit_nano_usd)
-            self._on_unpriced(outcome)
-        return report
+        return charge(self._prices, hold.model, usage, hold.asked_nano_usd)

@@ -76,3 +76,28 @@ begin
     end if;
     return query select 'settled', v_state, p_tokens, p_nano, v_over, v_over_nano, v_late, h.attempts;
 end $$;
+
+-- Settles an attempt whose price is unknown, unless a scope of its path limits money: then nothing is written, and the
+-- outermost such scope is returned with its limit.
+create function ledger_settle_unpriced(p_tenant text, p_hold bigint, p_attempt integer, p_tokens bigint, p_nano bigint, p_usage jsonb,
+                                       p_digest bytea, p_keep boolean, p_defaults jsonb, p_now timestamptz)
+returns table (outcome text, state text, tokens bigint, nano bigint, overrun_tokens bigint, overrun_nano bigint, late boolean, attempts integer,
+               model text, scope text, limit_nano bigint)
+language plpgsql as $$
+#variable_conflict use_column
+declare
+    h holds%rowtype;
+begin
+    select * into h from holds x where x.hold_id = p_hold and x.tenant = p_tenant for update;
+    if h.views is not null
+       and not exists (select from attempts a where a.hold_id = p_hold and a.attempt = p_attempt and a.state = 'reported') then
+        perform ledger_lock(h.scope_ids, h.window_starts, coalesce(p_now, clock_timestamp()));
+        return query select 'price_needed', h.state, 0::bigint, 0::bigint, 0::bigint, 0::bigint, false, h.attempts, h.model, p.scope, p.limit_nano
+                     from ledger_policies(h.scope_ids, h.task, p_defaults) p where p.limit_nano is not null order by p.ord limit 1;
+        if found then
+            return;
+        end if;
+    end if;
+    return query select s.*, null::text, null::text, null::bigint
+                 from ledger_settle(p_tenant, p_hold, p_attempt, p_tokens, p_nano, p_usage, p_digest, p_keep, p_defaults, p_now) s;
+end $$;

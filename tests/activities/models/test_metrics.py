@@ -144,7 +144,7 @@ async def test_without_an_answer_there_is_no_status(counted: Counted) -> None:
 async def test_holds_of_workflows_are_verdicts_too(counted: Counted, pool: Pool) -> None:
     books = Books.on(pool)
     await books.budget("session:s1", mode="hard", limit_tokens=100)
-    pricing = Pricing(CHEAP, books.policies, Holds(pool))
+    pricing = Pricing(CHEAP, books.ledger, Holds(pool))
     hold = Hold(books.ledger, Payers(pool), pricing, counted.metrics.count_verdict)
     await hold.hold(HoldInput("acme", "k1", ("session:s1",), 101))
     assert counted.lines("purser_decisions_total") == [

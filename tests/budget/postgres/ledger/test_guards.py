@@ -96,6 +96,21 @@ GUARDS = {
         "",
         test_unpriced.test_an_addition_needs_a_price_where_money_is_limited,
     ),
+    "a report needs a price where money is limited": Guard(
+        "p where p.limit_nano is not null order by p.ord limit 1;",
+        "p where false order by p.ord limit 1;",
+        test_unpriced.test_a_report_needs_a_price_where_money_is_limited,
+    ),
+    "a report without a price is judged under the locks": Guard(
+        "        perform ledger_lock(h.scope_ids, h.window_starts, coalesce(p_now, clock_timestamp()));\n",
+        "",
+        test_unpriced.test_a_report_sees_a_money_limit_that_was_set_while_it_waited,
+    ),
+    "a settled report needs no price": Guard(
+        "and a.state = 'reported') then",
+        "and false) then",
+        test_unpriced.test_a_settled_report_repeats_its_answer_after_money_was_limited,
+    ),
     "an ask that needs a price writes nothing": Guard(
         "exception when sqlstate 'PB002' then",
         "exception when sqlstate 'PB003' then",

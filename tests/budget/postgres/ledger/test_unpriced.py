@@ -1,16 +1,18 @@
-"""Asks of unknown price: the gate judges them under its locks, and writes nothing if it needs a price."""
+"""Asks and reports of unknown price: the ledger judges them under its locks, and writes nothing if it needs a price."""
 
 import asyncio
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
 
-from purser.budget.errors import KeyReused
+from purser.budget.errors import KeyReused, MoneyNeeded, NotFound, UnknownPrice
 from purser.budget.gate import Amount, Verdict
-from purser.budget.holds import HoldAnswer, HoldRequest
+from purser.budget.holds import HoldAnswer, HoldRequest, HoldState, Report, Settlement
 from purser.budget.policies import PolicyPatch
 from purser.budget.scopes import Scope
+from purser.budget.usage import Usage
 from tests.support.actors import TESTER
 from tests.support.ledger import TENANT, Books, meet, request
 
@@ -20,6 +22,11 @@ LIMIT = 10**9
 
 def needs_a_price(answer: HoldAnswer) -> bool:
     return answer.hold_id is None and answer.gate.unpriced and answer.gate.verdict is Verdict.REFUSE
+
+
+async def limit_money(books: Books, connection: Any) -> None:
+    patch = PolicyPatch(limit_nano_usd=LIMIT)
+    await books.policies.set(TENANT, Scope.parse("session:s1"), patch, by=TESTER, connection=connection)
 
 
 @pytest.mark.parametrize("mode", ["soft", "approval", "hard"])
@@ -74,11 +81,8 @@ async def test_an_ask_that_waits_keeps_its_place_while_it_needs_a_price(books: B
 async def test_an_ask_sees_a_money_limit_that_was_set_while_it_waited(books: Books) -> None:
     await books.spend("before", 100)
 
-    async def limit(connection: Any) -> None:
-        patch = PolicyPatch(limit_nano_usd=LIMIT)
-        await books.policies.set(TENANT, Scope.parse("session:s1"), patch, by=TESTER, connection=connection)
-
-    assert needs_a_price(await meet(books.pool, limit, lambda: books.ask("next", 10, priced=False)))
+    ask = partial(books.ask, "next", 10, priced=False)
+    assert needs_a_price(await meet(books.pool, partial(limit_money, books), ask))
 
 
 async def test_an_ask_in_a_transaction_leaves_it_whole(books: Books) -> None:
@@ -99,6 +103,51 @@ async def test_an_addition_needs_a_price_where_money_is_limited(books: Books) ->
     assert (short.extended, short.amount, short.gate.unpriced) == (False, Amount(150), True)
     assert (await books.ledger.extend(TENANT, hold_id, Amount(50, 0))).amount == Amount(200)
     assert (await books.ledger.extend(TENANT, hold_id)).extended, "a lease costs nothing"
+
+
+UNPRICED = Report(Usage(output=30), 0, priced=False)
+
+
+async def settle(books: Books, hold_id: str) -> Settlement:
+    """Settles a hold without a price, for a caller that could state one."""
+    return await books.ledger.settle(TENANT, hold_id, 1, UNPRICED, must_be_priced=True)
+
+
+async def test_a_report_needs_a_price_where_money_is_limited(books: Books) -> None:
+    unnamed = await books.hold("k1", 100, 0, *TASK, priced=False)
+    named = await books.hold("k2", 100, 0, *TASK, priced=False, model="nobody-knows")
+    await books.budget("task:t1", limit_nano_usd=LIMIT)
+    before = await books.rows()
+    with pytest.raises(MoneyNeeded, match="task:t1"):
+        await settle(books, unnamed)
+    with pytest.raises(UnknownPrice, match="nobody-knows") as unknown:
+        await settle(books, named)
+    assert unknown.value.limit == LIMIT
+    assert await books.rows() == before
+    assert (await books.settle(unnamed, 30, 7)).charged == Amount(30, 7)
+    assert (await books.ledger.settle(TENANT, named, 1, UNPRICED)).charged == Amount(30), "no one can state it"
+
+
+async def test_a_report_without_a_price_is_settled_where_tokens_alone_are_limited(books: Books) -> None:
+    await books.budget("session:s1", limit_tokens=100)
+    settled = await settle(books, await books.hold("k", 50, priced=False))
+    assert (settled.state, settled.charged) == (HoldState.SETTLED, Amount(30))
+    with pytest.raises(NotFound):
+        await settle(books, "4711")
+
+
+async def test_a_report_sees_a_money_limit_that_was_set_while_it_waited(books: Books) -> None:
+    hold_id = await books.hold("k", 100, priced=False)
+    with pytest.raises(MoneyNeeded):
+        await meet(books.pool, partial(limit_money, books), lambda: settle(books, hold_id))
+    assert await books.balance() == {"held": 100}
+
+
+async def test_a_settled_report_repeats_its_answer_after_money_was_limited(books: Books) -> None:
+    hold_id = await books.hold("k", 100, priced=False)
+    first = await settle(books, hold_id)
+    await books.budget("session:s1", limit_nano_usd=LIMIT)
+    assert await settle(books, hold_id) == first
 
 
 async def test_asks_with_and_without_a_price_travel_together(books: Books) -> None:

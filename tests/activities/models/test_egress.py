@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from purser.activities.errors import Cost, ProviderError, ProviderRejected
-from purser.activities.models.egress import OnSend, SendPermit
+from purser.activities.models.egress import Bounds, OnSend, ProviderTransport, RequestStopped, SendPermit
 from purser.activities.models.litellm_library import litellm_library
 from purser.activities.models.partial_replies import PartialReply
 from purser.activities.models.provider import ModelProvider, ModelRequest
@@ -180,6 +180,40 @@ async def test_a_refused_permit_raises_and_nothing_is_sent() -> None:
         with pytest.raises(LookupError, match="the hold has ended"):
             await ModelProvider({}).complete(request(provider.api_base), partial, on_send)
     assert (provider.served(), partial.sent) == ((), False)
+
+
+@pytest.mark.parametrize("is_permitted", [True, False])
+async def test_an_attempt_sends_no_second_request_even_if_a_library_tries_again(is_permitted: bool) -> None:
+    asked = 0
+
+    async def on_send() -> SendPermit:
+        nonlocal asked
+        asked += 1
+        return SendPermit("7-1", 50 if is_permitted else 20)
+
+    async with (
+        raw_server(replies(b"", status="500 Internal Server Error")) as server,
+        httpx.AsyncHTTPTransport() as connections,
+    ):
+        transport = ProviderTransport(
+            connections,
+            Route("openai", "m", server.api_base, "k", own=True, sdk=True),
+            Bounds(),
+            on_send,
+            cap=50,
+            most_bytes=10_000,
+            streams=False,
+            timeout={},
+            on_usage_refused=lambda reason: None,
+        )
+        client = httpx.AsyncClient(transport=transport)
+        url = f"{server.api_base}/embeddings"
+        if is_permitted:
+            assert (await client.post(url)).status_code == 500
+        for _ in range(2):
+            with pytest.raises(RequestStopped):
+                await client.post(url)
+    assert (len(server.requests), asked) == (int(is_permitted), 1)
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,18 @@ import pytest
 from standardwebhooks import Webhook as Verifier
 from standardwebhooks import WebhookVerificationError
 
+from purser.budget.postgres.connections.pools import Pool
+from purser.budget.postgres.ledger.policies import Policies
+from purser.budget.postgres.ledger.settings import LedgerSettings
 from purser.compose.settings import Settings
 from purser.compose.stack.ports import free_port
 from purser.gateway.access.roles import Role
 from purser.gateway.access.sealing import Seal, new_key
+from purser.gateway.postgres.deliveries import Deliveries
+from purser.gateway.postgres.webhooks import WebhookFields, Webhooks
 from purser.gateway.webhooks import delivery as sending
 from tests.gateway.conftest import RunningGateway, running_gateway
+from tests.support.actors import TESTER
 from tests.support.webhooks import (
     Receiver,
     all_sent,
@@ -138,6 +144,20 @@ async def test_two_gateways_deliver_each_event_once(
         await settled(admin, hook, 40)
         await all_sent(gateway.pool)
     assert sorted(body["task_id"] for body in receiver.bodies) == sorted(f"t{number}" for number in range(40))
+
+
+async def test_as_many_deliveries_are_claimed_as_can_be_sent_and_one_of_each_webhook(pool: Pool) -> None:
+    store = Deliveries(pool, Policies(pool, LedgerSettings()), "http://here")
+    webhooks = Webhooks(pool, Seal([new_key()]))
+    for _ in range(4):
+        hook, _ = await webhooks.create("acme", WebhookFields(url="http://a/b", kinds=("task",)), by=TESTER)
+        for _ in range(2):
+            await store.test("acme", hook.webhook_id)
+    first = await store.claim(3, [])
+    busy = {one.webhook_id for one in first}
+    assert len(first) == len(busy) == 3
+    [fourth] = await store.claim(3, busy)
+    assert fourth.webhook_id not in busy
 
 
 async def test_deliveries_that_two_make_at_once_are_made_once(

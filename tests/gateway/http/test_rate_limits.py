@@ -12,7 +12,7 @@ from tests.gateway.conftest import RunningGateway
 
 @pytest.fixture
 def settings(settings: Settings) -> Settings:
-    return settings.model_copy(update={"rate_limit_per_s": 3, "sign_in_failures_per_min": 4})
+    return settings.model_copy(update={"rate_limit_per_s": 3, "sign_in_failures_per_min": 4, "open_requests_per_s": 15})
 
 
 async def codes(client: httpx.AsyncClient, count: int, path: str = "/v1/keys") -> list[int]:
@@ -46,8 +46,15 @@ async def test_each_key_has_its_own_count_and_may_have_its_own_limit(gateway: Ru
     assert await codes(other, 1) == [200]
 
 
-async def test_health_is_never_limited(gateway: RunningGateway, admin: httpx.AsyncClient) -> None:
-    assert await codes(admin, 30, "/healthz") == [200] * 30
+async def test_requests_without_a_key_are_limited_and_health_is_not(
+    gateway: RunningGateway, admin: httpx.AsyncClient
+) -> None:
+    anonymous = await gateway.with_secret(None)
+    async with asyncio.timeout(60):
+        while 429 not in await codes(anonymous, 30):  # unless they took longer than a second
+            pass
+    for client in (anonymous, admin):
+        assert await codes(client, 30, "/healthz") == [200] * 30
 
 
 async def test_guesses_are_limited_by_address_and_good_keys_still_open(

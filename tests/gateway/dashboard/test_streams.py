@@ -187,8 +187,9 @@ class TestFewStreams:
         second = Opened(page.key, page.browser, (await page.browser.get("/budgets")).text)
         async with aclosing(page.updates(0)) as updates:
             await anext(updates)
-            answer = await page.browser.get(f"{second.path}/events?after=0")
-            assert (answer.status_code, answer.json()["type"]) == (429, "urn:purser:too-many-requests")
+            async with page.browser.stream("GET", f"{second.path}/events?after=0") as answer:
+                assert answer.status_code == httpx.codes.TOO_MANY_REQUESTS
+                assert json.loads(await answer.aread())["type"] == "urn:purser:too-many-requests"
 
 
 async def test_gateways_of_one_process_have_separate_pages_whose_streams_end_when_they_stop(

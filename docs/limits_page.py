@@ -19,7 +19,7 @@ from purser.compose.settings.limits import Limits
 from purser.context.conversation.preferences import MOST_CHARACTERS, MOST_FIELDS, MOST_NAME
 from purser.context.tokens.pieces import UNBROKEN
 from purser.gateway.events.feed import BUFFER
-from purser.gateway.events.routes import HEARTBEAT_S, SEND_TIMEOUT_S
+from purser.gateway.events.stream import HEARTBEAT_S, SEND_TIMEOUT_S
 from purser.gateway.health import CACHED_S
 from purser.gateway.http.bodies import MAX_BODY, MAX_DEPTH, MAX_FORM, MAX_LARGE_BODY, MAX_VALUES
 from purser.gateway.sessions.schemas import MAX_MESSAGES, MAX_QUESTION

@@ -1,13 +1,12 @@
 """Endpoints for the pages' scripts: a stream of updates, and acts of the person."""
 
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import contextmanager
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from pydantic import BaseModel, ConfigDict
-from sse_starlette.event import ServerSentEvent
 from starlette.datastructures import Headers
 from starlette.routing import Match
 from starlette.routing import Route as PlainRoute
@@ -20,7 +19,7 @@ from purser.gateway.dashboard.pages import missing_page
 from purser.gateway.dashboard.region import Act
 from purser.gateway.dashboard.visit import Dashboard
 from purser.gateway.errors import ForgedRequest, Unauthenticated
-from purser.gateway.events.routes import EventStream
+from purser.gateway.events.stream import EventStream, comment, encode
 from purser.gateway.http.routing import Route
 from purser.gateway.postgres.browser_sessions import BrowserSession
 from purser.gateway.services import Use
@@ -69,10 +68,10 @@ async def follow(
 ) -> EventStream:
     """Streams the updates of a page that follow the last one its browser received."""
 
-    async def stream() -> AsyncIterator[ServerSentEvent | bytes]:
-        yield ServerSentEvent(retry=RETRY_MS, comment="purser")
+    async def stream() -> AsyncGenerator[bytes, None]:
+        yield comment("purser", retry_ms=RETRY_MS)
         async for one in page.screen.updates(after if last_event_id is None else int(last_event_id)):
-            yield ServerSentEvent(id=str(one.number), event=one.kind, data=json.dumps(one.data))
+            yield encode(event=one.kind, data=json.dumps(one.data), position=one.number)
 
     @contextmanager
     def place() -> Iterator[None]:

@@ -73,6 +73,10 @@ class Subscription(AsyncIterator[Event]):
                 await self._wakeup.wait()
         raise StopAsyncIteration
 
+    def take(self, most: int) -> list[Event]:
+        """Removes at most `most` events from the buffer."""
+        return [self._events.popleft() for _ in range(min(most, len(self._events)))]
+
     def end(self) -> None:
         """Ends the subscription."""
         self._ended = True

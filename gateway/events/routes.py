@@ -1,16 +1,10 @@
 """`/v1/events`: a resumable stream of server-sent events."""
 
 import json
-from collections.abc import AsyncIterator
-from contextlib import AbstractContextManager
+from collections.abc import AsyncGenerator
 from typing import Annotated, Any
 
-import structlog
 from fastapi import APIRouter, Header, Query
-from sse_starlette.event import ServerSentEvent
-from sse_starlette.sse import EventSourceResponse, SendTimeoutError
-from starlette.types import Receive, Send
-from starlette.types import Scope as Connection
 
 from purser.budget.errors import LedgerUnavailable
 from purser.budget.postgres.events.events import Event, EventKind
@@ -19,16 +13,15 @@ from purser.gateway.access.auth import WorkReader, check_tenant
 from purser.gateway.access.roles import Permission, Principal
 from purser.gateway.errors import Forbidden
 from purser.gateway.events.feed import Feed, Subscription
+from purser.gateway.events.stream import EventStream, comment, encode
 from purser.gateway.http.routing import Route
 from purser.gateway.services import Use
 
 router = APIRouter(route_class=Route, prefix="/v1/events", tags=["events"])
 
-HEARTBEAT_S = 10
-"""Seconds between keep-alive comments; sending one checks the key again."""
-SEND_TIMEOUT_S = 30
-"""Seconds after which a client that reads nothing is disconnected; it can resume where it left off."""
 RETRY_MS = 2_000
+MAX_JOINED = 50
+"""Events that are sent with one write, if they are available at once."""
 WORK = frozenset({EventKind.COMPRESSION, EventKind.TASK, EventKind.AGENT, EventKind.TURN})
 """Kinds visible to a key that may read work only, not budgets and approvals."""
 
@@ -39,30 +32,6 @@ LastEventId = Annotated[
     str | None,
     Header(alias="Last-Event-ID", pattern="^[0-9]{1,18}$", description="As `after`; takes precedence over it."),
 ]
-
-log = structlog.get_logger(__name__)
-
-
-class EventStream(EventSourceResponse):
-    """Server-sent events to one client, until it disconnects, stops reading, or the gateway stops."""
-
-    def __init__(self, content: AsyncIterator[ServerSentEvent | bytes], place: AbstractContextManager[None]) -> None:
-        super().__init__(
-            content,
-            ping=HEARTBEAT_S,
-            ping_message_factory=lambda: ServerSentEvent(comment="alive"),
-            sep="\n",
-            send_timeout=SEND_TIMEOUT_S,
-        )
-        self._place = place
-
-    async def __call__(self, scope: Connection, receive: Receive, send: Send) -> None:
-        try:
-            with self._place:
-                await super().__call__(scope, receive, send)
-        except SendTimeoutError:
-            log.info("event stream closed: the client does not read", seconds=SEND_TIMEOUT_S)
-
 
 STREAM: dict[int | str, dict[str, Any]] = {
     200: {
@@ -101,29 +70,29 @@ async def follow(
     kinds = _kinds(caller, kind)
     start = after if last_event_id is None else int(last_event_id)
 
-    async def stream() -> AsyncIterator[ServerSentEvent | bytes]:
-        yield ServerSentEvent(retry=RETRY_MS, comment="purser")
+    async def stream() -> AsyncGenerator[bytes, None]:
+        yield comment("purser", retry_ms=RETRY_MS)
         try:
             async with use.feed.subscribe(caller.tenant, kinds, start, scopes=scopes) as events:
-                async for line in _lines(events, use.feed):
-                    yield line
+                async for lines in _lines(events, use.feed):
+                    yield lines
         except LedgerUnavailable:
-            yield ServerSentEvent(comment="the ledger does not answer: reconnect")
+            yield comment("the ledger does not answer: reconnect")
 
     return EventStream(stream(), use.limits.stream(caller))
 
 
-async def _lines(events: Subscription, feed: Feed) -> AsyncIterator[ServerSentEvent | bytes]:
+async def _lines(events: Subscription, feed: Feed) -> AsyncGenerator[bytes, None]:
     if events.gap is not None:
-        yield ServerSentEvent(event="gap", data=json.dumps({"reason": events.gap}))
+        yield encode(event="gap", data=json.dumps({"reason": events.gap}))
     async for event in events:
-        yield feed.encoded(event, _encode)
-    yield ServerSentEvent(comment="the gateway is stopping: reconnect")
+        yield b"".join(feed.encoded(one, _encode) for one in (event, *events.take(MAX_JOINED - 1)))
+    yield comment("the gateway is stopping: reconnect")
 
 
 def _encode(event: Event) -> bytes:
     data = json.dumps({"at": event.at.isoformat(), "scope": event.scope, "data": event.data})
-    return ServerSentEvent(id=str(event.position), event=event.kind, data=data, sep="\n").encode()
+    return encode(event=event.kind, data=data, position=event.position)
 
 
 def _kinds(caller: Principal, asked: list[EventKind] | None) -> list[EventKind] | None:

@@ -27,6 +27,7 @@ from purser.compose.stack.ports import free_port
 from purser.gateway.access import authentication
 from purser.gateway.access.roles import Role
 from purser.gateway.events import routes as module
+from purser.gateway.events import stream
 from purser.gateway.events.feed import Feed
 from tests.gateway.conftest import RunningGateway, running_gateway
 from tests.support.actors import ADA
@@ -196,7 +197,7 @@ async def test_a_client_that_comes_back_after_retention_gets_a_gap(
 async def test_a_quiet_stream_shows_that_it_lives(
     gateway: RunningGateway, admin: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "HEARTBEAT_S", 0.2)
+    monkeypatch.setattr(stream, "HEARTBEAT_S", 0.2)
     async with Listener(admin).open() as lines, asyncio.timeout(10):
         assert [line async for line in _until(lines, ": alive")]
 
@@ -211,7 +212,7 @@ async def _until(lines: AsyncIterator[str], wanted: str) -> AsyncIterator[str]:
 async def test_a_stream_ends_soon_after_its_key(
     gateway: RunningGateway, admin: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "HEARTBEAT_S", 0.2)
+    monkeypatch.setattr(stream, "HEARTBEAT_S", 0.2)
     monkeypatch.setattr(authentication, "RECHECK_S", 0.2)
     made = (await admin.post("/v1/keys", json={"name": "page", "role": "viewer"})).json()
     listener = Listener(await gateway.with_secret(made["key"]))

@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import signal
+import sys
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
@@ -10,6 +11,12 @@ T = TypeVar("T")
 
 # Threads of the Temporal client may abort an interpreter that exits right after its loop (temporalio/sdk-python#300).
 GRACE_S = 0.5
+
+FULL_COLLECTION_AFTER = 100
+"""Collections of the middle generation between two full collections; Python's default is 10."""
+SWITCH_INTERVAL_S = 0.001
+"""Seconds that another thread computes before the event loop gets its turn; Python's default of 5 ms applies to each of
+the dozens of reads and writes of one request."""
 
 
 def run_to_end(main: Awaitable[T]) -> T:
@@ -25,16 +32,19 @@ def run_to_end(main: Awaitable[T]) -> T:
 
 
 def freeze_heap() -> None:
-    """Exclude all objects that exist once a process serves from garbage collection.
+    """Exclude all objects that exist once a process serves from garbage collection, and collect the rest less often.
 
-    They live as long as the process, and each full collection stopped every request for a quarter of a second.
+    They live as long as the process, and each full collection stopped every request for a quarter of a second. What
+    thousands of event streams add takes as long: full collections follow 700,000 new objects, not 70,000.
     """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(*gc.get_threshold()[:2], FULL_COLLECTION_AFTER)
 
 
 def until_stopped(main: Callable[[asyncio.Event], Awaitable[None]]) -> None:
     """Run `main(stop)`; ctrl-C and SIGTERM set `stop`."""
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
 
     async def run() -> None:
         stop = asyncio.Event()

@@ -19,3 +19,38 @@ def test_objects_of_a_serving_process_are_excluded_from_garbage_collection() -> 
     before, frozen, seen = json.loads(done.stdout)
     assert before == 0
     assert frozen > 1_000 > seen
+
+
+COLLECTIONS = """
+import gc, json
+from purser.compose.cli.run_async import freeze_heap
+freeze_heap()
+full = []
+gc.callbacks.append(lambda phase, info: phase == "start" and info["generation"] == 2 and full.append(1))
+counts, held = [], []
+for _ in range(2):
+    held.extend([] for _ in range(500_000))
+    counts.append(len(full))
+print(json.dumps(counts))
+"""
+
+
+def test_half_a_million_new_objects_cause_no_full_collection_but_a_million_do() -> None:
+    done = subprocess.run([sys.executable, "-c", COLLECTIONS], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == [0, 1]
+
+
+SWITCHING = """
+import sys
+from purser.compose.cli.run_async import until_stopped
+
+async def main(stop):
+    print(sys.getswitchinterval())
+
+until_stopped(main)
+"""
+
+
+def test_computing_threads_of_a_serving_process_give_way_to_its_event_loop_soon() -> None:
+    done = subprocess.run([sys.executable, "-c", SWITCHING], capture_output=True, text=True, check=True)
+    assert float(done.stdout) <= 0.001

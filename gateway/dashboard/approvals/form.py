@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from markupsafe import Markup
 
-from purser.budget.approvals import ApprovalRequest, ApprovalState, Choice
+from purser.budget.approvals import MAX_NOTE, MAX_TICKET_URL, ApprovalRequest, ApprovalState, Choice
 from purser.budget.gate import Amount
 from purser.budget.money import typed_dollars
 from purser.budget.previews import Effect
@@ -33,27 +33,44 @@ _ENDS = (
 
 
 @dataclass(frozen=True, slots=True)
+class Reason:
+    """A reason that the form asks for and a recorded decision shows."""
+
+    name: str
+    """Field of `DecisionBody` and `PastDecision`."""
+    label: str
+    max_chars: int
+    link: str = ""
+    """Text of the link, if the reason is a web address; empty: the reason itself is shown."""
+
+
+REASONS = (
+    Reason("note", "Note, for the record", MAX_NOTE),
+    Reason("ticket_url", "Ticket, a web address", MAX_TICKET_URL, link="Ticket"),
+)
+
+
+@dataclass(frozen=True, slots=True)
 class Draft:
     """A decision to be recorded; its id makes repeated clicks idempotent."""
 
     choice: Choice
     amount: Amount = field(default_factory=Amount)
     until: datetime | None = None
-    note: str | None = None
-    ticket_url: str | None = None
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    """By name of `REASONS`; those left empty are missing."""
     decision_id: str = field(default_factory=lambda: f"page-{uuid.uuid4()}")
 
     def body(self) -> DecisionBody:
         """The decision as the body of the API request."""
-        return DecisionBody(
-            decision_id=self.decision_id,
-            decision=self.choice,
-            grant_tokens=self.amount.tokens or None,
-            grant_nano_usd=self.amount.nano_usd or None,
-            until=self.until and self.until.isoformat(),  # type: ignore[arg-type]
-            note=self.note,
-            ticket_url=self.ticket_url,
-        )
+        fields = {
+            "decision_id": self.decision_id,
+            "decision": self.choice,
+            "grant_tokens": self.amount.tokens or None,
+            "grant_nano_usd": self.amount.nano_usd or None,
+            "until": self.until and self.until.isoformat(),
+        }
+        return DecisionBody.model_validate(fields | dict(self.reasons))
 
 
 def read(act: Act, choice: Choice, now: datetime) -> Draft:
@@ -62,16 +79,16 @@ def read(act: Act, choice: Choice, now: datetime) -> Draft:
     Raises:
         Refused: a field is not an amount, or not a time in the future.
     """
-    note = act.fields.get("note", "").replace("\r\n", "\n").strip() or None
-    ticket_url = act.fields.get("ticket_url", "").strip() or None
+    typed = {reason.name: act.fields.get(reason.name, "").replace("\r\n", "\n").strip() for reason in REASONS}
+    reasons = {name: text for name, text in typed.items() if text}
     if choice is Choice.DENY:
-        return Draft(choice, note=note, ticket_url=ticket_url)
+        return Draft(choice, reasons=reasons)
     tokens = amounts.count(act.fields.get("tokens", ""), "Tokens")
     nano = amounts.nano_usd(act.fields.get("dollars", ""), "Dollars")
     if not tokens and not nano:
         raise Refused("Enter an amount to grant, or deny.")
     until = amounts.end(act.fields.get("until", ""), act.fields.get("at", ""), now)
-    return Draft(choice, Amount(tokens or 0, nano or 0), until, note, ticket_url)
+    return Draft(choice, Amount(tokens or 0, nano or 0), until, reasons)
 
 
 def is_large(details: ApprovalDetails, given: Amount) -> bool:
@@ -127,6 +144,7 @@ def form(
         barred_from_approval=bar_to_all or barred(request, caller, now, Choice.APPROVE),
         offered=_fields(request, details.suggested),
         ends=_ENDS,
+        reasons=REASONS,
         chips=[(label, offered, json.dumps(_fields(request, offered))) for label, offered in chips],
         armed=armed,
         is_large=armed is not None and is_large(details, armed.amount),

@@ -184,6 +184,7 @@ class ApprovalsPage:
                 most_waiters=SHOWN_WAITERS,
                 workflow_url=self.visit.workflow_url,
                 identities=_IDENTITIES,
+                reasons=approval_form.REASONS,
             )
         )
 

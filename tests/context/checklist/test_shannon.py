@@ -2,7 +2,6 @@
 
 import uuid
 from datetime import timedelta
-from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ from purser.activities.errors import InvalidTask
 from purser.activities.models.summarizer import TEMPERATURE
 from purser.activities.tasks.file import TaskFile
 from purser.budget import PRESETS as BUDGET_PRESETS
-from purser.budget import Amount, Kind, Mode, Policy, Price, PriceBook, Scope, Usage, Verdict, gate_answer, resolve
+from purser.budget import Amount, Kind, Mode, Policy, PriceBook, Scope, Usage, Verdict, gate_answer, resolve
 from purser.budget.gate import ScopeView
 from purser.compose.errors import SettingsError
 from purser.compose.settings import load_settings
@@ -36,6 +35,7 @@ from purser.context.windows import Window, build_window
 from purser.context.windows.clipping import clip
 from tests.support.actors import ANA
 from tests.support.conversations import calling, result, talk, user
+from tests.support.prices import per_million
 
 if TYPE_CHECKING:
     import asyncpg
@@ -379,7 +379,7 @@ def test_exercise_3_too_many_pins_are_refused_or_an_error_that_names_them() -> N
 
 
 def test_cost_example_is_637500_tokens_where_the_history_is_sent_each_round() -> None:
-    price = Price.per_million(Decimal("2.5"), 10)
+    price = per_million("2.5", "10")
     once = Usage(input=500 * 50)
     resent = sum((Usage(input=500 * turn) for turn in range(1, 51)), start=Usage())
     assert (once.total, price.cost(once)) == (25_000, 62_500_000)

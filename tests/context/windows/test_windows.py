@@ -10,6 +10,7 @@ from purser.context.conversation.conversations import Conversation, MessageRef, 
 from purser.context.conversation.messages import Message, StoredMessage, group
 from purser.context.errors import WindowTooSmall
 from purser.context.settings import ContextSettings
+from purser.context.strategies import StrategyName
 from purser.context.windows import plan_window, render
 from purser.context.windows.plans import Dropped, TextRef, View, WindowPlan
 from tests.support.strategies import QUESTION, SETTINGS, conversations
@@ -181,6 +182,15 @@ def test_a_summary_that_does_not_fit_drops_what_it_covers() -> None:
     found = plan(session, budget=100, settings=SETTINGS_OFF)
     assert found.session.seqs == (1, 9)
     assert found.session.dropped == (Dropped(2, 8, "over_budget"),)
+
+
+def test_messages_before_and_after_an_omitted_range_are_dropped_separately() -> None:
+    session = Conversation("", (*refs(1, 3), *refs(11, 4)), omitted=(4, 10))
+    found = plan(
+        session, budget=QUESTION.tokens + 3 + 30, settings=ContextSettings(strategy=StrategyName.TOKEN_TRUNCATION)
+    )
+    assert found.session.seqs == (1, 13, 14)
+    assert [(one.first_seq, one.last_seq) for one in found.session.dropped] == [(2, 3), (4, 10), (11, 12)]
 
 
 def test_the_agents_own_steps_go_before_the_sessions() -> None:

@@ -2,11 +2,8 @@
 
 import math
 from dataclasses import astuple, dataclass
-from decimal import Decimal
 from fractions import Fraction
-from typing import Self
 
-from purser.budget.money import NANO
 from purser.budget.usage import Usage
 
 
@@ -50,12 +47,6 @@ class Price:
     """Rates below the first tier."""
     tiers: tuple[tuple[int, Rates], ...] = ()
     """`(above, rates)`, ascending: apply to the whole request if its prompt has more than `above` tokens."""
-
-    @classmethod
-    def per_million(cls, input: Decimal | int | str, output: Decimal | int | str) -> Self:
-        """Creates a price from dollars per million tokens; cached input costs as much as fresh input."""
-        fresh, out = (Fraction(dollars) * NANO / 10**6 for dollars in (input, output))
-        return cls(Rates(fresh, fresh, fresh, fresh, out, out))
 
     def cost(self, usage: Usage) -> int:
         """Nano-dollars for `usage`, rounded up once; tokens of unknown class cost the highest possible rate."""

@@ -10,7 +10,6 @@ from purser.activities.models.summarizer import Summarizer
 from purser.activities.runtime.metrics import Metrics
 from purser.budget.postgres.connections.pools import Pool
 from purser.budget.pricing.price_book import PriceBook
-from purser.budget.pricing.rates import Price
 from purser.budget.scopes import Path
 from purser.compose.demo.provider import Provider, Reply, Rule
 from purser.context.conversation.messages import Message
@@ -23,12 +22,13 @@ from purser.context.windows.plans import TextRef
 from purser.workflows.contract import CompressInput
 from tests.support.conversations import user
 from tests.support.ledger import Books
+from tests.support.prices import per_million
 
 TENANT, SESSION, AGENT = "acme", "session:s1", "agent:t1/a1"
 MODEL = "gpt-4o"
 PATH = Path.parse([SESSION, "task:t1", AGENT])
 NO_PRICES = PriceBook({}, {}, None)
-CHEAP = PriceBook({}, {}, Price.per_million("1", "2"))
+CHEAP = PriceBook({}, {}, per_million("1", "2"))
 SUMMARY = "The user asked for these orders to be noted. We never ship by air.\n" + "\n".join(
     f"WriteRequest {1000 + index} goes to Haven {index} on May {1 + index % 28}, file F-{index + 1}."
     for index in range(4, 60, 2)

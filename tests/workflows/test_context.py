@@ -10,7 +10,6 @@ from temporalio.common import WorkflowIDConflictPolicy
 
 from purser.activities.models.embedder import EmbeddingModel, LiteLLMEmbedder
 from purser.budget.pricing.price_book import PriceBook
-from purser.budget.pricing.rates import Price
 from purser.budget.scopes import Kind, Path, Scope
 from purser.compose.demo.provider.script import Fault, FaultKind, Match
 from purser.context.compression.requests import unchanged
@@ -19,6 +18,7 @@ from purser.context.postgres.sessions.preferences import PersonalSettings
 from purser.context.redaction import custom_detectors
 from purser.workflows.contract import CompressResult, CompressSessionInput, WorkflowName
 from tests.support.actors import ANA
+from tests.support.prices import per_million
 from tests.support.world import TENANT, World, eventually
 
 SHORT = {"history_window_size": 10, "primers_count": 2, "recents_count": 4}
@@ -101,7 +101,7 @@ async def test_memory_that_asks_a_model_pays_for_it_once_a_turn_and_is_not_asked
     idle: World, long: str
 ) -> None:
     model = EmbeddingModel("openai/hashing", idle.provider.api_base, timeout_s=20)
-    prices = PriceBook({}, {}, Price.per_million("1", "0"))
+    prices = PriceBook({}, {}, per_million("1", "0"))
     embedder = LiteLLMEmbedder(model, idle.dependencies.provider, idle.ledger, prices, unchanged)
     idle.dependencies = replace(
         idle.dependencies,

@@ -7,8 +7,8 @@ from purser.budget.gate import Amount
 from purser.budget.holds import MAX_CALL_TOKENS, Report
 from purser.budget.pricing.call_prices import Unpriced
 from purser.budget.pricing.price_book import PriceBook
-from purser.budget.pricing.rates import Price
 from purser.budget.usage import Usage
+from tests.support.prices import per_million
 
 USED = Usage(input=20, output=10)
 NO_PRICES = PriceBook({}, {}, None)
@@ -17,7 +17,7 @@ NO_PRICES = PriceBook({}, {}, None)
 @pytest.mark.parametrize(
     ("prices", "admitted_at", "report", "counted"),
     [
-        (PriceBook({}, {}, Price.per_million("1", "4")), 400_000, Report(USED, 60_000), []),
+        (PriceBook({}, {}, per_million("1", "4")), 400_000, Report(USED, 60_000), []),
         (NO_PRICES, 0, Report(USED, 0, priced=False), [Unpriced.FREE]),
         (NO_PRICES, 400_000, Report(USED, 400_000, priced=False), [Unpriced.ESTIMATED]),
     ],

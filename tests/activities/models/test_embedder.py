@@ -12,7 +12,6 @@ from purser.activities.models.side_calls import SideCalls
 from purser.budget.postgres.connections.pools import Pool
 from purser.budget.pricing.call_prices import Unpriced
 from purser.budget.pricing.price_book import PriceBook
-from purser.budget.pricing.rates import Price
 from purser.budget.scopes import Path
 from purser.budget.usage import Usage
 from purser.compose.demo.provider import Fault, FaultKind, Provider, serve_provider
@@ -24,13 +23,14 @@ from purser.context.retrieval import Embedder, Outcome, Via
 from purser.context.tokens import count_text
 from tests.support.conversations import assistant, user
 from tests.support.ledger import Books
+from tests.support.prices import per_million
 
 # LiteLLM and its types warn of themselves at import and at first use.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 TENANT, SESSION = "acme", "session:s1"
 PATH = Path.parse([SESSION])
-CHEAP, FREE = PriceBook({}, {}, Price.per_million("1", "0")), PriceBook({}, {}, None)
+CHEAP, FREE = PriceBook({}, {}, per_million("1", "0")), PriceBook({}, {}, None)
 TEXTS = ["red bicycle", "蜜蜂在冬天睡觉"]
 
 
@@ -96,7 +96,7 @@ async def test_a_model_without_a_price_is_not_asked_where_money_is_limited(books
 
 
 async def test_a_request_whose_price_is_gone_is_charged_what_was_held_for_it(books: Books) -> None:
-    prices, outcomes = PriceBook({}, {}, Price.per_million("1", "0")), list[Unpriced]()
+    prices, outcomes = PriceBook({}, {}, per_million("1", "0")), list[Unpriced]()
     calls = SideCalls("m", books.ledger, prices, on_unpriced=outcomes.append)
     started = await calls.start(TENANT, "k", PATH, 100)
     assert started is not None

@@ -19,7 +19,6 @@ from purser.budget.postgres.ledger.holds import Holds
 from purser.budget.postgres.ledger.pricing import Pricing
 from purser.budget.pricing.call_prices import Unpriced
 from purser.budget.pricing.price_book import PriceBook
-from purser.budget.pricing.rates import Price
 from purser.budget.scopes import Path, Scope
 from purser.compose.demo.provider import Fault, FaultKind, Provider, Rule, serve_provider
 from purser.compose.demo.provider import Usage as ReportedUsage
@@ -27,10 +26,11 @@ from purser.compose.stack.ports import free_port
 from purser.context.postgres.sessions.payers import Payers
 from purser.workflows.contract import HoldInput
 from tests.support.ledger import Books
+from tests.support.prices import per_million
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-CHEAP = PriceBook({}, {}, Price.per_million("1", "0"))
+CHEAP = PriceBook({}, {}, per_million("1", "0"))
 
 
 class Counted:

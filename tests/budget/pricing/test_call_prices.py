@@ -8,13 +8,13 @@ from purser.budget.holds import MAX_CALL_NANO_USD, MAX_CALL_TOKENS, Report
 from purser.budget.policies import Mode
 from purser.budget.pricing.call_prices import Quote, Unpriced, charge, outcome_of, price_needed, quote
 from purser.budget.pricing.price_book import PriceBook
-from purser.budget.pricing.rates import Price
 from purser.budget.scopes import Scope
 from purser.budget.usage import Usage
+from tests.support.prices import per_million
 
-DOLLARS = PriceBook({}, {}, Price.per_million("1", "4"))
+DOLLARS = PriceBook({}, {}, per_million("1", "4"))
 """1,000 nano-dollars a token of input, 4,000 of output."""
-FREE = PriceBook({}, {}, Price.per_million("0", "0"))
+FREE = PriceBook({}, {}, per_million("0", "0"))
 NONE = PriceBook({}, {}, None)
 FULL, LEAST = Usage.from_total(100), Usage.from_total(31)
 
@@ -83,7 +83,7 @@ def test_where_no_money_was_asked_for_an_unpriced_attempt_is_charged_none() -> N
 
 
 def test_no_attempt_costs_more_than_a_call_can() -> None:
-    dear = PriceBook({}, {}, Price.per_million("10000", "10000"))
+    dear = PriceBook({}, {}, per_million("10000", "10000"))
     assert charge(dear, "m", Usage(input=MAX_CALL_TOKENS), 0).nano_usd == MAX_CALL_NANO_USD
 
 

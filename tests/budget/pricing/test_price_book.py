@@ -4,7 +4,6 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
-from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from purser.budget.errors import InvalidPrices, UnknownPrice
 from purser.budget.pricing.price_book import Price, PriceBook
 from purser.budget.pricing.rates import Rates
 from purser.budget.usage import Usage, normalize
+from tests.support.prices import per_million
 
 CLAUDE = {
     "input_cost_per_token": 3e-06,
@@ -109,12 +109,6 @@ def test_zero_is_a_price(load: Load) -> None:
     assert price.ceiling(Usage(input=10**9, output=10**9, unsplit=10**9)) == 0
 
 
-def test_dollars_per_million_are_what_price_lists_print() -> None:
-    price = Price.per_million("2.50", Decimal(10))
-    assert price.cost(Usage(input=1_000_000)) == 2_500_000_000
-    assert price.cost(Usage(output=1)) == 10_000
-
-
 # --- bounds, for any rates -------------------------------------------------------------------------------------------
 
 rate = st.builds(Fraction, st.integers(0, 10**6), st.sampled_from([1, 7, 1000]))
@@ -192,7 +186,7 @@ def test_a_model_that_is_not_priced_per_token_has_no_price() -> None:
 
 
 def test_unknown_models_cost_the_stated_ceiling_if_there_is_one() -> None:
-    ceiling = Price.per_million(150, 600)
+    ceiling = per_million("150", "600")
     book = PriceBook.load(unknown=ceiling)
     assert book.price("no-such-model") == ceiling
     assert book.price("gpt-4o") != ceiling

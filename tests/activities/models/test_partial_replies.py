@@ -44,6 +44,14 @@ def test_an_id_that_postgres_cannot_store_is_replaced(call_id: str) -> None:
     assert partial.message().call_ids == ("call_0",)
 
 
+def test_text_that_postgres_cannot_store_is_replaced_in_texts_and_calls() -> None:
+    partial = PartialReply()
+    partial.add("half \ud83d", [delta(0, '"a\0b"', "c1", "add\ud83d")], None)
+    message = partial.message()
+    assert message.text == "half \ufffd"
+    assert message.tool_calls[0]["function"] == {"name": "add\ufffd", "arguments": '"a\ufffdb"'}
+
+
 def test_the_providers_report_is_charged() -> None:
     partial = PartialReply(sent=True)
     partial.report({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15})

@@ -1,5 +1,7 @@
 """Facts: extracted word for word, superseded by later values, rendered within a token limit."""
 
+import json
+from dataclasses import asdict
 from itertools import pairwise
 
 import pytest
@@ -7,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from purser.context.conversation.messages import Message, StoredMessage
+from purser.context.conversation.storable import is_storable
 from purser.context.facts import Fact, Kind, extract_facts, omitted_facts, render_facts, supersede
 from purser.context.tokens import count_text
 from tests.support.conversations import assistant, calling, result, talk, user
@@ -127,6 +130,16 @@ def test_fields_of_a_tools_object_are_facts_of_what_it_is() -> None:
         (Kind.ID, "M05KNL", "flights.0.flight_number", "HAT136"),
         (Kind.FIELD, "M05KNL", "flights.0.price", "152"),
     ]
+
+
+@pytest.mark.parametrize("odd", [r"\ud83d", r"\u0000"])
+def test_fields_of_tools_and_texts_are_facts_that_postgres_can_store(odd: str) -> None:
+    body = f'{{"order_id": "#W1", "color": "blue {odd}", "in {odd}": 2}}'
+    said = json.loads(f'"My code is A{odd}B-77123, it costs $30."')
+    found = facts_of(calling("c1"), result("c1", body), user(said))
+    known = [(fact.subject, fact.relation, fact.value) for fact in found]
+    assert {("#W1", "color", "blue \ufffd"), ("#W1", "in \ufffd", "2")} < set(known)
+    assert is_storable([asdict(fact) for fact in found])
 
 
 def test_listings_and_raw_output_of_tools_are_no_facts() -> None:

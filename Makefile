@@ -29,7 +29,7 @@ first: .venv/.base
 	@$(BIN)/python docs/examples/first.py
 
 test: .venv/.dev
-	@PURSER_TEST_PROOF=0 $(PYTEST) $(TESTS)
+	@PURSER_TEST_PROOF=$${PURSER_TEST_PROOF:-0} $(PYTEST) $(TESTS)
 
 # Runs the long tests in full, of which `make test` runs a small share; PURSER_TEST_PROOF=0.1 runs a tenth of them.
 proof: .venv/.dev

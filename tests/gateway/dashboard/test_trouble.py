@@ -41,7 +41,7 @@ async def test_ledger_outage_is_shown_nothing_is_decided_and_the_page_recovers_b
             page = await tenant.page(role=Role.APPROVER, name="anna")
             await expect(page.locator(".rows .request")).to_have_count(1)
             await asyncio.to_thread(postgres.stop)
-            await page.get_by_role("button", name="Approve").click()
+            await page.get_by_role("button", name="Approve", exact=True).click()
             await expect(page.locator(".trouble")).to_contain_text("The ledger does not answer")
             await expect(page.locator(".toast")).to_contain_text("The ledger did not answer")
             await in_both_themes(page, "approvals-ledger-away")
@@ -49,7 +49,7 @@ async def test_ledger_outage_is_shown_nothing_is_decided_and_the_page_recovers_b
             await postgres.start()
             await expect(page.locator(".trouble")).to_be_empty()
             assert await grants(tenant) == []
-            await page.get_by_role("button", name="Approve").click()
+            await page.get_by_role("button", name="Approve", exact=True).click()
             await expect(page.locator(".outcome")).to_contain_text("You approved 876 tokens")
             assert await grants(tenant) == [876]
         assert tenant.watch.complaints == []

@@ -17,7 +17,7 @@ async def test_j_after_a_decision_opens_the_request_that_follows_it(tenant: Tena
     await expect(page).to_have_title(re.compile(r"^\(4\) Approvals"))
     await page.keyboard.press("j")
     await expect(heading).to_contain_text("s1")
-    await page.get_by_role("button", name="Approve").click()
+    await page.get_by_role("button", name="Approve", exact=True).click()
     await expect(page.locator(".outcome")).to_contain_text("You approved")
     await expect(page.locator(".rows .request")).to_have_count(3)
     await expect(page).to_have_title(re.compile(r"^\(3\) Approvals"))

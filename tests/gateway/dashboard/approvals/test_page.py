@@ -74,7 +74,7 @@ async def test_task_over_budget_appears_by_itself_and_continues_after_approval_i
     task_id = await parked(tenant)
     await expect(rows(page)).to_have_count(1)
     await expect(page.locator("nav .badge")).to_have_text("1")
-    await page.get_by_role("button", name="Approve").click()
+    await page.get_by_role("button", name="Approve", exact=True).click()
     await expect(page.locator(".outcome")).to_contain_text("You approved")
     assert await tenant.until_task(task_id, "completed", "failed", "refused") == "completed"
     await expect(page.get_by_text("Nothing is waiting for you")).to_be_visible()
@@ -106,11 +106,11 @@ async def test_part_of_what_is_missing_lets_the_task_ask_again(tenant: Tenant) -
     task_id = await parked(tenant)
     page = await tenant.page(role=Role.APPROVER, name="anna")
     await page.get_by_label("Tokens to grant").fill("5")
-    await page.get_by_role("button", name="Approve").click()
+    await page.get_by_role("button", name="Approve", exact=True).click()
     await expect(page.locator(".outcome")).to_contain_text("approved 5 tokens")
     await expect(rows(page)).to_have_count(1)  # it asks for the rest
     await rows(page).first.click()
-    await page.get_by_role("button", name="Approve").click()
+    await page.get_by_role("button", name="Approve", exact=True).click()
     assert await tenant.until_task(task_id, "completed", "failed", "refused") == "completed"
     assert (await grants(tenant))[0] == 5
 
@@ -121,15 +121,15 @@ async def test_large_grants_take_two_people(tenant: Tenant) -> None:
     anna = await tenant.page(role=Role.APPROVER, name="anna")
     bert = await tenant.page(role=Role.APPROVER, name="bert")
     await expect(anna.locator(".people")).to_contain_text("0 of 2 approvals")
-    await anna.get_by_role("button", name="Approve").click()
+    await anna.get_by_role("button", name="Approve", exact=True).click()
     await expect(anna.locator(".people")).to_contain_text("anna has approved; another person is needed")
-    await expect(anna.get_by_role("button", name="Approve")).to_be_disabled()
+    await expect(anna.get_by_role("button", name="Approve", exact=True)).to_be_disabled()
     await expect(anna.locator(".reason")).to_contain_text("Your approval is recorded")
     await shot(anna, "approvals-one-of-two")
     await check_accessibility(anna)
     assert await state(tenant, approval_id) == "pending"
     await expect(bert.locator(".people")).to_contain_text("1 of 2 approvals")
-    await bert.get_by_role("button", name="Approve").click()
+    await bert.get_by_role("button", name="Approve", exact=True).click()
     await expect(anna.locator(".outcome")).to_contain_text("bert approved 876 tokens")
     assert await state(tenant, approval_id) == "approved"
     assert await grants(tenant) == [876]
@@ -139,7 +139,7 @@ async def test_submitter_of_the_task_cannot_decide_and_sees_why(tenant: Tenant) 
     await asks(tenant, tenant.named("s"), approval={"not_submitter": True})
     page = await tenant.page(role=Role.ADMIN, name="backend")
     await expect(page.locator(".reason")).to_contain_text("another person has to decide")
-    await expect(page.get_by_role("button", name="Approve")).to_be_disabled()
+    await expect(page.get_by_role("button", name="Approve", exact=True)).to_be_disabled()
     await expect(page.get_by_role("button", name="Deny")).to_be_disabled()
     await expect(rows(page).first).to_contain_text("not yours")
 
@@ -148,7 +148,7 @@ async def test_viewer_sees_and_cannot_decide(tenant: Tenant) -> None:
     await asks(tenant, tenant.named("s"))
     page = await tenant.page(role=Role.VIEWER, name="vera")
     await expect(page.locator(".reason")).to_contain_text("Your role viewer may look")
-    await expect(page.get_by_role("button", name="Approve")).to_be_disabled()
+    await expect(page.get_by_role("button", name="Approve", exact=True)).to_be_disabled()
 
 
 async def test_two_people_who_click_at_once_decide_once(tenant: Tenant) -> None:
@@ -156,7 +156,7 @@ async def test_two_people_who_click_at_once_decide_once(tenant: Tenant) -> None:
     approval_id = await asks(tenant, session)
     anna = await tenant.page(role=Role.APPROVER, name="anna")
     bert = await tenant.page(role=Role.APPROVER, name="bert")
-    buttons = [page.get_by_role("button", name="Approve") for page in (anna, bert)]
+    buttons = [page.get_by_role("button", name="Approve", exact=True) for page in (anna, bert)]
     for button in buttons:
         await expect(button).to_be_enabled()
     # Neither page has time to receive the other's click: each clicks by itself, at the same time.
@@ -177,7 +177,7 @@ async def test_two_people_who_click_at_once_decide_once(tenant: Tenant) -> None:
 
 async def test_two_clicks_of_one_person_decide_once(tenant: Tenant) -> None:
     page = await asked(tenant)
-    await page.get_by_role("button", name="Approve").dblclick()
+    await page.get_by_role("button", name="Approve", exact=True).dblclick()
     await expect(page.locator(".outcome")).to_contain_text("You approved")
     assert await grants(tenant) == [876]
     assert await page.locator(".toast", has_text="Too late").count() == 0
@@ -186,13 +186,13 @@ async def test_two_clicks_of_one_person_decide_once(tenant: Tenant) -> None:
 async def test_more_than_the_limit_asks_for_confirmation(tenant: Tenant) -> None:
     page = await asked(tenant)
     await page.get_by_label("Tokens to grant").fill("50k")
-    await page.get_by_role("button", name="Approve").click()
+    await page.get_by_role("button", name="Approve", exact=True).click()
     await expect(page.locator(".question")).to_contain_text("Grant 50,000 tokens? That is more than the limit itself.")
     assert await grants(tenant) == []
     await shot(page, "approvals-sure")
     await page.get_by_role("button", name="Back", exact=True).click()
-    await expect(page.get_by_role("button", name="Approve")).to_be_visible()
-    await page.get_by_role("button", name="Approve").click()
+    await expect(page.get_by_role("button", name="Approve", exact=True)).to_be_visible()
+    await page.get_by_role("button", name="Approve", exact=True).click()
     await page.get_by_role("button", name="Yes, approve").click()
     await expect(page.locator(".outcome")).to_be_visible()
     assert await grants(tenant) == [50_000]
@@ -201,7 +201,7 @@ async def test_more_than_the_limit_asks_for_confirmation(tenant: Tenant) -> None
 async def test_grant_can_end_at_a_time(tenant: Tenant) -> None:
     page = await asked(tenant)
     await page.get_by_label("Until").select_option("60")
-    await page.get_by_role("button", name="Approve").click()
+    await page.get_by_role("button", name="Approve", exact=True).click()
     await expect(page.locator(".decisions")).to_contain_text("until")
     ends = await tenant.pool.fetchval(
         "select until from grants g join scopes s using (scope_id) where s.tenant = $1", tenant.name
@@ -213,7 +213,7 @@ async def test_grant_can_end_at_a_time(tenant: Tenant) -> None:
 async def test_invalid_amount_is_reported_and_nothing_is_decided(tenant: Tenant, typed: str) -> None:
     page = await asked(tenant)
     await page.get_by_label("Tokens to grant").fill(typed)
-    await page.get_by_role("button", name="Approve").click()
+    await page.get_by_role("button", name="Approve", exact=True).click()
     await expect(page.locator(".problem")).to_be_visible()
     assert await page.get_by_label("Tokens to grant").input_value() == typed
     assert await grants(tenant) == []
@@ -284,17 +284,17 @@ async def test_typed_text_survives_updates_of_the_page(tenant: Tenant) -> None:
 async def test_names_and_notes_are_shown_as_text(tenant: Tenant) -> None:
     page = await asked(tenant)
     await page.get_by_label("Note, for the record").fill("<img src=x onerror=alert(1)><b>bold</b>")
-    await page.get_by_role("button", name="Approve").click()
+    await page.get_by_role("button", name="Approve", exact=True).click()
     await expect(page.locator(".decisions blockquote")).to_have_text("<img src=x onerror=alert(1)><b>bold</b>")
 
 
 async def test_a_ticket_is_a_link_and_no_other_address_is_taken(tenant: Tenant) -> None:
     page = await asked(tenant)
     await page.get_by_label("Ticket, a web address").fill("javascript:alert(1)")
-    await page.get_by_role("button", name="Approve").click()
+    await page.get_by_role("button", name="Approve", exact=True).click()
     await expect(page.locator("form.decide .problem")).to_contain_text("use an http or https address")
     await page.get_by_label("Ticket, a web address").fill("https://tickets.example.com/4711")
-    await page.get_by_role("button", name="Approve").click()
+    await page.get_by_role("button", name="Approve", exact=True).click()
     link = page.locator(".decisions").get_by_role("link", name="Ticket")
     await expect(link).to_have_attribute("href", "https://tickets.example.com/4711")
 
@@ -315,11 +315,11 @@ async def test_looks_right_with_several_requests(tenant: Tenant) -> None:
 async def test_revoked_key_stops_acting_on_the_open_page(tenant: Tenant) -> None:
     approval_id = await asks(tenant, tenant.named("s"))
     page = await tenant.page(role=Role.APPROVER, name="anna")
-    await expect(page.get_by_role("button", name="Approve")).to_be_enabled()
+    await expect(page.get_by_role("button", name="Approve", exact=True)).to_be_enabled()
     await tenant.pool.execute(
         "update keys set revoked_at = now(), revoked_by = 'test' where tenant = $1 and name = 'anna'", tenant.name
     )
-    await page.get_by_role("button", name="Approve").click()
+    await page.get_by_role("button", name="Approve", exact=True).click()
 
     async def left() -> bool:
         return "/sign-in" in page.url or await page.get_by_text("Your sign-in has ended").count() > 0

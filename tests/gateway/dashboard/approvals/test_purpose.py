@@ -68,7 +68,7 @@ async def test_default_amount_lets_the_call_continue_without_delay(tenant: Tenan
     await check_accessibility(page)
     await page.get_by_role("button", name="Without delay").click()
     await expect(effect).to_contain_text("no delay")
-    await page.get_by_role("button", name="Approve").click()
+    await page.get_by_role("button", name="Approve", exact=True).click()
     assert await tenant.until_task(task_id, "completed", "failed", "refused") == "completed"
     assert await grants(tenant) == [effects["without_delay"]["grant_tokens"]]
     delays = await tenant.pool.fetchval("select sum(delay_ms) from calls where tenant = $1", tenant.name)

@@ -23,7 +23,7 @@ from tests.gateway.conftest import RunningGateway
 from tests.support.actors import ADA
 from tests.support.agents import MODEL
 from tests.support.conversations import calling, result, talk
-from tests.support.world import TENANT, World, world
+from tests.support.world import TENANT, World, calls, world
 
 LONG = 80
 ROOMY, TIGHT = 50_000, 1_600
@@ -119,3 +119,33 @@ async def test_the_window_of_a_session_is_what_the_call_of_a_task_is_sent(
     assert ("Retrieved for the next user message" in str(prompt)) == (context["strategy"] == "hybrid")
     whole = limit == ROOMY and not covered and context["strategy"] != "sliding_window"
     assert whole == (not window["dropped"] and not window["summarised"])
+
+
+@pytest.mark.parametrize("limit", [ROOMY, TIGHT])
+async def test_the_windows_of_session_and_thread_are_what_a_later_turn_is_sent(
+    house: World, client: httpx.AsyncClient, limit: int
+) -> None:
+    """After a tool call: the session, then the agent's own thread with the result that waits for an answer."""
+    await say(house)
+    house.provider.control.hold(Match(text="no tool of this name"))
+    agent = house.agent(
+        "a", calls("invented"), "Done.", budget={"limit_tokens": 2 * limit, "mode": "hard"}, instructions="Be brief."
+    )
+    context = {"history_window_size": 1_000, "strategy": "three_part", "token_budget_per_agent": 2 * limit}
+    task_id = await house.submit(agent, session_id="s1", context=context, input="What was order 1010 about?")
+    async with asyncio.timeout(60):
+        await house.provider.control.wait_held()
+    [plan] = await house.pool.fetchval("select array_agg(plan) from calls where task_id = $1 and turn = 2", task_id)
+    own = plan["own"]["tokens"]
+    windows = [
+        await client.get("/v1/sessions/s1/window", params={"model": MODEL, "strategy": "three_part"} | where)
+        for where in ({"budget": plan["budget"] - own}, {"budget": plan["budget"], "thread": f"{task_id}/a"})
+    ]
+    house.provider.control.continue_held()
+    assert (await house.end(task_id))["status"] == "completed"
+    request = json.loads(house.provider.served()[-1].arrival.text or "")
+    prompt = [Message.parse(one).to_openai() for one in request["messages"] if one["role"] != "system"]
+    session, thread = ([Message.parse(one).to_openai() for one in each.json()["messages"]] for each in windows)
+    assert [one["role"] for one in prompt[-2:]] == ["assistant", "tool"]
+    assert session + [one for one in thread if one["role"] != "user"] == prompt
+    assert (limit == ROOMY) == (not windows[0].json()["dropped"] and not windows[0].json()["summarised"])

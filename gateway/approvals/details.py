@@ -30,7 +30,7 @@ class ApprovalDetails:
 
     @property
     def without_delay(self) -> Amount:
-        """The smallest grant that causes no delay."""
+        """The smallest grant after which the scope that is short causes no delay; others of a path still may."""
         return without_delay(self.request, self.steps)
 
     @property

@@ -209,7 +209,8 @@ def _one_line(text: str, max_chars: int = 200) -> str:
 def _print_effects(effects: dict[str, Any]) -> None:
     from purser.compose.cli.tables import number, usd
 
-    for name, effect in (("exact", effects["shortage"]), ("no delay", effects["without_delay"])):
+    eased = "less delay" if effects["without_delay"]["delay_ms"] else "no delay"
+    for name, effect in (("exact", effects["shortage"]), (eased, effects["without_delay"])):
         grant = f"{number(effect['grant_tokens'])} tokens, {usd(effect['grant_nano_usd'])}"
         out.print(f"{name:<10} {grant}: {_effect(effect)}", markup=False)
 

@@ -133,7 +133,9 @@ def form(
         return render("approvals/outcome.html", request=request, caller=caller)
     bar_to_all = barred(request, caller, now)
     exactly, easily = request.shortage, details.without_delay
-    chips = (("Exact shortage", exactly), ("Without delay", easily)) if exactly != easily else ()
+    # Other scopes of a path may still delay the call, whatever this one is granted.
+    eased = "Less delay" if details.effect(easily).delay_ms else "Without delay"
+    chips = (("Exact shortage", exactly), (eased, easily)) if exactly != easily else ()
     return render(
         "approvals/form.html",
         request=request,

@@ -73,3 +73,18 @@ async def test_default_amount_lets_the_call_continue_without_delay(tenant: Tenan
     assert await grants(tenant) == [effects["without_delay"]["grant_tokens"]]
     delays = await tenant.pool.fetchval("select sum(delay_ms) from calls where tenant = $1", tenant.name)
     assert delays == 0
+
+
+async def test_no_amount_promises_no_delay_where_another_scope_delays(tenant: Tenant) -> None:
+    admin = await tenant.client(Role.ADMIN, "api")
+    for scope, policy in (
+        ("session:s1", {"limit_tokens": 500, "mode": "approval"}),
+        ("task:t1", {"limit_tokens": 750}),
+    ):
+        assert (await admin.put(f"/v1/budgets/{scope}", json=policy)).is_success
+    ask = {"key": "k1", "path": ["session:s1", "task:t1"], "tokens": 700}
+    assert (await admin.post("/v1/holds", json=ask)).json()["verdict"] == "ask"
+    page = await tenant.page(role=Role.APPROVER, name="anna")
+    await page.get_by_role("button", name="Less delay").click()
+    await expect(page.locator(".effect")).to_contain_text("slowed by 0.8 s by")
+    await expect(page.get_by_role("button", name="Without delay")).to_have_count(0)

@@ -2,6 +2,7 @@
 
 import os
 import warnings
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from logging import CRITICAL, getLogger
@@ -14,6 +15,8 @@ import httpx
 _IMPORT_LOCK = Lock()
 _VERBOSE_LOGGERS = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "openai", "httpx", "httpcore")
 """Loggers whose debug lines repeat the request."""
+_LAZY = ("openai.resources.chat", "litellm.litellm_core_utils.default_encoding", "litellm.proxy._types")
+"""Modules that the first request would import on the event loop, which takes half a second of processor time."""
 
 
 class _NoNetwork(httpx.AsyncBaseTransport, httpx.BaseTransport):
@@ -44,8 +47,10 @@ def _library() -> Any:
     for name in _VERBOSE_LOGGERS:
         getLogger(name).setLevel(CRITICAL + 1)
     library: Any = import_module("litellm")
-    # Otherwise the first request would import it.
     import_module("litellm.main")
+    for name in _LAZY:
+        with suppress(ImportError):  # another release may name them otherwise
+            import_module(name)
     library.disable_hf_tokenizer_download = True
     library.telemetry = False
     library.suppress_debug_info = True

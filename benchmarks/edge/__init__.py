@@ -1,12 +1,14 @@
 """Latency of a well-behaved client while others overload the same gateway.
 
 All connections of a load are opened at once and stay open, while one client reads, holds and settles repeatedly. What
-exceeds a limit must be refused, and every request of the well-behaved client must be answered.
+exceeds a limit must be refused, and every request of the well-behaved client must be answered. The last load is on the
+worker in the gateway's process: providers answer its model calls with 200 MB each.
 """
 
 import asyncio
 import time
-from collections.abc import Awaitable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from random import Random
@@ -16,6 +18,7 @@ import aiohttp
 
 from purser.benchmarks.background import background_process
 from purser.benchmarks.edge.loads import Answers, Kind, Load, run_load
+from purser.benchmarks.edge.replies import ENDED, POLL_S, run_provider, run_tasks
 from purser.benchmarks.http import check_ledger
 from purser.benchmarks.http.mix import Clients, Record
 from purser.benchmarks.http.system import System, system
@@ -33,15 +36,18 @@ READS = 300
 PAUSE_S = 0.01
 """Pause between two rounds of the client."""
 SEED = 7
+QUIET = {"PURSER_LOG_LEVEL": "error", "PYTHONWARNINGS": "ignore"}
+"""Settings of a worker whose model calls are expected to fail."""
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """Connections of each load, and the client's reads."""
+    """Connections of each load, huge replies, and the client's reads."""
 
     silent: int = 1_000
     streams: int = 2_000
     bodies: int = 16
+    replies: int = 12
     looks: int = READS
     tenants: int = 4
     keys: int = 10
@@ -89,17 +95,51 @@ def run(data: Path | None) -> Outcome:
 
 async def measure(sizes: Sizes) -> Outcome:
     """Measures one client under loads of these sizes."""
-    async with system() as running:
-        target = await asyncio.to_thread(prepare, running)
-        record = Record()
-        async with aiohttp.ClientSession(
-            running.url, headers={"Authorization": f"Bearer {running.key}"}, timeout=aiohttp.ClientTimeout(60)
-        ) as http:
-            client = Clients(http, target, record, "honest", Random(SEED))
-            measured = [await _measure(running.url, client, load, sizes.looks) for load in await _loads(running, sizes)]
-        gate = {f"{one.load}: p99 within {BOUND_MS:.0f} ms": one.within_bound for one in measured}
-        gate |= await check_ledger(running, target, record.settled)
-    return _outcome(measured, gate, sizes)
+    measured, gate = await _of_gateway(sizes)
+    under_replies, its_gate = await _of_replies(sizes)
+    measured.append(under_replies)
+    bounds = {f"{one.load}: p99 within {BOUND_MS:.0f} ms": one.within_bound for one in measured}
+    return _outcome(measured, bounds | {name: gate[name] and its_gate[name] for name in gate}, sizes)
+
+
+async def _of_gateway(sizes: Sizes) -> tuple[list[Latencies], dict[str, bool]]:
+    """The latencies under each load on a gateway, and whether its ledger agrees."""
+    async with system() as running, _client(running) as client:
+        measured = [
+            await _measure(load.name, client, sizes.looks, run_load, running.url, load)
+            for load in await _loads(running, sizes)
+        ]
+        return measured, await check_ledger(running, client.target, client.record.settled)
+
+
+async def _of_replies(sizes: Sizes) -> tuple[Latencies, dict[str, bool]]:
+    """The latencies while the worker in the gateway's process gets huge replies, and whether the ledger agrees."""
+    with background_process(run_provider) as provider:
+        port = await asyncio.to_thread(provider.recv)
+        async with (
+            system("up", PURSER_ALLOWED_API_BASES=f"http://127.0.0.1:{port}", **QUIET) as running,
+            _client(running) as client,
+        ):
+            await _until_idle(client)
+            name, arguments = "replies of 200 MB", (running.url, running.key, port, sizes.replies)
+            measured = await _measure(name, client, sizes.looks, run_tasks, *arguments)
+            return measured, await check_ledger(running, client.target, client.record.settled)
+
+
+async def _until_idle(client: Clients) -> None:
+    """Waits until the worker has ended all tasks that were submitted for the reads."""
+    for task in client.target.tasks:
+        while (await client.request("one task", "GET", f"/v1/tasks/{task}"))["status"] not in ENDED:  # noqa: ASYNC110
+            await asyncio.sleep(POLL_S)
+
+
+@asynccontextmanager
+async def _client(running: System) -> AsyncIterator[Clients]:
+    """The well-behaved client, and what it reads and spends."""
+    target = await asyncio.to_thread(prepare, running)
+    headers, timeout = {"Authorization": f"Bearer {running.key}"}, aiohttp.ClientTimeout(60)
+    async with aiohttp.ClientSession(running.url, headers=headers, timeout=timeout) as http:
+        yield Clients(http, target, Record(), "honest", Random(SEED))
 
 
 async def _loads(running: System, sizes: Sizes) -> list[Load]:
@@ -120,17 +160,17 @@ async def _loads(running: System, sizes: Sizes) -> list[Load]:
     ]
 
 
-async def _measure(url: str, client: Clients, load: Load, least: int) -> Latencies:
-    """Reads and calls at least `least` times, and until all of the load is answered."""
+async def _measure(name: str, client: Clients, least: int, work: Callable[..., None], *arguments: object) -> Latencies:
+    """Reads and calls at least `least` times, and until the background process `work` has sent its answers."""
     reads: list[float] = []
     calls: list[float] = []
-    with background_process(run_load, url, load) as parent:
+    with background_process(work, *arguments) as parent:
         answered = asyncio.create_task(asyncio.to_thread(parent.recv))
         while len(reads) < least or not answered.done():
             reads.append(await _took(client.read(0)))
             calls.append(await _took(client.call(0)))
             await asyncio.sleep(PAUSE_S)
-        return Latencies(load.name, await answered, reads, calls)
+        return Latencies(name, await answered, reads, calls)
 
 
 async def _took(work: Awaitable[None]) -> float:

@@ -17,7 +17,7 @@ from purser.benchmarks.postgres import temporary_postgres
 from purser.compose.processes.gateway import renew_admin_key
 from purser.compose.stack.temporal import EmbeddedTemporal
 
-COMMAND = [sys.executable, "-c", "from purser.compose.cli import main; main()", "gateway", "--json"]
+PURSER = [sys.executable, "-c", "from purser.compose.cli import main; main()"]
 STOP_WITHIN_S = 30
 
 
@@ -43,15 +43,20 @@ class System:
 
 
 @asynccontextmanager
-async def system() -> AsyncIterator[System]:
-    """Starts a gateway and everything that it needs; stops and removes all of it at the end."""
+async def system(command: str = "gateway", **settings: str) -> AsyncIterator[System]:
+    """Starts a gateway and everything that it needs; stops and removes all of it at the end.
+
+    Args:
+        command: `gateway`, or `up` for a gateway and a worker in one process.
+        settings: environment variables of the process, in addition to the usual ones.
+    """
     with tempfile.TemporaryDirectory(prefix="purser-bench-") as base:
         home = Path(base)
         temporal = EmbeddedTemporal(home / "temporal")
         async with temporary_postgres() as dsn:
             try:
                 key = await renew_admin_key(dsn, home)
-                process = _start(home, dsn, await temporal.start())
+                process = _start(command, home, dsn, await temporal.start(), settings)
                 try:
                     assert process.stdout is not None
                     line = await asyncio.to_thread(process.stdout.readline)
@@ -62,7 +67,7 @@ async def system() -> AsyncIterator[System]:
                 temporal.stop()
 
 
-def _start(home: Path, dsn: str, temporal: str) -> "subprocess.Popen[str]":
+def _start(command: str, home: Path, dsn: str, temporal: str, more: dict[str, str]) -> "subprocess.Popen[str]":
     """Starts the gateway without any of the user's own settings."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("PURSER_")}
     places = {"XDG_STATE_HOME": str(home), "XDG_DATA_HOME": str(home)}
@@ -76,7 +81,12 @@ def _start(home: Path, dsn: str, temporal: str) -> "subprocess.Popen[str]":
     }
     path = {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[2]), env.get("PYTHONPATH", "")])}
     return subprocess.Popen(
-        COMMAND, env=env | places | settings | path, cwd=home, stdout=subprocess.PIPE, text=True, start_new_session=True
+        [*PURSER, command, "--json"],
+        env=env | places | settings | more | path,
+        cwd=home,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
     )
 
 

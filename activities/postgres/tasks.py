@@ -1,6 +1,6 @@
 """The store of tasks: task files and their statuses."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from purser.budget.postgres.connections.queries import load
 from purser.budget.postgres.events.outbox import put
 from purser.budget.postgres.ledger.policies import Policies
 from purser.budget.postgres.reports.changes import record
+from purser.budget.scopes import Kind, Scope, agent_scope, payers
 from purser.budget.usage import Usage
 from purser.context.conversation.messages import Message
 from purser.context.postgres.conversation.conversations import Conversations
@@ -122,14 +123,18 @@ class Tasks:
         return TaskFile.stored(body)
 
     async def get(self, tenant: str, task_id: str) -> dict[str, Any]:
-        """Returns the status of a task and its agents, as `GET /tasks/{id}` shows it; raises `TaskNotFound`."""
+        """Returns the status of a task and its agents, as `GET /tasks/{id}` shows it; raises `TaskNotFound`.
+
+        `scopes` lists the scopes on which its calls draw, outermost first.
+        """
         async with connected(self._pool, None) as own:
             task = await own.fetchrow(_SQL["task"], tenant, task_id)
             if task is None:
                 raise _unknown(task_id)
             agents = await own.fetch(_SQL["agents"], tenant, task_id)
         replies = await self._replies(task, agents)
-        return _shown(task) | {"agents": {agent["agent_id"]: _agent(agent, replies) for agent in agents}}
+        shown = {agent["agent_id"]: _agent(agent, replies) for agent in agents}
+        return _shown(task) | {"agents": shown, "scopes": _scopes(task, shown)}
 
     async def steered(self, tenant: str, task_id: str, how: str, *, by: Actor, before: str) -> None:
         """Records that an actor pauses, resumes or cancels a task; call it before anything is sent.
@@ -166,6 +171,15 @@ class Tasks:
         seqs = [agent["reply_seq"] for agent in agents if agent["reply_seq"] is not None]
         stored = await self._conversations.read(task["tenant"], task["session_id"], seqs)
         return {seq: one.message.text for seq, one in stored.items()}
+
+
+def _scopes(task: asyncpg.Record, agents: Iterable[str]) -> list[Scope]:
+    return [
+        *payers(task["tenant"], task["user_id"]),
+        Scope(Kind.SESSION, task["session_id"]),
+        Scope(Kind.TASK, task["task_id"]),
+        *(agent_scope(task["task_id"], agent_id) for agent_id in agents),
+    ]
 
 
 def _agent(agent: asyncpg.Record, replies: Mapping[int, str]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from purser.gateway.http.pagination import Cursor, PageOf, PageSize
 from purser.gateway.http.routing import Route, size_of
 from purser.gateway.services import Use
 from purser.gateway.tasks.control import Steer, steer
-from purser.gateway.tasks.views import TaskAccepted, TaskView, WholeTaskView, scopes_of
+from purser.gateway.tasks.views import TaskAccepted, TaskView, WholeTaskView
 from purser.workflows.contract import TaskRef, TaskStatus
 
 router = APIRouter(route_class=Route, prefix="/v1/tasks", tags=["tasks"])
@@ -53,7 +53,7 @@ async def list_tasks(
 async def show(task_id: str, caller: WorkReader, use: Use) -> dict[str, Any]:
     """Returns a task with its agents, their replies and usage, and the budgets on which it draws."""
     task = await use.tasks.get(caller.tenant, task_id)
-    budgets = await use.policies.budgets_of(caller.tenant, scopes_of(caller.tenant, task), task_id)
+    budgets = await use.policies.budgets_of(caller.tenant, task["scopes"], task_id)
     return task | {"scopes": {str(budget.scope): budget.to_json() for budget in budgets}}
 
 

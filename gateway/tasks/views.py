@@ -1,9 +1,5 @@
 """Responses of `/v1/tasks`."""
 
-from collections.abc import Mapping
-from typing import Any
-
-from purser.budget.scopes import Kind, Scope, agent_scope, payers
 from purser.gateway.budgets.views import BudgetAnswer, IsoTime
 from purser.gateway.http.views import View
 from purser.workflows.contract import AgentStatus, TaskStatus
@@ -69,16 +65,6 @@ class WholeTaskView(TaskView):
 
     agents: dict[str, AgentView]
     scopes: dict[str, BudgetAnswer]
-
-
-def scopes_of(tenant: str, task: Mapping[str, Any]) -> list[Scope]:
-    """The scopes on which a task's calls draw, outermost first."""
-    return [
-        *payers(tenant, task["user_id"]),
-        Scope(Kind.SESSION, task["session_id"]),
-        Scope(Kind.TASK, task["task_id"]),
-        *(agent_scope(task["task_id"], agent_id) for agent_id in task["agents"]),
-    ]
 
 
 class TaskAccepted(View):

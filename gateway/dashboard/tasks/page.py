@@ -20,7 +20,6 @@ from purser.gateway.dashboard.tasks.graph import Node, graph
 from purser.gateway.dashboard.tasks.list import PAGE, Wanted, filters, listing
 from purser.gateway.dashboard.visit import Visit
 from purser.gateway.tasks.control import Steer, steer
-from purser.gateway.tasks.views import scopes_of
 from purser.workflows.contract import TaskRef
 
 TURNS = 100
@@ -113,7 +112,7 @@ class _TaskPage:
             by_money = any(cost.nano_usd for cost in costs)
             self._costs.show(costs_chart(costs, by_money=by_money), height=costs_height(costs))
         self._cost_table.show(detail.costs_table(costs))
-        drawn_on = await use.policies.budgets_of(tenant, scopes_of(tenant, task), self._task_id)
+        drawn_on = await use.policies.budgets_of(tenant, task["scopes"], self._task_id)
         self._budgets.show(detail.budgets(drawn_on))
 
     async def _steered(self, act: Act) -> None:

@@ -39,7 +39,7 @@ select case when starts_with(h.payer, 'agent:' || $2 || '/') then substr(h.payer
        else '' end as agent_id,
        coalesce(h.model, '') as model, count(*) as holds, sum(h.charged_tokens)::bigint as tokens,
        sum(h.charged_nano)::bigint as nano_usd
-from scope_entries s join hold_facts h on h.hold_id = s.hold_id
+from scope_entries s join hold_facts h on h.tenant = s.tenant and h.hold_id = s.hold_id
 where s.tenant = $1 and s.kind = 'task' and s.id = $2 and s.entry = 'hold'
 group by 1, 2 order by 1, 2;
 

@@ -112,7 +112,7 @@ class Tasks:
                     tenant, scope, patch, by=by, task_id=task.task_id, sources=sources, connection=own
                 )
         start = TaskRef(task.task_id, tenant)
-        await put(own, start.workflow_id, START, asdict(start))
+        await put(own, tenant, start.workflow_id, START, asdict(start))
 
     async def file(self, tenant: str, task_id: str) -> TaskFile:
         """Returns the task file as it was submitted; raises `TaskNotFound`."""

@@ -38,8 +38,8 @@ cross join lateral (
            coalesce(sum(t.tokens) filter (where t.state = 'presumed'), 0)::bigint as presumed,
            coalesce(bool_or(t.state = 'presumed' or (t.usage ->> 'estimated')::boolean), false) as estimated
     from scope_entries s
-    join hold_facts h on h.hold_id = s.hold_id and h.payer = 'agent:' || s.id
-    left join attempt_facts t on t.hold_id = h.hold_id
+    join hold_facts h on h.tenant = s.tenant and h.hold_id = s.hold_id and h.payer = 'agent:' || s.id
+    left join attempt_facts t on t.tenant = h.tenant and t.hold_id = h.hold_id
     where s.tenant = a.tenant and s.kind = 'agent' and s.id = a.task_id || '/' || a.agent_id and s.entry = 'hold') u
 where a.tenant = $1 and a.task_id = $2
 order by a.position;

@@ -68,7 +68,7 @@ class Timelines:
         keys = [row["key"] for row in calls]
         return TimelineRows(
             admissions=[Admission(**_without(row, "began")) for row in calls],
-            attempts=[Attempt(**dict(row)) for row in await own.fetch(_SQL["attempts"], holds)],
+            attempts=[Attempt(**dict(row)) for row in await own.fetch(_SQL["attempts"], tenant, holds)],
             approval_waits=[
                 ApprovalWait(**dict(row)) for row in await own.fetch(_SQL["approval_waits"], tenant, task_id, keys)
             ],

@@ -17,14 +17,14 @@ from turns t
 join calls c on c.tenant = $1 and c.task_id = $2 and c.agent_id = t.agent_id and c.turn = t.turn
 left join hold_facts h on h.tenant = c.tenant and h.key = c.key
 left join lateral (
-    select at, tokens from scope_entries where hold_id = h.hold_id and entry = 'hold' limit 1) e on true;
+    select at, tokens from scope_entries where tenant = h.tenant and hold_id = h.hold_id and entry = 'hold' limit 1) e on true;
 
 -- name: attempts
 select a.hold_id, a.attempt, a.state, a.tokens, a.nano as nano_usd, a.started_at, a.reported_at, a.late,
        f.reason as failure, f.at as failed_at
 from attempt_facts a
 left join call_failures f on f.tenant = a.tenant and f.key = a.key and f.attempt = a.attempt
-where a.hold_id = any($1::bigint[]);
+where a.tenant = $1 and a.hold_id = any($2::bigint[]);
 
 -- name: agents
 -- An agent is ready once the task is submitted and the last of its dependencies has ended.

@@ -72,7 +72,7 @@ class Vanished:
 
     async def _ending(self, ref: TaskRef, lost_for: timedelta) -> tuple[TaskStatus, str] | None:
         # Read before Temporal is asked: a start that is sent in between leaves the outbox, but the task is not lost.
-        about_to_start = await Outbox(self.pool).holds(ref.workflow_id)
+        about_to_start = await Outbox(self.pool).holds(ref.tenant, ref.workflow_id)
         try:
             found = await self.client.get_workflow_handle(ref.workflow_id).describe(rpc_timeout=_RPC_TIMEOUT)
         except RPCError as error:

@@ -13,7 +13,7 @@ select kind, count(distinct hold_id) as holds from hold_faults where tenant = $1
 
 -- name: outbox
 select count(*) as waiting, min(created_at) as oldest, coalesce(max(tries), 0) as tries from unsent_messages
-where starts_with(workflow_id, 'task-' || $1 || '/');
+where tenant = $1;
 
 -- name: version
 select version();

@@ -129,7 +129,8 @@ async def test_a_hold_that_outlives_its_worker_charges_the_lost_request_as_presu
         task = await finished(crash.world, task_id)
     assert task["status"] == "completed"
     attempts = await crash.world.pool.fetch(
-        "select attempt, a.state, a.tokens, asked_tokens from attempts a join holds using (hold_id) order by attempt"
+        "select attempt, a.state, a.tokens, asked_tokens from attempts a join holds using (tenant, hold_id)"
+        " order by attempt"
     )
     assert [(row["attempt"], row["state"]) for row in attempts] == [(1, "presumed"), (2, "reported")]
     assert attempts[0]["tokens"] == attempts[0]["asked_tokens"], "the lost request is charged at its estimate"
@@ -187,7 +188,7 @@ async def the_books_are_right(world: World) -> None:
             assert attempt["tokens"] >= (served[name].charged_tokens if name in served else 0)
     charged = sum(attempt["tokens"] for attempt in attempts.values())
     spent = await world.pool.fetchval(
-        "select spent_tokens from balances b join scopes s using (scope_id) where s.kind = 'task'"
+        "select spent_tokens from balances b join scopes s using (tenant, scope_id) where s.kind = 'task'"
     )
     assert spent == charged
     await world.audited()

@@ -289,7 +289,7 @@ async def everything_was_done_once(made: World, expected: Expected) -> None:
         seqs = await pool.fetch("select seq from messages where session_id = $1 order by seq", session)
         assert [row["seq"] for row in seqs] == list(range(1, count + 1)), "each message once, without a gap"
     stored = await pool.fetch(
-        "select s.kind || ':' || s.id as scope, limit_tokens from policies join scopes s using (scope_id)"
+        "select s.kind || ':' || s.id as scope, limit_tokens from policies join scopes s using (tenant, scope_id)"
         " where task = ''"
     )
     assert {row["scope"]: row["limit_tokens"] for row in stored} == expected.limits

@@ -65,8 +65,8 @@ async def test_what_waits_to_be_sent_is_counted_with_the_oldest(books: Books) ->
     health = LedgerHealth(books.pool)
     assert (await health.outbox(TENANT)).waiting == 0
     await books.pool.execute(
-        "insert into outbox (workflow_id, signal, payload, created_at, next_at, tries)"
-        " values ('task-' || $3 || '/t', 's', '{}', $1, $1, 3), ('task-' || $3 || '/t', 's', '{}', $2, $2, 0)",
+        "insert into outbox (tenant, workflow_id, signal, payload, created_at, next_at, tries)"
+        " values ($3, 'task-' || $3 || '/t', 's', '{}', $1, $1, 3), ($3, 'task-' || $3 || '/t', 's', '{}', $2, $2, 0)",
         NOW, NOW + timedelta(seconds=1), TENANT,
     )  # fmt: skip
     waiting = await health.outbox(TENANT)

@@ -76,8 +76,9 @@ class Books:
     async def grant(self, scope: str, tokens: int, nano: int = 0, until: datetime | None = None) -> None:
         """What an approval gives, in the window that the scope was last used in."""
         await self.pool.execute(
-            "select ledger_grant(b.scope_id, b.window_start, $3, $4, $5, null, null, 'test', coalesce($6, now()))"
-            " from scopes s join balances b using (scope_id) where s.tenant = $1"
+            "select ledger_grant(b.tenant, b.scope_id, b.window_start, $3, $4, $5, null, null, 'test',"
+            " coalesce($6, now()))"
+            " from scopes s join balances b using (tenant, scope_id) where s.tenant = $1"
             " and s.kind = split_part($2, ':', 1) and s.id = substr($2, strpos($2, ':') + 1)"
             " order by b.window_start desc limit 1",
             TENANT, scope, tokens, nano, until, self.ledger.now,
@@ -99,7 +100,7 @@ class Books:
     async def entries(self, scope: str = SESSION[0]) -> list[str]:
         """Kinds of the entries of a scope, in order."""
         rows = await self.pool.fetch(
-            "select e.kind from entries e join scopes s using (scope_id)"
+            "select e.kind from entries e join scopes s using (tenant, scope_id)"
             " where s.tenant = $1 and s.kind || ':' || s.id = $2 order by e.window_start, e.seq",
             TENANT, scope,
         )  # fmt: skip
@@ -120,7 +121,7 @@ class Books:
 
     async def _balances(self, scope: str) -> list[Any]:
         return await self.pool.fetch(
-            "select b.* from balances b join scopes s using (scope_id)"
+            "select b.* from balances b join scopes s using (tenant, scope_id)"
             " where s.tenant = $1 and s.kind || ':' || s.id = $2",
             TENANT, scope,
         )  # fmt: skip

@@ -127,7 +127,9 @@ class Approvals:
                     await joining.rollback()
                     return Ticket("", FITS, None)
                 await joining.commit()
-                await self._update_shortage(own, request, lock["now"], "opened" if approval_id == fresh else "joined")
+                await self._update_shortage(
+                    own, tenant, request, lock["now"], "opened" if approval_id == fresh else "joined"
+                )
                 return Ticket(approval_id, request.state, request.deadline)
 
         return await retrying(step)
@@ -219,10 +221,10 @@ class Approvals:
             if outcome.state is ApprovalState.PENDING:
                 needed = outcome.decisions_needed
                 await own.execute(
-                    _SQL["put_event"], wanted.approval_id, lock["now"], "decided", actor.name, needed, recorded
+                    _SQL["put_event"], tenant, wanted.approval_id, lock["now"], "decided", actor.name, needed, recorded
                 )
             else:
-                await self._close(own, request, outcome, lock["now"], recorded, actor)
+                await self._close(own, tenant, request, outcome, lock["now"], recorded, actor)
             return Decided(outcome.state, outcome.decisions_needed)
 
     async def _end(self, tenant: str, approval_id: str) -> int:
@@ -235,26 +237,26 @@ class Approvals:
             if not request.ends(lock["now"]):
                 return 0
             if request.moot:
-                await self._close(own, request, Outcome(ApprovalState.WITHDRAWN), lock["now"])
+                await self._close(own, tenant, request, Outcome(ApprovalState.WITHDRAWN), lock["now"])
                 return 1
             outcome = expire(request)
             choice = Choice.APPROVE if outcome.state is ApprovalState.APPROVED else Choice.DENY
             decision = DecisionRequest(approval_id, str(uuid.uuid4()), choice)
             recorded = await self._record(own, tenant, decision, SWEEPER, outcome, lock["now"])
-            await self._close(own, request, outcome, lock["now"], recorded, SWEEPER)
+            await self._close(own, tenant, request, outcome, lock["now"], recorded, SWEEPER)
             return 1
 
     async def _leave(self, tenant: str, approval_id: str, key: str) -> None:
         async with self._transaction() as own:
             lock = row(await own.fetchrow(_SQL["lock_request"], tenant, approval_id, self.now))
-            await own.execute(_SQL["leave"], approval_id, key, lock["now"])
+            await own.execute(_SQL["leave"], tenant, approval_id, key, lock["now"])
             request = await self._request(own, tenant, approval_id)
             if request.state is not ApprovalState.PENDING:
                 return
             if request.waiters:
-                await self._update_shortage(own, request, lock["now"], "left")
+                await self._update_shortage(own, tenant, request, lock["now"], "left")
             else:
-                await self._close(own, request, Outcome(ApprovalState.WITHDRAWN), lock["now"])
+                await self._close(own, tenant, request, Outcome(ApprovalState.WITHDRAWN), lock["now"])
 
     async def _record(
         self, own: Connection, tenant: str, wanted: DecisionRequest, actor: Approver, outcome: Outcome, now: datetime
@@ -265,7 +267,7 @@ class Approvals:
         decision = wanted.to_json() | granted | {"identity": actor.identity}
         digest = f"\\x{wanted.digest(actor.name).hex()}"
         more = {"tenant": tenant, "approver": actor.name, "at": now.isoformat(), "digest": digest, "answer": answer}
-        if await own.fetchval(_SQL["insert_decision"], decision | more) is None:
+        if await own.fetchval(_SQL["insert_decision"], tenant, decision | more) is None:
             raise _other_decision(wanted.decision_id)
         public = {name: value for name, value in decision.items() if name not in PRIVATE}
         target, before = f"approval:{wanted.approval_id}", {"state": ApprovalState.PENDING}
@@ -275,6 +277,7 @@ class Approvals:
     async def _close(
         self,
         own: Connection,
+        tenant: str,
         request: ApprovalRequest,
         outcome: Outcome,
         now: datetime,
@@ -283,25 +286,28 @@ class Approvals:
     ) -> None:
         # The grant comes last because it locks a balance that others wait for.
         grant, approval_id = outcome.grant, request.approval_id
-        gone = await own.fetch(_SQL["close"], approval_id, outcome.state, grant.tokens, grant.nano_usd, now)
+        gone = await own.fetch(_SQL["close"], tenant, approval_id, outcome.state, grant.tokens, grant.nano_usd, now)
         state = FITS if outcome.state is ApprovalState.WITHDRAWN else outcome.state
         for waiter in gone:
-            await put(own, waiter["workflow_id"], DECIDED, {"approval_id": approval_id, "state": state}, now)
+            await put(own, tenant, waiter["workflow_id"], DECIDED, {"approval_id": approval_id, "state": state}, now)
         cause = "withdrawn" if actor is None else "expired" if actor is SWEEPER else "decided"
-        await own.execute(_SQL["put_event"], approval_id, now, cause, actor and actor.name, 0, recorded)
+        await own.execute(_SQL["put_event"], tenant, approval_id, now, cause, actor and actor.name, 0, recorded)
         if actor is None or recorded is None or grant == Amount():
             return
         if request.task_id:
-            await own.execute(_SQL["grant_task"], approval_id, grant.tokens, grant.nano_usd, actor.name, now)
+            await own.execute(_SQL["grant_task"], tenant, approval_id, grant.tokens, grant.nano_usd, actor.name, now)
         else:
             amount, decision_id = (grant.tokens, grant.nano_usd), recorded["decision_id"]
-            await own.execute(_SQL["grant"], approval_id, *amount, outcome.until, decision_id, actor.name, now)
+            await own.execute(_SQL["grant"], tenant, approval_id, *amount, outcome.until, decision_id, actor.name, now)
 
-    async def _update_shortage(self, own: Connection, request: ApprovalRequest, now: datetime, cause: str) -> None:
+    async def _update_shortage(
+        self, own: Connection, tenant: str, request: ApprovalRequest, now: datetime, cause: str
+    ) -> None:
         # The shortage of many waiting asks may exceed the largest grant.
         short = (min(amount, MAX_AMOUNT) for amount in (request.shortage.tokens, request.shortage.nano_usd))
-        await own.execute(_SQL["ask"], request.approval_id, *short)
-        await own.execute(_SQL["put_event"], request.approval_id, now, cause, None, request.decisions_needed, None)
+        needed, approval_id = request.decisions_needed, request.approval_id
+        await own.execute(_SQL["ask"], tenant, approval_id, *short)
+        await own.execute(_SQL["put_event"], tenant, approval_id, now, cause, None, needed, None)
 
     async def _request(self, own: Connection, tenant: str, approval_id: str) -> ApprovalRequest:
         return (await self._read(own, tenant, [approval_id]))[0]

@@ -6,16 +6,16 @@ select scope_id, coalesce($4, clock_timestamp()) as now from scopes
 where tenant = $1 and kind = $2 and id = $3 for no key update;
 
 -- name: lock_request
-select a.tenant, coalesce($3, clock_timestamp()) as now from approvals a join scopes s on s.scope_id = a.scope_id
-where a.approval_id = $2 and a.tenant = $1 for no key update of s;
+select a.tenant, coalesce($3, clock_timestamp()) as now from approvals a join scopes s on s.tenant = a.tenant and s.scope_id = a.scope_id
+where a.tenant = $1 and a.approval_id = $2 for no key update of s;
 
 -- name: try_lock_request
-select a.tenant, coalesce($3, clock_timestamp()) as now from approvals a join scopes s on s.scope_id = a.scope_id
-where a.approval_id = $2 and a.tenant = $1 for no key update of s skip locked;
+select a.tenant, coalesce($3, clock_timestamp()) as now from approvals a join scopes s on s.tenant = a.tenant and s.scope_id = a.scope_id
+where a.tenant = $1 and a.approval_id = $2 for no key update of s skip locked;
 
 -- name: latest
 -- The latest request of a scope ($3) for which a key waits, or waited until it closed.
-select a.approval_id, a.state, a.deadline from approval_waiters w join approvals a on a.approval_id = w.approval_id
+select a.approval_id, a.state, a.deadline from approval_waiters w join approvals a on a.tenant = w.tenant and a.approval_id = w.approval_id
 where w.tenant = $1 and w.key = $2 and a.scope_id = $3 and w.left_at is not distinct from a.decided_at
 order by a.created_at desc limit 1;
 
@@ -29,21 +29,22 @@ with budget as (
                   or (t.spent_nano + t.held_nano + $11 > p.shared_nano + t.granted_nano) is true
                   or (p.limit_tokens, p.limit_nano) is not distinct from (p.shared_tokens, p.shared_nano)
                 then '' else $7 end as task
-    from ledger_policies(array[$3::bigint], $7, $4) p left join policies s on s.scope_id = p.scope_id and s.task = ''
+    from ledger_policies($2, array[$3::bigint], $7, $4) p
+    left join policies s on s.tenant = $2 and s.scope_id = p.scope_id and s.task = ''
     cross join lateral (select ledger_window_start(p.win, p.zone, $12) as start) w
-    left join balances t on t.scope_id = p.scope_id and t.window_start = w.start
+    left join balances t on t.tenant = $2 and t.scope_id = p.scope_id and t.window_start = w.start
 ), opened as (
-    insert into approvals (approval_id, tenant, scope_id, window_start, task, state, asked_tokens, asked_nano, rules, created_at, deadline)
-    select $1, $2, b.scope_id, b.window_start, b.task, 'pending', 0, 0, b.rules, $12, $12 + (b.rules ->> 'deadline_s')::int * interval '1 second'
-    from budget b on conflict (scope_id, window_start, task) where state = 'pending' do nothing returning approval_id
+    insert into approvals (tenant, approval_id, scope_id, window_start, task, state, asked_tokens, asked_nano, rules, created_at, deadline)
+    select $2, $1, b.scope_id, b.window_start, b.task, 'pending', 0, 0, b.rules, $12, $12 + (b.rules ->> 'deadline_s')::int * interval '1 second'
+    from budget b on conflict (tenant, scope_id, window_start, task) where state = 'pending' do nothing returning approval_id
 ), request as (
     select approval_id from opened union all
     select a.approval_id from approvals a join budget b on b.scope_id = a.scope_id and b.window_start = a.window_start and b.task = a.task
-    where a.state = 'pending'
+    where a.tenant = $2 and a.state = 'pending'
 )
-insert into approval_waiters (approval_id, tenant, key, task_id, agent_id, submitter, submitted_by, vouched, workflow_id, tokens, nano, since, path)
-select r.approval_id, $2, $6, $7, $8, $9, $14, $15, $13, $10, $11, $12, $16 from request r
-on conflict (approval_id, key) do update set left_at = null, since = excluded.since, workflow_id = excluded.workflow_id
+insert into approval_waiters (tenant, approval_id, key, task_id, agent_id, submitter, submitted_by, vouched, workflow_id, tokens, nano, since, path)
+select $2, r.approval_id, $6, $7, $8, $9, $14, $15, $13, $10, $11, $12, $16 from request r
+on conflict (tenant, approval_id, key) do update set left_at = null, since = excluded.since, workflow_id = excluded.workflow_id
 returning approval_id;
 
 -- name: requests
@@ -57,12 +58,12 @@ select a.approval_id, s.kind || ':' || s.id as scope, nullif(a.window_start, '-i
        coalesce(b.granted_tokens, 0) - o.tokens as granted_tokens, coalesce(b.granted_nano, 0) - o.nano as granted_nano,
        coalesce(w.current, false) as current, coalesce(w.waiters, '[]') as waiters, d.decisions
 from approvals a
-join scopes s on s.scope_id = a.scope_id
+join scopes s on s.tenant = a.tenant and s.scope_id = a.scope_id
 cross join lateral (select coalesce($7, clock_timestamp()) as at) n
-left join balances b on b.scope_id = a.scope_id and b.window_start = a.window_start
+left join balances b on b.tenant = a.tenant and b.scope_id = a.scope_id and b.window_start = a.window_start
 cross join lateral (
     select coalesce(sum(g.tokens), 0)::bigint as tokens, coalesce(sum(g.nano), 0)::bigint as nano from grants g
-    where g.scope_id = a.scope_id and g.window_start = a.window_start and g.ended_at is null and g.until <= n.at) o
+    where g.tenant = a.tenant and g.scope_id = a.scope_id and g.window_start = a.window_start and g.ended_at is null and g.until <= n.at) o
 cross join lateral (
     select min(case when a.task = '' then p.shared_tokens else p.limit_tokens end) filter (where p.mode <> 'soft') as limit_tokens,
            min(case when a.task = '' then p.shared_nano else p.limit_nano end) filter (where p.mode <> 'soft') as limit_nano,
@@ -73,14 +74,15 @@ cross join lateral (
                                             to_jsonb(x.path)) order by x.since, x.key) as waiters
     from approval_waiters x
     join holds h on h.tenant = x.tenant and h.key = x.key
-    cross join lateral ledger_policies(array[a.scope_id], x.task_id, $6) p
-    where x.approval_id = a.approval_id and x.left_at is not distinct from a.decided_at
+    cross join lateral ledger_policies(a.tenant, array[a.scope_id], x.task_id, $6) p
+    where x.tenant = a.tenant and x.approval_id = a.approval_id and x.left_at is not distinct from a.decided_at
       and (a.decided_at is not null or h.state = 'none')) w
 cross join lateral (
     select coalesce(jsonb_agg(to_jsonb(x) - array['tenant', 'approval_id', 'digest', 'answer'] order by x.at), '[]') as decisions
-    from decisions x where x.approval_id = a.approval_id) d
+    from decisions x where x.tenant = a.tenant and x.approval_id = a.approval_id) d
 where a.tenant = $1 and ($2::text[] is null or a.approval_id = any ($2)) and ($3::text is null or a.state = $3)
-  and ($4::text is null or (a.created_at, a.approval_id) < (select c.created_at, c.approval_id from approvals c where c.approval_id = $4))
+  and ($4::text is null or (a.created_at, a.approval_id) < (select c.created_at, c.approval_id from approvals c
+                                                                   where c.tenant = $1 and c.approval_id = $4))
 order by a.created_at desc, a.approval_id desc limit $5;
 
 -- name: pending
@@ -93,42 +95,44 @@ select digest, answer from decisions where tenant = $1 and decision_id = $2;
 
 -- name: insert_decision
 -- Returns no row if the id is bound to a decision on another scope, which the lock held here does not cover.
-insert into decisions select * from jsonb_populate_record(null::decisions, $1) on conflict do nothing returning decision_id;
+insert into decisions select d.* from jsonb_populate_record(null::decisions, $2) d where d.tenant = $1
+on conflict do nothing returning decision_id;
 
 -- name: ask
-update approvals set asked_tokens = $2, asked_nano = $3 where approval_id = $1;
+update approvals set asked_tokens = $3, asked_nano = $4 where tenant = $1 and approval_id = $2;
 
 -- name: leave
-update approval_waiters set left_at = $3 where approval_id = $1 and key = $2 and left_at is null;
+update approval_waiters set left_at = $4 where tenant = $1 and approval_id = $2 and key = $3 and left_at is null;
 
 -- name: waiting
-select w.approval_id from approval_waiters w join approvals a on a.approval_id = w.approval_id
+select w.approval_id from approval_waiters w join approvals a on a.tenant = w.tenant and a.approval_id = w.approval_id
 where w.tenant = $1 and w.key = $2 and w.left_at is null and a.state = 'pending' order by w.approval_id;
 
 -- name: waiting_of_task
-select distinct w.key from approval_waiters w join approvals a on a.approval_id = w.approval_id
+select distinct w.key from approval_waiters w join approvals a on a.tenant = w.tenant and a.approval_id = w.approval_id
 where w.tenant = $1 and w.task_id = $2 and w.left_at is null and a.state = 'pending';
 
 -- name: close
 with closed as (
-    update approvals set state = $2, granted_tokens = $3, granted_nano = $4, decided_at = $5 where approval_id = $1
+    update approvals set state = $3, granted_tokens = $4, granted_nano = $5, decided_at = $6 where tenant = $1 and approval_id = $2
 ), gone as (
-    update approval_waiters set left_at = $5 where approval_id = $1 and left_at is null returning workflow_id
+    update approval_waiters set left_at = $6 where tenant = $1 and approval_id = $2 and left_at is null returning workflow_id
 )
 select distinct workflow_id from gone where workflow_id is not null;
 
 -- name: grant
-select ledger_grant(a.scope_id, a.window_start, $2, $3, $4, a.approval_id, $5, $6, $7) from approvals a where a.approval_id = $1;
+select ledger_grant(a.tenant, a.scope_id, a.window_start, $3, $4, $5, a.approval_id, $6, $7, $8)
+from approvals a where a.tenant = $1 and a.approval_id = $2;
 
 -- name: grant_task
 -- Raises the limit that a task requested for itself; for other tasks the scope stays as it was.
-update policies p set limit_tokens = p.limit_tokens + $2, limit_nano_usd = p.limit_nano_usd + $3, updated_by = $4, updated_at = $5
-from approvals a where a.approval_id = $1 and p.scope_id = a.scope_id and p.task = a.task;
+update policies p set limit_tokens = p.limit_tokens + $3, limit_nano_usd = p.limit_nano_usd + $4, updated_by = $5, updated_at = $6
+from approvals a where a.tenant = $1 and a.approval_id = $2 and p.tenant = a.tenant and p.scope_id = a.scope_id and p.task = a.task;
 
 -- name: put_event
--- $3 cause, $4 actor or null, $5 how many people still have to approve, $6 the decision or null.
-select put_event(a.tenant, 'approval', s.kind || ':' || s.id, p_at => $2, p_window_start => a.window_start, p_data => jsonb_build_object(
-    'approval_id', a.approval_id, 'state', a.state, 'cause', $3::text, 'asked', event_amount(a.asked_tokens, a.asked_nano),
-    'given', event_amount(a.granted_tokens, a.granted_nano), 'deadline', a.deadline, 'by', $4::text, 'decisions_needed', $5::integer,
-    'decision', $6::jsonb))
-from approvals a join scopes s on s.scope_id = a.scope_id where a.approval_id = $1;
+-- $4 cause, $5 actor or null, $6 how many people still have to approve, $7 the decision or null.
+select put_event(a.tenant, 'approval', s.kind || ':' || s.id, p_at => $3, p_window_start => a.window_start, p_data => jsonb_build_object(
+    'approval_id', a.approval_id, 'state', a.state, 'cause', $4::text, 'asked', event_amount(a.asked_tokens, a.asked_nano),
+    'given', event_amount(a.granted_tokens, a.granted_nano), 'deadline', a.deadline, 'by', $5::text, 'decisions_needed', $6::integer,
+    'decision', $7::jsonb))
+from approvals a join scopes s on s.tenant = a.tenant and s.scope_id = a.scope_id where a.tenant = $1 and a.approval_id = $2;

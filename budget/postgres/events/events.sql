@@ -25,16 +25,18 @@ order by position limit $6;
 -- name: of
 -- Events of the tenants $3 and the kinds $4 after $1 and up to $2.
 select position, at, tenant, kind, scope, nullif(window_start, '-infinity') as window_start, threshold, data from events
-where position > $1 and position <= $2 and tenant = any ($3) and kind = any ($4) order by position limit $5;
+where tenant = any ($3) and position > $1 and position <= $2 and kind = any ($4) order by position limit $5;
 
 -- name: forgotten
 select coalesce((select position from forgotten_events where tenant = $1), 0);
 
 -- name: forget
 -- Deletes events older than $1 among the $2 oldest (now: $3), and stores the highest deleted position of each tenant.
-with oldest as materialized (select event_id, at from events where position is not null order by event_id limit $2),
+with oldest as materialized (
+    select tenant, event_id, at from events where position is not null order by position limit $2),
 gone as (
-    delete from events e using oldest o where e.event_id = o.event_id and o.at < coalesce($3, clock_timestamp()) - $1::interval
+    delete from events e using oldest o
+    where e.tenant = o.tenant and e.event_id = o.event_id and o.at < coalesce($3, clock_timestamp()) - $1::interval
     returning e.tenant, e.position
 ), noted as (
     insert into forgotten_events as f (tenant, position) select tenant, max(position) from gone group by tenant

@@ -18,6 +18,7 @@ MAX_BACKOFF = timedelta(seconds=30)
 class OutboxMessage:
     """A claimed message to a workflow."""
 
+    tenant: str
     outbox_id: int
     workflow_id: str
     signal: str
@@ -28,10 +29,15 @@ class OutboxMessage:
 
 
 async def put(
-    connection: Connection, workflow_id: str, signal: str, payload: Mapping[str, Any], now: datetime | None = None
+    connection: Connection,
+    tenant: str,
+    workflow_id: str,
+    signal: str,
+    payload: Mapping[str, Any],
+    now: datetime | None = None,
 ) -> None:
     """Writes a message in the caller's transaction: it is sent if and only if that commits."""
-    await connection.execute(_SQL["put"], workflow_id, signal, dict(payload), now)
+    await connection.execute(_SQL["put"], tenant, workflow_id, signal, dict(payload), now)
 
 
 class Outbox:
@@ -47,22 +53,22 @@ class Outbox:
             rows = await own.fetch(_SQL["claim"], limit, LEASE, self.now)
         return sorted((OutboxMessage(*row) for row in rows), key=lambda message: message.outbox_id)
 
-    async def holds(self, workflow_id: str) -> bool:
+    async def holds(self, tenant: str, workflow_id: str) -> bool:
         """Whether a message to this workflow has not been sent yet."""
         async with connected(self._pool, None) as own:
-            waits: bool = await own.fetchval(_SQL["holds"], workflow_id)
+            waits: bool = await own.fetchval(_SQL["holds"], tenant, workflow_id)
         return waits
 
     async def sent(self, message: OutboxMessage) -> None:
         """Marks a message as sent."""
         async with connected(self._pool, None) as own:
-            await own.execute(_SQL["sent"], message.outbox_id, self.now)
+            await own.execute(_SQL["sent"], message.tenant, message.outbox_id, self.now)
 
     async def failed(self, message: OutboxMessage) -> None:
         """Marks a message as failed: it is due again after 1 s, 2 s, 4 s, … up to 30 s."""
         backoff = min(MAX_BACKOFF, timedelta(seconds=2 ** min(message.tries - 1, 16)))
         async with connected(self._pool, None) as own:
-            await own.execute(_SQL["failed"], message.outbox_id, backoff, self.now)
+            await own.execute(_SQL["failed"], message.tenant, message.outbox_id, backoff, self.now)
 
     async def forget(self, age: timedelta, limit: int = 1_000) -> int:
         """Deletes those of the `limit` oldest sent messages that are older than `age`; returns how many."""

@@ -6,9 +6,9 @@ with made as (insert into scopes (tenant, kind, id) values ($1, $2, $3) on confl
 select scope_id from scopes where tenant = $1 and kind = $2 and id = $3 for no key update;
 -- name: stored
 -- The fields that a scope's stored policy sets; null: no policy is stored.
-select jsonb_strip_nulls(to_jsonb(p) - array['scope_id', 'task', 'sources', 'updated_by', 'updated_at'])
-from policies p join scopes s on s.scope_id = p.scope_id and p.task = ''
-where s.tenant = $1 and s.kind = $2 and s.id = $3;
+select jsonb_strip_nulls(to_jsonb(p) - array['tenant', 'scope_id', 'task', 'sources', 'updated_by', 'updated_at'])
+from policies p join scopes s on s.tenant = p.tenant and s.scope_id = p.scope_id and p.task = ''
+where p.tenant = $1 and s.kind = $2 and s.id = $3;
 -- name: budgets
 -- Scopes of a tenant with the rows that their policy resolves from and their balance in the current window.
 -- $1 tenant, $2 scopes or null, $3 kind or null, $4 minimum ratio or null, $5 after this scope_id, $6 page size, $7
@@ -21,17 +21,18 @@ select s.scope_id, s.kind || ':' || s.id as scope, to_jsonb(stored) as stored, t
        coalesce(b.granted_tokens, 0) - o.tokens as granted_tokens, coalesce(b.granted_nano, 0) - o.nano as granted_nano,
        coalesce(b.overrun_tokens, 0) as overrun_tokens, coalesce(b.overrun_nano, 0) as overrun_nano
 from scopes s
-left join policies stored on stored.scope_id = s.scope_id and stored.task = ''
+left join policies stored on stored.tenant = s.tenant and stored.scope_id = s.scope_id and stored.task = ''
 left join lateral (
-    select p.* from policies p where p.scope_id = s.scope_id and p.task <> ''
+    select p.* from policies p where p.tenant = s.tenant and p.scope_id = s.scope_id and p.task <> ''
       and p.task = coalesce($9, requesting_task(s.kind, s.id))
     order by p.updated_at desc limit 1) request on true
-cross join lateral ledger_policies(array[s.scope_id], coalesce(request.task, ''), $7) e
+cross join lateral ledger_policies(s.tenant, array[s.scope_id], coalesce(request.task, ''), $7) e
 cross join lateral (select ledger_window_start(e.win, e.zone, coalesce($8, clock_timestamp())) as start) w
-left join balances b on b.scope_id = s.scope_id and b.window_start = w.start
+left join balances b on b.tenant = s.tenant and b.scope_id = s.scope_id and b.window_start = w.start
 cross join lateral (
     select coalesce(sum(g.tokens), 0)::bigint as tokens, coalesce(sum(g.nano), 0)::bigint as nano from grants g
-    where g.scope_id = s.scope_id and g.window_start = w.start and g.ended_at is null and g.until <= coalesce($8, clock_timestamp())) o
+    where g.tenant = s.tenant and g.scope_id = s.scope_id and g.window_start = w.start
+      and g.ended_at is null and g.until <= coalesce($8, clock_timestamp())) o
 where s.tenant = $1 and s.scope_id > $5
   and ($2::text[] is null or s.scope_id = any (array(
           select c.scope_id from unnest($2) n (name)

@@ -81,7 +81,7 @@ async def _altered_reports(own: Connection) -> AsyncIterator[Mapping[str, Any]]:
     async for row in own.cursor(_SQL["reports"], prefetch=1_000, timeout=CHECK_TIMEOUT_S):
         usage = {name: value for name, value in (row["usage"] or {}).items() if name != UNPRICED}
         if digest_of(usage, row["nano"]) != row["digest"]:
-            yield {"hold_id": row["hold_id"], "attempt": row["attempt"]}
+            yield {"tenant": row["tenant"], "hold_id": row["hold_id"], "attempt": row["attempt"]}
 
 
 def _plain(value: Any) -> Any:

@@ -1,24 +1,25 @@
 -- name: balances
 -- Balances that differ from the sum of their entries, or from the rows of their holds and grants.
 with summed as (
-    select scope_id, window_start, count(*) as entries, max(seq) as seq,
+    select tenant, scope_id, window_start, count(*) as entries, max(seq) as seq,
            sum(d_spent_tokens) as spent_tokens, sum(d_held_tokens) as held_tokens, sum(d_granted_tokens) as granted_tokens,
                sum(d_overrun_tokens) as overrun_tokens,
            sum(d_spent_nano) as spent_nano, sum(d_held_nano) as held_nano, sum(d_granted_nano) as granted_nano, sum(d_overrun_nano) as overrun_nano
-    from entries group by 1, 2
+    from entries group by 1, 2, 3
 ), holding as (
-    select u.scope_id, u.window_start, sum(h.tokens) as held_tokens, sum(h.nano) as held_nano,
+    select h.tenant, u.scope_id, u.window_start, sum(h.tokens) as held_tokens, sum(h.nano) as held_nano,
            sum(h.charged_tokens) as spent_tokens, sum(h.charged_nano) as spent_nano
-    from holds h cross join lateral unnest(h.scope_ids, h.window_starts) u (scope_id, window_start) group by 1, 2
+    from holds h cross join lateral unnest(h.scope_ids, h.window_starts) u (scope_id, window_start) group by 1, 2, 3
 ), granting as (
-    select scope_id, window_start, sum(tokens) as granted_tokens, sum(nano) as granted_nano from grants where ended_at is null group by 1, 2
+    select tenant, scope_id, window_start, sum(tokens) as granted_tokens, sum(nano) as granted_nano
+    from grants where ended_at is null group by 1, 2, 3
 )
 select s.tenant, s.kind || ':' || s.id as scope, b.window_start::text as window_start, x.name, x.balance, x.entries, x.rows
 from balances b
-join scopes s on s.scope_id = b.scope_id
-left join summed e on e.scope_id = b.scope_id and e.window_start = b.window_start
-left join holding h on h.scope_id = b.scope_id and h.window_start = b.window_start
-left join granting g on g.scope_id = b.scope_id and g.window_start = b.window_start
+join scopes s on s.tenant = b.tenant and s.scope_id = b.scope_id
+left join summed e on e.tenant = b.tenant and e.scope_id = b.scope_id and e.window_start = b.window_start
+left join holding h on h.tenant = b.tenant and h.scope_id = b.scope_id and h.window_start = b.window_start
+left join granting g on g.tenant = b.tenant and g.scope_id = b.scope_id and g.window_start = b.window_start
 cross join lateral (values
     ('entries', b.seq, coalesce(e.entries, 0), coalesce(e.seq, 0)),
     ('spent_tokens', b.spent_tokens, coalesce(e.spent_tokens, 0), coalesce(h.spent_tokens, 0)),
@@ -33,18 +34,18 @@ cross join lateral (values
 where x.balance is distinct from x.entries or x.balance is distinct from x.rows;
 
 -- name: entries_without_balance
-select distinct e.scope_id, e.window_start::text as window_start from entries e
-left join balances b on b.scope_id = e.scope_id and b.window_start = e.window_start where b.scope_id is null;
+select distinct e.tenant, e.scope_id, e.window_start::text as window_start from entries e
+left join balances b on b.tenant = e.tenant and b.scope_id = e.scope_id and b.window_start = e.window_start where b.scope_id is null;
 
 -- name: chain
 -- Each entry's balance is the previous entry's balance plus its own delta.
-select c.scope_id, c.entry_id, c.seq, c.kind from (
+select c.tenant, c.scope_id, c.entry_id, c.seq, c.kind from (
     select e.*, lag(e.seq, 1, 0::bigint) over w as p_seq,
            lag(e.spent_tokens, 1, 0::bigint) over w as p_spent, lag(e.held_tokens, 1, 0::bigint) over w as p_held,
            lag(e.granted_tokens, 1, 0::bigint) over w as p_granted, lag(e.overrun_tokens, 1, 0::bigint) over w as p_overrun,
            lag(e.spent_nano, 1, 0::bigint) over w as p_spent_nano, lag(e.held_nano, 1, 0::bigint) over w as p_held_nano,
            lag(e.granted_nano, 1, 0::bigint) over w as p_granted_nano, lag(e.overrun_nano, 1, 0::bigint) over w as p_overrun_nano
-    from entries e window w as (partition by e.scope_id, e.window_start order by e.seq)
+    from entries e window w as (partition by e.tenant, e.scope_id, e.window_start order by e.seq)
 ) c
 where c.seq <> c.p_seq + 1
    or c.spent_tokens <> c.p_spent + c.d_spent_tokens or c.held_tokens <> c.p_held + c.d_held_tokens
@@ -55,7 +56,7 @@ where c.seq <> c.p_seq + 1
 -- name: overspend
 -- Invariant 1: what the gate admits in hard or approval mode fits at that moment; later excess has a kind that states
 -- the cause.
-select e.scope_id, e.entry_id, e.kind, e.mode from entries e
+select e.tenant, e.scope_id, e.entry_id, e.kind, e.mode from entries e
 where e.mode <> 'soft'
   and (((e.spent_tokens + e.held_tokens > e.limit_tokens + e.granted_tokens) is true and e.d_spent_tokens + e.d_held_tokens > 0)
     or ((e.spent_nano + e.held_nano > e.limit_nano + e.granted_nano) is true and e.d_spent_nano + e.d_held_nano > 0))
@@ -63,37 +64,39 @@ where e.mode <> 'soft'
 
 -- name: paths
 -- A hold changes all scopes of its path by the same amounts, or none.
-select h.hold_id, e.kind, e.attempt from holds h join entries e on e.hold_id = h.hold_id
-group by h.hold_id, e.kind, e.attempt, e.at, e.d_spent_tokens, e.d_held_tokens, e.d_overrun_tokens, e.d_spent_nano, e.d_held_nano,
+select h.tenant, h.hold_id, e.kind, e.attempt from holds h join entries e on e.tenant = h.tenant and e.hold_id = h.hold_id
+group by h.tenant, h.hold_id, e.kind, e.attempt, e.at, e.d_spent_tokens, e.d_held_tokens, e.d_overrun_tokens, e.d_spent_nano, e.d_held_nano,
     e.d_overrun_nano, h.scope_ids
 having count(*) % cardinality(h.scope_ids) <> 0 or count(distinct e.scope_id) <> cardinality(h.scope_ids);
 
 -- name: charges
 -- The entries of a hold on each scope add up to what it holds and was charged, and no entry belongs to a missing hold.
 with moved as (
-    select hold_id, scope_id, window_start, sum(d_held_tokens) as tokens, sum(d_held_nano) as nano,
+    select tenant, hold_id, scope_id, window_start, sum(d_held_tokens) as tokens, sum(d_held_nano) as nano,
            sum(d_spent_tokens) as charged_tokens, sum(d_spent_nano) as charged_nano, sum(d_overrun_tokens) as overrun_tokens,
                sum(d_overrun_nano) as overrun_nano
-    from entries where kind not in ('grant', 'grant_ended', 'limit_raised', 'limit_lowered', 'mode_changed') group by 1, 2, 3
+    from entries where kind not in ('grant', 'grant_ended', 'limit_raised', 'limit_lowered', 'mode_changed') group by 1, 2, 3, 4
 ), expected as (
-    select h.hold_id, u.scope_id, u.window_start, h.tokens, h.nano, h.charged_tokens, h.charged_nano, a.overrun_tokens, a.overrun_nano
+    select h.tenant, h.hold_id, u.scope_id, u.window_start, h.tokens, h.nano, h.charged_tokens, h.charged_nano, a.overrun_tokens, a.overrun_nano
     from holds h cross join lateral unnest(h.scope_ids, h.window_starts) u (scope_id, window_start)
     cross join lateral (select coalesce(sum(x.overrun_tokens), 0) as overrun_tokens, coalesce(sum(x.overrun_nano), 0) as overrun_nano
-                        from attempts x where x.hold_id = h.hold_id) a
+                        from attempts x where x.tenant = h.tenant and x.hold_id = h.hold_id) a
 )
-select hold_id, scope_id, m.tokens as moved_held, t.tokens as held, m.charged_tokens as moved_spent, t.charged_tokens as charged
-from moved m full join expected t using (hold_id, scope_id, window_start)
+select tenant, hold_id, scope_id, m.tokens as moved_held, t.tokens as held, m.charged_tokens as moved_spent, t.charged_tokens as charged
+from moved m full join expected t using (tenant, hold_id, scope_id, window_start)
 where (m.tokens, m.nano, m.charged_tokens, m.charged_nano, m.overrun_tokens, m.overrun_nano)
       is distinct from (t.tokens::numeric, t.nano::numeric, t.charged_tokens::numeric, t.charged_nano::numeric, t.overrun_tokens, t.overrun_nano);
 
 -- name: holds
 -- Every hold ends exactly once, and its charges are those of its attempts.
-select h.hold_id, h.state, c.tokens as attempts_tokens, h.charged_tokens
+select h.tenant, h.hold_id, h.state, c.tokens as attempts_tokens, h.charged_tokens
 from holds h
 left join lateral (select coalesce(sum(a.tokens), 0) as tokens, coalesce(sum(a.nano), 0) as nano, count(*) as started,
-                          count(*) filter (where a.state = 'started') as silent from attempts a where a.hold_id = h.hold_id) c on true
+                          count(*) filter (where a.state = 'started') as silent
+           from attempts a where a.tenant = h.tenant and a.hold_id = h.hold_id) c on true
 left join lateral (select count(*) filter (where e.kind = 'release') as released, count(*) filter (where e.kind = 'expire') as expired,
-                          count(*) filter (where e.kind = 'hold') as held from entries e where e.hold_id = h.hold_id) n on true
+                          count(*) filter (where e.kind = 'hold') as held
+           from entries e where e.tenant = h.tenant and e.hold_id = h.hold_id) n on true
 where c.tokens <> h.charged_tokens or c.nano <> h.charged_nano or c.started <> h.attempts
    or c.silent > case when h.state = 'held' then 1 else 0 end
    or (h.views is not null and (
@@ -105,43 +108,44 @@ where c.tokens <> h.charged_tokens or c.nano <> h.charged_nano or c.started <> h
 
 -- name: grants
 -- Every grant has an entry for its beginning and its end, and an approved request granted the sum of its grants.
-select 'grant ' || g.grant_id as found from grants g
+select g.tenant, 'grant ' || g.grant_id as found from grants g
 left join lateral (select count(*) filter (where e.kind = 'grant') as made, count(*) filter (where e.kind = 'grant_ended') as ended
-                   from entries e where e.scope_id = g.scope_id and e.ref = g.grant_id::text and e.kind in ('grant', 'grant_ended')) n on true
+                   from entries e where e.tenant = g.tenant and e.scope_id = g.scope_id and e.ref = g.grant_id::text
+                     and e.kind in ('grant', 'grant_ended')) n on true
 where n.made <> 1 or n.ended <> case when g.ended_at is null then 0 else 1 end
 union all
-select 'approval ' || a.approval_id from approvals a
+select a.tenant, 'approval ' || a.approval_id from approvals a
 left join lateral (select coalesce(sum(g.tokens), 0) as tokens, coalesce(sum(g.nano), 0) as nano
-    from grants g where g.approval_id = a.approval_id) g on true
+    from grants g where g.tenant = a.tenant and g.approval_id = a.approval_id) g on true
 where case when a.task = '' then a.granted_tokens else 0 end <> g.tokens or case when a.task = '' then a.granted_nano else 0 end <> g.nano;
 
 -- name: limits
 -- A balance has the limits and the mode of its last entry, an entry without a gate those of the previous entry, and the
 -- entry of a hold those that the gate applied.
-select 'balance' as row, b.scope_id, b.window_start::text as window_start, b.seq, b.limit_tokens, b.limit_nano, b.mode
-from balances b left join entries e on e.scope_id = b.scope_id and e.window_start = b.window_start and e.seq = b.seq
+select b.tenant, 'balance' as row, b.scope_id, b.window_start::text as window_start, b.seq, b.limit_tokens, b.limit_nano, b.mode
+from balances b left join entries e on e.tenant = b.tenant and e.scope_id = b.scope_id and e.window_start = b.window_start and e.seq = b.seq
 where (b.limit_tokens, b.limit_nano, b.mode) is distinct from (e.limit_tokens, e.limit_nano, coalesce(e.mode, 'soft'))
 union all
-select 'entry ' || c.entry_id, c.scope_id, c.window_start::text, c.seq, c.limit_tokens, c.limit_nano, c.mode from (
+select c.tenant, 'entry ' || c.entry_id, c.scope_id, c.window_start::text, c.seq, c.limit_tokens, c.limit_nano, c.mode from (
     select e.*, lag(e.limit_tokens) over w as p_tokens, lag(e.limit_nano) over w as p_nano, lag(e.mode, 1, 'soft') over w as p_mode
-    from entries e window w as (partition by e.scope_id, e.window_start order by e.seq)
+    from entries e window w as (partition by e.tenant, e.scope_id, e.window_start order by e.seq)
 ) c
 where c.kind not in ('hold', 'top_up', 'limit_raised', 'limit_lowered', 'mode_changed')
   and (c.limit_tokens, c.limit_nano, c.mode) is distinct from (c.p_tokens, c.p_nano, c.p_mode)
 union all
-select 'entry ' || e.entry_id, e.scope_id, e.window_start::text, e.seq, e.limit_tokens, e.limit_nano, e.mode
-from entries e join holds h on h.hold_id = e.hold_id and e.kind = 'hold'
+select e.tenant, 'entry ' || e.entry_id, e.scope_id, e.window_start::text, e.seq, e.limit_tokens, e.limit_nano, e.mode
+from entries e join holds h on h.tenant = e.tenant and h.hold_id = e.hold_id and e.kind = 'hold'
 cross join lateral (select h.views -> (array_position(h.scope_ids, e.scope_id) - 1) as v) x
 where (e.limit_tokens, e.limit_nano, e.mode)
       is distinct from ((x.v -> 'limit' ->> 0)::bigint, (x.v -> 'limit' ->> 1)::bigint, x.v ->> 'mode');
 
 -- name: attempts
 -- The state of an attempt matches its entries, and the classes of its usage add up to its charge.
-select a.hold_id, a.attempt, a.state, a.tokens
+select a.tenant, a.hold_id, a.attempt, a.state, a.tokens
 from attempts a
 left join lateral (select count(*) filter (where e.kind = 'settle') as settled, count(*) filter (where e.kind = 'late') as late,
                           count(*) filter (where e.kind = 'presumed') as presumed
-                   from entries e where e.hold_id = a.hold_id and e.attempt = a.attempt) n on true
+                   from entries e where e.tenant = a.tenant and e.hold_id = a.hold_id and e.attempt = a.attempt) n on true
 where a.state <> case when n.settled + n.late > 0 then 'reported' when n.presumed > 0 then 'presumed' else 'started' end
    or (a.state = 'reported') <> (a.digest is not null) or (a.state = 'reported') <> (a.usage is not null)
    or (a.state = 'reported') <> (a.reported_at is not null) or a.late <> (n.late > 0)
@@ -151,16 +155,16 @@ where a.state <> case when n.settled + n.late > 0 then 'reported' when n.presume
 
 -- name: reports
 -- All reports, to be compared with their digests.
-select hold_id, attempt, usage, nano, digest from attempts where state = 'reported';
+select tenant, hold_id, attempt, usage, nano, digest from attempts where state = 'reported';
 
 -- name: policies
 -- A stored policy matches its last recorded change.
 select s.tenant, s.kind || ':' || s.id as scope, p.updated_by as by
-from policies p join scopes s on s.scope_id = p.scope_id
+from policies p join scopes s on s.tenant = p.tenant and s.scope_id = p.scope_id
 left join lateral (select c.after from changes c where c.tenant = s.tenant and c.target = s.kind || ':' || s.id and c.action = 'policy.set'
                    order by c.change_id desc limit 1) last on true
 where p.task = ''
-  and coalesce(last.after, '{}') <> jsonb_strip_nulls(to_jsonb(p) - array['scope_id', 'task', 'sources', 'updated_by', 'updated_at']);
+  and coalesce(last.after, '{}') <> jsonb_strip_nulls(to_jsonb(p) - array['tenant', 'scope_id', 'task', 'sources', 'updated_by', 'updated_at']);
 
 -- name: checkpoints
 -- Entries of closed ranges match their digests, and the ranges are contiguous.

@@ -8,22 +8,23 @@ select max(sampled_at) as at, coalesce($1::timestamptz, now()) as now from balan
 -- Samples balances that have changed since their last sample, at intervals of at least $3 and at most $4 balances. A
 -- balance that had been idle until the last sampling ($2) gets a sample at that time too, and a new one a sample at its
 -- first entry, where nothing was spent: at the same moment ($1) that one counts, so that the first charge does too.
-insert into balance_samples (scope_id, window_start, at, spent_tokens, spent_nano)
-select x.scope_id, x.window_start, y.* from (
-    select b.scope_id, b.window_start, b.spent_tokens, b.spent_nano, l.at as last_at, l.spent_tokens as last_tokens, l.spent_nano as last_nano
+insert into balance_samples (tenant, scope_id, window_start, at, spent_tokens, spent_nano)
+select x.tenant, x.scope_id, x.window_start, y.* from (
+    select b.tenant, b.scope_id, b.window_start, b.spent_tokens, b.spent_nano, l.at as last_at,
+           l.spent_tokens as last_tokens, l.spent_nano as last_nano
     from balances b
     left join lateral (select s.at, s.spent_tokens, s.spent_nano from balance_samples s
-                       where s.scope_id = b.scope_id and s.window_start = b.window_start order by s.at desc limit 1) l on true
+                       where s.tenant = b.tenant and s.scope_id = b.scope_id and s.window_start = b.window_start order by s.at desc limit 1) l on true
     where b.updated_at > coalesce($2::timestamptz, '-infinity') - 2 * $3::interval
       and (l.at is null or (l.at <= $1::timestamptz - $3::interval and (l.spent_tokens, l.spent_nano) <> (b.spent_tokens, b.spent_nano)))
     limit $4) x
 cross join lateral (
     select $1::timestamptz, x.spent_tokens, x.spent_nano
     where x.last_at is not null or not exists (
-        select from entries e where e.scope_id = x.scope_id and e.window_start = x.window_start and e.seq = 1 and e.at = $1)
+        select from entries e where e.tenant = x.tenant and e.scope_id = x.scope_id and e.window_start = x.window_start and e.seq = 1 and e.at = $1)
     union all select $2::timestamptz, x.last_tokens, x.last_nano where x.last_at < $2::timestamptz - $3::interval
     union all select e.at, 0, 0 from entries e
-              where x.last_at is null and e.scope_id = x.scope_id and e.window_start = x.window_start and e.seq = 1) y
+              where x.last_at is null and e.tenant = x.tenant and e.scope_id = x.scope_id and e.window_start = x.window_start and e.seq = 1) y
 on conflict do nothing;
 
 -- name: set_last_sampling
@@ -33,12 +34,12 @@ insert into balance_sampling (sampled_at) values ($1) on conflict (one) do updat
 -- Deletes samples that have a newer one which is older than $1 too. One sample per balance remains, so that a balance
 -- that was idle for long still has its earlier figure. Considers the last day only.
 delete from balance_samples s using (
-    select o.scope_id, o.window_start, o.at from balance_samples o
-    join (select scope_id, window_start, max(at) as at from balance_samples
-          where at <= $1::timestamptz and at > $1::timestamptz - interval '24 hours' group by 1, 2) n
-      on o.scope_id = n.scope_id and o.window_start = n.window_start and o.at < n.at
+    select o.tenant, o.scope_id, o.window_start, o.at from balance_samples o
+    join (select tenant, scope_id, window_start, max(at) as at from balance_samples
+          where at <= $1::timestamptz and at > $1::timestamptz - interval '24 hours' group by 1, 2, 3) n
+      on o.tenant = n.tenant and o.scope_id = n.scope_id and o.window_start = n.window_start and o.at < n.at
     limit $2) d
-where s.scope_id = d.scope_id and s.window_start = d.window_start and s.at = d.at;
+where s.tenant = d.tenant and s.scope_id = d.scope_id and s.window_start = d.window_start and s.at = d.at;
 
 -- name: points
 -- For each scope ($2) in its window ($3): the first entry, and the samples before and after one hour ago and one day
@@ -48,16 +49,17 @@ from unnest($2::text[], $3::timestamptz[]) n (name, window_start)
 join scopes c on c.tenant = $1 and c.kind = kind_of(n.name) and c.id = id_of(n.name)
 cross join lateral (
     select e.at, 0::bigint as spent_tokens, 0::bigint as spent_nano from entries e
-    where e.scope_id = c.scope_id and e.window_start = n.window_start and e.seq = 1
+    where e.tenant = c.tenant and e.scope_id = c.scope_id and e.window_start = n.window_start and e.seq = 1
     union
     select s.at, s.spent_tokens, s.spent_nano from unnest(array[interval '1 hour', interval '24 hours']) a (ago)
     cross join lateral (
         (select t.at, t.spent_tokens, t.spent_nano from balance_samples t
-         where t.scope_id = c.scope_id and t.window_start = n.window_start and t.at <= $4::timestamptz - a.ago order by t.at desc limit 1)
+         where t.tenant = c.tenant and t.scope_id = c.scope_id and t.window_start = n.window_start
+           and t.at <= $4::timestamptz - a.ago order by t.at desc limit 1)
         union all
         (select t.at, t.spent_tokens, t.spent_nano from balance_samples t
-         where t.scope_id = c.scope_id and t.window_start = n.window_start and t.at > $4::timestamptz - a.ago
-             and t.at < $4 order by t.at limit 1)) s) p
+         where t.tenant = c.tenant and t.scope_id = c.scope_id and t.window_start = n.window_start
+           and t.at > $4::timestamptz - a.ago and t.at < $4 order by t.at limit 1)) s) p
 order by 1, p.at, p.spent_tokens, p.spent_nano;
 
 -- name: now
@@ -66,12 +68,12 @@ select coalesce($1::timestamptz, now());
 -- name: exhausting
 -- Number of scopes that are exhausted within an hour and a day, by kind and mode. $1 defaults by kind, $2 now.
 select x.kind, x.mode, count(*) filter (where x.lasts <= 3600000000) as within_hour, count(*) as within_day
-from ledger_exhausting($1, $2) x group by 1, 2;
+from ledger_exhausting(null, $1, $2) x group by 1, 2;
 
 -- name: soon
 -- The scopes of a tenant that are exhausted soonest. $1 tenant, $2 within, $3 kind or null, $4 part of the id, $5
 -- limit, $6 defaults, $7 now.
-select x.kind, x.id from ledger_exhausting($6, $7) x
-where x.tenant = $1 and x.lasts <= extract(epoch from $2::interval) * 1000000 and ($3::text is null or x.kind = $3)
+select x.kind, x.id from ledger_exhausting($1, $6, $7) x
+where x.lasts <= extract(epoch from $2::interval) * 1000000 and ($3::text is null or x.kind = $3)
   and strpos(lower(x.id), lower($4)) > 0
 order by x.lasts, x.kind, x.id limit $5;

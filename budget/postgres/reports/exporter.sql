@@ -13,14 +13,14 @@ with clock as materialized (
     select d.key as kind, ledger_window_start(d.value ->> 'window', d.value ->> 'timezone', c.now) as start
     from clock c, jsonb_each($1::jsonb) d
 ), special as materialized (
-    select s.scope_id, ledger_window_start(e.win, e.zone, c.now) as start
-    from clock c, (select distinct p.scope_id from policies p where p."window" is not null or p.timezone is not null) n
-    join scopes s on s.scope_id = n.scope_id
+    select s.tenant, s.scope_id, ledger_window_start(e.win, e.zone, c.now) as start
+    from clock c, (select distinct p.tenant, p.scope_id from policies p where p."window" is not null or p.timezone is not null) n
+    join scopes s on s.tenant = n.tenant and s.scope_id = n.scope_id
     left join lateral (
-        select p.task from policies p where p.scope_id = s.scope_id and p.task <> ''
+        select p.task from policies p where p.tenant = s.tenant and p.scope_id = s.scope_id and p.task <> ''
           and p.task = requesting_task(s.kind, s.id)
         order by p.updated_at desc limit 1) request on true
-    cross join lateral ledger_policies(array[s.scope_id], coalesce(request.task, ''), $1) e
+    cross join lateral ledger_policies(s.tenant, array[s.scope_id], coalesce(request.task, ''), $1) e
 ), used as (
     select s.kind, l.mode, b.spent_tokens, b.spent_nano, b.held_tokens, b.held_nano, b.granted_tokens, b.granted_nano,
            b.overrun_tokens, b.overrun_nano,
@@ -28,9 +28,9 @@ with clock as materialized (
            case when x.counts then l.tokens + b.granted_tokens end as room_tokens,
            case when x.counts then l.nano + b.granted_nano end as room_nano
     from clock c, balances b
-    join scopes s on s.scope_id = b.scope_id
+    join scopes s on s.tenant = b.tenant and s.scope_id = b.scope_id
     join usual u on u.kind = s.kind
-    left join special n on n.scope_id = b.scope_id
+    left join special n on n.tenant = b.tenant and n.scope_id = b.scope_id
     cross join lateral (select b.window_start = coalesce(n.start, u.start)
                                and (b.held_tokens > 0 or b.held_nano > 0
                                     or b.updated_at > greatest(c.now - $2::interval, s.ended_at)
@@ -61,22 +61,22 @@ from banded group by kind, mode;
 -- $1 grace, $2 now.
 select count(*) as open, count(*) filter (where h.expires_at < c.now - $1::interval) as overdue,
        extract(epoch from max(c.now - h.created_at))::float8 as oldest_s
-from (select coalesce($2, clock_timestamp()) as now) c join holds h on h.state = 'held';
+from (select coalesce($2, clock_timestamp()) as now) c, holds h where h.state = 'held';
 
 -- name: faults
 -- Expired holds, presumed attempts and late reports: the ledger has one entry of each per scope.
-select kind, count(distinct (hold_id, attempt)) as count from entries where kind in ('presumed', 'late', 'expire') group by kind;
+select kind, count(distinct (tenant, hold_id, attempt)) as count from entries where kind in ('presumed', 'late', 'expire') group by kind;
 
 -- name: waiting
 -- Asks that wait for open holds. $1 time without asking after which a waiter does not count, $2 now.
-select count(distinct w.hold_id) as asks, extract(epoch from max(c.now - w.since))::float8 as oldest_s
-from (select coalesce($2, clock_timestamp()) as now) c join waiters w on w.last_asked > c.now - $1::interval;
+select count(distinct (w.tenant, w.hold_id)) as asks, extract(epoch from max(c.now - w.since))::float8 as oldest_s
+from (select coalesce($2, clock_timestamp()) as now) c, waiters w where w.last_asked > c.now - $1::interval;
 
 -- name: pending_approvals
 -- $1 now.
 select count(*) as pending, extract(epoch from max(c.now - a.created_at))::float8 as oldest_s,
        extract(epoch from min(a.deadline - c.now))::float8 as deadline_s
-from (select coalesce($1, clock_timestamp()) as now) c join approvals a on a.state = 'pending';
+from (select coalesce($1, clock_timestamp()) as now) c, approvals a where a.state = 'pending';
 
 -- name: ended_approvals
 -- How long requests waited, by outcome: the number that waited at most each of $1 seconds, and the total.
@@ -94,9 +94,10 @@ from outbox o where o.sent_at is null;
 -- name: drift
 -- Balances that differ from their last entry.
 select count(*) from balances b
-left join entries e on e.scope_id = b.scope_id and e.window_start = b.window_start and e.seq = b.seq
+left join entries e on e.tenant = b.tenant and e.scope_id = b.scope_id and e.window_start = b.window_start and e.seq = b.seq
 where (b.spent_tokens, b.held_tokens, b.granted_tokens, b.overrun_tokens, b.spent_nano, b.held_nano, b.granted_nano, b.overrun_nano)
       is distinct from (coalesce(e.spent_tokens, 0), coalesce(e.held_tokens, 0), coalesce(e.granted_tokens, 0), coalesce(e.overrun_tokens, 0),
                         coalesce(e.spent_nano, 0), coalesce(e.held_nano, 0), coalesce(e.granted_nano, 0), coalesce(e.overrun_nano, 0))
    or (e.seq is null and b.seq > 0)
-   or exists (select 1 from entries x where x.scope_id = b.scope_id and x.window_start = b.window_start and x.seq = b.seq + 1);
+   or exists (select 1 from entries x
+              where x.tenant = b.tenant and x.scope_id = b.scope_id and x.window_start = b.window_start and x.seq = b.seq + 1);

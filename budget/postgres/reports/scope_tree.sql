@@ -2,14 +2,14 @@
 
 -- name: place
 -- $1 tenant, $2 most scopes. A scope without a hold gets its parent from its id, if that names a task.
-insert into scope_parents (scope_id, parent_id)
-select f.scope_id, coalesce(h.scope_ids[array_position(h.scope_ids, f.scope_id) - 1], t.scope_id)
-from (select s.scope_id, s.kind, s.id from scopes s left join scope_parents p on p.scope_id = s.scope_id
+insert into scope_parents (tenant, scope_id, parent_id)
+select $1, f.scope_id, coalesce(h.scope_ids[array_position(h.scope_ids, f.scope_id) - 1], t.scope_id)
+from (select s.scope_id, s.kind, s.id from scopes s left join scope_parents p on p.tenant = s.tenant and p.scope_id = s.scope_id
       where s.tenant = $1 and p.scope_id is null order by s.scope_id desc limit $2) f
 left join lateral (
-    select e.hold_id from entries e where e.scope_id = f.scope_id and e.hold_id is not null
+    select e.hold_id from entries e where e.tenant = $1 and e.scope_id = f.scope_id and e.hold_id is not null
     order by e.window_start desc, e.seq desc limit 1) e on true
-left join holds h on h.hold_id = e.hold_id
+left join holds h on h.tenant = $1 and h.hold_id = e.hold_id
 -- One look into the index for each agent: as a plain join, without statistics, this compares every scope with every task.
 left join lateral (
     select t.scope_id from scopes t
@@ -19,8 +19,8 @@ on conflict do nothing;
 
 -- name: children
 -- $1 tenant, $2 parent's kind or null for the top, $3 its id, $4 limit.
-select s.kind || ':' || s.id as scope, exists (select 1 from scope_parents c where c.parent_id = s.scope_id) as has_children
-from scopes s left join scope_parents p on p.scope_id = s.scope_id
+select s.kind || ':' || s.id as scope, exists (select 1 from scope_parents c where c.tenant = s.tenant and c.parent_id = s.scope_id) as has_children
+from scopes s left join scope_parents p on p.tenant = s.tenant and p.scope_id = s.scope_id
 where s.tenant = $1
   and p.parent_id is not distinct from (select o.scope_id from scopes o where o.tenant = $1 and o.kind = $2 and o.id = $3)
 order by kind_rank(s.kind), s.scope_id desc limit $4;
@@ -35,8 +35,8 @@ order by kind_rank(s.kind), s.scope_id desc limit $4;
 -- About $4 balances of a scope in its latest window, evenly spread over its entries, oldest first, including the last.
 select e.at, e.spent_tokens, e.spent_nano, e.held_tokens, e.held_nano, e.granted_tokens, e.granted_nano, e.limit_tokens,
        e.limit_nano
-from (select b.scope_id, b.window_start, b.seq from scopes s join balances b on b.scope_id = s.scope_id
+from (select b.scope_id, b.window_start, b.seq from scopes s join balances b on b.tenant = s.tenant and b.scope_id = s.scope_id
       where s.tenant = $1 and s.kind = $2 and s.id = $3 order by b.window_start desc limit 1) b
 cross join lateral (select generate_series(b.seq, 1, -greatest(1, b.seq / $4)) as seq) n
-join entries e on e.scope_id = b.scope_id and e.window_start = b.window_start and e.seq = n.seq
+join entries e on e.tenant = $1 and e.scope_id = b.scope_id and e.window_start = b.window_start and e.seq = n.seq
 order by e.seq;

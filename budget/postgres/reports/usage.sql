@@ -12,13 +12,13 @@ with within as (
     join scopes s on s.tenant = $1 and s.kind = kind_of(w.name) and s.id = id_of(w.name)
 ), moved as (
     select s.id, e.scope_id, e.kind, e.hold_id, e.attempt, e.d_spent_tokens, e.d_spent_nano, e.d_overrun_tokens, e.d_overrun_nano
-    from scopes s join entries e on e.scope_id = s.scope_id
+    from scopes s join entries e on e.tenant = s.tenant and e.scope_id = s.scope_id
     where s.tenant = $1 and s.kind = $2 and e.at >= $3 and e.at < $4
     union all
     -- Each hold once, by the first scope of its path. A call without a model has the id ''.
     select coalesce(h.model, ''), e.scope_id, e.kind, e.hold_id, e.attempt, e.d_spent_tokens, e.d_spent_nano, e.d_overrun_tokens, e.d_overrun_nano
-    from entries e join holds h on h.hold_id = e.hold_id and h.scope_ids[1] = e.scope_id
-    where $2 = 'model' and h.tenant = $1 and e.at >= $3 and e.at < $4
+    from entries e join holds h on h.tenant = e.tenant and h.hold_id = e.hold_id and h.scope_ids[1] = e.scope_id
+    where $2 = 'model' and e.tenant = $1 and e.at >= $3 and e.at < $4
 )
 select m.id,
        sum((a.usage ->> 'input')::bigint)::bigint as input, sum((a.usage ->> 'cache_read')::bigint)::bigint as cache_read,
@@ -33,12 +33,13 @@ select m.id,
        count(*) filter (where (a.usage ->> 'unpriced')::boolean) as unpriced,
        sum(m.d_overrun_tokens)::bigint as overrun_tokens, sum(m.d_overrun_nano)::bigint as overrun_nano
 from moved m
-left join attempts a on m.kind in ('settle', 'late') and a.hold_id = m.hold_id and a.attempt = m.attempt
+left join attempts a on m.kind in ('settle', 'late') and a.tenant = $1 and a.hold_id = m.hold_id and a.attempt = m.attempt
 left join lateral (
     select true as was where m.kind = 'late' and exists (
-        select from entries x where x.hold_id = m.hold_id and x.attempt = m.attempt and x.scope_id = m.scope_id and x.kind = 'presumed')) p on true
+        select from entries x
+        where x.tenant = $1 and x.hold_id = m.hold_id and x.attempt = m.attempt and x.scope_id = m.scope_id and x.kind = 'presumed')) p on true
 where m.kind in ('settle', 'overrun', 'presumed', 'late', 'correction') and ($5::text is null or m.id collate "C" > $5)
   and ($7::text[] is null or exists (
         select from holds h, within w
-        where h.hold_id = m.hold_id and cardinality(w.ids) = cardinality($7) and h.scope_ids @> w.ids))
+        where h.tenant = $1 and h.hold_id = m.hold_id and cardinality(w.ids) = cardinality($7) and h.scope_ids @> w.ids))
 group by m.id order by m.id collate "C" limit $6;

@@ -1,20 +1,20 @@
 -- Attempts: the requests to a provider under a hold.
 
 -- Charges an attempt that started and never reported, if there is one, with the amount held for it.
-create function ledger_presume(p_hold bigint, p_now timestamptz) returns void language plpgsql as $$
+create function ledger_presume(p_tenant text, p_hold bigint, p_now timestamptz) returns void language plpgsql as $$
 declare
     h holds%rowtype;
     v_attempt integer;
 begin
-    select * into h from holds t where t.hold_id = p_hold;
+    select * into h from holds t where t.tenant = p_tenant and t.hold_id = p_hold;
     update attempts a set state = 'presumed', tokens = h.tokens, nano = h.nano
-    where a.hold_id = p_hold and a.state = 'started' returning a.attempt into v_attempt;
+    where a.tenant = p_tenant and a.hold_id = p_hold and a.state = 'started' returning a.attempt into v_attempt;
     if not found then
         return;
     end if;
     update holds t set tokens = 0, nano = 0, charged_tokens = t.charged_tokens + h.tokens, charged_nano = t.charged_nano + h.nano
-    where t.hold_id = p_hold;
-    perform ledger_post('presumed', h.scope_ids, h.window_starts, p_now, p_hold => p_hold, p_attempt => v_attempt,
+    where t.tenant = p_tenant and t.hold_id = p_hold;
+    perform ledger_post(p_tenant, 'presumed', h.scope_ids, h.window_starts, p_now, p_hold => p_hold, p_attempt => v_attempt,
                         p_spent => row(h.tokens, h.nano)::amount, p_held => row(-h.tokens, -h.nano)::amount);
 end $$;
 
@@ -30,13 +30,13 @@ declare
     v_state text;
     t record;
 begin
-    select * into h from holds x where x.hold_id = p_hold and x.tenant = p_tenant for update;
+    select * into h from holds x where x.tenant = p_tenant and x.hold_id = p_hold for update;
     if not found then
         return query select 'not_found', p_attempt, null::text, 0::bigint, 0::bigint, null::timestamptz, null::jsonb;
         return;
     end if;
     v_attempt := coalesce(p_attempt, h.attempts + 1);
-    select a.state into v_state from attempts a where a.hold_id = p_hold and a.attempt = v_attempt;
+    select a.state into v_state from attempts a where a.tenant = p_tenant and a.hold_id = p_hold and a.attempt = v_attempt;
     if h.state <> 'held' then
         return query select 'closed', v_attempt, h.state, h.tokens, h.nano, h.expires_at, null::jsonb;
         return;
@@ -47,9 +47,9 @@ begin
         return query select 'out_of_order', h.attempts, h.state, h.tokens, h.nano, h.expires_at, null::jsonb;
         return;
     end if;
-    perform ledger_lock(h.scope_ids, h.window_starts, v_now);
-    perform ledger_presume(p_hold, v_now);
-    select * into h from holds x where x.hold_id = p_hold;
+    perform ledger_lock(p_tenant, h.scope_ids, h.window_starts, v_now);
+    perform ledger_presume(p_tenant, p_hold, v_now);
+    select * into h from holds x where x.tenant = p_tenant and x.hold_id = p_hold;
     if h.tokens < h.asked_tokens or h.nano < h.asked_nano then
         select * into t from ledger_top_up(h, 'top_up', greatest(0, h.asked_tokens - h.tokens), greatest(0, h.asked_nano - h.nano),
             p_defaults, v_now);
@@ -59,8 +59,8 @@ begin
             return;
         end if;
     end if;
-    insert into attempts (hold_id, attempt, state, started_at) values (p_hold, v_attempt, 'started', v_now);
-    update holds x set attempts = v_attempt, expires_at = v_now + x.lease where x.hold_id = p_hold
+    insert into attempts (tenant, hold_id, attempt, state, started_at) values (p_tenant, p_hold, v_attempt, 'started', v_now);
+    update holds x set attempts = v_attempt, expires_at = v_now + x.lease where x.tenant = p_tenant and x.hold_id = p_hold
     returning x.tokens, x.nano, x.expires_at into h.tokens, h.nano, h.expires_at;
     return query select 'started', v_attempt, 'held', h.tokens, h.nano, h.expires_at, null::jsonb;
 end $$;

@@ -18,7 +18,7 @@ end $$;
 create trigger checkpoints_append_only before update or delete or truncate on checkpoints
     for each statement execute function checkpoints_are_append_only();
 
--- The highest entry id at some time, and the first transaction that cannot have taken an id up to it.
+-- The highest entry id that was taken at some time, and the first transaction that cannot have taken an id up to it.
 create table checkpoint_horizon (
     one        boolean primary key default true check (one),
     last_entry bigint not null,
@@ -30,7 +30,7 @@ create table checkpoint_horizon (
 create function ledger_digest(p_first bigint, p_last bigint, p_previous bytea) returns bytea
 language sql stable set timezone = 'UTC' set datestyle = 'ISO' as $$
     select sha256(p_previous || convert_to(coalesce(string_agg(
-        row(e.entry_id, e.at, e.scope_id, e.window_start, e.seq, e.kind, e.hold_id, e.attempt, e.ref,
+        row(e.tenant, e.entry_id, e.at, e.scope_id, e.window_start, e.seq, e.kind, e.hold_id, e.attempt, e.ref,
             e.d_spent_tokens, e.d_held_tokens, e.d_granted_tokens, e.d_overrun_tokens,
             e.d_spent_nano, e.d_held_nano, e.d_granted_nano, e.d_overrun_nano,
             e.spent_tokens, e.held_tokens, e.granted_tokens, e.overrun_tokens,
@@ -44,6 +44,8 @@ $$;
 create function ledger_checkpoint(p_most bigint, p_now timestamptz) returns bigint language plpgsql as $$
 declare
     v_snapshot pg_snapshot := pg_current_snapshot();
+    -- Read before this transaction has an id: whoever took an entry id up to it has a lower transaction id.
+    v_highest bigint := coalesce(pg_sequence_last_value(pg_get_serial_sequence('entries', 'entry_id')::regclass), 0);
     v_horizon checkpoint_horizon%rowtype;
     v_before checkpoints%rowtype;
     v_first bigint;
@@ -71,7 +73,7 @@ begin
     end if;
     -- The horizon only moves once all ids up to it are closed.
     if v_horizon.last_entry is null or v_last is null or v_last >= v_horizon.last_entry then
-        insert into checkpoint_horizon (last_entry, xid) select coalesce(max(e.entry_id), 0), pg_snapshot_xmax(v_snapshot) from entries e
+        insert into checkpoint_horizon (last_entry, xid) values (v_highest, pg_current_xact_id())
         on conflict (one) do update set last_entry = excluded.last_entry, xid = excluded.xid;
     end if;
     return v_closed;

@@ -1,20 +1,20 @@
 -- Releasing, extending and expiring holds.
 
 -- Ends a hold as 'released' or 'expired': an unreported attempt is presumed, the rest is freed.
-create function ledger_close(p_hold bigint, p_state text, p_now timestamptz) returns void language plpgsql as $$
+create function ledger_close(p_tenant text, p_hold bigint, p_state text, p_now timestamptz) returns void language plpgsql as $$
 declare
     h holds%rowtype;
 begin
-    select * into h from holds x where x.hold_id = p_hold for update;
+    select * into h from holds x where x.tenant = p_tenant and x.hold_id = p_hold for update;
     if h.state <> 'held' then
         return;
     end if;
-    perform ledger_lock(h.scope_ids, h.window_starts, p_now);
-    perform ledger_presume(p_hold, p_now);
-    select * into h from holds x where x.hold_id = p_hold;
-    perform ledger_post(case p_state when 'expired' then 'expire' else 'release' end, h.scope_ids, h.window_starts, p_now,
+    perform ledger_lock(p_tenant, h.scope_ids, h.window_starts, p_now);
+    perform ledger_presume(p_tenant, p_hold, p_now);
+    select * into h from holds x where x.tenant = p_tenant and x.hold_id = p_hold;
+    perform ledger_post(p_tenant, case p_state when 'expired' then 'expire' else 'release' end, h.scope_ids, h.window_starts, p_now,
                         p_hold => p_hold, p_held => row(-h.tokens, -h.nano)::amount);
-    update holds x set state = p_state, tokens = 0, nano = 0, ended_at = p_now where x.hold_id = p_hold;
+    update holds x set state = p_state, tokens = 0, nano = 0, ended_at = p_now where x.tenant = p_tenant and x.hold_id = p_hold;
 end $$;
 
 -- Releases by id or by key. An unused key is closed, so that a late ask cannot hold.
@@ -28,19 +28,20 @@ declare
 begin
     if p_key is not null then
         insert into holds (tenant, key, state, created_at, ended_at) values (p_tenant, p_key, 'released', v_now, v_now)
-        on conflict (tenant, key) do nothing;
+        on conflict (tenant, key) where key is not null do nothing;
         select x.hold_id into v_hold from holds x where x.tenant = p_tenant and x.key = p_key;
     end if;
-    select x.state into v_state from holds x where x.hold_id = v_hold and x.tenant = p_tenant for update;
+    select x.state into v_state from holds x where x.tenant = p_tenant and x.hold_id = v_hold for update;
     if not found then
         return;
     elsif v_state = 'none' then
-        update holds x set state = 'released', ended_at = v_now where x.hold_id = v_hold;
-        delete from waiters w where w.hold_id = v_hold;
+        update holds x set state = 'released', ended_at = v_now where x.tenant = p_tenant and x.hold_id = v_hold;
+        delete from waiters w where w.tenant = p_tenant and w.hold_id = v_hold;
     else
-        perform ledger_close(v_hold, 'released', v_now);
+        perform ledger_close(p_tenant, v_hold, 'released', v_now);
     end if;
-    return query select x.hold_id, x.state, x.charged_tokens, x.charged_nano from holds x where x.hold_id = v_hold;
+    return query select x.hold_id, x.state, x.charged_tokens, x.charged_nano from holds x
+    where x.tenant = p_tenant and x.hold_id = v_hold;
 end $$;
 
 -- Renews the lease of an open hold and, through the gate, adds to it; p_nano as in ledger_top_up.
@@ -52,7 +53,7 @@ declare
     h holds%rowtype;
     t record;
 begin
-    select * into h from holds x where x.hold_id = p_hold and x.tenant = p_tenant for update;
+    select * into h from holds x where x.tenant = p_tenant and x.hold_id = p_hold for update;
     if not found then
         return query select 'not_found', null::text, 0::bigint, 0::bigint, null::timestamptz, null::jsonb;
         return;
@@ -61,33 +62,43 @@ begin
         return;
     end if;
     if p_tokens > 0 or p_nano > 0 then
-        perform ledger_lock(h.scope_ids, h.window_starts, v_now);
+        perform ledger_lock(p_tenant, h.scope_ids, h.window_starts, v_now);
         select * into t from ledger_top_up(h, 'top_up', p_tokens, p_nano, p_defaults, v_now);
         if not t.fits then
             return query select 'short', h.state, h.tokens, h.nano, h.expires_at, t.views;
             return;
         end if;
     end if;
-    update holds x set expires_at = greatest(x.expires_at, v_now + coalesce(p_lease, x.lease)) where x.hold_id = p_hold
+    update holds x set expires_at = greatest(x.expires_at, v_now + coalesce(p_lease, x.lease))
+    where x.tenant = p_tenant and x.hold_id = p_hold
     returning x.tokens, x.nano, x.expires_at into h.tokens, h.nano, h.expires_at;
     return query select 'extended', 'held', h.tokens, h.nano, h.expires_at, null::jsonb;
 end $$;
 
--- Expires holds whose lease and grace are over. Several processes may call it at the same time: each takes different
--- holds.
+-- Expires holds whose lease and grace are over, one tenant after the other. Several processes may call it at the same
+-- time: each takes different holds.
 create function ledger_expire(p_grace interval, p_limit integer, p_now timestamptz) returns integer language plpgsql as $$
 declare
     v_now timestamptz := coalesce(p_now, clock_timestamp());
+    v_lapsed timestamptz := v_now - p_grace;
+    v_tenant text;
     v_holds bigint[];
+    v_count integer := 0;
 begin
-    select array_agg(x.hold_id) into v_holds from (
-        select y.hold_id from holds y where y.state = 'held' and y.expires_at < v_now - p_grace
-        order by y.expires_at limit p_limit for update skip locked) x;
-    -- To keep the lock order across holds, lock all their balances first.
-    perform ledger_lock(array_agg(d.s), array_agg(d.w), v_now)
-    from (select distinct u.s, u.w from holds x cross join lateral unnest(x.scope_ids, x.window_starts) u (s, w)
-          where x.hold_id = any (v_holds)) d;
-    perform ledger_close(x.h, 'expired', v_now) from unnest(v_holds) x (h);
+    for v_tenant in select distinct due.tenant
+                    from (select y.tenant from holds y where y.state = 'held' and y.expires_at < v_lapsed
+                          order by y.expires_at limit p_limit) due
+                    order by 1 loop
+        select array_agg(x.hold_id) into v_holds from (
+            select y.hold_id from holds y where y.tenant = v_tenant and y.state = 'held' and y.expires_at < v_lapsed
+            order by y.expires_at limit p_limit - v_count for update skip locked) x;
+        -- To keep the lock order across holds, lock all their balances first.
+        perform ledger_lock(v_tenant, array_agg(d.s), array_agg(d.w), v_now)
+        from (select distinct u.s, u.w from holds x cross join lateral unnest(x.scope_ids, x.window_starts) u (s, w)
+              where x.tenant = v_tenant and x.hold_id = any (v_holds)) d;
+        perform ledger_close(v_tenant, x.h, 'expired', v_now) from unnest(v_holds) x (h);
+        v_count := v_count + coalesce(cardinality(v_holds), 0);
+    end loop;
     delete from waiters w where w.last_asked < v_now - interval '1 hour';
-    return coalesce(cardinality(v_holds), 0);
+    return v_count;
 end $$;

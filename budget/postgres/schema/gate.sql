@@ -5,7 +5,7 @@
 -- The gate's view of a path whose balances are locked, before an ask. A closed scope admits nothing; on a queued scope
 -- another ask has waited longer. A waiter has one age for all its scopes: of several that wait for each other, the
 -- oldest always proceeds.
-create function ledger_views(p_hold bigint, p_scopes bigint[], p_windows timestamptz[], p_task text, p_defaults jsonb,
+create function ledger_views(p_tenant text, p_hold bigint, p_scopes bigint[], p_windows timestamptz[], p_task text, p_defaults jsonb,
                              p_patient boolean, p_lapse interval, p_now timestamptz)
 returns table (ord bigint, scope text, scope_id bigint, window_start timestamptz, limit_tokens bigint, limit_nano bigint, mode text,
                closed boolean, queued boolean, bounded boolean, room_tokens bigint, room_nano bigint,
@@ -24,13 +24,14 @@ language sql stable as $$
                'window_start', nullif(b.window_start, '-infinity'), 'frozen', p.frozen, 'queued', q.queued,
                'warn_at', p.warn_at, 'backpressure', p.backpressure)
            || ledger_shared(p.limit_tokens, p.limit_nano, p.mode, p.shared_tokens, p.shared_nano, p.shared_mode)
-    from ledger_policies(p_scopes, p_task, p_defaults) p
-    join balances b on b.scope_id = p.scope_id and b.window_start = p_windows[p.ord]
+    from ledger_policies(p_tenant, p_scopes, p_task, p_defaults) p
+    join balances b on b.tenant = p_tenant and b.scope_id = p.scope_id and b.window_start = p_windows[p.ord]
     cross join lateral (select p.mode <> 'soft' and (p.limit_tokens is not null or p.limit_nano is not null) as bounded) l
     cross join lateral (select l.bounded, l.bounded and p_patient and exists (
         select 1 from waiters w
-        where w.scope_id = p.scope_id and w.hold_id <> p_hold and w.asks >= 2 and w.last_asked > p_now - p_lapse
-          and w.since < coalesce((select min(m.since) from waiters m where m.hold_id = p_hold and m.last_asked > p_now - p_lapse), p_now)
+        where w.tenant = p_tenant and w.scope_id = p.scope_id and w.hold_id <> p_hold and w.asks >= 2 and w.last_asked > p_now - p_lapse
+          and w.since < coalesce((select min(m.since) from waiters m
+                                  where m.tenant = p_tenant and m.hold_id = p_hold and m.last_asked > p_now - p_lapse), p_now)
     ) as queued) q
 $$;
 
@@ -42,7 +43,7 @@ create function ledger_seen(h holds) returns jsonb language sql stable as $$
                'granted', jsonb_build_array(e.granted_tokens, e.granted_nano),
                'window_start', nullif(e.window_start, '-infinity'), 'queued', false) order by v.ord)
     from jsonb_array_elements(h.views) with ordinality v (policy, ord)
-    join entries e on e.hold_id = h.hold_id and e.kind = 'hold' and e.scope_id = h.scope_ids[v.ord]
+    join entries e on e.tenant = h.tenant and e.hold_id = h.hold_id and e.kind = 'hold' and e.scope_id = h.scope_ids[v.ord]
 $$;
 
 -- The gate: holds the ask, or a part of it not below the minimum, on every scope of the path, or nothing at all.
@@ -76,7 +77,7 @@ declare
     v_warns boolean;
 begin
     insert into holds (tenant, key, digest, state, created_at) values (p_tenant, p_key, p_digest, 'none', v_now)
-    on conflict (tenant, key) do nothing returning * into h;
+    on conflict (tenant, key) where key is not null do nothing returning * into h;
     v_new := found;
     if not v_new then
         select * into h from holds t where t.tenant = p_tenant and t.key = p_key for update;
@@ -90,21 +91,24 @@ begin
         end if;
     end if;
 
-    insert into scopes (tenant, kind, id)
-    select p_tenant, kind_of(x.t), id_of(x.t) from unnest(p_path) x (t)
-    where not exists (select 1 from scopes s where s.tenant = p_tenant and s.kind = kind_of(x.t) and s.id = id_of(x.t))
-    order by 2, 3 on conflict do nothing;
-    select array_agg(s.scope_id order by x.ord) into v_scopes from unnest(p_path) with ordinality x (t, ord)
-    join scopes s on s.tenant = p_tenant and s.kind = kind_of(x.t) and s.id = id_of(x.t);
+    loop
+        select array_agg(s.scope_id order by x.ord) into v_scopes from unnest(p_path) with ordinality x (t, ord)
+        left join scopes s on s.tenant = p_tenant and s.kind = kind_of(x.t) and s.id = id_of(x.t);
+        exit when array_position(v_scopes, null) is null;
+        insert into scopes (tenant, kind, id) select p_tenant, kind_of(x.t), id_of(x.t) from unnest(p_path) x (t)
+        order by 2, 3 on conflict do nothing;
+    end loop;
 
     -- A policy may change its window while this waits for the locks, so check again under the locks.
-    select array_agg(ledger_window_start(p.win, p.zone, v_now) order by p.ord) into v_again from ledger_policies(v_scopes, p_task, p_defaults) p;
+    select array_agg(ledger_window_start(p.win, p.zone, v_now) order by p.ord) into v_again
+    from ledger_policies(p_tenant, v_scopes, p_task, p_defaults) p;
     while v_windows is distinct from v_again loop
         v_windows := v_again;
-        perform ledger_lock(v_scopes, v_windows, v_now);
-        select array_agg(ledger_window_start(p.win, p.zone, v_now) order by p.ord) into v_again from ledger_policies(v_scopes, p_task, p_defaults) p;
+        perform ledger_lock(p_tenant, v_scopes, v_windows, v_now);
+        select array_agg(ledger_window_start(p.win, p.zone, v_now) order by p.ord) into v_again
+    from ledger_policies(p_tenant, v_scopes, p_task, p_defaults) p;
     end loop;
-    perform ledger_end_grants(v_scopes, v_windows, v_now);
+    perform ledger_end_grants(p_tenant, v_scopes, v_windows, v_now);
 
     select bool_or(v.closed or v.queued), min(v.room_tokens) filter (where v.bounded), min(v.room_nano) filter (where v.bounded),
            array_agg(v.limit_tokens order by v.ord), array_agg(v.limit_nano order by v.ord), array_agg(v.mode order by v.ord),
@@ -113,7 +117,7 @@ begin
            p_patient and not bool_or(v.closed or (v.bounded and ((v.room_tokens + v.freed_tokens < p_least_tokens) is true
                                                               or (v.room_nano + v.freed_nano < p_least_nano) is true)))
     into v_stopped, v_room_tokens, v_room_nano, v_limits, v_nanos, v_modes, v_views, v_waits
-    from ledger_views(h.hold_id, v_scopes, v_windows, p_task, p_defaults, p_patient, p_lapse, v_now) v;
+    from ledger_views(p_tenant, h.hold_id, v_scopes, v_windows, p_task, p_defaults, p_patient, p_lapse, v_now) v;
 
     if p_nano is null then
         if num_nonnulls(variadic v_nanos) > 0 then
@@ -131,13 +135,15 @@ begin
 
     if v_stopped or v_tokens < p_least_tokens then
         -- A waiter keeps its age unless it has stopped asking.
-        select min(w.since), max(w.asks) into v_since, v_asks from waiters w where w.hold_id = h.hold_id and w.last_asked > v_now - p_lapse;
-        v_short := array(select v.scope_id from ledger_views(h.hold_id, v_scopes, v_windows, p_task, p_defaults, p_patient, p_lapse, v_now) v
+        select min(w.since), max(w.asks) into v_since, v_asks
+        from waiters w where w.tenant = p_tenant and w.hold_id = h.hold_id and w.last_asked > v_now - p_lapse;
+        v_short := array(select v.scope_id
+                         from ledger_views(p_tenant, h.hold_id, v_scopes, v_windows, p_task, p_defaults, p_patient, p_lapse, v_now) v
                          where v.bounded and (v.queued or v.room_tokens < p_least_tokens or v.room_nano < p_least_nano));
-        delete from waiters w where w.hold_id = h.hold_id;
+        delete from waiters w where w.tenant = p_tenant and w.hold_id = h.hold_id;
         if v_waits then
-            insert into waiters (hold_id, scope_id, since, last_asked, asks)
-            select h.hold_id, x.s, coalesce(v_since, v_now), v_now, coalesce(v_asks, 0) + 1 from unnest(v_short) x (s);
+            insert into waiters (tenant, hold_id, scope_id, since, last_asked, asks)
+            select p_tenant, h.hold_id, x.s, coalesce(v_since, v_now), v_now, coalesce(v_asks, 0) + 1 from unnest(v_short) x (s);
         end if;
         return query select 'short', null::bigint, 'none', p_tokens, p_nano, null::timestamptz, v_views;
         return;
@@ -146,15 +152,15 @@ begin
     v_nano := case when v_tokens = p_tokens then p_nano
               else p_least_nano + div((v_tokens - p_least_tokens)::numeric * (p_nano - p_least_nano) + (p_tokens - p_least_tokens - 1),
                                       p_tokens - p_least_tokens) end;
-    perform ledger_countable(v_scopes, v_windows, v_tokens, v_nano);
+    perform ledger_countable(p_tenant, v_scopes, v_windows, v_tokens, v_nano);
     update holds t set path = p_path, task = p_task, model = p_model, scope_ids = v_scopes, window_starts = v_windows, state = 'held',
            asked_tokens = v_tokens, asked_nano = v_nano, tokens = v_tokens, nano = v_nano, views = v_views,
-           lease = p_lease, expires_at = v_now + p_lease where t.hold_id = h.hold_id;
-    perform ledger_post('hold', v_scopes, v_windows, v_now, p_hold => h.hold_id, p_held => row(v_tokens, v_nano)::amount,
+           lease = p_lease, expires_at = v_now + p_lease where t.tenant = p_tenant and t.hold_id = h.hold_id;
+    perform ledger_post(p_tenant, 'hold', v_scopes, v_windows, v_now, p_hold => h.hold_id, p_held => row(v_tokens, v_nano)::amount,
                         p_limits => v_limits, p_nanos => v_nanos, p_modes => v_modes);
-    perform ledger_warn(v_scopes, v_windows, array(select jsonb_array_elements(v_views)), v_now);
+    perform ledger_warn(p_tenant, v_scopes, v_windows, array(select jsonb_array_elements(v_views)), v_now);
     if not v_new then
-        delete from waiters w where w.hold_id = h.hold_id;
+        delete from waiters w where w.tenant = p_tenant and w.hold_id = h.hold_id;
     end if;
     return query select 'held', h.hold_id, 'held', v_tokens, v_nano, v_now + p_lease, v_views;
 end $$;
@@ -187,22 +193,22 @@ declare
     v_modes text[];
     v_views jsonb;
 begin
-    perform ledger_end_grants(h.scope_ids, h.window_starts, p_now);
+    perform ledger_end_grants(h.tenant, h.scope_ids, h.window_starts, p_now);
     -- Waiting would not free what this hold itself holds, so the views list it separately.
     select not bool_or(v.closed or (v.bounded and ((v.room_tokens < p_tokens) is true or (v.room_nano < p_nano) is true))
                        or (p_nano is null and v.limit_nano is not null)),
            array_agg(v.limit_tokens order by v.ord), array_agg(v.limit_nano order by v.ord), array_agg(v.mode order by v.ord),
            jsonb_agg(v.shown || jsonb_build_object('own', jsonb_build_array(h.tokens, h.nano)) order by v.ord)
     into v_fits, v_limits, v_nanos, v_modes, v_views
-    from ledger_views(h.hold_id, h.scope_ids, h.window_starts, h.task, p_defaults, false, interval '0', p_now) v;
+    from ledger_views(h.tenant, h.hold_id, h.scope_ids, h.window_starts, h.task, p_defaults, false, interval '0', p_now) v;
     if v_fits then
         p_nano := coalesce(p_nano, 0);
-        perform ledger_countable(h.scope_ids, h.window_starts, p_tokens, p_nano);
-        update holds t set tokens = t.tokens + p_tokens, nano = t.nano + p_nano where t.hold_id = h.hold_id;
-        perform ledger_post(p_kind, h.scope_ids, h.window_starts, p_now, p_hold => h.hold_id,
+        perform ledger_countable(h.tenant, h.scope_ids, h.window_starts, p_tokens, p_nano);
+        update holds t set tokens = t.tokens + p_tokens, nano = t.nano + p_nano where t.tenant = h.tenant and t.hold_id = h.hold_id;
+        perform ledger_post(h.tenant, p_kind, h.scope_ids, h.window_starts, p_now, p_hold => h.hold_id,
                             p_held => row(p_tokens, p_nano)::amount,
                             p_limits => v_limits, p_nanos => v_nanos, p_modes => v_modes);
-        perform ledger_warn(h.scope_ids, h.window_starts, array(select jsonb_array_elements(v_views)), p_now);
+        perform ledger_warn(h.tenant, h.scope_ids, h.window_starts, array(select jsonb_array_elements(v_views)), p_now);
     end if;
     return query select v_fits, v_views;
 end $$;

@@ -4,7 +4,7 @@
 -- A request may only tighten fields that are stored; under a stored limit this applies to mode, window and zone too.
 -- `shared_…` applies to all tasks: on a scope that several tasks share, a request applies only to the calls of its own
 -- task.
-create function ledger_policies(p_scopes bigint[], p_task text, p_defaults jsonb)
+create function ledger_policies(p_tenant text, p_scopes bigint[], p_task text, p_defaults jsonb)
 returns table (ord bigint, scope_id bigint, scope text, limit_tokens bigint, limit_nano bigint, mode text, win text, zone text,
                warn_at numeric[], backpressure jsonb, frozen boolean, shared_tokens bigint, shared_nano bigint, shared_mode text)
 language sql stable as $$
@@ -19,10 +19,10 @@ language sql stable as $$
            case when k.shared then coalesce(s.limit_nano_usd, (d.v ->> 'limit_nano_usd')::bigint) else m.nano end,
            case when k.shared then k.mode else m.mode end
     from unnest(p_scopes) with ordinality x (scope_id, ord)
-    join scopes c on c.scope_id = x.scope_id
+    join scopes c on c.tenant = p_tenant and c.scope_id = x.scope_id
     cross join lateral (select p_defaults -> c.kind as v) d
-    left join policies s on s.scope_id = x.scope_id and s.task = ''
-    left join policies r on r.scope_id = x.scope_id and r.task = p_task and p_task <> ''
+    left join policies s on s.tenant = p_tenant and s.scope_id = x.scope_id and s.task = ''
+    left join policies r on r.tenant = p_tenant and r.scope_id = x.scope_id and r.task = p_task and r.task <> ''
     cross join lateral (select s.limit_tokens is not null or s.limit_nano_usd is not null as limited, coalesce(s.mode, d.v ->> 'mode') as mode,
                                is_shared(c.kind) as shared) k
     cross join lateral (select case when s.limit_tokens is null then coalesce(r.limit_tokens, (d.v ->> 'limit_tokens')::bigint)
@@ -60,15 +60,15 @@ begin
     perform v_now at time zone (p_patch ->> 'timezone');
     insert into scopes (tenant, kind, id) values (p_tenant, v_kind, v_id) on conflict do nothing;
     select s.scope_id into v_scope from scopes s where s.tenant = p_tenant and s.kind = v_kind and s.id = v_id;
-    perform 1 from balances x where x.scope_id = v_scope order by x.scope_id, x.window_start for update;
-    select * into v_old from ledger_policies(array[v_scope], '', p_defaults);
-    insert into policies as p (scope_id, task, limit_tokens, limit_nano_usd, mode, "window", timezone, warn_at, backpressure, approval,
+    perform 1 from balances x where x.tenant = p_tenant and x.scope_id = v_scope order by x.scope_id, x.window_start for update;
+    select * into v_old from ledger_policies(p_tenant, array[v_scope], '', p_defaults);
+    insert into policies as p (tenant, scope_id, task, limit_tokens, limit_nano_usd, mode, "window", timezone, warn_at, backpressure, approval,
                                frozen, sources, updated_by, updated_at)
-    values (v_scope, p_task, (p_patch ->> 'limit_tokens')::bigint, (p_patch ->> 'limit_nano_usd')::bigint, p_patch ->> 'mode',
+    values (p_tenant, v_scope, p_task, (p_patch ->> 'limit_tokens')::bigint, (p_patch ->> 'limit_nano_usd')::bigint, p_patch ->> 'mode',
             p_patch ->> 'window', p_patch ->> 'timezone',
             case when p_patch ? 'warn_at' then array(select t::numeric from jsonb_array_elements_text(p_patch -> 'warn_at') t) end,
             p_patch -> 'backpressure', p_patch -> 'approval', (p_patch ->> 'frozen')::boolean, p_sources, p_by, v_now)
-    on conflict (scope_id, task) do update set
+    on conflict (tenant, scope_id, task) do update set
         limit_tokens = case when 'limit_tokens' = any (p_clear) then null else coalesce(excluded.limit_tokens, p.limit_tokens) end,
         limit_nano_usd = case when 'limit_nano_usd' = any (p_clear) then null else coalesce(excluded.limit_nano_usd, p.limit_nano_usd) end,
         mode = case when 'mode' = any (p_clear) then null else coalesce(excluded.mode, p.mode) end,
@@ -83,15 +83,15 @@ begin
         return;
     end if;
     for b in select x.*, n.limit_tokens as new_tokens, n.limit_nano as new_nano, n.mode as new_mode
-             from ledger_policies(array[v_scope], '', p_defaults) n
-             join balances x on x.scope_id = v_scope and x.window_start = ledger_window_start(n.win, n.zone, v_now) loop
+             from ledger_policies(p_tenant, array[v_scope], '', p_defaults) n
+             join balances x on x.tenant = p_tenant and x.scope_id = v_scope and x.window_start = ledger_window_start(n.win, n.zone, v_now) loop
         v_change := case
             when (b.new_tokens < coalesce(v_old.limit_tokens, b.new_tokens + 1)) is true
               or (b.new_nano < coalesce(v_old.limit_nano, b.new_nano + 1)) is true then 'limit_lowered'
             when b.new_tokens is distinct from v_old.limit_tokens or b.new_nano is distinct from v_old.limit_nano then 'limit_raised'
             when b.new_mode <> v_old.mode then 'mode_changed' end;
         if v_change is not null then
-            perform ledger_post(v_change, array[v_scope], array[b.window_start], v_now, p_ref => p_by,
+            perform ledger_post(p_tenant, v_change, array[v_scope], array[b.window_start], v_now, p_ref => p_by,
                                 p_limits => array[b.new_tokens], p_nanos => array[b.new_nano], p_modes => array[b.new_mode]);
         end if;
     end loop;

@@ -1,22 +1,24 @@
 -- Locking balances and posting entries.
 
 -- Locks balances in the common order; creates those that are new.
-create function ledger_lock(p_scopes bigint[], p_windows timestamptz[], p_now timestamptz) returns void language plpgsql as $$
+create function ledger_lock(p_tenant text, p_scopes bigint[], p_windows timestamptz[], p_now timestamptz) returns void language plpgsql as $$
 begin
-    insert into balances (scope_id, window_start, updated_at)
-    select x.s, x.w, p_now from unnest(p_scopes, p_windows) x (s, w)
-    where not exists (select 1 from balances b where b.scope_id = x.s and b.window_start = x.w)
-    order by 1, 2 on conflict do nothing;
-    perform 1 from balances b join unnest(p_scopes, p_windows) x (s, w) on b.scope_id = x.s and b.window_start = x.w
+    with unseen as materialized (
+        select x.s, x.w from unnest(p_scopes, p_windows) x (s, w)
+        where not exists (select 1 from balances b where b.tenant = p_tenant and b.scope_id = x.s and b.window_start = x.w))
+    insert into balances (tenant, scope_id, window_start, updated_at)
+    select p_tenant, u.s, u.w, p_now from unseen u order by 2, 3 on conflict do nothing;
+    perform 1 from balances b join unnest(p_scopes, p_windows) x (s, w) on b.tenant = p_tenant and b.scope_id = x.s and b.window_start = x.w
     order by b.scope_id, b.window_start for update of b;
 end $$;
 
 -- Refuses amounts beyond that of one large call once a locked balance is halfway to the end of its range: real calls
 -- cost far less, so they can still be settled.
-create function ledger_countable(p_scopes bigint[], p_windows timestamptz[], p_tokens bigint, p_nano bigint) returns void language plpgsql as $$
+create function ledger_countable(p_tenant text, p_scopes bigint[], p_windows timestamptz[], p_tokens bigint, p_nano bigint)
+returns void language plpgsql as $$
 begin
     if (p_tokens > 1000000000 or p_nano > 1000000000000) and exists (
-        select 1 from balances b join unnest(p_scopes, p_windows) x (s, w) on b.scope_id = x.s and b.window_start = x.w
+        select 1 from balances b join unnest(p_scopes, p_windows) x (s, w) on b.tenant = p_tenant and b.scope_id = x.s and b.window_start = x.w
         where (p_tokens > 1000000000 and b.spent_tokens::numeric + b.held_tokens + b.granted_tokens + p_tokens > 4611686018427387904)
            or (p_nano > 1000000000000 and b.spent_nano::numeric + b.held_nano + b.granted_nano + p_nano > 4611686018427387904)) then
         raise numeric_value_out_of_range using message = 'beyond what a balance can count';
@@ -25,7 +27,7 @@ end $$;
 
 -- Changes locked balances by the same amounts and writes one entry for each.
 -- p_limits, p_nanos and p_modes are those that the gate applied; null leaves those of the balance.
-create function ledger_post(p_kind text, p_scopes bigint[], p_windows timestamptz[], p_now timestamptz,
+create function ledger_post(p_tenant text, p_kind text, p_scopes bigint[], p_windows timestamptz[], p_now timestamptz,
                             p_hold bigint default null, p_attempt integer default null, p_ref text default null,
                             p_spent amount default row(0, 0), p_held amount default row(0, 0),
                             p_granted amount default row(0, 0), p_overrun amount default row(0, 0),
@@ -42,15 +44,15 @@ returns void language sql as $$
             mode = case when p_modes is null then b.mode else p_modes[x.i] end,
             seq = b.seq + 1, updated_at = p_now
         from unnest(p_scopes, p_windows) with ordinality x (s, w, i)
-        where b.scope_id = x.s and b.window_start = x.w
+        where b.tenant = p_tenant and b.scope_id = x.s and b.window_start = x.w
         returning b.*
     )
-    insert into entries (at, scope_id, window_start, seq, kind, hold_id, attempt, ref,
+    insert into entries (tenant, at, scope_id, window_start, seq, kind, hold_id, attempt, ref,
                          d_spent_tokens, d_held_tokens, d_granted_tokens, d_overrun_tokens,
                          d_spent_nano, d_held_nano, d_granted_nano, d_overrun_nano,
                          spent_tokens, held_tokens, granted_tokens, overrun_tokens,
                          spent_nano, held_nano, granted_nano, overrun_nano, limit_tokens, limit_nano, mode)
-    select p_now, m.scope_id, m.window_start, m.seq, p_kind, p_hold, p_attempt, p_ref,
+    select m.tenant, p_now, m.scope_id, m.window_start, m.seq, p_kind, p_hold, p_attempt, p_ref,
            (p_spent).tokens, (p_held).tokens, (p_granted).tokens, (p_overrun).tokens,
            (p_spent).nano, (p_held).nano, (p_granted).nano, (p_overrun).nano,
            m.spent_tokens, m.held_tokens, m.granted_tokens, m.overrun_tokens,

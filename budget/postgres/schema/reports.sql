@@ -3,12 +3,13 @@
 
 -- What a balance had spent at a time. Rows are written when it changes: between two equal rows it was idle.
 create table balance_samples (
+    tenant       text not null,
     scope_id     bigint not null,
     window_start timestamptz not null,
     at           timestamptz not null,
     spent_tokens bigint not null,
     spent_nano   bigint not null,
-    primary key (scope_id, window_start, at)
+    primary key (tenant, scope_id, window_start, at)
 );
 create index balance_samples_at on balance_samples (at);
 
@@ -19,16 +20,17 @@ create table balance_sampling (
 );
 
 -- What a balance had spent at a time, interpolated linearly between two samples; no row before the first.
-create function ledger_spent_at(p_scope bigint, p_window timestamptz, p_at timestamptz,
+create function ledger_spent_at(p_tenant text, p_scope bigint, p_window timestamptz, p_at timestamptz,
                                 p_now timestamptz, p_tokens bigint, p_nano bigint)
 returns table (tokens bigint, nano bigint) language sql stable as $$
     select a.spent_tokens + div((coalesce(z.spent_tokens, p_tokens) - a.spent_tokens) * g.gone, g.whole)::bigint,
            a.spent_nano + div((coalesce(z.spent_nano, p_nano) - a.spent_nano) * g.gone, g.whole)::bigint
     from (select s.at, s.spent_tokens, s.spent_nano from balance_samples s
-          where s.scope_id = p_scope and s.window_start = p_window and s.at <= p_at order by s.at desc limit 1) a
+          where s.tenant = p_tenant and s.scope_id = p_scope and s.window_start = p_window and s.at <= p_at order by s.at desc limit 1) a
     left join lateral (
           select s.at, s.spent_tokens, s.spent_nano from balance_samples s
-          where s.scope_id = p_scope and s.window_start = p_window and s.at > p_at and s.at < p_now order by s.at limit 1) z on true
+          where s.tenant = p_tenant and s.scope_id = p_scope and s.window_start = p_window and s.at > p_at and s.at < p_now
+          order by s.at limit 1) z on true
     cross join lateral (select extract(epoch from p_at - a.at) * 1000000 as gone,
         extract(epoch from coalesce(z.at, p_now) - a.at) * 1000000 as whole) g
 $$;
@@ -41,35 +43,38 @@ returns table (tokens bigint, nano bigint, mode text) language sql stable as $$
            case when e.scope_id is null then b.limit_nano else e.limit_nano end, coalesce(e.mode, b.mode)
     from (select) one
     left join lateral (
-        select p.* from ledger_policies(array[b.scope_id], '', p_defaults) p
-        where exists (select from policies r join scopes s on s.scope_id = r.scope_id
-                      where r.scope_id = b.scope_id and r.task <> '' and is_shared(s.kind))) e on true
+        select p.* from ledger_policies(b.tenant, array[b.scope_id], '', p_defaults) p
+        where exists (select from policies r join scopes s on s.tenant = r.tenant and s.scope_id = r.scope_id
+                      where r.tenant = b.tenant and r.scope_id = b.scope_id and r.task <> '' and is_shared(s.kind))) e on true
 $$;
 
--- The scopes that are exhausted within a day at their current rate, and how long they last, in microseconds. A unit of
+-- The scopes of a tenant, or for metrics of all (null), that are exhausted within a day at their current rate, and how
+-- long they last, in microseconds. A unit of
 -- which nothing was spent within the last hour is not exhausted, nor is a scope that has ended or is frozen. A scope without
 -- headroom left in one of its units is exhausted already.
-create function ledger_exhausting(p_defaults jsonb, p_now timestamptz)
+create function ledger_exhausting(p_tenant text, p_defaults jsonb, p_now timestamptz)
 returns table (tenant text, kind text, id text, mode text, lasts numeric) language sql stable as $$
     with clock as materialized (
         select coalesce(p_now, now()) as now
     ), live as materialized (
-        select b.scope_id, b.window_start, l.mode, b.spent_tokens, b.spent_nano,
+        select b.tenant, b.scope_id, b.window_start, l.mode, b.spent_tokens, b.spent_nano,
                l.tokens + b.granted_tokens - b.spent_tokens - b.held_tokens as room_tokens,
                l.nano + b.granted_nano - b.spent_nano - b.held_nano as room_nano
         from clock c, balances b cross join lateral ledger_shared_limits(b, p_defaults) l
-        where b.updated_at > c.now - interval '24 hours' and (l.tokens is not null or l.nano is not null)
+        where (p_tenant is null or b.tenant = p_tenant) and b.updated_at > c.now - interval '24 hours'
+          and (l.tokens is not null or l.nano is not null)
     ), paced as materialized (
-        select l.scope_id, l.window_start, l.mode, c.now, r.lasts
+        select l.tenant, l.scope_id, l.window_start, l.mode, c.now, r.lasts
         from live l cross join clock c
         join lateral (select s.at, s.spent_tokens, s.spent_nano from balance_samples s
-                      where s.scope_id = l.scope_id and s.window_start = l.window_start order by s.at limit 1) f
+                      where s.tenant = l.tenant and s.scope_id = l.scope_id and s.window_start = l.window_start order by s.at limit 1) f
                           on f.at <= c.now - interval '60 seconds'
-        left join lateral ledger_spent_at(l.scope_id, l.window_start, c.now - interval '1 hour', c.now, l.spent_tokens, l.spent_nano) h on true
+        left join lateral ledger_spent_at(l.tenant, l.scope_id, l.window_start, c.now - interval '1 hour', c.now,
+            l.spent_tokens, l.spent_nano) h on true
         cross join lateral (select l.spent_tokens - coalesce(h.tokens, f.spent_tokens) as tokens,
             l.spent_nano - coalesce(h.nano, f.spent_nano) as nano) q
         -- If more is left than was ever spent, it lasts for more than a day at the rate of a day.
-        left join lateral ledger_spent_at(l.scope_id, l.window_start,
+        left join lateral ledger_spent_at(l.tenant, l.scope_id, l.window_start,
             case when l.room_tokens <= l.spent_tokens or l.room_nano <= l.spent_nano then c.now - interval '24 hours' end,
             c.now, l.spent_tokens, l.spent_nano) d on true
         cross join lateral (values
@@ -81,16 +86,16 @@ returns table (tenant text, kind text, id text, mode text, lasts numeric) langua
         cross join lateral (select div(v.room * extract(epoch from v.over) * 1000000, nullif(greatest(v.burnt, 0), 0)) as lasts) r
         where least(l.room_tokens, l.room_nano) > 0 and v.room > 0 and v.lately > 0 and r.lasts <= 86400000000
     ), soon as (
-        select scope_id, window_start, mode, now, min(lasts) as lasts from paced group by 1, 2, 3, 4
+        select tenant, scope_id, window_start, mode, now, min(lasts) as lasts from paced group by 1, 2, 3, 4, 5
     )
     select s.tenant, s.kind, s.id, x.mode, x.lasts
     from soon x
-    join scopes s on s.scope_id = x.scope_id
+    join scopes s on s.tenant = x.tenant and s.scope_id = x.scope_id
     left join lateral (
-        select p.task from policies p where p.scope_id = s.scope_id and p.task <> ''
+        select p.task from policies p where p.tenant = s.tenant and p.scope_id = s.scope_id and p.task <> ''
           and p.task = requesting_task(s.kind, s.id)
         order by p.updated_at desc limit 1) request on true
-    cross join lateral ledger_policies(array[s.scope_id], coalesce(request.task, ''), p_defaults) e
+    cross join lateral ledger_policies(s.tenant, array[s.scope_id], coalesce(request.task, ''), p_defaults) e
     cross join lateral (select ledger_window_start(e.win, e.zone, x.now) as start) w
     where x.window_start = w.start and s.ended_at is null and not e.frozen
       and (e.win = 'lifetime' or x.lasts < extract(epoch from ledger_window_end(e.win, e.zone, w.start) - x.now) * 1000000)

@@ -17,12 +17,12 @@ declare
     v_free bigint;
     v_free_nano bigint;
 begin
-    select * into h from holds x where x.hold_id = p_hold and x.tenant = p_tenant for update;
+    select * into h from holds x where x.tenant = p_tenant and x.hold_id = p_hold for update;
     if not found or h.state = 'none' or h.views is null then
         return query select 'not_found', null::text, 0::bigint, 0::bigint, 0::bigint, 0::bigint, false, 0;
         return;
     end if;
-    select * into a from attempts x where x.hold_id = p_hold and x.attempt = p_attempt;
+    select * into a from attempts x where x.tenant = p_tenant and x.hold_id = p_hold and x.attempt = p_attempt;
     if a.state = 'reported' then
         return query select case when a.digest = p_digest then 'repeat' else 'conflict' end,
                             h.state, a.tokens, a.nano, a.overrun_tokens, a.overrun_nano, a.late, h.attempts;
@@ -31,12 +31,12 @@ begin
         return query select 'out_of_order', h.state, 0::bigint, 0::bigint, 0::bigint, 0::bigint, false, h.attempts;
         return;
     end if;
-    perform ledger_lock(h.scope_ids, h.window_starts, v_now);
-    perform ledger_countable(h.scope_ids, h.window_starts, p_tokens, p_nano);
+    perform ledger_lock(p_tenant, h.scope_ids, h.window_starts, v_now);
+    perform ledger_countable(p_tenant, h.scope_ids, h.window_starts, p_tokens, p_nano);
     if a.state is null then
-        perform ledger_presume(p_hold, v_now);
-        select * into h from holds x where x.hold_id = p_hold;
-        insert into attempts (hold_id, attempt, state, started_at) values (p_hold, p_attempt, 'started', v_now) returning * into a;
+        perform ledger_presume(p_tenant, p_hold, v_now);
+        select * into h from holds x where x.tenant = p_tenant and x.hold_id = p_hold;
+        insert into attempts (tenant, hold_id, attempt, state, started_at) values (p_tenant, p_hold, p_attempt, 'started', v_now) returning * into a;
         h.attempts := p_attempt;
     end if;
     v_state := h.state;
@@ -44,7 +44,7 @@ begin
         v_late := true;
         v_over := greatest(0, p_tokens - a.tokens);
         v_over_nano := greatest(0, p_nano - a.nano);
-        perform ledger_post('late', h.scope_ids, h.window_starts, v_now, p_hold => p_hold, p_attempt => p_attempt,
+        perform ledger_post(p_tenant, 'late', h.scope_ids, h.window_starts, v_now, p_hold => p_hold, p_attempt => p_attempt,
                             p_spent => row(p_tokens - a.tokens, p_nano - a.nano)::amount,
                             p_overrun => row(v_over, v_over_nano)::amount);
     else
@@ -52,11 +52,11 @@ begin
         v_over_nano := greatest(0, p_nano - h.nano);
         v_free := case when p_keep then p_tokens - v_over else h.tokens end;
         v_free_nano := case when p_keep then p_nano - v_over_nano else h.nano end;
-        perform ledger_post('settle', h.scope_ids, h.window_starts, v_now, p_hold => p_hold, p_attempt => p_attempt,
+        perform ledger_post(p_tenant, 'settle', h.scope_ids, h.window_starts, v_now, p_hold => p_hold, p_attempt => p_attempt,
                             p_spent => row(p_tokens - v_over, p_nano - v_over_nano)::amount,
                             p_held => row(-v_free, -v_free_nano)::amount);
         if v_over > 0 or v_over_nano > 0 then
-            perform ledger_post('overrun', h.scope_ids, h.window_starts, v_now, p_hold => p_hold, p_attempt => p_attempt,
+            perform ledger_post(p_tenant, 'overrun', h.scope_ids, h.window_starts, v_now, p_hold => p_hold, p_attempt => p_attempt,
                                 p_spent => row(v_over, v_over_nano)::amount, p_overrun => row(v_over, v_over_nano)::amount);
         end if;
         h.tokens := h.tokens - v_free;
@@ -65,14 +65,16 @@ begin
     end if;
     update holds x set state = v_state, tokens = h.tokens, nano = h.nano, attempts = h.attempts,
            charged_tokens = h.charged_tokens + p_tokens - a.tokens, charged_nano = h.charged_nano + p_nano - a.nano,
-           ended_at = case when v_state = 'held' then null else coalesce(h.ended_at, v_now) end where x.hold_id = p_hold;
+           ended_at = case when v_state = 'held' then null else coalesce(h.ended_at, v_now) end
+    where x.tenant = p_tenant and x.hold_id = p_hold;
     update attempts x set state = 'reported', tokens = p_tokens, nano = p_nano, overrun_tokens = v_over, overrun_nano = v_over_nano,
-           late = v_late, usage = p_usage, digest = p_digest, reported_at = v_now where x.hold_id = p_hold and x.attempt = p_attempt;
+           late = v_late, usage = p_usage, digest = p_digest, reported_at = v_now
+    where x.tenant = p_tenant and x.hold_id = p_hold and x.attempt = p_attempt;
     if v_over > 0 or v_over_nano > 0 then
-        perform ledger_warn(h.scope_ids, h.window_starts, array(
+        perform ledger_warn(p_tenant, h.scope_ids, h.window_starts, array(
             select jsonb_build_object('scope', p.scope, 'mode', p.shared_mode, 'limit', jsonb_build_array(p.shared_tokens, p.shared_nano),
                                       'warn_at', p.warn_at)
-            from ledger_policies(h.scope_ids, h.task, p_defaults) p order by p.ord), v_now);
+            from ledger_policies(p_tenant, h.scope_ids, h.task, p_defaults) p order by p.ord), v_now);
     end if;
     return query select 'settled', v_state, p_tokens, p_nano, v_over, v_over_nano, v_late, h.attempts;
 end $$;
@@ -88,12 +90,13 @@ language plpgsql as $$
 declare
     h holds%rowtype;
 begin
-    select * into h from holds x where x.hold_id = p_hold and x.tenant = p_tenant for update;
+    select * into h from holds x where x.tenant = p_tenant and x.hold_id = p_hold for update;
     if h.views is not null
-       and not exists (select from attempts a where a.hold_id = p_hold and a.attempt = p_attempt and a.state = 'reported') then
-        perform ledger_lock(h.scope_ids, h.window_starts, coalesce(p_now, clock_timestamp()));
+       and not exists (select from attempts a where a.tenant = p_tenant and a.hold_id = p_hold and a.attempt = p_attempt
+                       and a.state = 'reported') then
+        perform ledger_lock(p_tenant, h.scope_ids, h.window_starts, coalesce(p_now, clock_timestamp()));
         return query select 'price_needed', h.state, 0::bigint, 0::bigint, 0::bigint, 0::bigint, false, h.attempts, h.model, p.scope, p.limit_nano
-                     from ledger_policies(h.scope_ids, h.task, p_defaults) p where p.limit_nano is not null order by p.ord limit 1;
+                     from ledger_policies(p_tenant, h.scope_ids, h.task, p_defaults) p where p.limit_nano is not null order by p.ord limit 1;
         if found then
             return;
         end if;

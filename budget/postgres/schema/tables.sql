@@ -1,29 +1,37 @@
 -- The ledger: scopes, policies, balances, holds, attempts, grants, append-only entries, approvals and the outbox.
 -- Balances are a cache, recomputable from the entries. Lock order everywhere: hold row, then balances by (scope_id,
 -- window_start).
+-- Every table begins with its tenant, as does every key and foreign key: Postgres may be distributed by tenant, and rows
+-- of two tenants never meet. Ids are unique within a tenant. Indexes of sweeps over all tenants begin with a time.
 -- A lifetime window starts at -infinity, so every balance has a comparable key.
 
 create type amount as (tokens bigint, nano bigint);
 
 create table scopes (
-    scope_id bigint generated always as identity primary key,
     tenant   text not null,
+    scope_id bigint generated always as identity,
     kind     text not null check (kind_rank(kind) is not null),
     id       text not null,
     ended_at timestamptz,                             -- when the task or agent ended; metrics omit it from then on
+    primary key (tenant, scope_id),
     unique (tenant, kind, id)
 );
 
 -- The parent of each scope in the path of a hold; null: top level. Derived from holds, never read by the gate.
 create table scope_parents (
-    scope_id  bigint primary key references scopes,
-    parent_id bigint references scopes
+    tenant    text not null,
+    scope_id  bigint not null,
+    parent_id bigint,
+    primary key (tenant, scope_id),
+    foreign key (tenant, scope_id) references scopes,
+    foreign key (tenant, parent_id) references scopes
 );
-create index scope_parents_of on scope_parents (parent_id);
+create index scope_parents_of on scope_parents (tenant, parent_id);
 
 -- Fields stored for a scope by PUT (task = ''), and fields that one task requested (task = its id).
 create table policies (
-    scope_id       bigint not null references scopes,
+    tenant         text not null,
+    scope_id       bigint not null,
     task           text not null default '',
     limit_tokens   bigint check (limit_tokens >= 0),
     limit_nano_usd bigint check (limit_nano_usd >= 0),
@@ -37,11 +45,13 @@ create table policies (
     sources        jsonb not null default '{}',
     updated_by     text not null,
     updated_at     timestamptz not null,
-    primary key (scope_id, task)
+    primary key (tenant, scope_id, task),
+    foreign key (tenant, scope_id) references scopes
 );
 
 create table balances (
-    scope_id       bigint not null references scopes,
+    tenant         text not null,
+    scope_id       bigint not null,
     window_start   timestamptz not null,
     spent_tokens   bigint not null default 0,
     held_tokens    bigint not null default 0 check (held_tokens >= 0),
@@ -58,12 +68,13 @@ create table balances (
     warned_at      numeric[] not null default '{}',   -- thresholds whose event has fired; one that is added later fires too
     grants_end_at  timestamptz,                       -- earliest end of a live grant
     updated_at     timestamptz not null,
-    primary key (scope_id, window_start)
+    primary key (tenant, scope_id, window_start),
+    foreign key (tenant, scope_id) references scopes
 ) with (fillfactor = 60);
 
 create table holds (
-    hold_id       bigint generated always as identity primary key,
     tenant        text not null,
+    hold_id       bigint generated always as identity,
     key           text not null,
     digest        bytea,                              -- null: the key was closed before its first use
     path          text[] not null default '{}',
@@ -84,13 +95,17 @@ create table holds (
     expires_at    timestamptz,
     created_at    timestamptz not null,
     ended_at      timestamptz,
-    unique (tenant, key),
+    primary key (tenant, hold_id),
     check ((state = 'held') or (tokens = 0 and nano = 0))
 ) with (fillfactor = 70);
+-- Partial, although it has every row: without statistics the planner would take it instead of the primary key, and read
+-- all holds of the tenant to find one by its id.
+create unique index holds_key on holds (tenant, key) where key is not null;
 create index holds_open on holds (expires_at) where state = 'held';
 
 create table attempts (
-    hold_id       bigint not null references holds,
+    tenant        text not null,
+    hold_id       bigint not null,
     attempt       integer not null check (attempt >= 1),
     state         text not null check (state in ('started', 'presumed', 'reported')),
     tokens        bigint not null default 0,          -- estimate while unreported, then the charge
@@ -102,11 +117,13 @@ create table attempts (
     digest        bytea,                              -- of the report
     started_at    timestamptz not null,
     reported_at   timestamptz,
-    primary key (hold_id, attempt)
+    primary key (tenant, hold_id, attempt),
+    foreign key (tenant, hold_id) references holds
 );
 
 create table entries (
-    entry_id       bigint generated always as identity primary key,
+    tenant         text not null,
+    entry_id       bigint generated always as identity,
     at             timestamptz not null,
     scope_id       bigint not null,
     window_start   timestamptz not null,
@@ -135,13 +152,15 @@ create table entries (
     limit_tokens   bigint,
     limit_nano     bigint,
     mode           text not null,
-    unique (scope_id, window_start, seq)
+    primary key (tenant, entry_id),
+    unique (tenant, scope_id, window_start, seq)
 );
-create index entries_hold on entries (hold_id) where hold_id is not null;
--- Entries are in the order of time, so a BRIN index finds a range of days and costs a call almost nothing.
-create index entries_at on entries using brin (at) with (pages_per_range = 32, autosummarize = on);
+create index entries_hold on entries (tenant, hold_id) where hold_id is not null;
+-- Entries are in the order of time and of their ids, so a BRIN index finds a range of days, or of ids of all tenants,
+-- and costs a call almost nothing.
+create index entries_at on entries using brin (at, entry_id) with (pages_per_range = 32, autosummarize = on);
 -- For metrics, which must not read the whole table.
-create index entries_of_trouble on entries (kind, hold_id, attempt) where kind in ('presumed', 'late', 'expire');
+create index entries_of_trouble on entries (tenant, kind, hold_id, attempt) where kind in ('presumed', 'late', 'expire');
 
 -- Entries are never changed and never deleted.
 create function entries_are_append_only() returns trigger language plpgsql as $$
@@ -152,8 +171,9 @@ create trigger entries_append_only before update or delete or truncate on entrie
     for each statement execute function entries_are_append_only();
 
 create table grants (
-    grant_id     bigint generated always as identity primary key,
-    scope_id     bigint not null references scopes,
+    tenant       text not null,
+    grant_id     bigint generated always as identity,
+    scope_id     bigint not null,
     window_start timestamptz not null,
     tokens       bigint not null check (tokens >= 0),
     nano         bigint not null check (nano >= 0),
@@ -162,26 +182,30 @@ create table grants (
     decision_id  text,
     granted_by   text not null,
     created_at   timestamptz not null,
-    ended_at     timestamptz
+    ended_at     timestamptz,
+    primary key (tenant, grant_id),
+    foreign key (tenant, scope_id) references scopes
 );
-create index grants_live on grants (scope_id, window_start) where ended_at is null;
+create index grants_live on grants (tenant, scope_id, window_start) where ended_at is null;
 create index grants_ending on grants (until) where ended_at is null and until is not null;
 
 -- Asks that wait for open holds to end. A waiter has a place in the queue from its second ask until it stops asking.
 create table waiters (
-    hold_id    bigint not null references holds,
+    tenant     text not null,
+    hold_id    bigint not null,
     scope_id   bigint not null,
     since      timestamptz not null,
     last_asked timestamptz not null,
     asks       integer not null default 1,
-    primary key (hold_id, scope_id)
+    primary key (tenant, hold_id, scope_id),
+    foreign key (tenant, hold_id) references holds
 );
-create index waiters_scope on waiters (scope_id, since);
+create index waiters_scope on waiters (tenant, scope_id, since);
 
 create table approvals (
-    approval_id   text primary key,
     tenant        text not null,
-    scope_id      bigint not null references scopes,
+    approval_id   text not null,
+    scope_id      bigint not null,
     window_start  timestamptz not null,
     task          text not null default '',           -- set: only the limit that this task requested for itself is short
     state         text not null check (state in ('pending', 'approved', 'denied', 'expired', 'withdrawn')),
@@ -192,16 +216,18 @@ create table approvals (
     granted_nano  bigint not null default 0,
     created_at    timestamptz not null,
     deadline      timestamptz not null,
-    decided_at    timestamptz
+    decided_at    timestamptz,
+    primary key (tenant, approval_id),
+    foreign key (tenant, scope_id) references scopes
 );
-create unique index approvals_one_pending on approvals (scope_id, window_start, task) where state = 'pending';
+create unique index approvals_one_pending on approvals (tenant, scope_id, window_start, task) where state = 'pending';
 create index approvals_listed on approvals (tenant, state, created_at);
 create index approvals_due on approvals (deadline) where state = 'pending';
 
 -- The holds that wait for an approval, and the workflows to signal.
 create table approval_waiters (
-    approval_id text not null references approvals,
     tenant      text not null,
+    approval_id text not null,
     key         text not null,
     task_id     text not null default '',
     agent_id    text not null default '',
@@ -214,7 +240,8 @@ create table approval_waiters (
     path        text[] not null default '{}',         -- the scopes of the ask, outermost first
     submitted_by text,                                -- name of the key that submitted the task: barred from deciding too
     vouched     boolean not null default false,       -- whether that key may act for others, so that `submitter` is barred from deciding
-    primary key (approval_id, key)
+    primary key (tenant, approval_id, key),
+    foreign key (tenant, approval_id) references approvals
 );
 create index approval_waiters_task on approval_waiters (tenant, task_id) where left_at is null;
 create index approval_waiters_of_task on approval_waiters (tenant, task_id);
@@ -223,7 +250,7 @@ create index approval_waiters_key on approval_waiters (tenant, key);
 create table decisions (
     tenant         text not null,
     decision_id    text not null,
-    approval_id    text not null references approvals,
+    approval_id    text not null,
     digest         bytea not null,
     choice         text not null check (choice in ('approve', 'deny')),
     approver       text not null,
@@ -235,19 +262,22 @@ create table decisions (
     ticket_url     text,
     at             timestamptz not null,
     answer         jsonb not null,
-    primary key (tenant, decision_id)
+    primary key (tenant, decision_id),
+    foreign key (tenant, approval_id) references approvals
 );
-create index decisions_approval on decisions (approval_id);
+create index decisions_approval on decisions (tenant, approval_id);
 
 -- Signals to workflows, written in the transaction that causes them.
 create table outbox (
-    outbox_id   bigint generated always as identity primary key,
+    tenant      text not null,
+    outbox_id   bigint generated always as identity,
     workflow_id text not null,
     signal      text not null,
     payload     jsonb not null,
     created_at  timestamptz not null,
     next_at     timestamptz not null,
     tries       integer not null default 0,
-    sent_at     timestamptz
+    sent_at     timestamptz,
+    primary key (tenant, outbox_id)
 );
-create index outbox_due on outbox (next_at) where sent_at is null;
+create index outbox_due on outbox (sent_at nulls first, next_at);

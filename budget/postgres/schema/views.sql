@@ -7,34 +7,36 @@ from holds;
 
 -- Entries of holds on each scope: `tokens` held or freed, and the tokens held after the entry.
 create view scope_entries as
-select s.tenant, s.kind, s.id, e.kind as entry, e.hold_id, e.at, e.d_held_tokens as tokens, e.held_tokens as held_after
-from scopes s join entries e on e.scope_id = s.scope_id;
+select e.tenant, s.kind, s.id, e.kind as entry, e.hold_id, e.at, e.d_held_tokens as tokens, e.held_tokens as held_after
+from scopes s join entries e on e.tenant = s.tenant and e.scope_id = s.scope_id;
 
 create view attempt_facts as
 select h.tenant, h.key, a.hold_id, a.attempt, a.state, a.tokens, a.nano, a.overrun_tokens, a.overrun_nano, a.late, a.usage,
        a.started_at, a.reported_at
-from attempts a join holds h on h.hold_id = a.hold_id;
+from attempts a join holds h on h.tenant = a.tenant and h.hold_id = a.hold_id;
 
 -- Presumed attempts, late reports and expired holds: an entry for each scope of the path.
 create view hold_faults as
-select h.tenant, e.kind, e.hold_id, e.at
-from entries e join holds h on h.hold_id = e.hold_id
+select e.tenant, e.kind, e.hold_id, e.at
+from entries e
 where e.kind in ('presumed', 'late', 'expire');
 
 -- What each scope has spent, by window.
 create view scope_spending as
 select s.tenant, s.kind, s.id, b.window_start, b.spent_tokens as tokens, b.spent_nano as nano
-from scopes s join balances b on b.scope_id = s.scope_id;
+from scopes s join balances b on b.tenant = s.tenant and b.scope_id = s.scope_id;
 
 -- The calls that wait, or waited, for an approval.
 create view approval_calls as
 select w.tenant, w.task_id, w.agent_id, w.key, w.since, w.left_at, w.tokens, a.approval_id, a.state, a.created_at, a.decided_at,
        s.kind || ':' || s.id as scope, a.asked_tokens, a.asked_nano, a.granted_tokens, a.granted_nano,
-       (select d.approver from decisions d where d.approval_id = a.approval_id order by d.at desc limit 1) as approver
-from approval_waiters w join approvals a on a.approval_id = w.approval_id join scopes s on s.scope_id = a.scope_id;
+       (select d.approver from decisions d where d.tenant = a.tenant and d.approval_id = a.approval_id order by d.at desc limit 1) as approver
+from approval_waiters w
+join approvals a on a.tenant = w.tenant and a.approval_id = w.approval_id
+join scopes s on s.tenant = a.tenant and s.scope_id = a.scope_id;
 
 create view unsent_messages as
-select workflow_id, created_at, tries from outbox where sent_at is null;
+select tenant, workflow_id, created_at, tries from outbox where sent_at is null;
 
 create view threshold_events as
 select tenant, event_id, at, scope, window_start, threshold from events where kind = 'threshold';

@@ -81,7 +81,7 @@ def dispatcher(pool: Pool, temporal_client: Client, task_queue: str) -> Dispatch
 
 async def post(pool: Pool, workflow_id: str, signal: str, **payload: str) -> None:
     async with pool.acquire() as connection:
-        await put(connection, workflow_id, signal, payload)
+        await put(connection, "acme", workflow_id, signal, payload)
 
 
 async def unsent(pool: Pool) -> int:

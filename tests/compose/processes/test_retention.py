@@ -30,8 +30,9 @@ async def test_old_events_sent_messages_and_finished_deliveries_go_and_all_else_
             await put(own, "acme", EventKind.TASK, None, {})
             await own.execute(f"update events set at = {age} where event_id = (select max(event_id) from events)")
             await own.execute(
-                "insert into outbox (workflow_id, signal, payload, created_at, next_at, sent_at) values"
-                f" ('sent', 's', '{{}}', {age}, {age}, {age}), ('unsent', 's', '{{}}', {age}, {age}, null)"
+                "insert into outbox (tenant, workflow_id, signal, payload, created_at, next_at, sent_at) values"
+                f" ('acme', 'sent', 's', '{{}}', {age}, {age}, {age}),"
+                f" ('acme', 'unsent', 's', '{{}}', {age}, {age}, null)"
             )
             await own.execute(
                 "insert into deliveries (webhook_id, tenant, message_id, payload, state, created_at) values"
@@ -58,8 +59,8 @@ async def test_one_round_deletes_a_bounded_number_of_rows_and_the_next_ones_the_
         "acme", WebhookFields(url="http://a/b", kinds=("task",)), by=TESTER
     )
     await pool.execute(
-        "insert into outbox (workflow_id, signal, payload, created_at, next_at, sent_at)"
-        f" select 'sent', 's', '{{}}', {OLD}, {OLD}, {OLD} from generate_series(1, 1001)"
+        "insert into outbox (tenant, workflow_id, signal, payload, created_at, next_at, sent_at)"
+        f" select 'acme', 'sent', 's', '{{}}', {OLD}, {OLD}, {OLD} from generate_series(1, 1001)"
     )
     await pool.execute(
         "insert into deliveries (webhook_id, tenant, message_id, payload, state, created_at)"

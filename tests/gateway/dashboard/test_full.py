@@ -9,13 +9,13 @@ from tests.support.browser import shot
 FULL = """
 with made as (
     insert into scopes (tenant, kind, id) select 'full', 'session', 'session-' || n from generate_series(1, 500) n
-    returning scope_id, id
+    returning tenant, scope_id, id
 ), limited as (
-    insert into policies (scope_id, limit_tokens, mode, updated_by, updated_at)
-    select scope_id, 1000, 'approval', 'test', now() from made
+    insert into policies (tenant, scope_id, limit_tokens, mode, updated_by, updated_at)
+    select tenant, scope_id, 1000, 'approval', 'test', now() from made
 ), balanced as (
-    insert into balances (scope_id, window_start, spent_tokens, limit_tokens, mode, updated_at)
-    select scope_id, '-infinity', 900, 1000, 'approval', now() from made
+    insert into balances (tenant, scope_id, window_start, spent_tokens, limit_tokens, mode, updated_at)
+    select tenant, scope_id, '-infinity', 900, 1000, 'approval', now() from made
 ), held as (
     insert into holds (tenant, key, path, task, state, asked_tokens, created_at)
     select 'full', id, array['session:' || id], 'task-' || id, 'none', 600, now() from made

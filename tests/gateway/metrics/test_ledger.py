@@ -17,10 +17,10 @@ SESSIONS = """
 with made as (
     insert into scopes (tenant, kind, id)
     select 'tenant-' || n % 7, 'session', 'secret-session-' || n
-    from generate_series($1::int, $2::int) n returning scope_id
+    from generate_series($1::int, $2::int) n returning tenant, scope_id
 )
-insert into balances (scope_id, window_start, spent_tokens, limit_tokens, mode, updated_at)
-select scope_id, '-infinity', scope_id % 120, 100, (array['hard', 'soft', 'approval'])[1 + scope_id % 3], now()
+insert into balances (tenant, scope_id, window_start, spent_tokens, limit_tokens, mode, updated_at)
+select tenant, scope_id, '-infinity', scope_id % 120, 100, (array['hard', 'soft', 'approval'])[1 + scope_id % 3], now()
 from made
 """
 
@@ -80,8 +80,8 @@ async def test_budgets_that_end_soon_are_counted_by_kind(pool: Pool) -> None:
     await books.budget("session:s1", mode="hard", limit_tokens=1_000)
     await books.spend("k1", 10)
     await pool.execute(
-        "insert into balance_samples (scope_id, window_start, at, spent_tokens, spent_nano)"
-        " select scope_id, window_start, now() - $1::interval, 0, 0 from balances",
+        "insert into balance_samples (tenant, scope_id, window_start, at, spent_tokens, spent_nano)"
+        " select tenant, scope_id, window_start, now() - $1::interval, 0, 0 from balances",
         timedelta(minutes=30),
     )
     found = await shown(metrics(books))

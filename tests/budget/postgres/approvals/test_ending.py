@@ -68,7 +68,8 @@ async def test_a_sweeper_looks_again_once_it_has_the_lock(desk: Desk) -> None:
     async with desk.pool.acquire() as other, other.transaction():
         # The sweeper has seen that both are due, and waits at the newer one until the older one is decided.
         await other.execute(
-            "select 1 from balances b join scopes s using (scope_id) where s.id = $1 for update of b", SESSION.id
+            "select 1 from balances b join scopes s using (tenant, scope_id) where s.id = $1 for update of b",
+            SESSION.id,
         )
         sweeper = asyncio.create_task(desk.approvals.expire_due())
         await desk.until_waiting(1)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from purser.budget.postgres.connections.pools import Connection, Pool
 from purser.budget.postgres.connections.queries import load
 from purser.budget.postgres.events.outbox import LEASE, Outbox, put
-from tests.support.ledger import meet
+from tests.support.ledger import TENANT, meet
 
 SQL = load("purser.budget.postgres.events", "outbox.sql")
 
@@ -16,14 +16,14 @@ NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 async def fill(pool: Pool, count: int) -> None:
     async with pool.acquire() as connection:
         for n in range(count):
-            await put(connection, f"w{n}", "wake", {"n": n}, NOW)
+            await put(connection, TENANT, f"w{n}", "wake", {"n": n}, NOW)
 
 
 async def test_a_message_of_a_transaction_that_fails_is_never_sent(pool: Pool) -> None:
     async with pool.acquire() as connection:
         transaction = connection.transaction()
         await transaction.start()
-        await put(connection, "w", "wake", {}, NOW)
+        await put(connection, TENANT, "w", "wake", {}, NOW)
         await transaction.rollback()
     assert await Outbox(pool, now=NOW).claim() == []
 

@@ -33,20 +33,20 @@ tenants = (f"tenant{number}" for number in count())
 
 ARRANGE = """
 with scope as (
-    insert into scopes (tenant, kind, id) values ($1, $2, $3) returning scope_id
+    insert into scopes (tenant, kind, id) values ($1, $2, $3) returning tenant, scope_id
 ), balance as (
-    insert into balances (scope_id, window_start, spent_tokens, spent_nano, held_tokens, held_nano,
+    insert into balances (tenant, scope_id, window_start, spent_tokens, spent_nano, held_tokens, held_nano,
                           granted_tokens, granted_nano, updated_at)
-    select scope_id, '-infinity', $4, $5, $6, $7, $8, $9, now() from scope
+    select tenant, scope_id, '-infinity', $4, $5, $6, $7, $8, $9, now() from scope
 ), policy as (
-    insert into policies (scope_id, limit_tokens, limit_nano_usd, mode, warn_at, backpressure, frozen,
+    insert into policies (tenant, scope_id, limit_tokens, limit_nano_usd, mode, warn_at, backpressure, frozen,
                           updated_by, updated_at)
-    select scope_id, $10, $11, $12, $13, $14, $15, 'test', now() from scope
+    select tenant, scope_id, $10, $11, $12, $13, $14, $15, 'test', now() from scope
 ), other as (
     insert into holds (tenant, key, state, created_at) select $1, $2, 'none', now() where $16 returning hold_id
 )
-insert into waiters (hold_id, scope_id, since, last_asked, asks)
-select hold_id, scope_id, now() - interval '1 hour', now(), 2 from other, scope
+insert into waiters (tenant, hold_id, scope_id, since, last_asked, asks)
+select tenant, hold_id, scope_id, now() - interval '1 hour', now(), 2 from other, scope
 """
 
 
@@ -62,7 +62,7 @@ async def arrange(pool: Pool, tenant: str, path: Sequence[ScopeView]) -> None:
 
 
 async def held(pool: Pool, tenant: str) -> dict[Scope, Amount]:
-    rows = await pool.fetch("select * from balances join scopes using (scope_id) where tenant = $1", tenant)
+    rows = await pool.fetch("select * from balances join scopes using (tenant, scope_id) where tenant = $1", tenant)
     return {Scope(Kind(row["kind"]), row["id"]): Amount(row["held_tokens"], row["held_nano"]) for row in rows}
 
 
@@ -160,7 +160,7 @@ async def test_sql_resolves_a_policy_as_the_rules_do(
     await policies.set(tenant, scope, stored or PolicyPatch(), by=TESTER)
     await policies.set(tenant, scope, request or PolicyPatch(), by=TESTER, task_id="t1")
     row = await pool.fetchrow(
-        "select p.* from scopes s, ledger_policies(array[s.scope_id], 't1', $2) p where s.tenant = $1",
+        "select p.* from scopes s, ledger_policies(s.tenant, array[s.scope_id], 't1', $2) p where s.tenant = $1",
         tenant,
         given.defaults_json,
     )

@@ -161,6 +161,20 @@ async def test_a_range_waits_for_every_transaction_that_may_have_taken_one_of_it
     assert (await audit(pool)).ok
 
 
+async def test_a_range_waits_for_a_transaction_that_began_later_and_took_a_lower_number(pool: Pool) -> None:
+    books, made = Books.on(pool), Checkpoints(pool)
+    async with pool.acquire() as slow, slow.transaction():
+        async with pool.acquire() as older, older.transaction():
+            await older.fetchval("select pg_current_xact_id()")
+            await books.ledger.hold("acme", _request("slow", 50, 0, "session:slow"), connection=slow)
+            await books.ledger.hold("acme", _request("older", 50, 0, "session:older"), connection=older)
+        assert await made.make() == 0
+        await books.hold("newer", 50, 0, "session:newer")
+        assert await made.make() == 0, "the lower number may still be committed"
+    await close(pool)
+    assert (await audit(pool)).ok
+
+
 async def test_checkpoints_are_never_changed(closed: Pool) -> None:
     for sql in ("update checkpoints set entries = 0", "delete from checkpoints", "truncate checkpoints"):
         with pytest.raises(asyncpg.RaiseError, match="append-only"):

@@ -27,7 +27,7 @@ from tests.budget.postgres.ledger import (
 from tests.support.ledger import Books, request, restore, without
 
 Spec = Callable[..., Awaitable[None]]
-CONTEXT = "select * into h from holds x where x.hold_id = p_hold and x.tenant = p_tenant for update;\n    "
+CONTEXT = "select * into h from holds x where x.tenant = p_tenant and x.hold_id = p_hold for update;\n    "
 
 
 @dataclass(frozen=True)
@@ -72,12 +72,12 @@ GUARDS = {
         test_meetings.test_an_ask_sees_a_window_that_changed_while_it_waited,
     ),
     "grants that have ended give no headroom": Guard(
-        "perform ledger_end_grants(v_scopes, v_windows, v_now);",
+        "perform ledger_end_grants(p_tenant, v_scopes, v_windows, v_now);",
         "",
         test_calendar.test_a_grant_counts_until_the_instant_it_ends,
     ),
     "grants that have ended give no top-up": Guard(
-        "perform ledger_end_grants(h.scope_ids, h.window_starts, p_now);",
+        "perform ledger_end_grants(h.tenant, h.scope_ids, h.window_starts, p_now);",
         "",
         test_calendar.test_top_ups_do_not_use_grants_that_have_ended,
     ),
@@ -102,7 +102,7 @@ GUARDS = {
         test_unpriced.test_a_report_needs_a_price_where_money_is_limited,
     ),
     "a report without a price is judged under the locks": Guard(
-        "        perform ledger_lock(h.scope_ids, h.window_starts, coalesce(p_now, clock_timestamp()));\n",
+        "        perform ledger_lock(p_tenant, h.scope_ids, h.window_starts, coalesce(p_now, clock_timestamp()));\n",
         "",
         test_unpriced.test_a_report_sees_a_money_limit_that_was_set_while_it_waited,
     ),
@@ -130,7 +130,7 @@ GUARDS = {
         test_life_cycle.test_once_a_hold_exists_its_answer_repeats_and_adds_nothing,
     ),
     "a key that is released is closed": Guard(
-        "update holds x set state = 'released', ended_at = v_now where x.hold_id = v_hold;",
+        "update holds x set state = 'released', ended_at = v_now where x.tenant = p_tenant and x.hold_id = v_hold;",
         "",
         partial(
             test_life_cycle.test_releasing_a_key_that_never_held_closes_it_to_stragglers, asked_before=True
@@ -153,7 +153,8 @@ GUARDS = {
         test_attempts.test_a_report_sent_twice_is_charged_once,
     ),
     "a new attempt presumes the silent one": Guard(
-        "    perform ledger_presume(p_hold, v_now);\n    select * into h from holds x where x.hold_id = p_hold;\n    i",
+        "    perform ledger_presume(p_tenant, p_hold, v_now);\n"
+        "    select * into h from holds x where x.tenant = p_tenant and x.hold_id = p_hold;\n    i",
         "    i",
         test_attempts.test_a_call_that_really_happened_twice_is_two_attempts_both_charged,
     ),
@@ -168,7 +169,7 @@ GUARDS = {
         test_attempts.test_attempts_start_in_order,
     ),
     "releasing presumes a silent attempt": Guard(
-        "    perform ledger_presume(p_hold, p_now);\n",
+        "    perform ledger_presume(p_tenant, p_hold, p_now);\n",
         "",
         test_life_cycle.test_releasing_presumes_an_attempt_that_never_reported,
     ),
@@ -178,8 +179,8 @@ GUARDS = {
         test_life_cycle.test_a_settled_hold_cannot_be_released,
     ),
     "overrun is recorded": Guard(
-        "if v_over > 0 or v_over_nano > 0 then\n            perform ledger_post('overrun'",
-        "if false then\n            perform ledger_post('overrun'",
+        "if v_over > 0 or v_over_nano > 0 then\n            perform ledger_post(p_tenant, 'overrun'",
+        "if false then\n            perform ledger_post(p_tenant, 'overrun'",
         partial(
             test_attempts.test_usage_above_the_hold_is_recorded_in_full_and_gives_no_headroom,
             left=51,
@@ -199,8 +200,8 @@ GUARDS = {
         test_attempts.test_a_top_up_that_does_not_fit_starts_nothing_and_says_what_lacks,
     ),
     "a lease has a grace": Guard(
-        "y.expires_at < v_now - p_grace",
-        "y.expires_at < v_now",
+        "v_lapsed timestamptz := v_now - p_grace",
+        "v_lapsed timestamptz := v_now",
         test_life_cycle.test_a_hold_expires_one_instant_after_lease_and_grace,
     ),
     "a lease never gets shorter": Guard(
@@ -209,8 +210,8 @@ GUARDS = {
         test_life_cycle.test_a_lease_is_renewed_by_attempts_and_extensions_and_never_gets_shorter,
     ),
     "a sweeper does not wait": Guard(
-        "order by y.expires_at limit p_limit for update skip locked",
-        "order by y.expires_at limit p_limit",
+        "order by y.expires_at limit p_limit - v_count for update skip locked",
+        "order by y.expires_at limit p_limit - v_count",
         test_meetings.test_a_sweep_skips_a_hold_that_is_locked,
     ),
     **{
@@ -223,7 +224,6 @@ GUARDS = {
             "settle": CONTEXT + "if not found or h.state = 'none'",
             "start": CONTEXT + "if not found then\n        return query select 'not_found', p_attempt",
             "extend": CONTEXT + "if not found then\n        return query select 'not_found', null",
-            "release": "where x.hold_id = v_hold and x.tenant = p_tenant for update;",
         }.items()
     },
     # --- waiting
@@ -238,8 +238,8 @@ GUARDS = {
         test_waiting.test_an_ask_refused_elsewhere_on_its_path_takes_no_place,
     ),
     "one age of a waiter counts everywhere": Guard(
-        "where m.hold_id = p_hold and m.last_asked",
-        "where m.hold_id = p_hold and m.scope_id = p.scope_id and m.last_asked",
+        "where m.tenant = p_tenant and m.hold_id = p_hold and m.last_asked",
+        "where m.tenant = p_tenant and m.hold_id = p_hold and m.scope_id = p.scope_id and m.last_asked",
         test_waiting.test_two_that_wait_at_different_scopes_do_not_block_each_other,
     ),
     "a place is lost by not asking": Guard(
@@ -248,8 +248,8 @@ GUARDS = {
         test_waiting.test_a_place_ends_when_its_waiter_stops_asking,
     ),
     "who comes back goes to the end": Guard(
-        "where w.hold_id = h.hold_id and w.last_asked > v_now - p_lapse;",
-        "where w.hold_id = h.hold_id;",
+        "where w.tenant = p_tenant and w.hold_id = h.hold_id and w.last_asked > v_now - p_lapse;",
+        "where w.tenant = p_tenant and w.hold_id = h.hold_id;",
         test_waiting.test_a_waiter_that_stops_asking_loses_its_place_and_comes_back_to_the_end,
     ),
     "a place is taken with the second ask": Guard(
@@ -275,8 +275,9 @@ GUARDS = {
     ),
     # --- locks and their order
     "a sweep locks all balances before it closes a hold": Guard(
-        "perform ledger_lock(array_agg(d.s), array_agg(d.w), v_now)\n    from (select distinct u.s, u.w from holds x",
-        "perform 1\n    from (select distinct u.s, u.w from holds x",
+        "perform ledger_lock(v_tenant, array_agg(d.s), array_agg(d.w), v_now)\n"
+        "        from (select distinct u.s, u.w from holds x",
+        "perform 1\n        from (select distinct u.s, u.w from holds x",
         test_locks.test_a_sweep_locks_the_balances_of_all_holds_in_the_one_order,
     ),
     "an ask locks its hold": Guard(
@@ -285,12 +286,13 @@ GUARDS = {
         test_locks.test_two_processes_that_ask_with_one_key_hold_once,
     ),
     "a release locks its hold": Guard(
-        "where x.hold_id = v_hold and x.tenant = p_tenant for update;",
-        "where x.hold_id = v_hold and x.tenant = p_tenant;",
+        "where x.tenant = p_tenant and x.hold_id = v_hold for update;",
+        "where x.tenant = p_tenant and x.hold_id = v_hold;",
         test_locks.test_a_release_meets_an_ask_that_is_about_to_hold,
     ),
     "a policy changes under the locks of its balances": Guard(
-        "    perform 1 from balances x where x.scope_id = v_scope order by x.scope_id, x.window_start for update;\n",
+        "    perform 1 from balances x where x.tenant = p_tenant and x.scope_id = v_scope"
+        " order by x.scope_id, x.window_start for update;\n",
         "",
         test_locks.test_two_changes_of_a_policy_at_once_are_judged_one_after_the_other,
     ),
@@ -305,17 +307,17 @@ GUARDS = {
         test_locks.test_of_two_that_began_to_wait_at_one_instant_one_goes,
     ),
     "a batch takes its keys in order": Guard(
-        "order by a.key on conflict (tenant, key) do nothing",
-        "on conflict (tenant, key) do nothing",
+        "order by a.key on conflict (tenant, key) where key is not null do nothing",
+        "on conflict (tenant, key) where key is not null do nothing",
         test_locks.test_a_batch_takes_its_keys_in_the_one_order,
     ),
     "a batch locks the holds that it settles": Guard(
-        "where h.hold_id = any (p_holds) and h.tenant = p_tenant order by h.hold_id for update;",
+        "where h.tenant = p_tenant and h.hold_id = any (p_holds) order by h.hold_id for update;",
         "where false;",
         test_locks.test_a_batch_of_settlements_waits_for_a_hold_that_is_being_settled,
     ),
     "tenants are separate: settle in a batch": Guard(
-        "on h.hold_id = s.hold_id and h.tenant = p_tenant and h.state",
+        "on h.tenant = p_tenant and h.hold_id = any (p_holds) and h.hold_id = s.hold_id\n                and h.state",
         "on h.hold_id = s.hold_id and h.state",
         test_locks.test_a_batch_settles_nothing_of_another_tenant,
     ),

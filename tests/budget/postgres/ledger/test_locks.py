@@ -16,7 +16,7 @@ NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 async def lock(connection: Any, session: str) -> None:
     """Locks the balance of a session."""
     await connection.execute(
-        "select 1 from balances b join scopes s using (scope_id) where s.id = $1 for update of b", session
+        "select 1 from balances b join scopes s using (tenant, scope_id) where s.id = $1 for update of b", session
     )
 
 

@@ -13,20 +13,22 @@ ROWS = 100_000
 FILL = f"""
 alter table policies disable trigger emit_policy;
 insert into scopes (tenant, kind, id) select 'acme', 'session', 's' || n from generate_series(1, {ROWS}) n;
-insert into balances (scope_id, window_start, spent_tokens, seq, updated_at)
-    select scope_id, '-infinity', 100, 1, now() from scopes;
-insert into policies (scope_id, limit_tokens, mode, updated_by, updated_at)
-    select scope_id, 1000, 'hard', 'test', now() from scopes;
+insert into balances (tenant, scope_id, window_start, spent_tokens, seq, updated_at)
+    select tenant, scope_id, '-infinity', 100, 1, now() from scopes;
+insert into policies (tenant, scope_id, limit_tokens, mode, updated_by, updated_at)
+    select tenant, scope_id, 1000, 'hard', 'test', now() from scopes;
 insert into holds (tenant, key, digest, scope_ids, window_starts, state, views, expires_at, created_at, ended_at)
     select 'acme', 'old' || scope_id, '', array[scope_id], '{{-infinity}}', 'settled', '[]',
            now() - interval '1 day', now(), now() from scopes;
-insert into attempts (hold_id, attempt, state, started_at) select hold_id, 1, 'reported', now() from holds;
-insert into entries (at, scope_id, window_start, seq, kind, hold_id, mode, spent_tokens, held_tokens, granted_tokens,
-                     overrun_tokens, spent_nano, held_nano, granted_nano, overrun_nano)
-    select now(), scope_ids[1], '-infinity', 1, 'hold', hold_id, 'hard', 0, 0, 0, 0, 0, 0, 0, 0 from holds;
-insert into grants (scope_id, window_start, tokens, nano, until, granted_by, created_at, ended_at)
-    select scope_id, '-infinity', 1, 0, now(), 'test', now(), now() from scopes;
-insert into waiters (hold_id, scope_id, since, last_asked) select hold_id, scope_ids[1], now(), now() from holds;
+insert into attempts (tenant, hold_id, attempt, state, started_at)
+    select tenant, hold_id, 1, 'reported', now() from holds;
+insert into entries (tenant, at, scope_id, window_start, seq, kind, hold_id, mode, spent_tokens, held_tokens,
+                     granted_tokens, overrun_tokens, spent_nano, held_nano, granted_nano, overrun_nano)
+    select tenant, now(), scope_ids[1], '-infinity', 1, 'hold', hold_id, 'hard', 0, 0, 0, 0, 0, 0, 0, 0 from holds;
+insert into grants (tenant, scope_id, window_start, tokens, nano, until, granted_by, created_at, ended_at)
+    select tenant, scope_id, '-infinity', 1, 0, now(), 'test', now(), now() from scopes;
+insert into waiters (tenant, hold_id, scope_id, since, last_asked)
+    select tenant, hold_id, scope_ids[1], now(), now() from holds;
 insert into events (at, tenant, kind, scope, window_start, threshold)
     select now(), 'acme', 'threshold', 'session:s' || scope_id, '-infinity', 0.5 from scopes;
 alter table policies enable trigger emit_policy;

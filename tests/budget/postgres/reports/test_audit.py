@@ -42,7 +42,7 @@ async def sound(pool: Pool) -> Pool:
         " from scopes, (values ('a1', ''), ('a2', 't1')) a (id, task) where kind = 'session'"
     )
     await pool.execute(
-        "select ledger_grant(scope_id, '-infinity', 70, 7, null, 'a1', 'd1', 'boss', now())"
+        "select ledger_grant(tenant, scope_id, '-infinity', 70, 7, null, 'a1', 'd1', 'boss', now())"
         " from scopes where kind = 'session'"
     )
     found = await audit(pool)
@@ -111,11 +111,13 @@ ONE_HOLD = "(select hold_id from holds where key = 'settled')"
         ("holds", f"update holds set state = 'expired' where hold_id = {ONE_HOLD}"),
         ("holds", "update holds set views = null where key = 'presumed'"),
         ("holds", f"update entries set kind = 'overrun' where entry_id = {FIRST}"),
-        ("grants", "insert into grants (scope_id, window_start, tokens, nano, granted_by, created_at)"
-                   " select scope_id, window_start, 5, 5, 'nobody', now() from balances limit 1"),
+        ("grants", "insert into grants (tenant, scope_id, window_start, tokens, nano, granted_by, created_at)"
+                   " select tenant, scope_id, window_start, 5, 5, 'nobody', now() from balances limit 1"),
         ("grants", "update grants set ended_at = now()"),
-        ("grants", "select ledger_grant(scope_id, '-infinity', 70, 7, null, 'a1', 'd1', 'boss', now()) from grants"),
-        ("grants", "select ledger_grant(scope_id, '-infinity', 7, 0, null, 'a2', 'd1', 'boss', now()) from grants"),
+        ("grants", "select ledger_grant(tenant, scope_id, '-infinity', 70, 7, null, 'a1', 'd1', 'boss', now())"
+                   " from grants"),
+        ("grants", "select ledger_grant(tenant, scope_id, '-infinity', 7, 0, null, 'a2', 'd1', 'boss', now())"
+                   " from grants"),
         *(("grants", f"update approvals set granted_{unit} = 0") for unit in ("tokens", "nano")),
         *(("limits", f"update balances set limit_{unit} = limit_{unit} + 1") for unit in ("tokens", "nano")),
         ("limits", "update balances set mode = 'approval'"),

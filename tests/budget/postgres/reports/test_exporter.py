@@ -16,7 +16,7 @@ from purser.budget.postgres.events.outbox import put
 from purser.budget.postgres.reports.exporter import WAITED_S, Budgets, Exporter, Figures
 from purser.budget.scopes import Kind, Scope
 from tests.support.approvals import NOW, open_desk
-from tests.support.ledger import Books
+from tests.support.ledger import TENANT, Books
 
 TIMEOUT_S = 30
 DAY = timedelta(days=1)
@@ -300,7 +300,7 @@ async def test_without_anything_every_figure_is_nothing(books: Books) -> None:
 
 async def test_wake_ups_that_are_under_way_have_an_age(pool: Pool) -> None:
     async with pool.acquire() as own:
-        await put(own, "w1", "wake", {}, NOW)
+        await put(own, TENANT, "w1", "wake", {}, NOW)
     found = (await read(Books.on(pool), NOW + timedelta(seconds=7))).outbox
     assert (found.count, found.oldest_s) == (1, 7.0)
 

@@ -164,8 +164,8 @@ async def _happen(books: Books, dice: random.Random) -> None:
 async def _balances(books: Books, by: By) -> list[tuple[str, Amount, Amount]]:
     rows = await books.pool.fetch(
         "select s.id, sum(spent_tokens)::bigint as t, sum(spent_nano)::bigint as n, sum(overrun_tokens)::bigint as ot,"
-        " sum(overrun_nano)::bigint as o from balances b join scopes s using (scope_id) where kind = $1 group by 1"
-        " having sum(spent_tokens) <> 0 or sum(spent_nano) <> 0", by,
+        " sum(overrun_nano)::bigint as o from balances b join scopes s using (tenant, scope_id)"
+        " where kind = $1 group by 1 having sum(spent_tokens) <> 0 or sum(spent_nano) <> 0", by,
     )  # fmt: skip
     return [(row["id"], Amount(row["t"], row["n"]), Amount(row["ot"], row["o"])) for row in rows]
 

@@ -34,8 +34,10 @@ async def test_a_balance_that_its_entries_do_not_add_up_to_is_exit_code_1(tmp_pa
     assert purser.json("audit")["ok"]
     connection = await asyncpg.connect(dsn)
     await connection.execute("insert into scopes (tenant, kind, id) values ('default', 'session', 's1')")
-    columns = "scope_id, window_start, spent_tokens, updated_at"
-    await connection.execute(f"insert into balances ({columns}) select scope_id, '-infinity', 5, now() from scopes")
+    columns = "tenant, scope_id, window_start, spent_tokens, updated_at"
+    await connection.execute(
+        f"insert into balances ({columns}) select tenant, scope_id, '-infinity', 5, now() from scopes"
+    )
     await connection.close()
     found = purser.json("audit", code=1)
     assert not found["ok"]

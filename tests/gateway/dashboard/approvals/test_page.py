@@ -56,7 +56,7 @@ async def state(tenant: Tenant, approval_id: str) -> str:
 async def grants(tenant: Tenant) -> list[int]:
     """Tokens of all grants of the tenant, in order."""
     rows = await tenant.pool.fetch(
-        "select g.tokens from grants g join scopes s using (scope_id) where s.tenant = $1 order by grant_id",
+        "select g.tokens from grants g join scopes s using (tenant, scope_id) where s.tenant = $1 order by grant_id",
         tenant.name,
     )
     return [row["tokens"] for row in rows]
@@ -204,7 +204,7 @@ async def test_grant_can_end_at_a_time(tenant: Tenant) -> None:
     await page.get_by_role("button", name="Approve", exact=True).click()
     await expect(page.locator(".decisions")).to_contain_text("until")
     ends = await tenant.pool.fetchval(
-        "select until from grants g join scopes s using (scope_id) where s.tenant = $1", tenant.name
+        "select until from grants g join scopes s using (tenant, scope_id) where s.tenant = $1", tenant.name
     )
     assert 55 < (ends - datetime.now(UTC)).total_seconds() / 60 < 61
 

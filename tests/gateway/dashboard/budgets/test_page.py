@@ -79,9 +79,10 @@ async def test_filters_find_scopes_and_appear_in_the_url(tenant: Tenant) -> None
 async def test_links_of_alerts_show_what_runs_out_soon(tenant: Tenant) -> None:
     await a_tree(tenant)
     await tenant.pool.execute(
-        "insert into balance_samples (scope_id, window_start, at, spent_tokens, spent_nano) "
-        "select b.scope_id, b.window_start, now() - interval '30 minutes', 0, 0 "
-        "from balances b join scopes s using (scope_id) where s.tenant = $1 and s.kind = 'session' and s.id = 's1'",
+        "insert into balance_samples (tenant, scope_id, window_start, at, spent_tokens, spent_nano) "
+        "select b.tenant, b.scope_id, b.window_start, now() - interval '30 minutes', 0, 0 "
+        "from balances b join scopes s using (tenant, scope_id) "
+        "where s.tenant = $1 and s.kind = 'session' and s.id = 's1'",
         tenant.name,
     )
     page = await tenant.page("/budgets?exhausts=1h&kind=session")

@@ -108,7 +108,7 @@ async def test_a_task_is_followed_without_reload_from_its_request_to_its_end(ten
     await expect(page.get_by_role("img", name=re.compile("Timeline of the turns"))).to_be_visible()
     await expect(page.get_by_role("img", name=re.compile("write .* waits for plan, read"))).to_be_visible()
     total = await tenant.pool.fetchval(
-        "select sum(b.spent_tokens) from balances b join scopes s using (scope_id)"
+        "select sum(b.spent_tokens) from balances b join scopes s using (tenant, scope_id)"
         " where s.tenant = $1 and s.kind = 'task' and s.id = $2", tenant.name, task_id,
     )  # fmt: skip
     costs = page.get_by_role("region", name="Cost by agent and model")

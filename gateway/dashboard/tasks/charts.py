@@ -103,7 +103,6 @@ def _series(kind: StepKind, turns: Sequence[Turn], names: Sequence[str], now: da
         "clip": True,
         "encode": {"x": [1, 2], "y": 0},
         "itemStyle": {"color": COLOURS[kind]},
-        "emphasis": {"disabled": True},
         "z": 3 if kind in INSTANTS else 2,
         "data": data,
     }

@@ -65,7 +65,7 @@ async def test_bar_that_is_pointed_at_stays(tenant: Tenant) -> None:
     count = await bars.count()
     boxes = [box for bar in await bars.all() if (box := await bar.bounding_box())]
     widest = max(boxes, key=lambda box: box["width"])
-    await page.mouse.move(widest["x"] + widest["width"] / 2, widest["y"] + 3)
+    # Once: a bar that disappears under the pointer is back at the next move.
     await page.mouse.move(widest["x"] + widest["width"] / 2, widest["y"] + widest["height"] / 2)
     await expect(chart.locator("svg")).to_contain_text("turn 1")  # its tooltip
     await expect(bars).to_have_count(count)

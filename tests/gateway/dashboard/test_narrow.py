@@ -35,9 +35,9 @@ async def compressed_session(tenant: Tenant) -> str:
 
 async def test_no_page_is_wider_than_a_phone(tenant: Tenant) -> None:
     load_pages()
-    task_id = await tenant.submit(tenant.agent("an-agent-with-a-rather-long-name"), tenant.agent("b"))
+    task_id = await tenant.submit(tenant.agent("an_agent_with_a_rather_long_name"), tenant.agent("b"))
     await tenant.until_task(task_id, "completed")
-    await asks(tenant, "a-session-whose-name-is-as-long-as-names-of-sessions-become-in-practice")
+    await asks(tenant, "a_session_whose_name_is_as_long_as_names_of_sessions_become_in_practice")
     session_id = await compressed_session(tenant)
     paths = [path.format(task_id=task_id, session_id=session_id) for path in page_paths()]
     assert not [path for path in paths if "{" in path]

@@ -13,6 +13,8 @@ MAX_BACKOFF_S = 30.0
 HEARTBEAT_S = 1.0
 """Pause between two heartbeats, which is also the delay of a cancellation: it arrives with their answers."""
 _MOST_DOUBLINGS = 10
+# The module's own generator may be seeded or watched by code of the same process that is not Purser's.
+_jitter = random.Random()
 
 log = structlog.get_logger(__name__)
 
@@ -40,7 +42,7 @@ async def repeat(
         pause = backoff_s(every_s() if callable(every_s) else every_s, failures, max_backoff_s)
         # Jitter, so that processes that started together do not query at the same time.
         waits = [stop.wait()] if poked is None else [stop.wait(), poked.wait()]
-        await first_of(*waits, timeout_s=pause * random.uniform(0.8, 1.2))
+        await first_of(*waits, timeout_s=pause * _jitter.uniform(0.8, 1.2))
 
 
 def backoff_s(every_s: float, failures: int, max_backoff_s: float = MAX_BACKOFF_S) -> float:

@@ -1,6 +1,7 @@
 """Concurrent work: repeated steps, background tasks, and tasks that end together."""
 
 import asyncio
+import random
 
 import pytest
 
@@ -28,6 +29,19 @@ async def test_what_repeats_goes_on_after_a_failure_at_each_poke_and_ends_at_a_s
     async with asyncio.timeout(30):
         await repeat("test", step, stop, 3_600, poked)
     assert runs == [0, 1, 2]
+
+
+async def test_its_jitter_leaves_the_random_numbers_of_other_code_alone() -> None:
+    stop, repeated = asyncio.Event(), asyncio.Event()
+
+    async def step() -> None:
+        if repeated.is_set():
+            stop.set()
+        repeated.set()
+
+    before = random.getstate()
+    await repeat("step", step, stop, 0.01)
+    assert random.getstate() == before
 
 
 async def test_the_first_failure_ends_the_others_and_is_raised_as_it_is() -> None:

@@ -77,6 +77,10 @@ INDEXES = """
 select i.indexrelid::regclass::text as name from pg_index i
 where i.indrelid::regclass::text = any ($1) and not i.indisunique and i.indkey[0] <> 1
 """
+ASSUMED = """
+select attrelid::regclass::text as name from pg_attribute
+where attrelid::regclass::text = any ($1) and attname = 'tenant' and attoptions = '{n_distinct=1}' order by name
+"""
 FOREIGN_KEYS = """
 select conname as name from pg_constraint
 where contype = 'f' and (conrelid::regclass::text = any ($1) or confrelid::regclass::text = any ($1))
@@ -106,6 +110,12 @@ async def test_every_ledger_table_and_view_key_and_foreign_key_begins_with_the_t
 async def test_only_indexes_of_sweeps_do_not_begin_with_the_tenant(dsn: str) -> None:
     connection = await asyncpg.connect(dsn)
     assert {row["name"] for row in await connection.fetch(INDEXES, LEDGER)} == SWEEP_INDEXES.keys()
+    await connection.close()
+
+
+async def test_statistics_never_take_a_tenant_for_the_owner_of_few_rows(dsn: str) -> None:
+    connection = await asyncpg.connect(dsn)
+    assert [row["name"] for row in await connection.fetch(ASSUMED, LEDGER)] == LEDGER
     await connection.close()
 
 

@@ -26,6 +26,7 @@ SCHEMA = {
         "batches",
         "checkpoints",
         "reports",
+        "statistics",
         "views",
     ),
     "purser.context.postgres": (

@@ -43,6 +43,7 @@ class EmbeddedPostgres:
         self._data_dir = data_dir
         self._config = QUIET | dict(config or {}) | CLOSED
         self._server: Any = None
+        self._process: psutil.Process | None = None
 
     async def start(self) -> str:
         """Start or reuse the server and return the DSN of its `postgres` database.
@@ -54,8 +55,7 @@ class EmbeddedPostgres:
 
     def is_running(self) -> bool:
         """Whether the server that `start` returned is alive."""
-        process = self._server.get_postmaster_info().process
-        return process is not None and process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+        return self._process is not None and _is_alive(self._process)
 
     def stop(self) -> None:
         """Stop the server, even with connected clients, and wait until it has ended."""
@@ -63,6 +63,9 @@ class EmbeddedPostgres:
             self._server.stop()
             # At exit the package would visit the directory again, and create it if it has been deleted.
             atexit.unregister(self._server._cleanup)
+        # The package waits for the end of the pid file, which the process outlives for a moment.
+        while self.is_running():
+            time.sleep(0.01)
 
     def _start(self) -> str:
         self._check_length()
@@ -72,6 +75,7 @@ class EmbeddedPostgres:
             self._server.ensure_pgdata_inited()
             self._write_config()
             self._start_and_wait()
+            self._process = self._server.get_postmaster_info().process
         except Exception as error:
             raise StackError(
                 f"the embedded Postgres in {str(self._data_dir)!r} did not start: {error}",
@@ -110,6 +114,13 @@ class EmbeddedPostgres:
         if include not in main.read_text():
             with main.open("a") as file:
                 file.write(include)
+
+
+def _is_alive(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:  # it ended between the two
+        return False
 
 
 def _get_server(data_dir: Path) -> Any:

@@ -71,6 +71,19 @@ async def test_postgres_takes_its_configuration_keeps_its_data_and_reuses_a_runn
 
 
 @pytest.mark.stack
+async def test_stopping_postgres_waits_for_the_end_of_its_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = EmbeddedPostgres(tmp_path / "pg")
+    await server.start()
+    assert server._process is not None
+    # What the package does may return earlier: it waits for the end of the pid file.
+    monkeypatch.setattr(server._server, "stop", server._process.terminate)
+    server.stop()
+    assert not server.is_running()
+
+
+@pytest.mark.stack
 async def test_the_lock_of_postgres_is_next_to_its_data_so_that_users_of_a_machine_share_none(tmp_path: Path) -> None:
     server = EmbeddedPostgres(tmp_path / "postgres")
     await server.start()

@@ -13,9 +13,11 @@ create table scopes (
     kind     text not null check (kind_rank(kind) is not null),
     id       text not null,
     ended_at timestamptz,                             -- when the task or agent ended; metrics omit it from then on
-    primary key (tenant, scope_id),
-    unique (tenant, kind, id)
+    primary key (tenant, scope_id)
 );
+-- Partial, although it has every row: without statistics the planner would take it instead of the primary key, and read
+-- all scopes of the tenant to find one by its id.
+create unique index scopes_name on scopes (tenant, kind, id) where kind is not null;
 
 -- The parent of each scope in the path of a hold; null: top level. Derived from holds, never read by the gate.
 create table scope_parents (
@@ -98,8 +100,7 @@ create table holds (
     primary key (tenant, hold_id),
     check ((state = 'held') or (tokens = 0 and nano = 0))
 ) with (fillfactor = 70);
--- Partial, although it has every row: without statistics the planner would take it instead of the primary key, and read
--- all holds of the tenant to find one by its id.
+-- Partial for the same reason.
 create unique index holds_key on holds (tenant, key) where key is not null;
 create index holds_open on holds (expires_at) where state = 'held';
 

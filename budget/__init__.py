@@ -36,17 +36,8 @@ from purser.budget.holds import (
     Report,
     Settlement,
 )
-from purser.budget.policies import (
-    PRESETS,
-    ApprovalRules,
-    BackpressureStep,
-    Mode,
-    OnExpiry,
-    Policy,
-    PolicyPatch,
-    Resolved,
-    resolve,
-)
+from purser.budget.policies.fields import ApprovalRules, BackpressureStep, Mode, OnExpiry
+from purser.budget.policies.policy import PRESETS, Policy, PolicyPatch, Resolved, resolve
 from purser.budget.pricing.price_book import PriceBook
 from purser.budget.pricing.rates import Price, Rates
 from purser.budget.reports.views import BudgetView

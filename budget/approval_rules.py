@@ -14,7 +14,7 @@ from purser.budget.approvals import (
 )
 from purser.budget.errors import DecisionRefused, InvalidRequest
 from purser.budget.gate import Amount
-from purser.budget.policies import OnExpiry
+from purser.budget.policies.fields import DEPUTY, OnExpiry
 
 NOTHING = Amount()
 
@@ -67,6 +67,11 @@ def judge(
         return Outcome(ApprovalState.PENDING, amount, until=decision.until, decisions_needed=1)
     amounts = [past.amount for past in agreed] + [amount]
     common = Amount(min(a.tokens for a in amounts), min(a.nano_usd for a in amounts))
+    if common == NOTHING:
+        raise InvalidRequest(
+            f"the approvals have no amount in common: {agreed[0].approver!r} agreed to "
+            f"{agreed[0].amount.tokens} tokens and {agreed[0].amount.nano_usd} nano-dollars, grant a part of it"
+        )
     ends = [past.until for past in agreed] + [decision.until]
     until = min((end for end in ends if end is not None), default=None)
     return Outcome(ApprovalState.APPROVED, amount, common, until)
@@ -101,9 +106,10 @@ def _check_actor(request: ApprovalRequest, actor: Approver, *, trusted: bool) ->
             "or accept names that are only asserted with PURSER_TRUST_TEMPORAL_IDENTITY=true",
             reason="unsigned",
         )
-    if not set(actor.roles) & set(rules.roles):
+    if not set(actor.roles) & set(rules.roles) and not (DEPUTY in actor.roles and request.escalated_at):
         raise DecisionRefused(
-            f"{actor.name!r} may not decide request {name!r}: it takes one of the roles {', '.join(rules.roles)}",
+            f"{actor.name!r} may not decide request {name!r}: it takes one of the roles {', '.join(rules.roles)}"
+            + (", and a deputy may decide only after an escalation" if DEPUTY in actor.roles else ""),
             reason="role",
         )
     if rules.not_submitter and actor.name in request.submitters:

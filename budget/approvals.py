@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 
 from purser.budget.actors import Actor
 from purser.budget.errors import InvalidRequest
-from purser.budget.gate import Amount
-from purser.budget.policies import ApprovalRules, check_amount
+from purser.budget.gate import NOTHING, Amount
+from purser.budget.policies.fields import ApprovalRules, check_amount
 from purser.budget.scopes import Scope
 
 MAX_DECISION_ID = 256
@@ -205,6 +205,12 @@ class ApprovalRequest:
     """Whether its window is the current one."""
     waiters: tuple[Waiter, ...]
     decisions: tuple[PastDecision, ...]
+    reminded_at: datetime | None = None
+    """When a reminder was sent."""
+    escalated_at: datetime | None = None
+    """Since when deputies may decide."""
+    reserve: Amount = NOTHING
+    """The part of the limit that only last calls may use."""
 
     @property
     def shortage(self) -> Amount:
@@ -215,10 +221,10 @@ class ApprovalRequest:
 
     def missing(self, ask: Amount) -> Amount:
         """Smallest grant with which `ask` fits under the tightest limit."""
-        taken = self.spent + self.held + ask
+        taken = self.spent + self.held + self.reserve + ask
         return Amount(
             _missing(self.limit_tokens, self.granted.tokens, taken.tokens),
-            _missing(self.limit_nano_usd, self.granted.nano_usd, taken.nano_usd),
+            _missing(self.limit_nano_usd, self.granted.nano_usd, taken.nano_usd) if ask.nano_usd else 0,
         )
 
     @property
@@ -247,8 +253,9 @@ class ApprovalRequest:
 
     def needs_two(self, amount: Amount) -> bool:
         """Whether `amount` is more than one person may grant."""
-        above = self.rules.two_people_above_tokens
-        return above is not None and amount.tokens > above
+        rules = self.rules
+        above = ((rules.two_people_above_tokens, amount.tokens), (rules.two_people_above_nano_usd, amount.nano_usd))
+        return any(most is not None and asked > most for most, asked in above)
 
     @property
     def decisions_needed(self) -> int:
@@ -300,6 +307,6 @@ def _is_web_address(text: str) -> bool:
 def _missing(limit: int | None, granted: int, taken: int) -> int:
     if limit is None:
         return 0
-    # Where limit + granted is 0 nothing fits, not even an ask of zero.
+    # Where limit + granted is 0 no tokens fit, not even an addition of zero.
     least = 1 if limit + granted == 0 else 0
     return max(least, taken - limit - granted)

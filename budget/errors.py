@@ -47,7 +47,14 @@ class InvalidPrices(InvalidRequest):
 class UnknownPrice(BudgetError):
     """A path limits money and the model has no price."""
 
-    def __init__(self, model: str, scope: str | None = None, limit: int | None = None) -> None:
+    def __init__(
+        self,
+        model: str,
+        scope: str | None = None,
+        limit: int | None = None,
+        spent: int | None = None,
+        held: int | None = None,
+    ) -> None:
         where = "" if scope is None else f", and scope {scope!r} limits money"
         super().__init__(
             f"model {model[:200]!r} has no price{where}: state input_cost_per_token and output_cost_per_token for it "
@@ -57,16 +64,20 @@ class UnknownPrice(BudgetError):
         """The scope that limits money; `None` if no gate was asked."""
         self.limit = limit
         """Nano-dollars."""
+        self.spent = spent
+        self.held = held
 
 
 class MoneyNeeded(BudgetError):
     """A path limits money and the request states neither money nor a model."""
 
-    def __init__(self, scope: str, limit: int | None) -> None:
+    def __init__(self, scope: str, limit: int | None, spent: int | None = None, held: int | None = None) -> None:
         super().__init__(f"scope {scope!r} limits money: send nano_usd, or the model to price the call by")
         self.scope = scope
         self.limit = limit
         """Nano-dollars."""
+        self.spent = spent
+        self.held = held
 
 
 class BeyondCounting(BudgetError):

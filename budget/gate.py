@@ -10,7 +10,8 @@ from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 
-from purser.budget.policies import DEFAULT_BACKPRESSURE, DEFAULT_WARN_AT, BackpressureStep, Mode
+from purser.budget.policies.fields import DEFAULT_BACKPRESSURE, DEFAULT_WARN_AT, BackpressureStep, Mode
+from purser.budget.policies.ladder import Ladder, Reached, reached
 from purser.budget.scopes import Scope
 
 
@@ -33,6 +34,10 @@ UNLIMITED = "unlimited"
 """The reason of a scope without limits."""
 UNKNOWN_PRICE = "unknown_price"
 """The reason of a scope with a money limit, for an ask of unknown price."""
+SHADOW = "shadow"
+"""The reason of a scope whose policy only records its verdicts."""
+OUTCOMES = ("refuse", "ask", "wait", "delay")
+"""How a policy holds up a call, strictest first."""
 _SEVERITY = {verdict: severity for severity, verdict in enumerate(Verdict)}
 
 
@@ -60,7 +65,8 @@ class Amount:
         return Amount(self.tokens - other.tokens, self.nano_usd - other.nano_usd)
 
 
-_NOTHING = Amount()
+NOTHING = Amount()
+"""No tokens, no money."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,39 +83,76 @@ class ScopeView:
     window_start: datetime | None = None
     """`None` for a lifetime."""
     frozen: bool = False
+    shadow: bool = False
+    """Its policy only records its verdicts: it neither stops nor delays a call."""
     queued: bool = False
-    """An older ask waits for this scope and goes first; never set for a soft scope or a caller that cannot wait."""
+    """An older ask waits for this scope and goes first; never set for a scope that is not bounded or a caller that
+    cannot wait."""
     warn_at: Sequence[Decimal] = DEFAULT_WARN_AT
     """Ascending."""
     backpressure: Sequence[BackpressureStep] = DEFAULT_BACKPRESSURE
+    reserve: Amount = NOTHING
+    """The part of the limit that only last calls may use."""
+    last_of: int = 0
+    """If the ask is an agent's last call: how many last calls share the reserve; 0: it may use none of it."""
+    ladder: Ladder = ()
 
     @property
     def bounded(self) -> bool:
-        """Whether this scope may stop a call: it has a limit and its mode is not soft."""
+        """Whether its limit may stop a call: it has one, its mode is not soft, and it does more than record."""
         limited = self.limit_tokens is not None or self.limit_nano_usd is not None
-        return limited and self.mode is not Mode.SOFT
+        return limited and self.mode is not Mode.SOFT and not self.shadow
+
+    @property
+    def needs_price(self) -> bool:
+        """Whether an ask of unknown price is refused here."""
+        return self.limit_nano_usd is not None and not self.shadow
+
+
+@dataclass(frozen=True, slots=True)
+class Shadowed:
+    """What a policy that only records would have done with an ask."""
+
+    verdict: Verdict
+    reason: str
+    delay_ms: int
+    """Backpressure delay of this scope alone."""
+
+    @property
+    def outcome(self) -> str | None:
+        """How it would have held up the call, one of `OUTCOMES`; `None` if it would not."""
+        if not self.verdict.admits:
+            return str(self.verdict)
+        return "delay" if self.delay_ms else None
 
 
 @dataclass(frozen=True, slots=True)
 class ScopeAnswer:
     """The gate's answer for one scope of a path."""
 
-    scope: Scope
+    view: ScopeView
+    """The scope as it was before the ask."""
     verdict: Verdict
     ratio: float | None
-    """(spent + held + ask) / (limit + granted), the larger of tokens and money; `None` if that divisor is 0."""
+    """(spent + held + ask) / (limit + granted), the larger of tokens and, if the ask has any, money; `None` if that
+    divisor is 0."""
     headroom_tokens: int | None
-    """Tokens left before the ask; `None` if unlimited, negative if overdrawn."""
+    """Tokens left for this ask; `None` if unlimited, negative if overdrawn or in the reserve of last calls."""
     headroom_nano_usd: int | None
-    window_start: datetime | None
     reason: str
-    """`fits`, `unlimited`, `warning`, `over_limit`, `open_holds`, `queued`, `approval`, `limit`, `frozen` or
-    `unknown_price`."""
-    mode: Mode
+    """`fits`, `unlimited`, `warning`, `over_limit`, `open_holds`, `queued`, `approval`, `limit`, `frozen`,
+    `unknown_price` or `shadow`."""
     delay_ms: int = 0
     """Backpressure delay of this scope alone."""
-    limit_nano_usd: int | None = None
-    """Money limit without grants; `None` if unlimited."""
+    would: Shadowed | None = None
+    """Set for a scope whose policy only records."""
+    ladder: Reached | None = None
+    """The step of its ladder that the whole ask reaches, whatever part of it is held."""
+
+    @property
+    def scope(self) -> Scope:
+        """The scope."""
+        return self.view.scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,16 +170,27 @@ class GateAnswer:
     def decisive(self) -> ScopeAnswer:
         """The outermost scope with the strictest verdict.
 
-        A scope with limits takes precedence over one without, and one that needs a price over all others: without a
-        price the ask cannot be judged.
+        A scope with limits that apply takes precedence over one without, and one that needs a price over all others:
+        without a price the ask cannot be judged.
         """
         strictest = [scope for scope in self.scopes if scope.verdict is self.verdict]
-        return min(strictest, key=lambda scope: (scope.reason != UNKNOWN_PRICE, scope.reason == UNLIMITED))
+        return min(strictest, key=lambda scope: (scope.reason != UNKNOWN_PRICE, scope.reason in (UNLIMITED, SHADOW)))
 
     @property
     def unpriced(self) -> bool:
         """Whether a scope of the path limits money and the ask has no known price."""
         return self.decisive.reason == UNKNOWN_PRICE
+
+    @property
+    def held_up_by(self) -> tuple[str, Scope] | None:
+        """The strictest outcome of the policies that only record, and the outermost scope with it; `None` if none."""
+        found = [(one.would.outcome, one.scope) for one in self.scopes if one.would and one.would.outcome]
+        return min(found, key=lambda one: OUTCOMES.index(one[0]), default=None)
+
+    @property
+    def ladder(self) -> dict[Scope, Reached]:
+        """The steps of ladders that the ask reaches, outermost scope first. A policy that only records has none."""
+        return {one.scope: one.ladder for one in self.scopes if one.ladder is not None}
 
     @property
     def slowed_by(self) -> Scope | None:
@@ -156,6 +210,8 @@ def gate_answer(
 ) -> GateAnswer:
     """Judges an ask against every scope of its path; the strictest scope wins.
 
+    An ask without money, such as that of a local model, passes limits of money, exhausted ones too.
+
     Args:
         views: the path as SQL saw it, outermost first.
         ask: the most that the call may use.
@@ -163,18 +219,22 @@ def gate_answer(
         patient: whether the caller can wait for open holds to end; if not, the mode applies at once.
         priced: False if the cost of the call is unknown and `ask` has no money. Such an ask is refused if a scope
             limits money, in any mode.
+
+    A scope whose policy only records has the verdict `allow`, and `would` is its own.
     """
     least = smallest(ask, least)
-    unknown = not priced and any(view.limit_nano_usd is not None for view in views)
+    unknown = not priced and any(view.needs_price for view in views)
     amount = None if unknown else admitted(views, ask, least)
-    scopes = tuple(_judge(view, amount or ask, amount or least, patient, priced) for view in views)
+    scopes = tuple(
+        _judge(view, ask, amount or ask, least if view.shadow else amount or least, patient, priced) for view in views
+    )
     verdict = max((scope.verdict for scope in scopes), key=_SEVERITY.__getitem__)
-    ratios = [scope.ratio for scope in scopes]
+    ratios = [scope.ratio for scope in scopes if not scope.view.shadow]
     return GateAnswer(
         verdict=verdict,
         amount=amount,
         delay_ms=max(scope.delay_ms for scope in scopes),
-        pressure=pressure(None if None in ratios else max(ratio or 0.0 for ratio in ratios)),
+        pressure=pressure(None if None in ratios else max((ratio or 0.0 for ratio in ratios), default=0.0)),
         scopes=scopes,
     )
 
@@ -186,17 +246,17 @@ def smallest(ask: Amount, least: Amount | None) -> Amount:
 
 def admitted(views: Sequence[ScopeView], ask: Amount, least: Amount) -> Amount | None:
     """The amount that every scope of the path admits: `ask`, or a part not below `least`; `None` if nothing fits."""
-    if any(view.frozen or view.queued for view in views):
+    if any((view.frozen and not view.shadow) or view.queued for view in views):
         return None
     tokens = ask.tokens
     for view in (view for view in views if view.bounded):
-        room = _headroom(view)
+        most_tokens, most_nano = room(view)
         if not _has_capacity(view):
             return None
-        if room[0] is not None:
-            tokens = min(tokens, room[0])
-        if room[1] is not None:
-            tokens = min(tokens, _tokens_for(room[1], ask, least))
+        if most_tokens is not None:
+            tokens = min(tokens, most_tokens)
+        if most_nano is not None:
+            tokens = min(tokens, _tokens_for(max(0, most_nano), ask, least))
     if tokens < least.tokens:
         return None
     return Amount(tokens, price_of(tokens, ask, least))
@@ -213,10 +273,10 @@ def price_of(tokens: int, ask: Amount, least: Amount) -> int:
 def shortage(views: Sequence[ScopeView], ask: Amount, scope: Scope) -> Amount:
     """The smallest grant to `scope` with which `ask` fits there."""
     view = next(view for view in views if view.scope == scope)
-    tokens, nano = _headroom(view)
+    tokens, nano = room(view)
     return Amount(
         max(0, ask.tokens - tokens) if tokens is not None else 0,
-        max(0, ask.nano_usd - nano) if nano is not None else 0,
+        max(0, ask.nano_usd - nano) if nano is not None and ask.nano_usd else 0,
     )
 
 
@@ -237,43 +297,55 @@ def _tokens_for(nano: int, ask: Amount, least: Amount) -> int:
     return least.tokens + (nano - least.nano_usd) * (ask.tokens - least.tokens) // (ask.nano_usd - least.nano_usd)
 
 
-def _headroom(view: ScopeView) -> tuple[int | None, int | None]:
+def room(view: ScopeView, *, count_holds: bool = True) -> tuple[int | None, int | None]:
+    """Tokens and nano-dollars that an ask may use, now or once all open holds have ended; `None`: no limit.
+
+    An ordinary ask leaves the reserve alone. Each last call may use its part of it, so that all of them fit, or what an
+    ordinary ask may use, if that is more.
+    """
+    left = view.granted - view.spent - (view.held if count_holds else NOTHING)
     tokens, nano = view.limit_tokens, view.limit_nano_usd
-    if tokens is not None:
-        tokens += view.granted.tokens - view.spent.tokens - view.held.tokens
-    if nano is not None:
-        nano += view.granted.nano_usd - view.spent.nano_usd - view.held.nano_usd
-    return tokens, nano
-
-
-def _has_capacity(view: ScopeView) -> bool:
-    """Whether limit + granted is above 0: where it is 0 nothing fits, not even an ask of zero."""
-    return (view.limit_tokens is None or view.limit_tokens + view.granted.tokens > 0) and (
-        view.limit_nano_usd is None or view.limit_nano_usd + view.granted.nano_usd > 0
+    return (
+        None if tokens is None else _unreserved(tokens + left.tokens, view.reserve.tokens, view.last_of),
+        None if nano is None else _unreserved(nano + left.nano_usd, view.reserve.nano_usd, view.last_of),
     )
 
 
+def _unreserved(left: int, reserve: int, last_of: int) -> int:
+    ordinary = left - reserve
+    return min(left, max(reserve // last_of, ordinary)) if last_of else ordinary
+
+
+def _has_capacity(view: ScopeView) -> bool:
+    """Whether limit + granted is above 0 in tokens: where it is 0 nothing fits, not even an addition of zero."""
+    return view.limit_tokens is None or view.limit_tokens + view.granted.tokens > 0
+
+
 def _fits(view: ScopeView, ask: Amount, *, count_holds: bool) -> bool:
-    tokens, nano = _headroom(view)
-    freed = _NOTHING if count_holds else view.held
+    tokens, nano = room(view, count_holds=count_holds)
     return (
         _has_capacity(view)
-        and (tokens is None or ask.tokens <= tokens + freed.tokens)
-        and (nano is None or ask.nano_usd <= nano + freed.nano_usd)
+        and (tokens is None or ask.tokens <= tokens)
+        and (nano is None or ask.nano_usd <= max(0, nano))
     )
 
 
 def _shares(view: ScopeView, ask: Amount) -> list[tuple[int, int]] | None:
-    """Used amount and capacity, for tokens and money where they are limited; None if nothing can fit."""
+    """Used amount and capacity, for tokens and money where they are limited; None if nothing can fit.
+
+    Money counts only where the ask has money.
+    """
     if not _has_capacity(view):
         return None
     shares = []
     if view.limit_tokens is not None:
         taken = view.spent.tokens + view.held.tokens + ask.tokens
         shares.append((taken, view.limit_tokens + view.granted.tokens))
-    if view.limit_nano_usd is not None:
-        taken = view.spent.nano_usd + view.held.nano_usd + ask.nano_usd
-        shares.append((taken, view.limit_nano_usd + view.granted.nano_usd))
+    if view.limit_nano_usd is not None and ask.nano_usd:
+        capacity = view.limit_nano_usd + view.granted.nano_usd
+        if not capacity:
+            return None
+        shares.append((view.spent.nano_usd + view.held.nano_usd + ask.nano_usd, capacity))
     return shares
 
 
@@ -289,16 +361,23 @@ def _delay(view: ScopeView, shares: list[tuple[int, int]] | None) -> int:
     return next((step.delay_ms for step in reversed(view.backpressure) if _reaches(shares, step.ratio)), 0)
 
 
-def _judge(view: ScopeView, ask: Amount, least: Amount, patient: bool, priced: bool) -> ScopeAnswer:
+def _step(view: ScopeView, whole: Amount) -> Reached | None:
+    if not view.ladder:
+        return None
+    shares = _shares(view, whole)
+    return reached(view.ladder, sum(_reaches(shares, step.ratio) for step in view.ladder))
+
+
+def _judge(view: ScopeView, whole: Amount, ask: Amount, least: Amount, patient: bool, priced: bool) -> ScopeAnswer:
     shares = _shares(view, ask)
     unpriced = not priced and view.limit_nano_usd is not None
     verdict, reason = (Verdict.REFUSE, UNKNOWN_PRICE) if unpriced else _verdict(view, least, shares, patient)
-    tokens, nano = _headroom(view)
+    tokens, nano = room(view)
     ratio = None if shares is None else max((taken / capacity for taken, capacity in shares), default=0.0)
-    return ScopeAnswer(
-        view.scope, verdict, ratio, tokens, nano, view.window_start, reason, view.mode, _delay(view, shares),
-        view.limit_nano_usd,
-    )  # fmt: skip
+    delay_ms = _delay(view, shares)
+    if view.shadow:
+        return ScopeAnswer(view, Verdict.ALLOW, ratio, tokens, nano, SHADOW, would=Shadowed(verdict, reason, delay_ms))
+    return ScopeAnswer(view, verdict, ratio, tokens, nano, reason, delay_ms, ladder=_step(view, whole))
 
 
 def _verdict(

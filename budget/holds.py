@@ -10,8 +10,9 @@ from typing import Any
 
 from purser.budget.errors import InvalidRequest
 from purser.budget.gate import Amount, GateAnswer
-from purser.budget.policies import MAX_AMOUNT
-from purser.budget.scopes import Path
+from purser.budget.labels import check_labels, labels_of
+from purser.budget.policies.fields import MAX_AMOUNT
+from purser.budget.scopes import Path, Scope
 from purser.budget.usage import Usage
 
 MAX_KEY = 256
@@ -55,11 +56,18 @@ class HoldRequest:
     patient: bool = True
     """Whether the caller can wait for open holds to end; if not, the mode applies at once."""
     stated: Path | None = None
-    """The scopes that the caller named, if others were added to `path`: the key is bound to them. `None`: all of
-    `path`."""
+    """The scopes and tags that the caller named, if others were added to `path`: the key is bound to them. `None`: all
+    of `path`."""
+    labels: tuple[Scope, ...] = ()
+    """Labels of the call, in addition to the tags of its path and that of its model."""
     priced: bool = True
     """False if the cost of the call is unknown and `ask` has no money. Such a hold is refused if a scope limits money,
     and nothing is written."""
+    last_of: tuple[int, ...] | None = None
+    """Of an agent's last call: for each scope of `path`, how many last calls share its reserve; 0: it may use none.
+    `None`: an ordinary call."""
+    start: bool = False
+    """Whether a hold that is admitted starts attempt 1 in the same transaction. The key is not bound to it."""
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.key) <= MAX_KEY or not self.key.isprintable():
@@ -67,14 +75,23 @@ class HoldRequest:
         if self.model is not None and (not 1 <= len(self.model) <= MAX_KEY or not self.model.isprintable()):
             raise InvalidRequest(f"model {self.model[:80]!r} is not valid: use 1 to {MAX_KEY} printable characters")
         least = self.least or self.ask
-        check_range(self.ask.tokens, "tokens", 1, MAX_CALL_TOKENS)
+        # A tool may cost money alone.
+        check_range(self.ask.tokens, "tokens", 0 if self.ask.nano_usd > 0 else 1, MAX_CALL_TOKENS)
         check_range(self.ask.nano_usd, "nano_usd", 0, MAX_CALL_NANO_USD)
-        check_range(least.tokens, "min_tokens", 1, self.ask.tokens)
+        check_range(least.tokens, "min_tokens", min(1, self.ask.tokens), self.ask.tokens)
         check_range(least.nano_usd, "min_nano_usd", 0, self.ask.nano_usd)
         if not self.priced and self.ask.nano_usd:
             raise InvalidRequest("an ask without a price has no money: leave out nano_usd, or state it as the price")
+        if self.last_of is not None and len(self.last_of) != len(self.path.scopes):
+            raise InvalidRequest(f"last_of {self.last_of!r} is not valid: give one number for each scope of the path")
         if self.lease_ms is not None:
             check_range(self.lease_ms, "lease_ms", 1, MAX_LEASE_MS)
+        check_labels((*self.path.tags, *self.labels))
+
+    @property
+    def all_labels(self) -> tuple[Scope, ...]:
+        """All labels of the call. It draws on those that have a policy."""
+        return labels_of(self.path, self.model, *self.labels)
 
     @property
     def digest(self) -> bytes:
@@ -82,7 +99,8 @@ class HoldRequest:
         least = self.least or self.ask
         path = self.stated or self.path
         money = (self.ask.nano_usd, least.nano_usd) if self.priced else (None, None)
-        payload = [path.texts(), self.ask.tokens, money[0], least.tokens, money[1], self.model]
+        labels = sorted(map(str, (*path.tags, *self.labels)))
+        payload = [path.texts(), labels, self.ask.tokens, money[0], least.tokens, money[1], self.model, self.last_of]
         return hashlib.sha256(json.dumps(payload).encode()).digest()
 
 
@@ -101,6 +119,8 @@ class HoldAnswer:
     retry_after_ms: int | None = None
     """When to ask again; set for `wait`."""
     repeated: bool = False
+    attempt: int | None = None
+    """The attempt that has started with the hold, if the request says `start` and the verdict admits."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 
 from purser.budget.approvals import ApprovalRequest
 from purser.budget.gate import Amount, GateAnswer, ScopeView, Verdict, gate_answer
-from purser.budget.policies import BackpressureStep, Policy
+from purser.budget.policies.fields import BackpressureStep, Mode
+from purser.budget.policies.policy import Policy
 from purser.budget.reports.views import BudgetView
 from purser.budget.scopes import Scope
 
@@ -53,9 +54,20 @@ def as_view(budget: BudgetView) -> ScopeView:
         granted=budget.granted,
         window_start=budget.window_start,
         frozen=policy.frozen,
+        shadow=policy.shadow,
         warn_at=policy.warn_at,
         backpressure=policy.backpressure,
+        reserve=reserve_of(policy),
+        ladder=policy.ladder,
     )
+
+
+def reserve_of(policy: Policy) -> Amount:
+    """The part of a policy's limits that only last calls may use."""
+    if policy.mode is Mode.SOFT or policy.shadow:
+        return Amount()
+    over, under = policy.last_answer.as_integer_ratio()
+    return Amount((policy.limit_tokens or 0) * over // under, (policy.limit_nano_usd or 0) * over // under)
 
 
 def preview(asks: Sequence[PendingAsk], scope: Scope, grant: Amount) -> Effect:

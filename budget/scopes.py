@@ -2,16 +2,17 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import pairwise
 from typing import Self
 
-from purser.budget.errors import InvalidScope
+from purser.budget.errors import InvalidPolicy, InvalidScope
+from purser.budget.windows import read_window
 
 
 class Kind(StrEnum):
-    """The kinds of scope, outermost first."""
+    """The kinds of scope: the levels of a path, outermost first, then labels."""
 
     # `kind_rank` in schema/scopes.sql lists the same.
     TENANT = "tenant"
@@ -19,10 +20,18 @@ class Kind(StrEnum):
     SESSION = "session"
     TASK = "task"
     AGENT = "agent"
+    TAG = "tag"
+    MODEL = "model"
+    TOOL = "tool"
 
 
+LABELS = (Kind.TAG, Kind.MODEL, Kind.TOOL)
+"""Kinds that are no level of a path: a call draws on a label only if the label has a policy."""
+LEVELS = tuple(kind for kind in Kind if kind not in LABELS)
+"""Kinds of the scopes on a path."""
 _ORDER = {kind: position for position, kind in enumerate(Kind)}
 _ID = re.compile(r"[A-Za-z0-9._~-]{1,128}")
+_MODEL = re.compile(r"[A-Za-z0-9._~:/-]{1,256}")
 MAX_PATH = 16
 """Most scopes in one path, not counting tenant and user: bounds the rows that one hold locks."""
 
@@ -34,8 +43,12 @@ def check_id(value: str, what: str) -> str:
     """
     _check_characters(value, what)
     if value in (".", ".."):
-        raise InvalidScope(f"{what} {value!r} is not valid: clients and proxies remove it from URLs; use another")
+        raise _removed(value, what)
     return value
+
+
+def _removed(value: str, what: str) -> InvalidScope:
+    return InvalidScope(f"{what} {value!r} is not valid: clients and proxies remove it from URLs; use another")
 
 
 def _check_characters(value: str, what: str) -> None:
@@ -50,14 +63,52 @@ class Scope:
     kind: Kind
     """Level of the scope in a path."""
     id: str
-    """Unique per tenant and kind; for an agent of a task `{task_id}/{agent_id}`."""
+    """Unique per tenant and kind; for an agent of a task `{task_id}/{agent_id}`, for a tag `{name}={value}`.
+    A further limit of a scope, with a period of its own, has the suffix `@` and the period: `s1@day`."""
 
     def __post_init__(self) -> None:
-        parts = self.id.split("/") if self.kind is Kind.AGENT else [self.id]
-        if len(parts) > 2:
+        if "@" in self.id:
+            self._check_period()
+        if self.kind is Kind.MODEL:
+            if not _MODEL.fullmatch(self._own_id):
+                raise InvalidScope(f"{self._named} is not valid: use 1 to 256 of A-Z a-z 0-9 . _ ~ : / -")
+            return
+        parts = self._parts
+        if self.kind is Kind.AGENT and len(parts) > 2:
             raise InvalidScope(f"scope {str(self)[:140]!r} has too many '/': an agent is agent:task_id/agent_id")
+        if self.kind is Kind.TAG and len(parts) != 2:
+            raise InvalidScope(f"scope {str(self)[:140]!r} is no tag: write tag:name=value, as in tag:team=search")
         for part in parts:
             _check_characters(part, self._named)
+
+    @property
+    def period(self) -> str | None:
+        """The window of a further limit; `None` for the scope itself."""
+        return self.id.partition("@")[2] or None
+
+    @property
+    def base(self) -> "Scope":
+        """The scope itself, without a period."""
+        return Scope(self.kind, self._own_id)
+
+    @property
+    def _own_id(self) -> str:
+        return self.id.partition("@")[0]
+
+    def _check_period(self) -> None:
+        try:
+            read_window(self.id.partition("@")[2])
+        except InvalidPolicy as error:
+            raise InvalidScope(f"the period of scope {str(self)[:140]!r} is not one: {error}") from None
+
+    @property
+    def _parts(self) -> list[str]:
+        match self.kind:
+            case Kind.AGENT | Kind.MODEL:
+                return self._own_id.split("/")
+            case Kind.TAG:
+                return self._own_id.split("=")
+        return [self._own_id]
 
     @property
     def _named(self) -> str:
@@ -67,8 +118,9 @@ class Scope:
     def parse(cls, text: str) -> Self:
         """Parses `kind:id` from user input; raises `InvalidScope`."""
         scope = cls.stored(text)
-        for part in scope.id.split("/"):
-            check_id(part, scope._named)
+        for part in scope._parts:
+            if part in (".", ".."):
+                raise _removed(part, scope._named)
         return scope
 
     @classmethod
@@ -93,6 +145,8 @@ class Path:
     """The scopes on which one call draws, outermost first; levels may be missing, and only `agent` may repeat."""
 
     scopes: tuple[Scope, ...]
+    tags: tuple[Scope, ...] = ()
+    """Tags of the call. It draws on those that have a policy."""
 
     def __post_init__(self) -> None:
         if not self.scopes:
@@ -102,12 +156,16 @@ class Path:
             raise InvalidScope(
                 f"the path has {bounded} scopes: at most {MAX_PATH} are allowed in addition to tenant and user"
             )
+        if label := next((scope for scope in self.scopes if scope.kind in LABELS), None):
+            raise InvalidScope(f"scope {str(label)!r} is a label, not a level of a path: leave it out of the path")
+        if further := next((scope for scope in self.scopes if scope.period), None):
+            raise InvalidScope(f"scope {str(further)!r} is a further limit: name {further.base}, and its limits join")
         if len(set(self.scopes)) != len(self.scopes):
             raise InvalidScope("the path names a scope twice: each scope is charged once per call")
         for outer, inner in pairwise(self.scopes):
             repeats = outer.kind is inner.kind and inner.kind is not Kind.AGENT
             if repeats or _ORDER[outer.kind] > _ORDER[inner.kind]:
-                order = " > ".join(Kind)
+                order = " > ".join(LEVELS)
                 raise InvalidScope(f"scope {str(inner)!r} may not follow {str(outer)!r}: the order is {order}")
 
     @classmethod
@@ -116,14 +174,14 @@ class Path:
         return cls(tuple(Scope.parse(text) for text in texts))
 
     def texts(self) -> list[str]:
-        """The path as `kind:id` strings."""
+        """The scopes as `kind:id` strings, without tags."""
         return [str(scope) for scope in self.scopes]
 
     def below(self, *outer: Scope) -> Self:
         """This path, extended by those scopes of `outer` whose kind it does not contain."""
         named = {scope.kind for scope in self.scopes}
         joining = (scope for scope in outer if scope.kind not in named)
-        return type(self)(tuple(sorted((*joining, *self.scopes), key=lambda scope: _ORDER[scope.kind])))
+        return replace(self, scopes=tuple(sorted((*joining, *self.scopes), key=lambda scope: _ORDER[scope.kind])))
 
     def id_of(self, kind: Kind) -> str:
         """The id of the outermost scope of this kind, or an empty string if there is none."""
@@ -138,6 +196,11 @@ def payers(tenant: str, user_id: str | None) -> tuple[Scope, ...]:
     """The scopes that every call of a tenant draws on: the tenant, and the user if one is known."""
     users = [Scope(Kind.USER, user_id)] if user_id else []
     return Scope(Kind.TENANT, tenant), *users
+
+
+def task_scopes(session_id: str, task_id: str) -> tuple[Scope, ...]:
+    """The scopes on which every call of a task draws, below tenant and user and above its agents."""
+    return Scope(Kind.SESSION, session_id), Scope(Kind.TASK, task_id)
 
 
 def agent_scope(task_id: str, agent_id: str) -> Scope:

@@ -47,8 +47,9 @@ class Quote:
             UnknownPrice, MoneyNeeded: it did; see `price_needed`.
         """
         if answer.unpriced:
-            scope = answer.decisive
-            raise price_needed(self.model, str(scope.scope), scope.limit_nano_usd)
+            view = answer.decisive.view
+            figures = (view.limit_nano_usd, view.spent.nano_usd, view.held.nano_usd)
+            raise price_needed(self.model, str(view.scope), *figures)
 
 
 def quote(
@@ -102,12 +103,15 @@ def outcome_of(report: Report) -> Unpriced | None:
     return Unpriced.ESTIMATED if report.nano_usd else Unpriced.FREE
 
 
-def price_needed(model: str | None, scope: str, limit: int | None) -> UnknownPrice | MoneyNeeded:
+def price_needed(
+    model: str | None, scope: str, limit: int | None, spent: int | None = None, held: int | None = None
+) -> UnknownPrice | MoneyNeeded:
     """The error for a call without a price: its model has none, or it names no model.
 
     Args:
         model: the model, if the caller named one.
         scope: the scope that limits money.
-        limit: money limit of that scope in nano-dollars.
+        limit, spent, held: money of that scope in nano-dollars; `None`: not known.
     """
-    return MoneyNeeded(scope, limit) if model is None else UnknownPrice(model, scope, limit)
+    figures = (limit, spent, held)
+    return MoneyNeeded(scope, *figures) if model is None else UnknownPrice(model, scope, *figures)

@@ -71,6 +71,11 @@ class PriceBook:
         """Most input tokens that `model` accepts; `None` if unknown."""
         return self._limit(model, "max_input_tokens")
 
+    def provider(self, model: str) -> str:
+        """LiteLLM's name of the provider of `model`, from its table or the name itself; empty if unknown."""
+        entry = self._table.get(model)
+        return entry.provider if entry else model.partition("/")[0] if "/" in model else ""
+
     def _limit(self, model: str, name: str) -> int | None:
         limits = (entry.limit(name) for entry in self._entries(model))
         return next((limit for limit in limits if limit is not None), None)

@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from purser.budget.gate import Amount
-from purser.budget.policies import Mode
+from purser.budget.policies.fields import Mode
 from purser.budget.scopes import Scope
 
 
@@ -27,6 +27,8 @@ class EntryKind(StrEnum):
     LIMIT_RAISED = "limit_raised"
     LIMIT_LOWERED = "limit_lowered"
     MODE_CHANGED = "mode_changed"
+    ROLLED_OFF = "rolled_off"
+    """What was charged has fallen out of a rolling window."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Usage reports: charges in a time range, summed by scope or model."""
+"""Usage reports: charges in a time range, summed by scope, tag, model, tool or day."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,23 +11,28 @@ from purser.budget.gate import Amount
 class By(StrEnum):
     """Dimension by which usage is summed."""
 
+    TENANT = "tenant"
     USER = "user"
     SESSION = "session"
     TASK = "task"
     AGENT = "agent"
+    TAG = "tag"
     MODEL = "model"
+    TOOL = "tool"
+    DAY = "day"
 
 
 @dataclass(frozen=True, slots=True)
 class UsageLine:
-    """Charges of one user, session, task, agent or model.
+    """Charges of one tenant, user, session, task, agent, tag, model, tool or day.
 
-    By scope, every hold with the scope on its path counts: for an agent with sub-agents, theirs too. By model,
-    each hold counts once, so the lines add up to the total.
+    By scope, every hold with the scope on its path counts: for an agent with sub-agents, theirs too. By model, by
+    tool and by day, each hold counts once, so the lines add up to the total; by tag once for each of its tags.
     """
 
     id: str
-    """Id of the scope, or the model; empty if no model was named."""
+    """Id of the scope, the tag as `name=value`, the model or the tool (empty if none was named), or the day as
+    `YYYY-MM-DD`."""
     tokens: Mapping[str, int]
     """Tokens by class; `unsplit` are those that a report assigned to no class. `reasoning` is part of `output`."""
     charged: Amount

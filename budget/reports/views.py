@@ -1,13 +1,13 @@
 """Budgets as the API and the dashboard show them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from fractions import Fraction
 from typing import Any
 
-from purser.budget.gate import Amount, Pressure, pressure
-from purser.budget.policies import Policy
+from purser.budget.gate import OUTCOMES, Amount, Pressure, pressure
+from purser.budget.policies.policy import Policy
 from purser.budget.scopes import Scope
 
 
@@ -26,6 +26,8 @@ class BudgetView:
     held: Amount
     granted: Amount
     overrun: Amount
+    would: Mapping[str, int] = field(default_factory=lambda: dict.fromkeys(OUTCOMES, 0))
+    """Calls of the window that the policy would have held up while it only recorded, by outcome."""
 
     @property
     def ratio(self) -> float | None:
@@ -72,9 +74,15 @@ class BudgetView:
             "ratio": self.ratio,
             "pressure": str(self.pressure),
             "frozen": policy.frozen,
+            "shadow": policy.shadow,
+            "would": dict(self.would),
+            "rollover": None if policy.rollover is None else float(policy.rollover),
             "warn_at": [float(ratio) for ratio in policy.warn_at],
             "backpressure": [[float(step.ratio), step.delay_ms] for step in policy.backpressure],
             "approval": policy.approval.to_json(),
+            "learned_holds": float(policy.learned_holds),
+            "last_answer": float(policy.last_answer),
+            "ladder": [step.shown() for step in policy.ladder],
             "sources": dict(self.sources),
         }
 

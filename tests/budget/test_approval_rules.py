@@ -19,7 +19,7 @@ from purser.budget.approvals import (
 )
 from purser.budget.errors import DecisionRefused, InvalidRequest
 from purser.budget.gate import Amount
-from purser.budget.policies import ApprovalRules, OnExpiry
+from purser.budget.policies.fields import ApprovalRules, OnExpiry
 from purser.budget.scopes import Scope
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -94,10 +94,9 @@ def test_equal_to_the_limit_is_not_short() -> None:
     assert request(waiters=(waiter(101),)).shortage == Amount(1)
 
 
-def test_where_nothing_may_be_spent_even_an_ask_for_nothing_is_short() -> None:
-    # Else an approval would grant nothing, the gate would ask again, and so on for ever.
-    free_model = request(limit_tokens=None, limit_nano_usd=0, spent=Amount(), waiters=(waiter(500, 0),))
-    assert free_model.shortage == Amount(0, 1)
+def test_where_no_money_is_left_an_ask_that_costs_nothing_is_not_short() -> None:
+    exhausted = request(limit_tokens=None, limit_nano_usd=0, spent=Amount(0, 7), waiters=(waiter(500, 0),))
+    assert exhausted.moot
 
 
 def test_nothing_is_short_once_the_window_is_over() -> None:
@@ -304,3 +303,67 @@ def test_a_request_ends_at_its_deadline_or_when_nothing_is_short() -> None:
     assert subject.ends(subject.deadline)
     assert replace(subject, waiters=(), limit_tokens=None).ends(NOW)
     assert not replace(subject, state=ApprovalState.DENIED).ends(subject.deadline)
+
+
+@pytest.mark.parametrize(("nano_usd", "decisions"), [(1_000, 1), (1_001, 2)])
+def test_two_people_are_needed_for_much_money_however_few_the_tokens(nano_usd: int, decisions: int) -> None:
+    rules = ApprovalRules(two_people_above_tokens=1_000, two_people_above_nano_usd=1_000)
+    short = request(limit_nano_usd=70, rules=rules, waiters=(waiter(500, nano_usd),))
+    assert short.decisions_needed == decisions
+    outcome = judge(short, DecisionRequest("r1", "d1", Choice.APPROVE), ALICE, NOW)
+    assert outcome.state is (ApprovalState.APPROVED if decisions == 1 else ApprovalState.PENDING)
+
+
+# --- deputies --------------------------------------------------------------------------------------------------------
+
+DEPUTY = Approver("dora", None, ("deputy",))
+
+
+def test_a_deputy_decides_only_once_the_request_is_escalated() -> None:
+    with pytest.raises(DecisionRefused, match="only after an escalation") as refused:
+        judge(request(), approve(), DEPUTY, NOW)
+    assert refused.value.reason == "role"
+    assert judge(request(escalated_at=NOW), approve(), DEPUTY, NOW).state is ApprovalState.APPROVED
+
+
+def test_an_escalation_leaves_the_other_rules_in_force() -> None:
+    escalated = request(escalated_at=NOW, rules=ApprovalRules(not_submitter=True, two_people_above_tokens=100))
+    with pytest.raises(DecisionRefused, match="submitted a task"):
+        judge(replace(escalated, waiters=(waiter(submitter="dora"),)), approve(), DEPUTY, NOW)
+    assert judge(escalated, approve(), DEPUTY, NOW).decisions_needed == 1
+    with pytest.raises(DecisionRefused, match="one of the roles"):
+        judge(escalated, approve(), Approver("vera", None, ("viewer",)), NOW)
+
+
+# --- money alone -----------------------------------------------------------------------------------------------------
+
+MONEY = {
+    "rules": ApprovalRules(two_people_above_nano_usd=1_000, not_submitter=True),
+    "limit_tokens": None,
+    "limit_nano_usd": 100,
+    "waiters": (waiter(0, 5_000),),
+}
+
+
+def test_a_shortage_of_money_alone_needs_two_people_and_the_smaller_amount_is_granted() -> None:
+    short = request(**MONEY)
+    assert (short.shortage, short.decisions_needed) == (Amount(0, 4_970), 2)
+    first = judge(short, approve(), ALICE, NOW)
+    assert (first.state, first.decisions_needed, first.grant) == (ApprovalState.PENDING, 1, Amount())
+    agreed = replace(short, decisions=(approval_by("alice", Amount(0, 4_970)),))
+    with pytest.raises(DecisionRefused, match="another person"):
+        judge(agreed, approve(), ALICE, NOW)
+    assert judge(agreed, approve(grant_nano_usd=3_000), BOB, NOW).grant == Amount(0, 3_000)
+    assert expire(replace(short, rules=replace(short.rules, on_expiry=OnExpiry.GRANT))).state is ApprovalState.EXPIRED
+
+
+def test_the_submitter_of_a_task_that_is_short_of_money_may_not_decide() -> None:
+    with pytest.raises(DecisionRefused, match="submitted a task"):
+        judge(request(**MONEY), approve(grant_nano_usd=500), Approver("sam", None, ("approver",)), NOW)
+
+
+def test_two_approvals_in_different_units_grant_nothing() -> None:
+    agreed = request(rules=TWO_ABOVE_1000, decisions=(approval_by("alice", Amount(2_000, 0)),))
+    short = replace(agreed, rules=ApprovalRules(two_people_above_tokens=1_000, two_people_above_nano_usd=1_000))
+    with pytest.raises(InvalidRequest, match="no amount in common"):
+        judge(short, approve(grant_nano_usd=2_000), BOB, NOW)

@@ -9,8 +9,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from purser.budget.gate import Amount, Pressure, ScopeView, Verdict, gate_answer, pressure, price_of, shortage
-from purser.budget.policies import DEFAULT_BACKPRESSURE, MAX_AMOUNT, BackpressureStep, Mode
+from purser.budget.gate import Amount, Pressure, ScopeView, Verdict, gate_answer, pressure, price_of, shortage, smallest
+from purser.budget.policies.fields import DEFAULT_BACKPRESSURE, MAX_AMOUNT, BackpressureStep, Mode
+from purser.budget.policies.policy import Policy
+from purser.budget.previews import reserve_of
 from purser.budget.scopes import Scope
 from tests.support.views import SCALES, Case, Wanted, asks, cases, views
 
@@ -59,7 +61,7 @@ def test_an_unlimited_scope_lets_everything_through_and_has_no_ratio_to_speak_of
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("mode", ["hard", "approval", "soft"])
 def test_where_limit_and_grants_are_nothing_the_ratio_is_null_and_nothing_fits(unit: str, mode: str) -> None:
-    answer = gate_answer([view(unit, 0, mode)], Amount(1, 0))
+    answer = gate_answer([view(unit, 0, mode)], ask(unit, 1))
     assert answer.scopes[0].ratio is None
     assert (answer.delay_ms, answer.pressure) == (5_000, Pressure.CRITICAL)
     assert answer.verdict is {"hard": Verdict.REFUSE, "approval": Verdict.ASK, "soft": Verdict.WARN}[mode]
@@ -77,8 +79,25 @@ def test_money_and_tokens_must_both_fit() -> None:
     assert gate_answer([seen], Amount(1_000, 500)).amount == Amount(1_000, 500)
 
 
-def test_an_overdrawn_scope_refuses_even_what_costs_nothing() -> None:
-    assert verdict(view("nano_usd", 100, spent=101), Amount(1, 0)) is Verdict.REFUSE
+@pytest.mark.parametrize("limit", [0, 100])
+def test_what_costs_nothing_passes_an_exhausted_money_limit_without_delay(limit: int) -> None:
+    seen = view("nano_usd", limit, spent=101)
+    answer = gate_answer([seen], Amount(1, 0))
+    assert (answer.verdict, answer.scopes[0].reason, answer.scopes[0].ratio, answer.delay_ms) == (
+        Verdict.ALLOW, "fits", 0.0, 0,
+    )  # fmt: skip
+    assert verdict(seen, Amount(1, 1)) is Verdict.REFUSE
+    assert shortage([seen], Amount(1, 0), seen.scope) == Amount()
+
+
+def test_what_costs_nothing_needs_tokens_and_a_scope_that_is_not_frozen() -> None:
+    exhausted = view("nano_usd", 100, spent=101)
+    assert verdict(replace(exhausted, limit_tokens=10), Amount(11)) is Verdict.REFUSE
+    assert verdict(replace(exhausted, frozen=True), Amount(1)) is Verdict.REFUSE
+
+
+def test_an_ask_shrinks_to_the_part_that_costs_nothing() -> None:
+    assert gate_answer([view("nano_usd", 100, spent=101)], Amount(50, 10), Amount(20, 0)).amount == Amount(20, 0)
 
 
 def test_a_frozen_scope_refuses_in_every_mode_with_or_without_a_limit() -> None:
@@ -249,7 +268,7 @@ def test_an_ask_without_a_price_is_refused_where_money_is_limited_in_every_mode(
 def test_the_scope_that_needs_a_price_is_named_before_others_that_refuse() -> None:
     frozen, money = view(frozen=True), replace(view("nano_usd", 700), scope=Scope.parse("task:t1"), frozen=True)
     answer = gate_answer([frozen, money], Amount(10), priced=False)
-    assert (answer.decisive.scope, answer.decisive.limit_nano_usd) == (money.scope, 700)
+    assert (answer.decisive.scope, answer.decisive.view) == (money.scope, money)
     assert gate_answer([frozen, money], Amount(10)).decisive.scope == frozen.scope
 
 
@@ -258,11 +277,55 @@ def test_an_ask_without_a_price_gets_what_it_gets_for_no_money_or_needs_a_price(
     path, [(full, least)] = case
     free, part = Amount(full.tokens), Amount(least.tokens)
     answer = gate_answer(path, free, part, priced=False)
-    if any(seen.limit_nano_usd is not None for seen in path):
+    if any(seen.needs_price for seen in path):
         assert answer.unpriced
         assert answer.amount is None
     else:
-        assert answer == gate_answer(path, free, part)
+        free_answer = gate_answer(path, free, part)
+        assert (answer.verdict, answer.amount, answer.delay_ms) == (
+            free_answer.verdict, free_answer.amount, free_answer.delay_ms,
+        )  # fmt: skip
+
+
+@given(cases(), st.booleans(), st.booleans())
+def test_a_policy_in_shadow_changes_nothing_and_records_its_own_verdict(
+    case: Case, patient: bool, priced: bool
+) -> None:
+    path, [(full, least)] = case
+    if not priced:
+        full, least = Amount(full.tokens), Amount(least.tokens)
+    answer = gate_answer(path, full, least, patient=patient, priced=priced)
+    applied = [
+        replace(seen, limit_tokens=None, limit_nano_usd=None, frozen=False) if seen.shadow else seen for seen in path
+    ]
+    without = gate_answer(applied, full, least, patient=patient, priced=priced)
+    assert (answer.verdict, answer.amount, answer.delay_ms) == (without.verdict, without.amount, without.delay_ms)
+    held = answer.amount or full
+    for seen, one in zip(path, answer.scopes, strict=True):
+        assert (one.would is None) is not seen.shadow
+        if one.would is not None:
+            assert (one.verdict, one.delay_ms, one.reason) == (Verdict.ALLOW, 0, "shadow")
+            alone = gate_answer(
+                [replace(seen, shadow=False)], held, smallest(held, least), patient=patient, priced=priced
+            )
+            assert one.would.verdict.admits is alone.verdict.admits
+            if held.tokens == least.tokens:
+                (decided,) = alone.scopes
+                assert (one.would.verdict, one.would.reason, one.would.delay_ms) == (
+                    decided.verdict, decided.reason, decided.delay_ms,
+                )  # fmt: skip
+
+
+def test_the_strictest_shadow_verdict_names_its_outermost_scope() -> None:
+    full = view(limit=100, spent=100, shadow=True)
+    asks_first = replace(full, scope=Scope.parse("task:t1"), mode=Mode.APPROVAL)
+    answer = gate_answer([asks_first, full, replace(full, scope=Scope.parse("task:t2"))], Amount(1))
+    assert answer.held_up_by == ("refuse", full.scope)
+    assert answer.verdict is Verdict.ALLOW
+    delayed = gate_answer([view(limit=100, spent=90, mode="soft", shadow=True)], Amount(1))
+    assert delayed.held_up_by == ("delay", SESSION)
+    assert delayed.delay_ms == 0
+    assert gate_answer([view(limit=100, spent=90)], Amount(1)).held_up_by is None
 
 
 # --- for every path and every ask ------------------------------------------------------------------------------------
@@ -278,11 +341,11 @@ def test_what_is_admitted_fits_on_every_bounded_scope(case: Case, patient: bool)
     assert least.tokens <= answer.amount.tokens <= full.tokens
     assert answer.amount.nano_usd <= full.nano_usd
     for seen in path:
-        assert not seen.frozen
+        assert not seen.frozen or seen.shadow
         after = seen.spent + seen.held + answer.amount
         if seen.bounded and seen.limit_tokens is not None:
             assert after.tokens <= seen.limit_tokens + seen.granted.tokens
-        if seen.bounded and seen.limit_nano_usd is not None:
+        if seen.bounded and seen.limit_nano_usd is not None and answer.amount.nano_usd:
             assert after.nano_usd <= seen.limit_nano_usd + seen.granted.nano_usd
 
 
@@ -325,3 +388,47 @@ def test_a_grant_of_the_shortage_admits(case: Case) -> None:
     granted = [replace(seen, granted=seen.granted + shortage(path, full, seen.scope)) for seen in path]
     assume(all(scope.ratio is not None for scope in gate_answer(granted, full).scopes))
     assert gate_answer(granted, full).amount == full
+
+
+# --- last answers ----------------------------------------------------------------------------------------------------
+
+
+@given(
+    limit=st.integers(1, 2_000),
+    share=st.sampled_from([Decimal("0.1"), Decimal("0.333333"), Decimal("0.9")]),
+    agents=st.integers(1, 5),
+    steps=st.lists(st.tuples(st.booleans(), st.integers(1, 300)), max_size=30),
+)
+def test_whatever_others_use_each_agent_can_hold_its_part_of_the_reserve_once(
+    limit: int, share: Decimal, agents: int, steps: list[tuple[bool, int]]
+) -> None:
+    seen = view(limit=limit)
+    seen = replace(seen, reserve=reserve_of(Policy(limit, mode=Mode.HARD, last_answer=share)))
+    part, left = seen.reserve.tokens // agents, agents
+    for last, size in (*steps, *[(True, 300)] * agents):
+        if last and not left:
+            continue
+        tokens = min(size, part) if last else size
+        if not tokens:
+            continue
+        answer = gate_answer([replace(seen, last_of=agents if last else 0)], Amount(tokens), patient=False)
+        if last:
+            assert answer.amount == Amount(tokens)
+            left -= 1
+        seen = replace(seen, spent=seen.spent + (answer.amount or Amount()))
+        assert seen.spent.tokens <= limit
+
+
+def test_a_last_call_may_use_more_than_its_part_as_far_as_an_ordinary_one_may() -> None:
+    seen = replace(view(limit=1_000, spent=500, warn_at=()), reserve=Amount(100))
+    concluding = replace(seen, last_of=4)
+    assert [gate_answer([one], Amount(400)).verdict for one in (seen, concluding)] == [Verdict.ALLOW] * 2
+    assert [gate_answer([one], Amount(401)).verdict for one in (seen, concluding)] == [Verdict.REFUSE] * 2
+    spent = replace(concluding, spent=Amount(900))
+    assert gate_answer([spent], Amount(26)).verdict is Verdict.REFUSE
+    assert gate_answer([spent], Amount(300), Amount(10)).amount == Amount(25)
+
+
+def test_the_shortage_leaves_the_reserve_alone() -> None:
+    seen = replace(view(limit=1_000, mode="approval", spent=850), reserve=Amount(100))
+    assert shortage([seen], Amount(80), SESSION) == Amount(30)

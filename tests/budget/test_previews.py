@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from purser.budget.approvals import ApprovalRequest, ApprovalState, Waiter
 from purser.budget.gate import Amount, ScopeView, gate_answer
-from purser.budget.policies import DEFAULT_BACKPRESSURE, ApprovalRules, Mode
+from purser.budget.policies.fields import DEFAULT_BACKPRESSURE, ApprovalRules, Mode
 from purser.budget.previews import PendingAsk, preview, suggested, without_delay
 from purser.budget.scopes import Scope
 

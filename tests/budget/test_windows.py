@@ -55,6 +55,13 @@ def test_a_month_ends_at_its_own_midnight_and_may_change_the_offset() -> None:
     assert bounds("month", "UTC", "2026-12-31 23:59") == ("2026-12-01 00:00+00:00", "2027-01-01 00:00+00:00")
 
 
+def test_a_week_begins_on_monday_and_may_cross_a_year_and_a_leap_day() -> None:
+    assert bounds("week", "UTC", "2027-01-01 12:00") == ("2026-12-28 00:00+00:00", "2027-01-04 00:00+00:00")
+    assert bounds("week", "UTC", "2024-02-29 12:00") == ("2024-02-26 00:00+00:00", "2024-03-04 00:00+00:00")
+    assert hours("week", "Europe/Berlin", "2026-03-25 12:00") == 7 * 24 - 1
+    assert hours("week", "Europe/Berlin", "2026-10-21 12:00") == 7 * 24 + 1
+
+
 @pytest.mark.parametrize(
     ("zone", "spring", "autumn"),
     [

@@ -22,7 +22,7 @@ from purser.budget.approvals import (
 )
 from purser.budget.errors import DecisionConflict, InvalidRequest, NotFound
 from purser.budget.gate import Amount
-from purser.budget.policies import MAX_AMOUNT
+from purser.budget.policies.fields import MAX_AMOUNT
 from purser.budget.postgres.approvals.requests import read_requests
 from purser.budget.postgres.connections.pools import Connection, Pool, connected, retrying, row
 from purser.budget.postgres.connections.queries import load
@@ -71,6 +71,7 @@ class Approvals:
         scope: Scope,
         path: Path,
         ask: Amount,
+        labels: Sequence[Scope] = (),
         agent_id: str = "",
         submitter: str | None = None,
         submitted_by: str | None = None,
@@ -88,6 +89,7 @@ class Approvals:
             scope: the scope that is short.
             path: the scopes of the ask.
             ask: the amount asked for.
+            labels: all labels of the ask.
             agent_id: agent of the task on the path, for display.
             submitter: submitter that the task names, for display.
             submitted_by: name of the key that submitted the task, for rules that bar the submitter from deciding.
@@ -95,18 +97,19 @@ class Approvals:
             workflow_id: the workflow to wake; `None` for a caller that polls.
 
         Raises:
-            InvalidRequest: the scope is not on the path.
+            InvalidRequest: the ask does not draw on the scope.
             NotFound: the gate has never been asked for this scope.
         """
-        if scope not in path.scopes:
-            raise InvalidRequest(
-                f"scope {str(scope)!r} is not on the path {path.texts()!r}: name the one that is short"
-            )
         defaults = self._settings.defaults_json
         rules = self._settings.defaults[scope.kind].approval.to_json()
 
         async def step() -> Ticket:
             async with self._transaction() as own:
+                drawn = await own.fetchval(_SQL["drawn"], tenant, path.texts(), list(map(str, labels)))
+                if str(scope) not in drawn and scope not in labels:
+                    raise InvalidRequest(
+                        f"scope {str(scope)!r} is not one of {drawn!r}, on which the ask draws: name the short one"
+                    )
                 lock = await own.fetchrow(_SQL["lock_scope"], tenant, str(scope.kind), scope.id, self.now)
                 if lock is None:
                     raise NotFound(f"scope {str(scope)!r} has never been asked for anything: ask the gate first")
@@ -120,7 +123,7 @@ class Approvals:
                 approval_id: str = await own.fetchval(
                     _SQL["join"], fresh, tenant, lock["scope_id"], defaults, rules, key, path.task_id(),
                     agent_id, submitter, ask.tokens, ask.nano_usd, lock["now"], workflow_id, submitted_by, vouched,
-                    path.texts(),
+                    drawn,
                 )  # fmt: skip
                 request = await self._request(own, tenant, approval_id)
                 if request.missing(ask) == Amount():

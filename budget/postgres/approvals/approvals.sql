@@ -5,6 +5,10 @@
 select scope_id, coalesce($4, clock_timestamp()) as now from scopes
 where tenant = $1 and kind = $2 and id = $3 for no key update;
 
+-- name: drawn
+-- The scopes on which an ask draws: its path, and what else has a policy.
+select array_agg(x.name order by x.ord) from ledger_expand($1, $2, $3) x;
+
 -- name: lock_request
 select a.tenant, coalesce($3, clock_timestamp()) as now from approvals a join scopes s on s.tenant = a.tenant and s.scope_id = a.scope_id
 where a.tenant = $1 and a.approval_id = $2 for no key update of s;
@@ -26,11 +30,11 @@ order by a.created_at desc limit 1;
 with budget as (
     select p.scope_id, w.start as window_start, coalesce(s.approval, $5) as rules,
            case when (t.spent_tokens + t.held_tokens + $10 > p.shared_tokens + t.granted_tokens) is true
-                  or (t.spent_nano + t.held_nano + $11 > p.shared_nano + t.granted_nano) is true
+                  or ($11 > 0 and t.spent_nano + t.held_nano + $11 > p.shared_nano + t.granted_nano) is true
                   or (p.limit_tokens, p.limit_nano) is not distinct from (p.shared_tokens, p.shared_nano)
                 then '' else $7 end as task
     from ledger_policies($2, array[$3::bigint], $7, $4) p
-    left join policies s on s.tenant = $2 and s.scope_id = p.scope_id and s.task = ''
+    join stored_policies s on s.tenant = $2 and s.scope_id = p.scope_id
     cross join lateral (select ledger_window_start(p.win, p.zone, $12) as start) w
     left join balances t on t.tenant = $2 and t.scope_id = p.scope_id and t.window_start = w.start
 ), opened as (
@@ -50,10 +54,11 @@ returning approval_id;
 -- name: requests
 -- Requests as an approver sees them, newest first.
 -- $1 tenant, $2 ids or null, $3 state or null, $4 older than this id or null, $5 at most, $6 defaults, $7 now.
-select a.approval_id, s.kind || ':' || s.id as scope, nullif(a.window_start, '-infinity') as window_start, a.task, a.state, a.rules,
+select a.approval_id, s.kind || ':' || s.id as scope, calendar_start(a.window_start) as window_start, a.task, a.state, a.rules,
        a.asked_tokens, a.asked_nano, a.granted_tokens as given_tokens, a.granted_nano as given_nano,
-       a.created_at, a.deadline, a.decided_at, w.limit_tokens, w.limit_nano,
-       coalesce(b.spent_tokens, 0) as spent_tokens, coalesce(b.spent_nano, 0) as spent_nano,
+       a.created_at, a.deadline, a.decided_at, a.reminded_at, a.escalated_at, w.limit_tokens, w.limit_nano,
+       coalesce(w.reserve_tokens, 0) as reserve_tokens, coalesce(w.reserve_nano, 0) as reserve_nano,
+       coalesce(b.spent_tokens, 0) - coalesce(r.tokens, 0) as spent_tokens, coalesce(b.spent_nano, 0) - coalesce(r.nano, 0) as spent_nano,
        coalesce(b.held_tokens, 0) as held_tokens, coalesce(b.held_nano, 0) as held_nano,
        coalesce(b.granted_tokens, 0) - o.tokens as granted_tokens, coalesce(b.granted_nano, 0) - o.nano as granted_nano,
        coalesce(w.current, false) as current, coalesce(w.waiters, '[]') as waiters, d.decisions
@@ -61,12 +66,15 @@ from approvals a
 join scopes s on s.tenant = a.tenant and s.scope_id = a.scope_id
 cross join lateral (select coalesce($7, clock_timestamp()) as at) n
 left join balances b on b.tenant = a.tenant and b.scope_id = a.scope_id and b.window_start = a.window_start
+left join lateral (select o.* from ledger_falls_out(b, n.at) o where b.rolls_at <= n.at) r on true
 cross join lateral (
     select coalesce(sum(g.tokens), 0)::bigint as tokens, coalesce(sum(g.nano), 0)::bigint as nano from grants g
     where g.tenant = a.tenant and g.scope_id = a.scope_id and g.window_start = a.window_start and g.ended_at is null and g.until <= n.at) o
 cross join lateral (
     select min(case when a.task = '' then p.shared_tokens else p.limit_tokens end) filter (where p.mode <> 'soft') as limit_tokens,
            min(case when a.task = '' then p.shared_nano else p.limit_nano end) filter (where p.mode <> 'soft') as limit_nano,
+           max(ledger_reserve(p.limit_tokens, p.mode, p.last_answer)) as reserve_tokens,
+           max(ledger_reserve(p.limit_nano, p.mode, p.last_answer)) as reserve_nano,
            bool_or(ledger_window_start(p.win, p.zone, n.at) = a.window_start) as current,
            jsonb_agg(jsonb_build_object('key', x.key, 'task_id', x.task_id, 'agent_id', x.agent_id, 'submitter', x.submitter,
                'submitted_by', x.submitted_by, 'vouched', x.vouched,
@@ -134,5 +142,9 @@ from approvals a where a.tenant = $1 and a.approval_id = $2 and p.tenant = a.ten
 select put_event(a.tenant, 'approval', s.kind || ':' || s.id, p_at => $3, p_window_start => a.window_start, p_data => jsonb_build_object(
     'approval_id', a.approval_id, 'state', a.state, 'cause', $4::text, 'asked', event_amount(a.asked_tokens, a.asked_nano),
     'given', event_amount(a.granted_tokens, a.granted_nano), 'deadline', a.deadline, 'by', $5::text, 'decisions_needed', $6::integer,
-    'decision', $7::jsonb))
+    'decision', $7::jsonb, 'waiting', (
+        select coalesce(jsonb_agg(jsonb_build_object('task_id', w.task_id, 'agent_id', w.agent_id)), '[]')
+        from (select distinct x.task_id, x.agent_id from approval_waiters x
+              where x.tenant = a.tenant and x.approval_id = a.approval_id and x.left_at is null and x.task_id <> ''
+              order by 1, 2 limit 5) w)))
 from approvals a join scopes s on s.tenant = a.tenant and s.scope_id = a.scope_id where a.tenant = $1 and a.approval_id = $2;

@@ -32,8 +32,12 @@ class ApprovalQueue:
         """At most `limit` closed requests (decided, expired or withdrawn), most recently ended first."""
         return await self._read("decided", tenant, limit)
 
-    async def _read(self, which: str, tenant: str, limit: int) -> Sequence[ApprovalRequest]:
+    async def related(self, tenant: str, request: ApprovalRequest, limit: int) -> Sequence[ApprovalRequest]:
+        """At most `limit` other pending requests whose calls draw on the same scope, earliest deadline first."""
+        return await self._read("related", tenant, request.approval_id, str(request.scope), limit)
+
+    async def _read(self, which: str, tenant: str, *given: object) -> Sequence[ApprovalRequest]:
         async with connected(self._pool, None) as own, own.transaction(isolation="repeatable_read", readonly=True):
-            ids = [row["approval_id"] for row in await own.fetch(_SQL[which], tenant, limit)]
+            ids = [row["approval_id"] for row in await own.fetch(_SQL[which], tenant, *given)]
             found = await read_requests(own, self._settings.defaults_json, None, tenant, ids)
         return sorted(found, key=lambda request: ids.index(request.approval_id))

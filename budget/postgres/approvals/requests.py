@@ -9,7 +9,7 @@ import asyncpg
 
 from purser.budget.approvals import ApprovalRequest, ApprovalState, Choice, Identity, PastDecision, Waiter
 from purser.budget.gate import Amount
-from purser.budget.policies import ApprovalRules
+from purser.budget.policies.fields import ApprovalRules
 from purser.budget.postgres.connections.pools import Connection
 from purser.budget.postgres.connections.queries import load
 from purser.budget.scopes import Scope
@@ -60,6 +60,8 @@ def _request(row: asyncpg.Record) -> ApprovalRequest:
         created_at=row["created_at"],
         deadline=row["deadline"],
         decided_at=row["decided_at"],
+        reminded_at=row["reminded_at"],
+        escalated_at=row["escalated_at"],
         limit_tokens=row["limit_tokens"],
         limit_nano_usd=row["limit_nano"],
         spent=spent,
@@ -68,6 +70,7 @@ def _request(row: asyncpg.Record) -> ApprovalRequest:
         current=row["current"],
         waiters=tuple(_waiter(shown) for shown in row["waiters"]),
         decisions=tuple(_decision(shown) for shown in row["decisions"]),
+        reserve=Amount(row["reserve_tokens"], row["reserve_nano"]),
     )
 
 

@@ -26,6 +26,8 @@ class EventKind(StrEnum):
 
     THRESHOLD = "threshold"
     """A budget has reached one of its warning ratios."""
+    SHADOW = "shadow"
+    """A policy that only records would have held up a call, for the first time in its window."""
     BUDGET = "budget"
     """A stored policy was changed, or its scope was frozen."""
     APPROVAL = "approval"

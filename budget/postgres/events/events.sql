@@ -10,13 +10,13 @@ select greatest((select max(position) from events), (select max(position) from f
 
 -- name: after
 -- Events of all tenants.
-select position, at, tenant, kind, scope, nullif(window_start, '-infinity') as window_start, threshold, data from events
+select position, at, tenant, kind, scope, calendar_start(window_start) as window_start, threshold, data from events
 where position > $1 order by position limit $2;
 
 -- name: page
 -- Events of one tenant ($1) after $2 and up to $3; of the kinds $4 and the scopes $5 (null: all). A task includes its
 -- agents.
-select position, at, tenant, kind, scope, nullif(window_start, '-infinity') as window_start, threshold, data from events
+select position, at, tenant, kind, scope, calendar_start(window_start) as window_start, threshold, data from events
 where tenant = $1 and position > $2 and position <= $3 and ($4::text[] is null or kind = any ($4))
   and ($5::text[] is null or scope = any ($5)
        or scope like 'agent:%' and 'task:' || requesting_task('agent', id_of(scope)) = any ($5))
@@ -24,7 +24,7 @@ order by position limit $6;
 
 -- name: of
 -- Events of the tenants $3 and the kinds $4 after $1 and up to $2.
-select position, at, tenant, kind, scope, nullif(window_start, '-infinity') as window_start, threshold, data from events
+select position, at, tenant, kind, scope, calendar_start(window_start) as window_start, threshold, data from events
 where tenant = any ($3) and position > $1 and position <= $2 and kind = any ($4) order by position limit $5;
 
 -- name: forgotten

@@ -6,12 +6,13 @@ from datetime import datetime, timedelta
 
 import asyncpg
 
-from purser.budget.gate import Amount, ScopeView, gate_answer
+from purser.budget.gate import Amount, ScopeView, gate_answer, smallest
 from purser.budget.holds import HoldAnswer, HoldRequest, HoldState, Report, Settlement
 from purser.budget.postgres.connections.pools import Pool, connected, retrying
 from purser.budget.postgres.connections.queries import load
 from purser.budget.postgres.ledger.scope_views import views_of
 from purser.budget.postgres.ledger.settings import LedgerSettings
+from purser.budget.postgres.ledger.shadow import count_shadow
 
 _SQL = load("purser.budget.postgres.ledger", "ledger.sql")
 
@@ -36,15 +37,17 @@ class Settle:
 
 async def hold_together(
     pool: Pool, settings: LedgerSettings, now: datetime | None, asks: Sequence[Ask]
-) -> list[HoldAnswer] | None:
-    """Makes holds with new keys of one tenant; None, with nothing written, unless all are new and fit."""
+) -> list[HoldAnswer | None]:
+    """Makes the holds of one tenant that are plain; None for each that the gate has to judge alone."""
     requests = [ask.request for ask in asks]
     lease = timedelta(seconds=settings.lease_s)
+    leasts = [smallest(request.ask, request.least) for request in requests]
     arguments = (
         asks[0].tenant,
         [request.key for request in requests],
         [request.digest for request in requests],
         [" ".join(request.path.texts()) for request in requests],
+        [" ".join(map(str, request.all_labels)) for request in requests],
         [request.path.task_id() for request in requests],
         [request.model for request in requests],
         [request.ask.tokens for request in requests],
@@ -53,10 +56,14 @@ async def hold_together(
         settings.waiter_lapse,
         settings.defaults_json,
         now,
+        [least.tokens for least in leasts],
+        [least.nano_usd for least in leasts],
     )
-    rows = await _fetch(pool, "hold_many", arguments)
-    if not rows:
-        return None
+    started = [request.key for request in requests if request.start]
+    if started:
+        rows = await _fetch(pool, "hold_and_start_many", (*arguments, started))
+    else:
+        rows = await _fetch(pool, "hold_many", arguments)
     views: dict[int, list[ScopeView]] = {
         row["grp"]: views_of(row["views"], settings.backpressure) for row in rows if row["views"] is not None
     }
@@ -67,12 +74,22 @@ async def hold_together(
         before = zip(views[row["grp"]], row["before_tokens"], row["before_nano"], strict=True)
         seen = [replace(view, held=Amount(tokens, nano)) for view, tokens, nano in before]
         gate = gate_answer(seen, request.ask, request.least, patient=request.patient, priced=request.priced)
-        answers[request.key] = HoldAnswer(gate, str(row["hold_id"]), HoldState.HELD, request.ask, row["expires_at"])
-    return [answers[request.key] for request in requests]
+        answers[request.key] = HoldAnswer(
+            gate,
+            str(row["hold_id"]),
+            HoldState.HELD,
+            request.ask,
+            row["expires_at"],
+            attempt=1 if request.start else None,
+        )
+    await count_shadow(pool, asks[0].tenant, list(answers.values()), now)
+    return [answers.get(request.key) for request in requests]
 
 
-async def settle_together(pool: Pool, now: datetime | None, settles: Sequence[Settle]) -> list[Settlement] | None:
-    """Settles open holds of one tenant; None, with nothing written, unless all are open and hold enough."""
+async def settle_together(
+    pool: Pool, settings: LedgerSettings, now: datetime | None, settles: Sequence[Settle]
+) -> list[Settlement | None]:
+    """Settles attempts of one tenant that are next or in progress on open holds; None for each of the others."""
     arguments = (
         settles[0].tenant,
         [settle.hold_id for settle in settles],
@@ -81,12 +98,15 @@ async def settle_together(pool: Pool, now: datetime | None, settles: Sequence[Se
         [settle.report.nano_usd for settle in settles],
         [settle.report.stored for settle in settles],
         [settle.report.digest for settle in settles],
+        settings.defaults_json,
         now,
     )
-    if not await _fetch(pool, "settle_many", arguments):
-        return None
+    rows = await _fetch(pool, "settle_many", arguments)
+    overrun = {row["hold_id"]: Amount(row["overrun_tokens"], row["overrun_nano"]) for row in rows}
     return [
-        Settlement(str(settle.hold_id), HoldState.SETTLED, settle.report.amount, Amount(), late=False)
+        Settlement(str(settle.hold_id), HoldState.SETTLED, settle.report.amount, overrun[settle.hold_id], late=False)
+        if settle.hold_id in overrun
+        else None
         for settle in settles
     ]
 

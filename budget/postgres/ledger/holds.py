@@ -1,5 +1,6 @@
 """Reads holds; changes go through the ledger."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -8,7 +9,7 @@ from purser.budget.gate import Amount
 from purser.budget.holds import HoldState
 from purser.budget.postgres.connections.pools import Pool, reaching_ledger
 from purser.budget.postgres.connections.queries import load
-from purser.budget.scopes import Path, Scope
+from purser.budget.scopes import Kind, Path, Scope
 
 _SQL = load("purser.budget.postgres.ledger", "holds.sql")
 
@@ -51,7 +52,7 @@ class Holds:
         return StoredHold(
             hold_id=found["hold_id"],
             key=found["key"],
-            path=Path(tuple(Scope.stored(scope) for scope in found["path"])),
+            path=Path(_scopes(found["path"]), tuple(one for one in _scopes(found["labels"]) if one.kind is Kind.TAG)),
             task_id=found["task"],
             model=found["model"],
             state=HoldState(found["state"]),
@@ -74,3 +75,7 @@ class Holds:
         """Ids of open holds with this task on their path."""
         with reaching_ledger():
             return [row["hold_id"] for row in await self._pool.fetch(_SQL["open_of_task"], tenant, task_id)]
+
+
+def _scopes(names: Iterable[str]) -> tuple[Scope, ...]:
+    return tuple(map(Scope.stored, names))

@@ -1,5 +1,5 @@
 -- name: get
-select hold_id::text, key, path, task, model, state, asked_nano, tokens, nano, charged_tokens, charged_nano, attempts,
+select hold_id::text, key, path, labels, task, model, state, asked_nano, tokens, nano, charged_tokens, charged_nano, attempts,
        expires_at, created_at, ended_at
 from holds where tenant = $1 and hold_id = $2 and views is not null;
 -- name: asking_for

@@ -9,7 +9,7 @@ from typing import Any
 
 import asyncpg
 
-from purser.budget.errors import AttemptConflict, HoldClosed, InvalidRequest, KeyReused, NotFound
+from purser.budget.errors import AttemptConflict, HoldClosed, InvalidRequest, KeyReused
 from purser.budget.gate import Amount, GateAnswer, Verdict, gate_answer, smallest
 from purser.budget.holds import (
     MAX_ATTEMPT,
@@ -32,6 +32,8 @@ from purser.budget.postgres.ledger.batches import Ask, Settle, hold_together, se
 from purser.budget.postgres.ledger.micro_batching import MicroBatcher
 from purser.budget.postgres.ledger.scope_views import views_of
 from purser.budget.postgres.ledger.settings import LedgerSettings
+from purser.budget.postgres.ledger.shadow import count_shadow
+from purser.budget.postgres.ledger.starting import check_start, no_hold
 from purser.budget.pricing.call_prices import price_needed
 from purser.budget.scopes import Scope
 
@@ -56,7 +58,7 @@ class Ledger:
             lambda ask: (ask.tenant, ask.request.key),
         )
         self._settles = MicroBatcher[Settle, Settlement](
-            lambda settles: settle_together(pool, self.now, settles),
+            lambda settles: settle_together(pool, settings, self.now, settles),
             lambda settle: self._settle("settle", settle, keep_open=False, connection=None),
             lambda settle: (settle.tenant, settle.hold_id),
         )
@@ -66,10 +68,12 @@ class Ledger:
 
         Raises:
             KeyReused: the key is bound to another payload.
-            HoldClosed: the key was released before it ever held.
+            HoldClosed: the key was released before it ever held, or the request starts an attempt and its hold has
+                ended.
+            AttemptConflict: the request starts an attempt, and attempt 1 of its hold has ended.
             LedgerUnavailable: nothing was admitted.
         """
-        if connection is None:
+        if connection is None and request.last_of is None:
             return await self._asks.call(Ask(tenant, request))
         return await self._hold(tenant, request, connection)
 
@@ -77,36 +81,56 @@ class Ledger:
         least = smallest(request.ask, request.least)
         lease = timedelta(milliseconds=request.lease_ms or self.settings.lease_s * 1_000)
         arguments = (
-            tenant, request.key, request.digest, request.path.texts(), request.path.task_id(), request.model,
-            request.ask.tokens, least.tokens,
+            tenant, request.key, request.digest, request.path.texts(), [str(label) for label in request.all_labels],
+            request.path.task_id(), request.model, request.ask.tokens, least.tokens,
             lease, request.patient, self.settings.waiter_lapse, self.settings.defaults_json, self.now,
+            request.last_of,
         )  # fmt: skip
+        name = "hold_and_start" if request.start else "hold"
         if request.priced:
-            found = await self._call("hold", connection, *arguments, request.ask.nano_usd, least.nano_usd)
+            found = await self._call(name, connection, *arguments, request.ask.nano_usd, least.nano_usd)
         else:
-            found = await self._call("hold_unpriced", connection, *arguments)
+            found = await self._call(f"{name}_unpriced", connection, *arguments)
         outcome, state = found["outcome"], HoldState(found["state"])
         if outcome == "key_reused":
             raise KeyReused(f"key {request.key!r} is bound to another payload: use a new key for a new call")
         if outcome == "closed":
             raise HoldClosed(f"key {request.key!r} was {state} before it held anything: use a new key", state=state)
+        starts = request.start and found["hold_id"] is not None
         gate = self._gate_answer(found["views"], request.ask, least, patient=request.patient, priced=request.priced)
-        return HoldAnswer(
+        answer = HoldAnswer(
             gate=gate,
             hold_id=None if found["hold_id"] is None else str(found["hold_id"]),
             state=state,
             amount=Amount(found["tokens"], found["nano"]),
-            expires_at=found["expires_at"],
+            expires_at=found["started_until"] if starts else found["expires_at"],
             retry_after_ms=self.settings.retry_after_ms if gate.verdict is Verdict.WAIT else None,
             repeated=outcome == "repeat",
+            attempt=1 if starts else None,
         )
+        await count_shadow(self.pool, tenant, [answer], self.now, connection)
+        if starts:
+            check_start(found["start"], str(found["hold_id"]), 1, found["start_state"], found["attempt"])
+        return answer
 
     async def start_attempt(
-        self, tenant: str, hold_id: str, attempt: int | None = None, connection: Connection | None = None
+        self,
+        tenant: str,
+        hold_id: str,
+        attempt: int | None = None,
+        connection: Connection | None = None,
+        *,
+        most: Amount | None = None,
     ) -> AttemptAnswer:
         """Starts the next attempt; to be called before each request to a provider.
 
         An earlier attempt that never reported is presumed, and the hold is topped up to a full estimate.
+
+        Args:
+            tenant, hold_id: the hold.
+            attempt: its number; `None`: the next one.
+            connection: joins its transaction.
+            most: the most that its request can use, charged if it never reports; `None`: what is held.
 
         Raises:
             InvalidRequest, NotFound, AttemptConflict
@@ -114,20 +138,14 @@ class Ledger:
         """
         if attempt is not None:
             check_range(attempt, "attempt", 1, MAX_ATTEMPT)
+        if most is not None:
+            check_range(most.tokens, "tokens", 0, MAX_CALL_TOKENS)
+            check_range(most.nano_usd, "nano_usd", 0, MAX_CALL_NANO_USD)
         found = await self._call(
-            "start_attempt", connection, tenant, _hold_number(hold_id), attempt, self.settings.defaults_json, self.now
-        )
-        match found["outcome"]:
-            case "not_found":
-                raise _no_hold(hold_id)
-            case "closed":
-                raise HoldClosed(
-                    f"hold {hold_id!r} is {found['state']}: hold again under another key", state=found["state"]
-                )
-            case "out_of_order":
-                raise AttemptConflict(
-                    f"attempt {attempt!r} of hold {hold_id!r} cannot start: the next is {found['attempt'] + 1}"
-                )
+            "start_attempt", connection, tenant, _hold_number(hold_id), attempt, self.settings.defaults_json, self.now,
+            most and most.tokens, most and most.nano_usd,
+        )  # fmt: skip
+        check_start(found["outcome"], hold_id, attempt, found["state"], found["attempt"])
         amount = Amount(found["tokens"], found["nano"])
         started = found["outcome"] == "started"
         gate = None if started else self._gate_answer(found["views"], amount, amount, patient=True)
@@ -174,7 +192,7 @@ class Ledger:
         )  # fmt: skip
         match found["outcome"]:
             case "not_found":
-                raise _no_hold(hold_id)
+                raise no_hold(hold_id)
             case "price_needed":
                 raise price_needed(found["model"], found["scope"], found["limit_nano"])
             case "conflict":
@@ -208,7 +226,7 @@ class Ledger:
         number = None if hold_id is None else _hold_number(hold_id)
         found = await self._call("release", connection, tenant, number, key, self.now, optional=True)
         if found is None:
-            raise _no_hold(hold_id or key or "")
+            raise no_hold(hold_id or key or "")
         return Released(
             str(found["hold_id"]), HoldState(found["state"]), Amount(found["charged_tokens"], found["charged_nano"])
         )
@@ -254,7 +272,7 @@ class Ledger:
         )
         match found["outcome"]:
             case "not_found":
-                raise _no_hold(hold_id)
+                raise no_hold(hold_id)
             case "closed":
                 raise HoldClosed(f"hold {hold_id!r} is {found['state']}: it cannot be extended", state=found["state"])
         extended = found["outcome"] == "extended"
@@ -292,9 +310,5 @@ class Ledger:
 
 def _hold_number(hold_id: str) -> int:
     if not hold_id.isascii() or not hold_id.isdigit() or len(hold_id) > 18:
-        raise _no_hold(hold_id)
+        raise no_hold(hold_id)
     return int(hold_id)
-
-
-def _no_hold(name: str) -> NotFound:
-    return NotFound(f"hold {name[:80]!r} does not exist for this tenant: use the hold_id of an admitted ask")

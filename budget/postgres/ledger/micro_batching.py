@@ -23,12 +23,12 @@ class MicroBatcher(Generic[A, R]):
 
     def __init__(
         self,
-        run_batch: Callable[[Sequence[A]], Awaitable[list[R] | None]],
+        run_batch: Callable[[Sequence[A]], Awaitable[Sequence[R | None]]],
         run_one: Callable[[A], Awaitable[R]],
         identity: Callable[[A], tuple[str, object]],
     ) -> None:
         """Args:
-        run_batch: runs a batch as a whole; None, without any effect, if that is not possible.
+        run_batch: runs those calls of a batch that can run together; None, without any effect, for each of the others.
         run_one: runs one call.
         identity: group and name of a call; all calls of a batch share a group and have different names.
         """
@@ -68,20 +68,23 @@ class MicroBatcher(Generic[A, R]):
         return batch
 
     async def _send(self, batch: list[tuple[A, asyncio.Future[R]]]) -> None:
+        results: Sequence[R | None] = [None] * len(batch)
         try:
-            results = await self._run_batch([argument for argument, _ in batch]) if len(batch) > 1 else None
+            if len(batch) > 1:
+                results = await self._run_batch([argument for argument, _ in batch])
         except LedgerUnavailable as error:
             for _, future in batch:
                 _fail(future, error)
             return
         except Exception:
-            results = None  # one call is at fault: run alone, each gets its own result
-        if results is None:
-            await asyncio.gather(*(self._one(argument, future) for argument, future in batch))
-            return
-        for (_, future), result in zip(batch, results, strict=True):
-            if not future.done():
-                future.set_result(result)
+            pass  # one call is at fault: run alone, each gets its own result
+        alone: list[tuple[A, asyncio.Future[R]]] = []
+        for call, result in zip(batch, results, strict=True):
+            if result is None:
+                alone.append(call)
+            elif not call[1].done():
+                call[1].set_result(result)
+        await asyncio.gather(*(self._one(argument, future) for argument, future in alone))
 
     async def _one(self, argument: A, future: "asyncio.Future[R]") -> None:
         try:

@@ -1,7 +1,8 @@
 """Stored policies, and budgets resolved from them."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -10,8 +11,9 @@ import asyncpg
 
 from purser.budget.actors import Actor
 from purser.budget.errors import InvalidPolicy
-from purser.budget.gate import Amount
-from purser.budget.policies import Policy, PolicyPatch, resolve
+from purser.budget.gate import OUTCOMES, Amount
+from purser.budget.policies.policy import POLICY_FIELDS, PolicyPatch, Resolved, resolve
+from purser.budget.policies.templates import Pattern
 from purser.budget.postgres.connections.pools import Connection, Pool, connected, retrying, row
 from purser.budget.postgres.connections.queries import load
 from purser.budget.postgres.ledger.settings import LedgerSettings
@@ -21,7 +23,6 @@ from purser.budget.scopes import Kind, Scope
 from purser.budget.windows import Window
 
 _SQL = load("purser.budget.postgres.ledger", "policies.sql")
-_FIELDS = tuple(item.name for item in fields(PolicyPatch))
 
 
 class Policies:
@@ -53,8 +54,11 @@ class Policies:
             connection: joins its transaction.
 
         Raises:
-            InvalidPolicy: Postgres does not know the time zone.
+            InvalidPolicy: Postgres does not know the time zone, or a field does not apply to the scope.
         """
+        patch.check_kind(scope.kind)
+
+        _check_window(str(scope), scope.period, patch)
 
         async def step() -> None:
             async with connected(self._pool, connection) as own, own.transaction():
@@ -67,10 +71,29 @@ class Policies:
                 if after != before:
                     await record(own, tenant, "policy.set", str(scope), by=by, before=before, after=after)
 
-        try:
+        with _known_zone(patch):
             await (step() if connection is not None else retrying(step))
-        except asyncpg.InvalidParameterValueError as error:
-            raise InvalidPolicy(f"timezone {patch.timezone!r} is not valid: Postgres does not know it") from error
+
+    async def set_template(
+        self, tenant: str, pattern: Pattern, patch: PolicyPatch | None, *, by: Actor, connection: Connection
+    ) -> None:
+        """Stores the fields of a template in place of its earlier ones, or removes it; effective from the next hold.
+
+        Args:
+            tenant, pattern: the template.
+            patch: its fields; `None` removes it.
+            by: actor, for the ledger.
+            connection: joins its transaction, which holds the lock of the tenant's templates.
+
+        Raises:
+            InvalidPolicy: Postgres does not know the time zone, or a field does not apply to the scopes.
+        """
+        _check_window(str(pattern), pattern.period, patch)
+        fields = None if patch is None else patch.check_kind(pattern.kind).to_json()
+        with _known_zone(patch):
+            await connection.execute(
+                _SQL["set_template"], tenant, str(pattern), fields, by.name, self._settings.defaults_json, self.now
+            )
 
     async def _lock(self, own: Connection, tenant: str, scope: Scope) -> Mapping[str, Any] | None:
         """Locks the scope and returns its stored fields, which cannot change until the transaction ends."""
@@ -87,7 +110,24 @@ class Policies:
         """Reads the budgets of `scopes`, in their order, as they apply to `task_id` if it is given."""
         rows = await self._rows(tenant, names=[str(scope) for scope in scopes], task_id=task_id, limit=len(scopes))
         found = {view.scope: view for view in map(self._view, rows)}
-        return [found.get(scope) or await self._unused(scope) for scope in scopes]
+        return [found.get(scope) or await self._unused(tenant, scope) for scope in scopes]
+
+    async def further(self, tenant: str, scope: Scope) -> list[BudgetView]:
+        """Reads the further limits of a scope, each with a period of its own; none for a further limit itself."""
+        if scope.period:
+            return []
+        async with connected(self._pool, None) as own:
+            names = [row["name"] for row in await own.fetch(_SQL["further"], tenant, str(scope))]
+        return await self.budgets_of(tenant, [Scope.stored(name) for name in names])
+
+    async def room_returns(self, tenant: str, scope: Scope, ask: Amount, task_id: str = "") -> datetime | None:
+        """When an ask that does not fit a scope fits by itself: its window ends, or enough rolls off; `None`: never."""
+        async with connected(self._pool, None) as own:
+            at: datetime | None = await own.fetchval(
+                _SQL["room_returns"], tenant, str(scope.kind), scope.id, task_id, ask.tokens, ask.nano_usd,
+                self._settings.defaults_json, self.now,
+            )  # fmt: skip
+        return at
 
     async def budgets(
         self, tenant: str, *, over: Decimal | None = None, kind: Kind | None = None, after: int = 0, limit: int = 100
@@ -116,34 +156,66 @@ class Policies:
 
     def _view(self, one: asyncpg.Record) -> BudgetView:
         scope = Scope.stored(one["scope"])
-        stored, request = _patch(one["stored"]), _patch(one["request"])
-        resolved = resolve(stored, request, self._default(scope.kind), self._sources(scope.kind))
+        template = one["template"]
+        resolved = self._resolved(scope, one["stored"], one["request"], template, template and template["sources"])
         named = (one["request"] or {}).get("sources", {})
         sources = {
             name: named.get(name, source) if source == "request" else source
             for name, source in resolved.sources.items()
         }
+        spent, held, granted, overrun = (
+            Amount(one[f"{name}_tokens"], one[f"{name}_nano"]) for name in ("spent", "held", "granted", "overrun")
+        )
+        would = dict.fromkeys(OUTCOMES, 0) | (one["would"] or {})
         return BudgetView(
-            scope, resolved.policy, sources, one["window_start"], one["window_end"],
-            *(Amount(one[f"{name}_tokens"], one[f"{name}_nano"]) for name in ("spent", "held", "granted", "overrun")),
+            scope, resolved.policy, sources, one["window_start"], one["window_end"], spent, held, granted, overrun,
+            would,
         )  # fmt: skip
 
-    async def _unused(self, scope: Scope) -> BudgetView:
-        policy, nothing = self._default(scope.kind), Amount()
-        start = end = None
-        if policy.window is not Window.LIFETIME:
-            async with connected(self._pool, None) as own:
+    async def _unused(self, tenant: str, scope: Scope) -> BudgetView:
+        nothing = Amount()
+        async with connected(self._pool, None) as own:
+            found = row(await own.fetchrow(_SQL["templates_of"], tenant, str(scope.kind), scope.id))
+            resolved = self._resolved(scope, None, None, found["template"], found["sources"])
+            policy = resolved.policy
+            start = end = None
+            if policy.window != Window.LIFETIME:
                 start, end = row(await own.fetchrow(_SQL["window"], policy.window, policy.timezone, self.now))
-        return BudgetView(scope, policy, self._sources(scope.kind), start, end, nothing, nothing, nothing, nothing)
+        return BudgetView(scope, policy, resolved.sources, start, end, nothing, nothing, nothing, nothing)
 
-    def _default(self, kind: Kind) -> Policy:
-        return self._settings.defaults[kind]
+    def _resolved(
+        self, scope: Scope, stored: Mapping[str, Any] | None, request: Mapping[str, Any] | None,
+        template: Mapping[str, Any] | None, patterns: Mapping[str, str] | None,
+    ) -> Resolved:  # fmt: skip
+        default, sources = self._settings.defaults[scope.kind], self._sources(scope.kind)
+        if scope.period:
+            default = replace(default, limit_tokens=None, limit_nano_usd=None, window=scope.period)
+            sources |= {"window": "scope", "limit_tokens": "default", "limit_nano_usd": "default"}
+        return resolve(
+            _patch(stored), _patch(request), default, sources,
+            template=_patch(template), patterns=patterns or {},
+        )  # fmt: skip
 
     def _sources(self, kind: Kind) -> dict[str, str]:
-        return {name: self._settings.sources.get(f"{kind}.{name}", "default") for name in _FIELDS}
+        return {name: self._settings.sources.get(f"{kind}.{name}", "default") for name in POLICY_FIELDS}
 
 
 def _patch(row: Mapping[str, Any] | None) -> PolicyPatch | None:
     if row is None:
         return None
-    return PolicyPatch.parse({name: row[name] for name in _FIELDS})
+    return PolicyPatch.parse({name: row.get(name) for name in POLICY_FIELDS})
+
+
+def _check_window(name: str, period: str | None, patch: PolicyPatch | None) -> None:
+    if period and patch and patch.window is not None:
+        raise InvalidPolicy(f"the window of {name} is {period}: leave out window")
+
+
+@contextmanager
+def _known_zone(patch: PolicyPatch | None) -> Iterator[None]:
+    """Names the time zone that Postgres refuses: it may know fewer than Python."""
+    try:
+        yield
+    except asyncpg.InvalidParameterValueError as error:
+        zone = patch and patch.timezone
+        raise InvalidPolicy(f"timezone {zone!r} is not valid: Postgres does not know it") from error

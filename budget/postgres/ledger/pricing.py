@@ -1,14 +1,18 @@
 """Prices of holds over HTTP: as the caller states, else by the model that the hold names."""
 
+from collections import OrderedDict
 from collections.abc import Callable
 
 from purser.budget.errors import MoneyNeeded, UnknownPrice
-from purser.budget.holds import Report, Settlement
+from purser.budget.holds import HoldAnswer, Report, Settlement
 from purser.budget.postgres.ledger.holds import Holds
 from purser.budget.postgres.ledger.ledger import Ledger
 from purser.budget.pricing.call_prices import Quote, Unpriced, charge, ignore_unpriced, outcome_of, quote
 from purser.budget.pricing.price_book import PriceBook
 from purser.budget.usage import Usage
+
+REMEMBERED = 10_000
+"""Most holds whose model and money a process remembers."""
 
 
 class Pricing:
@@ -31,6 +35,7 @@ class Pricing:
         self._ledger = ledger
         self._holds = holds
         self._on_unpriced = on_unpriced
+        self._admitted: OrderedDict[tuple[str, str], tuple[str | None, int]] = OrderedDict()
 
     def quote(self, model: str | None, tokens: int, least_tokens: int, nano_usd: int | None) -> Quote:
         """Returns the cost of an ask and of its minimum, in tokens of unknown class.
@@ -40,6 +45,13 @@ class Pricing:
             nano_usd: cost of all tokens as the caller states it; `None`: not stated.
         """
         return quote(self._prices, model, Usage.from_total(tokens), Usage.from_total(least_tokens), nano_usd)
+
+    def admitted(self, tenant: str, model: str | None, answer: HoldAnswer) -> None:
+        """Remembers the model and the money of a hold, which never change, for the report of its usage."""
+        if answer.hold_id is not None:
+            self._admitted[tenant, answer.hold_id] = model, answer.amount.nano_usd
+            if len(self._admitted) > REMEMBERED:
+                self._admitted.popitem(last=False)
 
     async def addition(self, tenant: str, hold_id: str, tokens: int, nano_usd: int | None) -> Quote:
         """Returns the cost of an addition to a hold; raises `NotFound`."""
@@ -72,5 +84,9 @@ class Pricing:
     async def _report(self, tenant: str, hold_id: str, usage: Usage, nano_usd: int | None) -> Report:
         if nano_usd is not None:
             return Report(usage, nano_usd)
+        model, asked_nano_usd = self._admitted.get((tenant, hold_id)) or await self._stored(tenant, hold_id)
+        return charge(self._prices, model, usage, asked_nano_usd)
+
+    async def _stored(self, tenant: str, hold_id: str) -> tuple[str | None, int]:
         hold = await self._holds.get(tenant, hold_id)
-        return charge(self._prices, hold.model, usage, hold.asked_nano_usd)
+        return hold.model, hold.asked_nano_usd

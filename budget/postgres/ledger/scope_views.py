@@ -5,14 +5,16 @@ from datetime import datetime
 from typing import Any
 
 from purser.budget.gate import Amount, ScopeView
-from purser.budget.policies import BackpressureStep, Mode, read_ratio
+from purser.budget.policies.fields import BackpressureStep, Mode, read_ratio
+from purser.budget.policies.ladder import read_ladder
 from purser.budget.scopes import Scope
 
 
 def views_of(shown: Sequence[Mapping[str, Any]], backpressure: Sequence[BackpressureStep]) -> list[ScopeView]:
     """Reads the JSON of `ledger_views`; scopes without their own backpressure steps get `backpressure`.
 
-    The amount that the asking hold itself holds (`own`) counts as spent: waiting would not free it.
+    The amount that the asking hold itself holds (`own`) counts as spent: waiting would not free it. Where a policy only
+    records, SQL applies no mode and no freeze, and `shadow` has those of the policy.
     """
     return [_view(scope, backpressure) for scope in shown]
 
@@ -20,19 +22,25 @@ def views_of(shown: Sequence[Mapping[str, Any]], backpressure: Sequence[Backpres
 def _view(shown: Mapping[str, Any], backpressure: Sequence[BackpressureStep]) -> ScopeView:
     steps, start = shown["backpressure"], shown["window_start"]
     if steps is not None:
-        backpressure = [BackpressureStep(read_ratio(ratio, "backpressure ratio"), delay) for ratio, delay in steps]
+        backpressure = tuple(BackpressureStep(read_ratio(ratio, "backpressure ratio"), delay) for ratio, delay in steps)
     own = Amount(*shown.get("own", (0, 0)))
+    shadow = shown.get("shadow")
+    named = shadow or shown
     return ScopeView(
         scope=Scope.stored(shown["scope"]),
-        mode=Mode(shown["mode"]),
+        mode=Mode(named["mode"]),
         limit_tokens=shown["limit"][0],
         limit_nano_usd=shown["limit"][1],
         spent=Amount(*shown["spent"]) + own,
         held=Amount(*shown["held"]) - own,
         granted=Amount(*shown["granted"]),
         window_start=None if start is None else datetime.fromisoformat(start),
-        frozen=shown["frozen"],
+        frozen=named["frozen"],
+        shadow=shadow is not None,
         queued=shown["queued"],
-        warn_at=[read_ratio(ratio, "warn_at") for ratio in shown["warn_at"]],
+        warn_at=tuple(read_ratio(ratio, "warn_at") for ratio in shown["warn_at"]),
         backpressure=backpressure,
+        reserve=Amount(*shown.get("reserve", (0, 0))),
+        last_of=shown.get("last_of", 0),
+        ladder=read_ladder(shown.get("ladder", ())),
     )

@@ -6,7 +6,8 @@ from datetime import timedelta
 from functools import cached_property
 from typing import Any
 
-from purser.budget.policies import DEFAULT_BACKPRESSURE, BackpressureStep, Policy
+from purser.budget.policies.fields import DEFAULT_BACKPRESSURE, BackpressureStep
+from purser.budget.policies.policy import Policy
 from purser.budget.scopes import Kind
 
 DEFAULT_LIMITS: Mapping[Kind, int] = {Kind.SESSION: 200_000, Kind.TASK: 200_000, Kind.AGENT: 50_000}
@@ -44,6 +45,9 @@ class LedgerSettings:
                 "timezone": policy.timezone,
                 "warn_at": [str(ratio) for ratio in policy.warn_at],
                 "frozen": policy.frozen,
+                "shadow": policy.shadow,
+                "last_answer": str(policy.last_answer),
+                "rollover": policy.rollover and str(policy.rollover),
             }
             for kind, policy in self.defaults.items()
         }

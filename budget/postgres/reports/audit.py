@@ -13,6 +13,7 @@ CHECK_TIMEOUT_S = 3_600.0
 """Timeout of one check: a long ledger takes a while, and the pool's timeout is meant for short statements."""
 _CHECKS: Mapping[str, str] = {
     "balances": "a balance differs from its entries, or from its holds, attempts and grants",
+    "rolling": "what was posted as rolled off is not what has fallen out of the window",
     "entries_without_balance": "entries exist for a balance that does not",
     "chain": "an entry does not follow from the previous one",
     "overspend": "more was admitted than fits",
@@ -23,6 +24,7 @@ _CHECKS: Mapping[str, str] = {
     "attempts": "the state or the usage of an attempt does not match its entries",
     "reports": "a report does not match its digest",
     "policies": "a stored policy does not match its last recorded change",
+    "templates": "a template does not match its last recorded change, or a scope does not have what its templates give",
     "checkpoints": "entries of a closed range were erased or rewritten",
     "grants": "a grant, its entries and its approval do not match",
 }

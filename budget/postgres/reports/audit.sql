@@ -22,8 +22,8 @@ left join holding h on h.tenant = b.tenant and h.scope_id = b.scope_id and h.win
 left join granting g on g.tenant = b.tenant and g.scope_id = b.scope_id and g.window_start = b.window_start
 cross join lateral (values
     ('entries', b.seq, coalesce(e.entries, 0), coalesce(e.seq, 0)),
-    ('spent_tokens', b.spent_tokens, coalesce(e.spent_tokens, 0), coalesce(h.spent_tokens, 0)),
-    ('spent_nano_usd', b.spent_nano, coalesce(e.spent_nano, 0), coalesce(h.spent_nano, 0)),
+    ('spent_tokens', b.spent_tokens, coalesce(e.spent_tokens, 0), coalesce(h.spent_tokens, 0) - b.rolled_tokens),
+    ('spent_nano_usd', b.spent_nano, coalesce(e.spent_nano, 0), coalesce(h.spent_nano, 0) - b.rolled_nano),
     ('held_tokens', b.held_tokens, coalesce(e.held_tokens, 0), coalesce(h.held_tokens, 0)),
     ('held_nano_usd', b.held_nano, coalesce(e.held_nano, 0), coalesce(h.held_nano, 0)),
     ('granted_tokens', b.granted_tokens, coalesce(e.granted_tokens, 0), coalesce(g.granted_tokens, 0)),
@@ -32,6 +32,44 @@ cross join lateral (values
     ('overrun_nano_usd', b.overrun_nano, coalesce(e.overrun_nano, 0), b.overrun_nano)
 ) x (name, balance, entries, rows)
 where x.balance is distinct from x.entries or x.balance is distinct from x.rows;
+
+-- name: rolling
+-- What was posted as rolled off is, at each such entry, the sum of the charges that were at least the length of the
+-- window old, and a balance names the last of them.
+with ordered as materialized (
+    select e.tenant, e.scope_id, e.window_start, e.seq, max(e.at) over w as at,
+           sum(case when e.kind in ('settle', 'overrun', 'presumed') then e.d_spent_tokens else 0 end) over w as tokens,
+           sum(case when e.kind in ('settle', 'overrun', 'presumed') then e.d_spent_nano else 0 end) over w as nano,
+           sum(case when e.kind = 'rolled_off' then -e.d_spent_tokens else 0 end) over w as rolled_tokens,
+           sum(case when e.kind = 'rolled_off' then -e.d_spent_nano else 0 end) over w as rolled_nano, e.kind = 'rolled_off' as rolls
+    from entries e where rolling_length(e.window_start) is not null
+    window w as (partition by e.tenant, e.scope_id, e.window_start order by e.seq)
+), late as materialized (
+    select e.tenant, e.scope_id, e.window_start, e.seq, e.d_spent_tokens as tokens, e.d_spent_nano as nano, ledger_first_charge(e) as first
+    from entries e where rolling_length(e.window_start) is not null and e.kind in ('late', 'correction')
+), fronts as (
+    select m.*, coalesce(max(m.seq) filter (where m.mark = 0) over w, 0) as front
+    from (select o.*, 0 as mark, o.at as posted from ordered o
+          union all
+          select o.tenant, o.scope_id, o.window_start, o.seq, o.at - rolling_length(o.window_start), o.tokens, o.nano, o.rolled_tokens, o.rolled_nano,
+                 true, 1, o.at
+          from ordered o where o.rolls) m
+    window w as (partition by m.tenant, m.scope_id, m.window_start order by m.at, m.mark)
+), claims as (
+    select f.tenant, f.scope_id, f.window_start, f.seq, f.front, f.rolled_tokens, f.rolled_nano from fronts f where f.mark = 1
+    union all
+    select b.tenant, b.scope_id, b.window_start, b.rolled_seq, b.rolled_to, b.rolled_tokens, b.rolled_nano
+    from balances b where rolling_length(b.window_start) is not null
+)
+select c.tenant, s.kind || ':' || s.id as scope, c.seq, c.front, c.rolled_tokens, x.tokens, c.rolled_nano, x.nano
+from claims c
+join scopes s on s.tenant = c.tenant and s.scope_id = c.scope_id
+left join ordered o on o.tenant = c.tenant and o.scope_id = c.scope_id and o.window_start = c.window_start and o.seq = c.front
+cross join lateral (
+    select coalesce(o.tokens, 0) + coalesce(sum(l.tokens), 0) as tokens, coalesce(o.nano, 0) + coalesce(sum(l.nano), 0) as nano
+    from late l where l.tenant = c.tenant and l.scope_id = c.scope_id and l.window_start = c.window_start and l.first <= c.front
+      and l.seq <= c.seq) x
+where (c.rolled_tokens, c.rolled_nano) <> (x.tokens, x.nano);
 
 -- name: entries_without_balance
 select distinct e.tenant, e.scope_id, e.window_start::text as window_start from entries e
@@ -60,7 +98,7 @@ select e.tenant, e.scope_id, e.entry_id, e.kind, e.mode from entries e
 where e.mode <> 'soft'
   and (((e.spent_tokens + e.held_tokens > e.limit_tokens + e.granted_tokens) is true and e.d_spent_tokens + e.d_held_tokens > 0)
     or ((e.spent_nano + e.held_nano > e.limit_nano + e.granted_nano) is true and e.d_spent_nano + e.d_held_nano > 0))
-  and e.kind not in ('overrun', 'presumed', 'late', 'correction');
+  and e.kind not in ('overrun', 'presumed', 'late', 'correction', 'rolled_off');
 
 -- name: paths
 -- A hold changes all scopes of its path by the same amounts, or none.
@@ -75,7 +113,7 @@ with moved as (
     select tenant, hold_id, scope_id, window_start, sum(d_held_tokens) as tokens, sum(d_held_nano) as nano,
            sum(d_spent_tokens) as charged_tokens, sum(d_spent_nano) as charged_nano, sum(d_overrun_tokens) as overrun_tokens,
                sum(d_overrun_nano) as overrun_nano
-    from entries where kind not in ('grant', 'grant_ended', 'limit_raised', 'limit_lowered', 'mode_changed') group by 1, 2, 3, 4
+    from entries where kind not in ('grant', 'grant_ended', 'limit_raised', 'limit_lowered', 'mode_changed', 'rolled_off') group by 1, 2, 3, 4
 ), expected as (
     select h.tenant, h.hold_id, u.scope_id, u.window_start, h.tokens, h.nano, h.charged_tokens, h.charged_nano, a.overrun_tokens, a.overrun_nano
     from holds h cross join lateral unnest(h.scope_ids, h.window_starts) u (scope_id, window_start)
@@ -166,6 +204,23 @@ left join lateral (select c.after from changes c where c.tenant = s.tenant and c
 where p.task = ''
   and coalesce(last.after, '{}') <> jsonb_strip_nulls(to_jsonb(p) - array['tenant', 'scope_id', 'task', 'sources', 'updated_by', 'updated_at']);
 
+-- name: templates
+-- A template matches its last recorded change, and what is merged for a scope is what the templates give it.
+select t.tenant, t.pattern as name, t.updated_by as by
+from policy_templates t
+left join lateral (select c.after from changes c where c.tenant = t.tenant and c.target = t.pattern and c.action = 'template.set'
+                   order by c.change_id desc limit 1) last on true
+where last.after is distinct from t.fields
+union all
+select s.tenant, s.kind || ':' || s.id, null
+from scopes s
+cross join lateral merged_templates(s.tenant, s.kind, s.id) m
+left join lateral (
+    select to_jsonb(p) - array['tenant', 'scope_id', 'sources'] as fields
+    from jsonb_populate_record(null::templated_policies, m.fields) p where m.fields is not null) given on true
+left join templated_policies f on f.tenant = s.tenant and f.scope_id = s.scope_id
+where (m.sources, given.fields) is distinct from (f.sources, to_jsonb(f) - array['tenant', 'scope_id', 'sources']);
+
 -- name: checkpoints
 -- Entries of closed ranges match their digests, and the ranges are contiguous.
 select c.checkpoint_id, c.first_entry, c.last_entry, c.entries, found.entries as entries_now
@@ -178,4 +233,5 @@ where found.entries <> c.entries or c.first_entry <> c.p_last + 1 or c.previous 
 -- name: counts
 select (select count(*) from scopes) as scopes, (select count(*) from balances) as balances, (select count(*) from holds) as holds,
        (select count(*) from attempts) as attempts, (select count(*) from entries) as entries, (select count(*) from grants) as grants,
-       (select count(*) from policies) as policies, (select count(*) from checkpoints) as checkpoints;
+       (select count(*) from policies) as policies,
+       (select count(*) from policy_templates) as templates, (select count(*) from checkpoints) as checkpoints;

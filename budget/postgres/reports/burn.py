@@ -6,13 +6,14 @@ from datetime import UTC, datetime, timedelta
 from itertools import groupby
 
 from purser.budget.gate import Amount
-from purser.budget.policies import Mode
+from purser.budget.policies.fields import Mode
 from purser.budget.postgres.connections.pools import Connection, Pool, connected, row
 from purser.budget.postgres.connections.queries import load
 from purser.budget.postgres.ledger.policies import Policies
 from purser.budget.reports.forecast import DAY, Forecast, Point, forecast
 from purser.budget.reports.views import BudgetView
 from purser.budget.scopes import Kind, Scope
+from purser.budget.windows import rolling_key
 
 _SQL = load("purser.budget.postgres.reports", "burn.sql")
 SAMPLE_EVERY_S = 60.0
@@ -111,7 +112,7 @@ class Burn:
 
 async def _points(own: Connection, tenant: str, budgets: Sequence[BudgetView], now: datetime) -> dict[str, list[Point]]:
     names = [str(budget.scope) for budget in budgets]
-    starts = [budget.window_start or LIFETIME for budget in budgets]
+    starts = [budget.window_start or rolling_key(budget.policy.window) or LIFETIME for budget in budgets]
     found = await own.fetch(_SQL["points"], tenant, names, starts, now)
     return {
         scope: [Point(one["at"], Amount(one["spent_tokens"], one["spent_nano"])) for one in rows]

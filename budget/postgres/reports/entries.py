@@ -5,7 +5,7 @@ from datetime import datetime
 
 import asyncpg
 
-from purser.budget.policies import Mode
+from purser.budget.policies.fields import Mode
 from purser.budget.postgres.connections.pools import Pool, connected
 from purser.budget.postgres.connections.queries import load
 from purser.budget.reports.entries import Entry, EntryKind, EntryPage, figures

@@ -5,7 +5,7 @@ set local plan_cache_mode = force_custom_plan;
 -- name: list
 -- Entries of a tenant, newest first. $2 scope, $3 kind, $4 hold, $5 task, $6 since, $7 until, $8 before this entry, $9
 -- page size.
-select e.*, nullif(e.window_start, '-infinity') as began, s.kind || ':' || s.id as scope, h.key, h.path, h.model, h.task
+select e.*, calendar_start(e.window_start) as began, s.kind || ':' || s.id as scope, h.key, h.path, h.model, h.task
 from entries e
 join scopes s on s.tenant = e.tenant and s.scope_id = e.scope_id
 left join holds h on h.tenant = e.tenant and h.hold_id = e.hold_id

@@ -11,7 +11,7 @@ import asyncpg
 
 from purser.budget.approvals import ApprovalState
 from purser.budget.gate import Amount
-from purser.budget.policies import Mode
+from purser.budget.policies.fields import Mode
 from purser.budget.postgres.connections.pools import Connection, Pool, connected, row
 from purser.budget.postgres.connections.queries import load
 from purser.budget.postgres.ledger.settings import LedgerSettings
@@ -33,6 +33,8 @@ class Budgets:
     """Number of limited scopes in use in their current window, by band."""
     highest_ratio: float
     """Highest ratio of those scopes; 0 if there are none."""
+    limit: Amount
+    """Sum of the limits of those scopes, without grants."""
     spent: Amount
     """This and the following fields: sums over all balances, including past windows."""
     held: Amount
@@ -60,6 +62,16 @@ class Waits:
 
 
 @dataclass(frozen=True, slots=True)
+class LastAudit:
+    """The last audit that ended."""
+
+    age_s: float
+    seconds: float
+    """How long it took."""
+    differences: int
+
+
+@dataclass(frozen=True, slots=True)
 class Figures:
     """All figures at one point in time, from one transaction."""
 
@@ -68,6 +80,8 @@ class Figures:
     """Open holds."""
     overdue_holds: int
     """Number of holds that are open past their lease and grace."""
+    shadow_calls: Mapping[tuple[Kind, str], int]
+    """Calls that policies would have held up while they only recorded, by outcome, since the ledger was created."""
     expired_holds: int
     """This and the next two fields: total since the ledger was created."""
     presumed_attempts: int
@@ -80,6 +94,8 @@ class Figures:
     ended_approvals: Mapping[ApprovalState, Waits]
     outbox: Queue
     """Signals that have not reached their workflow."""
+    audit: LastAudit | None
+    """`None`: no audit has ended yet."""
 
 
 class Exporter:
@@ -123,15 +139,18 @@ class Exporter:
         settings, now = self._settings, self.now
         budgets = await own.fetch(_SQL["budgets"], settings.defaults_json, self._idle, now)
         holds = row(await own.fetchrow(_SQL["holds"], timedelta(seconds=settings.grace_s), now))
+        shadow = await own.fetch(_SQL["shadow_calls"])
         faults = {one["kind"]: one["count"] for one in await own.fetch(_SQL["faults"])}
         waiting = row(await own.fetchrow(_SQL["waiting"], settings.waiter_lapse, now))
         pending = row(await own.fetchrow(_SQL["pending_approvals"], now))
         ended = await own.fetch(_SQL["ended_approvals"], WAITED_S)
         outbox = row(await own.fetchrow(_SQL["outbox"], now))
+        audit = await own.fetchrow(_SQL["audit"], now)
         return Figures(
             budgets={(Kind(one["kind"]), Mode(one["mode"])): _budgets(one) for one in budgets},
             holds=_queue(holds["open"], holds["oldest_s"]),
             overdue_holds=holds["overdue"],
+            shadow_calls={(Kind(one["kind"]), one["outcome"]): one["calls"] for one in shadow},
             expired_holds=faults.get("expire", 0),
             presumed_attempts=faults.get("presumed", 0),
             late_reports=faults.get("late", 0),
@@ -142,6 +161,7 @@ class Exporter:
                 ApprovalState(one["state"]): Waits(tuple(one["counts"]), one["count"], one["sum_s"]) for one in ended
             },
             outbox=_queue(outbox["pending"], outbox["oldest_s"]),
+            audit=LastAudit(audit["age_s"], audit["seconds"], audit["differences"]) if audit else None,
         )
 
 
@@ -161,6 +181,7 @@ def _budgets(one: asyncpg.Record) -> Budgets:
     return Budgets(
         scopes={band: one[band] for band in BANDS},
         highest_ratio=one["highest_ratio"] or 0.0,
+        limit=amount("limit"),
         spent=amount("spent"),
         held=amount("held"),
         granted=amount("granted"),

@@ -14,7 +14,9 @@ with clock as materialized (
     from clock c, jsonb_each($1::jsonb) d
 ), special as materialized (
     select s.tenant, s.scope_id, ledger_window_start(e.win, e.zone, c.now) as start
-    from clock c, (select distinct p.tenant, p.scope_id from policies p where p."window" is not null or p.timezone is not null) n
+    from clock c, (select p.tenant, p.scope_id from policies p where p."window" is not null or p.timezone is not null
+                  union select t.tenant, t.scope_id from templated_policies t where t."window" is not null or t.timezone is not null
+                  union select o.tenant, o.scope_id from scopes o where strpos(o.id, '@') > 0) n
     join scopes s on s.tenant = n.tenant and s.scope_id = n.scope_id
     left join lateral (
         select p.task from policies p where p.tenant = s.tenant and p.scope_id = s.scope_id and p.task <> ''
@@ -22,9 +24,11 @@ with clock as materialized (
         order by p.updated_at desc limit 1) request on true
     cross join lateral ledger_policies(s.tenant, array[s.scope_id], coalesce(request.task, ''), $1) e
 ), used as (
-    select s.kind, l.mode, b.spent_tokens, b.spent_nano, b.held_tokens, b.held_nano, b.granted_tokens, b.granted_nano,
+    select s.kind, strpos(s.id, '@') > 0 as further, l.mode, y.spent_tokens, y.spent_nano, b.held_tokens, b.held_nano, b.granted_tokens,
+           b.granted_nano,
            b.overrun_tokens, b.overrun_nano,
-           b.spent_tokens + b.held_tokens as tokens, b.spent_nano + b.held_nano as nano,
+           y.spent_tokens + b.held_tokens as tokens, y.spent_nano + b.held_nano as nano,
+           case when x.counts then l.tokens end as limit_tokens, case when x.counts then l.nano end as limit_nano,
            case when x.counts then l.tokens + b.granted_tokens end as room_tokens,
            case when x.counts then l.nano + b.granted_nano end as room_nano
     from clock c, balances b
@@ -34,8 +38,12 @@ with clock as materialized (
     cross join lateral (select b.window_start = coalesce(n.start, u.start)
                                and (b.held_tokens > 0 or b.held_nano > 0
                                     or b.updated_at > greatest(c.now - $2::interval, s.ended_at)
-                                    or s.ended_at is null and (b.window_start > '-infinity' or s.kind in ('tenant', 'user'))) as counts offset 0) x
+                                    or s.ended_at is null
+                                       and (b.window_start > '-infinity' or s.kind not in ('session', 'task', 'agent'))) as counts offset 0) x
     cross join lateral ledger_shared_limits(b, $1) l
+    left join lateral (select o.* from ledger_falls_out(b, c.now) o where b.rolls_at <= c.now) r on true
+    cross join lateral (select b.spent_tokens - coalesce(r.tokens, 0) as spent_tokens,
+                               b.spent_nano - coalesce(r.nano, 0) as spent_nano offset 0) y
     offset 0
 ), banded as (
     -- In integers: 0.95 of a limit, rounded up, is the limit minus a twentieth of it, rounded down.
@@ -52,9 +60,16 @@ select kind, mode,
        -- A limit of 0 is fully used.
        max(greatest(case when room_tokens = 0 then 1 else tokens::float8 / room_tokens end,
                     case when room_nano = 0 then 1 else nano::float8 / room_nano end)) as highest_ratio,
-       sum(spent_tokens) as spent_tokens, sum(spent_nano) as spent_nano, sum(held_tokens) as held_tokens, sum(held_nano) as held_nano,
-       sum(granted_tokens) as granted_tokens, sum(granted_nano) as granted_nano,
-       sum(overrun_tokens) as overrun_tokens, sum(overrun_nano) as overrun_nano
+       coalesce(sum(limit_tokens) filter (where not further), 0) as limit_tokens,
+       coalesce(sum(limit_nano) filter (where not further), 0) as limit_nano,
+       -- Further limits count what their scopes count.
+       coalesce(sum(spent_tokens) filter (where not further), 0) as spent_tokens,
+       coalesce(sum(spent_nano) filter (where not further), 0) as spent_nano,
+       coalesce(sum(held_tokens) filter (where not further), 0) as held_tokens, coalesce(sum(held_nano) filter (where not further), 0) as held_nano,
+       coalesce(sum(granted_tokens) filter (where not further), 0) as granted_tokens,
+       coalesce(sum(granted_nano) filter (where not further), 0) as granted_nano,
+       coalesce(sum(overrun_tokens) filter (where not further), 0) as overrun_tokens,
+       coalesce(sum(overrun_nano) filter (where not further), 0) as overrun_nano
 from banded group by kind, mode;
 
 -- name: holds
@@ -62,6 +77,11 @@ from banded group by kind, mode;
 select count(*) as open, count(*) filter (where h.expires_at < c.now - $1::interval) as overdue,
        extract(epoch from max(c.now - h.created_at))::float8 as oldest_s
 from (select coalesce($2, clock_timestamp()) as now) c, holds h where h.state = 'held';
+
+-- name: shadow_calls
+-- Calls that policies in shadow would have held up, by kind and outcome.
+select s.kind, c.outcome, sum(c.calls)::bigint as calls
+from shadow_counts c join scopes s on s.tenant = c.tenant and s.scope_id = c.scope_id group by 1, 2;
 
 -- name: faults
 -- Expired holds, presumed attempts and late reports: the ledger has one entry of each per scope.
@@ -90,6 +110,11 @@ where state <> 'pending' group by state;
 -- Signals that have not reached their workflow. $1 now.
 select count(*) as pending, extract(epoch from max(coalesce($1, clock_timestamp()) - o.created_at))::float8 as oldest_s
 from outbox o where o.sent_at is null;
+
+-- name: audit
+-- The last audit. $1 now.
+select differences, seconds, extract(epoch from coalesce($1, clock_timestamp()) - ended_at)::float8 as age_s
+from audit_result where ended_at is not null;
 
 -- name: drift
 -- Balances that differ from their last entry.

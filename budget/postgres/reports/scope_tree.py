@@ -7,6 +7,8 @@ from datetime import datetime
 import asyncpg
 
 from purser.budget.gate import Amount
+from purser.budget.policies.policy import PolicyPatch
+from purser.budget.policies.templates import Pattern
 from purser.budget.postgres.connections.pools import Pool, connected
 from purser.budget.postgres.connections.queries import load
 from purser.budget.scopes import Kind, Scope
@@ -21,6 +23,8 @@ class Node:
 
     scope: Scope
     has_children: bool
+    has_ended: bool = False
+    """Whether it belongs to a task that has ended; only known in a list by use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,26 @@ class Moment:
     granted: Amount
     limit_tokens: int | None
     limit_nano_usd: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A stored template."""
+
+    pattern: Pattern
+    policy: PolicyPatch
+    """The fields that it sets."""
+    matches: int
+    """Number of scopes that it matches."""
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """The scopes that a pattern matches."""
+
+    count: int
+    scopes: tuple[Scope, ...]
+    """The newest of them."""
 
 
 class ScopeTree:
@@ -56,6 +80,34 @@ class ScopeTree:
         """At most `limit` scopes whose id contains `text`, ignoring case."""
         async with connected(self._pool, None) as own:
             return _nodes(await own.fetch(_SQL["find"], tenant, kind and str(kind), text, limit))
+
+    async def most_used(
+        self, tenant: str, text: str, kind: Kind | None, limit: int, *, running: bool = False
+    ) -> Sequence[Node]:
+        """Lists scopes by use: the highest share of a limit in the latest window first, those of ended tasks last.
+
+        Args:
+            tenant: tenant of the scopes.
+            text: only scopes whose id contains this, ignoring case.
+            kind: only scopes of this kind.
+            limit: most scopes to return.
+            running: leaves out scopes of tasks that have ended.
+        """
+        async with connected(self._pool, None) as own:
+            rows = await own.fetch(_SQL["most_used"], tenant, kind and str(kind), text, limit, running)
+        return [Node(Scope.stored(row["scope"]), False, row["has_ended"]) for row in rows]
+
+    async def templates(self, tenant: str) -> Sequence[Template]:
+        """All templates, by pattern."""
+        async with connected(self._pool, None) as own:
+            rows = await own.fetch(_SQL["templates"], tenant)
+        return [Template(Pattern(row["pattern"]), PolicyPatch.parse(row["fields"]), row["matches"]) for row in rows]
+
+    async def matching(self, tenant: str, pattern: Pattern, limit: int) -> Matches:
+        """The number of scopes that a pattern matches, and at most `limit` of them, the newest first."""
+        async with connected(self._pool, None) as own:
+            rows = await own.fetch(_SQL["matching"], tenant, str(pattern), limit)
+        return Matches(rows[0]["count"] if rows else 0, tuple(Scope.stored(row["scope"]) for row in rows))
 
     async def history(self, tenant: str, scope: Scope, points: int = 200) -> Sequence[Moment]:
         """The balance of a scope over its latest window, in about `points` points, oldest first."""

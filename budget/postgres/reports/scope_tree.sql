@@ -1,9 +1,11 @@
 -- The tree of scopes. The parent of a scope is found once, from the path of its latest hold, on first use.
 
 -- name: place
--- $1 tenant, $2 most scopes. A scope without a hold gets its parent from its id, if that names a task.
+-- $1 tenant, $2 most scopes. A scope without a hold gets its parent from its id, if that names a task. Labels are at the
+-- top, and further limits below their scope.
 insert into scope_parents (tenant, scope_id, parent_id)
-select $1, f.scope_id, coalesce(h.scope_ids[array_position(h.scope_ids, f.scope_id) - 1], t.scope_id)
+select $1, f.scope_id, case when strpos(f.id, '@') > 0 then base.scope_id
+                             when not is_label(f.kind) then coalesce(h.scope_ids[array_position(h.scope_ids, f.scope_id) - 1], t.scope_id) end
 from (select s.scope_id, s.kind, s.id from scopes s left join scope_parents p on p.tenant = s.tenant and p.scope_id = s.scope_id
       where s.tenant = $1 and p.scope_id is null order by s.scope_id desc limit $2) f
 left join lateral (
@@ -14,7 +16,10 @@ left join holds h on h.tenant = $1 and h.hold_id = e.hold_id
 left join lateral (
     select t.scope_id from scopes t
     where f.kind = 'agent' and t.tenant = $1 and t.kind = 'task' and t.id = requesting_task('agent', f.id) limit 1) t on true
-where h.hold_id is not null or t.scope_id is not null
+left join lateral (
+    select b.scope_id from scopes b
+    where strpos(f.id, '@') > 0 and b.tenant = $1 and b.kind = f.kind and b.id = split_part(f.id, '@', 1) limit 1) base on true
+where h.hold_id is not null or t.scope_id is not null or base.scope_id is not null
 on conflict do nothing;
 
 -- name: children
@@ -30,6 +35,32 @@ order by kind_rank(s.kind), s.scope_id desc limit $4;
 select s.kind || ':' || s.id as scope, false as has_children from scopes s
 where s.tenant = $1 and ($2::text is null or s.kind = $2) and strpos(lower(s.id), lower($3)) > 0
 order by kind_rank(s.kind), s.scope_id desc limit $4;
+
+-- name: most_used
+-- The highest share of a limit first, then what was spent without a limit, by the latest window of each scope. Scopes of
+-- tasks that have ended come last. $1 tenant, $2 kind or null, $3 part of an id, $4 limit, $5 whether ended ones are left out.
+select s.kind || ':' || s.id as scope, false as has_children, s.ended_at is not null as has_ended
+from scopes s
+left join lateral (
+    select b.spent_tokens, b.spent_nano, b.spent_tokens + b.held_tokens as tokens, b.limit_tokens + b.granted_tokens as room_tokens,
+           b.spent_nano + b.held_nano as nano, b.limit_nano + b.granted_nano as room_nano
+    from balances b where b.tenant = s.tenant and b.scope_id = s.scope_id order by b.window_start desc limit 1) b on true
+where s.tenant = $1 and ($2::text is null or s.kind = $2) and strpos(lower(s.id), lower($3)) > 0
+  and not ($5 and s.ended_at is not null)
+order by s.ended_at is not null,
+         greatest(case when room_tokens = 0 then 1 else tokens::float8 / room_tokens end,
+                  case when room_nano = 0 then 1 else nano::float8 / room_nano end) desc nulls last,
+         spent_nano desc nulls last, spent_tokens desc nulls last, s.scope_id desc limit $4;
+
+-- name: templates
+-- Templates of a tenant with the number of scopes that each matches.
+select t.pattern, t.fields, (select count(*) from scopes s where s.tenant = t.tenant and template_matches(t.pattern, s.kind, s.id)) as matches
+from policy_templates t where t.tenant = $1 order by t.pattern;
+
+-- name: matching
+-- The newest scopes that a pattern matches, and the number of all: $1 tenant, $2 pattern, $3 limit.
+select s.kind || ':' || s.id as scope, count(*) over () as count from scopes s
+where s.tenant = $1 and template_matches($2, s.kind, s.id) order by s.scope_id desc limit $3;
 
 -- name: history
 -- About $4 balances of a scope in its latest window, evenly spread over its entries, oldest first, including the last.

@@ -23,7 +23,7 @@ class UsageReports:
 
     async def report(
         self, tenant: str, by: By, since: datetime, until: datetime, *,
-        within: Sequence[Scope] = (), after: str | None = None, limit: int = 100,
+        within: Sequence[Scope] = (), after: str | None = None, limit: int = 100, timezone: str = "UTC",
     ) -> UsageReport:  # fmt: skip
         """Sums the charges from `since` (inclusive) to `until` (exclusive).
 
@@ -35,11 +35,12 @@ class UsageReports:
             within: only holds with all of these scopes on their path.
             after: last id of the previous page.
             limit: most lines to return.
+            timezone: IANA time zone in which days begin.
         """
         names = [str(scope) for scope in dict.fromkeys(within)] or None
         async with connected(self._pool, None) as own, own.transaction(readonly=True):
             await own.execute(_SQL["plans"])
-            rows = await own.fetch(_SQL["report"], tenant, str(by), since, until, after, limit, names)
+            rows = await own.fetch(_SQL["report"], tenant, str(by), since, until, after, limit, names, timezone)
         following = rows[-1]["id"] if len(rows) == limit else None
         return UsageReport(by, since, until, tuple(map(_line, rows)), following)
 

@@ -5,20 +5,26 @@ set local plan_cache_mode = force_custom_plan;
 -- name: report
 -- Usage from entries, so that every figure is one that the ledger posted. A late report replaces the presumed charge
 -- with classes: in each range the classes and the presumed charges add up to the total charge.
--- $1 tenant, $2 kind of scope or model, $3 from, $4 to, $5 after this id, $6 page size, $7 scopes or null: only holds
--- with all of these on their path.
+-- $1 tenant, $2 kind of scope, `tag`, `tool`, `model` or `day`, $3 from, $4 to, $5 after this id, $6 page size, $7 scopes or null: only
+-- holds with all of these on their path, $8 time zone of days.
 with within as (
     select array_agg(s.scope_id) as ids from unnest($7::text[]) w (name)
     join scopes s on s.tenant = $1 and s.kind = kind_of(w.name) and s.id = id_of(w.name)
 ), moved as (
     select s.id, e.scope_id, e.kind, e.hold_id, e.attempt, e.d_spent_tokens, e.d_spent_nano, e.d_overrun_tokens, e.d_overrun_nano
     from scopes s join entries e on e.tenant = s.tenant and e.scope_id = s.scope_id
-    where s.tenant = $1 and s.kind = $2 and e.at >= $3 and e.at < $4
+    where s.tenant = $1 and s.kind = $2 and not is_label(s.kind) and strpos(s.id, '@') = 0 and e.at >= $3 and e.at < $4
     union all
-    -- Each hold once, by the first scope of its path. A call without a model has the id ''.
-    select coalesce(h.model, ''), e.scope_id, e.kind, e.hold_id, e.attempt, e.d_spent_tokens, e.d_spent_nano, e.d_overrun_tokens, e.d_overrun_nano
+    -- Each hold once, or once for each of its tags, by the first scope of its path. A call without a model, tool or tag
+    -- has the id ''.
+    select l.id, e.scope_id, e.kind, e.hold_id, e.attempt, e.d_spent_tokens, e.d_spent_nano, e.d_overrun_tokens, e.d_overrun_nano
     from entries e join holds h on h.tenant = e.tenant and h.hold_id = e.hold_id and h.scope_ids[1] = e.scope_id
-    where $2 = 'model' and e.tenant = $1 and e.at >= $3 and e.at < $4
+    cross join lateral (
+        select coalesce(h.model, '') as id where $2 = 'model'
+        union all select to_char(e.at at time zone $8, 'YYYY-MM-DD') where $2 = 'day'
+        union all select coalesce(id_of(t.name), '') from (select) one left join unnest(h.labels) t (name) on kind_of(t.name) = $2
+                  where $2 in ('tag', 'tool')) l
+    where $2 in ('tag', 'tool', 'model', 'day') and e.tenant = $1 and e.at >= $3 and e.at < $4
 )
 select m.id,
        sum((a.usage ->> 'input')::bigint)::bigint as input, sum((a.usage ->> 'cache_read')::bigint)::bigint as cache_read,

@@ -64,7 +64,8 @@ declare
     v_fields jsonb;
 begin
     select jsonb_object_agg(name, jsonb_build_object('before', v_old -> name, 'after', v_new -> name)) into v_fields
-    from unnest(array['limit_tokens', 'limit_nano_usd', 'mode', 'window', 'timezone', 'warn_at', 'backpressure', 'approval', 'frozen']) name
+    from unnest(array['limit_tokens', 'limit_nano_usd', 'mode', 'window', 'timezone', 'warn_at', 'backpressure', 'approval', 'frozen', 'shadow',
+                      'learned_holds', 'last_answer', 'rollover', 'ladder']) name
     where coalesce(v_old -> name, 'null') <> coalesce(v_new -> name, 'null');
     if v_fields is not null then
         perform put_event(new.tenant, 'budget', s.kind || ':' || s.id,

@@ -3,28 +3,38 @@
 -- p_now is null in production (the server's clock applies) and set by tests of windows and leases.
 
 -- The gate's view of a path whose balances are locked, before an ask. A closed scope admits nothing; on a queued scope
--- another ask has waited longer. A waiter has one age for all its scopes: of several that wait for each other, the
--- oldest always proceeds.
+-- another ask has waited longer. Room for money is never below 0, so that what costs nothing fits. `later_…` is the
+-- room once all open holds have ended. `starts` is the window of the policy, and `due` whether ledger_catch_up has
+-- something to do first: then the figures are not yet those of the gate. A waiter has one age for all its scopes: of
+-- several that wait for each other, the oldest always proceeds.
 create function ledger_views(p_tenant text, p_hold bigint, p_scopes bigint[], p_windows timestamptz[], p_task text, p_defaults jsonb,
-                             p_patient boolean, p_lapse interval, p_now timestamptz)
+                             p_patient boolean, p_lapse interval, p_now timestamptz, p_last_of integer[] default null)
 returns table (ord bigint, scope text, scope_id bigint, window_start timestamptz, limit_tokens bigint, limit_nano bigint, mode text,
-               closed boolean, queued boolean, bounded boolean, room_tokens bigint, room_nano bigint,
-               freed_tokens bigint, freed_nano bigint, shown jsonb)
+               closed boolean, queued boolean, bounded boolean, needs_price boolean, room_tokens bigint, room_nano bigint,
+               later_tokens bigint, later_nano bigint, starts timestamptz, due boolean, shown jsonb)
 language sql stable as $$
     select p.ord, p.scope, p.scope_id, b.window_start, p.limit_tokens, p.limit_nano, p.mode,
-           p.frozen or (q.bounded and (p.limit_tokens + b.granted_tokens = 0 or p.limit_nano + b.granted_nano = 0) is true),
-           q.queued, q.bounded,
-           p.limit_tokens + b.granted_tokens - b.spent_tokens - b.held_tokens,
-           p.limit_nano + b.granted_nano - b.spent_nano - b.held_nano,
-           b.held_tokens, b.held_nano,
+           p.frozen or (q.bounded and (p.limit_tokens + b.granted_tokens = 0) is true),
+           q.queued, q.bounded, p.limit_nano is not null and p.shadow = '{}',
+           ledger_room(p.limit_tokens + b.granted_tokens - b.spent_tokens - b.held_tokens, r.tokens, p_last_of[p.ord]),
+           case when p.limit_nano is not null then greatest(0,
+               ledger_room(p.limit_nano + b.granted_nano - b.spent_nano - b.held_nano, r.nano, p_last_of[p.ord])) end,
+           ledger_room(p.limit_tokens + b.granted_tokens - b.spent_tokens, r.tokens, p_last_of[p.ord]),
+           case when p.limit_nano is not null then greatest(0,
+               ledger_room(p.limit_nano + b.granted_nano - b.spent_nano, r.nano, p_last_of[p.ord])) end,
+           ledger_window_start(p.win, p.zone, p_now), ledger_due(b, p_now),
            jsonb_build_object(
                'scope', p.scope, 'mode', p.mode, 'limit', jsonb_build_array(p.limit_tokens, p.limit_nano),
                'spent', jsonb_build_array(b.spent_tokens, b.spent_nano), 'held', jsonb_build_array(b.held_tokens, b.held_nano),
                'granted', jsonb_build_array(b.granted_tokens, b.granted_nano),
-               'window_start', nullif(b.window_start, '-infinity'), 'frozen', p.frozen, 'queued', q.queued,
+               'window_start', calendar_start(b.window_start), 'frozen', p.frozen, 'queued', q.queued,
                'warn_at', p.warn_at, 'backpressure', p.backpressure)
-           || ledger_shared(p.limit_tokens, p.limit_nano, p.mode, p.shared_tokens, p.shared_nano, p.shared_mode)
-    from ledger_policies(p_tenant, p_scopes, p_task, p_defaults) p
+           || ledger_shared(p.limit_tokens, p.limit_nano, p.mode, p.shared_tokens, p.shared_nano, p.shared_mode) || p.shadow || p.ladder
+           || ledger_reserved(r.tokens, r.nano, p_last_of[p.ord])
+    -- As a subquery of its own: merged into this one, each of its columns would be computed wherever it is named.
+    from (select * from ledger_policies(p_tenant, p_scopes, p_task, p_defaults) offset 0) p
+    cross join lateral (select ledger_reserve(p.limit_tokens, p.mode, p.last_answer) as tokens,
+                               ledger_reserve(p.limit_nano, p.mode, p.last_answer) as nano) r
     join balances b on b.tenant = p_tenant and b.scope_id = p.scope_id and b.window_start = p_windows[p.ord]
     cross join lateral (select p.mode <> 'soft' and (p.limit_tokens is not null or p.limit_nano is not null) as bounded) l
     cross join lateral (select l.bounded, l.bounded and p_patient and exists (
@@ -41,16 +51,18 @@ create function ledger_seen(h holds) returns jsonb language sql stable as $$
                'spent', jsonb_build_array(e.spent_tokens, e.spent_nano),
                'held', jsonb_build_array(e.held_tokens - e.d_held_tokens, e.held_nano - e.d_held_nano),
                'granted', jsonb_build_array(e.granted_tokens, e.granted_nano),
-               'window_start', nullif(e.window_start, '-infinity'), 'queued', false) order by v.ord)
+               'window_start', calendar_start(e.window_start), 'queued', false) order by v.ord)
     from jsonb_array_elements(h.views) with ordinality v (policy, ord)
     join entries e on e.tenant = h.tenant and e.hold_id = h.hold_id and e.kind = 'hold' and e.scope_id = h.scope_ids[v.ord]
 $$;
 
--- The gate: holds the ask, or a part of it not below the minimum, on every scope of the path, or nothing at all.
--- p_nano is null if the price is unknown: see ledger_hold_unpriced.
-create function ledger_hold(p_tenant text, p_key text, p_digest bytea, p_path text[], p_task text, p_model text,
+-- The gate: holds the ask, or a part of it not below the minimum, on every scope of ledger_expand, or nothing at all.
+-- p_nano is null if the price is unknown: see ledger_hold_unpriced. p_last_of, of a last call: for each scope of the path,
+-- how many last calls share its reserve.
+create function ledger_hold(p_tenant text, p_key text, p_digest bytea, p_path text[], p_labels text[], p_task text, p_model text,
                             p_tokens bigint, p_nano bigint, p_least_tokens bigint, p_least_nano bigint,
-                            p_lease interval, p_patient boolean, p_lapse interval, p_defaults jsonb, p_now timestamptz)
+                            p_lease interval, p_patient boolean, p_lapse interval, p_defaults jsonb, p_now timestamptz,
+                            p_last_of integer[])
 returns table (outcome text, hold_id bigint, state text, tokens bigint, nano bigint, expires_at timestamptz, views jsonb)
 language plpgsql as $$
 #variable_conflict use_column
@@ -60,12 +72,14 @@ declare
     v_new boolean;
     v_scopes bigint[];
     v_windows timestamptz[];
-    v_again timestamptz[];
+    v_wanted timestamptz[];
+    v_due boolean;
     v_short bigint[];
     v_limits bigint[];
     v_nanos bigint[];
     v_modes text[];
     v_stopped boolean;
+    v_needs_price boolean;
     v_waits boolean;
     v_since timestamptz;
     v_asks integer;
@@ -92,35 +106,37 @@ begin
     end if;
 
     loop
-        select array_agg(s.scope_id order by x.ord) into v_scopes from unnest(p_path) with ordinality x (t, ord)
-        left join scopes s on s.tenant = p_tenant and s.kind = kind_of(x.t) and s.id = id_of(x.t);
+        select array_agg(x.scope_id order by x.ord) into v_scopes from ledger_expand(p_tenant, p_path, p_labels) x;
         exit when array_position(v_scopes, null) is null;
-        insert into scopes (tenant, kind, id) select p_tenant, kind_of(x.t), id_of(x.t) from unnest(p_path) x (t)
-        order by 2, 3 on conflict do nothing;
+        insert into scopes (tenant, kind, id) select p_tenant, kind_of(x.name), id_of(x.name)
+        from ledger_expand(p_tenant, p_path, p_labels) x order by 2, 3 on conflict do nothing;
     end loop;
 
-    -- A policy may change its window while this waits for the locks, so check again under the locks.
-    select array_agg(ledger_window_start(p.win, p.zone, v_now) order by p.ord) into v_again
+    select array_agg(ledger_window_start(p.win, p.zone, v_now) order by p.ord) into v_wanted
     from ledger_policies(p_tenant, v_scopes, p_task, p_defaults) p;
-    while v_windows is distinct from v_again loop
-        v_windows := v_again;
-        perform ledger_lock(p_tenant, v_scopes, v_windows, v_now);
-        select array_agg(ledger_window_start(p.win, p.zone, v_now) order by p.ord) into v_again
-    from ledger_policies(p_tenant, v_scopes, p_task, p_defaults) p;
+    loop
+        -- A policy may change its window while this waits for the locks, so look again under the locks.
+        if v_windows is distinct from v_wanted then
+            v_windows := v_wanted;
+            perform ledger_lock(p_tenant, v_scopes, v_windows, v_now);
+        end if;
+        select bool_or(v.closed or v.queued), bool_or(v.needs_price),
+               min(v.room_tokens) filter (where v.bounded), min(v.room_nano) filter (where v.bounded),
+               array_agg(v.limit_tokens order by v.ord), array_agg(v.limit_nano order by v.ord), array_agg(v.mode order by v.ord),
+               jsonb_agg(v.shown order by v.ord),
+               -- Waiting helps if the ask fits everywhere once all open holds have ended.
+               p_patient and not bool_or(v.closed or (v.bounded and ((v.later_tokens < p_least_tokens) is true
+                                                                  or (v.later_nano < p_least_nano) is true))),
+               array_agg(v.starts order by v.ord), bool_or(v.due)
+        into v_stopped, v_needs_price, v_room_tokens, v_room_nano, v_limits, v_nanos, v_modes, v_views, v_waits, v_wanted, v_due
+        from ledger_views(p_tenant, h.hold_id, v_scopes, v_windows, p_task, p_defaults, p_patient, p_lapse, v_now, p_last_of) v;
+        continue when v_windows is distinct from v_wanted;
+        exit when v_due is not true;
+        perform ledger_catch_up(p_tenant, v_scopes, v_windows, p_defaults, v_now);
     end loop;
-    perform ledger_end_grants(p_tenant, v_scopes, v_windows, v_now);
-
-    select bool_or(v.closed or v.queued), min(v.room_tokens) filter (where v.bounded), min(v.room_nano) filter (where v.bounded),
-           array_agg(v.limit_tokens order by v.ord), array_agg(v.limit_nano order by v.ord), array_agg(v.mode order by v.ord),
-           jsonb_agg(v.shown order by v.ord),
-           -- Waiting helps if the ask fits everywhere once all open holds have ended.
-           p_patient and not bool_or(v.closed or (v.bounded and ((v.room_tokens + v.freed_tokens < p_least_tokens) is true
-                                                              or (v.room_nano + v.freed_nano < p_least_nano) is true)))
-    into v_stopped, v_room_tokens, v_room_nano, v_limits, v_nanos, v_modes, v_views, v_waits
-    from ledger_views(p_tenant, h.hold_id, v_scopes, v_windows, p_task, p_defaults, p_patient, p_lapse, v_now) v;
 
     if p_nano is null then
-        if num_nonnulls(variadic v_nanos) > 0 then
+        if v_needs_price then
             raise exception using errcode = 'PB002', message = 'a price is needed', detail = v_views::text;
         end if;
         p_nano := 0;
@@ -137,14 +153,15 @@ begin
         -- A waiter keeps its age unless it has stopped asking.
         select min(w.since), max(w.asks) into v_since, v_asks
         from waiters w where w.tenant = p_tenant and w.hold_id = h.hold_id and w.last_asked > v_now - p_lapse;
-        v_short := array(select v.scope_id
-                         from ledger_views(p_tenant, h.hold_id, v_scopes, v_windows, p_task, p_defaults, p_patient, p_lapse, v_now) v
-                         where v.bounded and (v.queued or v.room_tokens < p_least_tokens or v.room_nano < p_least_nano));
-        delete from waiters w where w.tenant = p_tenant and w.hold_id = h.hold_id;
         if v_waits then
-            insert into waiters (tenant, hold_id, scope_id, since, last_asked, asks)
-            select p_tenant, h.hold_id, x.s, coalesce(v_since, v_now), v_now, coalesce(v_asks, 0) + 1 from unnest(v_short) x (s);
+            v_short := array(select v.scope_id
+                             from ledger_views(p_tenant, h.hold_id, v_scopes, v_windows, p_task, p_defaults, p_patient, p_lapse, v_now,
+                                               p_last_of) v
+                             where v.bounded and (v.queued or v.room_tokens < p_least_tokens or v.room_nano < p_least_nano));
         end if;
+        delete from waiters w where w.tenant = p_tenant and w.hold_id = h.hold_id;
+        insert into waiters (tenant, hold_id, scope_id, since, last_asked, asks)
+        select p_tenant, h.hold_id, x.s, coalesce(v_since, v_now), v_now, coalesce(v_asks, 0) + 1 from unnest(v_short) x (s);
         return query select 'short', null::bigint, 'none', p_tokens, p_nano, null::timestamptz, v_views;
         return;
     end if;
@@ -153,7 +170,8 @@ begin
               else p_least_nano + div((v_tokens - p_least_tokens)::numeric * (p_nano - p_least_nano) + (p_tokens - p_least_tokens - 1),
                                       p_tokens - p_least_tokens) end;
     perform ledger_countable(p_tenant, v_scopes, v_windows, v_tokens, v_nano);
-    update holds t set path = p_path, task = p_task, model = p_model, scope_ids = v_scopes, window_starts = v_windows, state = 'held',
+    update holds t set path = p_path, labels = p_labels, task = p_task, model = p_model, scope_ids = v_scopes, window_starts = v_windows,
+           state = 'held',
            asked_tokens = v_tokens, asked_nano = v_nano, tokens = v_tokens, nano = v_nano, views = v_views,
            lease = p_lease, expires_at = v_now + p_lease where t.tenant = p_tenant and t.hold_id = h.hold_id;
     perform ledger_post(p_tenant, 'hold', v_scopes, v_windows, v_now, p_hold => h.hold_id, p_held => row(v_tokens, v_nano)::amount,
@@ -167,40 +185,45 @@ end $$;
 
 -- Asks for a hold of unknown price. If a scope limits money, in any mode, nothing is held and nothing of the ask is
 -- written: the same key may be used again with a price.
-create function ledger_hold_unpriced(p_tenant text, p_key text, p_digest bytea, p_path text[], p_task text, p_model text,
+create function ledger_hold_unpriced(p_tenant text, p_key text, p_digest bytea, p_path text[], p_labels text[], p_task text, p_model text,
                                      p_tokens bigint, p_least_tokens bigint,
-                                     p_lease interval, p_patient boolean, p_lapse interval, p_defaults jsonb, p_now timestamptz)
+                                     p_lease interval, p_patient boolean, p_lapse interval, p_defaults jsonb, p_now timestamptz,
+                                     p_last_of integer[])
 returns table (outcome text, hold_id bigint, state text, tokens bigint, nano bigint, expires_at timestamptz, views jsonb)
 language plpgsql as $$
 declare
     v_views text;
 begin
-    return query select * from ledger_hold(p_tenant, p_key, p_digest, p_path, p_task, p_model, p_tokens, null, p_least_tokens, null,
-                                           p_lease, p_patient, p_lapse, p_defaults, p_now);
+    return query select * from ledger_hold(p_tenant, p_key, p_digest, p_path, p_labels, p_task, p_model, p_tokens, null, p_least_tokens, null,
+                                           p_lease, p_patient, p_lapse, p_defaults, p_now, p_last_of);
 exception when sqlstate 'PB002' then
     get stacked diagnostics v_views = pg_exception_detail;
     return query select 'short', null::bigint, 'none', p_tokens, 0::bigint, null::timestamptz, v_views::jsonb;
 end $$;
 
 -- Adds to an open, locked hold through the gate: on all scopes or none, and never a part. p_nano is null if the price
--- is unknown: that fits only if no scope limits money.
+-- is unknown: that fits only if no scope limits money. A last call cannot take more of a reserve than it got first.
 create function ledger_top_up(h holds, p_kind text, p_tokens bigint, p_nano bigint, p_defaults jsonb, p_now timestamptz)
 returns table (fits boolean, views jsonb) language plpgsql as $$
 declare
     v_fits boolean;
+    v_due boolean;
     v_limits bigint[];
     v_nanos bigint[];
     v_modes text[];
     v_views jsonb;
 begin
-    perform ledger_end_grants(h.tenant, h.scope_ids, h.window_starts, p_now);
-    -- Waiting would not free what this hold itself holds, so the views list it separately.
-    select not bool_or(v.closed or (v.bounded and ((v.room_tokens < p_tokens) is true or (v.room_nano < p_nano) is true))
-                       or (p_nano is null and v.limit_nano is not null)),
-           array_agg(v.limit_tokens order by v.ord), array_agg(v.limit_nano order by v.ord), array_agg(v.mode order by v.ord),
-           jsonb_agg(v.shown || jsonb_build_object('own', jsonb_build_array(h.tokens, h.nano)) order by v.ord)
-    into v_fits, v_limits, v_nanos, v_modes, v_views
-    from ledger_views(h.tenant, h.hold_id, h.scope_ids, h.window_starts, h.task, p_defaults, false, interval '0', p_now) v;
+    loop
+        -- Waiting would not free what this hold itself holds, so the views list it separately.
+        select not bool_or(v.closed or (v.bounded and ((v.room_tokens < p_tokens) is true or (v.room_nano < p_nano) is true))
+                           or (p_nano is null and v.needs_price)),
+               array_agg(v.limit_tokens order by v.ord), array_agg(v.limit_nano order by v.ord), array_agg(v.mode order by v.ord),
+               jsonb_agg(v.shown || jsonb_build_object('own', jsonb_build_array(h.tokens, h.nano)) order by v.ord), bool_or(v.due)
+        into v_fits, v_limits, v_nanos, v_modes, v_views, v_due
+        from ledger_views(h.tenant, h.hold_id, h.scope_ids, h.window_starts, h.task, p_defaults, false, interval '0', p_now) v;
+        exit when v_due is not true;
+        perform ledger_catch_up(h.tenant, h.scope_ids, h.window_starts, p_defaults, p_now);
+    end loop;
     if v_fits then
         p_nano := coalesce(p_nano, 0);
         perform ledger_countable(h.tenant, h.scope_ids, h.window_starts, p_tokens, p_nano);

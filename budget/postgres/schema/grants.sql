@@ -48,7 +48,7 @@ begin
     return v_count;
 end $$;
 
--- Grants extra limit to a scope in one window.
+-- Grants extra limit to a scope in one window; in a rolling one at most for its length.
 create function ledger_grant(p_tenant text, p_scope bigint, p_window timestamptz, p_tokens bigint, p_nano bigint, p_until timestamptz,
                              p_approval text, p_decision text, p_by text, p_now timestamptz)
 returns bigint language plpgsql as $$
@@ -57,6 +57,7 @@ declare
 begin
     perform ledger_lock(p_tenant, array[p_scope], array[p_window], p_now);
     perform ledger_countable(p_tenant, array[p_scope], array[p_window], p_tokens, p_nano);
+    p_until := least(p_until, p_now + rolling_length(p_window));
     insert into grants (tenant, scope_id, window_start, tokens, nano, until, approval_id, decision_id, granted_by, created_at)
     values (p_tenant, p_scope, p_window, p_tokens, p_nano, p_until, p_approval, p_decision, p_by, p_now) returning grant_id into v_grant;
     perform ledger_post(p_tenant, 'grant', array[p_scope], array[p_window], p_now, p_ref => v_grant::text,

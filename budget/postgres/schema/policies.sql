@@ -4,27 +4,37 @@
 -- A request may only tighten fields that are stored; under a stored limit this applies to mode, window and zone too.
 -- `shared_…` applies to all tasks: on a scope that several tasks share, a request applies only to the calls of its own
 -- task.
+-- A policy in shadow only records: the gate gets the mode `soft` and no freeze, and `shadow` has those of the policy as
+-- `{"shadow": {…}}`; else it is `{}`. `ladder` likewise is `{"ladder": […]}` or `{}`: a policy in shadow has none.
 create function ledger_policies(p_tenant text, p_scopes bigint[], p_task text, p_defaults jsonb)
 returns table (ord bigint, scope_id bigint, scope text, limit_tokens bigint, limit_nano bigint, mode text, win text, zone text,
-               warn_at numeric[], backpressure jsonb, frozen boolean, shared_tokens bigint, shared_nano bigint, shared_mode text)
+               warn_at numeric[], backpressure jsonb, frozen boolean, shared_tokens bigint, shared_nano bigint, shared_mode text,
+               shadow jsonb, last_answer numeric, rollover numeric, ladder jsonb)
 language sql stable as $$
-    select x.ord, x.scope_id, c.kind || ':' || c.id,
-           m.tokens, m.nano, m.mode,
-           coalesce(s."window", case when not k.limited then r."window" end, d.v ->> 'window'),
+    select x.ord, x.scope_id, s.kind || ':' || s.id,
+           m.tokens, m.nano, case when a.shadow then 'soft' else m.mode end,
+           coalesce(n.period, s."window", case when not k.limited then r."window" end, d.v ->> 'window'),
            coalesce(s.timezone, case when not k.limited then r.timezone end, d.v ->> 'timezone'),
            coalesce(s.warn_at, r.warn_at, array(select t::numeric from jsonb_array_elements_text(d.v -> 'warn_at') t)),
            coalesce(s.backpressure, r.backpressure),
-           coalesce(s.frozen, r.frozen, (d.v ->> 'frozen')::boolean) or r.frozen is true,
+           a.frozen and not a.shadow,
            case when k.shared then coalesce(s.limit_tokens, (d.v ->> 'limit_tokens')::bigint) else m.tokens end,
            case when k.shared then coalesce(s.limit_nano_usd, (d.v ->> 'limit_nano_usd')::bigint) else m.nano end,
-           case when k.shared then k.mode else m.mode end
+           case when a.shadow then 'soft' when k.shared then k.mode else m.mode end,
+           case when a.shadow then jsonb_build_object('shadow', jsonb_build_object('mode', m.mode, 'frozen', a.frozen)) else '{}' end,
+           coalesce(s.last_answer, r.last_answer, (d.v ->> 'last_answer')::numeric, 0),
+           coalesce(s.rollover, (d.v ->> 'rollover')::numeric),
+           case when a.shadow or coalesce(s.ladder, r.ladder, '[]') = '[]' then '{}'
+                else jsonb_build_object('ladder', coalesce(s.ladder, r.ladder)) end
     from unnest(p_scopes) with ordinality x (scope_id, ord)
-    join scopes c on c.tenant = p_tenant and c.scope_id = x.scope_id
-    cross join lateral (select p_defaults -> c.kind as v) d
-    left join policies s on s.tenant = p_tenant and s.scope_id = x.scope_id and s.task = ''
+    join stored_policies s on s.tenant = p_tenant and s.scope_id = x.scope_id
+    -- A further limit has its period as window, and no default limits.
+    cross join lateral (select nullif(split_part(s.id, '@', 2), '') as period) n
+    cross join lateral (select case when n.period is null then p_defaults -> s.kind
+                               else (p_defaults -> s.kind) - array['limit_tokens', 'limit_nano_usd'] end as v) d
     left join policies r on r.tenant = p_tenant and r.scope_id = x.scope_id and r.task = p_task and r.task <> ''
     cross join lateral (select s.limit_tokens is not null or s.limit_nano_usd is not null as limited, coalesce(s.mode, d.v ->> 'mode') as mode,
-                               is_shared(c.kind) as shared) k
+                               is_shared(s.kind) as shared) k
     cross join lateral (select case when s.limit_tokens is null then coalesce(r.limit_tokens, (d.v ->> 'limit_tokens')::bigint)
                                     else least(s.limit_tokens, r.limit_tokens) end as tokens,
                                case when s.limit_nano_usd is null then coalesce(r.limit_nano_usd, (d.v ->> 'limit_nano_usd')::bigint)
@@ -33,6 +43,10 @@ language sql stable as $$
                                     when 'hard' in (k.mode, r.mode) then 'hard'
                                     when 'approval' in (k.mode, r.mode) then 'approval'
                                     else 'soft' end as mode) m
+    cross join lateral (select coalesce(s.frozen, r.frozen, (d.v ->> 'frozen')::boolean) or r.frozen is true as frozen,
+                               case when num_nonnulls(s.limit_tokens, s.limit_nano_usd, s.mode, s.frozen, s.shadow) = 0
+                                    then coalesce(r.shadow, (d.v ->> 'shadow')::boolean, false)
+                                    else coalesce(s.shadow, (d.v ->> 'shadow')::boolean, false) and r.shadow is not false end as shadow) a
 $$;
 
 -- The shared limits of a scope if the gate applies others because a task requested them: warnings follow the shared
@@ -44,6 +58,56 @@ returns jsonb language sql immutable as $$
                'limit', jsonb_build_array(p_shared_tokens, p_shared_nano), 'mode', p_shared_mode)) end
 $$;
 
+-- The part of a limit that only last calls may use. Whole amounts, so that it is the same everywhere.
+create function ledger_reserve(p_limit bigint, p_mode text, p_share numeric) returns bigint language sql immutable parallel safe
+return case when p_mode = 'soft' or p_share = 0 then 0 else coalesce(floor(p_limit * p_share)::bigint, 0) end;
+
+-- What is left for one ask. An ordinary ask leaves the reserve alone. Each of the p_last_of calls that share the reserve
+-- may use its part of it, so that all of them fit, or what an ordinary ask may use, if that is more.
+create function ledger_room(p_left bigint, p_reserve bigint, p_last_of integer) returns bigint language sql immutable parallel safe
+return case when p_left is null then null
+            when coalesce(p_last_of, 0) = 0 then p_left - p_reserve
+            else least(p_left, greatest(p_reserve / p_last_of, p_left - p_reserve)) end;
+
+-- The gate's view of a reserve; empty if there is none.
+create function ledger_reserved(p_tokens bigint, p_nano bigint, p_last_of integer) returns jsonb language sql immutable parallel safe
+return case when p_tokens = 0 and p_nano = 0 then '{}'
+            else jsonb_build_object('reserve', jsonb_build_array(p_tokens, p_nano), 'last_of', coalesce(p_last_of, 0)) end;
+
+-- Locks the balances of the scopes, and returns the policies that apply to them.
+create function ledger_applied_policies(p_tenant text, p_scopes bigint[], p_defaults jsonb) returns applied_policy[] language plpgsql as $$
+begin
+    perform 1 from balances b where b.tenant = p_tenant and b.scope_id = any (p_scopes) order by b.scope_id, b.window_start for update;
+    return array(select row(p.scope_id, p.limit_tokens, p.limit_nano, p.mode)::applied_policy
+                 from ledger_policies(p_tenant, p_scopes, '', p_defaults) p);
+end $$;
+
+-- Posts an entry for each balance in use whose limit or mode differs from `p_before`. A scope that has ended gets none.
+create function ledger_post_policies(p_tenant text, p_before applied_policy[], p_by text, p_defaults jsonb, p_now timestamptz)
+returns void language plpgsql as $$
+declare
+    b record;
+    v_change text;
+begin
+    for b in select n.scope_id, x.window_start, o.limit_tokens as old_tokens, o.limit_nano as old_nano, o.mode as old_mode,
+                    n.limit_tokens as new_tokens, n.limit_nano as new_nano, n.mode as new_mode
+             from ledger_policies(p_tenant, array(select u.scope_id from unnest(p_before) u), '', p_defaults) n
+             join unnest(p_before) o on o.scope_id = n.scope_id
+             join scopes s on s.tenant = p_tenant and s.scope_id = n.scope_id and s.ended_at is null
+             join balances x on x.tenant = p_tenant and x.scope_id = n.scope_id and x.window_start = ledger_window_start(n.win, n.zone, p_now)
+             order by n.scope_id loop
+        v_change := case
+            when (b.new_tokens < coalesce(b.old_tokens, b.new_tokens + 1)) is true
+              or (b.new_nano < coalesce(b.old_nano, b.new_nano + 1)) is true then 'limit_lowered'
+            when b.new_tokens is distinct from b.old_tokens or b.new_nano is distinct from b.old_nano then 'limit_raised'
+            when b.new_mode <> b.old_mode then 'mode_changed' end;
+        if v_change is not null then
+            perform ledger_post(p_tenant, v_change, array[b.scope_id], array[b.window_start], p_now, p_ref => p_by,
+                                p_limits => array[b.new_tokens], p_nanos => array[b.new_nano], p_modes => array[b.new_mode]);
+        end if;
+    end loop;
+end $$;
+
 -- Stores the fields of one source for a scope; posts an entry if this changes the limit or mode of a balance in use.
 create function ledger_set_policy(p_tenant text, p_scope text, p_task text, p_patch jsonb, p_clear text[], p_sources jsonb, p_by text,
                                   p_defaults jsonb, p_now timestamptz)
@@ -53,21 +117,20 @@ declare
     v_kind text := kind_of(p_scope);
     v_id text := id_of(p_scope);
     v_scope bigint;
-    v_old record;
-    b record;
-    v_change text;
+    v_before applied_policy[];
 begin
     perform v_now at time zone (p_patch ->> 'timezone');
     insert into scopes (tenant, kind, id) values (p_tenant, v_kind, v_id) on conflict do nothing;
     select s.scope_id into v_scope from scopes s where s.tenant = p_tenant and s.kind = v_kind and s.id = v_id;
-    perform 1 from balances x where x.tenant = p_tenant and x.scope_id = v_scope order by x.scope_id, x.window_start for update;
-    select * into v_old from ledger_policies(p_tenant, array[v_scope], '', p_defaults);
+    v_before := ledger_applied_policies(p_tenant, array[v_scope], p_defaults);
     insert into policies as p (tenant, scope_id, task, limit_tokens, limit_nano_usd, mode, "window", timezone, warn_at, backpressure, approval,
-                               frozen, sources, updated_by, updated_at)
+                               frozen, shadow, learned_holds, last_answer, rollover, ladder, sources, updated_by, updated_at)
     values (p_tenant, v_scope, p_task, (p_patch ->> 'limit_tokens')::bigint, (p_patch ->> 'limit_nano_usd')::bigint, p_patch ->> 'mode',
             p_patch ->> 'window', p_patch ->> 'timezone',
             case when p_patch ? 'warn_at' then array(select t::numeric from jsonb_array_elements_text(p_patch -> 'warn_at') t) end,
-            p_patch -> 'backpressure', p_patch -> 'approval', (p_patch ->> 'frozen')::boolean, p_sources, p_by, v_now)
+            p_patch -> 'backpressure', p_patch -> 'approval', (p_patch ->> 'frozen')::boolean,
+            (p_patch ->> 'shadow')::boolean, (p_patch ->> 'learned_holds')::numeric, (p_patch ->> 'last_answer')::numeric,
+            (p_patch ->> 'rollover')::numeric, p_patch -> 'ladder', p_sources, p_by, v_now)
     on conflict (tenant, scope_id, task) do update set
         limit_tokens = case when 'limit_tokens' = any (p_clear) then null else coalesce(excluded.limit_tokens, p.limit_tokens) end,
         limit_nano_usd = case when 'limit_nano_usd' = any (p_clear) then null else coalesce(excluded.limit_nano_usd, p.limit_nano_usd) end,
@@ -78,21 +141,39 @@ begin
         backpressure = case when 'backpressure' = any (p_clear) then null else coalesce(excluded.backpressure, p.backpressure) end,
         approval = case when 'approval' = any (p_clear) then null else coalesce(excluded.approval, p.approval) end,
         frozen = case when 'frozen' = any (p_clear) then null else coalesce(excluded.frozen, p.frozen) end,
+        shadow = case when 'shadow' = any (p_clear) then null else coalesce(excluded.shadow, p.shadow) end,
+        learned_holds = case when 'learned_holds' = any (p_clear) then null else coalesce(excluded.learned_holds, p.learned_holds) end,
+        last_answer = case when 'last_answer' = any (p_clear) then null else coalesce(excluded.last_answer, p.last_answer) end,
+        rollover = case when 'rollover' = any (p_clear) then null else coalesce(excluded.rollover, p.rollover) end,
+        ladder = case when 'ladder' = any (p_clear) then null else coalesce(excluded.ladder, p.ladder) end,
         sources = p.sources || excluded.sources, updated_by = excluded.updated_by, updated_at = excluded.updated_at;
-    if p_task <> '' then
-        return;
+    if p_task = '' then
+        -- A policy without fields is none: a label does not join because of it.
+        delete from policies p where p.tenant = p_tenant and p.scope_id = v_scope and p.task = ''
+          and jsonb_strip_nulls(to_jsonb(p) - array['tenant', 'scope_id', 'task', 'sources', 'updated_by', 'updated_at']) = '{}';
+        perform ledger_post_policies(p_tenant, v_before, p_by, p_defaults, v_now);
     end if;
-    for b in select x.*, n.limit_tokens as new_tokens, n.limit_nano as new_nano, n.mode as new_mode
-             from ledger_policies(p_tenant, array[v_scope], '', p_defaults) n
-             join balances x on x.tenant = p_tenant and x.scope_id = v_scope and x.window_start = ledger_window_start(n.win, n.zone, v_now) loop
-        v_change := case
-            when (b.new_tokens < coalesce(v_old.limit_tokens, b.new_tokens + 1)) is true
-              or (b.new_nano < coalesce(v_old.limit_nano, b.new_nano + 1)) is true then 'limit_lowered'
-            when b.new_tokens is distinct from v_old.limit_tokens or b.new_nano is distinct from v_old.limit_nano then 'limit_raised'
-            when b.new_mode <> v_old.mode then 'mode_changed' end;
-        if v_change is not null then
-            perform ledger_post(p_tenant, v_change, array[v_scope], array[b.window_start], v_now, p_ref => p_by,
-                                p_limits => array[b.new_tokens], p_nanos => array[b.new_nano], p_modes => array[b.new_mode]);
-        end if;
-    end loop;
+end $$;
+
+-- Stores the fields of a template, or removes it (null); effective from the next hold, with an entry for each balance in
+-- use whose limit or mode this changes. The caller holds `template_lock`.
+create function ledger_set_template(p_tenant text, p_pattern text, p_fields jsonb, p_by text, p_defaults jsonb, p_now timestamptz)
+returns void language plpgsql as $$
+declare
+    v_now timestamptz := coalesce(p_now, clock_timestamp());
+    v_scopes bigint[];
+    v_before applied_policy[];
+begin
+    perform v_now at time zone (p_fields ->> 'timezone');
+    select coalesce(array_agg(s.scope_id), '{}') into v_scopes
+    from scopes s where s.tenant = p_tenant and template_matches(p_pattern, s.kind, s.id);
+    v_before := ledger_applied_policies(p_tenant, v_scopes, p_defaults);
+    if p_fields is null then
+        delete from policy_templates where tenant = p_tenant and pattern = p_pattern;
+    else
+        insert into policy_templates (tenant, pattern, fields, updated_by, updated_at) values (p_tenant, p_pattern, p_fields, p_by, v_now)
+        on conflict (tenant, pattern) do update set fields = excluded.fields, updated_by = excluded.updated_by, updated_at = excluded.updated_at;
+    end if;
+    perform ledger_apply_templates(p_tenant, v_scopes);
+    perform ledger_post_policies(p_tenant, v_before, p_by, p_defaults, v_now);
 end $$;

@@ -6,8 +6,8 @@ begin
     with unseen as materialized (
         select x.s, x.w from unnest(p_scopes, p_windows) x (s, w)
         where not exists (select 1 from balances b where b.tenant = p_tenant and b.scope_id = x.s and b.window_start = x.w))
-    insert into balances (tenant, scope_id, window_start, updated_at)
-    select p_tenant, u.s, u.w, p_now from unseen u order by 2, 3 on conflict do nothing;
+    insert into balances (tenant, scope_id, window_start, rolls_at, updated_at)
+    select p_tenant, u.s, u.w, p_now + rolling_length(u.w), p_now from unseen u order by 2, 3 on conflict do nothing;
     perform 1 from balances b join unnest(p_scopes, p_windows) x (s, w) on b.tenant = p_tenant and b.scope_id = x.s and b.window_start = x.w
     order by b.scope_id, b.window_start for update of b;
 end $$;

@@ -57,10 +57,13 @@ returns table (tenant text, kind text, id text, mode text, lasts numeric) langua
     with clock as materialized (
         select coalesce(p_now, now()) as now
     ), live as materialized (
-        select b.tenant, b.scope_id, b.window_start, l.mode, b.spent_tokens, b.spent_nano,
-               l.tokens + b.granted_tokens - b.spent_tokens - b.held_tokens as room_tokens,
-               l.nano + b.granted_nano - b.spent_nano - b.held_nano as room_nano
+        select b.tenant, b.scope_id, b.window_start, l.mode, n.spent_tokens, n.spent_nano,
+               l.tokens + b.granted_tokens - n.spent_tokens - b.held_tokens as room_tokens,
+               l.nano + b.granted_nano - n.spent_nano - b.held_nano as room_nano
         from clock c, balances b cross join lateral ledger_shared_limits(b, p_defaults) l
+        left join lateral (select o.* from ledger_falls_out(b, c.now) o where b.rolls_at <= c.now) o on true
+        cross join lateral (select b.spent_tokens - coalesce(o.tokens, 0) as spent_tokens,
+                                   b.spent_nano - coalesce(o.nano, 0) as spent_nano) n
         where (p_tenant is null or b.tenant = p_tenant) and b.updated_at > c.now - interval '24 hours'
           and (l.tokens is not null or l.nano is not null)
     ), paced as materialized (
@@ -98,5 +101,5 @@ returns table (tenant text, kind text, id text, mode text, lasts numeric) langua
     cross join lateral ledger_policies(s.tenant, array[s.scope_id], coalesce(request.task, ''), p_defaults) e
     cross join lateral (select ledger_window_start(e.win, e.zone, x.now) as start) w
     where x.window_start = w.start and s.ended_at is null and not e.frozen
-      and (e.win = 'lifetime' or x.lasts < extract(epoch from ledger_window_end(e.win, e.zone, w.start) - x.now) * 1000000)
+      and (calendar_start(w.start) is null or x.lasts < extract(epoch from ledger_window_end(e.win, e.zone, w.start) - x.now) * 1000000)
 $$;

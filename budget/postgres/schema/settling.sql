@@ -42,11 +42,15 @@ begin
     v_state := h.state;
     if h.state <> 'held' or a.state = 'presumed' then
         v_late := true;
-        v_over := greatest(0, p_tokens - a.tokens);
-        v_over_nano := greatest(0, p_nano - a.nano);
+        -- Without its overrun, what was presumed is what was held.
+        v_over := greatest(0, p_tokens - a.tokens + a.overrun_tokens);
+        v_over_nano := greatest(0, p_nano - a.nano + a.overrun_nano);
         perform ledger_post(p_tenant, 'late', h.scope_ids, h.window_starts, v_now, p_hold => p_hold, p_attempt => p_attempt,
                             p_spent => row(p_tokens - a.tokens, p_nano - a.nano)::amount,
-                            p_overrun => row(v_over, v_over_nano)::amount);
+                            p_overrun => row(v_over - a.overrun_tokens, v_over_nano - a.overrun_nano)::amount);
+        -- The charge that it replaces may have fallen out of a rolling window: then the next ask takes this out, too.
+        update balances b set rolls_at = v_now from unnest(h.scope_ids, h.window_starts) x (s, w)
+        where b.tenant = p_tenant and b.scope_id = x.s and b.window_start = x.w and b.rolls_at > v_now;
     else
         v_over := greatest(0, p_tokens - h.tokens);
         v_over_nano := greatest(0, p_nano - h.nano);
@@ -73,7 +77,7 @@ begin
     if v_over > 0 or v_over_nano > 0 then
         perform ledger_warn(p_tenant, h.scope_ids, h.window_starts, array(
             select jsonb_build_object('scope', p.scope, 'mode', p.shared_mode, 'limit', jsonb_build_array(p.shared_tokens, p.shared_nano),
-                                      'warn_at', p.warn_at)
+                                      'warn_at', p.warn_at) || p.shadow
             from ledger_policies(p_tenant, h.scope_ids, h.task, p_defaults) p order by p.ord), v_now);
     end if;
     return query select 'settled', v_state, p_tokens, p_nano, v_over, v_over_nano, v_late, h.attempts;
@@ -96,7 +100,8 @@ begin
                        and a.state = 'reported') then
         perform ledger_lock(p_tenant, h.scope_ids, h.window_starts, coalesce(p_now, clock_timestamp()));
         return query select 'price_needed', h.state, 0::bigint, 0::bigint, 0::bigint, 0::bigint, false, h.attempts, h.model, p.scope, p.limit_nano
-                     from ledger_policies(p_tenant, h.scope_ids, h.task, p_defaults) p where p.limit_nano is not null order by p.ord limit 1;
+                     from ledger_policies(p_tenant, h.scope_ids, h.task, p_defaults) p where p.limit_nano is not null and p.shadow = '{}'
+                     order by p.ord limit 1;
         if found then
             return;
         end if;

@@ -7,8 +7,10 @@ declare
     one text;
 begin
     foreach one in array array[
-        'scopes', 'scope_parents', 'policies', 'balances', 'holds', 'attempts', 'entries', 'grants', 'waiters', 'approvals',
-        'approval_waiters', 'decisions', 'outbox', 'balance_samples', 'events', 'forgotten_events', 'changes']
+        'scopes', 'scope_parents', 'policies', 'policy_templates', 'templated_policies',
+        'balances', 'holds', 'attempts', 'entries', 'grants', 'waiters', 'approvals',
+        'approval_waiters', 'decisions', 'outbox', 'balance_samples', 'events', 'forgotten_events', 'changes',
+        'shadow_counts']
     loop
         execute format('alter table %I alter column tenant set (n_distinct = 1)', one);
     end loop;

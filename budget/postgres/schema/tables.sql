@@ -3,9 +3,11 @@
 -- window_start).
 -- Every table begins with its tenant, as does every key and foreign key: Postgres may be distributed by tenant, and rows
 -- of two tenants never meet. Ids are unique within a tenant. Indexes of sweeps over all tenants begin with a time.
--- A lifetime window starts at -infinity, so every balance has a comparable key.
+-- A lifetime window starts at -infinity and a rolling one at a key in the year 100, so every balance has a comparable key.
 
 create type amount as (tokens bigint, nano bigint);
+-- What the gate applies to the calls of all tasks on a scope.
+create type applied_policy as (scope_id bigint, limit_tokens bigint, limit_nano bigint, mode text);
 
 create table scopes (
     tenant   text not null,
@@ -18,6 +20,8 @@ create table scopes (
 -- Partial, although it has every row: without statistics the planner would take it instead of the primary key, and read
 -- all scopes of the tenant to find one by its id.
 create unique index scopes_name on scopes (tenant, kind, id) where kind is not null;
+-- The further limits of a scope: few, or none.
+create index scopes_further on scopes (tenant, kind, split_part(id, '@', 1)) where strpos(id, '@') > 0;
 
 -- The parent of each scope in the path of a hold; null: top level. Derived from holds, never read by the gate.
 create table scope_parents (
@@ -38,12 +42,17 @@ create table policies (
     limit_tokens   bigint check (limit_tokens >= 0),
     limit_nano_usd bigint check (limit_nano_usd >= 0),
     mode           text check (mode in ('hard', 'soft', 'approval')),
-    "window"       text check ("window" in ('lifetime', 'hour', 'day', 'month')),
+    "window"       text check (is_window("window")),
     timezone       text,
     warn_at        numeric[],
     backpressure   jsonb,
     approval       jsonb,
     frozen         boolean,
+    shadow         boolean,
+    learned_holds  numeric check (learned_holds >= 0 and learned_holds < 1),
+    last_answer    numeric check (last_answer >= 0 and last_answer < 1),
+    rollover       numeric check (rollover > 0 and rollover <= 1),
+    ladder         jsonb,
     sources        jsonb not null default '{}',
     updated_by     text not null,
     updated_at     timestamptz not null,
@@ -69,6 +78,12 @@ create table balances (
     mode           text not null default 'soft',
     warned_at      numeric[] not null default '{}',   -- thresholds whose event has fired; one that is added later fires too
     grants_end_at  timestamptz,                       -- earliest end of a live grant
+    rolls_at       timestamptz,                       -- rolling window: when charges may fall out of it next; null for others
+    rolled_to      bigint not null default 0,         -- the last entry whose charge has fallen out
+    rolled_seq     bigint not null default 0,         -- the number of the last entry when that was posted
+    rolled_tokens  bigint not null default 0,         -- what has fallen out in all
+    rolled_nano    bigint not null default 0,
+    rolled_over_at timestamptz,                       -- calendar window: when it was decided what rolls over into it
     updated_at     timestamptz not null,
     primary key (tenant, scope_id, window_start),
     foreign key (tenant, scope_id) references scopes
@@ -80,9 +95,10 @@ create table holds (
     key           text not null,
     digest        bytea,                              -- null: the key was closed before its first use
     path          text[] not null default '{}',
+    labels        text[] not null default '{}',       -- all that the call has, with or without a policy
     task          text not null default '',
     model         text,
-    scope_ids     bigint[] not null default '{}',     -- in path order
+    scope_ids     bigint[] not null default '{}',     -- in the order of ledger_expand
     window_starts timestamptz[] not null default '{}',
     state         text not null check (state in ('none', 'held', 'settled', 'released', 'expired')),
     asked_tokens  bigint not null default 0,          -- the estimate that a full attempt needs
@@ -93,6 +109,7 @@ create table holds (
     charged_nano  bigint not null default 0,
     attempts      integer not null default 0,
     views         jsonb,                              -- the gate's views, from which the answer is repeated
+    would         jsonb,                              -- what policies in shadow would have done, by scope, once it is counted
     lease         interval not null default '120 seconds',
     expires_at    timestamptz,
     created_at    timestamptz not null,
@@ -104,6 +121,20 @@ create table holds (
 create unique index holds_key on holds (tenant, key) where key is not null;
 create index holds_open on holds (expires_at) where state = 'held';
 
+-- What policies in shadow would have done with the calls that were admitted.
+create table shadow_counts (
+    tenant       text not null,
+    scope_id     bigint not null,
+    window_start timestamptz not null,
+    outcome      text not null check (outcome in ('refuse', 'ask', 'wait', 'delay')),
+    calls        bigint not null,
+    tokens       bigint not null,                     -- what they held
+    nano         bigint not null,
+    delay_ms     bigint not null,                     -- total of the delays
+    primary key (tenant, scope_id, window_start, outcome),
+    foreign key (tenant, scope_id) references scopes
+);
+
 create table attempts (
     tenant        text not null,
     hold_id       bigint not null,
@@ -111,6 +142,8 @@ create table attempts (
     state         text not null check (state in ('started', 'presumed', 'reported')),
     tokens        bigint not null default 0,          -- estimate while unreported, then the charge
     nano          bigint not null default 0,
+    most_tokens   bigint,                             -- the most that its request can use; null: what was held for it
+    most_nano     bigint,
     overrun_tokens bigint not null default 0,
     overrun_nano  bigint not null default 0,
     late          boolean not null default false,
@@ -130,7 +163,7 @@ create table entries (
     window_start   timestamptz not null,
     seq            bigint not null,
     kind           text not null check (kind in ('hold', 'top_up', 'settle', 'overrun', 'presumed', 'late', 'correction', 'release',
-                   'expire', 'grant', 'grant_ended', 'limit_raised', 'limit_lowered', 'mode_changed')),
+                   'expire', 'grant', 'grant_ended', 'limit_raised', 'limit_lowered', 'mode_changed', 'rolled_off')),
     hold_id        bigint,
     attempt        integer,
     ref            text,                              -- grant, decision or actor that caused the entry
@@ -163,6 +196,9 @@ create index entries_at on entries using brin (at, entry_id) with (pages_per_ran
 -- For metrics, which must not read the whole table.
 create index entries_of_trouble on entries (tenant, kind, hold_id, attempt) where kind in ('presumed', 'late', 'expire');
 
+-- Late reports, which fall out of a rolling window with the charge that they replace.
+create index entries_late on entries (tenant, scope_id, window_start, seq) where kind in ('late', 'correction');
+
 -- Entries are never changed and never deleted.
 create function entries_are_append_only() returns trigger language plpgsql as $$
 begin
@@ -184,6 +220,7 @@ create table grants (
     granted_by   text not null,
     created_at   timestamptz not null,
     ended_at     timestamptz,
+    rolled_over  boolean not null default false,      -- from the window before
     primary key (tenant, grant_id),
     foreign key (tenant, scope_id) references scopes
 );
@@ -218,6 +255,8 @@ create table approvals (
     created_at    timestamptz not null,
     deadline      timestamptz not null,
     decided_at    timestamptz,
+    reminded_at   timestamptz,
+    escalated_at  timestamptz,                        -- since then deputies may decide
     primary key (tenant, approval_id),
     foreign key (tenant, scope_id) references scopes
 );

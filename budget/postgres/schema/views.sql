@@ -21,9 +21,9 @@ select e.tenant, e.kind, e.hold_id, e.at
 from entries e
 where e.kind in ('presumed', 'late', 'expire');
 
--- What each scope has spent, by window.
+-- What each scope has spent, by window; in a rolling window with what has fallen out of it.
 create view scope_spending as
-select s.tenant, s.kind, s.id, b.window_start, b.spent_tokens as tokens, b.spent_nano as nano
+select s.tenant, s.kind, s.id, b.window_start, b.spent_tokens + b.rolled_tokens as tokens, b.spent_nano + b.rolled_nano as nano
 from scopes s join balances b on b.tenant = s.tenant and b.scope_id = s.scope_id;
 
 -- The calls that wait, or waited, for an approval.

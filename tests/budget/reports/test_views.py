@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from purser.budget.gate import Amount
-from purser.budget.policies import Policy
+from purser.budget.policies.policy import Policy
 from purser.budget.reports.views import BudgetView, whole_percent
 from purser.budget.scopes import Scope
 

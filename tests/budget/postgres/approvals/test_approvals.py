@@ -10,7 +10,8 @@ from purser.budget.actors import Actor
 from purser.budget.approvals import FITS, ApprovalState, Choice, Ticket
 from purser.budget.errors import InvalidRequest, NotFound
 from purser.budget.gate import Amount
-from purser.budget.policies import PolicyPatch
+from purser.budget.holds import HoldRequest
+from purser.budget.policies.policy import PolicyPatch
 from purser.budget.postgres.connections.pools import Pool
 from purser.budget.scopes import Path, Scope
 from tests.support.approvals import NOW, SESSION, TENANT, Desk, open_desk, path
@@ -104,7 +105,7 @@ async def test_a_key_that_never_asked_the_gate_is_sent_there(desk: Desk) -> None
 
 async def test_a_scope_that_is_unused_or_off_the_path_is_an_error(desk: Desk) -> None:
     other = Scope.parse("session:s2")
-    with pytest.raises(InvalidRequest, match="not on the path"):
+    with pytest.raises(InvalidRequest, match="on which the ask draws"):
         await desk.approvals.request(TENANT, key="k", scope=other, path=path(), ask=Amount(5))
     with pytest.raises(NotFound, match="'session:s2'"):
         await desk.approvals.request(TENANT, key="k", scope=other, path=Path((other,)), ask=Amount(5))
@@ -162,3 +163,19 @@ async def test_a_request_that_meets_a_release_of_its_key_is_not_left_behind(desk
         await asyncio.gather(desk.request(f"k{n}", 500), desk.ledger.release(TENANT, key=f"k{n}"))
         await desk.approvals.withdraw(TENANT, f"k{n}")
         assert (await desk.approvals.list(TENANT, ApprovalState.PENDING)).requests == ()
+
+
+async def test_an_approval_of_a_label_lets_the_call_through_and_shows_the_label_among_its_scopes(desk: Desk) -> None:
+    team = Scope.parse("tag:team=search")
+    limited = PolicyPatch.parse({"limit_tokens": 100, "mode": "approval"})
+    await desk.policies.set(TENANT, team, limited, by=Actor("test", None))
+    asked = HoldRequest("k1", Path((Scope.parse("session:other"),), (team,)), Amount(150), model="gpt-4o")
+    assert (await desk.ledger.hold(TENANT, asked)).gate.decisive.scope == team
+    ticket = await desk.approvals.request(
+        TENANT, key="k1", scope=team, path=asked.path, labels=asked.all_labels, ask=asked.ask
+    )
+    shown = await desk.approvals.get(TENANT, ticket.approval_id)
+    assert (shown.scope, shown.shortage) == (team, Amount(50))
+    assert shown.waiters[0].path == ("session:other", "tag:team=search")
+    await desk.decide(ticket)
+    assert (await desk.ledger.hold(TENANT, asked)).gate.verdict.admits

@@ -7,7 +7,8 @@ import pytest
 from purser.budget.approvals import ApprovalState
 from purser.budget.errors import InvalidRequest
 from purser.budget.gate import Verdict
-from purser.budget.policies import Mode, PolicyPatch
+from purser.budget.policies.fields import Mode
+from purser.budget.policies.policy import PolicyPatch
 from purser.budget.postgres.connections.pools import Pool
 from purser.budget.postgres.reports.exporter import Exporter
 from purser.budget.scopes import Kind, Scope

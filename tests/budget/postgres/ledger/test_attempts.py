@@ -180,6 +180,40 @@ async def test_a_late_report_replaces_the_presumed_charge(books: Books, actual: 
         assert (await books.balance())["spent"] == actual + 10
 
 
+@pytest.mark.parametrize(("actual", "overrun"), [(40, 0), (130, 30), (300, 200)])
+@pytest.mark.parametrize("end", ["expired", "released", "next attempt"])
+async def test_an_attempt_that_may_exceed_its_hold_is_presumed_at_the_most_it_can_use(
+    books: Books, actual: int, overrun: int, end: str
+) -> None:
+    books.at(NOW)
+    hold_id = await books.hold("k", 100, 10)
+    await books.ledger.start_attempt(TENANT, hold_id, 1, most=Amount(250, 25))
+    assert await books.balance() == {"held": 100}
+    if end == "expired":
+        books.at(NOW + timedelta(days=1))
+        await books.ledger.sweep()
+    elif end == "released":
+        await books.ledger.release(TENANT, hold_id=hold_id)
+    else:
+        await books.ledger.start_attempt(TENANT, hold_id, 2, most=Amount(250, 25))
+    presumed, money = await books.balance(), await books.money()
+    assert (presumed["spent"], presumed["overrun"]) == (250, 150)
+    assert (money["spent"], money["overrun"]) == (25, 15)
+    await books.check()
+    done = await books.settle(hold_id, actual, 4)
+    assert (done.charged, done.overrun, done.late) == (Amount(actual, 4), Amount(overrun), True)
+    balance = await books.balance()
+    assert (balance["spent"], balance.get("overrun", 0)) == (actual, overrun)
+    await books.check()
+
+
+async def test_the_most_of_an_attempt_that_reports_changes_nothing(books: Books) -> None:
+    hold_id = await books.hold("k", 100)
+    await books.ledger.start_attempt(TENANT, hold_id, 1, most=Amount(250))
+    await books.settle(hold_id, 70)
+    assert await books.balance() == {"spent": 70}
+
+
 async def test_a_report_after_a_release_without_any_attempt_is_late_and_all_overrun(books: Books) -> None:
     hold_id = await books.hold("k", 100)
     await books.ledger.release(TENANT, hold_id=hold_id)

@@ -1,4 +1,4 @@
-"""Batches of asks and settlements: written as a whole, or not at all and then one by one."""
+"""Batches of asks and settlements: what is plain is written together, and the rest one by one."""
 
 import asyncio
 from collections.abc import Sequence
@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from purser.budget.errors import AttemptConflict, HoldClosed, KeyReused, NotFound
-from purser.budget.gate import Verdict
+from purser.budget.gate import Amount, Verdict
 from purser.budget.holds import HoldRequest
-from purser.budget.policies import PolicyPatch
+from purser.budget.policies.policy import PolicyPatch
 from purser.budget.postgres.ledger.batches import Ask, Settle, hold_together, settle_together
 from purser.budget.scopes import Scope
 from purser.budget.windows import Window
@@ -17,16 +17,18 @@ from tests.support.actors import TESTER
 from tests.support.ledger import TENANT, Books, meet, report, request
 
 
-async def held(books: Books, *requests: HoldRequest) -> list[str | None] | None:
-    """Hold ids of a batch, None if it is not plain."""
+async def held(books: Books, *requests: HoldRequest) -> list[str]:
+    """The keys that a batch holds."""
     answers = await hold_together(books.pool, books.settings, books.ledger.now, [Ask(TENANT, one) for one in requests])
-    return None if answers is None else [answer.hold_id for answer in answers]
+    assert all(answer is None or answer.hold_id for answer in answers)
+    return [one.key for one, answer in zip(requests, answers, strict=True) if answer]
 
 
-async def settled(books: Books, *reports: tuple[str, int, int]) -> bool:
-    """Whether a batch of hold, attempt and tokens settled."""
+async def settled(books: Books, *reports: tuple[str, int, int]) -> list[int | None]:
+    """What each hold, attempt and tokens of a batch overran by; None for one that the batch left alone."""
     settles = [Settle(TENANT, int(hold_id), attempt, report(tokens)) for hold_id, attempt, tokens in reports]
-    return await settle_together(books.pool, books.ledger.now, settles) is not None
+    done = await settle_together(books.pool, books.settings, books.ledger.now, settles)
+    return [None if one is None else one.overrun.tokens for one in done]
 
 
 async def together(books: Books, calls: Sequence[Any]) -> list[Any]:
@@ -54,47 +56,65 @@ async def session(books: Books) -> Books:
 
 
 async def test_new_asks_that_all_fit_are_held_as_if_one_came_after_the_other(session: Books) -> None:
-    ids = await held(session, request("a", 100, 1), request("b", 200, 2, "session:s1"), request("c", 600, 3))
-    assert ids is not None
-    assert len(set(ids)) == 3
+    keys = await held(session, request("a", 100, 1), request("b", 200, 2, "session:s1"), request("c", 600, 3))
+    assert keys == ["a", "b", "c"]
     assert (await session.balance(), await session.money()) == ({"spent": 100, "held": 900}, {"spent": 100, "held": 6})
 
 
 @pytest.mark.parametrize(
-    "requests",
+    "other",
     [
-        pytest.param([request("a", 500), request("b", 401)], id="their tokens do not fit together"),
-        pytest.param([request("a", 1, 500), request("b", 1, 401)], id="their money does not fit together"),
-        pytest.param([request("a", 1), request("known", 100, 100)], id="one key is known"),
-        pytest.param([request("known", 100, 100), request("open", 10)], id="all keys are known"),
-        pytest.param([request("a", 1), request("known", 1)], id="a key is bound to another payload"),
-        pytest.param([request("a", 1), request("b", 1, 0, "session:new")], id="a scope is new"),
-        pytest.param([request("a", 1), request("b", 1, 0, "session:frozen")], id="a scope is frozen"),
-        pytest.param([request("a", 1), request("b", 1, 0, "session:nothing")], id="a scope has no capacity"),
-        pytest.param([request("a", 1), request("b", 1, priced=False)], id="one needs a price"),
+        pytest.param(request("b", 892), id="its tokens do not fit with the others"),
+        pytest.param(request("b", 1, 892), id="its money does not fit with the others"),
+        pytest.param(request("known", 100, 100), id="its key is known"),
+        pytest.param(request("known", 1), id="its key is bound to another payload"),
+        pytest.param(request("b", 1, 0, "session:new"), id="its scope is new"),
+        pytest.param(request("b", 1, 0, "session:frozen"), id="its scope is frozen"),
+        pytest.param(request("b", 1, 1, "session:nothing"), id="its scope has no capacity"),
+        pytest.param(request("b", 1, priced=False), id="it needs a price"),
     ],
 )
-async def test_a_batch_that_is_not_plain_writes_nothing(session: Books, requests: list[HoldRequest]) -> None:
+async def test_a_batch_leaves_alone_what_is_not_plain_and_holds_the_rest(session: Books, other: HoldRequest) -> None:
     await session.hold("open", 10)
     await session.hold("x", 1, 0, "session:frozen")
     await session.budget("session:frozen", frozen=True)
     await session.hold("y", 1, 0, "session:nothing")
     await session.budget("session:nothing", limit_nano_usd=0, mode="hard")
-    before = await session.rows(), await session.balance()
-    assert await held(session, *requests) is None
-    assert (await session.rows(), await session.balance()) == before
+    await session.ledger.release(TENANT, key="open")
+    rows = await session.rows()
+    assert await held(session, request("a", 9, 9), other, request("c", 1, 1, "session:s1")) in (["a", "c"], ["a"])
+    after = await session.rows()
+    assert await session.pool.fetchval("select count(*) from holds where key = 'b'") == 0
+    made = after["holds"] - rows["holds"]
+    assert rows | {"holds": rows["holds"] + made, "entries": rows["entries"] + made} == after
+    assert await held(session, other) == []
+
+
+async def test_who_comes_first_in_a_batch_is_not_passed_by_who_comes_later(session: Books) -> None:
+    await session.hold("other", 1, 0, "task:t1")
+    await session.budget("task:t1", limit_tokens=100, mode="hard")
+    part = request("part", 850, 0, "session:s1", "task:t1", least=Amount(50))
+    assert await held(session, part, request("later", 60)) == []
+    assert await held(session, request("later", 50)) == ["later"]
+
+
+async def test_an_ask_that_cannot_be_held_takes_no_room_from_those_behind_it(session: Books) -> None:
+    await session.hold("other", 1, 0, "task:t1")
+    await session.budget("task:t1", limit_tokens=100, mode="hard")
+    large = request("large", 850, 0, "session:s1", "task:t1")
+    assert await held(session, large, request("later", 900)) == ["later"]
 
 
 async def test_a_batch_does_not_overtake_older_waiters(session: Books) -> None:
     await session.hold("busy", 800)
     for _ in range(2):
         assert (await session.ask("waiter", 900)).gate.verdict is Verdict.WAIT
-    assert await held(session, request("a", 1), request("b", 1)) is None
+    assert await held(session, request("a", 1), request("b", 1)) == []
 
 
 async def test_a_batch_does_not_use_grants_that_have_ended(session: Books) -> None:
     await session.grant("session:s1", 1_000, 0, await session.pool.fetchval("select now()"))
-    assert await held(session, request("a", 500), request("b", 401)) is None
+    assert await held(session, request("a", 500), request("b", 401)) == []
 
 
 async def test_a_batch_sees_a_policy_that_changed_while_it_waited(session: Books) -> None:
@@ -102,7 +122,7 @@ async def test_a_batch_sees_a_policy_that_changed_while_it_waited(session: Books
         patch = PolicyPatch(frozen=True)
         await session.policies.set(TENANT, Scope.parse("session:s1"), patch, by=TESTER, connection=connection)
 
-    assert await meet(session.pool, freeze, lambda: held(session, request("a", 1), request("b", 1))) is None
+    assert await meet(session.pool, freeze, lambda: held(session, request("a", 1), request("b", 1))) == []
 
 
 async def test_a_batch_sees_a_window_that_changed_while_it_waited(session: Books) -> None:
@@ -112,7 +132,7 @@ async def test_a_batch_sees_a_window_that_changed_while_it_waited(session: Books
         patch = PolicyPatch(window=Window.DAY)
         await session.policies.set(TENANT, Scope.parse("session:s1"), patch, by=TESTER, connection=connection)
 
-    assert await meet(session.pool, change, lambda: held(session, request("a", 1), request("b", 1))) is None
+    assert await meet(session.pool, change, lambda: held(session, request("a", 1), request("b", 1))) == []
 
 
 async def test_in_one_batch_each_call_gets_its_own_answer_or_its_own_error(session: Books) -> None:
@@ -156,14 +176,27 @@ async def test_tenants_do_not_share_a_batch(session: Books) -> None:
 async def test_settlements_within_what_is_held_are_written_together(session: Books) -> None:
     one, other = await session.hold("a", 100, 10), await session.hold("b", 200, 20)
     await session.ledger.start_attempt(TENANT, one, 1)
-    assert await settled(session, (one, 1, 60), (other, 1, 200))
+    assert await settled(session, (one, 1, 60), (other, 1, 200)) == [0, 0]
     assert (await session.balance(), await session.money()) == ({"spent": 360}, {"spent": 100})
+
+
+async def test_overruns_of_a_batch_are_charged_in_full_and_warn(session: Books) -> None:
+    one, other, third = [await session.hold(key, 100, 10) for key in "abc"]
+    await session.budget("session:s1", warn_at=[0.5])
+    assert await settled(session, (one, 1, 150), (other, 1, 60), (third, 1, 400)) == [50, 0, 300]
+    assert await session.balance() == {"spent": 710, "overrun": 350}
+    assert await session.entries() == [
+        "hold", "settle", "hold", "hold", "hold", "settle", "settle", "overrun", "settle", "overrun"
+    ]  # fmt: skip
+    fired = "select count(*) from events where kind = 'threshold' and threshold = 0.5"
+    assert await session.pool.fetchval(fired) == 1
+    again = await session.settle(third, 400)
+    assert (again.overrun.tokens, again.charged.tokens) == (300, 400)
 
 
 @pytest.mark.parametrize(
     ("key", "attempt", "tokens"),
     [
-        pytest.param("open", 1, 101, id="more was used than held"),
         pytest.param("open", 2, 50, id="the attempt never started"),
         pytest.param("started", 2, 50, id="an attempt is silent"),
         pytest.param("released", 1, 50, id="a hold has ended"),
@@ -171,7 +204,7 @@ async def test_settlements_within_what_is_held_are_written_together(session: Boo
         pytest.param("none", 1, 50, id="nothing was held"),
     ],
 )
-async def test_a_batch_of_settlements_that_is_not_plain_writes_nothing(
+async def test_a_batch_of_settlements_leaves_alone_what_is_not_plain(
     session: Books, key: str, attempt: int, tokens: int
 ) -> None:
     plain = await session.hold("plain", 100)
@@ -182,9 +215,9 @@ async def test_a_batch_of_settlements_that_is_not_plain_writes_nothing(
     await session.ledger.start_attempt(TENANT, ids["started"], 1)
     await session.ledger.release(TENANT, key="released")
     before = await session.rows(), await session.balance()
-    assert not await settled(session, (plain, 1, 50), (ids[key], attempt, tokens))
-    assert not await settled(session, (plain, 1, 50), ("999999", 1, 1))
+    assert await settled(session, (ids[key], attempt, tokens), ("999999", 1, 1)) == [None, None]
     assert (await session.rows(), await session.balance()) == before
+    assert await settled(session, (ids[key], attempt, tokens), (plain, 1, 50), ("999999", 1, 1)) == [None, 0, None]
 
 
 async def test_in_one_batch_each_settlement_gets_its_own_answer_or_its_own_error(session: Books) -> None:

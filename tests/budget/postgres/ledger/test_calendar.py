@@ -40,6 +40,10 @@ async def allowed(books: Books, at: str, tokens: int) -> bool:
         ("day", "Europe/Berlin", "2026-10-25 22:59:59", "2026-10-25 23:00"),  # ends a day of 25 hours
         ("day", "America/Havana", "2026-11-01 03:59:59", "2026-11-01 04:00"),  # the first of two midnights
         ("day", "Africa/Cairo", "2026-04-23 21:59:59", "2026-04-23 22:00"),  # midnight is missing
+        ("week", "Europe/Berlin", "2026-03-29 21:59:59", "2026-03-29 22:00"),  # Monday after the clock was set forward
+        ("week", "America/Havana", "2026-11-02 04:59:59", "2026-11-02 05:00"),  # ends a week of 169 hours
+        ("week", "UTC", "2024-03-03 23:59:59", "2024-03-04"),  # the week of a leap day
+        ("day", "UTC", "2028-02-29 23:59:59", "2028-03-01"),
         ("month", "America/New_York", "2026-11-01 03:59:59", "2026-11-01 04:00"),
         ("month", "America/Havana", "2026-11-01 03:59:59", "2026-11-01 04:00"),
         ("month", "Pacific/Apia", "2026-12-31 10:59:59", "2026-12-31 11:00"),  # the year begins

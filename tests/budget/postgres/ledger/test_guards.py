@@ -17,10 +17,16 @@ from tests.budget.postgres.ledger import (
     test_attempts,
     test_batches,
     test_calendar,
+    test_further_limits,
+    test_labels,
+    test_last_answers,
     test_life_cycle,
     test_locks,
     test_meetings,
     test_policies,
+    test_rolling,
+    test_rollover,
+    test_shadow,
     test_unpriced,
     test_waiting,
 )
@@ -56,10 +62,46 @@ GUARDS = {
         "if false then",
         test_life_cycle.test_the_tightest_scope_of_a_path_decides_at_any_level,
     ),
+    "what costs nothing needs no money": Guard(
+        "case when p.limit_nano is not null then greatest(0,\n               "
+        "ledger_room(p.limit_nano + b.granted_nano - b.spent_nano - b.held_nano, r.nano, p_last_of[p.ord])) end",
+        "ledger_room(p.limit_nano + b.granted_nano - b.spent_nano - b.held_nano, r.nano, p_last_of[p.ord])",
+        test_life_cycle.test_what_costs_nothing_passes_an_exhausted_money_limit_in_every_way,
+    ),
+    "an ordinary ask leaves the reserve alone": Guard(
+        "then p_left - p_reserve",
+        "then p_left",
+        test_last_answers.test_only_last_calls_use_the_reserve_each_its_part,
+    ),
+    "a last call leaves the others their parts": Guard(
+        "greatest(p_reserve / p_last_of,",
+        "greatest(p_reserve,",
+        test_last_answers.test_only_last_calls_use_the_reserve_each_its_part,
+    ),
+    "a batch leaves the reserve alone": Guard(
+        "- coalesce((f.policy -> 'reserve' ->> 0)::bigint, 0) end",
+        "end",
+        test_last_answers.test_a_batch_leaves_the_reserve_alone,
+    ),
+    "a further attempt leaves the reserve alone": Guard(
+        "h.task, p_defaults, false, interval '0', p_now) v;",
+        "h.task, p_defaults, false, interval '0', p_now, array_fill(1, array[9])) v;",
+        test_last_answers.test_a_further_attempt_of_a_last_call_takes_no_more_of_the_reserve,
+    ),
     "no scope of the path is left out": Guard(
-        "select bool_or(v.closed or v.queued), min(v.room_tokens)",
-        "select bool_or(v.closed or v.queued), max(v.room_tokens)",
+        "min(v.room_tokens) filter",
+        "max(v.room_tokens) filter",
         test_life_cycle.test_the_tightest_scope_of_a_path_decides_at_any_level,
+    ),
+    "a label counts where it has a policy": Guard(
+        "\n    where exists (select from policies p where",
+        "\n    where exists (select from policies p where false and",
+        test_labels.test_a_label_limit_refuses_with_nothing_held_on_the_path,
+    ),
+    "a label counts where a template gives it a policy": Guard(
+        "where t.tenant = p_tenant and template_matches(t.pattern, kind_of(x.name)",
+        "where false and template_matches(t.pattern, kind_of(x.name)",
+        test_labels.test_a_label_joins_by_a_template_from_its_first_call_on,
     ),
     "a frozen scope lets nothing through": Guard(
         "p.frozen or (q.bounded and",
@@ -67,19 +109,119 @@ GUARDS = {
         test_policies.test_freezing_stops_new_asks_and_top_ups_and_lets_live_holds_settle,
     ),
     "the window is looked up again under the lock": Guard(
-        "while v_windows is distinct from v_again loop",
-        "for i in 1 .. 1 loop",
+        "continue when v_windows is distinct from v_wanted;",
+        "",
         test_meetings.test_an_ask_sees_a_window_that_changed_while_it_waited,
     ),
     "grants that have ended give no headroom": Guard(
-        "perform ledger_end_grants(p_tenant, v_scopes, v_windows, v_now);",
+        "perform ledger_end_grants(p_tenant, p_scopes, p_windows, p_now);",
         "",
         test_calendar.test_a_grant_counts_until_the_instant_it_ends,
     ),
     "grants that have ended give no top-up": Guard(
-        "perform ledger_end_grants(h.tenant, h.scope_ids, h.window_starts, p_now);",
-        "",
+        "perform ledger_catch_up(h.tenant, h.scope_ids, h.window_starts, p_defaults, p_now);",
+        "exit;",
         test_calendar.test_top_ups_do_not_use_grants_that_have_ended,
+    ),
+    # --- rolling windows
+    "what has fallen out of a rolling window gives room": Guard(
+        "perform ledger_catch_up(p_tenant, v_scopes, v_windows, p_defaults, v_now);",
+        "exit;",
+        test_rolling.test_a_charge_counts_for_the_length_of_the_window_and_no_longer,
+    ),
+    "what has fallen out of a rolling window gives room to top-ups": Guard(
+        "perform ledger_catch_up(h.tenant, h.scope_ids, h.window_starts, p_defaults, p_now);",
+        "exit;",
+        test_rolling.test_a_top_up_uses_the_room_that_has_returned,
+    ),
+    "nothing falls out of a rolling window too early": Guard(
+        "e.at > p_now - rolling_length(b.window_start)\n",
+        "e.at > p_now - rolling_length(b.window_start) * 0.9\n",
+        partial(test_rolling.test_the_ledger_equals_a_plain_sum_to_a_sixtieth, seed=1, window="1h"),
+    ),
+    "a rolling window is added up once in a sixtieth": Guard(
+        "greatest(s.at + rolling_length(b.window_start), p_now + rolling_length(b.window_start) / 60)",
+        "s.at + rolling_length(b.window_start)",
+        test_rolling.test_charges_fall_out_at_most_once_in_a_sixtieth_of_the_length,
+    ),
+    "a late report of a charge that is out falls out, too": Guard(
+        "and (c.seq > b.rolled_to or e.seq > b.rolled_seq)",
+        "and c.seq > b.rolled_to",
+        test_rolling.test_a_late_report_falls_out_with_the_charge_that_it_replaces,
+    ),
+    "a late report is taken out before the next ask": Guard(
+        "and b.rolls_at > v_now;",
+        "and false;",
+        test_rolling.test_a_late_report_falls_out_with_the_charge_that_it_replaces,
+    ),
+    "a batch waits for what has to be taken out": Guard(
+        "or b.rolls_at <= p_now",
+        "",
+        test_rolling.test_a_late_report_falls_out_with_the_charge_that_it_replaces,
+    ),
+    "a grant to a rolling window ends": Guard(
+        "p_until := least(p_until, p_now + rolling_length(p_window));",
+        "",
+        test_rolling.test_a_grant_ends_after_the_length_of_the_window,
+    ),
+    "a warning of a rolling window fires again": Guard(
+        "where (x.spent_tokens + x.held_tokens >= t *",
+        "where true or (x.spent_tokens + x.held_tokens >= t *",
+        test_rolling.test_a_warning_fires_again_after_the_balance_fell_below_it,
+    ),
+    # --- rollover
+    "a window rolls over once": Guard(
+        "and b.window_start = x.w and b.rolled_over_at is null",
+        "and b.window_start = x.w",
+        test_rollover.test_a_day_rolls_over_once_while_hours_of_its_path_begin,
+    ),
+    "no more than the share rolls over": Guard(
+        "least(floor(p_tokens * p_share), greatest(0, l.tokens))",
+        "greatest(0, l.tokens)",
+        test_rollover.test_what_had_rolled_over_rolls_over_again_within_the_share,
+    ),
+    "open holds do not roll over": Guard(
+        "- b.spent_tokens - b.held_tokens) end as tokens",
+        "- b.spent_tokens) end as tokens",
+        test_rollover.test_open_holds_and_other_grants_do_not_roll_over,
+    ),
+    "other grants do not roll over": Guard(
+        "and g.window_start = b.window_start and g.rolled_over)",
+        "and g.window_start = b.window_start)",
+        test_rollover.test_open_holds_and_other_grants_do_not_roll_over,
+    ),
+    "nothing rolls over from another kind of window": Guard(
+        "where b.window_start <= before.start and",
+        "where",
+        test_rollover.test_nothing_rolls_over_from_a_window_without_this_limit_or_of_another_kind,
+    ),
+    "a batch waits for what rolls over": Guard(
+        "or (b.rolled_over_at is null and calendar_start(b.window_start) is not null)\n",
+        "\n",
+        test_rollover.test_many_first_calls_roll_over_once,
+    ),
+    # --- further limits
+    "a further limit without a policy does not count": Guard(
+        "        where exists (select from policies p where p.tenant = p_tenant and p.scope_id = s.scope_id",
+        "        where true or exists (select from policies p where p.tenant = p_tenant and p.scope_id = s.scope_id",
+        test_further_limits.test_a_further_limit_counts_only_while_it_has_a_policy,
+    ),
+    "a further limit has no default limit": Guard(
+        "else (p_defaults -> s.kind) - array['limit_tokens', 'limit_nano_usd'] end",
+        "else p_defaults -> s.kind end",
+        test_further_limits.test_a_further_limit_counts_only_while_it_has_a_policy,
+    ),
+    "the window of a further limit is its period": Guard(
+        'coalesce(n.period, s."window"',
+        'coalesce(s."window"',
+        partial(
+            test_further_limits.test_five_limits_decide_as_a_plain_model_of_them_does, seed=1, start="2028-02-28 20:00"
+        ),
+    ),
+    "a template joins further limits that were never used": Guard(
+        "where t.tenant = p_tenant and strpos(t.pattern, '@') > 0 and",
+        "where false and",
+        test_further_limits.test_a_template_gives_every_session_a_further_limit,
     ),
     "a top-up goes through the gate": Guard(
         "    if v_fits then",
@@ -87,18 +229,65 @@ GUARDS = {
         test_life_cycle.test_an_extension_adds_through_the_gate_or_not_at_all,
     ),
     "an ask needs a price where money is limited": Guard(
-        "if num_nonnulls(variadic v_nanos) > 0 then",
+        "if v_needs_price then",
         "if false then",
         partial(test_unpriced.test_where_money_is_limited_nothing_is_held_without_a_price, mode="soft"),
     ),
+    "a policy in shadow needs no price": Guard(
+        "p.limit_nano is not null and p.shadow = '{}',",
+        "p.limit_nano is not null,",
+        test_shadow.test_an_ask_without_a_price_passes_a_money_limit_in_shadow,
+    ),
+    "a policy in shadow bounds nothing": Guard(
+        "case when a.shadow then 'soft' else m.mode end",
+        "m.mode",
+        partial(
+            test_shadow.test_a_policy_in_shadow_admits_and_counts_each_call_once,
+            policy={"limit_tokens": 100, "mode": "hard"},
+            outcome="refuse",
+        ),
+    ),
+    "a policy in shadow freezes nothing": Guard(
+        "a.frozen and not a.shadow",
+        "a.frozen",
+        partial(
+            test_shadow.test_a_policy_in_shadow_admits_and_counts_each_call_once,
+            policy={"frozen": True},
+            outcome="refuse",
+        ),
+    ),
+    "a call is counted once in shadow": Guard(
+        "and h.would is null order by",
+        "order by",
+        partial(
+            test_shadow.test_a_policy_in_shadow_admits_and_counts_each_call_once,
+            policy={"limit_tokens": 100, "mode": "hard"},
+            outcome="refuse",
+        ),
+    ),
+    "a verdict in shadow is an event once": Guard(
+        "where f.first order by",
+        "order by",
+        test_shadow.test_an_event_comes_once_for_each_window_and_outcome_and_no_threshold,
+    ),
+    "a policy in shadow warns of no threshold": Guard(
+        "and not p.policy ? 'shadow'",
+        "",
+        test_shadow.test_an_event_comes_once_for_each_window_and_outcome_and_no_threshold,
+    ),
+    "a request turns no stored policy into a shadow": Guard(
+        "coalesce(s.shadow, (d.v ->> 'shadow')::boolean, false) and r.shadow is not false end as shadow",
+        "coalesce(r.shadow, s.shadow, (d.v ->> 'shadow')::boolean, false) end as shadow",
+        test_shadow.test_a_request_of_a_task_turns_no_stored_policy_into_a_shadow,
+    ),
     "an addition needs a price where money is limited": Guard(
-        "or (p_nano is null and v.limit_nano is not null)",
+        "or (p_nano is null and v.needs_price)",
         "",
         test_unpriced.test_an_addition_needs_a_price_where_money_is_limited,
     ),
     "a report needs a price where money is limited": Guard(
-        "p where p.limit_nano is not null order by p.ord limit 1;",
-        "p where false order by p.ord limit 1;",
+        "p where p.limit_nano is not null and p.shadow = '{}'",
+        "p where false",
         test_unpriced.test_a_report_needs_a_price_where_money_is_limited,
     ),
     "a report without a price is judged under the locks": Guard(
@@ -194,6 +383,26 @@ GUARDS = {
             test_attempts.test_a_late_report_replaces_the_presumed_charge, actual=40, overrun=0, end="next attempt"
         ),
     ),
+    "an unreported attempt is presumed at the most that it can use": Guard(
+        "tokens = greatest(h.tokens, t.most_tokens), nano",
+        "tokens = h.tokens, nano",
+        partial(
+            test_attempts.test_an_attempt_that_may_exceed_its_hold_is_presumed_at_the_most_it_can_use,
+            actual=40,
+            overrun=0,
+            end="expired",
+        ),
+    ),
+    "a late report replaces the presumed overrun": Guard(
+        "row(v_over - a.overrun_tokens, v_over_nano - a.overrun_nano)",
+        "row(v_over, v_over_nano)",
+        partial(
+            test_attempts.test_an_attempt_that_may_exceed_its_hold_is_presumed_at_the_most_it_can_use,
+            actual=40,
+            overrun=0,
+            end="expired",
+        ),
+    ),
     "what a hold sets aside itself is nothing to wait for": Guard(
         "jsonb_agg(v.shown || jsonb_build_object('own', jsonb_build_array(h.tokens, h.nano)) order by v.ord)",
         "jsonb_agg(v.shown order by v.ord)",
@@ -269,8 +478,8 @@ GUARDS = {
         test_calendar.test_under_a_stored_limit_no_request_counts_in_another_window,
     ),
     "raised or lowered is judged by the stored policy": Guard(
-        "coalesce(v_old.limit_tokens, b.new_tokens + 1)",
-        "coalesce(b.limit_tokens, b.new_tokens + 1)",
+        "o.limit_tokens as old_tokens",
+        "x.limit_tokens as old_tokens",
         test_policies.test_raised_or_lowered_is_judged_by_the_stored_policy_not_by_what_one_task_asked_for,
     ),
     # --- locks and their order
@@ -291,8 +500,8 @@ GUARDS = {
         test_locks.test_a_release_meets_an_ask_that_is_about_to_hold,
     ),
     "a policy changes under the locks of its balances": Guard(
-        "    perform 1 from balances x where x.tenant = p_tenant and x.scope_id = v_scope"
-        " order by x.scope_id, x.window_start for update;\n",
+        "    perform 1 from balances b where b.tenant = p_tenant and b.scope_id = any (p_scopes)"
+        " order by b.scope_id, b.window_start for update;\n",
         "",
         test_locks.test_two_changes_of_a_policy_at_once_are_judged_one_after_the_other,
     ),
@@ -316,82 +525,111 @@ GUARDS = {
         "where false;",
         test_locks.test_a_batch_of_settlements_waits_for_a_hold_that_is_being_settled,
     ),
-    "tenants are separate: settle in a batch": Guard(
-        "on h.tenant = p_tenant and h.hold_id = any (p_holds) and h.hold_id = s.hold_id\n                and h.state",
-        "on h.hold_id = s.hold_id and h.state",
-        test_locks.test_a_batch_settles_nothing_of_another_tenant,
-    ),
     # --- batches
     "a batch has new keys only": Guard(
-        "coalesce(cardinality(v_held), 0) = cardinality(p_keys)",
-        "cardinality(v_held) = cardinality(p_keys)",
-        test_batches.test_retries_that_travel_together_hold_nothing_anew,
+        "if array_position(v_held, null) is not null or exists (",
+        "if exists (",
+        partial(
+            test_batches.test_a_batch_leaves_alone_what_is_not_plain_and_holds_the_rest,
+            other=request("known", 100, 100),
+        ),
     ),
     "the asks of a batch fit together": Guard(
-        "- b.held_tokens < d.tokens) is true",
-        "- b.held_tokens < 1) is true",
+        "d.tokens > r.room_tokens or",
+        "",
         partial(
-            test_batches.test_a_batch_that_is_not_plain_writes_nothing, requests=[request("a", 500), request("b", 401)]
+            test_batches.test_a_batch_leaves_alone_what_is_not_plain_and_holds_the_rest, other=request("b", 892)
+        ),
+    ),
+    "an ask of a batch fits with those before it": Guard(
+        "and (r.sum_tokens > r.room_tokens) is not true",
+        "",
+        partial(
+            test_batches.test_a_batch_leaves_alone_what_is_not_plain_and_holds_the_rest, other=request("b", 892)
+        ),
+    ),
+    "an ask of a batch leaves room for those before it": Guard(
+        "sum(case when h.hopeless then 0 else h.tokens end) over w as sum_tokens",
+        "h.tokens as sum_tokens",
+        test_batches.test_who_comes_first_in_a_batch_is_not_passed_by_who_comes_later,
+    ),
+    "one ask that is not plain leaves the others together": Guard(
+        "if v_plain is null then",
+        "if true then",
+        test_batches.test_an_ask_that_cannot_be_held_takes_no_room_from_those_behind_it,
+    ),
+    "what cannot be held takes no room": Guard(
+        "sum(case when h.hopeless then 0 else h.tokens end) over w as sum_tokens",
+        "sum(h.tokens) over w as sum_tokens",
+        test_batches.test_an_ask_that_cannot_be_held_takes_no_room_from_those_behind_it,
+    ),
+    "what is not plain is not kept": Guard(
+        "and x.ord <> all (v_plain);",
+        "and false;",
+        partial(
+            test_batches.test_a_batch_leaves_alone_what_is_not_plain_and_holds_the_rest, other=request("b", 892)
         ),
     ),
     "the money of a batch fits together": Guard(
-        "- b.held_nano < d.nano) is true",
-        "- b.held_nano < 1) is true",
+        "or (d.nano > 0 and d.nano > r.room_nano)",
+        "",
         partial(
-            test_batches.test_a_batch_that_is_not_plain_writes_nothing,
-            requests=[request("a", 1, 500), request("b", 1, 401)],
+            test_batches.test_a_batch_leaves_alone_what_is_not_plain_and_holds_the_rest, other=request("b", 1, 892)
         ),
     ),
     "a batch sees the policies under the lock": Guard(
-        "f_window = v_window and f_policy = v_policy and not exists",
-        "f_window = v_window and not exists",
+        "if f_window <> v_window or f_policy <> v_policy then",
+        "if f_window <> v_window then",
         test_batches.test_a_batch_sees_a_policy_that_changed_while_it_waited,
     ),
     "a batch sees the windows under the lock": Guard(
-        "f_window = v_window and f_policy = v_policy and not exists",
-        "f_policy = v_policy and not exists",
+        "if f_window <> v_window or f_policy <> v_policy then",
+        "if f_policy <> v_policy then",
         test_batches.test_a_batch_sees_a_window_that_changed_while_it_waited,
     ),
     "a batch passes no waiter": Guard(
-        "w.asks >= 2 and w.last_asked > v_now - p_lapse",
+        "w.last_asked > p_now - p_lapse and w.asks >= 2",
         "false",
         test_batches.test_a_batch_does_not_overtake_older_waiters,
     ),
     "an ask of a batch needs a price where money is limited": Guard(
-        "or (d.unpriced and f.policy -> 'limit' ->> 1 is not null)",
+        "and not (r.price is null and r.needs_price)",
         "",
         partial(
-            test_batches.test_a_batch_that_is_not_plain_writes_nothing,
-            requests=[request("a", 1), request("b", 1, priced=False)],
+            test_batches.test_a_batch_leaves_alone_what_is_not_plain_and_holds_the_rest,
+            other=request("b", 1, priced=False),
         ),
     ),
     "a batch uses no grant that has ended": Guard(
-        "or b.grants_end_at <= v_now",
-        "",
+        "select b.grants_end_at <= p_now or",
+        "select",
         test_batches.test_a_batch_does_not_use_grants_that_have_ended,
     ),
     "a batch settles open holds only": Guard(
-        "h.state = 'held' and h.tokens >= s.tokens and h.nano >= s.nano",
-        "true",
+        "and h.state = 'held'\n    cross join",
+        "\n    cross join",
         partial(
-            test_batches.test_a_batch_of_settlements_that_is_not_plain_writes_nothing,
+            test_batches.test_a_batch_of_settlements_leaves_alone_what_is_not_plain,
             key="released",
             attempt=1,
             tokens=50,
         ),
     ),
-    "a batch settles within what is held only": Guard(
-        "h.state = 'held' and h.tokens >= s.tokens and h.nano >= s.nano",
-        "h.state = 'held'",
-        partial(
-            test_batches.test_a_batch_of_settlements_that_is_not_plain_writes_nothing, key="open", attempt=1, tokens=101
-        ),
+    "a batch records overrun": Guard(
+        "from reports r where r.over_tokens > 0 or r.over_nano > 0",
+        "from reports r where false",
+        test_batches.test_overruns_of_a_batch_are_charged_in_full_and_warn,
+    ),
+    "an overrun of a batch warns": Guard(
+        "if v_overrun then",
+        "if false then",
+        test_batches.test_overruns_of_a_batch_are_charged_in_full_and_warn,
     ),
     "a batch leaves no attempt silent": Guard(
         "and a.state is distinct from 'started')",
         ")",
         partial(
-            test_batches.test_a_batch_of_settlements_that_is_not_plain_writes_nothing,
+            test_batches.test_a_batch_of_settlements_leaves_alone_what_is_not_plain,
             key="started",
             attempt=2,
             tokens=50,
@@ -420,6 +658,7 @@ async def failure(spec: Spec, pool: Pool) -> BaseException | None:
     fixtures: dict[str, Callable[[], Awaitable[Any]]] = {
         "clock": lambda: test_waiting.Clock.of(books),
         "session": lambda: test_batches.used_session(books),
+        "daily": lambda: test_rollover.roll_daily(books),
     }
     given: dict[str, Any] = {"books": books, "pool": pool}
     wanted = inspect.signature(spec).parameters

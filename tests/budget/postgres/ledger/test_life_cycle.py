@@ -52,6 +52,19 @@ async def test_the_tightest_scope_of_a_path_decides_at_any_level(books: Books) -
     assert (await books.ask("part", 301, 0, *TASK, least=Amount(50))).amount == Amount(100)
 
 
+async def test_what_costs_nothing_passes_an_exhausted_money_limit_in_every_way(books: Books) -> None:
+    await books.budget("session:s1", limit_tokens=1_000, limit_nano_usd=100, mode="hard")
+    await books.settle(await books.hold("paid", 1, 100), 1, 150)
+    assert (await books.ask("costs", 1, 1)).gate.verdict is Verdict.REFUSE
+    whole = await books.ask("whole", 300)
+    part = await books.ask("part", 1_000, least=Amount(50))
+    assert (whole.gate.verdict, part.amount) == (Verdict.ALLOW, Amount(699))
+    await books.settle(part.hold_id or "", 599)
+    assert (await books.ledger.extend(TENANT, whole.hold_id or "", Amount(100))).extended
+    await books.budget("session:s1", frozen=True)
+    assert (await books.ask("frozen", 1)).gate.verdict is Verdict.REFUSE
+
+
 async def test_an_ask_that_shrinks_holds_tokens_and_money_in_proportion(books: Books) -> None:
     await books.budget("session:s1", limit_tokens=300, mode="hard")
     answer = await books.ask("k", 500, 1_000, least=Amount(100, 200))

@@ -137,13 +137,14 @@ async def test_a_batch_of_settlements_waits_for_a_hold_that_is_being_settled(boo
         await books.ledger.settle(TENANT, hold_id, 1, report(70), connection=connection)
 
     batch = [Settle(TENANT, int(hold_id), 1, report(70))]
-    assert await meet(books.pool, first, lambda: settle_together(books.pool, None, batch)) is None
+    assert await meet(books.pool, first, lambda: settle_together(books.pool, books.settings, None, batch)) == [None]
     assert await books.balance() == {"spent": 70}
 
 
 async def test_a_batch_settles_nothing_of_another_tenant(books: Books) -> None:
     hold_id = await books.hold("k", 100)
-    assert await settle_together(books.pool, None, [Settle("other", int(hold_id), 1, report(70))]) is None
+    batch = [Settle("other", int(hold_id), 1, report(70))]
+    assert await settle_together(books.pool, books.settings, None, batch) == [None]
     assert await books.balance() == {"held": 100}
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from purser.budget.gate import Verdict
 from purser.budget.holds import HoldState
-from purser.budget.policies import PolicyPatch
+from purser.budget.policies.policy import PolicyPatch
 from purser.budget.scopes import Scope
 from purser.budget.windows import Window
 from tests.support.actors import TESTER

@@ -4,7 +4,8 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 from purser.budget.gate import Amount, Verdict
-from purser.budget.policies import Mode, Policy, PolicyPatch
+from purser.budget.policies.fields import Mode
+from purser.budget.policies.policy import Policy, PolicyPatch
 from purser.budget.postgres.connections.pools import Pool
 from purser.budget.scopes import Kind, Scope
 from purser.budget.windows import Window

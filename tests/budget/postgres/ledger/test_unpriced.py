@@ -10,7 +10,7 @@ import pytest
 from purser.budget.errors import KeyReused, MoneyNeeded, NotFound, UnknownPrice
 from purser.budget.gate import Amount, Verdict
 from purser.budget.holds import HoldAnswer, HoldRequest, HoldState, Report, Settlement
-from purser.budget.policies import PolicyPatch
+from purser.budget.policies.policy import PolicyPatch
 from purser.budget.scopes import Scope
 from purser.budget.usage import Usage
 from tests.support.actors import TESTER

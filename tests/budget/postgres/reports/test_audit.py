@@ -6,8 +6,11 @@ from datetime import UTC, datetime
 import asyncpg
 import pytest
 
+from purser.budget.policies.policy import PolicyPatch
 from purser.budget.postgres.connections.pools import Pool
+from purser.budget.postgres.ledger.policy_sets import PolicySets
 from purser.budget.postgres.reports.audit import audit
+from tests.support.actors import TESTER
 from tests.support.ledger import TENANT, Books, request
 
 TASK = ("session:s1", "task:t1")
@@ -20,6 +23,7 @@ async def sound(pool: Pool) -> Pool:
     books = Books.on(pool)
     await books.budget("session:s1", limit_tokens=2_000)
     await books.budget("session:s1", limit_tokens=1_000, limit_nano_usd=1_000, mode="hard")
+    await PolicySets(pool, books.policies).apply(TENANT, {"task:*": PolicyPatch(limit_tokens=90_000)}, by=TESTER)
     await books.budget("task:t1", task="t1", limit_tokens=5_000, limit_nano_usd=5_000)
     await books.spend("settled", 100, 10, *TASK)
     await books.settle(await books.hold("overrun", 100, 10, *TASK), 120, 12)
@@ -138,6 +142,10 @@ ONE_HOLD = "(select hold_id from holds where key = 'settled')"
         ("policies", "update policies set limit_tokens = 999999"),
         ("policies", "update policies set mode = 'soft'"),
         ("policies", "delete from changes"),
+        ("templates", "delete from changes"),
+        ("templates", "update policy_templates set fields = '{\"limit_tokens\": 9}'"),
+        ("templates", "update templated_policies set limit_tokens = 9"),
+        ("templates", "delete from templated_policies"),
     ],
 )  # fmt: skip
 async def test_tampering_is_found(sound: Pool, check: str, sql: str) -> None:

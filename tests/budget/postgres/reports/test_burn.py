@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from purser.budget.policies import Mode
+from purser.budget.policies.fields import Mode
 from purser.budget.postgres.reports.burn import Burn, Exhausting
 from purser.budget.reports.forecast import Basis, Forecast
 from purser.budget.scopes import Kind, Scope
@@ -225,7 +225,7 @@ async def test_the_rule_and_the_statement_for_all_scopes_agree(clock: Clock, see
     scopes = [Scope(Kind.SESSION, f"s{number}") for number in range(12)]
     for scope in scopes:
         tokens, nano = dice.choice([None, 300, 2_000, 20_000]), dice.choice([None, 500])
-        window = dice.choice(["lifetime", "hour", "day", "month"])
+        window = dice.choice(["lifetime", "hour", "day", "week", "month"])
         await clock.books.budget(
             str(scope), limit_tokens=tokens, limit_nano_usd=nano, mode="soft", window=window, timezone="Europe/Berlin"
         )

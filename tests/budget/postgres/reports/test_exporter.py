@@ -10,7 +10,7 @@ import pytest
 from purser.budget.approvals import ApprovalState, Choice
 from purser.budget.errors import LedgerUnavailable
 from purser.budget.gate import Amount
-from purser.budget.policies import Mode
+from purser.budget.policies.fields import Mode
 from purser.budget.postgres.connections.pools import Pool, create_pool
 from purser.budget.postgres.events.outbox import put
 from purser.budget.postgres.reports.exporter import WAITED_S, Budgets, Exporter, Figures

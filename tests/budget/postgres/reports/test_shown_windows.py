@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from purser.budget.policies import Policy
+from purser.budget.policies.policy import Policy
 from purser.budget.postgres.ledger.policies import Policies
 from purser.budget.postgres.ledger.settings import LedgerSettings
 from purser.budget.scopes import Kind, Scope
@@ -18,7 +18,7 @@ MOMENTS = [datetime(2026, 11, 22, 7, 30, tzinfo=UTC), datetime(2026, 10, 25, 12,
 
 
 @pytest.mark.parametrize("zone", ZONES)
-@pytest.mark.parametrize("window", [Window.HOUR, Window.DAY, Window.MONTH])
+@pytest.mark.parametrize("window", [Window.HOUR, Window.DAY, Window.WEEK, Window.MONTH])
 @pytest.mark.parametrize("now", MOMENTS)
 async def test_the_end_that_is_shown_is_where_the_next_window_begins(
     books: Books, zone: str, window: Window, now: datetime

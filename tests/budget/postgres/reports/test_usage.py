@@ -45,6 +45,40 @@ async def test_tokens_come_by_class(books: Books, reports: UsageReports) -> None
         assert (line.charged, line.attempts) == (Amount(654_321, 5), 1)
 
 
+async def test_usage_by_label_needs_no_budget_and_is_not_counted_again_where_there_is_one(
+    books: Books, reports: UsageReports
+) -> None:
+    team, app = Scope.parse("tag:team=search"), Scope.parse("tag:app=x")
+    await books.budget(str(team), limit_tokens=1_000)
+    await books.budget("model:m", limit_tokens=1_000)
+    for key, labels in (("both", (team, app)), ("one", (team,)), ("none", ())):
+        await books.settle(await books.hold(key, 100, 0, *PATH, labels=labels, model="m"), 40)
+    by_tag = await lines(reports, By.TAG)
+    assert {name: line.charged.tokens for name, line in by_tag.items()} == {"team=search": 80, "app=x": 40, "": 40}
+    assert {name: line.charged.tokens for name, line in (await lines(reports, By.MODEL)).items()} == {"m": 120}
+    for key, tool in (("first", "search"), ("second", "search"), ("other", "draw")):
+        await books.budget(f"tool:{tool}", limit_tokens=1_000)
+        hold_id = await books.hold(key, 0, 9, *PATH, labels=(team, Scope.parse(f"tool:{tool}")))
+        await books.settle(hold_id, 0, 5)
+    by_tool = await lines(reports, By.TOOL)
+    assert {name: line.charged for name, line in by_tool.items()} == {
+        "search": Amount(0, 10), "draw": Amount(0, 5), "": Amount(120),
+    }  # fmt: skip
+    assert by_tool["search"].attempts == 2
+
+
+async def test_by_day_each_hold_counts_once_in_the_time_zone_asked_for(books: Books, reports: UsageReports) -> None:
+    for hour, tokens in ((21, 1), (23, 20), (25, 300)):
+        books.at(datetime(2026, 11, 20, tzinfo=UTC) + timedelta(hours=hour))
+        await books.spend(f"at {hour}", tokens, 0, *PATH)
+    found = {}
+    for zone in ("UTC", "Europe/Berlin"):
+        report = await reports.report(TENANT, By.DAY, *ALWAYS, timezone=zone)
+        found[zone] = {line.id: line.charged.tokens for line in report.lines}
+    assert found["UTC"] == {"2026-11-20": 21, "2026-11-21": 300}
+    assert found["Europe/Berlin"] == {"2026-11-20": 1, "2026-11-21": 320}
+
+
 async def test_an_overrun_is_part_of_the_charge_and_reported_separately(books: Books, reports: UsageReports) -> None:
     await books.settle(await books.hold("k", 100, 10), 130, 15)
     line = (await lines(reports, By.SESSION))["s1"]

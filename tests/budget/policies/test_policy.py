@@ -9,18 +9,8 @@ import pytest
 from hypothesis import given
 
 from purser.budget.errors import InvalidPolicy
-from purser.budget.policies import (
-    MAX_AMOUNT,
-    PRESETS,
-    ApprovalRules,
-    BackpressureStep,
-    Mode,
-    OnExpiry,
-    Policy,
-    PolicyPatch,
-    resolve,
-    stricter,
-)
+from purser.budget.policies.fields import MAX_AMOUNT, ApprovalRules, BackpressureStep, Mode, OnExpiry, stricter
+from purser.budget.policies.policy import PRESETS, Policy, PolicyPatch, resolve
 from purser.budget.scopes import Kind
 from purser.budget.windows import Window
 from tests.support.policies import patches
@@ -56,7 +46,7 @@ def test_a_policy_reads_every_field() -> None:
         timezone="Europe/Berlin",
         warn_at=(Decimal("0.5"), Decimal("0.95")),
         backpressure=(BackpressureStep(Decimal("0.5"), 0), BackpressureStep(Decimal("0.9"), 100)),
-        approval=ApprovalRules(("admin",), True, None, 60, OnExpiry.GRANT),
+        approval=ApprovalRules(("admin",), True, None, None, 60, OnExpiry.GRANT),
         frozen=True,
     )
 
@@ -88,7 +78,8 @@ def test_a_policy_that_is_shown_reads_back(shown: PolicyPatch) -> None:
         ("limit_nano_usd", MAX_AMOUNT + 1, f"to {MAX_AMOUNT}"),
         ("mode", "strict", "mode 'strict' is not valid: use one of soft, approval, hard"),
         ("mode", 1, "mode 1 is not valid"),
-        ("window", "week", "window 'week' is not valid: use one of lifetime, hour, day, month"),
+        ("window", "year", "window 'year' is not valid: use one of lifetime, hour, day, week, month, or a rolling"),
+        ("window", "32d", "a rolling window from 1h to 31d"),
         ("timezone", "Mars/Olympus", "timezone 'Mars/Olympus' is not known"),
         ("timezone", 1, "timezone 1 is not valid"),
         ("warn_at", 0.8, "warn_at 0.8 is not valid: give a list"),
@@ -115,10 +106,18 @@ def test_a_policy_that_is_shown_reads_back(shown: PolicyPatch) -> None:
         ("approval", {"not_submitter": 1}, "approval.not_submitter 1 is not valid: use true or false"),
         ("approval", {"deadline_s": 0}, "approval.deadline_s 0 is not valid"),
         ("approval", {"deadline_s": 10**10}, "approval.deadline_s 10000000000 is not valid"),
+        ("approval", {"remind_s": 1_800}, "approval.remind_s 1800 is not valid: use a whole number from 1 to 1799"),
+        ("approval", {"escalate_s": 0}, "approval.escalate_s 0 is not valid"),
+        ("approval", {"deadline_s": 1, "remind_s": 1}, "approval.remind_s does not apply to a deadline of 1 s"),
+        ("approval", {"roles": ["deputy"]}, "approval.roles names 'deputy'"),
         ("approval", {"two_people_above_tokens": -1}, "approval.two_people_above_tokens -1 is not valid"),
         ("approval", {"on_expiry": "maybe"}, "approval.on_expiry 'maybe' is not valid: use one of deny, grant"),
+        ("last_answer", 0.95, "last_answer 0.95 is not valid: use a share from 0 to 0.9"),
+        ("learned_holds", 1, "learned_holds 1 is not valid: use a number below 1, or 0 to hold the whole cap"),
+        ("learned_holds", -0.1, "learned_holds -0.1 is not valid"),
+        ("learned_holds", False, "learned_holds False is not valid"),
         ("frozen", "no", "frozen 'no' is not valid: use true or false"),
-        ("limit", 1, "policy has the unknown field 'limit': use one of approval, backpressure, frozen, limit_nano_usd"),
+        ("limit", 1, "policy has the unknown field 'limit': use one of approval, backpressure, frozen, ladder, last"),
     ],
 )
 def test_a_malformed_field_is_named_with_the_remedy(field: str, value: object, said: str) -> None:
@@ -188,6 +187,26 @@ def test_a_request_cannot_soften_the_mode_that_a_stored_limit_falls_back_to() ->
 def test_a_request_cannot_thaw_a_stored_scope_but_may_freeze_it_for_itself() -> None:
     assert resolve(patch(frozen=True), patch(frozen=False), DEFAULT, {}).policy.frozen
     assert resolve(patch(frozen=False), patch(frozen=True), DEFAULT, {}).policy.frozen
+
+
+@pytest.mark.parametrize(
+    ("stored", "asked", "applied"),
+    [("0.5", "0.9", "0.9"), ("0.9", "0.5", "0.9"), ("0.5", "0", "0"), ("0", "0.9", "0")],
+)
+def test_a_request_may_hold_more_than_is_stored_and_never_less(stored: str, asked: str, applied: str) -> None:
+    resolved = resolve(patch(learned_holds=stored), patch(learned_holds=asked), DEFAULT, {})
+    assert resolved.policy.learned_holds == Decimal(applied)
+    assert resolved.sources["learned_holds"] == ("stored" if stored == applied else "request")
+
+
+def test_a_request_never_replaces_a_ladder_that_is_stored() -> None:
+    stored, asked = [{"ratio": 0.8, "output": 300}], [{"ratio": 0.5, "output": 1}]
+    own = resolve(patch(ladder=stored), patch(ladder=asked), DEFAULT, {})
+    templated = resolve(
+        None, patch(ladder=asked), DEFAULT, {}, template=patch(ladder=stored), patterns={"ladder": "session:*"}
+    )
+    assert own.policy.ladder == templated.policy.ladder == patch(ladder=stored).ladder
+    assert resolve(patch(limit_tokens=5), patch(ladder=asked), DEFAULT, {}).sources["ladder"] == "request"
 
 
 def test_other_stored_fields_are_not_for_requests() -> None:

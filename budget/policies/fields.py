@@ -1,26 +1,22 @@
-"""Policies: what a scope may spend, and the source of each field.
+"""The fields of policies: their types, bounds and defaults, and how each is read."""
 
-Fields resolve one by one: stored policy > request > use-case preset > environment > file > default. Where a stored
-policy sets a field, a request may only tighten it, and only for its own task. Where it sets a limit, the same applies
-to the mode, the window and the time zone: in another window the limit would count from zero.
-"""
-
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields
 from decimal import Decimal
 from enum import StrEnum
 from typing import Any, Self, TypeVar
 
 from purser.budget.errors import InvalidPolicy
-from purser.budget.scopes import Kind
-from purser.budget.windows import Window, zone
+from purser.budget.policies.ladder import read_ladder
+from purser.budget.windows import read_window, zone
 
 E = TypeVar("E", bound=StrEnum)
-
 MAX_AMOUNT = 2**53 - 1
 """Largest token or nano-dollar amount: exact in every JSON reader, and far below what a balance can hold."""
 MAX_DELAY_MS = 3_600_000
 """Longest backpressure step: one hour."""
+DEFAULT_DEADLINE_S = 1_800
 MAX_DEADLINE_S = 366 * 86_400
 """Longest wait for an approval: a year."""
 
@@ -61,10 +57,15 @@ DEFAULT_BACKPRESSURE = tuple(
     for ratio, delay in (("0.80", 50), ("0.85", 300), ("0.90", 750), ("0.95", 1_500), ("1.00", 5_000))
 )
 DEFAULT_WARN_AT = (Decimal("0.8"),)
+DEFAULT_LEARNED_HOLDS = Decimal(0)
 MAX_STEPS = 50
 """Most warning ratios, and most backpressure steps, of one policy."""
+MOST_LAST_ANSWER = Decimal("0.9")
+"""Largest share of a limit that last calls may keep from the others."""
 DECIDING_ROLES = ("approver", "admin")
 """Roles of keys that may decide approval requests. A policy that names only others could never be satisfied."""
+DEPUTY = "deputy"
+"""Role of keys that may decide a request once it is escalated, whatever roles its policy names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,28 +78,37 @@ class ApprovalRules:
     """Bars the person who submitted the task from deciding."""
     two_people_above_tokens: int | None = None
     """Grants above this many tokens need two different people; `None`: never."""
-    deadline_s: int = 1_800
+    two_people_above_nano_usd: int | None = None
+    """Grants above this much money, in nano-dollars, need two different people too; `None`: never."""
+    deadline_s: int = DEFAULT_DEADLINE_S
     """Seconds from the request to its expiry."""
     on_expiry: OnExpiry = OnExpiry.DENY
     """What happens to a request that is undecided at its deadline."""
+    remind_s: int | None = None
+    """Seconds before the deadline at which a reminder is sent; `None`: none is."""
+    escalate_s: int | None = None
+    """Seconds before the deadline at which deputies may decide too; `None`: they never may."""
 
     @classmethod
     def parse(cls, value: Mapping[str, Any]) -> Self:
         """Reads the `approval` object of a policy; raises `InvalidPolicy`."""
-        _known(value, {f.name for f in fields(cls)}, "approval")
+        known_fields(value, {f.name for f in fields(cls)}, "approval")
         parsed: dict[str, Any] = {}
         if (roles := value.get("roles")) is not None:
             parsed["roles"] = _roles(roles)
         if (flag := value.get("not_submitter")) is not None:
-            if not isinstance(flag, bool):
-                raise InvalidPolicy(f"approval.not_submitter {flag!r} is not valid: use true or false")
-            parsed["not_submitter"] = flag
-        if (above := value.get("two_people_above_tokens")) is not None:
-            parsed["two_people_above_tokens"] = check_amount(above, "approval.two_people_above_tokens")
+            parsed["not_submitter"] = _read_flag(flag, "approval.not_submitter")
+        for name in ("two_people_above_tokens", "two_people_above_nano_usd"):
+            if (above := value.get(name)) is not None:
+                parsed[name] = check_amount(above, f"approval.{name}")
         if (deadline := value.get("deadline_s")) is not None:
             parsed["deadline_s"] = check_amount(deadline, "approval.deadline_s", least=1, most=MAX_DEADLINE_S)
         if (on_expiry := value.get("on_expiry")) is not None:
             parsed["on_expiry"] = _member(OnExpiry, on_expiry, "approval.on_expiry")
+        deadline_s = parsed.get("deadline_s", DEFAULT_DEADLINE_S)
+        for name in ("remind_s", "escalate_s"):
+            if (lead := value.get(name)) is not None:
+                parsed[name] = _before_deadline(lead, f"approval.{name}", deadline_s)
         return cls(**parsed)
 
     def to_json(self) -> dict[str, Any]:
@@ -107,82 +117,12 @@ class ApprovalRules:
             "roles": list(self.roles),
             "not_submitter": self.not_submitter,
             "two_people_above_tokens": self.two_people_above_tokens,
+            "two_people_above_nano_usd": self.two_people_above_nano_usd,
             "deadline_s": self.deadline_s,
             "on_expiry": str(self.on_expiry),
+            "remind_s": self.remind_s,
+            "escalate_s": self.escalate_s,
         }
-
-
-@dataclass(frozen=True, slots=True)
-class Policy:
-    """A policy with all fields resolved."""
-
-    limit_tokens: int | None = None
-    """Token limit; `None` is unlimited."""
-    limit_nano_usd: int | None = None
-    """Money limit in nano-dollars; `None` is unlimited."""
-    mode: Mode = Mode.SOFT
-    window: Window = Window.LIFETIME
-    timezone: str = "UTC"
-    """IANA time zone of calendar windows."""
-    warn_at: tuple[Decimal, ...] = DEFAULT_WARN_AT
-    """Ratios, ascending, at which a warning event fires once per window."""
-    backpressure: tuple[BackpressureStep, ...] = DEFAULT_BACKPRESSURE
-    """Steps, ascending by ratio."""
-    approval: ApprovalRules = field(default_factory=ApprovalRules)
-    frozen: bool = False
-    """A frozen scope admits nothing."""
-
-    @property
-    def unlimited(self) -> bool:
-        """Whether the scope has no limit."""
-        return self.limit_tokens is None and self.limit_nano_usd is None
-
-
-@dataclass(frozen=True, slots=True)
-class PolicyPatch:
-    """The fields that one source sets; a field that is `None` is left to the next source."""
-
-    limit_tokens: int | None = None
-    limit_nano_usd: int | None = None
-    mode: Mode | None = None
-    window: Window | None = None
-    timezone: str | None = None
-    warn_at: tuple[Decimal, ...] | None = None
-    backpressure: tuple[BackpressureStep, ...] | None = None
-    approval: ApprovalRules | None = None
-    frozen: bool | None = None
-
-    @classmethod
-    def parse(cls, value: Mapping[str, Any]) -> Self:
-        """Reads the body of `PUT /budgets/{scope}`; raises `InvalidPolicy`, naming the field."""
-        _known(value, {f.name for f in fields(cls)}, "policy")
-        given = {name: item for name, item in value.items() if item is not None}
-        return cls(**{name: _READERS[name](item) for name, item in given.items()})
-
-    def to_json(self) -> dict[str, Any]:
-        """The fields that are set, as plain JSON values."""
-        shown: dict[str, Any] = {}
-        for item in fields(self):
-            value = getattr(self, item.name)
-            if value is None:
-                continue
-            if item.name == "warn_at":
-                value = [str(ratio) for ratio in value]
-            elif item.name == "backpressure":
-                value = [[str(step.ratio), step.delay_ms] for step in value]
-            elif item.name == "approval":
-                value = value.to_json()
-            shown[item.name] = str(value) if isinstance(value, StrEnum) else value
-        return shown
-
-
-@dataclass(frozen=True, slots=True)
-class Resolved:
-    """A policy with the source of each field."""
-
-    policy: Policy
-    sources: Mapping[str, str]
-    """Field name to `stored`, `request`, the preset's name, `environment`, `file` or `default`."""
 
 
 def stricter(one: Mode, other: Mode) -> Mode:
@@ -190,61 +130,17 @@ def stricter(one: Mode, other: Mode) -> Mode:
     return max(one, other, key=_STRICTNESS.__getitem__)
 
 
-def resolve(
-    stored: PolicyPatch | None, request: PolicyPatch | None, default: Policy, sources: Mapping[str, str]
-) -> Resolved:
-    """Resolves every field of one scope's policy.
-
-    Args:
-        stored: fields that PUT or the CLI stored for this scope.
-        request: fields that the task on the path requested, its preset already merged in, if any.
-        default: preset, environment, file and default, already merged.
-        sources: source of each field of `default`.
-    """
-    policy, origin = default, dict(sources)
-    for name, value in _given(stored).items():
-        policy = replace(policy, **{name: value})
-        origin[name] = "stored"
-    guarded = set(_given(stored))
-    if guarded & {"limit_tokens", "limit_nano_usd"}:
-        guarded |= {"mode", "window", "timezone"}
-    for name, asked in _given(request).items():
-        current = getattr(policy, name)
-        if name not in guarded or _tighter(name, asked, current):
-            policy = replace(policy, **{name: asked})
-            origin[name] = "request"
-    return Resolved(policy, origin)
-
-
-def _given(patch: PolicyPatch | None) -> dict[str, Any]:
-    return {f.name: value for f in fields(PolicyPatch) if (value := getattr(patch, f.name, None)) is not None}
-
-
-def _tighter(name: str, asked: Any, current: Any) -> bool:
-    match name:
-        case "limit_tokens" | "limit_nano_usd":
-            return current is None or bool(asked < current)
-        case "mode":
-            return asked is not current and stricter(asked, current) is asked
-        case "frozen":
-            return bool(asked)
-    return False
-
-
-PRESETS: Mapping[str, Mapping[Kind, PolicyPatch]] = {
-    "chat": {Kind.AGENT: PolicyPatch(limit_tokens=25_000)},
-    "debugging": {Kind.AGENT: PolicyPatch(limit_tokens=75_000)},
-    "long_running": {Kind.TASK: PolicyPatch(limit_tokens=300_000)},
-    "governed": {kind: PolicyPatch(mode=Mode.APPROVAL) for kind in (Kind.SESSION, Kind.TASK, Kind.AGENT)},
-}
-"""The budget part of each use-case preset; the context part is in `purser.context`."""
-
-
 def check_amount(value: object, name: str, *, least: int = 0, most: int = MAX_AMOUNT) -> int:
     """Returns `value` if it is an integer in range; otherwise raises `InvalidPolicy`, naming the field."""
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise InvalidPolicy(f"{name} {value!r} is not valid: use a whole number from {least} to {most}")
     return value
+
+
+def _before_deadline(lead: object, name: str, deadline_s: int) -> int:
+    if deadline_s < 2:
+        raise InvalidPolicy(f"{name} does not apply to a deadline of {deadline_s} s: leave it out")
+    return check_amount(lead, name, least=1, most=deadline_s - 1)
 
 
 def _roles(value: Any) -> tuple[str, ...]:
@@ -255,7 +151,7 @@ def _roles(value: Any) -> tuple[str, ...]:
     return tuple(role for role in DECIDING_ROLES if role in value)
 
 
-def _known(value: Mapping[str, Any], names: set[str], what: str) -> None:
+def known_fields(value: Mapping[str, Any], names: set[str], what: str) -> None:
     if not isinstance(value, Mapping):
         raise InvalidPolicy(f"{what} {value!r} is not valid: give an object")
     if unknown := sorted(set(value) - names):
@@ -301,7 +197,7 @@ def _read_backpressure(value: object) -> tuple[BackpressureStep, ...]:
     steps = []
     for item in _list(value, "backpressure", "[ratio, delay_ms] pairs"):
         if isinstance(item, Mapping):
-            _known(item, {"ratio", "delay_ms"}, "backpressure step")
+            known_fields(item, {"ratio", "delay_ms"}, "backpressure step")
             item = (item.get("ratio"), item.get("delay_ms"))
         if not isinstance(item, list | tuple) or len(item) != 2:
             raise InvalidPolicy(f"backpressure step {item!r} is not valid: give [ratio, delay_ms]")
@@ -310,10 +206,37 @@ def _read_backpressure(value: object) -> tuple[BackpressureStep, ...]:
     return tuple(sorted(steps, key=lambda step: step.ratio))
 
 
-def _read_flag(value: object) -> bool:
+def _read_flag(value: object, name: str) -> bool:
     if not isinstance(value, bool):
-        raise InvalidPolicy(f"frozen {value!r} is not valid: use true or false")
+        raise InvalidPolicy(f"{name} {value!r} is not valid: use true or false")
     return value
+
+
+def _read_last_answer(value: object) -> Decimal:
+    share = Decimal(0) if value in (0, "0") else read_ratio(value, "last_answer")
+    if share > MOST_LAST_ANSWER:
+        raise InvalidPolicy(f"last_answer {value!r} is not valid: use a share from 0 to {MOST_LAST_ANSWER}")
+    return share
+
+
+def _read_window(value: object) -> str:
+    return read_window(value if isinstance(value, str) else repr(value))
+
+
+def read_quantile(value: object) -> Decimal:
+    """Returns the quantile of learned holds; raises `InvalidPolicy`."""
+    none = not isinstance(value, bool) and re.fullmatch(r"0(\.0+)?", str(value)) is not None
+    quantile = Decimal(0) if none else read_ratio(value, "learned_holds")
+    if quantile >= 1:
+        raise InvalidPolicy(f"learned_holds {value!r} is not valid: use a number below 1, or 0 to hold the whole cap")
+    return quantile
+
+
+def _read_rollover(value: object) -> Decimal:
+    share = read_ratio(value, "rollover")
+    if share > 1:
+        raise InvalidPolicy(f"rollover {value!r} is not valid: use a share of the limit, at most 1")
+    return share
 
 
 def _read_zone(value: object) -> str:
@@ -322,14 +245,19 @@ def _read_zone(value: object) -> str:
     return zone(value).key
 
 
-_READERS: Mapping[str, Any] = {
+READERS: Mapping[str, Any] = {
     "limit_tokens": lambda value: check_amount(value, "limit_tokens"),
     "limit_nano_usd": lambda value: check_amount(value, "limit_nano_usd"),
     "mode": lambda value: _member(Mode, value, "mode"),
-    "window": lambda value: _member(Window, value, "window"),
+    "window": _read_window,
     "timezone": _read_zone,
     "warn_at": _read_warn_at,
     "backpressure": _read_backpressure,
     "approval": lambda value: value if isinstance(value, ApprovalRules) else ApprovalRules.parse(value),
-    "frozen": _read_flag,
+    "frozen": lambda value: _read_flag(value, "frozen"),
+    "shadow": lambda value: _read_flag(value, "shadow"),
+    "learned_holds": read_quantile,
+    "last_answer": _read_last_answer,
+    "rollover": _read_rollover,
+    "ladder": read_ladder,
 }

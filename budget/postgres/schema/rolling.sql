@@ -1,0 +1,81 @@
+-- Rolling windows: a limit on what was charged within a time that ends now, such as 5 hours.
+
+-- The entry of the first charge of the attempt that a late report or a correction belongs to; its own without one.
+create function ledger_first_charge(e entries) returns bigint language sql stable as $$
+    select coalesce(min(x.seq), e.seq) from entries x
+    where x.tenant = e.tenant and x.hold_id = e.hold_id and x.attempt = e.attempt and x.scope_id = e.scope_id and x.window_start = e.window_start
+      and x.kind in ('settle', 'overrun', 'presumed', 'late', 'correction')
+$$;
+
+-- What falls out of a rolling window at a time: the charges that are at least its length old and were not posted as
+-- rolled off. An entry is as old as the latest one up to it, because times may be out of order by the wait for a lock. A
+-- late report or a correction falls out with the first charge of its attempt. `rolled_to`: the last entry that is out;
+-- `next_at`: when the next ones can be, at most once in a sixtieth of the length.
+create function ledger_falls_out(b balances, p_now timestamptz)
+returns table (tokens bigint, nano bigint, overrun_tokens bigint, overrun_nano bigint, rolled_to bigint, next_at timestamptz)
+language sql stable as $$
+    with stays as materialized (
+        select e.seq, e.at from entries e
+        where e.tenant = b.tenant and e.scope_id = b.scope_id and e.window_start = b.window_start and e.seq > b.rolled_to
+          and e.at > p_now - rolling_length(b.window_start)
+        order by e.seq limit 1
+    ), front as materialized (
+        select coalesce((select s.seq - 1 from stays s), b.seq) as seq
+    ), out as (
+        select e.d_spent_tokens, e.d_spent_nano, e.d_overrun_tokens, e.d_overrun_nano
+        from front f join entries e on e.tenant = b.tenant and e.scope_id = b.scope_id and e.window_start = b.window_start
+                                   and e.seq > b.rolled_to and e.seq <= f.seq
+        where e.kind in ('settle', 'overrun', 'presumed')
+        union all
+        select e.d_spent_tokens, e.d_spent_nano, e.d_overrun_tokens, e.d_overrun_nano
+        from front f join entries e on e.tenant = b.tenant and e.scope_id = b.scope_id and e.window_start = b.window_start and e.seq > b.rolled_to
+        cross join lateral (select ledger_first_charge(e) as seq) c
+        where e.kind in ('late', 'correction') and c.seq <= f.seq and (c.seq > b.rolled_to or e.seq > b.rolled_seq)
+    )
+    select coalesce(sum(o.d_spent_tokens), 0)::bigint, coalesce(sum(o.d_spent_nano), 0)::bigint,
+           coalesce(sum(o.d_overrun_tokens), 0)::bigint, coalesce(sum(o.d_overrun_nano), 0)::bigint, (select f.seq from front f),
+           coalesce((select greatest(s.at + rolling_length(b.window_start), p_now + rolling_length(b.window_start) / 60) from stays s),
+                    p_now + rolling_length(b.window_start))
+    from out o
+$$;
+
+-- Posts what has fallen out of locked balances.
+create function ledger_roll_off(p_tenant text, p_scopes bigint[], p_windows timestamptz[], p_now timestamptz) returns void language plpgsql as $$
+declare
+    b balances%rowtype;
+    o record;
+begin
+    for b in select x.* from balances x join unnest(p_scopes, p_windows) u (s, w) on x.tenant = p_tenant and x.scope_id = u.s and x.window_start = u.w
+             where x.rolls_at <= p_now order by x.scope_id, x.window_start loop
+        select * into o from ledger_falls_out(b, p_now);
+        if (o.tokens, o.nano, o.overrun_tokens, o.overrun_nano) <> (0, 0, 0, 0) then
+            perform ledger_post(p_tenant, 'rolled_off', array[b.scope_id], array[b.window_start], p_now,
+                                p_spent => row(-o.tokens, -o.nano)::amount, p_overrun => row(-o.overrun_tokens, -o.overrun_nano)::amount);
+        end if;
+        -- A threshold below which the balance has fallen fires again.
+        update balances x set rolled_to = o.rolled_to, rolled_seq = x.seq, rolls_at = o.next_at,
+               rolled_tokens = x.rolled_tokens + o.tokens, rolled_nano = x.rolled_nano + o.nano,
+               warned_at = array(select t from unnest(x.warned_at) t
+                                 where (x.spent_tokens + x.held_tokens >= t * (x.limit_tokens + x.granted_tokens)) is true
+                                    or (x.spent_nano + x.held_nano >= t * (x.limit_nano + x.granted_nano)) is true)
+        where x.tenant = p_tenant and x.scope_id = b.scope_id and x.window_start = b.window_start;
+    end loop;
+end $$;
+
+-- When an ask fits a rolling window at the latest, if nothing else is charged until then; null: never, or not soon
+-- enough to count the entries until then.
+create function ledger_room_returns(b balances, p_limit_tokens bigint, p_limit_nano bigint, p_tokens bigint, p_nano bigint)
+returns timestamptz language sql stable as $$
+    select e.at + rolling_length(b.window_start) * 61 / 60
+    from (select b.spent_tokens + b.held_tokens + p_tokens - p_limit_tokens - b.granted_tokens as tokens,
+                 case when p_nano > 0 then b.spent_nano + b.held_nano + p_nano - p_limit_nano - b.granted_nano end as nano) short
+    cross join lateral (
+        select x.at, sum(x.d_spent_tokens) over w as tokens, sum(x.d_spent_nano) over w as nano
+        from (select y.* from entries y
+              where y.tenant = b.tenant and y.scope_id = b.scope_id and y.window_start = b.window_start and y.seq > b.rolled_to
+                and y.kind in ('settle', 'overrun', 'presumed', 'late', 'correction')
+              order by y.seq limit 20000) x
+        window w as (order by x.seq)) e
+    where e.tokens >= coalesce(short.tokens, 0) and e.nano >= coalesce(short.nano, 0)
+    order by e.at limit 1
+$$;

@@ -1,0 +1,135 @@
+"""Refusals: the figures and the remedy of a call that was not admitted, the same for every reader.
+
+The API, the CLI, the timeline and the dashboard all show `to_json` of one `Refusal`.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Self
+
+from purser.budget.gate import UNKNOWN_PRICE, Amount, GateAnswer
+from purser.budget.money import dollars, typed_dollars
+from purser.budget.scopes import Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a scope did not admit a call, with the figures before the ask."""
+
+    scope: Scope
+    reason: str
+    """`limit`, `frozen`, `unknown_price`, `approval`, `denied` or `expired`."""
+    limit_tokens: int | None
+    """Without grants; `None` if unlimited."""
+    limit_nano_usd: int | None
+    granted: Amount
+    spent: Amount
+    held: Amount
+    asked: Amount
+    period_end: datetime | None
+    """When the budget renews by itself, or enough has fallen out of its rolling window; `None`: never."""
+
+    @classmethod
+    def of(cls, answer: GateAnswer, asked: Amount, period_end: datetime | None) -> Self:
+        """The refusal by the decisive scope of a gate's answer."""
+        decisive = answer.decisive
+        view = decisive.view
+        return cls(
+            scope=view.scope,
+            reason=decisive.reason,
+            limit_tokens=view.limit_tokens,
+            limit_nano_usd=view.limit_nano_usd,
+            granted=view.granted,
+            spent=view.spent,
+            held=view.held,
+            asked=asked,
+            period_end=period_end,
+        )
+
+    @classmethod
+    def parse(cls, shown: Mapping[str, Any], reason: str) -> Self:
+        """Reads what `to_json` wrote, with the reason that was final: an approver may have denied the call."""
+        end = shown["period_end"]
+        amounts = {name: Amount(**shown[name]) for name in ("granted", "spent", "held", "asked")}
+        return cls(
+            scope=Scope.stored(shown["scope"]),
+            reason=reason,
+            limit_tokens=shown["limit"]["tokens"],
+            limit_nano_usd=shown["limit"]["nano_usd"],
+            period_end=end and datetime.fromisoformat(end),
+            **amounts,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The object `refusal` of the API, with `text` and `remedy` for people."""
+        return {
+            "scope": str(self.scope),
+            "reason": self.reason,
+            "limit": {"tokens": self.limit_tokens, "nano_usd": self.limit_nano_usd},
+            **{name: _units(getattr(self, name)) for name in ("granted", "spent", "held", "asked")},
+            "period_end": self.period_end and self.period_end.isoformat(),
+            "text": self.text,
+            "remedy": self.remedy,
+        }
+
+    @property
+    def text(self) -> str:
+        """The figures in one sentence."""
+        parts = []
+        if self.limit_tokens is not None:
+            parts.append(_figures(self.limit_tokens, *self._taken("tokens"), _tokens))
+        if self.limit_nano_usd is not None:
+            parts.append(_figures(self.limit_nano_usd, *self._taken("nano_usd"), dollars))
+        if not parts:
+            return f"{self.scope} has no limit: {_tokens(self.asked.tokens)} asked."
+        until = f", until {_at(self.period_end)}" if self.period_end else ""
+        return f"{self.scope} may spend {'; and '.join(parts)}{until}."
+
+    @property
+    def remedy(self) -> str:
+        """What the reader can do, in one sentence."""
+        match self.reason:
+            case "frozen":
+                return f"Unfreeze {self.scope} with `purser budget set {self.scope} --no-frozen`, then ask again."
+            case "denied":
+                return "A person denied the call: ask for less, or hold again under another key."
+            case "expired":
+                return "No one decided in time: ask again under another key, or ask for less."
+            case "approval":
+                return f"An approver has to grant {self.scope} more: ask again once the request is decided."
+            case value if value == UNKNOWN_PRICE:
+                return "Name the price of the model in PURSER_PRICE_FILE, or set PURSER_UNKNOWN_PRICE=ceiling."
+        wait = f", or wait until {_at(self.period_end)}" if self.period_end else ""
+        return f"Ask for less, raise the limit with `purser budget set {self.scope} {self._raised()}`{wait}."
+
+    def _taken(self, unit: str) -> tuple[int, int, int, int]:
+        granted, spent, held, asked = (getattr(one, unit) for one in (self.granted, self.spent, self.held, self.asked))
+        return granted, spent, held, asked
+
+    def _raised(self) -> str:
+        """The options of the command with which the ask would fit."""
+        needed = self.spent + self.held + self.asked - self.granted
+        options = []
+        if self.limit_tokens is not None and needed.tokens > self.limit_tokens:
+            options.append(f"--limit-tokens {needed.tokens}")
+        if self.limit_nano_usd is not None and self.asked.nano_usd and needed.nano_usd > self.limit_nano_usd:
+            options.append(f"--limit-usd {typed_dollars(needed.nano_usd)}")
+        return " ".join(options) or "--limit-tokens N"
+
+
+def _units(amount: Amount) -> dict[str, int]:
+    return {"tokens": amount.tokens, "nano_usd": amount.nano_usd}
+
+
+def _figures(limit: int, granted: int, spent: int, held: int, asked: int, shown: Callable[[int], str]) -> str:
+    extra = f" and {shown(granted)} granted" if granted else ""
+    return f"{shown(limit)}{extra} ({shown(spent)} spent, {shown(held)} held, {shown(asked)} asked)"
+
+
+def _tokens(count: int) -> str:
+    return f"{count:,} tokens"
+
+
+def _at(moment: datetime) -> str:
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"

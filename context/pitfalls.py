@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from purser.budget.policies import Mode, Policy
+from purser.budget.policies.fields import Mode
+from purser.budget.policies.policy import Policy
 from purser.context.settings import ContextSettings
 
 LATEST_TRIGGER = 0.90
@@ -60,13 +61,13 @@ def _settings(settings: ContextSettings) -> Iterator[Pitfall]:
         yield Pitfall(
             "late_trigger",
             f"compression starts at {settings.trigger_ratio:g} of the context budget, too late to finish in time",
-            "Set PURSER_COMPRESSION_TRIGGER_RATIO to 0.75, or 0.85 where detail matters more than cost.",
+            "Set PURSER_COMPRESSION_TRIGGER_RATIO (trigger_ratio) to 0.75, or 0.85 where detail matters more.",
         )
     if recents > MOST_RECENTS_PER_PRIMER * max(1, primers):
         yield Pitfall(
             "few_primers",
             f"{recents} recent messages stay verbatim and {primers} of the first: the task goes before chatter",
-            "Set PURSER_PRIMERS_COUNT to 3 and PURSER_RECENTS_COUNT to 20; 5 and 30 for debugging.",
+            "Set PURSER_PRIMERS_COUNT (primers_count) to 3 and PURSER_RECENTS_COUNT (recents_count) to 20.",
         )
 
 

@@ -49,7 +49,7 @@ class Fidelity:
 
 def fidelity(source: SummarySource, summary: str) -> Fidelity:
     """Scores a summary by how many of its source's most frequent names, numbers and negations it retains."""
-    before, after = _mentions([source.summary, *(text for _, text in source.passages)]), _mentions([summary])
+    before, after = _mentions([source.summary, *(passage.text for passage in source.passages)]), _mentions([summary])
     entities = _retained(before.names, after.names)
     figures = _retained(before.numbers, after.numbers)
     refusals = Retained(min(before.negations, after.negations, _MOST), min(before.negations, _MOST))

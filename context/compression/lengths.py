@@ -1,4 +1,4 @@
-"""Requested length of a summary, and the header that states the length of source and summary."""
+"""Requested length of a summary."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -46,21 +46,3 @@ def summary_length(
         return Length(min(wanted // 2, characters), Style.SHORT)
     style = Style.KEY_POINTS if characters < LAYERED_FROM else Style.LAYERED
     return Length(min(wanted, characters), style)
-
-
-_HEADERS = {
-    "zh": "[历史对话总结 - 原文{source}字，总结{summary}字]",
-    "ja": "[これまでの会話の要約 - 原文{source}文字、要約{summary}文字]",
-    "ko": "[이전 대화 요약 - 원문 {source}자, 요약 {summary}자]",
-    "en": "[Summary of the earlier conversation - source {source} characters, summary {summary} characters]",
-}
-
-
-def length_header(source: int, summary: int, language: str = "en") -> str:
-    """The header line that states both lengths; in English if there is no wording for the language.
-
-    Args:
-        source, summary: lengths in characters.
-        language: ISO 639-1 code.
-    """
-    return _HEADERS.get(language, _HEADERS["en"]).format(source=source, summary=summary)

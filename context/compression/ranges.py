@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from purser.context.conversation.conversations import Conversation, Group, leading, total
+from purser.context.conversation.conversations import Conversation, Group, total
 from purser.context.conversation.messages import SYSTEM_ROLES
-from purser.context.settings import ContextSettings, share
+from purser.context.settings import ContextSettings
+from purser.context.strategies.settings import share
 
-LEAST_SUMMARY = 100
-"""Minimum tokens of a useful summary."""
-SHRINK = 4
-"""A summary grows by at most a quarter of the tokens that it newly covers."""
+SUMMARY_SHARE = 0.4
+"""Share of the target for which recents give way to the summary."""
 LEAST_GAIN = 10
 """A compression must free at least a tenth of the conversation's tokens to be worth its loss of detail."""
 
@@ -42,25 +41,28 @@ def choose_range(conversation: Conversation, settings: ContextSettings, budget: 
     The range includes messages that the last summary passed over because they were pinned and that are no longer
     pinned; otherwise they would stay in windows for ever.
 
-    Recents are covered, oldest first, where the conversation would otherwise exceed its target. The last group is never
-    covered, nor is a call that waits for its result.
+    Recents are covered, oldest first, where they would leave the summary less than `SUMMARY_SHARE` of the target, or
+    less than the length that its content deserves. The last group is never covered, nor is a call that waits for its
+    result.
 
     Args:
         conversation: the thread to compress.
-        settings: numbers of primers and recents, and the target ratio.
+        settings: numbers of primers and recents, the batch, the target ratio and the length of summaries.
         budget: context budget in tokens to which the target ratio applies.
 
     Returns:
         The range, or `None` where covering it would not free enough tokens.
     """
+    conversation = settings.seen(conversation)
     groups, last = conversation.groups, min(len(conversation.groups) - 1, conversation.settled)
     first = conversation.primers(settings.primers)
-    end = max(first, min(last, len(groups) - leading(groups[::-1], settings.recents_count)))
+    end = max(first, min(last, settings.recents(conversation.count).oldest(conversation)))
     old, target = conversation.summary.tokens if conversation.summary else 0, share(budget, settings.target_ratio)
     late = [one for one in _coverable(groups[:first]) if any(ref.passed_over for ref in one.refs)]
     new = total(late) + total(_coverable(groups[first:end]))
     remaining = total(groups) - new
-    while end < last and remaining + _most_tokens(old, new, target - remaining) > target:
+    reserve = share(target, SUMMARY_SHARE)
+    while end < last and remaining + _most_tokens(settings, old, new, reserve) > target:
         more = total(_coverable(groups[end : end + 1]))
         end, new, remaining = end + 1, new + more, remaining - more
     covered = _coverable(groups[first:end])
@@ -72,7 +74,7 @@ def choose_range(conversation: Conversation, settings: ContextSettings, budget: 
         last_seq=covered[-1].last_seq,
         seqs=tuple(seq for group in [*late, *covered] for seq in group.seqs),
         tokens_before=old + new,
-        most_tokens=_most_tokens(old, new, target - remaining),
+        most_tokens=_most_tokens(settings, old, new, target - remaining),
         passed=_passed(conversation, first_seq, covered[-1].last_seq),
     )
     return found if found.freed * LEAST_GAIN >= conversation.tokens else None
@@ -93,6 +95,7 @@ def _passed(conversation: Conversation, first_seq: int, last_seq: int) -> tuple[
     )
 
 
-def _most_tokens(old: int, new: int, room: int) -> int:
+def _most_tokens(settings: ContextSettings, old: int, new: int, room: int) -> int:
     """Tokens that the target leaves for a summary, bounded by the amount of content."""
-    return max(LEAST_SUMMARY, min(old + new // SHRINK, room))
+    most = max(settings.summary_min_tokens, min(old + share(new, settings.summary_ratio), room))
+    return most if settings.summary_max_tokens is None else min(most, settings.summary_max_tokens)

@@ -8,7 +8,8 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 import regex
@@ -30,8 +31,45 @@ def unchanged(text: str) -> str:
     return text
 
 
-Passage = tuple[str, str]
-"""Speaker and text of a message."""
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool call."""
+
+    id: str
+    name: str
+    arguments: str
+    """JSON, as the model wrote it."""
+
+    @property
+    def text(self) -> str:
+        """How a request shows it."""
+        return f"calls {self.name} {self.arguments}"
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A message as the source of a summary."""
+
+    speaker: str
+    said: str
+    """Its text, without its calls."""
+    role: str = ""
+    """Its role; empty if it is unknown."""
+    calls: tuple[Call, ...] = ()
+    answers: str = ""
+    """Id of the call whose result it is; empty for any other message."""
+    at: datetime | None = None
+    """When it was written, if that is known."""
+
+    @property
+    def text(self) -> str:
+        """Text and calls."""
+        return "\n".join(filter(None, [self.said, *(call.text for call in self.calls)]))
+
+    def changed(self, change: Callable[[str], str]) -> "Passage":
+        """The passage with all its texts changed."""
+        calls = (replace(call, name=change(call.name), arguments=change(call.arguments)) for call in self.calls)
+        return replace(self, said=change(self.said), calls=tuple(calls))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,26 +84,33 @@ class SummarySource:
     @classmethod
     def of(cls, summary: str, messages: Iterable[Message], redact: Redact = unchanged) -> "SummarySource":
         """Builds the source from messages; their text is redacted and quoted."""
-        passages = ((storable(message.name or message.role), quoted(redact(_said(message)))) for message in messages)
+        passages = (_passage(message).changed(lambda text: quoted(redact(storable(text)))) for message in messages)
         return cls(summary, tuple(passages))
 
     @property
     def characters(self) -> int:
         """Length of the summary and all passages."""
-        return len(self.summary) + sum(len(text) for _, text in self.passages)
+        return len(self.summary) + sum(len(passage.text) for passage in self.passages)
 
     @property
     def digest(self) -> str:
         """SHA-256 digest; equal for equal sources."""
-        return hashlib.sha256(json.dumps([self.summary, self.passages]).encode()).hexdigest()
+        shown = [(passage.speaker, passage.text) for passage in self.passages]
+        return hashlib.sha256(json.dumps([self.summary, shown]).encode()).hexdigest()
 
 
-def _said(message: Message) -> str:
+def _passage(message: Message) -> Passage:
     """Text, tool calls and other parts of a message."""
-    calls = [f"calls {call['function']['name']} {call['function']['arguments']}" for call in message.tool_calls]
     parts = message.content if isinstance(message.content, tuple) else ()
     others = [f"[{part['type']}]" for part in parts if part["type"] != "text"]
-    return storable("\n".join(filter(None, [message.text, *others, *calls])))
+    return Passage(
+        storable(message.name or message.role),
+        "\n".join(filter(None, [message.text, *others])),
+        message.role,
+        tuple(Call(call["id"], call["function"]["name"], call["function"]["arguments"]) for call in message.tool_calls),
+        message.tool_call_id or "",
+        message.created_at,
+    )
 
 
 _GRAPHEME = regex.compile(r"\X")
@@ -95,7 +140,7 @@ def chunks(source: SummarySource, most_tokens: int, count: CountText) -> list[Su
 
 def _pieces(passage: Passage, most_tokens: int, count: CountText) -> Iterator[tuple[Passage, int]]:
     """Yields a passage with its tokens, halved until each piece fits."""
-    speaker, text = passage
+    text = passage.text
     tokens = count(_line(passage))
     if tokens <= most_tokens:
         yield passage, tokens
@@ -103,7 +148,7 @@ def _pieces(passage: Passage, most_tokens: int, count: CountText) -> Iterator[tu
     ends = [0, *(found.end() for found in _GRAPHEME.finditer(text))]
 
     def halved(first: int, last: int) -> Iterator[tuple[Passage, int]]:
-        piece = (speaker, text[ends[first] : ends[last]])
+        piece = Passage(passage.speaker, text[ends[first] : ends[last]], passage.role)
         tokens = count(_line(piece))
         if tokens <= most_tokens or last - first < 2:
             yield piece, tokens
@@ -191,8 +236,7 @@ def summary_request(
 
 def _line(passage: Passage) -> str:
     """A passage as JSON, so that its text cannot pose as part of the request."""
-    speaker, text = passage
-    return json.dumps({speaker: text}, ensure_ascii=False)
+    return json.dumps({passage.speaker: passage.text}, ensure_ascii=False)
 
 
 # --- validating the answer --------------------------------------------------------------------------------------------

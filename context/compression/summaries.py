@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from purser.context.compression.headings import facts_header, length_header, range_header
 from purser.context.compression.layers import Layer, Level, compose
-from purser.context.compression.lengths import length_header
 from purser.context.conversation.messages import Message
 from purser.context.conversation.quoting import quoted
 
@@ -76,14 +76,16 @@ def summary_message(first_seq: int, last_seq: int, text: str, header: str | None
     Args:
         first_seq, last_seq: the covered range.
         text: the summary.
-        header: replaces the default header.
+        header: replaces the default header, which is in the language of the text; empty for none.
         role: `system` only where a published format demands it.
     """
-    usual = f"Summary of messages {first_seq} to {last_seq} of this conversation, a record of what was said:"
-    return Message(role, f"{header or usual}\n{quoted(text)}")
+    line = range_header(first_seq, last_seq, text) if header is None else header
+    return Message(role, f"{line}\n{quoted(text)}" if line else quoted(text))
 
 
-def summary_text(layers: Sequence[Layer], facts: str, source_characters: int, language: str | None) -> str:
+def summary_text(
+    layers: Sequence[Layer], facts: str, source_characters: int, language: str | None, *, lengths: bool = True
+) -> str:
     """Composes the text of a version: the length header, the layers, and the facts that the layers omit.
 
     Args:
@@ -91,7 +93,8 @@ def summary_text(layers: Sequence[Layer], facts: str, source_characters: int, la
         facts: a sheet from `render_facts`; may be empty.
         source_characters: characters of all covered messages.
         language: ISO 639 code of the conversation's language, if known.
+        lengths: whether it begins with the length header.
     """
     body = compose(layers)
-    header = length_header(source_characters, len(body), language or "en")
-    return "\n".join([header, body, *([f"Facts, with their message:\n{facts}"] if facts else [])])
+    header = [length_header(source_characters, len(body), language)] if lengths else []
+    return "\n".join([*header, body, *([f"{facts_header(language)}\n{facts}"] if facts else [])])

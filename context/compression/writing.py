@@ -4,7 +4,8 @@ import inspect
 from collections.abc import Callable
 from typing import TypeVar
 
-from purser.context.compression.lengths import length_header, summary_length
+from purser.context.compression.headings import length_header
+from purser.context.compression.lengths import summary_length
 from purser.context.compression.requests import CountText, SummarySource, fault
 from purser.context.conversation.languages import conversation_language
 from purser.context.tokens import count_text
@@ -48,13 +49,13 @@ class Writer:
 
 
 def _header(source: SummarySource, text: str, written: str) -> str:
-    language = conversation_language([said for _, said in source.passages]) or "en"
+    language = conversation_language([passage.text for passage in source.passages])
     return length_header(len(text), len(written), language)
 
 
 def as_text(source: SummarySource) -> str:
     """The text passed to a summarizer: the last summary, if there is one, and a line for each message."""
-    lines = [f"{speaker}: {said}" for speaker, said in source.passages]
+    lines = [f"{passage.speaker}: {passage.text}" for passage in source.passages]
     return "\n".join([*(["Summary so far:", source.summary, "New messages:"] if source.summary else []), *lines])
 
 

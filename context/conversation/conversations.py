@@ -6,6 +6,9 @@ from functools import cached_property
 
 from purser.context.conversation.messages import SYSTEM_ROLES, group
 
+CHARACTERS_PER_TOKEN = 4
+"""Characters per token of a text whose length is not known."""
+
 
 @dataclass(frozen=True, slots=True)
 class MessageRef:
@@ -20,6 +23,8 @@ class MessageRef:
     pinned: bool = False
     passed_over: bool = False
     """Whether the summary over its range left it out because it was pinned then, so that no summary covers it."""
+    characters: int | None = None
+    """Length of its text, if known."""
 
     @property
     def fixed(self) -> bool:
@@ -37,6 +42,49 @@ class SummaryRef:
     """It covers every message of its thread from `first_seq` to `last_seq` that is not fixed."""
     tokens: int
     """Tokens of the message that shows it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Sums over messages."""
+
+    messages: int = 0
+    dialogue: int = 0
+    """Number of messages without system messages."""
+    tool_messages: int = 0
+    """Number of messages with tool calls or their results."""
+    tokens: int = 0
+    characters: int = 0
+    """Length of their texts; of a text whose length is not known, four for each token."""
+
+    @classmethod
+    def of(cls, refs: Sequence[MessageRef]) -> "Figures":
+        """The sums over these messages."""
+        return cls(
+            len(refs),
+            sum(ref.role not in SYSTEM_ROLES for ref in refs),
+            sum(bool(ref.call_ids) or ref.tool_call_id is not None for ref in refs),
+            sum(ref.tokens for ref in refs),
+            sum(CHARACTERS_PER_TOKEN * ref.tokens if ref.characters is None else ref.characters for ref in refs),
+        )
+
+    def __add__(self, other: "Figures") -> "Figures":
+        return Figures(
+            self.messages + other.messages,
+            self.dialogue + other.dialogue,
+            self.tool_messages + other.tool_messages,
+            self.tokens + other.tokens,
+            self.characters + other.characters,
+        )
+
+    def __sub__(self, other: "Figures") -> "Figures":
+        return Figures(
+            self.messages - other.messages,
+            self.dialogue - other.dialogue,
+            self.tool_messages - other.tool_messages,
+            self.tokens - other.tokens,
+            self.characters - other.characters,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +155,8 @@ class Conversation:
     """Whether the first user message stays verbatim."""
     omitted: tuple[int, int] | None = None
     """First and last message of a range of which only required messages are included: newer ones leave no room."""
+    omitted_figures: Figures = Figures()
+    """Sums over the messages of that range that are not included."""
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:
@@ -139,19 +189,24 @@ class Conversation:
         return len(self.groups)
 
     @cached_property
+    def figures(self) -> Figures:
+        """Sums over all messages that the summary does not cover, omitted ones included."""
+        return Figures.of([ref for one in self.groups for ref in one.refs]) + self.omitted_figures
+
+    @property
     def tokens(self) -> int:
         """Tokens of the summary and of all messages that it does not cover."""
-        return total(self.groups) + (self.summary.tokens if self.summary else 0)
+        return self.figures.tokens + (self.summary.tokens if self.summary else 0)
 
-    @cached_property
+    @property
     def count(self) -> int:
         """Number of messages that the summary does not cover."""
-        return sum(len(one.refs) for one in self.groups)
+        return self.figures.messages
 
-    @cached_property
+    @property
     def dialogue_count(self) -> int:
         """Number of uncovered messages without system messages."""
-        return sum(one.dialogue_count for one in self.groups)
+        return self.figures.dialogue
 
     def primers(self, primers_count: int, begin: int = 0) -> int:
         """Number of leading groups before everything that a summary covers or may cover.

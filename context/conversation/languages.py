@@ -52,6 +52,11 @@ def conversation_language(texts: Sequence[str]) -> str | None:
     return next((code for code, letters in known.items() if letters >= _MAJORITY * known.total()), None)
 
 
+def script_language(text: str) -> str | None:
+    """`zh`, `ja` or `ko` if the script of a text is that of one; it needs no model and takes microseconds."""
+    return _by_script(_prose(text))
+
+
 def is_other_language(text: str, expected: str) -> bool:
     """Whether a text is certainly not in the expected language; related languages and short texts pass."""
     found = language_of(text)

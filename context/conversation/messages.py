@@ -1,8 +1,10 @@
 """Messages in the format of the OpenAI chat API, and their grouping into calls with results."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Any, Protocol, Self
 
@@ -13,7 +15,10 @@ JsonObject = Mapping[str, Any]
 
 ROLES = ("system", "developer", "user", "assistant", "tool")
 SYSTEM_ROLES = ("system", "developer")
-_FIELDS = ("role", "content", "name", "tool_calls", "tool_call_id", "pinned")
+MOST_AHEAD = timedelta(days=1)
+"""How far the time of a message may lie in the future, because clocks differ."""
+_FIELDS = ("role", "content", "name", "tool_calls", "tool_call_id", "pinned", "created_at")
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)", re.ASCII | re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +37,8 @@ class Message:
     """The call that a tool message answers."""
     pinned: bool = False
     """Whether it stays verbatim in every window."""
+    created_at: datetime | None = None
+    """When it was written, with a time zone, as the caller gave it; `None` if it is appended as it is written."""
 
     @classmethod
     def parse(cls, value: object, index: int = 0, *, linked: bool = True) -> Self:
@@ -61,12 +68,27 @@ class Message:
             tool_calls=_calls(given.get("tool_calls", ()), index),
             tool_call_id=_text(given.get("tool_call_id"), index, "tool_call_id"),
             pinned=_flag(given.get("pinned", False), index),
+            created_at=_time(given.get("created_at"), index),
         )
         message._check(index, linked=linked)
         return message
 
+    @classmethod
+    def stored(cls, value: JsonObject) -> Self:
+        """The inverse of `to_dict`, for messages that were checked when they were stored."""
+        content, at = value["content"], value.get("created_at")
+        return cls(
+            value["role"],
+            tuple(content) if isinstance(content, list) else content,
+            value.get("name"),
+            tuple(value.get("tool_calls", ())),
+            value.get("tool_call_id"),
+            value.get("pinned", False),
+            datetime.fromisoformat(at) if at else None,
+        )
+
     def to_openai(self) -> dict[str, Any]:
-        """The message in the provider's format, without the field `pinned`, which only Purser knows."""
+        """The message in the provider's format, without `pinned` and `created_at`, which only Purser knows."""
         fields: dict[str, Any] = {"role": self.role}
         # Providers require the key `content`, with null where the message only calls tools.
         fields["content"] = list(self.content) if isinstance(self.content, tuple) else self.content
@@ -80,7 +102,8 @@ class Message:
 
     def to_dict(self) -> dict[str, Any]:
         """The inverse of `parse`."""
-        return self.to_openai() | ({"pinned": True} if self.pinned else {})
+        at = self.created_at and self.created_at.isoformat().replace("+00:00", "Z")
+        return self.to_openai() | ({"pinned": True} if self.pinned else {}) | ({"created_at": at} if at else {})
 
     def storable(self) -> Self:
         """The message as it is stored; `context.conversation.storable` lists what is replaced."""
@@ -126,6 +149,8 @@ class StoredMessage:
     message: Message
     tokens: Mapping[str, int]
     """Token count by encoding."""
+    created_at: datetime | None = None
+    """When it was written: the time that the caller gave, else that of its append; `None` if it is not stored yet."""
 
 
 class Linked(Protocol):
@@ -164,6 +189,20 @@ def group(messages: Sequence[Linked]) -> list[range]:
     return found
 
 
+def check_time(message: Message, index: int, now: datetime) -> None:
+    """Refuses a message from the future.
+
+    Args:
+        message, index: the message and its position in the conversation, named in the error.
+        now: the current time in UTC.
+
+    Raises:
+        InvalidMessage: it was written more than `MOST_AHEAD` after `now`.
+    """
+    if message.created_at is not None and message.created_at > now + MOST_AHEAD:
+        raise _invalid(index, "created_at", f"lies in the future, it is now {now:%Y-%m-%dT%H:%M:%SZ}")
+
+
 def _invalid(index: int, field: str, fault: str) -> InvalidMessage:
     return InvalidMessage(f"message {index}, field {field!r}: {fault}")
 
@@ -182,6 +221,20 @@ def _flag(value: object, index: int) -> bool:
     if not isinstance(value, bool):
         raise _invalid(index, "pinned", f"is {_kind(value)}, use true or false")
     return value
+
+
+def _time(value: object, index: int) -> datetime | None:
+    if value is None:
+        return None
+    if not isinstance(value, str) or not _TIME.fullmatch(value):
+        fault = _kind(value) if not isinstance(value, str) or not value else "not in this format"
+        raise _invalid(index, "created_at", f"is {fault}, write it with its zone: 2026-11-20T18:00:00Z or …+08:00")
+    try:
+        found = datetime.fromisoformat(value.upper())
+        found.astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise _invalid(index, "created_at", "is no time of the calendar") from None
+    return found
 
 
 def _content(value: object, index: int) -> str | tuple[JsonObject, ...] | None:

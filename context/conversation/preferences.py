@@ -8,12 +8,16 @@ from typing import Any
 
 from purser.context.conversation.messages import Message
 from purser.context.conversation.quoting import quoted
-from purser.context.errors import InvalidPreferences
+from purser.context.errors import InvalidPreferences, InvalidSettings
+from purser.context.figures import Figures
+from purser.context.resolution import ResolvedContext, resolve
 
 MOST_FIELDS = 50
 MOST_NAME = 64
 MOST_CHARACTERS = 8_000
 """Limit for all names and texts together, because every window carries them."""
+CONTEXT = "context"
+"""Field with the figures of windows, an object as `Figures`; it is no text of a prompt."""
 _HEADER = "Personal settings of the user, to be respected wherever the instructions leave room:"
 
 
@@ -28,6 +32,12 @@ class Preferences:
     changed_by: str | None = None
     changed_at: datetime | None = None
 
+    @property
+    def figures(self) -> Mapping[str, Any]:
+        """Figures of windows by name."""
+        found = self.fields.get(CONTEXT)
+        return Figures.of(found, CONTEXT).given if found else {}
+
 
 @dataclass(frozen=True, slots=True)
 class Personal:
@@ -38,14 +48,35 @@ class Personal:
 
     @property
     def fields(self) -> dict[str, Any]:
-        """Merged fields by name; a session disables a field of its user with `null` or an empty text."""
+        """Merged fields of the prompt by name; a session disables a field of its user with `null` or an empty text."""
         merged = {**self.user.fields, **self.session.fields}
-        return {name: value for name, value in merged.items() if value not in (None, "")}
+        return {name: value for name, value in merged.items() if name != CONTEXT and value not in (None, "")}
 
     @property
     def versions(self) -> tuple[int, int]:
         """Versions of the user's and the session's settings, which identify what a window shows."""
         return self.user.version, self.session.version
+
+    def resolved(
+        self, base: ResolvedContext, request: Mapping[str, Any] | None = None, use_case_preset: str | None = None
+    ) -> ResolvedContext:
+        """Resolves the context settings of this session.
+
+        Args:
+            base: settings of the process.
+            request: figures of a task or of a request for a window.
+            use_case_preset: preset of a task.
+
+        Raises:
+            InvalidSettings: figures of the request contradict one another.
+        """
+        return resolve(
+            base,
+            request=request or {},
+            session=self.session.figures,
+            user=self.user.figures,
+            use_case_preset=use_case_preset,
+        )
 
     @property
     def message(self) -> Message | None:
@@ -60,7 +91,12 @@ class Personal:
 
 
 def check_fields(fields: Mapping[str, Any]) -> None:
-    """Raises `InvalidPreferences` if there are too many settings, they are too long, or a name is not printable."""
+    """Raises `InvalidPreferences` for too many settings, too long ones, an unprintable name or unknown figures."""
+    try:
+        if fields.get(CONTEXT) is not None:
+            Figures.of(fields[CONTEXT], CONTEXT)
+    except InvalidSettings as error:
+        raise InvalidPreferences(str(error)) from None
     if len(fields) > MOST_FIELDS:
         raise InvalidPreferences(f"settings have {len(fields)} fields: use at most {MOST_FIELDS}")
     for name in fields:

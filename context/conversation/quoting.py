@@ -20,5 +20,7 @@ def quoted(text: str) -> str:
 
     `<|im_start|>` becomes `‹im_start›`, a line `SYSTEM: …` becomes `“SYSTEM”: …`. Quoting is idempotent.
     """
-    plain = _CONTROL.sub(lambda token: f"‹{token[0].strip('<>[]|｜')}›", text)
+    plain, text = text, ""
+    while plain != text:
+        text, plain = plain, _CONTROL.sub(lambda token: f"‹{token[0].strip('<>[]|｜')}›", plain)
     return _SYSTEM_LINE.sub(r"\1“\2”", plain)

@@ -4,18 +4,20 @@ They form a knowledge graph of subject, relation, value and source message. This
 `purser.context.postgres.conversation.facts`.
 """
 
-from purser.context.facts.extraction import extract_facts
+from purser.context.facts.extraction import changed_facts, extract_facts, merged_facts
 from purser.context.facts.sheet import MOST_TOKENS, FactSheet, omitted_facts, render_facts, sheet_tokens
-from purser.context.facts.values import Fact, Kind, supersede
+from purser.context.facts.values import RULES_VERSION, Fact, Kind
 
 __all__ = [
     "MOST_TOKENS",
+    "RULES_VERSION",
     "Fact",
     "FactSheet",
     "Kind",
+    "changed_facts",
     "extract_facts",
+    "merged_facts",
     "omitted_facts",
     "render_facts",
     "sheet_tokens",
-    "supersede",
 ]

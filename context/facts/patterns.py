@@ -2,105 +2,105 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
+from purser.context.facts.languages import Language
+from purser.context.facts.languages.english import DAY, MONTH
 from purser.context.facts.values import Kind
 
-_DAY = r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"
-_MONTH = (
-    r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?"
-    r"|Nov(?:ember)?|Dec(?:ember)?)"
-)
-_SPAN = r"(?:day|night|week(?:end)?|month|year|spring|summer|fall|autumn|winter)"
-_FEW = r"(?:a|an|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|a few|a couple of|\d+)"
-_COUNT = r"(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\d+(?:[.,]\d+)*)"
-_WORD = r"[A-Z](?:[\w&-]|['’](?!s\b))+\b"
-_NO_NOUN = (
-    r"(?:of|and|or|to|in|at|is|are|was|were|for|with|more|than|the|from|on|by|as|if|but|when|that|this|which|who|will|can"
-    r"|has|have|had|then|so|not|do|you|we|it|they|he|she|i|am|pm|st|nd|rd|th|times|ones|too|other|different|new|us|per)\b"
-)
-
-_VALUES: tuple[tuple[Kind, re.Pattern[str]], ...] = (
+_WORD = r"[A-ZÀ-ÖØ-Þ](?:[\w&-]|['’](?!s\b))+\b"
+_COMMON: tuple[tuple[Kind, str], ...] = (
     (
         Kind.PATH,
-        re.compile(
-            r"https?://[^\s\"'<>（）()，。]*[\w/]|(?<![\w/.])(?:~|\.{1,2})?(?:/[\w.@-]+){2,}|\b[A-Z]:\\[\w\\.-]+"
-            r"|(?<![\w/.])[\w-]+(?:/[\w.-]+)*\.(?:py|js|tsx?|json|ya?ml|md|txt|csv|sql|toml|sh|cfg|ini|log|pdf|docx?|xlsx?"
-            r"|html?|css|java|go|rs|cpp|png|jpe?g)\b"
-        ),
+        r"https?://[^\s\"'<>（）()，。]*[\w/]|(?<![\w/.])(?:~|\.{1,2})?(?:/[\w.@-]+){2,}|\b[A-Z]:\\[\w\\.-]+"
+        r"|(?<![\w/.])[\w-]+(?:/[\w.-]+)*\.(?:py|js|tsx?|json|ya?ml|md|txt|csv|sql|toml|sh|cfg|ini|log|pdf|docx?"
+        r"|xlsx?"
+        r"|html?|css|java|go|rs|cpp|png|jpe?g)\b",
     ),
-    (
-        Kind.MONEY,
-        re.compile(
-            r"(?:US)?[$€£¥₩]\s?\d(?:[\d,]*\d)?(?:\.\d+)?(?:\s?(?:k|million|billion)\b)?"
-            r"|\b\d(?:[\d,]*\d)?(?:\.\d+)?\s?(?:dollars|bucks|euros?|pounds|cents|yuan|yen|won|USD|EUR|GBP|CNY|RMB|JPY|KRW)\b"
-            r"|(?<![\d,])(?:\d+[-~至到])?\d(?:[\d,]*\d)?(?:\.\d+)?\s?(?:万元|元|块钱|块|万円|円|만\s?원|원)"
-        ),
-    ),
-    (
-        Kind.DATE,
-        re.compile(
-            rf"\b\d{{4}}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?)?\b|\b\d{{1,2}}[/.]\d{{1,2}}[/.]\d{{2,4}}\b"
-            rf"|\b(?:{_DAY},? )?(?:{_MONTH}\.? \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?\b|\d{{1,2}}(?:st|nd|rd|th)?"
-            rf"(?: of)? {_MONTH}\b(?:,? \d{{4}})?|{_MONTH},? \d{{4}}\b)"
-            rf"|\b\d{{1,2}}:\d\d(?::\d\d)?(?:\s?[ap]\.?m\b)?|\b\d{{1,2}}\s?[ap]m\b"
-            r"|(?:\d{4}年)?\d{1,2}月(?:\d{1,2}[日号])?|\d{4}年|(?:\d{4}년\s?)?\d{1,2}월(?:\s?\d{1,2}일)?|\d{1,2}[点時시]半?"
-        ),
-    ),
+    (Kind.MONEY, r"(?:US)?[$€£¥₩]\s?\d(?:[\d,]*\d)?(?:\.\d+)?(?:\s?(?:k|million|billion)\b)?"),
+    (Kind.DATE, r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?)?\b|\b\d{1,2}[/.]\d{1,2}[/.]\d{2,4}\b"),
+    (Kind.ADDRESS, ""),
+    (Kind.TIME, r"\b\d{1,2}:\d\d(?::\d\d)?(?:\s?[ap](?:\.m\.|m\b))?"),
+    (Kind.DATE, ""),
     (
         Kind.ID,
-        re.compile(
-            r"(?<![\w-])[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b|(?<!\w)#\d{2,}\b"
-            r"|(?<![\w\[-])(?=[\w-]*\d)(?=[\w-]*[A-Za-z])(?:[A-Z0-9]{5,}|[A-Z]{1,4}[-_]?\d{2,}[A-Z0-9-]*|\w+[_-]\d{3,}\w*)(?![\w-])"
-            r"|(?<=[\"“'])[A-Z0-9]{6}(?=[\"”'])|(?<![\dA-Za-z_.,-])(?:\d{2,4}-)?\d{5,}\b"
-        ),
-    ),
-    (
-        Kind.DATE,
-        re.compile(
-            rf"\b(?:yesterday|tomorrow|(?:last|next|this past) (?:{_SPAN}|{_DAY}|{_MONTH})|{_FEW} {_SPAN}s? ago"
-            rf"|(?:last|next|on|since|by|until|in) (?:{_DAY}|{_MONTH})(?!\w))"
-            r"|昨天|前天|明天|后天|[上下](?:个|個)?(?:周|星期|礼拜|月)[一二三四五六日天]?|去年|明年|(?:周|星期)[一二三四五六日天]"
-            r"|昨日|明日|先週|来週|先月|来月|来年|[月火水木金土日]曜日?|어제|내일|지난\s?(?:주|달|해)|다음\s?(?:주|달|해)|작년|내년"
-            r"|[월화수목금토일]요일",
-            re.IGNORECASE,
-        ),
+        r"(?<![\w-])[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b|(?<!\w)#\d{2,}\b"
+        r"|(?<![\w\[-])(?=[\w-]*\d)(?=[\w-]*[A-Za-z])(?-i:[A-Z0-9]{5,}|[A-Z]{1,4}[-_]?\d{2,}[A-Z0-9-]*"
+        r"|\w+[_-]\d{3,}\w*)(?![\w-])"
+        r"|(?<=[\"“'])(?-i:[A-Z0-9]{6})(?=[\"”'])|(?<![\dA-Za-z_.,-])(?:(?:\d{2,4}-)?\d{5,}|\d{3}-\d{4})\b",
     ),
     (
         Kind.NUMBER,
-        re.compile(
-            rf"\b\d+(?:[.,]\d+)*\s?(?:%|percent\b|°[CF]?|(?:kg|km|cm|mm|mg|ml|lbs?|GB|MB|KB|TB|ms|mph|miles?|kWh)\b)"
-            rf"|\b{_COUNT}[ -](?!{_NO_NOUN})[a-z]{{3,}}(?:-[a-z]+)*\b"
-            r"|(?<![\d.])(?:\d+(?:\.\d+)?[-~至到])?\d+(?:\.\d+)?\s?(?:个|個|名|位|岁|歳|公斤|千克|公里|米|小时|時間|分钟|天|周|年|人|次|间|张|件|度|分|명|개|살|시간|번)",
-        ),
+        r"\b\d+(?:[.,]\d+)*\s?(?:%|percent\b|°[CF]?|(?-i:kg|km|cm|mm|mg|ml|m²|m2|m|g|l|lbs?|GB|MB|KB|TB|ms|mph"
+        r"|miles?|kWh)\b)",
     ),
     (
         Kind.NAME,
-        re.compile(
-            r"《[^》]{1,40}》|(?<=[\"“])[A-Z][^\"”]{2,40}(?=[\"”])"
-            rf"|(?<=[a-z,;] ){_WORD}(?: (?:(?:of|the|de|van|von|al) )?{_WORD})*(?![:\w]|\*\*)"
-            r"|(?<=我叫)(?!一|了|你|他)[\u4e00-\u9fff]{2,4}"
-        ),
+        r"(?<=[\"“])(?-i:[A-Z][^\"”]{1,39}[^\"”.,!?])(?=[.,!?]?[\"”])"
+        rf"|(?:(?<=[a-zà-ÿ,;] )|(?-i:\b(?:New|San|Los|Las|Saint|North|South|United) ))(?-i:{_WORD})(?: (?:(?:of"
+        rf"|the|de|van|von|al) )?(?-i:{_WORD}))*(?![:\w]|\*\*)"
+        r"|(?<=[\u3040-\u30ff\u4e00-\u9fff])(?-i:[A-Z][A-Za-z][A-Za-z0-9.+-]*[A-Za-z0-9])",
     ),
 )
 _NO_NAME = re.compile(
-    rf"(?:I(?:['’]\w+)?|OK|ID|{_DAY}s?|{_MONTH}|Thanks?|Hey|Hi|Yeah|Yes|No|Congrats|Wow|Good|Mom|Dad)"
+    rf"(?:I(?:['’]\w+)?|OK|ID|{DAY}s?|Mon|Tues?|Wed|Thu|Fri|Sat|Sun|{MONTH}|Thanks?|Hey|Hi|Hello|Yeah|Yes|No"
+    rf"|Congrats|Wow|Good|Mom|Dad|Happy|Merry"
+    r"|AM|PM|USD|EUR)"
 )
-_VOCATIVE = re.compile(r"^(?:\w+,? ){1,2}$|[a-z], $")
+_VOCATIVE = re.compile(
+    r"^(?:\w+,? ){1,2}(?<!\bis )(?<!\bam"
+    r" )(?<!\bmet )(?<!\bin )(?<!\bto )(?<!\bat )(?<!\bfrom )(?<!heiße )(?<!\bsoy )(?<!llamo )(?<!suis )"
+    r"(?<!appelle )$|[a-z], $",
+    re.IGNORECASE,
+)
 """Text before the name of the addressee, if the sentence ends with that name."""
+_NEGATED = re.compile(
+    r"(?:\b(?:not|isn['’]t|aren['’]t|nicht|pas)|不是|不在)(?:\s*\b(?:on|at|in|for|the|am|um|à|le|la|der|die|das"
+    r"|den))*\s*$",
+    re.IGNORECASE,
+)
+"""Words before a value that deny it."""
 _IN_QUESTIONS = frozenset({Kind.PATH, Kind.MONEY, Kind.ID, Kind.NUMBER})
 """Kinds that count in questions too."""
+Span = tuple[int, int]
 
 
-def values(sentence: str) -> Iterator[tuple[Kind, re.Match[str]]]:
-    """Yields the values of a sentence; none overlap."""
+def values(
+    sentence: str, languages: tuple[Language, ...], but: tuple[Span, ...] = ()
+) -> Iterator[tuple[Kind, re.Match[str]]]:
+    """Yields the values of a sentence; none overlap.
+
+    Args:
+        sentence: at most some hundred characters.
+        languages: the languages that it may be in.
+        but: parts of the sentence that are ignored.
+    """
     asks = sentence.endswith(("?", "？"))
     taken = [False] * len(sentence)
-    for kind, pattern in _VALUES:
+    for start, end in but:
+        taken[start:end] = [True] * (end - start)
+    for kind, pattern in _patterns(languages):
         for match in pattern.finditer(sentence):
-            free = not any(taken[match.start() : match.end()])
+            free = match.end() > match.start() and not any(taken[match.start() : match.end()])
             if free and not (asks and kind not in _IN_QUESTIONS) and not _is_word(kind, match):
                 taken[match.start() : match.end()] = [True] * (match.end() - match.start())
-                yield kind, match
+                if not _NEGATED.search(sentence, max(0, match.start() - 30), match.start()):
+                    yield kind, match
+
+
+@lru_cache
+def _patterns(languages: tuple[Language, ...]) -> tuple[tuple[Kind, re.Pattern[str]], ...]:
+    """The patterns of each kind: those of any language and, at the last place of the kind, those of these languages."""
+    last = {kind: place for place, (kind, _) in enumerate(_COMMON)}
+    found = []
+    for place, (kind, common) in enumerate(_COMMON):
+        own = [language.values.get(kind, "") for language in languages] if place == last[kind] else []
+        # German capitalizes all nouns: there, only names that are introduced count.
+        general = "" if kind is Kind.NAME and any(language.capitalizes_nouns for language in languages[:1]) else common
+        pattern = "|".join(filter(None, (*own, general)))
+        if pattern:
+            found.append((kind, re.compile(pattern, re.IGNORECASE)))
+    return tuple(found)
 
 
 def _is_word(kind: Kind, match: re.Match[str]) -> bool:

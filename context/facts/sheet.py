@@ -83,7 +83,16 @@ def _lines(facts: Iterable[Fact]) -> dict[str, list[Fact]]:
                 else f"{fact.speaker}: {fact.text}"
             )
             lines.setdefault(f"{fact.seq} {said}", []).append(fact)
-    return lines
+    return {_with_dates(line, held): held for line, held in lines.items()}
+
+
+def _with_dates(line: str, facts: Iterable[Fact]) -> str:
+    """A line with the absolute dates that its facts know."""
+    for fact in facts:
+        said, known, _ = fact.value.partition(" (")
+        if known and fact.kind is Kind.DATE and fact.value not in line:
+            line = line.replace(said, fact.value, 1)
+    return line
 
 
 def _worth(fact: Fact, often: int) -> float:

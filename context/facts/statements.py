@@ -1,100 +1,173 @@
-"""Patterns of statements in text: the owner of a value, preferences, refusals and decisions."""
+"""Statements in text: what a value is a value of, preferences, refusals and decisions."""
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from purser.context.facts.values import Kind
+from purser.context.facts.languages import Language
+from purser.context.facts.values import ALLERGY, IS, Kind
 
-_OWNED = re.compile(
-    r"(?:\b(?P<owner>my|our|your|the|his|her|their|[A-Z]\w+['’]s) (?P<noun>(?:[\w-]+ ){1,4}?)"
-    r"(?:is|are|was|were|will be|has been|becomes?|changed to|moved to|set to|=|:)"
-    r"(?: (?:now|about|around|at|on|for|scheduled for|set to|changed to|moved to))?\s*[\"“'(#]*"
-    r"|(?P<whose>我们?的|你们?的|您的|他的|她的)(?P<what>[\u4e00-\u9fff]{1,6}?)(?:现在)?(?:是|为|改成|改为|改到|：|:)\s*)$",
-    re.IGNORECASE,
+_GENITIVE = re.compile(r"['’]s$")
+_ASSISTANT = "assistant"
+_ATTRIBUTES = frozenset(
+    [
+        "price",
+        "cost",
+        "rating",
+        "total",
+        "fare",
+        "fee",
+        "duration",
+        "time",
+        "date",
+        "number",
+        "phone",
+        "address",
+        "name",
+        "distance",
+        "departure",
+        "arrival",
+        "balance",
+        "precio",
+        "costo",
+        "total",
+        "hora",
+        "fecha",
+        "preis",
+        "kosten",
+        "uhrzeit",
+        "datum",
+        "prix",
+        "coût",
+        "heure",
+        "date",
+        "电话",
+        "地址",
+        "评分",
+        "价格",
+        "门票",
+        "人均消费",
+        "人均",
+        "时间",
+        "营业时间",
+        "地点",
+        "票价",
+        "房价",
+        "距离",
+        "料金",
+        "値段",
+        "住所",
+        "電話",
+    ]
 )
-_OTHERS = frozenset({"your", "你的", "你们的", "您的"})
-_SELVES = frozenset({"my", "our", "我的", "我们的"})
+"""What an assistant lists of one thing after another: such a value replaces none."""
+_NOT_NOUN = frozenset(
+    {
+        "favorite",
+        "favourite",
+        "best",
+        "first",
+        "other",
+        "one",
+        "same",
+        "thing",
+        "answer",
+        "it",
+        "that",
+        "this",
+        "there",
+        "what",
+        "es",
+        "lo",
+        "ça",
+        "ce",
+    }
+)
+_ASKS = re.compile(r"[?？]$|[吗呢][。！]?$")
+_FILLER = re.compile(
+    r"\b(?:really|still|now|new|just|ahora|ya|actualmente|jetzt|nun|schon|maintenant|désormais)\b ?", re.IGNORECASE
+)
 
-_CLAUSE = r"[^.,;!?。，；！？\n]"
-_END = r"[.,;!?。，；！？]|$"
-_SAID = r"[^，。！？、,.!?\s]"
-_OBJECT = rf"({_CLAUSE}{{2,}}?)(?= (?:because|since|and|but|when|while|so|as|if|[-–—]) |{_END})"
-_VAGUE = (
-    r"(?!(?:it|that|this|these|those|them|you|your|him|her|how|what|when|where|to (?:see|hear|know)|the way|seeing"
-    r"|hearing|knowing|a lot|so|and|but|me|us)\b)"
-)
-_PREFERENCES = (
-    r"\bI (?:(?:\w+ly|also|always|still|just|do|don['’]t|do not) )*"
-    rf"(?:prefer|like|love|enjoy|hate|dislike|adore|can['’]t stand|cannot stand) {_VAGUE}{_OBJECT}",
-    rf"\bI(?:['’]m| am) (?:(?:\w+ly|also|not|very) )*(?:allergic to|a (?:big |huge )?fan of|into) {_OBJECT}",
-    r"\bI(?:['’]m| am) (?:(?:a|also|\w+ly) )*(vegan|vegetarian|lactose intolerant|gluten[- ]free|diabetic)\b",
-    rf"\bI(?:['’]d| would) (?:much |\w+ly )*(?:prefer|rather) {_OBJECT}",
-    rf"我(?:们)?[^，。！？]{{0,6}}?(?:喜欢|爱吃|爱喝|偏好|讨厌|不吃|不喝|受不了)(?!的)({_SAID}{{1,20}})",
-    rf"我?对({_SAID}{{1,12}}?)过敏",
-    rf"({_SAID}{{1,20}})(?:が|は)(?:大好き|好き|嫌い|苦手)",
-    rf"({_SAID}{{1,12}})アレルギー",
-    rf"({_SAID}{{1,12}}) (?:(?:정말|너무|아주|제일|가장) )?(?:좋아|싫어|못 먹|알레르기)[가-힣]*",
-)
-_IDLE = (
-    r"(?!(?:worry|forget|know|you|hesitate|give|be|get|mention|miss|stop|have|let|even|think|say|lose|thank|need|want"
-    r"|see|feel|really|sweat)\b)"
-)
-_NEGATIONS = (
-    r"(?:^|(?<=[,;:] )|(?<=\band )|(?<=\bbut )|(?<=\bso )|(?<=\bplease ))"
-    rf"(?:[Pp]lease )?(?:[Nn]ever|[Dd]o not|[Dd]on['’]t) {_IDLE}\w+{_CLAUSE}*",
-    r"\b(?:must not|mustn['’]t|may not|cannot be|can['’]t be|(?:is|are) not (?:allowed|permitted)|no longer"
-    rf"|under no circumstances){_CLAUSE}+",
-    r"\bI (?:never|do not|don['’]t|won['’]t|cannot|can['’]t) "
-    rf"(?:eat|drink|smoke|want(?! to)|need|own|fly|use|drive|accept|work|speak|take)\b{_CLAUSE}+",
-    rf"(?:请)?(?:不要|别|禁止|不得|不可以|请勿|不许|不想|绝不)(?![紧急的人]|担心|客气|着急){_SAID}{{2,30}}",
-    rf"{_SAID}{{2,30}}(?:ないでください|しないで|禁止|てはいけな)",
-    r"\S{1,20} ?지 (?:마|말)[가-힣]*|\S{1,20} 금지",
-)
-_DECISIONS = (
-    r"\b(?:I|[Ww]e)(?:['’](?:ve|ll|d)| have| had| will)?(?: (?:finally|just|both|all))? "
-    rf"(?:decided|agreed|chose|settled|opted|picked|go with|going with|went with)\b{_CLAUSE}+",
-    rf"\b[Ll]et['’]s (?:go with|use|book|take|choose)\b{_CLAUSE}+",
-    rf"(?:我们?|咱们)?(?:决定|选定|商定|定了){_SAID}{{2,30}}",
-    rf"{_SAID}{{2,30}}(?:ことにしました|ことにした|に決めました|に決めた)",
-    r"\S{1,20} ?(?:하기로 했|로 결정)[가-힣]*",
-)
-_STATEMENTS = tuple(
-    (kind, re.compile("|".join(patterns)))
-    for kind, patterns in (
-        (Kind.PREFERENCE, _PREFERENCES),
-        (Kind.NEGATION, _NEGATIONS),
-        (Kind.DECISION, _DECISIONS),
-    )
-)
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """What a value is a value of."""
+
+    subject: str
+    relation: str
+    definite: bool
+    """Whether it is named by an article, as in `the budget`, and so may be somebody's."""
+    loose: bool = False
+    """Whether no verb joins it to the value, which names times, ids and addresses only."""
 
 
-def statements(sentence: str) -> Iterator[tuple[Kind, re.Match[str]]]:
-    """Yields at most one preference, one refusal and one decision of a sentence; a question has none."""
-    if not sentence.endswith(("?", "？")):
-        for kind, pattern in _STATEMENTS:
-            if match := pattern.search(sentence):
-                yield kind, match
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A preference, refusal or decision."""
+
+    kind: Kind
+    relation: str
+    match: re.Match[str]
 
 
-def owner(before: str, speaker: str) -> tuple[str, str] | None:
+def statements(sentence: str, languages: tuple[Language, ...]) -> Iterator[Statement]:
+    """Yields the statements of a sentence; those of a kind do not overlap. A question has none."""
+    if _ASKS.search(sentence):
+        return
+    taken: dict[Kind, int] = {}
+    found = [
+        Statement(kind, _relation(relation, match), match)
+        for language in languages
+        for kind, relation, pattern in language.stated
+        for match in pattern.finditer(sentence)
+    ]
+    for one in sorted(found, key=lambda one: (one.match.start(), -one.match.end())):
+        if one.match.start() >= taken.get(one.kind, 0):
+            taken[one.kind] = one.match.end()
+            yield one
+
+
+def owner(before: str, speaker: str, languages: tuple[Language, ...]) -> Owner | None:
     """Finds subject and relation in the words before a value, such as `my budget is` or `the deadline moved to`.
 
     Args:
         before: the sentence up to the value.
         speaker: name or role of the speaker.
+        languages: the languages that the sentence may be in.
     """
-    match = _OWNED.search(before)
-    if match is None:
+    for language in languages:
+        if match := language.is_owned.search(before):
+            return _owner(match, speaker, language)
+    return None
+
+
+def _owner(match: re.Match[str], speaker: str, language: Language) -> Owner | None:
+    groups: dict[str, str] = {}
+    for name, text in match.groupdict().items():
+        if text:
+            groups[name.split("_")[0]] = " ".join(text.split()).lower()
+    if "does" in groups:
+        return Owner(speaker, language.relations.get(groups["does"], groups["does"]), definite=False)
+    noun = _FILLER.sub("", groups.get("noun", "")).strip()
+    if not noun or noun in _NOT_NOUN:
         return None
-    noun = (match["noun"] or match["what"] or "").strip().lower()
-    whose = (match["owner"] or match["whose"] or "").lower()
-    if whose in _SELVES:
-        return speaker, noun
-    if whose in _OTHERS:
-        return ("user" if speaker == "assistant" else "assistant" if speaker == "user" else "you"), noun
-    return (noun, "is") if whose == "the" else (whose.removesuffix("'s").removesuffix("’s"), noun)
+    verb, whose = groups.get("verb", ""), groups.get("whose", "")
+    relation = "was" if verb in language.past else language.relations.get(verb, IS)
+    if whose in language.selves:
+        return Owner(speaker, noun if relation == IS else f"{noun} {relation}", definite=False)
+    if whose in language.others:
+        addressee = {"assistant": "user", "user": "assistant"}.get(speaker, "you")
+        return Owner(addressee, noun if relation == IS else f"{noun} {relation}", definite=False)
+    if _GENITIVE.search(whose):
+        return Owner(_GENITIVE.sub("", whose), noun if relation == IS else f"{noun} {relation}", definite=False)
+    if (whose and whose not in language.articles) or (speaker == _ASSISTANT and noun in _ATTRIBUTES):
+        return None
+    return Owner(noun, relation, definite=True, loose=not verb)
 
 
-def about(match: re.Match[str]) -> str:
-    """The object of a preference, in lower case."""
-    return " ".join(next(filter(None, match.groups()), match[0]).split()).lower()
+def _relation(relation: str, match: re.Match[str]) -> str:
+    """The relation of a statement; of a preference, its object in lower case."""
+    if relation not in ("", ALLERGY):
+        return relation
+    said = " ".join(next(filter(None, match.groups()), match[0]).split()).lower()
+    return f"{relation} {said}".strip()

@@ -1,15 +1,22 @@
 """Facts: short statements that can be shown in every window."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+import re
+from dataclasses import dataclass
 from enum import StrEnum
+
+RULES_VERSION = 2
+"""Version of the rules: facts stored by another version are extracted anew from the messages."""
 
 MENTIONS = "mentions"
 """Relation of a value that a message mentions without naming what it is."""
 RULES_OUT = "rules out"
 DECIDES = "decides"
+IS = "is"
+ALLERGY = "allergic to"
+DIET = "diet"
 MANY = frozenset({MENTIONS, RULES_OUT, DECIDES})
 """Relations with many values at once: a newer value replaces none."""
+_UNIT = re.compile(r"([^\W\d_一二两三四五六七八九十百千万]+|%)$")
 
 
 class Kind(StrEnum):
@@ -21,11 +28,15 @@ class Kind(StrEnum):
     DECISION = "decision"
     MONEY = "money"
     DATE = "date"
-    """A date, a time of day, or a relative date such as "last week"."""
+    """A date, or a relative date such as "last week"."""
+    TIME = "time"
+    """A time of day."""
     ID = "id"
     NUMBER = "number"
     """A number with its unit or noun."""
     NAME = "name"
+    ADDRESS = "address"
+    """A street with its number."""
     PATH = "path"
     """A file path or a URL."""
     FIELD = "field"
@@ -56,21 +67,17 @@ class Fact:
     """Sequence number of the first later message with another value; `None` if the fact is current."""
 
     @property
-    def topic(self) -> tuple[str, str] | None:
-        """Subject and relation, if they have only one value at a time; otherwise `None`."""
-        return None if self.relation in MANY else (self.subject, self.relation)
+    def identity(self) -> tuple[int, str, str, str, str]:
+        """Tells it from all other facts of its thread."""
+        return self.seq, self.kind, self.subject, self.relation, self.value
 
+    @property
+    def topic(self) -> tuple[str, str, str, str] | None:
+        """Subject, relation, kind and unit, if they have only one value at a time; otherwise `None`."""
+        return None if self.relation in MANY else (self.subject, self.relation, self.kind, self.unit)
 
-def supersede(facts: Iterable[Fact]) -> list[Fact]:
-    """Marks each fact with the first later message that gives another value for the same subject and relation."""
-    ordered = list(facts)
-    said: dict[tuple[str, str], list[Fact]] = {}
-    for fact in ordered:
-        if fact.topic:
-            said.setdefault(fact.topic, []).append(fact)
-
-    def by(fact: Fact) -> int | None:
-        others = said[fact.topic] if fact.topic else ()
-        return min((one.seq for one in others if one.seq > fact.seq and one.value != fact.value), default=None)
-
-    return [replace(fact, superseded_by=by(fact)) for fact in ordered]
+    @property
+    def unit(self) -> str:
+        """What a number counts or measures, without its plural ending; empty for other kinds."""
+        found = _UNIT.search(self.value) if self.kind is Kind.NUMBER else None
+        return found[1].casefold().rstrip("sne") or found[1] if found else ""

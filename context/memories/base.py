@@ -11,8 +11,7 @@ import numpy as np
 from purser.context.conversation.messages import Message
 from purser.context.retrieval import Found, Via
 from purser.context.retrieval.postings import POSTING, Turn, index
-from purser.context.retrieval.ranking import Posted, Thread, rank, wanted
-from purser.context.retrieval.words import terms
+from purser.context.retrieval.ranking import Posted, Question, Thread, rank
 from purser.context.tokens import count_text
 from purser.context.windows.advice import USUAL_MODEL, AnyMessage
 
@@ -50,7 +49,8 @@ class ConversationMemory(ABC):
         self._times.append(datetime.now(UTC))
         if message.role in ("user", "assistant") and message.text.strip():
             self._said[number] = len(self._said)
-            self._index.add(Turn(message.name, message.text))
+            self._index.add(Turn(message.role, message.name, message.text, self._times[number].date()))
+        self._index.tool_messages += message.role == "tool" or bool(message.tool_calls)
 
     def get_messages(self) -> list[dict[str, Any]]:
         """The messages for a call, in the format of the OpenAI API."""
@@ -92,28 +92,28 @@ class _Index:
     """An inverted index to which turns are added one by one."""
 
     def __init__(self) -> None:
-        self._turns = 0
-        self._terms = 0
+        self.tool_messages = 0
+        self._flags = bytearray()
+        self._terms = self._size = self._user_size = 0
         self._postings: defaultdict[str, bytearray] = defaultdict(bytearray)
 
     def add(self, turn: Turn) -> None:
-        added = index([turn], self._turns)
+        added = index([turn], len(self._flags))
         for (term, _), postings in added.postings.items():
             self._postings[term] += postings
-        self._turns += added.turns
+        self._flags += added.flags
         self._terms += added.terms
+        self._size += added.size
+        self._user_size += added.user_size
 
     def search(self, query: str, limit: int, *, without: Collection[int]) -> dict[int, float]:
         """Scores by place, best first. Excluded turns do not score for their neighbours: one may be the question."""
-        asked = terms(query)
+        asked = Question.of(query)
         posted = []
-        for term in wanted(asked):
+        for term in asked.wanted:
             postings = np.frombuffer(bytes(self._postings.get(term, b"")), POSTING)
             if (remaining := postings[~np.isin(postings["place"], list(without))]).size:
                 posted.append(Posted(0, term, remaining.tobytes()))
-        if not posted:
-            return {}
-        hits = rank(
-            asked, [Thread(self._turns, self._terms)], posted, without=[(0, place) for place in without], limit=limit
-        )
+        thread = Thread(bytes(self._flags), self._terms, self._size, self._user_size, self.tool_messages)
+        hits = rank(asked, [thread], posted, without=[(0, place) for place in without], limit=limit)
         return {hit.place: hit.score for hit in hits}

@@ -14,7 +14,7 @@ from purser.context.redaction.findings import Found
 _CJK = r"\u1100-\u11ff\u3005-\u3007\u3041-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _OTHER = rf"(?:[^\W{_CJK}]|[.+%~'-])"
 _LABEL = rf"(?:(?:[^\W_{_CJK}]|-)++|[{_CJK}]++)"
-_DOMAIN = rf"@(?P<domain>{_LABEL}(?:\.{_LABEL})++)"
+_DOMAIN = rf"@(?P<domain>{_LABEL}(?:\.{_LABEL})++|localhost(?![\w-]))"
 _EMAILS = (
     re.compile(rf'(?P<local>"[^"@\n]{{1,64}}+"){_DOMAIN}'),
     # Each run of letters is scanned once from its start, so the time is linear.
@@ -26,6 +26,15 @@ _CJK_TOP = re.compile(
     "我爱你|みんな|コム|ストア|한국|닷컴|닷넷)"
 )
 _MARKS = ".+%~'-"
+_NO_TOP = frozenset(
+    re.findall(
+        r"\w+",
+        """service socket timer target mount automount slice scope device png jpg jpeg gif webp svg ico css js ts tsx
+        json html htm txt log tgz gz whl jar exe dll yaml yml toml xml csv pdf doc docx xlsx sha256""",
+    )
+)
+"""What ends a unit of systemd, `getty@tty1.service`, or a file, `logo@2x.png`."""
+_REPOSITORY = re.compile(r"(?<![\w.+-])(?:git|hg|svn)@[\w.-]++[:/][\w~]")
 
 
 def find_emails(view: str) -> Iterator[Found]:
@@ -33,14 +42,18 @@ def find_emails(view: str) -> Iterator[Found]:
     for pattern in _EMAILS:
         for match in pattern.finditer(view):
             local, domain = match["local"].lstrip(_MARKS), _host(match["domain"])
-            if local and domain:
-                start = match.end("local") - len(local)
+            start = match.end("local") - len(local)
+            if local and domain and not _REPOSITORY.match(view, start):
                 yield Found(start, match.start("domain") + len(domain), "EMAIL", _same_email(local, domain))
 
 
 def _host(domain: str) -> str:
     """The longest prefix of a dotted name that can be a host; empty if there is none."""
+    if domain == "localhost":
+        return domain
     labels = domain.rstrip("-").split(".")
+    if labels[-1].lower() in _NO_TOP:
+        return ""
     while len(labels) > 1 and not _is_top(labels[-1]):
         labels.pop()
     if len(labels) == 1:
@@ -62,25 +75,80 @@ def _same_email(local: str, domain: str) -> str:
 
 # --- IP --------------------------------------------------------------------------------------------------------------
 
-_V4 = re.compile(r"(?<![A-Za-z0-9_.+~=<>-])(?<![A-Za-z0-9]/)\d{1,3}(?:\.\d{1,3}){3}(?![A-Za-z0-9_]|\.\d|-[A-Za-z])")
-_V6 = re.compile(r"(?<![\w:.])[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:]*+(?:\.\d{1,3}){0,3}+(?!\w)", re.ASCII)
+_V4 = re.compile(
+    r"""(?:(?<![A-Za-z0-9_.+~=<>-]) | (?<=[^=<>~!+:]=) | (?<=<)(?=[\d.]{7,15}>)
+       | (?<=\d\.\d-) | (?<=\d\.\d\d-) | (?<=\d\.\d{3}-))
+    (?:(?<![A-Za-z0-9]/) | (?=[\d.]{7,15}:\d))
+    \d{1,3}(?:\.\d{1,3}){3}(?![A-Za-z0-9_]|\.\d|-[A-Za-z])""",
+    re.VERBOSE,
+)
+_V6 = re.compile(
+    r"(?:(?<![\w:.])|(?<=[A-Za-z]:)(?!:))[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:]*+(?:\.\d{1,3}){0,3}+(?!\w)", re.ASCII
+)
 _VERSION = re.compile(
-    r"(?:(?<![A-Za-z0-9_])(?:v|ver|versions?|release[ds]?|build|rev|revision|firmware|section|chapter|clause)"
-    r"|版本号?|第|§)[\s\"':=#]{0,4}\Z",
+    r"(?:(?<![^\W_])(?:v|ver|versions?|release[ds]?|build|rev|revision|firmware|section|chapter|clause|oid"
+    r"|vers[ãa]o|versi[óo]n|wersja|seç[ãa]o|sección|kapitel|abschnitt|chapitre|capítulo|article|глава|раздел|пункт|верси\w)"
+    r"|版本号?|第|§|バージョン|버전)[\s\"':=#]{0,4}\Z",
     re.IGNORECASE,
 )
+_SOFTWARE = re.compile(
+    r"""(?<![A-Za-z0-9_])(?:(?:up|down)grad\w{0,4}|updat\w{1,4}|releas\w{1,3}|versions?|plug-?ins?|themes?|patch\w{0,3}|drivers?
+      |firmware|changelog|install\w{0,3}|packages?|pip|conda|apt|npm|yum|brew|chrome|firefox|safari|edge|opera|webkit
+      |apps?|aktualisier\w{1,3}|mise[ ]à[ ]jour|a[ck]?tualiz\w{1,5}|fixed[ ]in|since|requires?|prior[ ]to|older[ ]than
+      |newer[ ]than|обновл\w{1,6}|верси\w{1,3})(?![A-Za-z0-9_])|版本|升级
+      |更新|插件""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_NETWORK = re.compile(
+    r"""(?<![A-Za-z0-9])(?:ips?|ipv4|addr\w{0,5}|address\w{0,2}|hosts?|servers?|clients?|peers?|from|at|via|ping\w{0,3}|gateway|dns
+      |subnet|proxy|log(?:in|ged|on)\w{0,3}|connect\w{0,4}|block\w{0,3}|remote|source|src|dst|listen\w{0,3}|bind
+      |nodes?|router
+      |vpn|ssh|curl|traceroute|adresse|dirección|endereço|servidor|serveur|адрес\w{0,2}|сервер\w{0,2})(?![A-Za-z0-9])
+      |地址|服务器|主机|アドレス|サーバ""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_NAME = re.compile(
+    r"(?<![A-Za-z0-9])(?:[A-Z][A-Za-z]{1,30}|kernel|nginx|apache|openssl|openssh|php|python|java|node|docker)[ ]\Z"
+)
+_PORT = re.compile(r"[:/]\d")
+_PINNED = re.compile(r"=\Z")
+_HEADING = re.compile(r"[ ](?:[A-Z][a-z]|\(\d)")
+_COLUMN = re.compile(r"(?:\A|\n)[A-Za-z][\w.-]{1,60}[ ]{2,60}\Z")
+_PACKAGE = re.compile(r"(?:\A|\n)[A-Za-z][\w.-]{1,60}[ ]{2,60}\d{1,5}\.\d{1,5}(?:\.\w{1,9})?[ ]*(?=\n|\Z)")
+_LOOK_BACK = 48
 _SLICE = re.compile(r"[\w)\]]\[\Z")
 
 
 def find_ips(view: str) -> Iterator[Found]:
     """Finds IPv4 and IPv6 addresses, but no version numbers, times, hardware addresses or slices."""
     for match in _V4.finditer(view):
-        if not _VERSION.search(view, max(0, match.start() - 24), match.start()) and (value := _v4(match[0])):
+        if (value := _v4(match[0])) and not _is_version(view, match):
             yield Found(match.start(), match.end(), "IP", value)
     for match in _V6.finditer(view):
         written = match[0] if match[0].endswith("::") else match[0].rstrip(":")
-        if not _SLICE.search(view, max(0, match.start() - 2), match.start()) and (value := _v6(written)):
-            yield Found(match.start(), match.start() + len(written), "IP", value)
+        written = written if written.startswith("::") else written.lstrip(":")
+        start = match.start() + match[0].index(written)
+        if not _SLICE.search(view, max(0, start - 2), start) and (value := _v6(written)):
+            yield Found(start, start + len(written), "IP", value)
+
+
+def _is_version(view: str, match: re.Match[str]) -> bool:
+    """Whether the words before four numbers say that they are a version: `Rocket 3.17.2.1`, `upgraded to 3.17.2.1`."""
+    start, before = match.start(), max(0, match.start() - _LOOK_BACK)
+    if _VERSION.search(view, before, start):
+        return True
+    if _COLUMN.search(view, max(0, start - 124), start):  # a table of packages, as `pip list` prints it
+        return bool(_PACKAGE.search(view, max(0, start - 400), start + 400))
+    if _PORT.match(view, match.end()) or IPv4Address(match[0]).is_private:
+        return False
+    before = max(before, view.rfind("\n", before, start))
+    software = _SOFTWARE.search(view, before, start)
+    if max(map(int, match[0].split("."))) > 99 and not _PINNED.search(view, before, start):
+        return False
+    if software or _NETWORK.search(view, before, start):
+        return bool(software)
+    at_start_of_line = not view[view.rfind("\n", 0, start) + 1 : start] if before + 1 >= start else False
+    return bool(_NAME.search(view, before, start) or (at_start_of_line and _HEADING.match(view, match.end())))
 
 
 def _v4(written: str) -> str | None:
@@ -96,6 +164,8 @@ def _v6(written: str) -> str | None:
         return None  # Groups of two digits are a hardware address, `face::add` is a C++ name.
     if written != "::1" and "." not in written and len([group for group in groups if group]) < 3 > len(groups[0]):
         return None  # `1::2` is a slice.
+    if written != "::1" and "." not in written and len(groups) < 8 and max(map(len, groups)) < 3:
+        return None  # `3:4::5` is a ratio.
     try:
         return str(IPv6Address(written))
     except AddressValueError:

@@ -1,9 +1,10 @@
-"""Detectors of credentials: keys and tokens by their format, passwords and secrets by the label before them."""
+"""Detectors of keys and tokens: by their format, by the label before them, and as cookies of sessions."""
 
 import re
 from collections.abc import Iterator
 
-from purser.context.redaction.findings import TAKEN, Found
+from purser.context.redaction.findings import Found
+from purser.context.redaction.labelled import found_in, is_code, labelled
 
 _PRIVATE_KEY = r"""-----BEGIN[ ][A-Z ]{0,30}PRIVATE[ ]KEY[A-Z ]{0,10}-----
     (?:(?:[A-Za-z0-9+/=\s\\:,."]|-(?!----))*+-----END[ A-Z]{0,50}-----|(?:[\s\\"]*+[A-Za-z0-9+/=]{20,}+)*+)"""
@@ -16,7 +17,7 @@ _FORMS = (
     r"AIza[A-Za-z0-9_-]{30,}+|ya29\.[A-Za-z0-9_-]{16,}+|GOCSPX-[A-Za-z0-9_-]{16,}+",  # Google
     r"(?:LTAI|AKID|AKLT)[A-Za-z0-9]{12,}+",  # Alibaba, Tencent, Volcengine
     r"SG\.[A-Za-z0-9_-]{16,40}+\.[A-Za-z0-9_-]{16,}+|(?:SK|AC|key-)[0-9a-f]{32}",  # SendGrid, Twilio, Mailgun
-    r"(?:hf|gsk|r8|nvapi|pplx|xai|npm|dckr_pat|lin_api|ntn|tvly|sntrys)[_-][A-Za-z0-9_-]{20,}+",  # models, tools
+    r"(?:hf|gsk|r8|glsa|nvapi|pplx|xai|npm|dckr_pat|lin_api|ntn|tvly|sntrys)[_-][A-Za-z0-9_-]{20,}+",  # models, tools
     r"pypi-[A-Za-z0-9_-]{16,}+|hv[sb]\.[A-Za-z0-9_-]{16,}+|ATATT3[A-Za-z0-9_=-]{16,}+|PMAK-[A-Za-z0-9-]{16,}+",
     r"do[por]_v1_[0-9a-f]{32,}+|shp(?:at|ca|pa|ss)_[0-9a-fA-F]{16,}+|dapi[0-9a-f]{32}|sq0[a-z]{3}-[\w-]{16,}+",
     r"\d{8,10}:AA[A-Za-z0-9_-]{30,}+|purser_[A-Za-z0-9_-]{40,}+",  # Telegram, ours
@@ -26,47 +27,27 @@ _FORMS = (
 )
 _KEYS = re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(_FORMS)}|{_PRIVATE_KEY})", re.VERBOSE)
 _AUTHORIZATION = re.compile(
-    r"(?<![A-Za-z0-9_])(?:bearer|basic)\s{1,3}(?P<value>[A-Za-z0-9._~+/=-]{12,}+)", re.IGNORECASE
+    r"(?<![A-Za-z0-9_])(?:bearer|basic|(?<=authorization: )(?:token|apikey|key))\s{1,3}"
+    r"(?P<value>[A-Za-z0-9._~+/=-]{12,}+)",
+    re.IGNORECASE,
 )
+_URL_KEY = re.compile(r"://(?P<value>[A-Za-z0-9_-]{20,}+)@")
 
 _KEY_LABEL = r"""(?:api|access|auth|app|private|encryption|signing|session|subscription|account|shared[ ]?access)
-    [ _-]?key(?:[ _-]?id)?|(?:[a-z]{2,10}[_-])?token|(?:api|访问|接口|授权)[ ]?(?:密钥|秘钥|令牌)|令牌"""
-_SECRET_LABEL = r"""(?:password|passwd|passphrase|passcode|pwd|secret(?:[ _-]?(?:key|token|value|code))?)\d?
-    |密码|密碼|口令|密钥|秘钥|暗号|パスワード|비밀번호|contraseña|mot[ ]de[ ]passe|passwort|kennwort|senha|пароль"""
-_LABELLED = r"""
-    (?:%s)
-    (?P<sep>\\?["'`]?[)*_\]]{0,3}[ ]{0,3}(?:=>|:=|:|=(?!=)|->)[*_]{0,3}[ ]{0,3}
-      |[ ](?:is|was|=)[ ](?:now[ ])?(?:set[ ]to[ ])?:?[ ]?|[ ]?(?:是|为|為|改为|改成|は)[ ]?:?[ ]?)
-    (?P<value>\\?(?P<quote>["'`])(?P<quoted>(?:(?!\\?(?P=quote))[^\n]){1,300})|(?:[^\s"'`,;&。，；]|&(?!\w{1,30}=)){1,300}+)
-    (?=(?P<rest>[ ]{0,3}[^\s,;}"'`])?)
-"""
-_LABELLED_KEY = re.compile(_LABELLED % _KEY_LABEL, re.VERBOSE | re.IGNORECASE)
-_LABELLED_SECRET = re.compile(_LABELLED % _SECRET_LABEL, re.VERBOSE | re.IGNORECASE)
-_URL_PASSWORD = re.compile(r"://[^\s/:@\"'<>\\]{0,100}:(?P<value>[^\s/@\"'<>\\]{1,300}+)@")
+    [ _-]?key(?:[ _-]?id)?|(?:[a-z]{2,10}[_-])?token|(?:session|auth|login)[ _-]?cookie|(?:api|访问|接口
+      |授权)[ ]?(?:密钥|秘钥|令牌)|令牌"""
+_LABELLED_KEY = labelled(_KEY_LABEL)
 
-_TEMPLATE = re.compile(
-    r"\$\{|\$[A-Z_]+\Z|\$\(|\{+[^}]*\}+\Z|<[^>]*>?\Z|%\(?\w|\[[^\]]*\]?\Z|[*•.x_-]+\Z|https?:|/|\\\Z"
+_COOKIE_HEADER = re.compile(
+    r"(?<![A-Za-z0-9])(?:set-)?cookies?[\"']?[ ]?[:=][ ]?(?P<pairs>[^\n]{1,4000})", re.IGNORECASE
 )
-_CALL = re.compile(r"[A-Za-z_][\w.:]*[(\[{]")
-_NAME = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\Z")
-_WORD = re.compile(r"[^\W\d_]+\Z")
-_STRONG = re.compile(r"[\d!@#$%^*+=~]")
-_NO_SECRET = frozenset(
-    re.findall(
-        r"\w+",
-        """none null nil true false undefined str string bytes text bool boolean int integer number object value type
-        empty required optional unknown invalid incorrect wrong correct missing changed reset expired hidden redacted
-        masked yes not unset default example placeholder management authentication protected""",
-    )
+_COOKIE = re.compile(r"(?<![\w.-])(?P<name>[\w.-]{1,64}+)=(?P<value>[A-Za-z0-9%._~+/|:-]{8,}+)")
+_SESSION = re.compile(r"sess|sid\Z|auth|token|csrf|xsrf|login|remember|jwt|user|logged", re.IGNORECASE)
+_KNOWN_COOKIE = re.compile(
+    r"(?<![A-Za-z0-9])(?:(?:PHP|J|ASP)SESS(?:ION)?ID\w{0,12}|ASP\.NET_SessionId|connect\.sid|sessionid|laravel_session"
+    r"|_\w{2,24}_session|(?:csrf|xsrf-)token|__(?:Secure|Host)-[\w.-]{1,40})=(?P<value>[A-Za-z0-9%._~+/|:-]{8,}+)",
+    re.IGNORECASE,
 )
-_SELF_NAMED = re.compile(r"pass|pwd|secret|token|key|密码|密钥", re.IGNORECASE)
-
-
-def find_url_passwords(view: str) -> Iterator[Found]:
-    """Finds passwords in URLs such as `postgres://user:password@host`, which otherwise look like e-mail addresses."""
-    for match in _URL_PASSWORD.finditer(view):
-        if not _TEMPLATE.match(match["value"]):
-            yield _found(match, "value", "SECRET")
 
 
 def find_keys(view: str) -> Iterator[Found]:
@@ -74,9 +55,10 @@ def find_keys(view: str) -> Iterator[Found]:
     for match in _KEYS.finditer(view):
         if _is_random(match[0]):
             yield Found(match.start(), match.end(), "API_KEY", match[0])
-    for match in _AUTHORIZATION.finditer(view):
-        if _is_random(match["value"]):
-            yield _found(match, "value", "API_KEY")
+    for pattern in (_AUTHORIZATION, _URL_KEY):
+        for match in pattern.finditer(view):
+            if _is_random(match["value"]):
+                yield found_in(match, "value", "API_KEY")
 
 
 def find_labelled_keys(view: str) -> Iterator[Found]:
@@ -84,23 +66,19 @@ def find_labelled_keys(view: str) -> Iterator[Found]:
     for match in _LABELLED_KEY.finditer(view):
         group = "quoted" if match["quote"] else "value"
         value = match[group].rstrip(".:)]}")
-        is_code = _TEMPLATE.match(value) or _CALL.match(value) or _NAME.match(value)
-        if len(value) >= 8 and any(map(str.isdigit, value)) and any(map(str.isalpha, value)) and not is_code:
+        if len(value) >= 8 and _is_mixed(value) and not is_code(value):
             yield Found(match.start(group), match.start(group) + len(value), "API_KEY", value)
 
 
-def find_secrets(view: str) -> Iterator[Found]:
-    """Finds labelled passwords and secrets in English, Chinese and other languages, but neither prose nor code."""
-    for match in _LABELLED_SECRET.finditer(view):
-        if match["quote"]:
-            if _is_quoted_secret(match["quoted"]):
-                yield _found(match, "quoted", "SECRET")
-        elif _is_bare_secret(value := match["value"].rstrip(".:?)]}"), match["sep"], alone=not match["rest"]):
-            yield Found(match.start("value"), match.start("value") + len(value), "SECRET", value)
-
-
-def _found(match: re.Match[str], group: str, label: str) -> Found:
-    return Found(match.start(group), match.end(group), label, match[group])
+def find_cookies(view: str) -> Iterator[Found]:
+    """Finds cookies of sessions: by name, and in a header also by their random value."""
+    for match in _KNOWN_COOKIE.finditer(view):
+        if _is_mixed(match["value"]) or match["value"].isdigit():
+            yield found_in(match, "value", "API_KEY")
+    for header in _COOKIE_HEADER.finditer(view):
+        for match in _COOKIE.finditer(view, header.start("pairs"), header.end("pairs")):
+            if _is_mixed(match["value"]) and (_SESSION.search(match["name"]) or len(match["value"]) >= 24):
+                yield found_in(match, "value", "API_KEY")
 
 
 def _is_random(value: str) -> bool:
@@ -108,24 +86,5 @@ def _is_random(value: str) -> bool:
     return any(map(str.isdigit, value)) or (value != value.lower() and value != value.upper())
 
 
-def _is_quoted_secret(value: str) -> bool:
-    if not value.strip(TAKEN + " ") or _TEMPLATE.match(value) or value.lower() in _NO_SECRET:
-        return False
-    return bool(_STRONG.search(value)) or not _SELF_NAMED.search(value)
-
-
-def _is_bare_secret(value: str, sep: str, *, alone: bool) -> bool:
-    """Args:
-    value: text after the label, up to a space.
-    sep: separator between label and value.
-    alone: whether nothing else follows on the line.
-    """
-    assigned = "=" in sep and sep != "="
-    if not value.strip(TAKEN) or _TEMPLATE.match(value) or _CALL.match(value) or (assigned and _NAME.match(value)):
-        return False
-    if _STRONG.search(value.rstrip("!")):
-        return len(value) >= 4
-    # A plain word is a secret only where label and word have a line to themselves: `password: swordfish`.
-    labelled = ":" in sep or sep == "="
-    is_word = _WORD.match(value) and value.isascii() and value.lower() not in _NO_SECRET
-    return bool(labelled and alone and is_word and len(value) >= 6 and not _SELF_NAMED.search(value))
+def _is_mixed(value: str) -> bool:
+    return any(map(str.isdigit, value)) and any(map(str.isalpha, value))

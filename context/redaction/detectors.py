@@ -1,14 +1,16 @@
 """Built-in detectors, the most specific first."""
 
 from purser.context.redaction.addresses import find_emails, find_ips
-from purser.context.redaction.credentials import find_keys, find_labelled_keys, find_secrets, find_url_passwords
+from purser.context.redaction.cards import find_cards
+from purser.context.redaction.credentials import find_cookies, find_keys, find_labelled_keys
 from purser.context.redaction.findings import Detector
-from purser.context.redaction.identifiers import find_cards, find_ibans, find_national_ids, find_ssns
+from purser.context.redaction.identifiers import find_ibans, find_national_ids, find_ssns
+from purser.context.redaction.passwords import find_logins, find_secrets
 from purser.context.redaction.phones import find_phones
 
 SPECIFIC = (
     # First, because a password before `@host` would match as an e-mail address.
-    Detector("SECRET", find_url_passwords),
+    Detector("SECRET", find_logins),
     Detector("API_KEY", find_keys),
     Detector("EMAIL", find_emails),
     # Before cards: the digits of both may also match as a card, while a country or a date makes them more specific.
@@ -17,6 +19,7 @@ SPECIFIC = (
     Detector("CARD", find_cards),
     Detector("SSN", find_ssns),
     Detector("API_KEY", find_labelled_keys),
+    Detector("API_KEY", find_cookies),
     Detector("SECRET", find_secrets),
     Detector("IP", find_ips),
 )

@@ -41,7 +41,7 @@ def findings(view: str, placeholders: Sequence[Found], detectors: Iterable[Detec
     A finding that fully contains earlier ones replaces them: part of a password may look like an e-mail address.
 
     Args:
-        view: the text as returned by `plain_view`.
+        view: the text of a `View`.
         placeholders: placeholders that already occur in the text.
         detectors: ordered from most to least specific.
 

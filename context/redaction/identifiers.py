@@ -1,4 +1,4 @@
-"""Detectors of numbers with a checksum or a fixed range: cards, bank accounts and identity numbers.
+"""Detectors of numbers with a checksum or a fixed range: bank accounts and identity numbers.
 
 A number that fails its check is not redacted.
 """
@@ -6,104 +6,74 @@ A number that fails its check is not redacted.
 import re
 from collections.abc import Iterator
 from datetime import date
+from functools import lru_cache
 
-from stdnum import iban, luhn
+from stdnum import numdb
 from stdnum.cn import ric
 
-from purser.context.redaction.findings import TAKEN, Found
+from purser.context.redaction.findings import Found
 
 _SPACE = re.compile(r"[ .-]")
-
-# --- payment cards ---------------------------------------------------------------------------------------------------
-
-_CARD = re.compile(
-    r"""(?<![A-Za-z0-9_])(?<!\d[.-])(?:
-        \d{12,19}
-      | \d{4}(?P<four>[ .-])\d{4}(?P=four)\d{4}(?P=four)\d{1,4}(?:(?P=four)\d{1,3})?
-      | \d{4}(?P<six>[ .-])\d{6}(?P=six)\d{4,5}
-    )(?![A-Za-z0-9_]|[.-]\d)""",
-    re.VERBOSE,
-)
-# An account number with a wrong digit contains no card: it has more groups after its country than a card.
-_ACCOUNT = re.compile(
-    r"(?<![A-Za-z0-9_])[A-Za-z]{2}\d\d(?:[ -][A-Za-z0-9]{4}){4,7}[ -][A-Za-z0-9]{1,4}(?![A-Za-z0-9_])"
-)
-_ISSUERS = tuple(
-    (re.compile(prefix), lengths)
-    for prefix, lengths in {
-        "4": range(13, 20),  # Visa
-        "5[1-5]|222[1-9]|22[3-9]|2[3-6]|27[01]|2720": (16,),  # Mastercard
-        "3[47]": (15,),  # American Express
-        "30[0-5]|309|3[689]": range(14, 20),  # Diners Club
-        "6011|64[4-9]|65": range(16, 20),  # Discover
-        "35": range(16, 20),  # JCB
-        "2131|1800": (15,),  # JCB, its first cards
-        "62|81": range(16, 20),  # UnionPay, RuPay
-        "5[06-8]|6": range(12, 20),  # Maestro
-        "220[0-5]": range(16, 20),  # Mir, GPN
-        "9792|60|82": (16,),  # Troy, RuPay
-    }.items()
-)
-
-
-def find_cards(view: str) -> Iterator[Found]:
-    """Finds card numbers of known issuers, unseparated or in the groups printed on cards."""
-    view, start = _ACCOUNT.sub(lambda account: TAKEN * len(account[0]), view), 0
-    while match := _CARD.search(view, start):
-        groups = match[0].split(match["four"]) if match["four"] else []
-        # A security code may follow with the same separator.
-        for written in (match[0], match[0].rpartition(match["four"])[0] if len(groups) == 5 else ""):
-            number = _SPACE.sub("", written)
-            if _is_card(number):
-                yield Found(match.start(), match.start() + len(written), "CARD", number)
-                start = match.start() + len(written)
-                break
-        else:
-            # A card may begin at the next group.
-            start = match.start() + (4 if match["four"] or match["six"] else len(match[0]))
-
-
-def _is_card(number: str) -> bool:
-    issued = any(prefix.match(number) and len(number) in lengths for prefix, lengths in _ISSUERS)
-    return issued and len(set(number)) > 1 and luhn.is_valid(number)
-
+_NO_LETTER = re.compile(r"[^A-Za-z0-9]")
 
 # --- bank accounts ---------------------------------------------------------------------------------------------------
 
-_IBAN = re.compile(r"(?<![A-Za-z0-9_])[A-Za-z]{2}\d{2}(?:[ -]?[A-Za-z0-9]){11,30}+")
-_WORD_END = re.compile(r"(?<=[A-Za-z0-9])(?![A-Za-z0-9])")
+_BETWEEN = r"(?:[ .\-/_]|[ ]?-?\r?\n[ >]{0,3})?"
+_CLASSES = {"n": r"\d", "a": "[A-Za-z]", "c": "[A-Za-z0-9]"}
+_COUNTRY = re.compile(rf"(?<!\d)(?P<country>[A-Za-z]{{2}}){_BETWEEN}\d{_BETWEEN}\d")
 
 
 def find_ibans(view: str) -> Iterator[Found]:
-    """Finds IBANs, with or without spaces, in upper or lower case."""
-    for match in _IBAN.finditer(view):
-        ends = [end.start() for end in _WORD_END.finditer(match[0])]
-        if view[match.end() : match.end() + 1].isalnum():
-            ends = ends[:-1]  # The last word continues beyond the longest account number.
-        for end in reversed(ends):
-            number = _SPACE.sub("", match[0][:end]).upper()
-            # Checks the checksum and the format of the country, but not the national check digits of some countries.
-            if iban.is_valid(number, check_country=False):
-                yield Found(match.start(), match.start() + end, "IBAN", number)
-                break
+    """Finds IBANs in upper or lower case, also in groups, over a line break, and joined to a word."""
+    at = 0
+    while match := _COUNTRY.search(view, at):
+        form = _account_form(match["country"].upper())
+        found = form.match(view, match.start()) if form else None
+        number = _NO_LETTER.sub("", found[0]).upper() if found else ""
+        if found and _has_checksum(number):
+            yield Found(found.start(), found.end(), "IBAN", number)
+            at = found.end()
+        else:
+            at = match.start() + 1
+
+
+@lru_cache
+def _account_form(country: str) -> re.Pattern[str] | None:
+    """Notations of the accounts of a country, whose length and format are registered."""
+    registered = numdb.get("iban").info(country)[0][1]
+    if not registered:
+        return None
+    characters = "".join(
+        rf"(?:{_BETWEEN}{_CLASSES[kind]}){{{count}}}"
+        for count, kind in re.findall(r"(\d+)!([nac])", "2!n" + registered["bban"])
+    )
+    return re.compile(rf"{country}{characters}(?!\d)", re.IGNORECASE | re.ASCII)
+
+
+def _has_checksum(number: str) -> bool:
+    digits = "".join(str(int(character, 36)) for character in number[4:] + number[:4])
+    return int(digits) % 97 == 1
 
 
 # --- US social security ----------------------------------------------------------------------------------------------
 
 _ISSUED = r"(?!000|666|9)\d{3}(?P<sep>SEPARATOR)(?!00)\d{2}(?P=sep)(?!0000)\d{4}(?![A-Za-z0-9_]|[.-]\d)"
-_SSN = re.compile(r"(?<![A-Za-z0-9_])(?<!\d[.-])(?P<number>" + _ISSUED.replace("SEPARATOR", "-") + ")")
+_SSN = re.compile(r"(?<![A-Za-z0-9_])(?<!\d[.-])(?P<number>" + _ISSUED.replace("SEPARATOR", "[-.]") + ")")
 _LABELLED_SSN = re.compile(
     r"(?<![A-Za-z0-9_])(?:ssn|social security)(?![A-Za-z0-9_])[^\d\n]{0,20}(?P<number>"
-    + _ISSUED.replace("SEPARATOR", "[ -]?")
+    + _ISSUED.replace("SEPARATOR", "[ .-]?")
     + ")",
     re.IGNORECASE,
 )
+_NO_SSN = re.compile(r"(?:v|version|release|build|rev|[$€£¥=<>])[ .:#]{0,3}\Z", re.IGNORECASE)
 
 
 def find_ssns(view: str) -> Iterator[Found]:
-    """Finds US social security numbers in issued ranges; without hyphens only after a label."""
+    """Finds US social security numbers in issued ranges; without hyphens or dots only after a label."""
     for pattern in (_SSN, _LABELLED_SSN):
         for match in pattern.finditer(view):
+            if match["sep"] == "." and _NO_SSN.search(view, max(0, match.start() - 20), match.start("number")):
+                continue
             yield Found(match.start("number"), match.end("number"), "SSN", _SPACE.sub("", match["number"]))
 
 

@@ -73,11 +73,13 @@ class Redactor:
         return result
 
     def _replaced(self, text: str) -> str:
+        view = plain_view(text)
         parts, end = [], 0
-        for found in findings(plain_view(text), list(self._existing(text)), self._detectors):
+        for found in findings(view.text, list(self._existing(view.text)), self._detectors):
             if found.label and not self._exempt(found):
-                parts += [text[end : found.start], str(self._placeholder_of(found))]
-                end = found.end
+                start, after = view.origin(found.start, found.end)
+                parts += [text[end:start], str(self._placeholder_of(found))]
+                end = after
         return "".join([*parts, text[end:]])
 
     def _labels(self, text: str) -> Counter[str]:

@@ -1,7 +1,11 @@
-"""The plain view of a text for detectors, of the same length, so that positions are those of the text."""
+"""The plain view of a text for detectors: what a reader sees, with the position of each character in the text."""
 
 import re
+from array import array
+from dataclasses import dataclass
+from html import unescape
 from typing import Final
+from urllib.parse import unquote
 
 _FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
 _SPACES = dict.fromkeys(map(ord, "\u00a0\u2002\u2003\u2007\u2009\u200a\u202f\u3000"), " ")
@@ -10,10 +14,83 @@ _QUOTES = dict.fromkeys(map(ord, "“”„«»「」"), '"') | dict.fromkeys(ma
 _DIGITS = {zero + digit: str(digit) for zero in (0x0660, 0x06F0, 0x0966) for digit in range(10)}
 _PLAIN: Final = _FULL_WIDTH | _SPACES | _HYPHENS | _QUOTES | _DIGITS
 
+_ENCODED = re.compile(
+    r"""(?P<invisible>[\u00ad\u180e\u200b-\u200f\u2060-\u2064\ufeff]++)
+      | (?P<entity>&(?:\#\d{2,5}|\#[xX][0-9A-Fa-f]{2,4}|nbsp|commat|period|quot|apos|lt|gt|amp|lowbar|plus|hyphen);)
+      | (?P<percent>%(?:40|20|2[BbDdEe]))
+      | (?P<escape>\\u00[2-7][0-9A-Fa-f])
+      | (?<=\w)[ ]?(?:(?P<at>[\[({<][ ]?(?:at|arroba|arobase|ät|ad)[ ]?[\])}>])
+                     |(?P<dot>[\[({<][ ]?(?:dot|punkt|punto|ponto|point)[ ]?[\])}>]))[ ]?(?=[^\W_])
+      | (?<=\w)[ ](?P<spoken_at>at)[ ](?=[\w-]{1,63}(?:[ ]dot[ ][\w-]{1,63}){0,3}
+         [ ]dot[ ](?:com|org|net|edu|gov|info|io|co|dev|app|ai|me|eu|[a-z]{2})(?![\w-]))
+      | (?<=\w)[ ](?P<spoken_dot>dot)[ ](?=\w)""",
+    re.VERBOSE | re.IGNORECASE,
+)
 _CODES = re.compile(r"\\[nrt]|\\u[0-9A-Fa-f]{4}|\x1b\[[0-9;]{0,20}m")
 """JSON escapes and terminal colour codes, whose letters and digits are not part of the text."""
 
 
-def plain_view(text: str) -> str:
-    """Maps full-width characters, spaces, hyphens, quotes and digits to ASCII, and escapes to spaces."""
-    return _CODES.sub(lambda code: " " * len(code[0]), text.translate(_PLAIN))
+@dataclass(frozen=True, slots=True)
+class View:
+    """A text as detectors read it."""
+
+    text: str
+    _starts: "array[int] | None" = None
+    _ends: "array[int] | None" = None
+    """Positions of each character in the original; `None` if they are the same."""
+
+    def origin(self, start: int, end: int) -> tuple[int, int]:
+        """The part of the original that `text[start:end]`, which is not empty, was read from."""
+        if self._starts is None or self._ends is None:
+            return start, end
+        return self._starts[start], self._ends[end - 1]
+
+
+def plain_view(text: str) -> View:
+    """Maps full-width characters, spaces, hyphens, quotes and digits to ASCII, and escapes to spaces.
+
+    Drops invisible characters, and decodes `&#64;`, `%40`, `(at)` and the like.
+    """
+    plain = text.translate(_PLAIN)
+    parts: list[str] = []
+    starts, ends, end = array("Q"), array("Q"), 0
+    for match in _ENCODED.finditer(plain):
+        decoded = _decoded(match)
+        if decoded != match[0]:
+            parts += [plain[end : match.start()], decoded]
+            starts.extend(range(end, match.start()))
+            ends.extend(range(end + 1, match.start() + 1))
+            if decoded:
+                starts.append(match.start())
+                ends.append(match.end())
+            end = match.end()
+    if not end:
+        return View(_without_codes(plain))
+    starts.extend(range(end, len(plain)))
+    ends.extend(range(end + 1, len(plain) + 1))
+    return View(_without_codes("".join([*parts, plain[end:]])), starts, ends)
+
+
+def _decoded(match: re.Match[str]) -> str:
+    """The one character that is meant, none if it is invisible, or the match itself."""
+    written = match[0]
+    match match.lastgroup:
+        case "invisible":
+            return ""
+        case "at" | "spoken_at":
+            return "@"
+        case "dot" | "spoken_dot":
+            return "."
+        case "percent":
+            return unquote(written)
+        case "escape":
+            return chr(int(written[2:], 16))
+        case _:
+            meant = unescape(written).translate(_PLAIN)
+            if _ENCODED.fullmatch(meant):
+                return ""  # an invisible character
+            return meant if len(meant) == 1 and meant.isascii() and meant.isprintable() else written
+
+
+def _without_codes(plain: str) -> str:
+    return _CODES.sub(lambda code: " " * len(code[0]), plain)

@@ -1,6 +1,6 @@
 """Search results of memory."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
@@ -32,3 +32,13 @@ class Found:
     score: float
     """Comparable within one search only; higher is better."""
     via: Via
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """The results of a search."""
+
+    found: list[Found] = field(default_factory=list)
+    """In time order."""
+    pending: int = 0
+    """Messages that were not searched because they are not indexed yet: searching again finds them."""

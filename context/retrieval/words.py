@@ -1,23 +1,30 @@
 """Tokenization of text into index terms: lower case, without stop words, stemmed.
 
-Scripts without spaces, and Korean, whose words include particles, are split into characters and overlapping pairs,
-which needs no dictionary. All other words are stemmed by the Snowball stemmer of their script; Latin words always by
-the English one, because a question is too short to identify its language.
+Chinese is segmented by a dictionary. Other scripts without spaces, and Korean, whose words include particles, are split
+into characters and overlapping pairs. All other words are stemmed by the Snowball stemmer of their script; Latin words
+always by the English one, because a question is too short to identify its language.
 """
 
+import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable
 from functools import cache, lru_cache
+from itertools import chain, pairwise
 
 import regex
 import snowballstemmer  # type: ignore[import-untyped]
 
+from purser.context.retrieval.chinese import chinese_terms
+
 _WORD = regex.compile(
-    r"(?P<pairs>[\p{Han}\p{Hiragana}\p{Katakana}ー\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]+)"
+    r"(?P<chinese>\p{Han}++)(?![\p{Hiragana}\p{Katakana}ー\p{Hangul}])"
+    r"|(?P<pairs>[\p{Han}\p{Hiragana}\p{Katakana}ー\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]+)"
     r"|(?P<english>[\p{Latin}\p{N}\p{M}]+)|(?P<russian>[\p{Cyrillic}\p{M}]+)|(?P<greek>[\p{Greek}\p{M}]+)"
     r"|(?P<arabic>[\p{Arabic}\p{M}]+)|(?P<hindi>[\p{Devanagari}\p{M}]+)|(?P<plain>[\p{L}\p{M}]+)"
 )
-"""Each group is named after its treatment: character pairs, a stemmer, or none."""
+"""Each group is named after its treatment: segmentation, character pairs, a stemmer, or none. Han next to kana is
+Japanese."""
+_ASCII_WORD = re.compile(r"[a-z0-9]+")
 
 _ENGLISH = """
     a about above after again against all am an and any are aren as at be because been before being below between both
@@ -29,12 +36,6 @@ _ENGLISH = """
     with won would wouldn you your yours yourself yourselves
 """
 _STOP_WORDS = frozenset(_ENGLISH.split())
-_CHINESE = regex.compile(
-    "为什么|什么|怎么|怎样|知道|哪些|哪个|哪里|多少|可以|一下|还是|有没有|我们|你们|他们|她们|这个|那个|这些|那些"
-    "|[的了吗呢吧啊呀嘛么哦]"
-)
-"""Question and function words, at which text is split."""
-
 
 MOST_CHARACTERS = 64
 """Characters of a word that count: longer words are data, and the size of a database key is limited."""
@@ -42,24 +43,35 @@ MOST_CHARACTERS = 64
 
 def terms(text: str) -> list[str]:
     """Returns every occurrence of a term, in order."""
+    if text.isascii():
+        # The common case, several times as fast. Stop words become empty.
+        return [term for word in _ASCII_WORD.findall(text.lower()) if (term := _english(word))]
     return [term for match in _WORD.finditer(unicodedata.normalize("NFKC", text).lower()) for term in _of(match)]
 
 
-def _of(match: "regex.Match[str]") -> Iterator[str]:
+def _of(match: "regex.Match[str]") -> Iterable[str]:
     kind, word = str(match.lastgroup), match.group()
+    if kind == "chinese":
+        return chinese_terms(word)
     if kind == "pairs":
-        for run in filter(None, _CHINESE.split(word)):
-            yield from run
-            yield from (run[at : at + 2] for at in range(len(run) - 1))
-    elif word not in _STOP_WORDS:
-        yield _stem(kind, word[:MOST_CHARACTERS])
+        return chain(word, map("".join, pairwise(word)))
+    if kind == "english":
+        return filter(None, (_english(word),))
+    return (_stem(kind, word[:MOST_CHARACTERS]),)
+
+
+@lru_cache(maxsize=1 << 16)
+def _english(word: str) -> str:
+    """The stem of a Latin word; empty for a stop word."""
+    if word in _STOP_WORDS:
+        return ""
+    # Users often omit accents when they type.
+    plain = unicodedata.normalize("NFKD", word[:MOST_CHARACTERS])
+    return _stem("english", "".join(sign for sign in plain if not unicodedata.combining(sign)))
 
 
 @lru_cache(maxsize=1 << 16)
 def _stem(kind: str, word: str) -> str:
-    if kind == "english":
-        # Users often omit accents when they type.
-        word = "".join(sign for sign in unicodedata.normalize("NFKD", word) if not unicodedata.combining(sign))
     return word if kind == "plain" else str(_stemmer(kind).stemWord(word))
 
 

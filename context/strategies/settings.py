@@ -1,8 +1,10 @@
 """Parameters of strategies, and presets of them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
+from fractions import Fraction
+from typing import Any
 
 from purser.context.errors import InvalidSettings
 from purser.context.strategies.names import StrategyName
@@ -24,6 +26,15 @@ class Part(StrEnum):
     """The newest user message and what follows it."""
 
 
+ROUNDS_BY_SIZE = ((51, 4), (30, 6), (15, 8))
+"""Rounds of `smart_truncation` by the size of a conversation."""
+
+
+def share(tokens: int, ratio: float) -> int:
+    """A share of tokens, rounded down; the ratio is taken as a decimal, so 0.29 of 100 is 29."""
+    return int(tokens * Fraction(str(ratio)))
+
+
 @dataclass(frozen=True, slots=True)
 class StrategySettings:
     """Parameters of all strategies; each uses those that apply to it."""
@@ -36,7 +47,7 @@ class StrategySettings:
     """Number of messages covered at a time: more than `recents_count` stay until the next batch is full."""
     rounds: int = 10
     """Number of newest rounds in `sliding_window`. A round is a user message and all that follows until the next."""
-    rounds_by_size: tuple[tuple[int, int], ...] = ((51, 4), (30, 6), (15, 8))
+    rounds_by_size: tuple[tuple[int, int], ...] = ROUNDS_BY_SIZE
     """Pairs of minimum messages of a conversation and rounds that `smart_truncation` then includes; a shorter
     conversation is included whole."""
     summary_by_rounds: bool = False
@@ -53,10 +64,17 @@ class StrategySettings:
     """Tokens of the budget that count as used when the trigger is evaluated."""
     most_messages: int | None = None
     """Number of messages above which a conversation is cut even if it fits."""
+    cut_step: float = 0.0
+    """Share of the budget that a cut without a summary may leave empty, so that the windows of the next turns begin
+    with the same messages, which providers then cache; 0: all messages that fit are included."""
     least_messages: int = 0
     """Number of messages below which a conversation that fits is not cut."""
     summary_share: float = 0.25
     """Share of the window reserved for a summary before primers and recents are selected."""
+    summary_ratio: float | None = None
+    """Upper bound of the message that shows a summary, as a share of the tokens that it covers; `None` for no bound."""
+    summary_min_tokens: int = 0
+    """Tokens that the message may take in any case."""
     summary_most_tokens: int | None = None
     """Upper bound of the message that shows a summary; `None` for all remaining room."""
     summary_header: str | None = None
@@ -75,10 +93,40 @@ class StrategySettings:
         for name in ("rounds", "batch_count"):
             if getattr(self, name) < 1:
                 raise InvalidSettings(f"{name} {getattr(self, name)!r} is not valid: use 1 or more")
-        if not 0 <= self.summary_share < 1:
-            raise InvalidSettings(f"summary_share {self.summary_share!r} is not valid: use 0 or more, below 1")
+        for name in ("summary_share", "cut_step"):
+            if not 0 <= getattr(self, name) < 1:
+                raise InvalidSettings(f"{name} {getattr(self, name)!r} is not valid: use 0 or more, below 1")
         if sorted(self.order) != sorted(Part):
             raise InvalidSettings(f"order is not valid: name each of {', '.join(Part)} once")
+
+    def summary_room(self, covered: int, room: int) -> int:
+        """Upper bound of the message that shows a summary.
+
+        Args:
+            covered: tokens of what it covers.
+            room: tokens that the window leaves for it.
+        """
+        by_ratio = room if self.summary_ratio is None else share(covered, self.summary_ratio)
+        most = room if self.summary_most_tokens is None else self.summary_most_tokens
+        return min(room, most, max(by_ratio, self.summary_min_tokens))
+
+
+_NAMES = {
+    "target_ratio": "keep_ratio",
+    "history_window_size": "most_messages",
+    "min_messages": "least_messages",
+    "summary_max_tokens": "summary_most_tokens",
+}
+"""Parameters by the name that settings of tasks give them, if that differs."""
+
+
+def with_figures(parameters: StrategySettings, figures: Mapping[str, Any]) -> StrategySettings:
+    """Replaces parameters by figures, which are named as in settings of tasks; others have no effect on a window."""
+    known = {item.name for item in fields(StrategySettings)}
+    given = {_NAMES.get(name, name): value for name, value in figures.items()}
+    if "recents_only" in given:
+        given["extends"] = not given["recents_only"]
+    return replace(parameters, **{name: value for name, value in given.items() if name in known})
 
 
 @dataclass(frozen=True, slots=True)

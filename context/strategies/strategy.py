@@ -57,6 +57,8 @@ class Strategy:
     """Number of first messages included before others."""
     recents_count: int | None = None
     """Number of newest messages included; `None` for all that fit."""
+    recents_only: bool = False
+    """Whether the recents are a limit even if there is room for more."""
     batch_count: int = 1
     """Number of messages older than the recents that are left out at a time."""
     rounds: int | None = None
@@ -100,7 +102,7 @@ class Strategy:
                 return 0
             return begins[older] if older < len(begins) else len(groups)
         if self.recents_count is not None:
-            dialogue_count = sum(group.dialogue_count for group in groups)
+            dialogue_count = conversation.dialogue_count
             batches = max(0, dialogue_count - self.recents_count) // self.batch_count
             return len(groups) - leading(groups[::-1], dialogue_count - batches * self.batch_count)
         return 0
@@ -124,6 +126,7 @@ def strategy_of(name: StrategyName, settings: StrategySettings, messages: int) -
         name,
         primers_count=settings.primers_count if traits.primers else 0,
         recents_count=settings.recents_count if traits.recents and rounds is None else None,
+        recents_only=traits.recents and not settings.extends,
         batch_count=settings.batch_count,
         rounds=rounds(settings, messages) if rounds else None,
         summarizes=traits.summarizes,

@@ -6,7 +6,7 @@ weighs little and the ratio is bounded, so that wrong reports neither inflate ev
 Exact counts are never calibrated.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 from purser.context.tokens.tokenizers import tokenizer_of
@@ -29,6 +29,10 @@ class Calibration:
     """Ratio of reported to counted tokens, in parts per million."""
     calls: int = 0
     """Number of reports included."""
+    counted: int = 0
+    """Counted tokens of the conversation's last call; 0 if it has none."""
+    reported: int = 0
+    """Tokens that the provider reported for it."""
 
     def learned(self, counted: int, reported: int) -> Self:
         """The calibration after one more report; unchanged if the report is too small.
@@ -43,13 +47,30 @@ class Calibration:
         weight = min(self.calls + _PRIOR + 1, _MEMORY)
         return type(self)(self.ratio + round((seen - self.ratio) / weight), self.calls + 1)
 
+    def following(self, counted: int, reported: int) -> Self:
+        """The calibration of the next call of a conversation; unchanged if the report is too small or implausible.
+
+        What the last call contained has the reported size, and only what came after is converted by the ratio.
+
+        Args:
+            counted: input tokens of the conversation's last call before calibration.
+            reported: its input tokens reported by the provider.
+        """
+        if counted < LEAST_COUNTED or not LEAST <= reported * ONE // counted <= MOST:
+            return self
+        return replace(self, counted=counted, reported=reported)
+
     def tokens(self, counted: int) -> int:
         """Converts counted tokens to tokens of the model, rounded up."""
-        return -(-counted * self.ratio // ONE)
+        if self.counted and counted < self.counted:
+            return -(-counted * self.reported // self.counted)
+        return self.reported - (-(counted - self.counted) * self.ratio // ONE)
 
     def room(self, tokens: int) -> int:
         """Converts tokens of the model to counted tokens, rounded down: the inverse of `tokens`."""
-        return tokens * ONE // self.ratio
+        if self.reported and tokens < self.reported:
+            return tokens * self.counted // self.reported
+        return self.counted + (tokens - self.reported) * ONE // self.ratio
 
 
 def is_calibrated(model: str) -> bool:

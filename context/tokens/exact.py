@@ -77,6 +77,8 @@ def warm_up(*, litellm: bool = False) -> threading.Thread:
 
 _encodings: dict[Vocabulary, "Encoding | None"] = {}
 _litellm: "_LiteLLM | None" = None
+IMPORTING_LITELLM = threading.Lock()
+"""Held while LiteLLM is imported: its modules import each other, and a second thread may see one half initialized."""
 
 
 @lru_cache(maxsize=64)
@@ -128,11 +130,12 @@ class _LiteLLM:
 
     def __init__(self) -> None:
         os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # otherwise the import uses the network
-        import litellm
+        with IMPORTING_LITELLM:
+            import litellm
 
-        litellm.disable_hf_tokenizer_download = True
-        self._count = litellm.token_counter
-        self._table = litellm.model_cost
+            litellm.disable_hf_tokenizer_download = True
+            self._count = litellm.token_counter
+            self._table = litellm.model_cost
         self._name = lru_cache(maxsize=1024)(self._find_name)
 
     def count(self, text: str, model: str) -> int | None:

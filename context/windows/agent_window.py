@@ -1,27 +1,32 @@
 """The window of an agent's model call, planned by reference and rendered when the call is made.
 
-Order: instructions, summary of the session, the session's conversation in sequence, replies of the agents that this one
-depends on, the task's input (the newest user message), then the agent's own thread with its summary. The stable part
-comes first, so that prompt caches of providers stay warm.
+Parts by default: personal settings, instructions, summary of the session, the session's conversation in sequence with
+replies of the agents that this one depends on, memory and documents, the task's input (the newest user message), the
+agent's own thread with its summary. The stable part comes first, so that prompt caches of providers stay warm.
 
 Each stored message of the two conversations is exactly one of: verbatim, covered by the summary that is shown, or
-dropped with a reason (invariant 7). A window fits its budget, or planning raises an error (invariant 8).
+dropped with a reason (invariant 7). A window fits its budget, or planning raises an error (invariant 8). Before
+anything is dropped, old tool results are cleared; required messages that are too long are clipped.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from purser.context.compression.ranges import choose_range
+from purser.context.compression.requests import CountText
 from purser.context.compression.summaries import summary_message
-from purser.context.conversation.conversations import Conversation
+from purser.context.conversation.conversations import CHARACTERS_PER_TOKEN, Conversation, MessageRef
 from purser.context.conversation.messages import Message, StoredMessage
 from purser.context.errors import WindowTooSmall
 from purser.context.settings import ContextSettings
+from purser.context.strategies import Part
+from purser.context.strategies.settings import share
 from purser.context.tokens import PER_CONVERSATION
 from purser.context.windows.engine import OVER_BUDGET, Cutter, Room, Selection, choose_rule, is_crowded
 from purser.context.windows.plans import Dropped, MemoryRef, PersonalRef, TextRef, View, WindowPlan
+from purser.context.windows.trimming import DOCUMENTS, Trims, clear_old_results, fit_required, show_all, trimmed
 
 
 def plan_window(
@@ -33,9 +38,11 @@ def plan_window(
     question: TextRef,
     replies: Sequence[TextRef] = (),
     own: Conversation,
+    question_characters: int | None = None,
     left: int | None = None,
     personal: PersonalRef | None = None,
     memory: MemoryRef | None = None,
+    sizes: Mapping[int, int] | None = None,
 ) -> WindowPlan:
     """Plans the window of one call.
 
@@ -47,31 +54,45 @@ def plan_window(
         question: the task's input.
         replies: replies of the agents that this one depends on, in the order of the task file.
         own: the agent's own thread.
+        question_characters: length of the task's input, if known.
         left: tokens that the agent may still spend on input; `None` for no limit. The window is cut to it as far as
             possible; required messages may exceed it, and the ledger then decides.
         personal: personal settings of the user.
         memory: search results, left out if they do not fit, and documents, which are required.
+        sizes: tokens that the window shows of trimmed messages, by sequence number, as far as counted; the upper bound
+            counts for others.
 
     Raises:
-        WindowTooSmall: the required messages exceed the budget.
+        WindowTooSmall: instructions, input, pins and system messages alone exceed the budget. All other required
+            messages are cleared or clipped instead, as `WindowPlan.trims` lists.
     """
+    session, own = settings.seen(session), settings.seen(own)
     limit = budget if left is None else max(0, min(budget, left))
     asked = (session, *replies, question, own, personal, memory)
     whole = PER_CONVERSATION + sum(one.tokens for one in asked if one is not None)
     parameters = settings.parameters
-    crowded = is_crowded(parameters, tokens=whole, budget=limit)
-    rule, _ = choose_rule(
+    crowded = is_crowded(parameters, tokens=whole, budget=limit, messages=session.dialogue_count)
+    if whole <= limit and session.dialogue_count + own.dialogue_count < settings.min_messages:
+        crowded = False
+    rule, reason = choose_rule(
         settings.strategy,
         parameters,
-        (*session.groups, *own.groups),
+        session.figures + own.figures,
         messages=session.count + 1,
         crowded=crowded,
         preference=settings.preference,
         summaries=max(one.summary.version if one.summary else 0 for one in (session, own)),
         can_summarize=settings.compresses,
         question_tokens=question.tokens,
+        question_characters=(
+            CHARACTERS_PER_TOKEN * question.tokens if question_characters is None else question_characters
+        ),
     )
-    of_session, of_own = Cutter(session, rule, question_follows=True), Cutter(own, rule.of_thread)
+    if not crowded and rule.rounds is None:
+        rule = rule.unbounded
+    step = share(limit, parameters.cut_step)
+    of_session = Cutter(session, rule, question_follows=True, step_tokens=step)
+    of_own = Cutter(own, rule.of_thread, step_tokens=step)
     parts = {
         "instructions and tools": system_tokens,
         "personal settings": personal.tokens if personal else 0,
@@ -80,10 +101,23 @@ def plan_window(
         "first user message, pins, system messages and open calls of the session": of_session.least,
         "last step, pins, system messages and open calls of the agent": of_own.least,
     }
-    least = sum(parts.values()) - system_tokens
-    if least > budget:
+    alone = PER_CONVERSATION + question.tokens + (personal.tokens if personal else 0)
+    documents = [MessageRef(DOCUMENTS, "user", parts["documents"])] if parts["documents"] else []
+    trims = fit_required((of_session, of_own), budget - alone, documents)
+    if trims is None:
         raise WindowTooSmall(parts, budget=budget)
-    room = Room(max(limit, least) - least)
+    # All remedies are chosen by their upper bounds, so that counting what they show changes none of them.
+    bounded = (trimmed(of_session, trims), trimmed(of_own, trims))
+    alone += trims[DOCUMENTS].most if DOCUMENTS in trims else parts["documents"]
+    others = sum(one.tokens for one in (*replies, session.summary, own.summary) if one is not None)
+    fill = share(limit, parameters.keep_ratio) if crowded else limit
+    trims = _sized({**trims, **clear_old_results(bounded, fill - alone - others)}, sizes)
+    of_session, of_own = trimmed(of_session, trims), trimmed(of_own, trims)
+    if memory is not None and DOCUMENTS in trims:
+        memory = MemoryRef((), trims[DOCUMENTS].tokens, trims[DOCUMENTS].tokens)
+        alone -= trims[DOCUMENTS].most - memory.tokens
+    least = alone + of_session.least + of_own.least
+    room = Room(max(fill, least) - least)
     shown = [reply for reply in replies if room.takes(reply.tokens)]
     own_summary, session_summary = (room.takes(one.summary.tokens) if one.summary else False for one in (own, session))
     if memory is not None and not room.takes(memory.tokens - memory.documents_tokens):
@@ -103,6 +137,9 @@ def plan_window(
         strategy=rule.name,
         personal=personal,
         memory=memory,
+        trims=tuple(trim for _, trim in sorted(trims.items())),
+        whole_tokens=whole,
+        strategy_reason=reason,
     )
 
 
@@ -112,8 +149,11 @@ def render(
     summaries: Mapping[str, str],
     instructions: str,
     *,
+    count: CountText,
     personal: Message | None = None,
     memory: Message | None = None,
+    order: Sequence[Part] = tuple(Part),
+    header: str | None = None,
 ) -> list[dict[str, Any]]:
     """Renders the messages of the call in the format of the OpenAI chat API.
 
@@ -122,19 +162,34 @@ def render(
         messages: by sequence number, at least `plan.seqs`: what `Conversations.read` returns.
         summaries: text by thread, of `plan.versions`: what `Summaries.texts` returns.
         instructions: the agent's system prompt.
+        count: counts the tokens of a text for the model of the call.
         personal: the message of `plan.personal`.
         memory: the message of `plan.memory`.
+        order: order of the parts, as `ContextSettings.order`.
+        header: line above summaries, as `ContextSettings.summary_header`.
     """
-    found = [
-        *filter(None, [personal]),
-        Message("system", instructions),
-        *_render_view(plan.session, messages, summaries),
-        *(_render_reply(reply, messages[reply.seq].message) for reply in plan.replies),
-        *filter(None, [memory]),
-        messages[plan.question.seq].message,
-        *_render_view(plan.own, messages, summaries),
-    ]
-    return [message.to_openai() for message in found]
+    texts = {seq: one.message for seq, one in messages.items()}
+    if memory is not None:
+        texts[DOCUMENTS] = memory
+    texts |= show_all(plan.trims, texts, count)
+    parts: Mapping[Part, Iterable[Message | None]] = {
+        Part.SETTINGS: [personal],
+        Part.SYSTEM: [Message("system", instructions)],
+        Part.SUMMARY: [_summary_of(plan.session, summaries, header)],
+        Part.CONVERSATION: [
+            *(texts[seq] for seq in plan.session.seqs),
+            *(_render_reply(reply, texts[reply.seq]) for reply in plan.replies),
+        ],
+        Part.MEMORY: [texts.get(DOCUMENTS)],
+        Part.NEWEST: [
+            texts[plan.question.seq],
+            _summary_of(plan.own, summaries, header),
+            *(texts[seq] for seq in plan.own.seqs),
+        ],
+    }
+    shown = [message for part in order for message in parts[part] if message is not None]
+    # As the user's: providers move system messages to the front, in front of all that they could have cached.
+    return [message.to_openai() for message in (*shown, *([Message("user", plan.closing)] if plan.closing else ()))]
 
 
 def _to_compress(
@@ -159,7 +214,7 @@ def _show(cutter: Cutter, selection: Selection, *, with_summary: bool) -> View:
     summary = conversation.summary
     dropped = _dropped(cutter, selection)
     if conversation.omitted is not None:
-        dropped = [*dropped, Dropped(*conversation.omitted, OVER_BUDGET)]
+        dropped = [*dropped, Dropped(*conversation.omitted, cutter.omitted_reason(selection))]
     if summary is not None and not with_summary:
         dropped = [*dropped, Dropped(summary.first_seq, summary.last_seq, OVER_BUDGET)]
     return View(
@@ -169,6 +224,10 @@ def _show(cutter: Cutter, selection: Selection, *, with_summary: bool) -> View:
         dropped=tuple(sorted(dropped, key=lambda one: one.first_seq)),
         tokens=cutter.tokens(selection.verbatim) + (summary.tokens if summary is not None and with_summary else 0),
     )
+
+
+def _sized(trims: Trims, sizes: Mapping[int, int] | None) -> Trims:
+    return {seq: replace(trim, tokens=(sizes or {}).get(seq, trim.most)) for seq, trim in trims.items()}
 
 
 def _dropped(cutter: Cutter, selection: Selection) -> list[Dropped]:
@@ -188,10 +247,10 @@ def _dropped(cutter: Cutter, selection: Selection) -> list[Dropped]:
     return runs
 
 
-def _render_view(view: View, messages: Mapping[int, StoredMessage], summaries: Mapping[str, str]) -> Iterator[Message]:
-    if view.summary is not None:
-        yield summary_message(view.summary.first_seq, view.summary.last_seq, summaries[view.thread])
-    yield from (messages[seq].message for seq in view.seqs)
+def _summary_of(view: View, summaries: Mapping[str, str], header: str | None) -> Message | None:
+    if view.summary is None:
+        return None
+    return summary_message(view.summary.first_seq, view.summary.last_seq, summaries[view.thread], header)
 
 
 def _render_reply(reply: TextRef, message: Message) -> Message:

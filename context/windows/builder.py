@@ -1,34 +1,39 @@
-"""Window builder: the inputs of a window with texts, its summary, and clipping of messages that cannot fit."""
+"""Window builder: the inputs of a window with texts, its summary, and remedies for messages that are too large."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, MutableMapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import takewhile
 
 from purser.context.compression.extraction import extract
+from purser.context.compression.headings import length_header
 from purser.context.compression.lengths import summary_length
-from purser.context.compression.requests import CountText, SummarySource
+from purser.context.compression.requests import CountText, Redact, SummarySource, unchanged
 from purser.context.compression.summaries import summary_message
-from purser.context.conversation.conversations import Conversation, Group, total
+from purser.context.conversation.conversations import Conversation, Figures, Group, MessageRef
+from purser.context.conversation.languages import script_language
 from purser.context.conversation.messages import Message
 from purser.context.errors import WindowTooSmall
 from purser.context.strategies import StrategyName, StrategySettings
 from purser.context.strategies.choice import Preference
 from purser.context.tokens import PER_CONVERSATION, count_message, count_text
-from purser.context.windows.clipping import beginning, clip_message
-from purser.context.windows.engine import Shown
+from purser.context.windows.clipping import beginning
+from purser.context.windows.engine import Cutter, Room, Shown
+from purser.context.windows.trimming import Trim, clear_old_results, fit_required, show_all, trimmed
 
 Summarize = Callable[[SummarySource, int, CountText], str]
 """Writes a summary of a source within a number of tokens, counted by the given function; `extract` is one. An empty
 result means no summary. If it raises or writes too much, an extract replaces its result."""
 
 
-@dataclass(frozen=True, slots=True)
-class Clipped:
-    """A message that a window shows in part, because it alone exceeds the budget."""
+class TextsMissing(Exception):
+    """The window needs texts that were not read, or a summary that no redactor was given for."""
 
-    index: int
-    tokens_left_out: int
+    def __init__(self, places: Sequence[int]) -> None:
+        super().__init__(f"{len(places)} messages were not read for a window")
+        self.places = places
+        """Positions of the messages."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +43,7 @@ class WindowBuilder:
     conversation: Conversation
     """The conversation by reference; its sequence numbers are positions from 0."""
     texts: Mapping[int, Message]
-    """Messages by position; at least all that no stored summary covers."""
+    """Messages by position; those that a window needs are asked for by `TextsMissing`."""
     model: str
     strategy: StrategyName
     reason: str
@@ -54,6 +59,18 @@ class WindowBuilder:
     summarize: Summarize | None = None
     stored: Message | None = None
     """Message that shows the stored summary of the conversation."""
+    redact: Redact | None = unchanged
+    """Applied to each text before it is summarized; `None` until it is asked for by `TextsMissing`."""
+    seqs: Mapping[int, int] = field(default_factory=dict)
+    """Sequence number by position if the conversation is stored, for the marks of trimmed messages."""
+    unread: Figures = field(default_factory=Figures)
+    """Sums over all messages that `conversation` does not include."""
+    extract_tokens: int | None = None
+    """Tokens of the newest messages from which a summary is made; `None` for all."""
+    extracts: MutableMapping[Hashable, Shown | None] = field(default_factory=dict)
+    """Summaries written before, by what they were made of."""
+    place: tuple[str, ...] = ()
+    """Distinguishes the conversation from others in `extracts`."""
 
     @cached_property
     def overhead(self) -> int:
@@ -68,7 +85,13 @@ class WindowBuilder:
     @property
     def whole_tokens(self) -> int:
         """Tokens of a window that leaves nothing out."""
-        return self.overhead + sum(ref.tokens for ref in self.conversation.messages)
+        return self.overhead + sum(ref.tokens for ref in self.conversation.messages) + self.unread.tokens
+
+    def texts_of(self, refs: Sequence[MessageRef]) -> list[Message]:
+        """The messages; raises `TextsMissing` if some were not read."""
+        if missing := [ref.seq for ref in refs if ref.seq not in self.texts]:
+            raise TextsMissing(missing)
+        return [self.texts[ref.seq] for ref in refs]
 
     def tokens(self, message: Message) -> int:
         """Counts the tokens that a message adds to a window."""
@@ -80,14 +103,35 @@ class WindowBuilder:
 
     def write(self, groups: Sequence[int], most_tokens: int) -> Shown | None:
         """Writes the summary of some groups, given by index; `None` if there is no room for one."""
+        groups = self._newest(groups)
         refs = [ref for index in groups for ref in self.conversation.groups[index].refs]
-        first, last, most = refs[0].seq + 1, refs[-1].seq + 1, self.parameters.summary_most_tokens
-        room = most_tokens if most is None else min(most, most_tokens)
-        source = SummarySource.of("", [self.texts[ref.seq] for ref in refs])
+        room = self.parameters.summary_room(sum(ref.tokens for ref in refs), most_tokens)
+        key = (self.place, self.model, self.parameters, room, tuple(ref.seq for ref in refs))
+        if key not in self.extracts:
+            self.extracts[key] = self._written(refs, room)
+        written = self.extracts[key]
+        return written and replace(written, oldest=groups[0])
+
+    def _newest(self, groups: Sequence[int]) -> Sequence[int]:
+        """The newest of the groups that take at most `extract_tokens`, and at least one."""
+        if self.extract_tokens is None:
+            return groups
+        room, found = Room(self.extract_tokens), self.conversation.groups
+        fit = sum(1 for _ in takewhile(lambda index: room.takes(found[index].tokens), reversed(groups)))
+        return groups[-max(1, fit) :]
+
+    def _written(self, refs: Sequence[MessageRef], room: int) -> Shown | None:
+        first, last = refs[0].seq + 1, refs[-1].seq + 1
+        if self.redact is None:
+            raise TextsMissing([ref.seq for ref in refs])
+        source = SummarySource.of("", self.texts_of(refs), self.redact)
         header, role = self.parameters.summary_header, self.parameters.summary_role
-        left, summarize = room - self.tokens(summary_message(first, last, "", header)), self.summarize or extract
-        count = self._measure(source, left)
+        lengths = self._lengths(source, source.characters)
+        left = room - self.tokens(summary_message(first, last, lengths, header))
+        count, summarize = self._measure(source, left), self.summarize or extract
         while left > 0 and (text := _summary(summarize, source, left, count)):
+            if summarize is extract:
+                text = f"{self._lengths(source, len(text))}{text}"
             shown = summary_message(first, last, text, header, role)
             if (tokens := self.tokens(shown)) <= room:
                 return Shown(text, shown, tokens)
@@ -95,11 +139,18 @@ class WindowBuilder:
             left, summarize = left - max(1, min(left, tokens - room)) if summarize is extract else left, extract
         return None
 
+    def _lengths(self, source: SummarySource, characters: int) -> str:
+        """With dynamic length, the header line with the lengths of a source and of its extract."""
+        if not self.parameters.summary_dynamic:
+            return ""
+        language = script_language("\n".join(one.text[:200] for one in source.passages[-20:]))
+        return f"{length_header(source.characters, characters, language)}\n"
+
     def _measure(self, source: SummarySource, most_tokens: int) -> CountText:
         """Token counter; with dynamic length, a text counts at least its share of the requested length."""
         if not self.parameters.summary_dynamic:
             return self.text_tokens
-        most = summary_length(sum(len(text) for _, text in source.passages)).characters
+        most = summary_length(source.characters).characters
         return lambda text: max(self.text_tokens(text), -(-len(text) * most_tokens // most))
 
 
@@ -113,41 +164,39 @@ def _summary(summarize: Summarize, source: SummarySource, most_tokens: int, coun
 
 def _opening(source: SummarySource, most_tokens: int, count: CountText) -> str:
     """The beginning of the source, used when no sentence fits: even a minimal summary covers the range."""
-    said = [(speaker, text) for speaker, text in source.passages if text.strip()] or source.passages
-    return beginning("\n".join(f"{speaker}: {text}" for speaker, text in said), most_tokens, count)
+    said = [passage for passage in source.passages if passage.text.strip()] or source.passages
+    return beginning("\n".join(f"{one.speaker}: {one.text}" for one in said), most_tokens, count)
 
 
-# --- clipping of required messages -----------------------------------------------------------------------------------
+# --- messages that are too large -------------------------------------------------------------------------------------
 
 
-def clip_to_fit(
-    builder: WindowBuilder, always: Iterable[int], budget: int
-) -> tuple[WindowBuilder, tuple[Clipped, ...]]:
-    """Clips single messages of required groups that alone exceed the whole budget.
+def trim_to_fit(builder: WindowBuilder, cutter: Cutter, budget: int) -> tuple[WindowBuilder, Cutter, tuple[Trim, ...]]:
+    """Clears old tool results, then clips messages, until the required groups fit; the newest user message last.
+
+    Where no summary covers old tool results, they are also cleared if otherwise more would be dropped.
 
     Raises:
-        WindowTooSmall: clipping is not enough.
+        WindowTooSmall: pins and system messages alone exceed the budget.
     """
-    conversation = builder.conversation
-    required = [conversation.groups[index] for index in sorted(always)]
-    least = builder.overhead + total(required)
-    if least <= budget:
-        return builder, ()
-    large = [ref for group in required for ref in group.refs if ref.tokens > budget and not ref.fixed]
-    rest = least - sum(ref.tokens for ref in large)
-    reserve = int(budget * builder.parameters.summary_share) if len(required) < len(conversation.groups) else 0
-    room = budget - rest - reserve
-    texts, counts = dict(builder.texts), {ref.seq: ref.tokens for ref in large}
-    for ref in large:
-        message = clip_message(texts[ref.seq], ref.tokens, room // len(large), builder.text_tokens)
-        if message is None:
-            break
-        texts[ref.seq], counts[ref.seq] = message, builder.tokens(message)
-    clipped = tuple(Clipped(ref.seq, ref.tokens - counts[ref.seq]) for ref in large)
-    if not large or any(one.tokens_left_out <= 0 for one in clipped):
+    room = budget - builder.overhead
+    newest = next((ref for ref in reversed(builder.conversation.messages) if ref.role == "user"), None)
+    trims = fit_required([cutter], room, question=newest)
+    if trims is None:
+        trims = fit_required([cutter], room)
+    if trims is None:
+        required = [builder.conversation.groups[index] for index in sorted(cutter.required)]
         raise WindowTooSmall(_parts(builder, required), budget=budget)
-    refs = tuple(replace(ref, tokens=counts.get(ref.seq, ref.tokens)) for ref in conversation.messages)
-    return replace(builder, conversation=replace(conversation, messages=refs), texts=texts), clipped
+    cutter = trimmed(cutter, trims)
+    if not (cutter.rule.summarizes and builder.summarize):
+        cleared = clear_old_results([cutter], room - builder.stored_tokens, newest)
+        cutter, trims = trimmed(cutter, cleared), {**trims, **cleared}
+    builder.texts_of([ref for ref in builder.conversation.messages if ref.seq in trims])
+    shown = show_all(trims.values(), builder.texts, builder.text_tokens, builder.seqs)
+    counted = {seq: replace(trim, tokens=builder.tokens(shown[seq])) for seq, trim in sorted(trims.items())}
+    cutter = trimmed(cutter, counted)
+    builder = replace(builder, conversation=cutter.conversation, texts={**builder.texts, **shown})
+    return builder, cutter, tuple(counted.values())
 
 
 def _parts(builder: WindowBuilder, required: Sequence[Group]) -> dict[str, int]:

@@ -19,24 +19,25 @@ _GRAPHEMES_PER_TOKEN = 20
 """More graphemes per token than texts have on average; bounds the text that is examined."""
 
 
-def clip(text: str, most_tokens: int, count: CountText) -> str:
+def clip(text: str, most_tokens: int, count: CountText, of: str = "") -> str:
     """Returns the beginning and the end of a text, cut between graphemes, with a mark that states the tokens left out.
 
     Args:
         text: a text of more than `most_tokens`.
         most_tokens: upper bound of the result, including the mark.
         count: counts the tokens of a text.
+        of: what the mark says the tokens belong to, such as " of message 7".
 
     Returns:
         The clipped text; empty if little more than the mark would fit.
     """
     whole, ends = count(text), [0, *(match.end() for match in _GRAPHEME.finditer(text))]
-    low, high, best = 1, len(ends) - 2, ""
+    low, high, best = 1, min(len(ends) - 2, _GRAPHEMES_PER_TOKEN * most_tokens), ""
     while low <= high:
         stays = (low + high) // 2
         head, tail = ends[int(stays * _HEAD)], ends[int(stays * _HEAD) - stays - 1]
         left_out = max(1, whole - count(text[:head]) - count(text[tail:]))
-        tried = f"{text[:head]}\n[… {left_out} tokens left out …] {text[tail:]}"
+        tried = f"{text[:head]}\n[… {left_out} tokens left out{of} …] {text[tail:]}"
         if count(tried) <= most_tokens:
             best, low = tried, stays + 1
         else:
@@ -65,7 +66,7 @@ def beginning(text: str, most_tokens: int, count: CountText) -> str:
     return cut(ends[fits - 1]) if fits else ""
 
 
-def clip_message(message: Message, tokens: int, most_tokens: int, count: CountText) -> Message | None:
+def clip_message(message: Message, tokens: int, most_tokens: int, count: CountText, of: str = "") -> Message | None:
     """Clips the longest text of a message; other parts, such as images and tool calls, stay whole.
 
     Args:
@@ -73,6 +74,7 @@ def clip_message(message: Message, tokens: int, most_tokens: int, count: CountTe
         tokens: tokens of the message.
         most_tokens: upper bound of the result.
         count: counts the tokens of a text.
+        of: see `clip`.
 
     Returns:
         The clipped message, or `None` if clipping its longest text cannot make it fit.
@@ -83,7 +85,7 @@ def clip_message(message: Message, tokens: int, most_tokens: int, count: CountTe
         return None
     _, place = max(texts)
     longest = parts[place]["text"]
-    if not (text := clip(longest, most_tokens - (tokens - count(longest)), count)):
+    if not (text := clip(longest, most_tokens - (tokens - count(longest)), count, of)):
         return None
     parts[place] = {**parts[place], "text": text}
     return replace(message, content=tuple(parts) if isinstance(message.content, tuple) else text)

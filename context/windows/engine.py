@@ -4,18 +4,16 @@ It works on conversations by reference. Its callers, `purser.context.windows.age
 `purser.context.windows.listing`, distribute the tokens of a window among its parts.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field
 from functools import cached_property
 
-from purser.context.conversation.conversations import Conversation, Group, total
+from purser.context.conversation.conversations import Conversation, Figures, total
 from purser.context.conversation.messages import Message
-from purser.context.settings import share
 from purser.context.strategies import STRATEGIES, Strategy, StrategyName, StrategySettings, strategy_of
 from purser.context.strategies.choice import Preference, choose
+from purser.context.strategies.settings import share
 
-CHARACTERS_PER_TOKEN = 4
-"""Characters per token that `auto` assumes if texts are not available."""
 LEAST_SUMMARY = 85
 """Minimum tokens of a useful summary: its header, and about 60 for content."""
 
@@ -23,8 +21,12 @@ OVER_BUDGET = "over_budget"
 """Reason to drop a message: messages that take precedence filled the window."""
 OLDER_THAN_ROUNDS = "older_than_rounds"
 """Reason to drop a message: it is older than the rounds that the strategy includes."""
+OLDER_THAN_RECENTS = "older_than_recents"
+"""Reason to drop a message: the window shows no messages older than the recents."""
 BEFORE_FIRST_REQUEST = "before_first_request"
 """Reason to drop a message: a cut window begins with a user message."""
+BEYOND_EXTRACT = "beyond_extract"
+"""Reason to drop a message: it is older than what an extract made for one window reads."""
 NO_SUMMARY = "no_summary"
 """Reason to drop a message: the summarizer wrote no summary, or none that fits."""
 
@@ -51,6 +53,8 @@ class Shown:
     """The message, with its header."""
     tokens: int
     """Tokens of the message."""
+    oldest: int = 0
+    """Index of the oldest group that it covers."""
 
 
 Write = Callable[[Sequence[int], int], Shown | None]
@@ -64,7 +68,7 @@ class Selection:
     verbatim: Set[int]
     """Indexes of the groups that stay verbatim."""
     summary: Shown | None = None
-    """Summary written for this window, which covers all other groups; without one they are dropped."""
+    """Summary written for this window, which covers all other groups from its oldest on. The rest is dropped."""
 
 
 # --- the rule and the trigger ----------------------------------------------------------------------------------------
@@ -79,7 +83,7 @@ def is_crowded(parameters: StrategySettings, *, tokens: int, budget: int, messag
 def choose_rule(
     name: StrategyName,
     parameters: StrategySettings,
-    groups: Sequence[Group],
+    figures: Figures,
     *,
     messages: int,
     crowded: bool,
@@ -87,29 +91,29 @@ def choose_rule(
     summaries: int,
     can_summarize: bool,
     question_tokens: int = 0,
+    question_characters: int = 0,
     characters: int | None = None,
 ) -> tuple[Strategy, str]:
     """Returns the rule to apply, and the reason if `auto` chose it.
 
     Args:
         name, parameters: the requested strategy and its parameters.
-        groups: all groups of the conversations in the window.
+        figures: sums over all uncovered messages of the conversations in the window.
         messages: number of messages in the conversation to cut, including the newest user message.
         crowded: result of `is_crowded`; `auto` does not limit a window that is not crowded.
         preference, summaries, can_summarize: see `choose`.
-        question_tokens: tokens of the newest user message, if no group contains it.
-        characters: length of all texts, if known.
+        question_tokens, question_characters: of the newest user message, if `figures` leave it out.
+        characters: length of all texts, if it is not that of `figures`.
     """
     if not STRATEGIES[name].chooses:
         return strategy_of(name, parameters, messages), ""
-    refs = [ref for group in groups for ref in group.refs]
     choice = choose(
-        messages=len(refs) + (question_tokens > 0),
-        characters=CHARACTERS_PER_TOKEN * (total(groups) + question_tokens) if characters is None else characters,
+        messages=figures.messages + (question_tokens > 0),
+        characters=figures.characters + question_characters if characters is None else characters,
         preference=preference,
         summaries=summaries,
         can_summarize=can_summarize,
-        tool_messages=sum(bool(ref.call_ids) or ref.tool_call_id is not None for ref in refs),
+        tool_messages=figures.tool_messages,
     )
     rule = strategy_of(choice.strategy, parameters, messages)
     return rule if crowded else rule.unbounded, choice.reason
@@ -126,6 +130,10 @@ class Cutter:
     rule: Strategy
     question_follows: bool = False
     """Whether the newest user message, such as a task's input, is shown separately after the conversation."""
+    step_tokens: int = 0
+    """Most tokens that a cut without a summary leaves out beyond what does not fit, see `StrategySettings.cut_step`."""
+    seqs: Mapping[int, int] = field(default_factory=dict)
+    """Sequence numbers by position, where the conversation has positions instead."""
 
     @cached_property
     def required(self) -> frozenset[int]:
@@ -177,7 +185,7 @@ class Cutter:
             return Selection(frozenset(whole))
         more = self.rule.unbounded if parameters.extends and self.rule.summarizes else self.rule
         if write is None or not self.rule.summarizes:
-            return Selection(self._filled(more, self.required, limit))
+            return Selection(self._filled(more, self.required, limit, in_steps=self.step_tokens > 0))
         verbatim = self._filled(self.rule, self.required, limit - self.summary_reserve(parameters, limit))
         while True:
             others = [index for index in whole if index not in verbatim]
@@ -189,7 +197,7 @@ class Cutter:
 
     def summary_reserve(self, parameters: StrategySettings, limit: int) -> int:
         """Tokens reserved for a summary of all groups that are not required."""
-        others = total(self.conversation.groups) - self.least
+        others = self.conversation.figures.tokens - self.least
         most = parameters.summary_most_tokens
         return min(max(int(limit * parameters.summary_share), LEAST_SUMMARY), others, others if most is None else most)
 
@@ -200,17 +208,29 @@ class Cutter:
             selection: the selection for this conversation.
             summary_requested: whether a summarizer was called.
         """
-        if selection.summary is not None:
-            return
+        covered = selection.summary
         for index in range(len(self.conversation.groups)):
-            if index in selection.verbatim:
+            if index in selection.verbatim or (covered is not None and index >= covered.oldest):
                 continue
-            if summary_requested and self.rule.summarizes:
+            if covered is not None:
+                yield index, BEYOND_EXTRACT
+            elif summary_requested and self.rule.summarizes:
                 yield index, NO_SUMMARY
             elif self.rule.rounds is not None and index < self.oldest:
                 yield index, OLDER_THAN_ROUNDS
+            elif self.rule.recents_only and index < self.oldest:
+                yield index, OLDER_THAN_RECENTS
             else:
                 yield index, BEFORE_FIRST_REQUEST if index < self._begin else OVER_BUDGET
+
+    def omitted_reason(self, selection: Selection, *, summary_requested: bool = False) -> str:
+        """The reason for dropping the omitted range; takes the arguments of `dropped`."""
+        if selection.summary is not None:
+            return BEYOND_EXTRACT
+        if summary_requested and self.rule.summarizes:
+            return NO_SUMMARY
+        by_rounds = self.rule.rounds is not None and self.oldest > self.conversation.included_from
+        return OLDER_THAN_ROUNDS if by_rounds else OVER_BUDGET
 
     @property
     def _leads(self) -> bool:
@@ -226,7 +246,36 @@ class Cutter:
             return len(conversation.groups) if self._leads else 0
         return conversation.first_request if self._leads else 0
 
-    def _filled(self, rule: Strategy, verbatim: Set[int], limit: int) -> set[int]:
+    def _step(self, found: Set[int]) -> set[int]:
+        """Groups that are left out as well, so that the windows of later turns begin alike.
+
+        Of the groups with which the newest ones may begin, it takes the one whose sequence number is the roundest in
+        binary: it remains so while the conversation grows, until it has to be left out itself.
+        """
+        groups, required = self.conversation.groups, self.required
+        begin, earliest = len(groups), self.conversation.included_from
+        while begin > earliest and begin - 1 in found:
+            begin -= 1
+        is_whole = begin == earliest and self.conversation.omitted is None
+        if self.rule.rounds is not None or is_whole or begin == len(groups):
+            return set()
+        first, roundest, room = begin, self._between(begin, begin), Room(self.step_tokens)
+        exchange = len(groups) - 1 - (not self.question_follows)
+        for index in range(begin + 1, exchange):
+            if index - 1 not in required and not room.takes(groups[index - 1].tokens):
+                break
+            if self._between(index - 1, index) > roundest:
+                begin, roundest = index, self._between(index - 1, index)
+        return set(range(first, begin)) - required
+
+    def _between(self, older: int, newer: int) -> int:
+        """How round the roundest sequence number is from the end of one group to the beginning of another."""
+        groups = self.conversation.groups
+        last, begin = groups[older].last_seq, groups[newer].first_seq
+        last, begin = self.seqs.get(last, last), self.seqs.get(begin, begin)
+        return (last ^ begin if older < newer else begin - 1 ^ begin).bit_length()
+
+    def _filled(self, rule: Strategy, verbatim: Set[int], limit: int, *, in_steps: bool = False) -> set[int]:
         """Adds whole groups to `verbatim`: of each run of the rule, those up to the first that does not fit."""
         groups, found = self.conversation.groups, set(verbatim)
         room = Room(limit - self.tokens(verbatim))
@@ -236,6 +285,8 @@ class Cutter:
                     if not room.takes(groups[index].tokens):
                         break
                     found.add(index)
+        if in_steps:
+            found -= self._step(found)
         if not self._leads:
             return found
         first = next((index for index in sorted(found) if groups[index].is_request or groups[index].opens), 0)

@@ -21,6 +21,8 @@ class Within:
     """Tokens of its newest messages."""
     primers: int
     """Number of its first messages, starting with the first user message."""
+    newest: int = NEWEST
+    """Newest messages that are never omitted."""
 
 
 def gap_of(refs: Sequence[MessageRef], gap: tuple[int, int], *, covered: int, primers: int) -> tuple[int, int] | None:
@@ -46,7 +48,7 @@ def gap_of(refs: Sequence[MessageRef], gap: tuple[int, int], *, covered: int, pr
         return None
     called: set[str] = set()
     last = gap[1]
-    for span in group(tail):
+    for span in group(tail) if any(ref.tool_call_id is not None for ref in tail) else ():
         held = tail[span.start : span.stop]
         called.update(identifier for ref in held for identifier in ref.call_ids)
         if any(ref.tool_call_id is not None and ref.tool_call_id not in called for ref in held):

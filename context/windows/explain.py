@@ -21,7 +21,9 @@ class State(StrEnum):
     FACT = "fact"
     """Facts from it are shown with the summary."""
     CLIPPED = "clipped"
-    """Verbatim in part, because it is larger than the window."""
+    """Verbatim in part, because it is too large for the window."""
+    CLEARED = "cleared"
+    """An old tool result of which only a mark is shown."""
     DROPPED = "dropped"
     """Not in the window."""
 
@@ -50,6 +52,7 @@ class Places:
     """Dropped messages with the reason."""
     version: int
     """Version of the stored summary that the window shows; 0 if none."""
+    cleared: frozenset[int] = frozenset()
 
 
 def explain(
@@ -78,8 +81,10 @@ def explain(
         return _left_out(seq, places, first_version, fact_state)
     if places is not None and seq in places.clipped:
         return Explanation(
-            seq, (State.CLIPPED, *fact_state), "it is larger than the window, which shows its beginning and end"
+            seq, (State.CLIPPED, *fact_state), "it is too large for the window, which shows its beginning and end"
         )
+    if places is not None and seq in places.cleared:
+        return Explanation(seq, (State.CLEARED, *fact_state), "it is an old tool result, of which a mark is shown")
     if pin is not None:
         return Explanation(
             seq, (State.PINNED, *fact_state), f"pinned by {pin.author or 'the caller that appended it'}{_until(pin)}"

@@ -12,12 +12,22 @@ from purser.context.compression.extraction import extract
 from purser.context.conversation.conversations import Conversation, MessageRef, total
 from purser.context.conversation.messages import SYSTEM_ROLES, Message
 from purser.context.errors import InvalidSettings
-from purser.context.settings import share
 from purser.context.strategies import WINDOW_PRESETS, Part, StrategyName, StrategySettings, WindowPreset
 from purser.context.strategies.choice import Preference
+from purser.context.strategies.settings import share
 from purser.context.tokens import count_message
-from purser.context.windows.builder import Clipped, Summarize, WindowBuilder, clip_to_fit
+from purser.context.windows.builder import Summarize, WindowBuilder, trim_to_fit
 from purser.context.windows.engine import OVER_BUDGET, Cutter, Selection, choose_rule, is_crowded
+from purser.context.windows.runs import joined, unread_runs
+from purser.context.windows.trimming import Remedy, Trim
+
+
+@dataclass(frozen=True, slots=True)
+class ShownInPart:
+    """A message that a window shows in part, because it is too large."""
+
+    index: int
+    tokens_left_out: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,15 +35,17 @@ class WindowStats:
     """Statistics of a window."""
 
     optimization_applied: bool
-    """Whether any message was left out or clipped."""
+    """Whether any message was left out, or shown in part."""
     messages_removed: int
     """Number of messages that are not verbatim in the window."""
     tokens_saved: int
     strategy_chosen: StrategyName
     strategy_reason: str
     summary_generated: bool
-    clipped: tuple[Clipped, ...] = ()
-    """Messages shown in part."""
+    clipped: tuple[ShownInPart, ...] = ()
+    """Messages of which the beginning and the end are shown."""
+    cleared: tuple[ShownInPart, ...] = ()
+    """Old tool results of which a mark is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +69,9 @@ class Window:
     stats: WindowStats
     version: int = 0
     """Version of the stored summary shown; 0 if none is."""
+    omitted: tuple[tuple[int, int, str], ...] = ()
+    """First index, last index and reason of each run of older messages that were not read to build the window. They
+    are neither shown nor covered."""
 
 
 def build_window(
@@ -132,12 +147,41 @@ def resolve_strategy(
     return StrategyName(name), settings or known.settings, why
 
 
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """What a window contains, by reference."""
+
+    builder: WindowBuilder
+    cutter: Cutter
+    reason: str
+    selection: Selection
+    trims: tuple[Trim, ...]
+    shows_stored: bool
+    """Whether it shows the stored summary."""
+
+    @property
+    def verbatim(self) -> list[MessageRef]:
+        """The messages that it shows, in sequence."""
+        groups = self.cutter.conversation.groups
+        return [ref for index in sorted(self.selection.verbatim) for ref in groups[index].refs]
+
+
 def build(builder: WindowBuilder, budget: int) -> Window:
     """Builds the window within a budget in tokens; raises `WindowTooSmall`."""
+    return window_of(cut(builder, budget))
+
+
+def cut(builder: WindowBuilder, budget: int) -> Cut:
+    """Decides what a window within a budget in tokens contains.
+
+    Raises:
+        WindowTooSmall: the required messages exceed the budget.
+        TextsMissing: a summary is to be made of messages, or one is to be clipped, that were not read.
+    """
     rule, why = choose_rule(
         builder.strategy,
         builder.parameters,
-        builder.conversation.groups,
+        builder.conversation.figures,
         messages=builder.conversation.count,
         crowded=_is_crowded(builder, budget),
         preference=builder.preference,
@@ -147,12 +191,27 @@ def build(builder: WindowBuilder, budget: int) -> Window:
     )
     if builder.conversation.thread:
         rule = rule.of_thread
-    builder, clipped = clip_to_fit(builder, Cutter(builder.conversation, rule).required, budget)
-    cutter = Cutter(builder.conversation, rule)
+    builder, cutter, trims = trim_to_fit(
+        builder,
+        Cutter(builder.conversation, rule, step_tokens=share(budget, builder.parameters.cut_step), seqs=builder.seqs),
+        budget,
+    )
     stored = builder.stored_tokens if cutter.least + builder.overhead + builder.stored_tokens <= budget else 0
     limit = _limit(builder, cutter, budget, stored)
     selection = cutter.select(limit, builder.parameters, builder.write if builder.summarize else None)
-    return _window(builder, cutter, why or builder.reason, selection, clipped, stored=stored > 0)
+    if not _helps(cutter, selection):
+        # The messages fit, and only their number exceeded a trigger: a summary must not make the window larger.
+        whole = Selection(frozenset(range(len(cutter.conversation.groups))))
+        selection = whole if builder.overhead + stored + cutter.tokens(whole.verbatim) <= budget else selection
+    return Cut(builder, cutter, why or builder.reason, selection, trims, stored > 0)
+
+
+def _helps(cutter: Cutter, selection: Selection) -> bool:
+    """Whether a new summary, if there is one, takes fewer tokens than the messages that it covers."""
+    if selection.summary is None or cutter.conversation.omitted is not None:
+        return True
+    others = (one for index, one in enumerate(cutter.conversation.groups) if index not in selection.verbatim)
+    return selection.summary.tokens < total(others)
 
 
 def _is_crowded(builder: WindowBuilder, budget: int) -> bool:
@@ -173,67 +232,74 @@ def _limit(builder: WindowBuilder, cutter: Cutter, budget: int, stored: int) -> 
     limit = min(room, share(budget, parameters.keep_ratio) - stored)
     reserve = cutter.summary_reserve(parameters, limit) if rule.summarizes and builder.summarize else 0
     limit = min(room, max(limit, cutter.least + reserve))
-    return limit if total(conversation.groups) > limit or cutter.oldest > 0 else None
+    return limit if conversation.figures.tokens > limit or cutter.oldest > 0 else None
 
 
 # --- the window ------------------------------------------------------------------------------------------------------
 
 
-def _window(
-    builder: WindowBuilder,
-    cutter: Cutter,
-    reason: str,
-    selection: Selection,
-    clipped: tuple[Clipped, ...],
-    *,
-    stored: bool,
-) -> Window:
-    conversation, summary, rule = builder.conversation, selection.summary, cutter.rule
-    groups = conversation.groups
-    verbatim = [ref for index in sorted(selection.verbatim) for ref in groups[index].refs]
-    included = {ref.seq for group in groups for ref in group.refs}
-    covered = [ref.seq for ref in conversation.messages if ref.seq not in included]
+def window_of(cut: Cut) -> Window:
+    """Renders a window; raises `TextsMissing` if it shows messages that were not read."""
+    builder, cutter, selection = cut.builder, cut.cutter, cut.selection
+    conversation, summary = cutter.conversation, selection.summary
+    groups, stored = conversation.groups, conversation.summary if cut.shows_stored else None
+    verbatim = cut.verbatim
+    asked = builder.summarize is not None
     dropped = {
-        ref.seq: why
-        for index, why in cutter.dropped(selection, summary_requested=builder.summarize is not None)
-        for ref in groups[index].refs
+        ref.seq: why for index, why in cutter.dropped(selection, summary_requested=asked) for ref in groups[index].refs
     }
-    if not stored:
-        dropped |= dict.fromkeys(covered, OVER_BUDGET)
+    included = {ref.seq for group in groups for ref in group.refs}
+    if stored is None:
+        dropped |= {ref.seq: OVER_BUDGET for ref in conversation.messages if ref.seq not in included}
     verbatim_seqs = {ref.seq for ref in verbatim}
-    removed = [ref.seq for ref in conversation.messages if ref.seq not in verbatim_seqs]
+    trims = tuple(trim for trim in cut.trims if trim.seq in verbatim_seqs)
+    read = (ref.seq for ref in conversation.messages)
+    covered = [(seq, seq) for seq in read if seq not in verbatim_seqs and seq not in dropped]
+    unread_covered, omitted = unread_runs(conversation, builder.unread.messages)
+    left_out = [(first, last, cutter.omitted_reason(selection, summary_requested=asked)) for first, last in omitted]
+    if stored is None:
+        left_out = sorted([*left_out, *((first, last, OVER_BUDGET) for first, last in unread_covered)])
+    else:
+        covered += unread_covered
     shown = [one for one in (builder.stored if stored else None, summary.message if summary else None) if one]
     tokens = builder.overhead + sum(ref.tokens for ref in verbatim) + (summary.tokens if summary else 0)
     tokens += builder.stored_tokens if stored else 0
     placed = _placed(builder, verbatim, shown)
+    removed_count = len(conversation.messages) + builder.unread.messages - len(verbatim)
     stats = WindowStats(
-        optimization_applied=bool(removed or clipped),
-        messages_removed=len(removed),
-        tokens_saved=builder.whole_tokens + sum(one.tokens_left_out for one in clipped) - tokens,
-        strategy_chosen=rule.name,
-        strategy_reason=reason,
+        optimization_applied=bool(removed_count or trims),
+        messages_removed=removed_count,
+        tokens_saved=builder.whole_tokens + sum(trim.tokens_left_out for trim in cut.trims) - tokens,
+        strategy_chosen=cutter.rule.name,
+        strategy_reason=cut.reason,
         summary_generated=summary is not None,
-        clipped=clipped,
+        clipped=_in_part(trims, Remedy.CLIPPED),
+        cleared=_in_part(trims, Remedy.CLEARED),
     )
     return Window(
         messages=tuple(message for _, message in placed),
         indexes=tuple(index for index, _ in placed),
         tokens=tokens,
         dropped=tuple(sorted(dropped.items())),
-        summarised=tuple(_runs([seq for seq in removed if seq not in dropped])),
+        summarised=tuple(joined(covered)),
         summary=summary.text if summary else "",
-        strategy=rule.name,
-        reason=reason,
+        strategy=cutter.rule.name,
+        reason=cut.reason,
         stats=stats,
-        version=conversation.summary.version if stored and conversation.summary else 0,
+        version=stored.version if stored else 0,
+        omitted=tuple(left_out),
     )
+
+
+def _in_part(trims: Sequence[Trim], remedy: Remedy) -> tuple[ShownInPart, ...]:
+    return tuple(ShownInPart(trim.seq, trim.tokens_left_out) for trim in trims if trim.remedy is remedy)
 
 
 def _placed(
     builder: WindowBuilder, verbatim: Sequence[MessageRef], summaries: Sequence[Message]
 ) -> list[tuple[int | None, Message]]:
     """The messages of a window in the order of its parts, each with its index."""
-    own = [(ref.seq, builder.texts[ref.seq]) for ref in verbatim]
+    own = [(ref.seq, message) for ref, message in zip(verbatim, builder.texts_of(verbatim), strict=True)]
     block = next((place for place, ref in enumerate(verbatim) if ref.role not in SYSTEM_ROLES), len(verbatim))
     newest = max((place for place, ref in enumerate(verbatim) if ref.role == "user"), default=len(verbatim))
     parts: Mapping[Part, Sequence[tuple[int | None, Message]]] = {
@@ -249,14 +315,3 @@ def _placed(
 
 def _added(*messages: Message | None) -> list[tuple[int | None, Message]]:
     return [(None, message) for message in messages if message is not None]
-
-
-def _runs(indexes: Sequence[int]) -> list[tuple[int, int]]:
-    """First and last index of each run of consecutive indexes."""
-    runs: list[tuple[int, int]] = []
-    for index in sorted(indexes):
-        if runs and index == runs[-1][1] + 1:
-            runs[-1] = (runs[-1][0], index)
-        else:
-            runs.append((index, index))
-    return runs

@@ -23,6 +23,7 @@ from purser.context.windows.advice import (
     AnyMessage,
     Recommendation,
     available,
+    check_tool_safety,
     messages_of,
     recommend,
 )
@@ -214,3 +215,47 @@ def optimize_chat_context(
 ) -> tuple[list[dict[str, Any]], Stats]:
     """`optimize` with alternative parameter names."""
     return optimize(messages, max_tokens, summarize_func, conversation_id, user_preference)
+
+
+get_optimization_recommendation = _default.recommend
+"""`Optimizer.recommend` of the shared optimizer."""
+check_context_safety = check_tool_safety
+"""Another name of `check_tool_safety`."""
+
+
+class ContextOptimizer:
+    """An optimizer with a limit and a summarizer."""
+
+    def __init__(
+        self,
+        max_tokens: int = MAX_TOKENS,
+        summarize_func: Callable[..., str] | None = None,
+        *,
+        model: str = USUAL_MODEL,
+    ) -> None:
+        """Args:
+        max_tokens: the limit, of which 2,000 tokens are reserved for the reply.
+        summarize_func: summarizes a text, as for `Optimizer.optimize`.
+        model: the model whose tokenizer counts.
+        """
+        self._optimizer = Optimizer(model=model)
+        self._max_tokens = max_tokens
+        self._summarize = summarize_func
+
+    def optimize_context(
+        self,
+        messages: Sequence[AnyMessage],
+        conversation_id: str | None = None,
+        user_preference: Preference | str = Preference.BALANCED,
+    ) -> tuple[list[dict[str, Any]], Stats]:
+        """Makes messages fit the limit, as `Optimizer.optimize`."""
+        return self._optimizer.optimize(messages, self._max_tokens, self._summarize, conversation_id, user_preference)
+
+
+class ChatContextHelper:
+    """The functions of this module by the names that chat applications use."""
+
+    optimize_chat_context = staticmethod(optimize_chat_context)
+    prepare_optimized_messages = staticmethod(prepare_optimized_messages)
+    get_optimization_recommendation = staticmethod(get_optimization_recommendation)
+    check_context_safety = staticmethod(check_context_safety)

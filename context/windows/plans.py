@@ -7,6 +7,7 @@ from typing import Any, Self
 from purser.context.conversation.conversations import SummaryRef
 from purser.context.strategies.names import StrategyName
 from purser.context.tokens import PER_CONVERSATION
+from purser.context.windows.trimming import DOCUMENTS, Remedy, Trim
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,28 @@ class WindowPlan:
     """Strategy by which it was cut, if it was."""
     personal: PersonalRef | None = None
     memory: MemoryRef | None = None
+    trims: tuple[Trim, ...] = ()
+    """Remedies for messages that are too large, also for those that do not fit even so."""
+    whole_tokens: int = 0
+    """Tokens of a window that leaves nothing out, without instructions and tools."""
+    strategy_reason: str = ""
+    """Why `auto` chose the strategy; empty if it was set."""
+    recall: bool = False
+    """Whether the call offers the tool that reads messages back; its tokens are among `system_tokens`."""
+    closing: str = ""
+    """A message to the model after all others, never text of a conversation; its tokens are among `system_tokens`."""
+
+    @property
+    def in_part(self) -> tuple[Trim, ...]:
+        """Messages that are shown in part."""
+        shown = {DOCUMENTS, *self.session.seqs, *self.own.seqs}
+        return tuple(trim for trim in self.trims if trim.seq in shown)
+
+    @property
+    def left_out(self) -> bool:
+        """Whether some message is not shown, or shown in part."""
+        views = (self.session, self.own)
+        return bool(self.in_part or self.dropped_replies or any(view.summary or view.dropped for view in views))
 
     @property
     def tokens(self) -> int:
@@ -133,6 +156,11 @@ class WindowPlan:
             strategy=StrategyName(value.get("strategy", StrategyName.THREE_PART)),
             personal=_personal(value["personal"]) if value.get("personal") else None,
             memory=_memory(value["memory"]) if value.get("memory") else None,
+            trims=tuple(_trim(one) for one in value.get("trims", ())),
+            whole_tokens=value.get("whole_tokens", 0),
+            strategy_reason=value.get("strategy_reason", ""),
+            recall=value.get("recall", False),
+            closing=value.get("closing", ""),
         )
 
 
@@ -144,6 +172,10 @@ def _personal(value: Mapping[str, Any]) -> PersonalRef:
 def _memory(value: Mapping[str, Any]) -> MemoryRef:
     found = tuple((session_id, seq) for session_id, seq in value["found"])
     return MemoryRef(found, value["tokens"], value["documents_tokens"])
+
+
+def _trim(value: Mapping[str, Any]) -> Trim:
+    return Trim(**{**value, "remedy": Remedy(value["remedy"])})
 
 
 def _view(value: Mapping[str, Any]) -> View:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from purser.budget.policies import Mode, Policy
+from purser.budget.policies.fields import Mode
+from purser.budget.policies.policy import Policy
 from purser.context.pitfalls import UsageStatistics, lint
 from purser.context.settings import PRESETS, ContextSettings
 

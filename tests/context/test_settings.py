@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from purser.context.errors import InvalidSettings
-from purser.context.settings import PRESETS, ContextSettings, share
+from purser.context.settings import PRESETS, ContextSettings
+from purser.context.strategies.settings import share
 
 
 def test_the_defaults_leave_73142_tokens_of_a_128000_window() -> None:

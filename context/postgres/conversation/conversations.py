@@ -2,8 +2,8 @@
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 
 import asyncpg
@@ -11,8 +11,8 @@ import asyncpg
 from purser.budget.postgres.connections.pools import Connection, Json, Pool, connected
 from purser.budget.postgres.connections.queries import load
 from purser.context.compression.summaries import Summary
-from purser.context.conversation.conversations import Conversation, MessageRef, SummaryRef
-from purser.context.conversation.messages import Message, StoredMessage
+from purser.context.conversation.conversations import Conversation, SummaryRef
+from purser.context.conversation.messages import Message, StoredMessage, check_time
 from purser.context.conversation.pins import PIN_BUDGET
 from purser.context.errors import MessageNotFound, OriginReused, OtherUser
 from purser.context.postgres.conversation.counts import (
@@ -23,9 +23,19 @@ from purser.context.postgres.conversation.counts import (
     off_the_loop,
 )
 from purser.context.postgres.conversation.pins import Pins
+from purser.context.postgres.conversation.references import (
+    Placed,
+    Source,
+    message_ref,
+    place,
+    place_all,
+    read_references,
+)
+from purser.context.postgres.conversation.running_figures import RunningFigures
 from purser.context.postgres.conversation.summaries import Summaries
 from purser.context.postgres.sessions.sessions import refusing_deleted
-from purser.context.windows.excerpts import NEWEST, Within, gap_of, included_seqs
+from purser.context.tokens import tokenizer_of
+from purser.context.windows.excerpts import Within
 
 _SQL = load("purser.context.postgres.conversation", "conversations.sql")
 END = 2**53 - 1
@@ -57,6 +67,7 @@ class Conversations:
         self._pool = pool
         self._pins = Pins(pool, pin_budget)
         self._summaries = Summaries(pool)
+        self._running = RunningFigures()
 
     async def append(
         self,
@@ -77,7 +88,8 @@ class Conversations:
 
         Args:
             tenant, session_id: the session.
-            messages: in order; characters that Postgres does not store are replaced.
+            messages: in order; characters that Postgres does not store are replaced. One without a time gets that of
+                the append.
             origin: idempotency key of the append in its session; a repeat returns the same numbers and adds nothing.
             thread: empty for the session's own conversation, else `{task_id}/{agent_id}`.
             model: an additional model to count for; one model of each vocabulary is always counted.
@@ -89,6 +101,7 @@ class Conversations:
             The sequence numbers of the messages.
 
         Raises:
+            InvalidMessage: a message lies in the future.
             OriginReused: the origin was used for other messages.
             OtherUser: the session belongs to another user.
             PinsTooLarge: the pinned messages exceed the pin budget.
@@ -96,6 +109,8 @@ class Conversations:
         """
         if not messages:
             return []
+        for index, message in enumerate(messages):
+            check_time(message, index, datetime.now(UTC))
         ready = await off_the_loop(_prepare, messages, [*USUAL_MODELS, *([model] if model else [])])
         arguments = (tenant, session_id, thread, origin, ready.about, ready.bodies, user_id, author)
         async with connected(self._pool, connection) as own:
@@ -110,6 +125,12 @@ class Conversations:
         if [row["digest"] for row in stored] != ready.digests:
             raise OriginReused(f"origin {origin[:200]!r} was used for other messages of this session: use a new origin")
         return [row["seq"] for row in stored]
+
+    async def times(self, tenant: str, session_id: str, seqs: Collection[int]) -> dict[int, datetime]:
+        """Times of messages by sequence number, in UTC."""
+        async with connected(self._pool, None) as own:
+            rows = await own.fetch(_SQL["times"], tenant, session_id, list(seqs))
+        return {row["seq"]: row["created_at"] for row in rows}
 
     async def last_seq(self, tenant: str, session_id: str) -> int:
         """Sequence number of the newest message; 0 if there is none."""
@@ -129,6 +150,12 @@ class Conversations:
                 f"session {session_id!r} has no message {missing[0]}: check tenant, session and number"
             )
         return found
+
+    async def texts(self, tenant: str, session_id: str, seqs: Collection[int]) -> dict[int, Message]:
+        """Reads the messages of a window, which exist, by sequence number."""
+        async with connected(self._pool, None) as own:
+            rows = await own.fetch(_SQL["texts"], tenant, session_id, list(seqs))
+        return {row["seq"]: Message.stored(row["body"]) for row in rows}
 
     async def read_thread(
         self, tenant: str, session_id: str, thread: str = "", *, first: int = 1, last: int = END
@@ -174,17 +201,46 @@ class Conversations:
             upto: the last message to include.
             without: messages to leave out, such as the task's input, which is shown separately.
             whole: whether to include every message that the summary covers.
-            within: upper bounds of what a window can show; of older messages only required ones are then included. Do
-                not use it with `auto`, which chooses by the whole conversation.
+            within: upper bounds of what a window can show; of older messages only required ones are then included.
         """
+        source = Source(tenant, session_id, thread, upto, tokenizer_of(model))
         summary = await self._summaries.latest(tenant, session_id, thread, model=model)
-        arguments = (tenant, session_id, thread, encoding_of(model), upto)
+        found, hole = await self._read(source, model, summary, None if whole else summary, within)
+        if hole is not None and found.omitted:
+            async with connected(self._pool, None) as own:
+                found = (await place(own, self._running, source, found, hole)).conversation
+        messages = tuple(ref for ref in found.messages if ref.seq not in without)
+        return replace(found, messages=messages) if without else found
+
+    async def placed(
+        self, tenant: str, session_id: str, thread: str, *, model: str, within: Within, summary: Summary | None
+    ) -> Placed:
+        """Reads what a window can show of a whole thread, with the position of each message.
+
+        Args:
+            tenant, session_id, thread: the conversation.
+            model: the model whose tokenizer counts.
+            within: upper bounds of what the window can show.
+            summary: its latest summary; `None` to read the messages that it covers.
+        """
+        source = Source(tenant, session_id, thread, END, tokenizer_of(model))
+        found, hole = await self._read(source, model, summary, summary, within)
+        if hole is None:
+            return place_all(found)
         async with connected(self._pool, None) as own:
-            rows, omitted = await self._refs(own, arguments, None if whole else summary, within)
-        counts = await self._counted(tenant, session_id, rows, model)
+            return await place(own, self._running, source, found, hole)
+
+    async def _read(
+        self, source: Source, model: str, summary: Summary | None, covering: Summary | None, within: Within | None
+    ) -> tuple[Conversation, tuple[int, int] | None]:
+        """The conversation, and the range of which only required messages are included."""
+        async with connected(self._pool, None) as own:
+            found = await read_references(own, source, covering, within)
+        counts = await self._counted(source.tenant, source.session_id, found.rows, model)
         passed = frozenset(summary.passed) if summary else frozenset()
-        refs = tuple(_ref(row, counts[row["seq"]], passed) for row in rows if row["seq"] not in without)
-        return Conversation(thread, refs, _summary_ref(summary, model) if summary else None, omitted=omitted)
+        refs = tuple(message_ref(row, counts[row["seq"]], passed) for row in found.rows)
+        ref = _summary_ref(summary, model) if summary else None
+        return Conversation(source.thread, refs, ref, omitted=found.omitted), found.hole
 
     async def tokens(self, tenant: str, session_id: str, seqs: Collection[int], *, model: str) -> dict[int, int]:
         """Token counts of single messages by sequence number.
@@ -195,25 +251,6 @@ class Conversations:
         async with connected(self._pool, None) as own:
             rows = await own.fetch(_SQL["counts"], tenant, session_id, list(seqs), encoding_of(model))
         return await self._counted(tenant, session_id, rows, model)
-
-    async def _refs(
-        self, own: Connection, arguments: tuple[object, ...], summary: Summary | None, within: Within | None
-    ) -> tuple[list[asyncpg.Record], tuple[int, int] | None]:
-        """Rows of the included messages, and the omitted range, if any."""
-        first, last, passed = (summary.first_seq, summary.last_seq, summary.passed) if summary else (1, 0, ())
-        if within and (gap := await _gap(own, arguments, last, within)):
-            rows = await own.fetch(_SQL["uncovered_refs"], *arguments, first if summary else gap[0], gap[1], passed)
-            refs = [_ref(row, 0, passed) for row in rows]
-            gap = gap_of(refs, gap, covered=last, primers=within.primers)
-            if gap and not any(_is_marked_call(row, gap[1], passed) for row in rows):
-                seqs = included_seqs(refs, gap)
-                return [row for row in rows if row["seq"] in seqs], gap
-        if summary:
-            rows = await own.fetch(_SQL["uncovered_refs"], *arguments, first, last, passed)
-            if not any(_is_marked_call(row, last, passed) for row in rows):
-                return rows, None
-        # Nothing is omitted, or a required message belongs to a group in the omitted range: read the whole thread.
-        return await own.fetch(_SQL["refs"], *arguments), None
 
     async def _counted(
         self, tenant: str, session_id: str, rows: Sequence[asyncpg.Record], model: str
@@ -230,13 +267,6 @@ class Conversations:
         async with connected(self._pool, None) as own:
             await own.execute(_SQL["add_counts"], tenant, session_id, encoding, list(added), list(added.values()))
         return known | added
-
-
-async def _gap(own: Connection, arguments: tuple[object, ...], covered: int, within: Within) -> tuple[int, int] | None:
-    """First and last message after the summary that no window can show, judged by tokens alone."""
-    [row] = await own.fetch(_SQL["excerpt"], *arguments, within.tokens, within.primers, NEWEST)
-    head, tail = covered or row["head"], row["tail"]
-    return (head + 1, tail) if tail is not None and tail > head else None
 
 
 async def _append(own: Connection, arguments: tuple[object, ...]) -> list[asyncpg.Record]:
@@ -272,24 +302,17 @@ def _about(message: Message, tokens: Mapping[str, int]) -> dict[str, Any]:
         "pinned": message.pinned,
         "digest": message.digest,
         "tokens": tokens,
+        "characters": len(message.text),
+        "created_at": message.created_at and message.created_at.isoformat(),
     }
 
 
 def _stored(row: asyncpg.Record) -> StoredMessage:
-    return StoredMessage(row["seq"], row["thread"], Message.parse(row["body"], row["seq"]), row["tokens"])
-
-
-def _ref(row: asyncpg.Record, tokens: int, passed: Collection[int]) -> MessageRef:
-    passed_over = row["seq"] in passed
-    return MessageRef(
-        row["seq"], row["role"], tokens, tuple(row["call_ids"]), row["tool_call_id"], row["pinned"], passed_over
+    message = Message.stored(row["body"])
+    return StoredMessage(
+        row["seq"], row["thread"], message, row["tokens"], created_at=message.created_at or row["created_at"]
     )
 
 
 def _summary_ref(summary: Summary, model: str) -> SummaryRef:
     return SummaryRef(summary.version, summary.first_seq, summary.last_seq, summary.tokens[encoding_of(model)])
-
-
-def _is_marked_call(row: asyncpg.Record, watermark: int, passed: Collection[int]) -> bool:
-    marked = row["pinned"] or row["seq"] in passed
-    return row["seq"] <= watermark and marked and bool(row["call_ids"] or row["tool_call_id"])

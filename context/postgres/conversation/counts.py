@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from purser.context.conversation.messages import Message
 from purser.context.tokens import count_message, tokenizer_of
@@ -34,7 +34,12 @@ async def off_the_loop(
     loaded = all(is_loaded(tokenizer_of(model).vocabulary) for model in models)
     if loaded and len(models) * sum(_length(message) for message in messages) <= INLINE_CHARACTERS:
         return work(messages, models)
-    return await asyncio.get_running_loop().run_in_executor(_executor, work, messages, models)
+    return await in_background(work, messages, models)
+
+
+async def in_background(work: Callable[..., T], *arguments: Any) -> T:
+    """Runs `work`, which computes for long, in the thread for long texts."""
+    return await asyncio.get_running_loop().run_in_executor(_executor, work, *arguments)
 
 
 def count_all(messages: Sequence[Message], models: Sequence[str]) -> list[dict[str, int]]:

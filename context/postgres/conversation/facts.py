@@ -1,49 +1,101 @@
-"""Postgres store of facts: each is stored once and remains stored when a later message supersedes it."""
+"""Postgres store of facts: derived from the messages of a thread, in steps, up to the last one that was read."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from purser.budget.postgres.connections.pools import Connection, Pool, connected
+import asyncpg
+
+from purser.budget.postgres.connections.pools import Pool, connected
 from purser.budget.postgres.connections.queries import load
-from purser.context.facts import Fact, Kind
+from purser.context.conversation.messages import Message, StoredMessage
+from purser.context.facts import RULES_VERSION, Fact, Kind, changed_facts
+from purser.context.postgres.conversation.placeholders import Placeholders
 
 _SQL = load("purser.context.postgres.conversation", "facts.sql")
+Thread = tuple[str, str, str]
+"""Tenant, session and thread."""
+STEP_MESSAGES = 200
+"""Messages that are read at a time."""
 
 
 class Facts:
-    """Stores the facts of all tenants."""
+    """Stores the facts of all tenants. Reading them first derives those of new messages, from redacted text.
 
-    def __init__(self, pool: Pool) -> None:
+    Appends do not wait for it, and facts that other rules derived are derived again.
+    """
+
+    def __init__(self, pool: Pool, placeholders: Placeholders, *, rules: int = RULES_VERSION) -> None:
         """Args:
         pool: from `purser.budget.postgres.connections.pools.create_pool`.
+        placeholders: redacts the texts before facts are derived.
+        rules: version of the rules.
         """
         self._pool = pool
+        self._placeholders = placeholders
+        self._rules = rules
 
-    async def add(
-        self, tenant: str, session_id: str, thread: str, facts: Iterable[Fact], connection: Connection | None = None
-    ) -> None:
-        """Adds facts atomically; a repeated fact adds nothing. A later value of a topic supersedes an earlier one.
+    async def all(self, tenant: str, session_id: str, thread: str = "") -> list[Fact]:
+        """The facts of a thread in sequence, including superseded ones.
 
-        Locks the session's row until the transaction ends.
-
-        Args:
-            tenant, session_id, thread: the conversation of their messages.
-            facts: facts of redacted text.
-            connection: connection whose transaction the call joins.
+        Raises:
+            RedactionFailed: a detector failed, so nothing may be derived from a text.
         """
-        rows = [_row(fact) for fact in facts]
-        if not rows:
-            return
-        arguments = (tenant, session_id, thread, rows)
-        async with connected(self._pool, connection) as own, own.transaction():
-            await own.execute(_SQL["lock"], tenant, session_id)
-            await own.execute(_SQL["add"], *arguments)
-            await own.execute(_SQL["supersede"], *arguments)
+        await self._follow((tenant, session_id, thread))
+        return await self.stored(tenant, session_id, thread)
 
-    async def all(self, tenant: str, session_id: str, thread: str | None = None) -> list[Fact]:
-        """The facts of a thread, or of all threads of a session, in sequence, including superseded ones."""
+    async def stored(self, tenant: str, session_id: str, thread: str = "") -> list[Fact]:
+        """The facts that are derived already."""
         async with connected(self._pool, None) as own:
-            found = await own.fetch(_SQL["all"], tenant, session_id, thread)
-        return [Fact(**{**dict(row), "kind": Kind(row["kind"])}) for row in found]
+            return list(map(_fact, await own.fetch(_SQL["all"], tenant, session_id, thread)))
+
+    async def unread(self, tenant: str, session_id: str, thread: str = "") -> int:
+        """Number of messages from which `all` would derive facts first."""
+        async with connected(self._pool, None) as own:
+            return await own.fetchval(_SQL["count_unread"], tenant, session_id, thread, self._rules) or 0
+
+    async def _follow(self, key: Thread) -> None:
+        """Derives facts up to the newest message."""
+        while await self._step(key):
+            pass
+
+    async def _step(self, key: Thread) -> bool:
+        """Derives the facts of the next messages; returns whether there were any."""
+        async with connected(self._pool, None) as own:
+            known = await own.fetchrow(_SQL["progress"], *key)
+            last_seq = known["last_seq"] if known and known["rules"] == self._rules else 0
+            unread = await own.fetch(_SQL["unread"], *key, last_seq, STEP_MESSAGES)
+            live = list(map(_fact, await own.fetch(_SQL["live"], *key))) if last_seq else []
+        if not unread:
+            return False
+        tenant, session_id, thread = key
+        changed, _ = await self._placeholders.redacted(
+            tenant, session_id, lambda redactor: changed_facts(live, _messages(unread, thread), redactor.redact)
+        )
+        await self._store(key, known, unread[-1]["seq"], changed)
+        return True
+
+    async def _store(self, key: Thread, known: asyncpg.Record | None, last_seq: int, changed: Iterable[Fact]) -> None:
+        """Stores the facts of a step, unless another reader did so first."""
+        reached = (*key, last_seq, self._rules)
+        async with connected(self._pool, None) as own, own.transaction():
+            if known is None:
+                first = await own.fetchval(_SQL["begin"], *reached)
+            else:
+                first = await own.fetchval(_SQL["advance"], *reached, known["last_seq"], known["rules"])
+            if first is None:
+                return
+            if known is None or known["rules"] != self._rules:
+                await own.execute(_SQL["forget"], *key)
+            await own.execute(_SQL["add"], *key, list(map(_row, changed)))
+
+
+def _messages(rows: Sequence[asyncpg.Record], thread: str) -> list[StoredMessage]:
+    return [
+        StoredMessage(row["seq"], thread, Message.parse(row["body"], row["seq"]), {}, row["created_at"]) for row in rows
+    ]
+
+
+def _fact(row: asyncpg.Record) -> Fact:
+    return Fact(**{**dict(row), "kind": Kind(row["kind"])})
 
 
 def _row(fact: Fact) -> dict[str, object]:
@@ -55,5 +107,5 @@ def _row(fact: Fact) -> dict[str, object]:
         "value": fact.value,
         "text": fact.text,
         "speaker": fact.speaker,
-        "single": fact.topic is not None,
+        "superseded_by": fact.superseded_by,
     }

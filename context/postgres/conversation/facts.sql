@@ -1,31 +1,42 @@
--- name: lock
--- Serializes writers of a session's facts: each sees the values that it supersedes or that supersede its own.
-select from sessions where tenant = $1 and session_id = $2 for no key update;
+-- name: progress
+select last_seq, rules from fact_progress where tenant = $1 and session_id = $2 and thread = $3;
+
+-- name: count_unread
+select count(*) from messages where tenant = $1 and session_id = $2 and thread = $3 and seq > coalesce(
+    (select last_seq from fact_progress where tenant = $1 and session_id = $2 and thread = $3 and rules = $4), 0);
+
+-- name: unread
+select seq, body, created_at from messages
+where tenant = $1 and session_id = $2 and thread = $3 and seq > $4 order by seq limit $5;
+
+-- name: live
+select seq, kind, subject, relation, value, text, speaker, superseded_by from facts
+where tenant = $1 and session_id = $2 and thread = $3 and superseded_by is null
+order by seq, kind, subject, relation, value;
+
+-- name: begin
+-- Returns no row if another reader was faster. Otherwise the row stays locked until the transaction ends.
+insert into fact_progress (tenant, session_id, thread, last_seq, rules) values ($1, $2, $3, $4, $5)
+on conflict do nothing returning last_seq;
+
+-- name: advance
+-- Returns no row if another reader was faster. Otherwise the row stays locked until the transaction ends.
+update fact_progress set last_seq = $4, rules = $5
+where tenant = $1 and session_id = $2 and thread = $3 and last_seq = $6 and rules = $7 returning last_seq;
+
+-- name: forget
+delete from facts where tenant = $1 and session_id = $2 and thread = $3;
 
 -- name: add
 -- $4 holds an object for each fact.
-insert into facts (tenant, session_id, thread, seq, kind, subject, relation, value, text, speaker, single)
-select $1, $2, $3, given.seq, given.kind, given.subject, given.relation, given.value, given.text, given.speaker, given.single
+insert into facts (tenant, session_id, thread, seq, kind, subject, relation, value, text, speaker, superseded_by)
+select $1, $2, $3, given.seq, given.kind, given.subject, given.relation, given.value, given.text, given.speaker,
+       given.superseded_by
 from jsonb_to_recordset($4) as given (seq bigint, kind text, subject text, relation text, value text, text text,
-                                     speaker text, single boolean)
-on conflict do nothing;
-
--- name: supersede
--- Recomputed for every topic in $4, because facts may arrive in any order.
-with topics as (
-    select distinct given.subject, given.relation
-    from jsonb_to_recordset($4) as given (subject text, relation text, single boolean) where given.single
-)
-update facts set superseded_by = (
-    select min(newer.seq) from facts as newer
-    where newer.tenant = $1 and newer.session_id = $2 and newer.thread = $3 and newer.single
-      and md5(newer.subject) = md5(facts.subject) and md5(newer.relation) = md5(facts.relation)
-      and newer.seq > facts.seq and newer.value <> facts.value)
-from topics
-where facts.tenant = $1 and facts.session_id = $2 and facts.thread = $3 and facts.single
-  and md5(facts.subject) = md5(topics.subject) and md5(facts.relation) = md5(topics.relation);
+                                     speaker text, superseded_by bigint)
+on conflict (tenant, session_id, thread, seq, kind, md5(subject), md5(relation), md5(value))
+do update set superseded_by = excluded.superseded_by;
 
 -- name: all
 select seq, kind, subject, relation, value, text, speaker, superseded_by from facts
-where tenant = $1 and session_id = $2 and ($3::text is null or thread = $3)
-order by seq, kind, subject, relation, value;
+where tenant = $1 and session_id = $2 and thread = $3 order by seq, kind, subject, relation, value;

@@ -4,12 +4,14 @@ import asyncio
 import secrets
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeVar
 
 from purser.budget.postgres.connections.pools import Connection, Pool, connected
 from purser.budget.postgres.connections.queries import load
+from purser.context.compression.requests import Redact
 from purser.context.postgres.sessions.sessions import Sessions
-from purser.context.redaction import Detector, Placeholder, Redactor
+from purser.context.redaction import CleanTexts, Detector, Placeholder, Redactor
 
 T = TypeVar("T")
 
@@ -26,6 +28,7 @@ class Placeholders:
         """
         self._pool = pool
         self._custom = custom
+        self._clean = CleanTexts()
 
     async def redacted(self, tenant: str, session_id: str, work: Callable[[Redactor], T]) -> tuple[T, Counter[str]]:
         """Runs `work` with the session's redactor and stores the new placeholders before it returns.
@@ -58,10 +61,23 @@ class Placeholders:
             if key is None:
                 await own.execute(_SQL["add_key"], tenant, session_id, secrets.token_bytes(32))
                 key = await own.fetchval(_SQL["key"], tenant, session_id)
-            rows = await own.fetch(_SQL["known"], tenant, session_id)
+            known = await self._known(own, tenant, session_id)
         if key is None:
             await Sessions(self._pool).get(tenant, session_id)  # Raises with the reason.
-        return Redactor(key, [Placeholder(**row) for row in rows], self._custom)
+        return Redactor(key, known, self._custom)
+
+    async def preview(self, tenant: str, session_id: str) -> Redact:
+        """A function that redacts texts of a session as the next compression would, and stores nothing.
+
+        Not thread-safe. Clean texts are recognized by their digest, because previews repeat them.
+        """
+        async with connected(self._pool, None) as own:
+            key = await own.fetchval(_SQL["key"], tenant, session_id)
+            known = await self._known(own, tenant, session_id)
+        return partial(self._clean.redact, Redactor(key, known, self._custom))
+
+    async def _known(self, own: Connection, tenant: str, session_id: str) -> list[Placeholder]:
+        return [Placeholder(**row) for row in await own.fetch(_SQL["known"], tenant, session_id)]
 
     async def store(
         self, tenant: str, session_id: str, redactor: Redactor, connection: Connection | None = None

@@ -26,6 +26,20 @@ class StoredSummary:
     created_at: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class Uncovered:
+    """What a window shows of a thread if nothing is left out."""
+
+    messages: int
+    """Messages that the summary does not cover."""
+    tokens: int
+    """Their tokens, and those of the summary."""
+    last_seq: int
+    """The newest of them; 0 if there is none."""
+    fruitless_seq: int
+    """Compressing up to this message frees too few tokens; 0 if that is not known."""
+
+
 class Summaries:
     """Stores the summary versions of all tenants."""
 
@@ -60,6 +74,12 @@ class Summaries:
         async with connected(self._pool, None) as own:
             row = await own.fetchrow(_SQL["by_key"], tenant, session_id, key)
         return None if row is None else _summary(row)
+
+    async def uncovered(self, tenant: str, session_id: str, thread: str = "", *, model: str) -> Uncovered:
+        """What a window shows if nothing is left out, without pins in the range of the summary."""
+        async with connected(self._pool, None) as own:
+            row = await own.fetchrow(_SQL["uncovered"], tenant, session_id, thread, encoding_of(model))
+        return Uncovered(**dict(row)) if row else Uncovered(0, 0, 0, 0)
 
     async def texts(self, tenant: str, session_id: str, versions: Mapping[str, int]) -> dict[str, str]:
         """Texts by thread for the given versions by thread: what `render` needs for `WindowPlan.versions`."""

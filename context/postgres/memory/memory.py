@@ -5,9 +5,11 @@ to the tenant and these sessions.
 """
 
 import asyncio
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 import asyncpg
+import numpy as np
 
 from purser.budget.postgres.connections.pools import Pool, connected
 from purser.budget.postgres.connections.queries import load
@@ -16,18 +18,20 @@ from purser.context.conversation.messages import Message
 from purser.context.postgres.memory.index import MemoryIndex
 from purser.context.postgres.memory.vectors import Key, MemoryVectors
 from purser.context.postgres.sessions.payers import Payers
-from purser.context.retrieval import Embedder, Found, Outcome, Via
+from purser.context.retrieval import Embedder, Found, Outcome, Results, Via
 from purser.context.retrieval.fusion import fuse
-from purser.context.retrieval.ranking import Posted, Thread, rank, wanted
-from purser.context.retrieval.words import terms
+from purser.context.retrieval.postings import BLOCK
+from purser.context.retrieval.ranking import Hit, Posted, Question, Thread, rank
 
 _SQL = load("purser.context.postgres.memory", "memory.sql")
-MOST_BATCHES = 20
-"""Maximum batches of messages that one search indexes first."""
-MOST_POSTINGS = 200_000
+PATIENCE_S = 10.0
+"""Seconds that a search first indexes new messages; after that, it reports how many are missing."""
+MOST_POSTINGS = 100_000
 """Postings that one search reads; beyond that, common terms are left out."""
 MOST_CHARACTERS = 4_000
 """Characters of a query that are used."""
+END = 2**53 - 1
+"""Greater than every sequence number."""
 DEPTH = 50
 """Results of words and of vectors each that are fused, or the limit of the search if that is more."""
 
@@ -68,7 +72,7 @@ class Memory:
         exclude_seqs: Collection[int] = (),
         user_id: str | None = None,
         path: Path | None = None,
-    ) -> list[Found]:
+    ) -> Results:
         """Finds messages that match a query.
 
         Args:
@@ -84,16 +88,16 @@ class Memory:
         """
         query = query[:MOST_CHARACTERS].strip()
         if not query or limit < 1:
-            return []
-        sessions = await self._sessions(tenant, session_id, user_id)
+            return Results()
+        sessions, pending = await self._sessions(tenant, session_id, user_id)
         if not sessions:
-            return []
+            return Results()
         depth = limit if self._vectors is None else max(limit, DEPTH)
         by_words = self._by_words(tenant, sessions, query, without=(session_id, exclude_seqs), limit=depth)
         if self._vectors is None:
             self._on_outcome(Outcome.WORDS)
             scores = await by_words
-            return await self.read(tenant, scores, dict.fromkeys(scores, Via.LEXICAL))
+            return Results(await self.read(tenant, scores, dict.fromkeys(scores, Via.LEXICAL)), pending)
         pays = path or await self._payers.of_session(tenant, session_id)
         scores, (nearest, outcome) = await asyncio.gather(
             by_words,
@@ -103,7 +107,7 @@ class Memory:
         via = dict.fromkeys(scores, Via.LEXICAL)
         via |= {key: Via.BOTH if key in scores else Via.VECTOR for key in nearest}
         best = list(fuse(list(scores), nearest).items())[:limit]
-        return await self.read(tenant, dict(best), via)
+        return Results(await self.read(tenant, dict(best), via), pending)
 
     async def read(self, tenant: str, scores: Mapping[Key, float], via: Mapping[Key, Via]) -> list[Found]:
         """Reads the results of an earlier search by key, in time order, without messages deleted since."""
@@ -112,46 +116,66 @@ class Memory:
             rows = await connection.fetch(_SQL["read"], tenant, *columns)
         return [_found(row, scores[_key(row)], via[_key(row)]) for row in rows]
 
-    async def _sessions(self, tenant: str, session_id: str, user_id: str | None) -> list[str]:
-        """Sessions that the search may read, after their index has caught up."""
+    async def _sessions(self, tenant: str, session_id: str, user_id: str | None) -> tuple[list[str], int]:
+        """Sessions that the search may read, and how many of their messages are still not indexed."""
+        until = time.monotonic() + PATIENCE_S
+        rows = await self._behind(tenant, session_id, user_id)
+        late = [row["session_id"] for row in rows if row["behind"]]
+        done = [await self._index.catch_up(tenant, one, seconds=until - time.monotonic()) for one in late]
+        pending = 0 if all(done) else sum(row["behind"] for row in await self._behind(tenant, session_id, user_id))
+        return [row["session_id"] for row in rows], pending
+
+    async def _behind(self, tenant: str, session_id: str, user_id: str | None) -> list[asyncpg.Record]:
         async with connected(self._pool, None) as connection:
-            rows = await connection.fetch(_SQL["sessions"], tenant, session_id, user_id)
-        left = MOST_BATCHES
-        for row in rows:
-            if row["behind"] and left:
-                left -= await self._index.catch_up(tenant, row["session_id"], batches=left)
-        return [row["session_id"] for row in rows]
+            return await connection.fetch(_SQL["sessions"], tenant, session_id, user_id)
 
     async def _by_words(
         self, tenant: str, sessions: Sequence[str], query: str, *, without: tuple[str, Collection[int]], limit: int
     ) -> dict[Key, float]:
         """Scores of the messages that match best by words, best first."""
-        asked = terms(query)
-        if not asked:
+        question = Question.of(query)
+        if not question.wanted:
             return {}
         session_id, seqs = without
-        # One snapshot: the sizes of threads and their postings must be consistent while others index.
+        # One snapshot: threads and their postings must be consistent while others index.
         async with (
             connected(self._pool, None) as connection,
             connection.transaction(isolation="repeatable_read", readonly=True),
         ):
-            threads = await connection.fetch(_SQL["threads"], tenant, sessions)
-            held = await connection.fetch(_SQL["postings"], tenant, sessions, wanted(asked), MOST_POSTINGS)
-            excluded = await connection.fetch(_SQL["places"], tenant, sessions, session_id, list(seqs))
-        number = {_thread(row): at for at, row in enumerate(threads)}
-        hits = await asyncio.to_thread(
-            rank,
-            asked,
-            [Thread(row["turns"], row["terms"]) for row in threads],
-            [Posted(number[_thread(row)], row["term"], row["postings"]) for row in held],
-            without=[(number[_thread(row)], row["place"]) for row in excluded],
-            limit=limit,
-        )
+            threads = await connection.fetch(_SQL["threads"], tenant, sessions, session_id, min(seqs, default=END))
+            held = await connection.fetch(_SQL["postings"], tenant, sessions, question.wanted, MOST_POSTINGS)
+        hits = await asyncio.to_thread(_ranked, question, threads, held, seqs, limit)
+        blocks, within = [hit.place // BLOCK for hit in hits], [hit.place % BLOCK for hit in hits]
         of = [_thread(threads[hit.thread]) for hit in hits]
-        columns = [session for session, _ in of], [thread for _, thread in of], [hit.place for hit in hits]
+        columns = [session for session, _ in of], [thread for _, thread in of], blocks, within
         async with connected(self._pool, None) as connection:
             found = await connection.fetch(_SQL["seqs"], tenant, *columns)
-        return {_key(row): hits[row["rank"] - 1].score for row in found}
+        return {(row["session_id"], int.from_bytes(row["seq"], "little")): hits[row["rank"] - 1].score for row in found}
+
+
+def _ranked(
+    question: Question,
+    threads: Sequence[asyncpg.Record],
+    held: Sequence[asyncpg.Record],
+    exclude: Collection[int],
+    limit: int,
+) -> list[Hit]:
+    """The best turns; the messages `exclude` are those of the threads whose sequence numbers were read."""
+    number = {_thread(row): at for at, row in enumerate(threads)}
+    without = []
+    for at, row in enumerate(threads):
+        if row["seqs"]:
+            seqs = np.frombuffer(row["seqs"], "<i8")
+            # The numbers of the last blocks: places count from the end of the thread.
+            places = np.flatnonzero(np.isin(seqs, list(exclude))) + len(row["flags"]) - len(seqs)
+            without += [(at, place) for place in places.tolist()]
+    return rank(
+        question,
+        [Thread(row["flags"], row["terms"], row["size"], row["user_size"], row["tool_messages"]) for row in threads],
+        [Posted(number[_thread(row)], row["term"], row["postings"]) for row in held],
+        without=without,
+        limit=limit,
+    )
 
 
 def _key(row: asyncpg.Record) -> Key:

@@ -1,12 +1,17 @@
 -- name: sessions
--- Sessions that a search may read, and whether their index is behind: the session $2, unless it belongs to another
+-- Sessions that a search may read, and by how many messages their index is behind: the session $2, unless it belongs to another
 -- user, and all sessions of the user $3, if there is one.
-select s.session_id, s.next_seq - 1 > coalesce(i.last_seq, 0) as behind
+select s.session_id, s.next_seq - 1 - coalesce(i.last_seq, 0) as behind
 from sessions s left join memory_sessions i using (tenant, session_id)
 where s.tenant = $1 and (s.session_id = $2 or s.user_id = $3) and (s.user_id = $3) is not false;
 
 -- name: threads
-select session_id, thread, turns, terms from memory_threads where tenant = $1 and session_id = any($2);
+-- Flags of all turns, and of the session $3 the numbers of messages in blocks that reach $4.
+select h.session_id, h.thread, h.terms, h.size, h.user_size, h.tool_messages, string_agg(t.flags, '' order by t.block) as flags,
+       string_agg(case when t.session_id = $3 and t.last_seq >= $4 then t.seqs end, '' order by t.block) as seqs
+from memory_threads h
+join memory_turns t on t.tenant = h.tenant and t.session_id = h.session_id and t.thread = h.thread
+where h.tenant = $1 and h.session_id = any($2) group by h.tenant, h.session_id, h.thread;
 
 -- name: postings
 -- The rarest terms first, until they reach $4 postings.
@@ -20,17 +25,13 @@ with held as (
 )
 select session_id, term, thread, postings from held join running using (term) where before < $4;
 
--- name: places
-select session_id, thread, place from memory_turns
-where tenant = $1 and session_id = any($2) and session_id = $3 and seq = any($4);
-
 -- name: seqs
--- `offset 0` forces a lookup of each turn by its key, whatever the planner estimates for the session.
+-- `offset 0` forces a lookup of each block by its key, whatever the planner estimates for the session.
 select w.session_id, t.seq, w.rank
-from unnest($2::text[], $3::text[], $4::integer[]) with ordinality as w (session_id, thread, place, rank)
+from unnest($2::text[], $3::text[], $4::integer[], $5::integer[]) with ordinality as w (session_id, thread, block, at, rank)
 cross join lateral (
-    select seq from memory_turns
-    where tenant = $1 and session_id = w.session_id and thread = w.thread and place = w.place offset 0
+    select substring(seqs from 8 * w.at + 1 for 8) as seq from memory_turns
+    where tenant = $1 and session_id = w.session_id and thread = w.thread and block = w.block offset 0
 ) as t
 order by rank;
 
@@ -50,15 +51,21 @@ on conflict (tenant, session_id) do update set last_seq = memory_sessions.last_s
 returning last_seq;
 
 -- name: unindexed
-select seq, thread, case when role in ('user', 'assistant') then body end as body
-from messages where tenant = $1 and session_id = $2 and seq > $3 order by seq limit $4;
+-- At most $4 messages of together $5 bytes, but at least one.
+select seq, thread, role, body, calls, day from (
+    select seq, thread, role, case when role in ('user', 'assistant') then body end as body, call_ids <> '{}' as calls,
+           (created_at at time zone 'utc')::date as day,
+           sum(pg_column_size(body)) over (order by seq rows unbounded preceding) - pg_column_size(body) as before
+    from messages where tenant = $1 and session_id = $2 and seq > $3 order by seq limit $4
+) as next where before < $5 order by seq;
 
 -- name: thread_turns
 select thread, turns from memory_threads where tenant = $1 and session_id = $2 and thread = any($3);
 
 -- name: add_turns
-insert into memory_turns (tenant, session_id, seq, thread, place)
-select $1, $2, seq, $3, $4::integer + number - 1 from unnest($5::bigint[]) with ordinality as t (seq, number);
+insert into memory_turns as t (tenant, session_id, thread, block, last_seq, seqs, flags) values ($1, $2, $3, $4, $5, $6, $7)
+on conflict (tenant, session_id, thread, block)
+do update set last_seq = excluded.last_seq, seqs = t.seqs || excluded.seqs, flags = t.flags || excluded.flags;
 
 -- name: add_postings
 insert into memory_postings (tenant, session_id, thread, term, block, postings)
@@ -67,9 +74,11 @@ on conflict (tenant, session_id, term, thread, block)
 do update set postings = memory_postings.postings || excluded.postings;
 
 -- name: add_thread
-insert into memory_threads (tenant, session_id, thread, turns, terms) values ($1, $2, $3, $4, $5)
+insert into memory_threads as t (tenant, session_id, thread, turns, terms, size, user_size, tool_messages)
+values ($1, $2, $3, $4, $5, $6, $7, $8)
 on conflict (tenant, session_id, thread)
-do update set turns = memory_threads.turns + excluded.turns, terms = memory_threads.terms + excluded.terms;
+do update set turns = t.turns + excluded.turns, terms = t.terms + excluded.terms, size = t.size + excluded.size,
+              user_size = t.user_size + excluded.user_size, tool_messages = t.tool_messages + excluded.tool_messages;
 
 -- name: followed
 update memory_sessions set last_seq = $3 where tenant = $1 and session_id = $2;

@@ -53,11 +53,14 @@ class MemoryVectors:
             model = self._embedder.model
             missing = await connection.fetch(_SQL["unembedded"], tenant, sessions, model, BATCH)
         texts = [Message.parse(row["body"], row["seq"]).text for row in missing]
+        spoken = [text[:MOST_CHARACTERS] for text in texts if text.strip()]
         # No connection is held while the model works.
-        vectors = await self._embedder.embed(tenant, path, [text[:MOST_CHARACTERS] for text in (query, *texts)])
+        vectors = await self._embedder.embed(tenant, path, [query[:MOST_CHARACTERS], *spoken])
         if vectors is None:
             return [], Outcome.NO_VECTORS
-        about, *written = map(_written, vectors)
+        about, *rest = map(_written, vectors)
+        remaining = iter(rest)
+        written = [next(remaining) if text.strip() else None for text in texts]
         async with connected(self._pool, None) as connection:
             keys = [row["session_id"] for row in missing], [row["seq"] for row in missing]
             await connection.execute(_SQL["add"], tenant, model, *keys, written)

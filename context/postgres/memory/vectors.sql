@@ -2,19 +2,20 @@
 select to_regclass('memory_vectors') is not null;
 
 -- name: unembedded
-select t.session_id, t.seq, m.body
+select m.session_id, m.seq, m.body
 from memory_sessions i
-join memory_turns t on t.tenant = i.tenant and t.session_id = i.session_id
-    and t.seq > case when i.embedded_model = $3 then i.embedded_seq else 0 end
-join messages m on m.tenant = t.tenant and m.session_id = t.session_id and m.seq = t.seq
+join messages m on m.tenant = i.tenant and m.session_id = i.session_id and m.role in ('user', 'assistant')
+    and m.seq > case when i.embedded_model = $3 then i.embedded_seq else 0 end and m.seq <= i.last_seq
 where i.tenant = $1 and i.session_id = any($2)
-order by t.session_id, t.seq limit $4;
+order by m.session_id, m.seq limit $4;
 
 -- name: add
+-- A message without text has a null instead of a vector.
 with added as (
     insert into memory_vectors (tenant, session_id, seq, model, embedding)
     select $1, session_id, seq, $2, embedding::vector
     from unnest($3::text[], $4::bigint[], $5::text[]) as v (session_id, seq, embedding)
+    where embedding is not null
     on conflict (tenant, session_id, seq) do update set model = excluded.model, embedding = excluded.embedding
 )
 update memory_sessions i

@@ -28,9 +28,10 @@ create table messages (
     pinned       boolean not null default false,
     digest       text not null,                        -- of the body
     tokens       jsonb not null default '{}',          -- count by encoding
+    characters   integer not null default 0,           -- length of its text
     origin       text not null,                        -- idempotency key of the append
     part         integer not null,                     -- position in that append
-    created_at   timestamptz not null default now(),
+    created_at   timestamptz not null default now(),   -- when it was written: as the caller says, else of the append
     primary key (tenant, session_id, seq),
     unique (tenant, session_id, origin, part),
     foreign key (tenant, session_id) references sessions on delete cascade

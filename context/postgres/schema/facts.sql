@@ -11,11 +11,20 @@ create table facts (
     value         text not null,
     text          text not null,                       -- the sentence of the value, redacted
     speaker       text not null,
-    single        boolean not null,                    -- whether a later value of its subject and relation replaces it
-    superseded_by bigint,                              -- the message with that value
+    superseded_by bigint,                              -- a later message with another value of its topic
     foreign key (tenant, session_id, seq) references messages on delete cascade
 );
 -- Texts are indexed by digest: the size of an index entry is limited, that of a text is not.
 create unique index facts_once on facts
     (tenant, session_id, thread, seq, kind, md5(subject), md5(relation), md5(value));
-create index facts_topic on facts (tenant, session_id, thread, md5(subject), md5(relation)) where single;
+
+-- Progress of the facts of a thread. They are derived when they are read, never by an append.
+create table fact_progress (
+    tenant     text not null,
+    session_id text not null,
+    thread     text not null,
+    last_seq   bigint not null,                        -- facts of every message up to here are stored …
+    rules      integer not null,                       -- … by this version of the rules
+    primary key (tenant, session_id, thread),
+    foreign key (tenant, session_id) references sessions on delete cascade
+);

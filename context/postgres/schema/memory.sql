@@ -1,5 +1,5 @@
--- The retrieval index over user and assistant messages. It is updated when it is searched, never by an append. Its rows
--- are deleted with their session.
+-- The retrieval index over user and assistant messages. A search first indexes what was appended since, outside of the
+-- transactions of appends. Its rows are deleted with their session.
 
 -- Progress of the index of a session.
 create table memory_sessions (
@@ -13,29 +13,33 @@ create table memory_sessions (
 );
 
 create table memory_threads (
-    tenant     text not null,
-    session_id text not null,
-    thread     text not null,
-    turns      integer not null,
-    terms      bigint not null,                        -- total length of the turns
+    tenant        text not null,
+    session_id    text not null,
+    thread        text not null,
+    turns         integer not null,
+    terms         bigint not null,                     -- total number of terms of the turns
+    size          bigint not null,                     -- total size of their texts in bytes
+    user_size     bigint not null,                     -- of those, texts of users
+    tool_messages bigint not null,                     -- messages that call tools or return results
     primary key (tenant, session_id, thread),
     foreign key (tenant, session_id) references memory_sessions on delete cascade
 );
 
--- Indexed messages. The places of a thread have no gaps, so that neighbouring messages have consecutive places.
+-- Indexed messages, 4,096 per row. The places of a thread have no gaps, so that neighbouring messages have consecutive
+-- places. Packed, because a row per message would cost more than all its postings.
 create table memory_turns (
     tenant     text not null,
     session_id text not null,
-    seq        bigint not null,
     thread     text not null,
-    place      integer not null,                       -- from 0
-    primary key (tenant, session_id, seq),
-    -- The thread comes last: without statistics, Postgres would otherwise look up messages by this index.
-    unique (tenant, session_id, place, thread),
-    foreign key (tenant, session_id, seq) references messages on delete cascade
+    block      integer not null,
+    last_seq   bigint not null,
+    seqs       bytea not null,                         -- eight bytes a turn: its sequence number, little-endian
+    flags      bytea not null,                         -- one byte a turn: who speaks, and whether it asks
+    primary key (tenant, session_id, thread, block),
+    foreign key (tenant, session_id) references memory_sessions on delete cascade
 );
 
--- The turns that contain a term, 1,024 places per row.
+-- The turns that contain a term, 4,096 places per row.
 create table memory_postings (
     tenant     text not null,
     session_id text not null,
@@ -46,8 +50,9 @@ create table memory_postings (
     primary key (tenant, session_id, term, thread, block),
     foreign key (tenant, session_id) references memory_sessions on delete cascade
 );
--- External storage: counting postings must not read them.
+-- External storage: counting postings must not read them, nor may one number read its whole block.
 alter table memory_postings alter column postings set storage external;
+alter table memory_turns alter column seqs set storage external;
 
 -- Without the extension, memory searches by words alone.
 do $$
@@ -70,7 +75,7 @@ begin
             model      text not null,
             embedding  vector not null,
             primary key (tenant, session_id, seq),
-            foreign key (tenant, session_id, seq) references memory_turns on delete cascade
+            foreign key (tenant, session_id, seq) references messages on delete cascade
         );
     end if;
 end $$;

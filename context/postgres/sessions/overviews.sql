@@ -23,8 +23,8 @@ from messages where tenant = $1 and session_id = $2
 group by thread order by thread limit $4;
 
 -- name: growth
--- The messages of a thread in at most $5 groups of equal size.
-select max(seq) as seq, max(created_at) as at, count(*) as messages,
+-- The messages of a thread in at most $5 groups of equal size. Times never decrease, whatever imported messages say.
+select max(seq) as seq, max(max(created_at)) over (order by part) as at, count(*) as messages,
        coalesce(sum((tokens ->> $4)::bigint), 0)::bigint as tokens
 from (
     select seq, created_at, tokens, ntile($5) over (order by seq) as part from messages

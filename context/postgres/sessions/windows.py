@@ -1,28 +1,44 @@
 """Windows of stored conversations: what a model call made now would see."""
 
 import asyncio
-from bisect import bisect_left, bisect_right
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from purser.budget.postgres.connections.pools import Pool
 from purser.context.compression.extraction import extract
 from purser.context.compression.summaries import summary_message
-from purser.context.conversation.conversations import Conversation
+from purser.context.conversation.conversations import Conversation, MessageRef
 from purser.context.conversation.messages import Message
 from purser.context.errors import WindowTooSmall
 from purser.context.postgres.conversation.conversations import Conversations
+from purser.context.postgres.conversation.counts import in_background
+from purser.context.postgres.conversation.placeholders import Placeholders
+from purser.context.postgres.conversation.references import Placed
 from purser.context.postgres.conversation.summaries import Summaries
 from purser.context.postgres.memory.memory import Memory
 from purser.context.postgres.sessions.preferences import PersonalSettings
 from purser.context.postgres.sessions.sessions import Sessions
+from purser.context.resolution import ResolvedContext
 from purser.context.retrieval import memory_message
 from purser.context.retrieval.rendering import MOST_FOUND, most_memory
-from purser.context.settings import ContextSettings
-from purser.context.strategies import STRATEGIES
+from purser.context.strategies import STRATEGIES, StrategyName, StrategySettings
 from purser.context.strategies.choice import Preference
-from purser.context.tokens import count_text
-from purser.context.windows.builder import WindowBuilder
-from purser.context.windows.listing import Window, build, resolve_strategy
+from purser.context.strategies.settings import share, with_figures
+from purser.context.tokens import count_message, count_text
+from purser.context.windows.builder import TextsMissing, WindowBuilder
+from purser.context.windows.engine import Shown
+from purser.context.windows.excerpts import LONG, NEWEST, Within
+from purser.context.windows.listing import Cut, Window, cut, resolve_strategy, window_of
+
+EXTRACT_TOKENS = 24_000
+"""Tokens of the newest messages from which the extract of one window is made, if it is made of all that is left."""
+LONG_EXTRACT_TOKENS = 6_000
+"""The same for a conversation that is too long for that: the extract is a preview, made in a tenth of a second."""
+INLINE_MESSAGES = 1_000
+"""Messages by reference that are cut in the event loop, which takes some milliseconds."""
+MOST_EXTRACTS = 256
+"""Extracts that are cached, of some thousand tokens each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +53,12 @@ class WindowRequest:
     """`None` for that of the preset, or else the one that agents use."""
     preset: str | None = None
     """One of `WINDOW_PRESETS`."""
-    preference: str = "balanced"
-    """Preference by which `auto` chooses."""
+    preference: str | None = None
+    """Preference by which `auto` chooses; `None` for the one of the session."""
     summarizes: bool = True
     """Whether it may contain summaries: the stored one, and an extract of the messages that are not covered."""
+    figures: Mapping[str, Any] = field(default_factory=dict)
+    """Figures of the strategy by name, as `Figures.given`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +67,10 @@ class SessionWindow:
 
     window: Window
     """The window; its indexes are positions in the conversation, from 0."""
-    seqs: tuple[int, ...]
-    """Sequence numbers of the whole conversation, by position."""
+    seqs: Mapping[int, int]
+    """Sequence number by position, of the messages that were read to build it."""
+    omitted_seqs: tuple[int, int] | None
+    """First and last sequence number of the range that was not read, except for required messages."""
     added: tuple[Message | None, ...]
     """Messages with personal settings and memory."""
 
@@ -66,17 +86,40 @@ class SessionWindow:
         return "\n".join(one.text for one, place in placed if place is None and one not in self.added)
 
 
+@dataclass(frozen=True)
+class _Frame:
+    """A builder whose positions are those of a stored thread."""
+
+    tenant: str
+    session_id: str
+    builder: WindowBuilder
+    texts: dict[int, Message]
+    """Texts of the builder, by position; read when they are needed."""
+    seqs: Mapping[int, int]
+    """Sequence number by position."""
+    omitted: tuple[int, int] | None
+    """First and last sequence number of the omitted range."""
+
+
 class SessionWindows:
     """Builds windows of stored conversations by the same rules as those of agents. Building one stores nothing."""
 
     def __init__(
-        self, pool: Pool, memory: Memory, memory_tokens: int, context: ContextSettings, *, across_sessions: bool = False
+        self,
+        pool: Pool,
+        memory: Memory,
+        memory_tokens: int,
+        context: ResolvedContext,
+        placeholders: Placeholders,
+        *,
+        across_sessions: bool = False,
     ) -> None:
         """Args:
         pool: from `purser.budget.postgres.connections.pools.create_pool`.
         memory: is searched for `hybrid` windows.
         memory_tokens: upper bound of its results in tokens.
-        context: settings of agents, which apply if the request names no preset.
+        context: settings of the process, which apply below those of session and user if the request names no preset.
+        placeholders: redacts what a window summarizes.
         across_sessions: whether memory also searches the user's other sessions.
         """
         self._conversations = Conversations(pool)
@@ -86,7 +129,9 @@ class SessionWindows:
         self._memory = memory
         self._memory_tokens = memory_tokens
         self._context = context
+        self._placeholders = placeholders
         self._across_sessions = across_sessions
+        self._extracts = _Extracts()
 
     async def window(self, tenant: str, session_id: str, request: WindowRequest, *, thread: str = "") -> SessionWindow:
         """Builds the window of a thread as a call made now would see it.
@@ -103,46 +148,92 @@ class SessionWindows:
             WindowTooSmall: the required messages exceed the budget.
             InvalidSettings: there is no such strategy or preset.
         """
-        builder, seqs = await self._builder(tenant, session_id, request, thread)
-        found = await _build(builder, seqs, request)
+        frame = await self._frame(tenant, session_id, request, thread)
+        found = await self._built(frame, frame.builder, request.budget)
         if not STRATEGIES[found.window.strategy].retrieves:
             return found
         memory = await self._retrieved(tenant, session_id, request, found)
+        if memory is None:
+            return found
         try:
-            again = await _build(replace(builder, memory=memory), seqs, request) if memory else found
+            again = await self._built(frame, replace(frame.builder, memory=memory), request.budget)
         except WindowTooSmall:
             return found
         # A stored summary takes precedence over memory.
         return found if again.window.version < found.window.version else again
 
-    async def _builder(
-        self, tenant: str, session_id: str, request: WindowRequest, thread: str
-    ) -> tuple[WindowBuilder, tuple[int, ...]]:
-        """A builder over positions instead of sequence numbers, and the sequence numbers by position."""
-        stored = await self._conversations.conversation(tenant, session_id, thread, model=request.model, whole=True)
-        default = None if request.preset else self._context.parameters
-        name, parameters, why = resolve_strategy(request.strategy, request.preset, default, self._context.strategy)
-        summary = stored.summary if request.summarizes else None
-        stored = replace(stored, summary=summary, keeps_first_request=parameters.keeps_first_request)
-        seqs = tuple(ref.seq for ref in stored.messages)
-        conversation = _placed(stored, seqs)
-        uncovered = [seqs[ref.seq] for group in conversation.groups for ref in group.refs]
-        read = await self._conversations.read(tenant, session_id, uncovered)
-        versions = {thread: summary.version} if summary else {}
-        texts = await self._summaries.texts(tenant, session_id, versions)
-        return WindowBuilder(
+    async def _frame(self, tenant: str, session_id: str, request: WindowRequest, thread: str) -> _Frame:
+        personal, latest = await asyncio.gather(
+            self._settings.personal(tenant, session_id),
+            self._summaries.latest(tenant, session_id, thread, model=request.model),
+        )
+        context = personal.resolved(self._context).settings
+        default = None if request.preset else context.parameters
+        name, parameters, why = resolve_strategy(request.strategy, request.preset, default, context.strategy)
+        parameters = with_figures(parameters, request.figures)
+        summarize = extract if request.summarizes and context.compresses else None
+        placed = await self._conversations.placed(
+            tenant, session_id, thread,
+            model=request.model,
+            within=_within(request.budget, name, parameters, extracts=summarize is not None),
+            summary=latest if request.summarizes else None,
+        )  # fmt: skip
+        conversation = _by_place(placed, keeps_first_request=parameters.keeps_first_request)
+        summary, stored, texts = placed.conversation.summary, None, dict[int, Message]()
+        if summary is not None and conversation.summary is not None:
+            versions = await self._summaries.texts(tenant, session_id, {thread: summary.version})
+            header = parameters.summary_header
+            stored = summary_message(summary.first_seq, summary.last_seq, versions[thread], header)
+            if header is not None:
+                tokens = count_message(stored.to_openai(), request.model).tokens
+                conversation = replace(conversation, summary=replace(conversation.summary, tokens=tokens))
+        seqs = {place: seq for seq, place in placed.places.items()}
+        builder = WindowBuilder(
             conversation=conversation,
-            texts={place: read[seq].message for place, seq in enumerate(seqs) if seq in read},
+            texts=texts,
             model=request.model,
             strategy=name,
             reason=why,
             parameters=parameters,
-            preference=Preference(request.preference),
+            preference=Preference(request.preference or context.preference),
             summaries=summary.version if summary else 0,
-            personal=(await self._settings.personal(tenant, session_id)).message,
-            summarize=extract if request.summarizes and self._context.compresses else None,
-            stored=summary_message(summary.first_seq, summary.last_seq, texts[thread]) if summary else None,
-        ), seqs
+            personal=personal.message,
+            summarize=summarize,
+            redact=None,
+            stored=stored,
+            seqs=seqs,
+            unread=placed.unread,
+            extract_tokens=LONG_EXTRACT_TOKENS if placed.omitted else EXTRACT_TOKENS,
+            extracts=self._extracts,
+            place=(tenant, session_id, thread, str(summary.version if summary else 0)),
+        )
+        return _Frame(tenant, session_id, builder, texts, seqs, placed.conversation.omitted)
+
+    async def _built(self, frame: _Frame, builder: WindowBuilder, budget: int) -> SessionWindow:
+        """Cuts by reference, and reads the texts that the window and its extract need."""
+        found: Cut | None = None
+        # Without texts nothing is counted or extracted: it takes as long as a switch of threads.
+        inline = len(builder.conversation.messages) <= INLINE_MESSAGES and not frame.texts
+        while found is None:
+            try:
+                found = cut(builder, budget) if inline else await in_background(cut, builder, budget)
+            except TextsMissing as missing:
+                inline = False
+                await self._read(frame, missing.places)
+                if builder.redact is None:
+                    redact = await self._placeholders.preview(frame.tenant, frame.session_id)
+                    builder = replace(builder, redact=redact)
+        await self._read(frame, [ref.seq for ref in found.verbatim])
+        # Trimmed messages take precedence over whole ones.
+        shown = replace(found.builder, texts={**frame.texts, **found.builder.texts})
+        window = window_of(replace(found, builder=shown))
+        return SessionWindow(window, frame.seqs, frame.omitted, (builder.personal, builder.memory))
+
+    async def _read(self, frame: _Frame, places: Iterable[int]) -> None:
+        """Adds the messages at these positions to the texts of the frame."""
+        if missing := {frame.seqs[place]: place for place in places if place not in frame.texts}:
+            read = await self._conversations.texts(frame.tenant, frame.session_id, list(missing))
+            frame.texts.update({missing[seq]: message for seq, message in read.items()})
 
     async def _retrieved(
         self, tenant: str, session_id: str, request: WindowRequest, found: SessionWindow
@@ -157,21 +248,38 @@ class SessionWindows:
         )
         most_tokens = most_memory(self._memory_tokens, request.budget)
         return await asyncio.to_thread(
-            memory_message, remembered, (), most_tokens, lambda text: count_text(text, request.model).tokens
+            memory_message, remembered.found, (), most_tokens, lambda text: count_text(text, request.model).tokens
         )
 
 
-async def _build(builder: WindowBuilder, seqs: tuple[int, ...], request: WindowRequest) -> SessionWindow:
-    return SessionWindow(
-        await asyncio.to_thread(build, builder, request.budget), seqs, (builder.personal, builder.memory)
+class _Extracts(dict[Hashable, Shown | None]):
+    """The last extracts made, by what they were made of. Messages never change, so an extract stays right."""
+
+    def __setitem__(self, key: Hashable, written: Shown | None) -> None:
+        super().__setitem__(key, written)
+        if len(self) > MOST_EXTRACTS:
+            del self[next(iter(self))]
+
+
+def _within(budget: int, name: StrategyName, parameters: StrategySettings, *, extracts: bool) -> Within:
+    """What a window within a budget can show of a conversation, and what its extract may read."""
+    extracts = extracts and (STRATEGIES[name].summarizes or STRATEGIES[name].chooses)
+    tokens = budget - share(budget, parameters.summary_share) + EXTRACT_TOKENS if extracts else budget
+    recents = (parameters.recents_count or 0) + parameters.batch_count
+    primers = parameters.primers_count if STRATEGIES[name].primers else 0
+    return Within(max(budget, tokens), primers, max(NEWEST, recents + NEWEST - LONG))
+
+
+def _by_place(placed: Placed, *, keeps_first_request: bool) -> Conversation:
+    """The conversation with positions instead of sequence numbers."""
+    found, summary = placed.conversation, placed.conversation.summary
+    if summary is not None and placed.covered is not None:
+        summary = replace(summary, first_seq=placed.covered[0], last_seq=placed.covered[1])
+    places = placed.places
+    refs = tuple(
+        MessageRef(places[ref.seq], ref.role, ref.tokens, ref.call_ids, ref.tool_call_id, ref.pinned, ref.passed_over)
+        for ref in found.messages
     )
-
-
-def _placed(stored: Conversation, seqs: tuple[int, ...]) -> Conversation:
-    """Replaces sequence numbers by positions, in the conversation and in its summary."""
-    summary = stored.summary
-    if summary is not None:
-        first, last = bisect_left(seqs, summary.first_seq), bisect_right(seqs, summary.last_seq) - 1
-        summary = replace(summary, first_seq=first, last_seq=last)
-    refs = tuple(replace(ref, seq=place) for place, ref in enumerate(stored.messages))
-    return replace(stored, messages=refs, summary=summary)
+    return replace(
+        found, messages=refs, summary=summary, omitted=placed.omitted, keeps_first_request=keeps_first_request
+    )

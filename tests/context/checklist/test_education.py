@@ -9,13 +9,14 @@ import pytest
 from purser.activities.models.summarizer import TEMPERATURE
 from purser.compose.settings import load_settings
 from purser.compose.settings.context import context_settings
-from purser.context.compression.requests import CountText, KeepRules, SummarySource, chunks, summary_request
+from purser.context.compression.requests import CountText, KeepRules, Passage, SummarySource, chunks, summary_request
 from purser.context.conversation.messages import Message
 from purser.context.conversation.renderings import ACKNOWLEDGEMENT, ROUTER_BUDGET, render_structured, render_text
 from purser.context.memories import RollingMemory, RollingState
 from purser.context.postgres.conversation.conversations import Conversations
-from purser.context.settings import ContextSettings, share
+from purser.context.settings import ContextSettings
 from purser.context.strategies import WINDOW_PRESETS, StrategyName
+from purser.context.strategies.settings import share
 from purser.context.tokens import count_message, count_request, count_text, legacy_estimate
 from purser.context.windows import Window, build_window
 from tests.support.conversations import assistant, calling, result, talk, user
@@ -237,7 +238,7 @@ def test_maybe_summarize_covers_what_it_drops_and_merges_the_previous_summary() 
     [covered] = found.summarised
     shown = [index for index in found.indexes if index is not None]
     assert covered == (0, shown[0] - 1)
-    request = summary_request(SummarySource("They met.", (("user", "Hello"),)), 1_024)[1]["content"]
+    request = summary_request(SummarySource("They met.", (Passage("user", "Hello"),)), 1_024)[1]["content"]
     assert request.index("They met.") < request.index("Hello")
 
 
@@ -290,7 +291,7 @@ def test_edge_huge_old_part_is_split_into_chunks() -> None:
 
     parts = chunks(SummarySource.of("", [*talk(100), user("word " * 3_000)]), 500, count)
     assert len(parts) > 5
-    assert all(sum(count(text) for _, text in part.passages) <= 500 for part in parts)
+    assert all(sum(count(passage.text) for passage in part.passages) <= 500 for part in parts)
 
 
 def test_summary_prompt_asks_for_intents_decisions_and_identifiers_in_the_language_of_the_conversation() -> None:

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from purser import context
 from purser.compose.settings import Settings
-from purser.context.compression.lengths import Style, length_header, summary_length
+from purser.context.compression.headings import length_header
+from purser.context.compression.lengths import Style, summary_length
 from purser.context.conversation.messages import Message
 from purser.context.settings import ContextSettings
 from purser.context.strategies import WINDOW_PRESETS
@@ -345,3 +347,13 @@ async def test_future_ideas_summaries_are_awaited() -> None:
     assert stats["summary_generated"]
     assert asked
     assert sum("They met." in str(message["content"]) for message in shown) == 1
+
+
+def test_003_9_the_names_of_chat_applications_do_what_the_others_do() -> None:
+    long = dialogue(60, 100)
+    optimized, stats = context.ContextOptimizer(4_000).optimize_context(long, user_preference="fast")
+    assert (optimized, stats) == context.optimize(long, 4_000, preference="fast")
+    helper = context.ChatContextHelper
+    assert helper.optimize_chat_context(long, 4_000)[0] == context.optimize(long, 4_000)[0]
+    assert helper.get_optimization_recommendation(long, 4_000) == context.recommend(long, 4_000)
+    assert helper.check_context_safety(long, 4_000, 3) == context.check_tool_safety(long, 4_000, 3)

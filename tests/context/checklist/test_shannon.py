@@ -28,8 +28,10 @@ from purser.context.postgres.conversation.conversations import Conversations
 from purser.context.postgres.conversation.pins import Pins
 from purser.context.postgres.memory.memory import Memory
 from purser.context.redaction import Redactor
-from purser.context.settings import PRESETS, ContextSettings, share
+from purser.context.resolution import ResolvedContext
+from purser.context.settings import PRESETS, ContextSettings
 from purser.context.strategies import WINDOW_PRESETS
+from purser.context.strategies.settings import share
 from purser.context.tokens import count_message, count_text, legacy_estimate, window_of
 from purser.context.windows import Window, build_window
 from purser.context.windows.clipping import clip
@@ -192,12 +194,19 @@ def test_presets_have_their_numbers() -> None:
     assert long_running[1][Kind.TASK].limit_tokens == 300_000
 
 
-def test_presets_let_a_long_task_keep_a_history_of_at_most_1000_messages() -> None:
+def test_presets_let_a_long_task_keep_a_history_of_1000_messages() -> None:
     context = {"history_window_size": 1_000}
-    asked = task(use_case_preset="long_running", context=context).context_settings(ContextSettings())
-    assert asked.history_window_size == 1_000
+    submitted = task(use_case_preset="long_running", context=context)
+    assert submitted.resolved_context(ResolvedContext()).settings.history_window_size == 1_000
+
+
+@pytest.mark.parametrize("size", [1, 4, 1_001, 1_000_000])
+def test_shannons_clamps_are_not_kept_any_positive_limit_is_valid(size: int) -> None:
+    given = {"history_window_size": size, "primers_count": size, "recents_count": size}
+    found = task(context=given).resolved_context(ResolvedContext()).settings
+    assert (found.history_window_size, found.primers_count, found.recents_count) == (size, size, size)
     with pytest.raises(InvalidTask, match="history_window_size"):
-        task(use_case_preset="long_running", context={"history_window_size": 1_001})
+        task(context={"history_window_size": 0})
 
 
 def task(**fields: Any) -> TaskFile:
@@ -217,11 +226,16 @@ def test_override_order_is_request_preset_environment_file_per_field(
         recents_count=settings.recents_count,
         history_window_size=settings.history_window_messages,
     )
-    plain = task().context_settings(below)
+    base = ResolvedContext(below)
+    plain = task().resolved_context(base).settings
     assert (plain.primers_count, plain.recents_count, plain.history_window_size) == (1, 12, 21)
-    preset = task(use_case_preset="debugging").context_settings(below)
+    preset = task(use_case_preset="debugging").resolved_context(base).settings
     assert (preset.primers_count, preset.recents_count, preset.history_window_size) == (5, 30, 100)
-    asked = task(use_case_preset="debugging", context={"history_window_size": 60}).context_settings(below)
+    asked = (
+        task(use_case_preset="debugging", context={"history_window_size": 60})
+        .resolved_context(ResolvedContext(below))
+        .settings
+    )
     assert (asked.primers_count, asked.history_window_size) == (5, 60)
 
 
@@ -239,8 +253,8 @@ def test_override_order_reports_the_source_of_each_field() -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("HISTORY_WINDOW_MESSAGES", "4"),
-        ("PRIMERS_COUNT", "1001"),
+        ("HISTORY_WINDOW_MESSAGES", "0"),
+        ("PRIMERS_COUNT", "-1"),
         ("RECENTS_COUNT", "-1"),
         ("SESSION_LIMIT_TOKENS", "-1"),
     ],
@@ -255,7 +269,10 @@ def test_limits_out_of_range_are_an_error_and_no_silent_clamp(
 
 def test_limits_leave_any_positive_budget_valid(nothing_set: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PURSER_TASK_LIMIT_TOKENS", "300000")
-    assert load_settings().task_limit_tokens == 300_000
+    monkeypatch.setenv("PURSER_HISTORY_WINDOW_SIZE", "1")
+    monkeypatch.setenv("PURSER_RECENTS_COUNT", "5000")
+    settings = load_settings()
+    assert (settings.task_limit_tokens, settings.history_window_messages, settings.recents_count) == (300_000, 1, 5_000)
 
 
 @pytest.mark.parametrize(
@@ -299,7 +316,7 @@ def test_five_pitfalls_are_warned_of() -> None:
 
 
 def test_exercise_1_a_debugging_user_who_is_forgotten_takes_the_preset() -> None:
-    usual, debugging = ContextSettings(), task(use_case_preset="debugging").context_settings(ContextSettings())
+    usual, debugging = ContextSettings(), task(use_case_preset="debugging").resolved_context(ResolvedContext()).settings
     said = Conversation("", tuple(MessageRef(seq, "user", 100) for seq in range(1, 101)))
     covered = [choose_range(said, settings, 100_000) for settings in (usual, debugging)]
     assert [one and one.last_seq for one in covered] == [80, 70], "the last 30 messages stay instead of the last 20"
@@ -391,7 +408,7 @@ async def test_long_term_memory_reaches_across_the_sessions_of_a_user(pool: "asy
     await conversations.append(tenant, "s1", [user("My class is 7b-2041.")], origin="a", user_id="ana")
     await conversations.append(tenant, "s2", [user("Hello again.")], origin="a", user_id="ana")
     await conversations.append(tenant, "s3", [user("My class is 9c.")], origin="a", user_id="ben")
-    found = await memory.search(tenant, "s2", "Which class?", limit=3, user_id="ana")
+    found = (await memory.search(tenant, "s2", "Which class?", limit=3, user_id="ana")).found
     assert [one.text for one in found if "class" in one.text] == ["My class is 7b-2041."]
-    alone = await memory.search(tenant, "s2", "Which class?", limit=3)
+    alone = (await memory.search(tenant, "s2", "Which class?", limit=3)).found
     assert not any("class" in one.text for one in alone)

@@ -1,13 +1,15 @@
 """Extractive summaries."""
 
 import json
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from purser.context.compression.extraction import extract
-from purser.context.compression.requests import SummarySource
+from purser.context.compression.requests import Passage, SummarySource
+from purser.context.conversation.messages import Message
 from purser.context.tokens import count_text
 from tests.support.conversations import assistant, result, talk, user
 
@@ -46,10 +48,10 @@ def test_what_happened_when_goes_before_praise_of_the_same_length() -> None:
 
 def test_an_answer_goes_before_the_same_words_without_a_question() -> None:
     said = "the blue one with the wooden handle"
-    dense = [("ben", f"room {number}, key {number + 7}, floor {number + 9}") for number in range(100, 105)]
-    asked = ("ben", "which of them would you rather take?")
-    source = SummarySource("", (("anna", said), *dense, asked, ("cleo", said)))
-    wanted = "\n".join(f"{speaker}: {text}" for speaker, text in (*dense, ("cleo", said)))
+    dense = [Passage("ben", f"room {number}, key {number + 7}, floor {number + 9}") for number in range(100, 105)]
+    asked = Passage("ben", "which of them would you rather take?")
+    source = SummarySource("", (Passage("anna", said), *dense, asked, Passage("cleo", said)))
+    wanted = "\n".join([*(f"{one.speaker}: {one.text}" for one in dense), f"cleo (asked “{asked.text}”): {said}"])
     assert extract(source, count(wanted) + 1, count) == wanted
 
 
@@ -85,7 +87,7 @@ def test_the_number_of_a_lists_entry_is_no_sentence() -> None:
 def test_sentences_keep_their_order_words_and_speaker() -> None:
     source = SummarySource.of("", talk(40))
     lines = extract(source, 300, count).splitlines()
-    said = [f"{speaker}: {text}" for speaker, text in source.passages]
+    said = [f"{passage.speaker}: {passage.text}" for passage in source.passages]
     places = [next(place for place, text in enumerate(said) if _within(line, text)) for line in lines]
     assert len(lines) > 3
     assert places == sorted(places)
@@ -133,5 +135,63 @@ def test_an_extract_never_exceeds_its_length_and_repeats(texts: list[str], old: 
     source = SummarySource.of(old, [user(text) for text in texts])
     text = extract(source, most, count)
     assert not text or count(text) <= most
-    assert "\0" not in "".join(said for _, said in source.passages)
+    assert "\0" not in "".join(passage.text for passage in source.passages)
     assert extract(source, most, count) == text
+
+
+# --- by kind of conversation -----------------------------------------------------------------------------------------
+
+LECTURE = "Use the tables of Berlin, Paris and Rome from May {0}, with {0} rows for Anna Berg and {1} for Ben Frey."
+
+
+def test_what_users_say_is_not_drowned_by_the_long_answers_of_an_assistant() -> None:
+    asked = [f"My database has {number} tables and I want to keep it on my own machine." for number in range(8)]
+    messages: list[Message] = []
+    for number, text in enumerate(asked):
+        lecture = " ".join(LECTURE.format(place, 100 * number + place) for place in range(12))
+        messages += [user(text), assistant(lecture)]
+    lines = extract(SummarySource.of("", messages), 300, count).splitlines()
+    assert [line for line in lines if line.startswith("user: ")] == [f"user: {text}" for text in asked]
+
+
+def test_an_answer_that_says_little_alone_comes_with_its_question_and_any_other_without() -> None:
+    source = SummarySource.of(
+        "",
+        [
+            assistant("I can do that. For which date should I book the flight?"),
+            user("May 20."),
+            assistant("Shall I cancel the reservation M05KNL?"),
+            user("Sure."),
+            assistant("Which hotel do you want?"),
+            user("I want to stay at the Hotel Astoria in Lisbon, which is close to the harbour."),
+        ],
+    )
+    lines = extract(source, 200, count).splitlines()
+    assert "user (asked “For which date should I book the flight?”): May 20." in lines
+    assert "user (asked “Shall I cancel the reservation M05KNL?”): Sure." in lines
+    assert any(line.startswith("user: I want to stay at the Hotel Astoria") for line in lines)
+
+
+def test_a_short_reply_in_chinese_comes_with_what_was_asked() -> None:
+    source = SummarySource.of(
+        "", [user("请把庆丰包子铺的地址发给我。"), assistant("地址是西城区白广路2号。"), user("谢谢！再见！")]
+    )
+    assert extract(source, 60, count).splitlines()[-1] == (
+        "assistant (asked “请把庆丰包子铺的地址发给我。”): 地址是西城区白广路2号。"
+    )
+
+
+def test_preferences_and_decisions_go_before_other_messages_of_their_length() -> None:
+    said = [
+        user("The people in there were all very kind to everybody else."),
+        user("I never eat meat and I am allergic to peanuts and eggs."),
+        assistant("It looks as if there were quite a few ways to do that."),
+        user("We decided to stay with the first of the three plans."),
+    ]
+    lines = extract(SummarySource.of("", said), 32, count).splitlines()
+    assert lines == [f"user: {said[1].text}", f"user: {said[3].text}"]
+
+
+def test_relative_times_are_made_absolute_by_the_time_of_the_message() -> None:
+    source = SummarySource("", (Passage("Ann", "I moved to Lisbon yesterday.", at=datetime(2023, 5, 8, tzinfo=UTC)),))
+    assert extract(source, 60, count) == "Ann (yesterday = 2023-05-07): I moved to Lisbon yesterday."

@@ -20,7 +20,7 @@ SOURCE = SummarySource.of(
 
 
 def test_a_summary_that_keeps_everything_scores_1() -> None:
-    whole = "\n".join([SOURCE.summary, *(text for _, text in SOURCE.passages)])
+    whole = "\n".join([SOURCE.summary, *(passage.text for passage in SOURCE.passages)])
     assert fidelity(SOURCE, whole).score == 1
 
 

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from purser.context.compression.lengths import Style, length_header, summary_length
+from purser.context.compression.headings import length_header
+from purser.context.compression.lengths import Style, summary_length
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,15 @@
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from purser.context.compression.ranges import Range, choose_range
 from purser.context.conversation.conversations import Conversation, MessageRef, SummaryRef
 from purser.context.conversation.messages import group
-from purser.context.settings import ContextSettings, share
+from purser.context.settings import ContextSettings
+from purser.context.strategies.settings import share
 from tests.support.strategies import SETTINGS, conversations
 
 LARGE = 100_000
@@ -81,7 +83,16 @@ def test_recents_give_way_in_whole_groups_until_the_target_is_met() -> None:
     span = chosen(*refs(1, 30), budget=4_000)
     remaining = 30 - len(span.seqs)
     assert remaining * 100 + span.most_tokens <= 1_500
-    assert (remaining + 1) * 100 + 100 > 1_500, "no more recents are covered than necessary"
+    assert span.most_tokens == len(span.seqs) * 100 // 4
+    assert (remaining + 1) * 100 + (len(span.seqs) - 1) * 100 // 4 > 1_500, "no more recents are covered than necessary"
+
+
+@pytest.mark.parametrize(("tokens", "budget"), [(120, 4_000), (120, 8_000), (400, 16_003), (400, 32_000)])
+def test_recents_leave_a_summary_of_a_long_conversation_its_share_of_the_target(tokens: int, budget: int) -> None:
+    span = chosen(*refs(1, 360, tokens), budget=budget)
+    target = share(budget, 0.375)
+    assert 0.4 * target <= span.most_tokens <= target - (360 - len(span.seqs)) * tokens
+    assert 360 - len(span.seqs) > 3 + 1, "what was said last stays"
 
 
 def test_a_call_and_its_result_are_covered_together_or_not_at_all() -> None:

@@ -7,7 +7,7 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from purser.context.compression.requests import KeepRules, SummarySource, chunks, fault, summary_request
+from purser.context.compression.requests import KeepRules, Passage, SummarySource, chunks, fault, summary_request
 from purser.context.conversation.messages import Message
 from purser.context.tokens import count_text
 from tests.support.conversations import calling, result, talk, user
@@ -22,18 +22,18 @@ def test_a_source_holds_speakers_texts_and_tool_calls() -> None:
     picture = Message("user", ({"type": "text", "text": "look"}, {"type": "image_url", "image_url": {"url": "x"}}))
     named = Message("assistant", "done", name="planner")
     source = SummarySource.of("", [picture, calling("c1"), result("c1", "found\0it"), named])
-    assert source.passages == (
+    assert [(passage.speaker, passage.text) for passage in source.passages] == [
         ("user", "look\n[image_url]"),
         ("assistant", "calls look_up {}"),
         ("tool", "found\ufffdit"),
         ("planner", "done"),
-    )
+    ]
 
 
 def test_only_redacted_text_goes_further() -> None:
     source = SummarySource.of("", [user("my card is 4111")], redact=lambda text: text.replace("4111", "[CARD]"))
     assert "4111" not in json.dumps(summary_request(source, 100))
-    assert source.passages == (("user", "my card is [CARD]"),)
+    assert [passage.text for passage in source.passages] == ["my card is [CARD]"]
 
 
 def test_equal_sources_have_equal_digests() -> None:
@@ -88,7 +88,7 @@ def test_a_small_window_gets_whole_messages_and_the_first_chunk_the_last_version
     assert [part.summary for part in parts] == ["old", *[""] * (len(parts) - 1)]
     assert tuple(passage for part in parts for passage in part.passages) == source.passages
     for part in parts:
-        assert sum(count(json.dumps(dict([passage]), ensure_ascii=False)) for passage in part.passages) <= 200
+        assert sum(count(json.dumps({one.speaker: one.text}, ensure_ascii=False)) for one in part.passages) <= 200
 
 
 @given(
@@ -96,8 +96,8 @@ def test_a_small_window_gets_whole_messages_and_the_first_chunk_the_last_version
     most=st.integers(20, 60),
 )
 def test_a_message_larger_than_the_window_is_cut_between_graphemes(text: str, most: int) -> None:
-    source = SummarySource("", (("user", text),))
-    pieces = [piece for part in chunks(source, most, count) for _, piece in part.passages]
+    source = SummarySource("", (Passage("user", text),))
+    pieces = [piece.text for part in chunks(source, most, count) for piece in part.passages]
     assert "".join(pieces) == text
     assert [found for piece in pieces for found in regex.findall(r"\X", piece)] == regex.findall(r"\X", text)
 

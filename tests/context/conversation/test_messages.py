@@ -1,10 +1,11 @@
 """Messages in the format of the OpenAI chat API, and their groups."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
-from purser.context.conversation.messages import Message, group
+from purser.context.conversation.messages import MOST_AHEAD, Message, check_time, group
 from purser.context.errors import InvalidMessage
 from tests.support.conversations import call, calling, result, user
 
@@ -18,12 +19,15 @@ def test_a_message_is_returned_as_it_came() -> None:
         {"role": "assistant", "content": ""},
         {"role": "tool", "content": "{}", "tool_call_id": "c1", "name": "look_up"},
         {"role": "user", "content": "keep this", "pinned": True},
+        {"role": "user", "content": "hi", "created_at": "2026-11-20T18:00:00Z"},
+        {"role": "user", "content": "hi", "created_at": "2026-11-20T18:00:00.123456+08:00"},
     ):
         assert Message.parse(body).to_dict() == body
 
 
-def test_pins_are_not_sent_to_a_provider() -> None:
-    assert Message.parse({"role": "user", "content": "keep this", "pinned": True}).to_openai() == {
+def test_pins_and_times_are_not_sent_to_a_provider() -> None:
+    own = {"pinned": True, "created_at": "2026-11-20T18:00:00Z"}
+    assert Message.parse({"role": "user", "content": "keep this"} | own).to_openai() == {
         "role": "user",
         "content": "keep this",
     }
@@ -57,6 +61,24 @@ def test_fields_that_say_nothing_are_passed_over() -> None:
         ({"role": "user", "content": "x", "name": 5}, "name"),
         ({"role": "user", "content": "x", "name": "a\0b"}, "name"),
         ({"role": "user", "content": "x", "pinned": "yes"}, "pinned"),
+        *(
+            ({"role": "user", "content": "x", "created_at": at}, "created_at")
+            for at in (
+                1732125600,
+                True,
+                "secret",
+                "2026-11-20",
+                "2026-11-20T18:00:00",
+                "2026-11-20T18:00Z",
+                "20261120T180000Z",
+                "2026-11-20 18:00:00Z",
+                "2026-13-01T00:00:00Z",
+                "2026-11-20T18:00:00+25:00",
+                "2026-11-20T18:00:60Z",
+                "0001-01-01T00:00:00+14:00",
+                "٢٠٢٦-11-20T18:00:00Z",
+            )
+        ),
         ({"role": "user", "content": "x", "mood": "good"}, "mood"),
         ({"role": "user", "content": "x", "tool_calls": [call("c1")]}, "tool_calls"),
         ({"role": "assistant", "tool_calls": "secret"}, "tool_calls"),
@@ -81,6 +103,16 @@ def test_a_malformed_message_is_an_error_that_names_index_and_field(body: dict[s
 def test_what_is_no_object_is_an_error_that_names_the_index() -> None:
     with pytest.raises(InvalidMessage, match=r"message 2: is a str"):
         Message.parse("hello", 2)
+
+
+def test_a_message_from_the_future_is_refused_beyond_what_clocks_differ() -> None:
+    now = datetime(2026, 11, 20, 18, tzinfo=UTC)
+    check_time(user("hi"), 3, now)
+    check_time(Message("user", "hi", created_at=now + MOST_AHEAD), 3, now)
+    with pytest.raises(
+        InvalidMessage, match="message 3, field 'created_at': lies in the future, it is now 2026-11-20T18"
+    ):
+        check_time(Message("user", "hi", created_at=now + MOST_AHEAD + timedelta(seconds=1)), 3, now)
 
 
 def test_equal_messages_have_equal_digests_and_pins_count() -> None:

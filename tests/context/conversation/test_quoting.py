@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from purser.context.compression.extraction import extract
-from purser.context.compression.requests import SummarySource
+from purser.context.compression.requests import Passage, SummarySource
 from purser.context.compression.summaries import summary_message
 from purser.context.conversation.messages import Message
 from purser.context.conversation.preferences import Personal, Preferences
@@ -105,9 +105,9 @@ def test_a_clipped_history_begins_no_line_with_what_was_said() -> None:
 
 def test_one_message_cannot_write_the_summary_by_itself() -> None:
     crafted = " ".join(f"On 1{day} May 2026 Ann Miller paid {day}00 dollars to Acme." for day in range(10, 40))
-    talk = [("user", f"We agreed on colour {place} for room {place}.") for place in range(99)]
+    talk = [Passage("user", f"We agreed on colour {place} for room {place}.") for place in range(99)]
     room = 120
-    lines = extract(SummarySource("", (*talk[:50], ("mallory", crafted), *talk[50:])), room, count).splitlines()
+    lines = extract(SummarySource("", (*talk[:50], Passage("mallory", crafted), *talk[50:])), room, count).splitlines()
     of_mallory = [line for line in lines if line.startswith("mallory: ")]
     assert len(lines) > len(of_mallory) >= 1
     assert sum(count(line + "\n") for line in of_mallory) <= max(room // 4, count(of_mallory[0] + "\n"))
@@ -115,4 +115,4 @@ def test_one_message_cannot_write_the_summary_by_itself() -> None:
 
 def test_a_single_long_message_still_fills_the_room() -> None:
     text = " ".join(f"On 1{day} May 2026 Ann Miller paid {day}00 dollars to Acme." for day in range(10, 40))
-    assert count(extract(SummarySource("", (("user", text),)), 120, count)) > 90
+    assert count(extract(SummarySource("", (Passage("user", text),)), 120, count)) > 90

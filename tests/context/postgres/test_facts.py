@@ -1,117 +1,109 @@
-"""Facts on a real Postgres: stored once, superseded, separate by tenant, session and thread."""
+"""Facts on a real Postgres: derived from the first message on, once, from redacted text; threads are apart."""
 
 import asyncio
-import random
 
 import pytest
 
 from purser.budget.postgres.connections.pools import Pool
-from purser.context.facts import Fact, Kind, extract_facts, supersede
-from purser.context.facts.values import MENTIONS
+from purser.context.conversation.messages import Message
+from purser.context.facts import RULES_VERSION, Fact, extract_facts
+from purser.context.postgres.conversation import facts as module
 from purser.context.postgres.conversation.conversations import Conversations
 from purser.context.postgres.conversation.facts import Facts
+from purser.context.postgres.conversation.placeholders import Placeholders
 from tests.support.conversations import talk, user
 
 TENANT, SESSION = "acme", "s1"
 
 
 @pytest.fixture
-async def facts(pool: Pool) -> Facts:
-    """The store, with two sessions of 20 messages for each of two tenants."""
-    conversations = Conversations(pool)
-    for tenant in (TENANT, "other"):
-        for session in (SESSION, "s2"):
-            await conversations.append(tenant, session, talk(20), origin="o")
-    return Facts(pool)
+def facts(pool: Pool) -> Facts:
+    """The store."""
+    return Facts(pool, Placeholders(pool))
 
 
-def budget(seq: int, value: str) -> Fact:
-    """A fact that states the user's budget."""
-    return Fact(seq, Kind.MONEY, "user", "budget", value, f"My budget is {value}.", "user")
+async def say(pool: Pool, *messages: Message, session: str = SESSION, thread: str = "", tenant: str = TENANT) -> None:
+    """Appends messages."""
+    await Conversations(pool).append(tenant, session, messages, origin=str(hash(messages)), thread=thread)
 
 
-async def test_a_repeated_fact_is_stored_once(facts: Facts, pool: Pool) -> None:
-    messages = await Conversations(pool).read_thread(TENANT, SESSION)
-    found = extract_facts(messages)
-    assert found
-    for _ in range(3):
-        await facts.add(TENANT, SESSION, "", found)
-    assert sorted(await facts.all(TENANT, SESSION), key=repr) == sorted(found, key=repr)
+def ordered(found: list[Fact]) -> list[Fact]:
+    """In any order, the same."""
+    return sorted(found, key=repr)
 
 
-async def test_tenants_sessions_and_threads_are_apart(facts: Facts) -> None:
-    await facts.add(TENANT, SESSION, "", [budget(1, "$300")])
-    await facts.add(TENANT, SESSION, "t1/a1", [budget(2, "$400")])
-    await facts.add(TENANT, "s2", "", [budget(3, "$500")])
-    await facts.add("other", SESSION, "", [budget(4, "$600")])
-    assert await facts.all(TENANT, SESSION, "") == [budget(1, "$300")]
-    assert await facts.all(TENANT, SESSION, "t1/a1") == [budget(2, "$400")]
-    assert await facts.all(TENANT, SESSION) == [budget(1, "$300"), budget(2, "$400")]
-    assert await facts.all(TENANT, "s2") == [budget(3, "$500")]
-    assert await facts.all("other", SESSION) == [budget(4, "$600")]
+def budgets(found: list[Fact]) -> list[tuple[int, str, int | None]]:
+    """Message, value and successor of the stated budgets."""
+    return [(fact.seq, fact.value, fact.superseded_by) for fact in found if fact.relation == "budget"]
+
+
+async def test_there_are_facts_from_the_first_message_on_and_more_with_each_append(pool: Pool, facts: Facts) -> None:
+    await say(pool, user("My budget is $300."))
+    assert await facts.unread(TENANT, SESSION) == 1
+    assert budgets(await facts.all(TENANT, SESSION)) == [(1, "$300", None)]
+    assert await facts.unread(TENANT, SESSION) == 0
+    await say(pool, user("Fine."), user("My budget is now $400."))
+    assert budgets(await facts.all(TENANT, SESSION)) == [(1, "$300", 3), (3, "$400", None)]
+
+
+async def test_facts_derived_in_steps_are_those_of_the_whole_conversation(
+    pool: Pool, facts: Facts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "STEP_MESSAGES", 7)
+    said = [*talk(20), user("My budget is $300."), *talk(20), user("My budget is $400.")]
+    await say(pool, *said)
+    whole = extract_facts(await Conversations(pool).read_thread(TENANT, SESSION))
+    for _ in range(2):
+        assert ordered(await facts.all(TENANT, SESSION)) == ordered(whole)
+
+
+async def test_readers_at_once_store_each_fact_once(pool: Pool, facts: Facts) -> None:
+    await say(pool, *talk(40), user("My budget is $300."))
+    found = await asyncio.gather(*(facts.all(TENANT, SESSION) for _ in range(6)))
+    assert all(one == found[0] for one in found)
+    assert await pool.fetchval("select count(*) from facts") == len(found[0])
+
+
+async def test_facts_of_other_rules_are_derived_again(pool: Pool, facts: Facts) -> None:
+    await say(pool, user("My budget is $300."))
+    await facts.all(TENANT, SESSION)
+    await pool.execute("update facts set value = 'what other rules found'")
+    assert budgets(await facts.all(TENANT, SESSION)) == [(1, "what other rules found", None)]
+    newer = Facts(pool, Placeholders(pool), rules=RULES_VERSION + 1)
+    assert await newer.unread(TENANT, SESSION) == 1
+    assert budgets(await newer.all(TENANT, SESSION)) == [(1, "$300", None)]
+
+
+async def test_tenants_sessions_and_threads_are_apart(pool: Pool, facts: Facts) -> None:
+    await say(pool, user("My budget is $300."))
+    await say(pool, user("My budget is $400."), thread="t1/a1")
+    await say(pool, user("My budget is $500."), session="s2")
+    await say(pool, user("My budget is $600."), tenant="other")
+    assert budgets(await facts.all(TENANT, SESSION)) == [(1, "$300", None)]
+    assert budgets(await facts.all(TENANT, SESSION, "t1/a1")) == [(2, "$400", None)]
+    assert budgets(await facts.all(TENANT, "s2")) == [(1, "$500", None)]
+    assert budgets(await facts.all("other", SESSION)) == [(1, "$600", None)]
     assert await facts.all("third", SESSION) == []
 
 
-async def test_a_later_value_supersedes_an_earlier_one_which_remains_stored(facts: Facts) -> None:
-    await facts.add(TENANT, SESSION, "", [budget(1, "$300")])
-    await facts.add(TENANT, SESSION, "", [budget(5, "$400")])
-    old, new = await facts.all(TENANT, SESSION)
-    assert (old.value, old.superseded_by) == ("$300", 5)
-    assert (new.value, new.superseded_by) == ("$400", None)
+async def test_facts_are_derived_from_redacted_text(pool: Pool, facts: Facts) -> None:
+    await say(pool, user("My mail is ana.berg@example.com and my budget is $300."))
+    found = await facts.all(TENANT, SESSION)
+    assert budgets(found) == [(1, "$300", None)]
+    assert "ana.berg" not in str(found)
+    assert "[EMAIL_1]" in str(found)
 
 
-async def test_the_store_supersedes_as_the_rule_does_in_whatever_order_facts_come(facts: Facts, seed: int) -> None:
-    draw = random.Random(seed)
-    found = list(
-        dict.fromkeys(
-            Fact(
-                draw.randint(1, 20),
-                Kind.NUMBER,
-                draw.choice("ab"),
-                draw.choice(["size", "age", MENTIONS]),
-                draw.choice("123"),
-                "said",
-                "user",
-            )
-            for _ in range(40)
-        )
-    )
-    draw.shuffle(found)
-    for start in range(0, len(found), 7):
-        await facts.add(TENANT, SESSION, "", found[start : start + 7])
-    assert sorted(await facts.all(TENANT, SESSION), key=repr) == sorted(supersede(found), key=repr)
-
-
-async def test_concurrent_writers_see_each_others_facts(facts: Facts, pool: Pool) -> None:
-    async with pool.acquire() as connection, connection.transaction():
-        await facts.add(TENANT, SESSION, "", [budget(1, "$300")], connection)
-        later = asyncio.create_task(facts.add(TENANT, SESSION, "", [budget(5, "$400")]))
-        await asyncio.sleep(0.2)
-        assert not later.done()
-    await later
-    assert [fact.superseded_by for fact in await facts.all(TENANT, SESSION)] == [5, None]
-
-
-async def test_facts_of_a_transaction_that_fails_are_not_stored(facts: Facts, pool: Pool) -> None:
-    async with pool.acquire() as connection:
-        transaction = connection.transaction()
-        await transaction.start()
-        await facts.add(TENANT, SESSION, "", [budget(1, "$300")], connection)
-        await transaction.rollback()
-    assert await facts.all(TENANT, SESSION) == []
-
-
-async def test_facts_go_with_their_messages(facts: Facts, pool: Pool) -> None:
-    await facts.add(TENANT, SESSION, "", [budget(1, "$300"), budget(2, "$400")])
+async def test_facts_go_with_their_messages(pool: Pool, facts: Facts) -> None:
+    await say(pool, user("My budget is $300."), user("My code is AB-77123."))
+    assert {fact.seq for fact in await facts.all(TENANT, SESSION)} == {1, 2}
     await pool.execute("delete from messages where tenant = $1 and session_id = $2 and seq = 1", TENANT, SESSION)
-    assert [fact.seq for fact in await facts.all(TENANT, SESSION)] == [2]
+    assert {fact.seq for fact in await facts.all(TENANT, SESSION)} == {2}
 
 
-async def test_long_and_odd_texts_are_stored(facts: Facts, pool: Pool) -> None:
+async def test_long_and_odd_texts_are_stored(pool: Pool, facts: Facts) -> None:
     odd = 'My code is "A\0B-77123" \ud83d, and I prefer ' + "very " * 3_000 + "long names."
-    await Conversations(pool).append(TENANT, SESSION, [user(odd)], origin="odd")
-    [*_, stored] = await Conversations(pool).read_thread(TENANT, SESSION)
-    found = extract_facts([stored])
-    long = Fact(1, Kind.PREFERENCE, "user", "r" * 9_000, "v" * 9_000, "t" * 9_000, "user")
-    await facts.add(TENANT, SESSION, "", [*found, long])
-    assert sorted(await facts.all(TENANT, SESSION), key=repr) == sorted([*found, long], key=repr)
+    await say(pool, user(odd), user("My " + "long " * 3 + "code is AB-" + "7" * 70 + "."))
+    whole = extract_facts(await Conversations(pool).read_thread(TENANT, SESSION))
+    assert whole
+    assert ordered(await facts.all(TENANT, SESSION)) == ordered(whole)

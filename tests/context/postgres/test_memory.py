@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pytest
 
 from purser.budget.postgres.connections.pools import Pool
@@ -43,7 +44,7 @@ class Room:
 
     async def find(self, query: str, *, at: str = "s1", tenant: str = "acme", **how: Any) -> list[Found]:
         """Searches a session."""
-        return await self.memory.search(tenant, at, query, **{"limit": 5, **how})
+        return (await self.memory.search(tenant, at, query, **{"limit": 5, **how})).found
 
     async def best(self, query: str, **where: Any) -> str:
         """The text that fits best."""
@@ -176,11 +177,27 @@ async def test_the_index_catches_up_with_every_search(room: Room) -> None:
         assert len(await room.find("bicycle", limit=50)) == number + 1
 
 
-async def test_it_catches_up_in_batches_and_no_further_than_it_may(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_search_that_could_not_index_everything_in_time_reports_what_is_missing(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(memory_index, "BATCH", 3)
-    monkeypatch.setattr(memory, "MOST_BATCHES", 2)
-    await room.say(*[user("A bicycle.")] * 10)
-    assert [len(await room.find("bicycle", limit=50)) for _ in range(3)] == [6, 10, 10]
+    monkeypatch.setattr(memory, "PATIENCE_S", 0)
+    await room.say(*[user("A bicycle.")] * 7)
+    results = [await room.memory.search("acme", "s1", "bicycle", limit=50) for _ in range(4)]
+    assert [(len(one.found), one.pending) for one in results] == [(3, 4), (6, 1), (7, 0), (7, 0)]
+
+
+async def test_a_batch_of_large_messages_ends_earlier(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory_index, "MOST_BYTES", 1)
+    monkeypatch.setattr(memory, "PATIENCE_S", 0)
+    await room.say(*[user("A bicycle.")] * 3)
+    assert [(await room.memory.search("acme", "s1", "bicycle", limit=9)).pending for _ in range(3)] == [2, 1, 0]
+
+
+async def test_what_was_imported_is_found_by_the_next_search(room: Room) -> None:
+    await room.say(*[user(f"Bicycle {number}.") for number in range(6_000)])
+    results = await room.memory.search("acme", "s1", "5999", limit=1)
+    assert (texts(results.found), results.pending) == (["Bicycle 5999."], 0)
 
 
 async def test_indexed_in_parts_or_at_once_the_same_is_found(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -201,8 +218,8 @@ async def test_searches_at_once_index_every_message_once(room: Room, monkeypatch
     await room.say(*[user("A bicycle.")] * 50)
     found = await asyncio.gather(*(room.find("bicycle", limit=100) for _ in range(8)))
     assert [len(one) for one in found] == [50] * 8
-    rows = await room.pool.fetch("select place from memory_turns order by seq")
-    assert [row["place"] for row in rows] == list(range(50))
+    seqs = await room.pool.fetchval("select seqs from memory_turns")
+    assert np.frombuffer(seqs, "<i8").tolist() == list(range(1, 51))
     assert (
         await room.pool.fetchval("select sum(octet_length(postings)) from memory_postings where term = 'bicycl'") == 400
     )

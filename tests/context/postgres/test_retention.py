@@ -11,7 +11,6 @@ from purser.budget.postgres.connections.pools import Connection, Pool
 from purser.budget.scopes import Path
 from purser.context.compression.summaries import Method, Summary
 from purser.context.errors import OtherUser, SessionBusy, SessionDeleted, SessionNotFound
-from purser.context.facts import Fact, Kind
 from purser.context.postgres.conversation.conversations import Conversations
 from purser.context.postgres.conversation.facts import Facts
 from purser.context.postgres.conversation.pins import Pins
@@ -63,9 +62,8 @@ async def fill(pool: Pool, tenant: str = TENANT, session: str = SESSION) -> None
     assert await Summaries(pool).store(tenant, session, "", summary)
     await Pins(pool).pin(tenant, session, 3, author=ANA, reason=CANARY)
     await PersonalSettings(pool).set_for_session(tenant, session, {"tone": CANARY}, by=ANA)
-    fact = Fact(1, Kind.ID, CANARY, "number", CANARY, CANARY, "user")
-    await Facts(pool).add(tenant, session, "", [fact])
-    assert await Memory(pool).search(tenant, session, CANARY, limit=1)
+    assert await Facts(pool, Placeholders(pool)).all(tenant, session)
+    assert (await Memory(pool).search(tenant, session, CANARY, limit=1)).found
     text, _ = await Placeholders(pool).redacted(tenant, session, lambda redactor: redactor.redact("ana@example.com"))
     assert text == "[EMAIL_1]"
 
@@ -111,10 +109,20 @@ async def test_other_sessions_and_tenants_keep_theirs(retention: Retention, pool
     await retention.delete(TENANT, SESSION, by=ANA)
     referring = await pool.fetch(
         "select conrelid::regclass::text from pg_constraint"
-        " where contype = 'f' and confrelid in ('sessions'::regclass, 'messages'::regclass)"
+        " where contype = 'f'"
+        " and confrelid in ('sessions'::regclass, 'messages'::regclass, 'memory_sessions'::regclass)"
     )
     tables = {"sessions", *(row[0] for row in referring)}
-    assert {"messages", "summaries", "pins", "facts", "memory_turns", "placeholders", "session_settings"} <= tables
+    assert {
+        "messages",
+        "summaries",
+        "pins",
+        "facts",
+        "fact_progress",
+        "memory_turns",
+        "placeholders",
+        "session_settings",
+    } <= tables
     for table in tables:
         remaining = await pool.fetch(f"select distinct tenant, session_id from {table} order by 1")
         assert {tuple(row) for row in remaining} <= {(TENANT, "s2"), ("other", SESSION)}, table

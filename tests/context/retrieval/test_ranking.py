@@ -2,11 +2,12 @@
 
 import random
 from collections.abc import Sequence
+from datetime import date
 from itertools import islice
+from operator import attrgetter
 
 from purser.context.retrieval.postings import BLOCK, Turn, index
-from purser.context.retrieval.ranking import REACH, Hit, Posted, Thread, rank, wanted
-from purser.context.retrieval.words import terms
+from purser.context.retrieval.ranking import REACH, Hit, Posted, Question, Thread, rank
 
 FILLER = "nothing of interest here"
 
@@ -19,16 +20,20 @@ def search(
     shuffle: random.Random | None = None,
 ) -> list[Hit]:
     """The hits in the given threads."""
-    asked = terms(question)
+    asked = Question.of(question)
     sizes, posted = [], []
     for number, turns in enumerate(threads):
-        indexed = index([turn if isinstance(turn, Turn) else Turn(None, turn) for turn in turns], 0)
-        sizes.append(Thread(indexed.turns, indexed.terms))
+        indexed = index([turn if isinstance(turn, Turn) else said(turn) for turn in turns], 0)
+        sizes.append(Thread(indexed.flags, indexed.terms, indexed.size, indexed.user_size))
         posted += [Posted(number, term, packed) for (term, _), packed in indexed.postings.items()]
-    posted = [one for one in posted if one.term in wanted(asked)]
+    posted = [one for one in posted if one.term in asked.wanted]
     if shuffle:
         shuffle.shuffle(posted)
     return rank(asked, sizes, posted, without=without, limit=limit)
+
+
+def said(text: str, role: str = "user", name: str | None = None, day: date = date(2026, 1, 15)) -> Turn:
+    return Turn(role, name, text, day)
 
 
 def places(hits: Sequence[Hit]) -> list[int]:
@@ -47,7 +52,29 @@ def test_a_rare_word_weighs_more_than_a_common_one() -> None:
 def test_an_answer_is_found_by_the_question_right_before_it() -> None:
     turns = [FILLER] * 20
     turns[10] = "where do you keep the bicycle?"
-    assert places(search("bicycle", turns))[:3] == [10, 11, 12]
+    assert places(search("bicycle", turns))[:3] == [11, 10, 12]
+
+
+def test_a_question_ranks_after_a_statement_with_the_same_words() -> None:
+    turns = [FILLER] * 60
+    turns[10], turns[40] = "is your bicycle red?", "my bicycle is red"
+    assert places(search("red bicycle", turns))[0] == 40
+
+
+def test_what_a_user_says_to_an_assistant_ranks_before_long_answers_that_repeat_it() -> None:
+    def answer(text: str) -> Turn:
+        return said(f"{text} {FILLER * 20} {text}", "assistant")
+
+    turns = [said(FILLER), answer(FILLER)] * 10
+    turns[10:10] = [said("hello, my bicycle is red"), answer("a red bicycle, good"), answer("a red bicycle, red")]
+    assert places(search("red bicycle", turns))[0] == 10
+
+
+def test_turns_of_a_day_that_is_named_go_first() -> None:
+    turns = [said("the bicycle is new", day=date(2026, 1 + number // 10, 1 + number % 10)) for number in range(40)]
+    assert set(places(search("what was new on 3 February?", turns))[:1]) == {12}
+    assert set(places(search("what was new in March?", turns))[:10]) == set(range(20, 30))
+    assert places(search("3月5日", turns))[0] == 24
 
 
 def test_turns_beyond_the_reach_are_not_found() -> None:
@@ -64,8 +91,8 @@ def test_words_that_meet_count_more_than_one_word_often() -> None:
 
 
 def test_turns_of_the_speaker_who_is_named_go_first() -> None:
-    turns = [Turn(None, FILLER)] * 40
-    turns[10], turns[30] = Turn("Ann", "the bicycle is new"), Turn("Bob", "the bicycle is new")
+    turns = [said(FILLER)] * 40
+    turns[10], turns[30] = said("the bicycle is new", name="Ann"), said("the bicycle is new", name="Bob")
     assert places(search("what did Bob say of the bicycle", turns))[0] == 30
 
 
@@ -97,13 +124,15 @@ def test_the_order_in_which_postings_come_does_not_matter(seed: int) -> None:
 
 def test_a_conversation_that_is_indexed_in_parts_is_found_as_a_whole(seed: int) -> None:
     dice = random.Random(seed)
-    turns = [Turn(None, dice.choice(["red tea", "bicycle", FILLER])) for _ in range(BLOCK + 300)]
+    turns = [said(dice.choice(["red tea", "bicycle", FILLER])) for _ in range(BLOCK + 300)]
     rest, parts, first = iter(turns), [], 0
     while part := list(islice(rest, dice.randint(1, 400))):
         parts.append(index(part, first))
         first += len(part)
-    thread = Thread(sum(part.turns for part in parts), sum(part.terms for part in parts))
+    flags = b"".join(part.flags for part in parts)
+    terms, size, user_size = (sum(map(attrgetter(name), parts)) for name in ("terms", "size", "user_size"))
+    thread = Thread(flags, terms, size, user_size)
     posted = [Posted(0, term, packed) for part in parts for (term, _), packed in part.postings.items()]
-    asked = terms("red bicycle")
-    held = [one for one in posted if one.term in wanted(asked)]
+    asked = Question.of("red bicycle")
+    held = [one for one in posted if one.term in asked.wanted]
     assert rank(asked, [thread], held, limit=50) == search("red bicycle", turns)

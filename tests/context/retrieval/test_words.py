@@ -1,5 +1,8 @@
 """Index terms of a text."""
 
+import subprocess
+import sys
+
 import pytest
 
 from purser.context.retrieval.words import MOST_CHARACTERS, terms
@@ -24,7 +27,7 @@ def test_accents_and_widths_make_no_difference() -> None:
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("京都大学", ["京", "都", "大", "学", "京都", "都大", "大学"]),
+        ("京都で", ["京", "都", "で", "京都", "都で"]),
         ("猫", ["猫"]),
         ("ラーメン", ["ラ", "ー", "メ", "ン", "ラー", "ーメ", "メン"]),
         ("한국어", ["한", "국", "어", "한국", "국어"]),
@@ -34,12 +37,21 @@ def test_scripts_without_spaces_become_characters_and_pairs(text: str, found: li
     assert terms(text) == found
 
 
-def test_chinese_text_is_split_at_words_that_only_ask_or_bind() -> None:
-    assert terms("电影的导演是什么？") == ["电", "影", "电影", "导", "演", "是", "导演", "演是"]
+def test_chinese_text_becomes_words_characters_and_pairs_without_words_that_only_ask_or_bind() -> None:
+    assert terms("电影的导演是什么？") == ["电影", "电", "影", "导演", "导", "演", "是", "演是"]
+
+
+def test_chinese_words_inside_longer_ones_are_terms() -> None:
+    assert {"长城", "博物馆", "博物"} <= set(terms("中国长城博物馆"))
+
+
+def test_text_without_chinese_loads_no_dictionary() -> None:
+    code = "import sys; from purser.context.retrieval import words; words.terms('tea café 京都で'); print(*sys.modules)"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).find("rjieba") == -1
 
 
 def test_words_of_two_scripts_need_no_space_between_them() -> None:
-    assert terms("我买了iPhone手机") == ["我", "买", "我买", "iphon", "手", "机", "手机"]
+    assert terms("我买了iPhone手机") == ["买", "iphon", "手机", "手", "机"]
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,7 @@ def _groups(measured: Outcome, vocabulary: str) -> dict[Group, dict[str, Any]]:
     return {(row["set"], row["language"]): row for row in measured.results[vocabulary]["groups"]}
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("vocabulary", VOCABULARIES)
 def test_exact_counts_equal_the_reference_on_every_conversation_of_every_set(
     vocabulary: str, measured: Outcome, reference: dict[str, dict[Group, dict[str, Any]]]

@@ -48,6 +48,31 @@ def test_what_room_promises_fits(ratio: int, size: int) -> None:
     assert known.tokens(known.room(size)) <= size < known.tokens(known.room(size) + 1) + 2
 
 
+def test_after_a_report_only_what_came_later_is_converted() -> None:
+    known = Calibration(1_100_000).following(10_000, 8_500)
+    assert known.tokens(10_000) == 8_500
+    assert known.tokens(11_000) == 8_500 + 1_100
+    assert known.tokens(5_000) == 4_250, "a window that was cut since is converted by the report itself"
+
+
+def test_a_small_or_implausible_report_is_not_followed() -> None:
+    for counted, reported in ((LEAST_COUNTED - 1, 150), (10_000, 7_999), (10_000, 15_001), (10_000, 0)):
+        assert Calibration().following(counted, reported) == Calibration()
+
+
+@given(st.integers(LEAST, MOST), st.integers(LEAST_COUNTED, 10**6), st.integers(LEAST, MOST), tokens)
+def test_what_room_promises_after_a_report_fits(ratio: int, counted: int, seen: int, size: int) -> None:
+    known = Calibration(ratio).following(counted, counted * seen // ONE)
+    assert known.tokens(known.room(size)) <= size
+
+
 def test_only_models_without_a_public_tokenizer_are_calibrated() -> None:
     models = ("gpt-4", "gpt-4o", "claude-sonnet-4-5", "gemini-2.5-pro", "my-own-model")
     assert [is_calibrated(model) for model in models] == [False, False, True, True, True]
+
+
+@pytest.mark.parametrize("calibration", [Calibration(), Calibration().following(1_000, 1_200)])
+def test_what_is_overdrawn_is_converted_too(calibration: Calibration) -> None:
+    """Instructions may be larger than what is left of a budget: the room is negative then."""
+    assert calibration.room(-50) < 0
+    assert calibration.tokens(-50) < 0

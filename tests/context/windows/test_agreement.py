@@ -9,11 +9,12 @@ from purser.context.errors import WindowTooSmall
 from purser.context.settings import ContextSettings
 from purser.context.strategies import StrategyName
 from purser.context.strategies.choice import Preference
-from purser.context.tokens import PER_CONVERSATION
+from purser.context.tokens import PER_CONVERSATION, count_message
 from purser.context.windows import Window, plan_window
 from purser.context.windows.builder import WindowBuilder
 from purser.context.windows.listing import build
 from purser.context.windows.plans import TextRef, WindowPlan
+from purser.context.windows.trimming import Remedy, show_all
 from tests.support.strategies import conversations
 
 MODEL = "gpt-4o"
@@ -32,15 +33,18 @@ def agent_window(
     session: Conversation, question: TextRef, context_settings: ContextSettings, budget: int
 ) -> WindowPlan | None:
     """The window of a call that asks `question`; `None`: it is too small."""
+    own, sizes = Conversation("t/a"), dict[int, int]()
     try:
-        return plan_window(
-            context_settings,
-            budget=budget,
-            system_tokens=0,
-            session=session,
-            question=question,
-            own=Conversation("t/a"),
-        )
+        while True:
+            plan = plan_window(
+                context_settings, budget=budget, system_tokens=0, session=session, question=question, own=own,
+                sizes=sizes,
+            )  # fmt: skip
+            uncounted = [trim for trim in plan.trims if trim.seq not in sizes]
+            if not uncounted:
+                return plan
+            shown = show_all(uncounted, {trim.seq: TEXT for trim in uncounted}, len)
+            sizes |= {seq: count_message(message.to_openai(), MODEL).tokens for seq, message in shown.items()}
     except WindowTooSmall:
         return None
 
@@ -64,11 +68,9 @@ def listed_window(
         stored=TEXT if summary else None,
     )
     try:
-        found = build(builder, budget)
+        return build(builder, budget)
     except WindowTooSmall:
         return None
-    # A call never shows a message in part.
-    return None if found.stats.clipped else found
 
 
 @settings(max_examples=500, deadline=None)
@@ -82,9 +84,14 @@ def test_an_agent_gets_the_window_that_people_look_at(
         agent_window(session, question, context_settings, budget),
         listed_window(session, question, context_settings, budget),
     )
-    assert (plan is None) == (window is None)
     if plan is None or window is None:
+        # An agent ends if its input does not fit; people see the input clipped.
+        assert plan is None
+        assert window is None or question.seq in {window.indexes[-1], *(one.index for one in window.stats.clipped)}
         return
+    in_part = {(one.index, Remedy.CLEARED) for one in window.stats.cleared}
+    in_part |= {(one.index, Remedy.CLIPPED) for one in window.stats.clipped}
+    assert {(trim.seq, trim.remedy) for trim in plan.in_part} == in_part
     shown = [seq for seq in window.indexes if seq is not None]
     assert shown == [*plan.session.seqs, question.seq]
     assert (window.tokens, window.strategy) == (plan.tokens, plan.strategy)

@@ -78,6 +78,28 @@ def test_no_cut_of_a_real_conversation_breaks_anything(
         assert problems(seen, budget, *way) == [], f"{len(seen)} messages, budget {budget}"
 
 
+@settings(max_examples=150, deadline=None)
+@given(messages=transcripts(), share=st.floats(0.2, 3.0), way=st.sampled_from(WAYS))
+def test_a_compaction_never_grows_the_window_and_is_not_reported_if_it_did_not_help(
+    messages: list[Message], share: float, way: tuple[str | None, str | None]
+) -> None:
+    whole = sum(counted(messages)) + PER_CONVERSATION
+    try:
+        found = window(messages, int(share * whole), way[0], preset=way[1])
+    except WindowTooSmall:
+        return
+    assert found.tokens + found.stats.tokens_saved == whole
+    assert (found.stats.tokens_saved > 0) == found.stats.optimization_applied
+
+
+@pytest.mark.parametrize(("preset", "count"), [("cookhero", 16), ("education", 41)])
+def test_short_messages_above_a_trigger_by_number_stay_as_they_are(preset: str, count: int) -> None:
+    messages = [user("ok") if number % 2 == 0 else Message("assistant", "sure") for number in range(count)]
+    found = window(messages, 20_000, preset=preset)
+    assert list(found.messages) == messages
+    assert (found.stats.optimization_applied, found.stats.tokens_saved) == (False, 0)
+
+
 # --- what always stays, and what does not fit ------------------------------------------------------------------------
 
 

@@ -77,7 +77,7 @@ def test_a_current_fact_is_listed_in_addition_to_the_state_of_its_message() -> N
     [
         (3, State.DROPPED, "over_budget"),
         (4, State.SUMMARY, "covered by summary version 3"),
-        (7, State.CLIPPED, "it is larger than the window, which shows its beginning and end"),
+        (7, State.CLIPPED, "it is too large for the window, which shows its beginning and end"),
         (8, State.VERBATIM, "it is newer than what summary version 3 covers"),
     ],
 )

@@ -1,5 +1,6 @@
 """Windows of agents: content, order, and cuts when not everything fits."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -11,6 +12,7 @@ from purser.context.conversation.messages import Message, StoredMessage, group
 from purser.context.errors import WindowTooSmall
 from purser.context.settings import ContextSettings
 from purser.context.strategies import StrategyName
+from purser.context.strategies.settings import share
 from purser.context.windows import plan_window, render
 from purser.context.windows.plans import Dropped, TextRef, View, WindowPlan
 from tests.support.strategies import QUESTION, SETTINGS, conversations
@@ -70,23 +72,33 @@ def test_a_window_is_whole_fits_and_loses_nothing_silently(
     left: int | None,
 ) -> None:
     least = plan(session, own, budget=100_000, settings=given_settings, left=0).tokens
-    if least > budget:
-        with pytest.raises(WindowTooSmall):
-            plan(session, own, budget=budget, replies=tuple(replies), settings=given_settings, left=left)
+    try:
+        found = plan(session, own, budget=budget, replies=tuple(replies), settings=given_settings, left=left)
+    except WindowTooSmall:
+        assert least > budget
         return
-    found = plan(session, own, budget=budget, replies=tuple(replies), settings=given_settings, left=left)
     assert found.tokens <= budget
     assert left is None or found.tokens <= max(left, least)
     assert {*found.replies} | {*found.dropped_replies} == {*replies}
     assert not {*found.replies} & {*found.dropped_replies}
     assert WindowPlan.from_json(found.to_json()) == found
-    for conversation, view in ((session, found.session), (own, found.own)):
+    step = share(budget, given_settings.parameters.cut_step)
+    # What the session's cut leaves empty would be the agent's as well.
+    for conversation, view, empty in ((session, found.session, step), (own, found.own, 2 * step)):
         assert_partition(conversation, view)
         assert_whole_groups(conversation, view)
+        conversation = as_shown(conversation, found)
         assert_counted(conversation, view)
-        assert_maximal(view, conversation, spare=budget - found.tokens if left is None else 0)
+        assert_maximal(view, conversation, spare=budget - found.tokens if left is None else 0, empty=empty)
     if own.groups:
         assert {*own.groups[-1].seqs} <= {*found.own.seqs}, "the last step may wait for an answer"
+
+
+def as_shown(conversation: Conversation, found: WindowPlan) -> Conversation:
+    """The conversation with the tokens that the window shows of trimmed messages."""
+    sizes = {trim.seq: trim.tokens for trim in found.trims}
+    messages = tuple(replace(ref, tokens=sizes.get(ref.seq, ref.tokens)) for ref in conversation.messages)
+    return replace(conversation, messages=messages)
 
 
 def assert_partition(conversation: Conversation, view: View) -> None:
@@ -121,12 +133,16 @@ def assert_counted(conversation: Conversation, view: View) -> None:
     assert view.tokens == tokens + (view.summary.tokens if view.summary else 0)
 
 
-def assert_maximal(view: View, conversation: Conversation, spare: int) -> None:
-    """The newest group that was left out would not have fitted, or no user message stands before it."""
-    out = [one for one in conversation.groups if one.first_seq not in view.seqs]
+def assert_maximal(view: View, conversation: Conversation, spare: int, empty: int) -> None:
+    """What was left out, newest first, would not have fitted, or the step of the cut leaves as much empty."""
     if view.dropped and view.dropped[-1].reason == "before_first_request":
         return
-    assert not out or out[-1].tokens > spare
+    for one in reversed(conversation.groups):
+        if one.first_seq not in view.seqs:
+            if one.tokens > spare:
+                return
+            spare, empty = spare - one.tokens, empty - one.tokens
+            assert empty >= 0
 
 
 @given(session=conversations(""), own=conversations("t1/a1", 5_000))
@@ -146,7 +162,7 @@ def test_a_window_has_the_stable_part_first() -> None:
     own = Conversation("t1/a1", refs(12, 1), SummaryRef(1, 9, 11, 20))
     found = plan(session, own, replies=(TextRef(8, 10, "t.1~x"),))
     texts = {seq: StoredMessage(seq, "", Message("user", f"m{seq}"), {}) for seq in (1, 6, 7, 8, 10_000, 12)}
-    rendered = render(found, texts, {"": "earlier", "t1/a1": "my steps"}, "be brief")
+    rendered = render(found, texts, {"": "earlier", "t1/a1": "my steps"}, "be brief", count=len)
     head = "Summary of messages {} to {} of this conversation, a record of what was said:\n{}"
     assert rendered == [
         {"role": "system", "content": "be brief"},
@@ -209,13 +225,15 @@ def test_what_cannot_fit_is_an_error_that_names_it() -> None:
     assert caught.value.budget == 400
     with pytest.raises(WindowTooSmall, match="input 43"):
         plan(Conversation(""), budget=42)
+    rule = Conversation("t1/a1", (MessageRef(1, "system", 400),))
     with pytest.raises(WindowTooSmall, match="last step, pins, system messages and open calls of the agent 400"):
-        plan(Conversation(""), Conversation("t1/a1", refs(1, 1, tokens=400)), budget=400)
+        plan(Conversation(""), rule, budget=400)
 
 
 def test_what_the_agent_has_left_cuts_the_window_down_but_the_ledger_judges() -> None:
     session = Conversation("", refs(1, 30))
-    assert plan(session, left=200, settings=SETTINGS_OFF).tokens == 193
+    # 193 tokens would fit: the cut goes on for up to 50 tokens, see `cut_step`.
+    assert plan(session, left=200, settings=SETTINGS_OFF).tokens == 143
     assert plan(session, left=10, settings=SETTINGS_OFF).tokens == 53
     assert plan(session, left=-10, settings=SETTINGS_OFF).tokens == 53
 

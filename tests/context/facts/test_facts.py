@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict
+from datetime import UTC, datetime
 from itertools import pairwise
 
 import pytest
@@ -9,10 +10,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from purser.context.conversation.messages import Message, StoredMessage
-from purser.context.conversation.storable import is_storable
-from purser.context.facts import Fact, Kind, extract_facts, omitted_facts, render_facts, supersede
+from purser.context.conversation.storable import is_storable, storable
+from purser.context.facts import Fact, Kind, changed_facts, extract_facts, merged_facts, omitted_facts, render_facts
 from purser.context.tokens import count_text
 from tests.support.conversations import assistant, calling, result, talk, user
+
+SAID = (
+    "My budget is $300.",
+    "My budget is $500.",
+    "The budget is now $450.",
+    "The flight is at 9:40 am. The dinner is at 7 pm.",
+    "Make it 11 am.",
+    "I like tea.",
+    "I hate tea.",
+    "We met Anna at 12 Main Street.",
+    "It's 21, not 12 Main Street.",
+    "We decided to use Postgres.",
+    "MySQL instead.",
+    "Two tickets, please.",
+    "Make it three.",
+)
 
 
 def count(text: str) -> int:
@@ -160,9 +177,10 @@ def test_of_a_document_only_what_it_states_or_names_is_a_fact() -> None:
 def test_system_messages_have_no_facts_and_speakers_names_are_no_facts() -> None:
     anna, ben = (
         Message("user", "I told Ben and Carla yesterday.", name="Anna"),
-        Message("assistant", "Yes.", name="Ben"),
+        Message("assistant", "It is $5.", name="Ben"),
     )
-    assert {fact.value for fact in facts_of(Message("system", "It is 2027-03-05."), anna, ben)} == {
+    assert {fact.value for fact in facts_of(Message("system", "It is 2027-03-05."), ben, anna)} == {
+        "$5",
         "Carla",
         "yesterday",
     }
@@ -180,7 +198,25 @@ def test_only_redacted_text_is_looked_at() -> None:
 def test_every_value_occurs_in_its_sentence(text: str) -> None:
     for fact in facts_of(user(text)):
         assert fact.value in fact.text
-        assert fact.text.split() == [word for word in fact.text.split() if word in text]
+        assert fact.text.split() == [word for word in fact.text.split() if word in storable(text)]
+
+
+# --- followed ---
+
+
+@settings(deadline=None, max_examples=60)
+@given(texts=st.lists(st.sampled_from(SAID), max_size=12), parts=st.lists(st.integers(1, 4), min_size=12, max_size=12))
+def test_following_a_thread_in_any_steps_gives_the_facts_of_all_messages_at_once(
+    texts: list[str], parts: list[int]
+) -> None:
+    messages = stored(*map(user, texts))
+    known: list[Fact] = []
+    rest = messages
+    for size in parts:
+        live = [fact for fact in known if fact.superseded_by is None]
+        known = merged_facts(known, changed_facts(sorted(live, key=repr), rest[:size]))
+        rest = rest[size:]
+    assert sorted(known, key=repr) == sorted(extract_facts(messages), key=repr)
 
 
 # --- superseded ------------------------------------------------------------------------------------------------------
@@ -206,11 +242,6 @@ def test_a_value_that_comes_back_holds_again() -> None:
 def test_what_is_only_mentioned_supersedes_nothing() -> None:
     facts = facts_of(user("We paid $300 for the tent."), user("We paid $500 for the boat."))
     assert [fact.superseded_by for fact in facts] == [None, None]
-
-
-def test_superseding_again_changes_nothing() -> None:
-    facts = facts_of(user("My budget is $300."), user("My budget is $500."), *talk(6))
-    assert supersede(facts) == facts
 
 
 # --- shown -----------------------------------------------------------------------------------------------------------
@@ -259,3 +290,42 @@ def test_a_sheet_never_exceeds_its_bound_and_loses_nothing(texts: list[str], mos
     held = [fact for fact in facts if fact.superseded_by is None]
     assert sorted((*sheet.shown, *sheet.overflow), key=repr) == sorted(held, key=repr)
     assert all(one.seq <= next_one.seq for one, next_one in pairwise(sheet.shown))
+
+
+# --- dated -----------------------------------------------------------------------------------------------------------
+
+SAID_ON = datetime(2027, 3, 5, 9, tzinfo=UTC)
+"""A Friday."""
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("I saw Ann yesterday.", "yesterday (2027-03-04)"),
+        ("我昨天见了王医生。", "昨天 (2027-03-04)"),
+        ("Vi a Ana ayer.", "ayer (2027-03-04)"),
+        ("Ich habe Anna gestern gesehen.", "gestern (2027-03-04)"),
+        ("Je pars demain.", "demain (2027-03-06)"),
+        ("The show is on May 20th.", "May 20th"),
+    ],
+)
+def test_a_relative_date_has_its_absolute_one_in_value_and_sheet(text: str, value: str) -> None:
+    [fact] = [fact for fact in extract_facts([StoredMessage(1, "", user(text), {}, SAID_ON)]) if fact.kind is Kind.DATE]
+    assert (fact.value, fact.text) == (value, text)
+    said = value.split(" (")[0]
+    assert render_facts([fact], 600, count).text == f"1 user: {text}".replace(said, value)
+
+
+def test_the_same_word_on_another_day_is_another_date() -> None:
+    messages = [StoredMessage(day, "", user("The demo is tomorrow."), {}, SAID_ON.replace(day=day)) for day in (5, 6)]
+    assert [(fact.value, fact.superseded_by) for fact in extract_facts(messages)] == [
+        ("tomorrow (2027-03-06)", 6),
+        ("tomorrow (2027-03-07)", None),
+    ]
+
+
+def test_a_correction_without_subject_reaches_back_40_messages() -> None:
+    first, again = user("The dinner is at 7 pm."), user("Make it 8 pm.")
+    for between, superseded in ((39, 41), (40, None)):
+        facts = facts_of(first, *[user("Fine.")] * between, again)
+        assert facts[0].superseded_by == superseded

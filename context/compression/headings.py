@@ -1,0 +1,52 @@
+"""Headings of summaries in the language of the conversation: Chinese, Japanese, Korean, otherwise English."""
+
+from purser.context.conversation.languages import script_language
+
+_LENGTHS = {
+    "zh": "[历史对话总结 - 原文{source}字，总结{summary}字]",
+    "ja": "[これまでの会話の要約 - 原文{source}文字、要約{summary}文字]",
+    "ko": "[이전 대화 요약 - 원문 {source}자, 요약 {summary}자]",
+    "en": "[Summary of the earlier conversation - source {source} characters, summary {summary} characters]",
+}
+_RANGES = {
+    "zh": "本对话第{first}至{last}条消息的总结，仅为谈话记录：",
+    "ja": "この会話のメッセージ{first}から{last}までの要約（発言の記録）：",
+    "ko": "이 대화의 메시지 {first}~{last} 요약(발언 기록):",
+    "en": "Summary of messages {first} to {last} of this conversation, a record of what was said:",
+}
+_FACTS = {
+    "zh": "事实，附消息编号：",
+    "ja": "事実とそのメッセージ番号：",
+    "ko": "사실과 메시지 번호:",
+    "en": "Facts, with their message:",
+}
+
+
+def length_header(source: int, summary: int, language: str | None = "en") -> str:
+    """The header line that states the lengths of source and summary in characters.
+
+    Args:
+        source, summary: lengths in characters.
+        language: ISO 639-1 code; English if there is no wording for it.
+    """
+    return _in(_LENGTHS, language).format(source=source, summary=summary)
+
+
+def range_header(first_seq: int, last_seq: int, text: str) -> str:
+    """The line above a summary that states the covered range, in the language of the text.
+
+    Args:
+        first_seq, last_seq: the covered range.
+        text: the summary; its header line, if it has one, decides over its script.
+    """
+    begun = (code for code, header in _LENGTHS.items() if text.startswith(header.partition("{")[0]))
+    return _in(_RANGES, next(begun, None) or script_language(text)).format(first=first_seq, last=last_seq)
+
+
+def facts_header(language: str | None) -> str:
+    """The line above a fact sheet in a summary."""
+    return _in(_FACTS, language)
+
+
+def _in(wordings: dict[str, str], language: str | None) -> str:
+    return wordings.get(language or "en", wordings["en"])

@@ -1,0 +1,162 @@
+"""Units of a conversation that an extract picks whole: messages, parts of long messages, and records of tool calls."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from purser.context.compression.parts import is_idle, parts
+from purser.context.compression.records import is_change, outcome, records
+from purser.context.compression.requests import CountText, Passage, SummarySource
+from purser.context.conversation.dates import absolute_dates
+from purser.context.conversation.kinds import Composition, Kind
+from purser.context.conversation.wording import CJK, questions, sentences, words
+
+_WHOLE_SHARE, _WHOLE_SHARE_OF_ANSWERS = 2, 8
+"""A message picked as a whole takes at most half of the room, or an eighth if a model wrote it; longer ones are picked
+by part."""
+_SHORT = 80
+"""Tokens up to which a message is picked as a whole or not at all, if it fits half of the room."""
+_RECORD_SHARE = 4
+_RECORD_CHARACTERS = 3
+_RECORD_TRIES = 4
+"""A record of a tool call takes at most a quarter of the room; a token of a record has about three characters."""
+_USERS = 2.0
+"""Weight of what users write where it is short and its answers are long."""
+_CHANGES = 2.0
+"""Weight of a tool call that changes something."""
+_ELLIPTICAL = 7
+"""Words up to which an answer is taken to depend on its question; a few more after yes or no."""
+_ELLIPTICAL_REPLY = 15
+"""Words up to which the reply of an assistant is taken to depend on its question."""
+_LONGEST_QUESTION = 120
+
+_YES_OR_NO = re.compile(
+    r"\s*(?:yes|yeah|yep|no|nope|sure|correct|right|exactly|not)\b|\s*(?:是的|对|好的|不|嗯|はい|いいえ|네|아니)", re.I
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A candidate of an extract."""
+
+    line: str
+    """As the extract shows it: speaker, the question that it answers where it depends on that, and text."""
+    text: str
+    """The words that decide its value."""
+    passage: int | None = None
+    """Index of its message; `None` for a line of the last version."""
+    answers: bool = False
+    """Whether it follows a question of another speaker."""
+    weight: float = 1.0
+    """Factor of its value."""
+
+
+def units(source: SummarySource, most_tokens: int, count: CountText) -> Iterator[tuple[Unit, int]]:
+    """Yields the units of a source in their order, each with its tokens.
+
+    Args:
+        source: lines of the last version compete with new messages.
+        most_tokens: room of the extract.
+        count: counts tokens.
+    """
+    for line in filter(None, source.summary.splitlines()):
+        yield Unit(line, line.partition(": ")[2] or line), count(line + "\n")
+    found = [*_records(source.passages, most_tokens, count), *_said(source.passages, most_tokens, count)]
+    yield from sorted(found, key=lambda one: -1 if one[0].passage is None else one[0].passage)
+
+
+def _said(passages: Sequence[Passage], most_tokens: int, count: CountText) -> Iterator[tuple[Unit, int]]:
+    """Messages, whole where they are short; parts of longer ones."""
+    drowned = _kind(passages) is not Kind.PEOPLE
+    assisted = drowned or any(one.role == one.speaker == "assistant" for one in passages)
+    recorded = _answered(passages)
+    asked_by, asked = "", ""
+    for place, passage in enumerate(passages):
+        text = " ".join(passage.said.split())
+        weight = _USERS if drowned and passage.role == "user" else 1.0
+        answers = asked_by not in ("", passage.speaker)
+        share = _WHOLE_SHARE if not assisted or passage.role == "user" else _WHOLE_SHARE_OF_ANSWERS
+        most = _ELLIPTICAL_REPLY if assisted and passage.role == "assistant" else _ELLIPTICAL
+        question = asked if answers and _depends(text, most) else ""
+        whole = Unit(_line(_label(passage, text, question), text), f"{question} {text}".strip(), place, answers, weight)
+        if place in recorded or (is_idle(text) and not (question and passage.role == "user")):
+            pass
+        elif count(_line(passage.speaker, text) + "\n") <= max(most_tokens // share, min(_SHORT, most_tokens // 2)):
+            yield whole, count(whole.line + "\n")
+        elif passage.role == "tool":
+            room = most_tokens // min(_RECORD_SHARE, len(passages))
+            text, tokens = _fitting(passage.speaker, partial(outcome, passage.said), room, count)
+            if tokens <= room:
+                yield Unit(_line(passage.speaker, text), text, place), tokens
+        else:
+            for part in parts(passage.said):
+                line = _line(_label(passage, part), part)
+                yield Unit(line, part, place, weight=weight), count(line + "\n")
+        requests = assisted and passage.role == "user"
+        asked_by = passage.speaker if questions(text) or requests else ""
+        asked = _question(passage.said, requests=requests) if asked_by else ""
+
+
+def _records(passages: Sequence[Passage], most_tokens: int, count: CountText) -> Iterator[tuple[Unit, int]]:
+    room = most_tokens // min(_RECORD_SHARE, max(1, len(passages)))
+    for record in records(passages):
+        text, tokens = _fitting("tool", record.text, room, count)
+        if tokens <= room:
+            weight = _CHANGES if is_change(record.call.name) else 1.0
+            yield Unit(_line("tool", text), text, record.place, weight=weight), tokens
+
+
+def _fitting(speaker: str, write: Callable[[int], str], most_tokens: int, count: CountText) -> tuple[str, int]:
+    """Writes a record with fewer characters until it fits, with its tokens; it may still not fit in the end."""
+    characters = most_tokens * _RECORD_CHARACTERS
+    for _ in range(_RECORD_TRIES):
+        text = write(characters)
+        if (tokens := count(_line(speaker, text) + "\n")) <= most_tokens:
+            break
+        characters = characters * most_tokens * 9 // (tokens * 10)
+    return text, tokens
+
+
+def _kind(passages: Sequence[Passage]) -> Kind:
+    lengths = Counter[str]()
+    for passage in passages:
+        lengths[passage.role] += len(passage.said)
+    tools = sum(passage.role == "tool" or bool(passage.calls) for passage in passages)
+    return Composition(lengths["user"], lengths["assistant"], len(passages), tools).kind
+
+
+def _answered(passages: Sequence[Passage]) -> set[int]:
+    """Indexes of results that a record shows with their call."""
+    called = set[str]()
+    found = set[int]()
+    for place, passage in enumerate(passages):
+        if passage.answers in called:
+            found.add(place)
+        called |= {call.id for call in passage.calls}
+    return found
+
+
+def _label(passage: Passage, text: str, question: str = "") -> str:
+    """The speaker, the question that the text answers, and the dates of its relative times."""
+    dates = [f"{words} = {date}" for words, date in absolute_dates(text, passage.at).items()]
+    about = "; ".join([*([f"asked “{question}”"] if question else []), *dates])
+    return f"{passage.speaker} ({about})" if about else passage.speaker
+
+
+def _line(speaker: str, text: str) -> str:
+    return f"{speaker}: {text}" if speaker else text
+
+
+def _depends(text: str, most_words: int) -> bool:
+    """Whether an answer says little without its question."""
+    most = most_words + 3 * (_YES_OR_NO.match(text) is not None)
+    return len(text) <= 3 * most if CJK.search(text) else len(words(text)) <= most
+
+
+def _question(text: str, *, requests: bool) -> str:
+    """The last question of a message, or its last sentence if that is a request; empty if it is long."""
+    said = list(sentences(text))
+    found = [sentence for sentence in said if questions(sentence)] or (said if requests else [])
+    return found[-1] if found and len(found[-1]) <= _LONGEST_QUESTION and not is_idle(found[-1]) else ""

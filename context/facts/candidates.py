@@ -1,0 +1,216 @@
+"""Candidates for facts: what one message states, before it is compared with what is known."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from purser.context.conversation.dates import dated
+from purser.context.conversation.messages import StoredMessage
+from purser.context.conversation.wording import sentences
+from purser.context.facts.corrections import (
+    alternative,
+    bare_numbers,
+    composed,
+    is_cued,
+    leads_over,
+    reconsiders,
+    replaced,
+    unsure,
+)
+from purser.context.facts.languages import Language, languages_of
+from purser.context.facts.patterns import Span, values
+from purser.context.facts.statements import Owner, owner, statements
+from purser.context.facts.tools import fields_of
+from purser.context.facts.values import MENTIONS, Fact, Kind
+
+_LONGEST_TEXT = 90
+"""Maximum characters of a sentence that is shown whole."""
+_PART_END = re.compile(
+    r"(?<=[,;:]) (?:and |but |or )?| (?=[–—-] )|(?<=[，；：])| (?=(?:and|but|because|so|which|while) )"
+)
+_LONGEST_DIALOGUE = 2_000
+"""Characters above which a message is a document, of which only statements, paths and named values count."""
+_EDGES = " ,;:，；：–—-"
+_JOINS = re.compile(
+    r"[\s,]*(?:\b(?:at|on|by|for|from|to|until|in|the|a|al|el|de|del|um|am|ab|bis|den|à|le|en)\b|[的之の、に]"
+    r"|\s)*[\s,]*",
+    re.IGNORECASE,
+)
+"""Words between two values of the same owner, such as `on Friday at 3 pm`."""
+_DATED = frozenset({Kind.DATE, Kind.TIME, Kind.MONEY})
+_LOOSE = frozenset({Kind.DATE, Kind.TIME, Kind.ID, Kind.ADDRESS})
+_TIMES = frozenset({Kind.DATE, Kind.TIME})
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """What a message states."""
+
+    fact: Fact
+    definite: bool = False
+    """Whether an article names its subject, which may be what an earlier fact is about."""
+    corrects: bool = False
+    """Whether it replaces an earlier fact."""
+    related: bool = False
+    """Whether it only replaces one whose sentence has a word in common with its own."""
+    old: str = ""
+    """Words of the earlier fact that it replaces."""
+    bare: bool = False
+    """Whether kind and value follow from the earlier fact."""
+
+
+def speaker_of(stored: StoredMessage) -> str:
+    """Name or role of the speaker."""
+    return stored.message.name or stored.message.role
+
+
+def candidates(stored: StoredMessage, text: str) -> Iterator[Candidate]:
+    """Yields what a message states, in sequence.
+
+    Args:
+        stored: the message.
+        text: its redacted text.
+    """
+    speaker = speaker_of(stored)
+    if stored.message.role == "tool":
+        yield from _of_tool(stored.seq, speaker, text)
+        return
+    languages = languages_of(text)
+    is_dialogue = len(text) <= _LONGEST_DIALOGUE
+    for sentence in sentences(text):
+        for candidate in _Sentence(stored.seq, speaker, sentence, languages).candidates(corrections=is_dialogue):
+            fact = candidate.fact
+            if is_dialogue or fact.kind is Kind.PATH or fact.relation != MENTIONS:
+                value = dated(fact.value, stored.created_at) if fact.kind is Kind.DATE else fact.value
+                yield replace(candidate, fact=replace(fact, value=value))
+
+
+@dataclass(frozen=True)
+class _Sentence:
+    seq: int
+    speaker: str
+    text: str
+    languages: tuple[Language, ...]
+
+    def candidates(self, *, corrections: bool) -> Iterator[Candidate]:
+        replacing = replaced(self.text, self.languages) if corrections else None
+        may_correct = corrections and not self.text.endswith(("?", "？")) and not unsure(self.text, self.languages)
+        old_span = (replacing.old,) if replacing else ()
+        found = list(self._values((*self._farewells(), *old_span), may_correct))
+        stated = list(statements(self.text, self.languages))
+        replaces_value = False
+        for place, (kind, match, named, corrects) in enumerate(found):
+            in_new = bool(replacing and replacing.new[0] <= match.start() and match.end() <= replacing.new[1])
+            last = not any(replacing and one.end() <= replacing.new[1] for _, one, _, _ in found[place + 1 :])
+            old = replacing.old_text if replacing and in_new and last else ""
+            replaces_value = replaces_value or bool(old)
+            fact = self._fact(
+                kind, named.subject if named else self.speaker, named.relation if named else MENTIONS, match
+            )
+            related = may_correct and kind in _DATED and not corrects and leads_over(self.text)
+            yield Candidate(fact, bool(named and named.definite), corrects or related or bool(old), related, old)
+        for one in stated:
+            touches = replacing and one.match.start() < replacing.new[1] and replacing.new[0] < one.match.end()
+            strong = may_correct and any(language.is_changed.search(self.text) for language in self.languages)
+            weak = may_correct and one.kind is Kind.PREFERENCE and reconsiders(self.text)
+            fact = self._fact(one.kind, self.speaker, one.relation, one.match, replacing.old if replacing else None)
+            yield Candidate(
+                fact, corrects=bool(touches or strong or weak), old=replacing.old_text if replacing and touches else ""
+            )
+        if may_correct:
+            yield from self._bare(replacing.new_text if replacing else "", replacing.old_text if replacing else "",
+                                  found=[match.span() for _, match, _, _ in found], is_stated=bool(stated),
+                                  is_valued=replaces_value)  # fmt: skip
+
+    def _values(
+        self, but: tuple[Span, ...], may_correct: bool
+    ) -> Iterator[tuple[Kind, re.Match[str], Owner | None, bool]]:
+        """Values with their owners, and whether they correct; a value next to another one has its owner."""
+        last: tuple[int, Owner | None, bool] = (0, None, False)
+        asserts = not self.text.endswith(("?", "？")) and not unsure(self.text, self.languages)
+        for kind, match in sorted(values(self.text, self.languages, but), key=lambda found: found[1].start()):
+            named = owner(self.text[: match.start()], self.speaker, self.languages) if asserts else None
+            if named and named.loose and kind not in _LOOSE:
+                named = None
+            corrects = may_correct and is_cued(self.text, match.span(), self.languages)
+            between = self.text[last[0] : match.start()]
+            if last[0] and kind in _TIMES and _JOINS.fullmatch(between):
+                named, corrects = last[1] or named, corrects or last[2]
+            last = (match.end(), named, corrects)
+            yield kind, match, named, corrects
+
+    def _bare(self, new: str, old: str, *, found: list[Span], is_stated: bool, is_valued: bool) -> Iterator[Candidate]:
+        """Corrections whose kind follows from what they correct."""
+        if old and not is_valued and not is_stated:
+            whole = composed(old, new, old)
+            typed = list(values(whole, self.languages)) if whole and whole != new else []
+            kind = typed[0][0] if len(typed) == 1 and typed[0][1][0] == whole else Kind.FIELD
+            said = self.text
+            value = whole if kind is not Kind.FIELD and whole else new
+            yield Candidate(
+                Fact(self.seq, kind, self.speaker, MENTIONS, value, said, self.speaker),
+                corrects=True, old=old, bare=kind is Kind.FIELD,
+            )  # fmt: skip
+        if old:
+            return
+        for match in bare_numbers(self.text, self.languages):
+            if not any(start < match.end() and match.start() < end for start, end in found):
+                yield Candidate(self._fact(Kind.FIELD, self.speaker, MENTIONS, match), corrects=True, bare=True)
+        if not is_stated and not found_typed(found, self.text) and (choice := alternative(self.text, self.languages)):
+            fact = Fact(self.seq, Kind.DECISION, self.speaker, MENTIONS, choice, self.text, self.speaker)
+            yield Candidate(fact, corrects=True, bare=True)
+
+    def _fact(self, kind: Kind, subject: str, relation: str, match: re.Match[str], but: Span | None = None) -> Fact:
+        end = match.end()
+        if but and match.start() < but[0] < end:
+            end = but[0]
+        value = _TAIL.sub("", match.string[match.start() : end]) if but else match[0]
+        return Fact(self.seq, kind, subject, relation, value.strip(_EDGES), _around(match), self.speaker)
+
+    def _farewells(self) -> Iterator[Span]:
+        """Greetings and farewells; with a time of day after it, it is an appointment."""
+        for language in self.languages:
+            for match in language.is_farewell.finditer(self.text):
+                rest = self.text[match.end() :]
+                appointment = any(kind is Kind.TIME for kind, _ in values(rest, self.languages))
+                if match.end() > match.start() and not appointment:
+                    yield match.span()
+
+
+_TAIL = re.compile(
+    r"[\s,，]*(?:\b(?:instead of|rather than|and not|not|statt|anstatt|und nicht|nicht|en (?:vez|lugar) de|y no"
+    r"|no|sino|au lieu"
+    r" (?:de|du)|au lieu d['’]|plutôt que|et non|pas|from|von|de|à|at|on|the)\b|而?不是|而?不用|代替|から"
+    r"|ではなく)*[\s,，]*$",
+    re.IGNORECASE,
+)
+"""Words between a new and an old value."""
+
+
+def found_typed(found: list[Span], text: str) -> bool:
+    """Whether values other than names make up a sentence."""
+    return any(any(letter.isdigit() for letter in text[start:end]) for start, end in found)
+
+
+def _of_tool(seq: int, speaker: str, text: str) -> Iterator[Candidate]:
+    """The fields of a JSON object; only paths of any other result."""
+    fields = fields_of(text, speaker)
+    for subject, path, kind, content in fields or ():
+        yield Candidate(Fact(seq, kind, subject, path, content, f"{subject} {path}: {content}", ""))
+    for sentence in sentences(text) if fields is None else ():
+        for kind, match in values(sentence, ()):
+            if kind is Kind.PATH:
+                yield Candidate(Fact(seq, kind, speaker, MENTIONS, match[0], _around(match), speaker))
+
+
+def _around(match: re.Match[str]) -> str:
+    """The sentence of a match, or of a long one the clauses that it touches; short clauses join the previous one."""
+    sentence = match.string
+    if len(sentence) <= _LONGEST_TEXT:
+        return sentence
+    ends = [0, *(found.end() for found in _PART_END.finditer(sentence)), len(sentence)]
+    last = next(index for index, end in enumerate(ends) if end >= match.end())
+    first = max(index for index, end in enumerate(ends) if end <= match.start())
+    while first > 0 and ends[last] - ends[first] < _LONGEST_TEXT // 3:
+        first -= 1
+    return sentence[ends[first] : ends[last]].strip(_EDGES)

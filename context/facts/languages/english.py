@@ -1,0 +1,244 @@
+"""English."""
+
+from purser.context.facts.languages.language import Language
+from purser.context.facts.values import ALLERGY, DIET, Kind
+
+DAY = r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"
+MONTH = (
+    r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?"
+    r"|Nov(?:ember)?|Dec(?:ember)?)"
+)
+_SPAN = r"(?:day|night|week(?:end)?|month|year|spring|summer|fall|autumn|winter)"
+_HOUR = r"(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
+_FEW = rf"(?:a|an|{_HOUR}|a few|a couple of|\d+)"
+_COUNT = r"(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\d+(?:[.,]\d+)*)"
+_NO_NOUN = (
+    r"(?:of|and|or|to|in|at|is|are|was|were|for|with|more|than|the|from|on|by|as|if|but|when|that|this|which|who"
+    r"|will|can"
+    r"|has|have|had|then|so|not|do|you|we|it|they|he|she|i|am|pm|st|nd|rd|th|times|ones|too|other|different|new|us"
+    r"|per"
+    r"|instead|please|now|today|tomorrow|because|still|also|just|only|all|within|between|under|over|about"
+    r"|o['’]clock|dollars|euros|[ap]\.m)\b"
+)
+_STREET = (
+    r"(?:Street|St|Avenue|Ave|Road|Rd|Lane|Ln|Drive|Dr|Boulevard|Blvd|Court|Ct|Place|Pl|Square|Way|Terrace|Parkway"
+    r"|Alley"
+    r"|Close|Row|Crescent)"
+)
+_CLAUSE = r"[^.,;!?\n]"
+_WORD = r"(?!(?:my|our|your|the|is|are|was|were|that|I|you|we|he|she|it|they|and|but|if|not|from|to|at)\b)[\w'’-]+"
+_OBJECT = (
+    rf"({_CLAUSE}{{2,}}?)(?= (?:because|since|but|when|while|so|as|if|anymore|any more|these days|[-–—]) "
+    r"| (?:instead|now|anymore|any more|today)\b| and (?:(?:I|we|you|he|she|they|it|my|our|the|then|also|so|am|is"
+    r"|was|want|need"
+    r"|have|would|will|can|do|don['’]t|hate|love|like|prefer|please|that|this)\b|['’])|[.,;!?]|$)"
+)
+_VAGUE = (
+    r"(?!(?:it|that|this|these|those|them|you|your|him|her|how|what|when|where|to (?:see|hear|know)|the way|seeing"
+    r"|hearing|knowing|a lot|so|and|but|me|us)\b)"
+)
+_ADVERB = r"(?:(?:\w+ly|also|always|still|just|do|don['’]t|do not|no longer|now|much|rather|used to) )*"
+_IDLE = (
+    r"(?!(?:worry|forget|know|you|hesitate|give|be|get|mention|miss|stop|have|let|even|think|say|lose|thank|need|want"
+    r"|see|feel|really|sweat|mind|make it)\b)"
+)
+_TO = r"(?:\s*\b(?:at|on|for|to|by|around|about|the|until|in|with|a|like|say)\b)*[\s,:]*"
+_SETTLED = (
+    r"(?:decided|agreed|chose|settled|opted|picked|go with|going with|went with"
+    r"|(?:switched|switch|switching|migrated) to)"
+)
+
+_CHANGE = (
+    r"(?:chang|mov|push|shift|set|switch|reschedul|postpon|bump|bring|updat|rais|lower|increas|reduc|cut"
+    r"|extend|delay)"
+)
+_MOVED = (
+    r"\b(?:(?:has been |have been |was |were |is |are |got )?(?:chang|mov|push|shift|postpon|reschedul|rais"
+    r"|increas|extend|delay|reduc|lower)ed"
+    r"|(?:has been |was |is |got )(?:set|cut|put))(?: back| forward| up| out)? (?:to|until)\b"
+)
+
+ENGLISH = Language(
+    markers=frozenset(
+        [
+            "the",
+            "is",
+            "and",
+            "my",
+            "i",
+            "to",
+            "it",
+            "you",
+            "make",
+            "not",
+            "at",
+            "we",
+            "for",
+            "of",
+            "with",
+            "this",
+            "that",
+            "was",
+            "are",
+            "be",
+            "have",
+            "do",
+            "can",
+        ]
+    ),
+    values={
+        Kind.DATE: (
+            rf"\b(?:{DAY},? )?(?:{MONTH}\.? \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?\b(?!:)|\d{{1,2}}(?:st|nd|rd|th)?"
+            rf"(?: of)? {MONTH}\b(?:,? \d{{4}})?|{MONTH},? \d{{4}}\b)"
+            rf"|\b(?:the day (?:after tomorrow|before yesterday)|yesterday|tomorrow"
+            rf"|(?:last|next|this past|this coming) (?:{_SPAN}|{DAY}|{MONTH})\b|{_FEW} {_SPAN}s? ago)\b"
+            rf"|(?:(?<=\bin )|(?<=\bby )|(?<=\bsince )|(?<=\buntil )|(?<=\bto )){MONTH}(?!\w)|\b{DAY}(?!\w)"
+        ),
+        Kind.TIME: (
+            rf"\b\d{{1,2}}\s?[ap](?:\.m\.|m\b)|\b(?:half past|(?:a )?quarter (?:past|to)) (?:{_HOUR}|\d{{1,2}})\b"
+            rf"|\b(?:{_HOUR}|\d{{1,2}}) o['’]clock\b|\b(?:noon|midnight)\b"
+        ),
+        Kind.MONEY: (
+            r"\b\d(?:[\d,]*\d)?(?:\.\d+)?\s?(?:k\s)?(?:dollars|bucks|euros?|pounds|cents|yuan|yen|won|USD|EUR|GBP"
+            r"|CNY|RMB|JPY|KRW)\b"
+        ),
+        Kind.ADDRESS: (
+            rf"(?-i:\b\d{{1,5}}[A-Za-z]? (?:(?:[A-Z][\w'’.-]*|\d+(?:st|nd|rd|th)) ){{1,4}}{_STREET}\b"
+            r"(?:,? (?:[Aa]pt|[Ss]uite|[Uu]nit|[Ff]lat)\.? ?\w+)?)"
+        ),
+        Kind.NUMBER: rf"\b{_COUNT}[ -](?!{_NO_NOUN})(?:(?:business|working|checked) )?(?-i:[a-z]{{3,}})(?:-[a-z]+)*\b",
+        Kind.NAME: "",
+    },
+    owned=(
+        r"\b(?P<whose>my|our|your|the|his|her|their|this|(?-i:(?!It|That|Let|What|There|Here|He|She|Who|How"
+        r"|Where)[A-Z]\w+['’]s)) "
+        rf"(?P<noun>(?:{_WORD} ){{0,3}}?{_WORD})(?:,? (?:actually|by the way))?,?"
+        rf" ?(?P<verb>{_MOVED}|is|are|was|were|used to be|will be|has been|becomes?|went up to|costs?|leaves"
+        r"|departs|takes off|arrives|lands|starts|begins|ends|finishes|opens|closes|=|:)(?=[\s\"“'(#])"
+        r"(?: (?:not|now|about|around|at|on|for|by|in|only|just|actually|still|currently|really|due|called|named"
+        r"|scheduled for|set for"
+        r"|from|up to|the))*\s*[\"“'(#]*"
+        rf"|\b{_CHANGE}\w* (?P<whose_2>the|my|our|her|his) (?P<noun_2>(?:{_WORD} ){{0,3}}?{_WORD})(?: (?:back"
+        rf"|forward|up|down|out))?"
+        r" (?P<verb_2>to|until|for)(?: (?:at|about|around|the|on))*\s*|\b(?:make|set) (?P<whose_3>the|my"
+        r"|our) (?P<noun_3>(?:\w+ ){0,3}\w+)(?: (?:at|on|for))?\s*"
+        r"|\bI(?:['’](?:m|ve)| am| have)? (?:now |just |actually |currently |also )*(?P<does>live|moved|work|staying"
+        r"|called|weigh)(?: (?:at|in|on|to|as|for))*\s*"
+    ),
+    selves=frozenset({"my", "our"}),
+    others=frozenset({"your"}),
+    articles=frozenset({"the", "this"}),
+    past=frozenset({"was", "were", "used to be", "has been"}),
+    relations={
+        **dict.fromkeys(("arrives", "lands"), "arrives"),
+        **dict.fromkeys(("ends", "finishes", "closes"), "ends"),
+        **dict.fromkeys(("live", "moved"), "home"),
+        "staying": "stay",
+        "called": "name",
+    },
+    statements={
+        Kind.PREFERENCE: (
+            (
+                "",
+                rf"\bI {_ADVERB}(?:prefer|like|love|enjoy|hate|dislike|adore|can['’]t stand"
+                rf"|cannot stand) {_VAGUE}{_OBJECT}",
+            ),
+            ("", rf"\bI(?:['’]m| am) {_ADVERB}(?:not )?(?:very )?(?:a (?:big |huge )?fan of|into) {_OBJECT}"),
+            (ALLERGY, rf"\bI(?:['’]m| am) {_ADVERB}(?:not )?(?:\w+ly )?allergic to {_OBJECT}"),
+            (ALLERGY, rf"\bI(?:['’]ve| have) (?:an? )?(?:\w+ )?allergy to {_OBJECT}"),
+            (
+                ALLERGY,
+                r"\b[Mm]y (?:son|daughter|wife|husband|kid|child|partner|mother|father)(?: is"
+                r"|['’]s) allergic to ([\w -]+)",
+            ),
+            (DIET, r"\bI(?:['’]m| am) (?:(?:a|also|now|not|no longer|\w+ly) )*(vegan|vegetarian|pescatarian)\b"),
+            ("", r"\bI(?:['’]m| am) (?:(?:a|also|\w+ly) )*(lactose intolerant|gluten[- ]free|diabetic)\b"),
+            ("", rf"\bI(?:['’]d| would) (?:much |\w+ly )*(?:prefer|rather) {_OBJECT}"),
+        ),
+        Kind.NEGATION: (
+            (
+                "rules out",
+                r"(?:^|(?<=[,;:] )|(?<=\band )|(?<=\bbut )|(?<=\bso )|(?<=\bplease ))"
+                rf"(?:[Pp]lease )?(?:[Nn]ever(?! (?:saw|been|had|thought|seen|knew|heard|mind|once|\w+ed)\b)"
+                rf"|[Dd]o not|[Dd]on['’]t) {_IDLE}\w+{_CLAUSE}*",
+            ),
+            (
+                "rules out",
+                r"\b(?:must not|mustn['’]t|may not|cannot be|can['’]t be|(?:is|are) not (?:allowed|permitted)"
+                r"|no longer"
+                rf"|under no circumstances){_CLAUSE}+",
+            ),
+            (
+                "rules out",
+                r"\bI (?:never|do not|don['’]t|won['’]t|cannot|can['’]t) "
+                rf"(?:eat|drink|smoke|want(?! to)|need|own|fly|use|drive|accept|work|speak|take)\b{_CLAUSE}+",
+            ),
+        ),
+        Kind.DECISION: (
+            (
+                "decides",
+                r"\b(?:I|[Ww]e)(?:['’](?:ve|ll|d|re|m)| have| had| will| are| am)?(?: (?:finally|just|both|all|now"
+                r"|actually))* "
+                rf"{_SETTLED}\b{_CLAUSE}+",
+            ),
+            (
+                "decides",
+                rf"\b(?:I|[Ww]e)(?:['’]ll| will) (?:use|take|book|choose|pick|order|stick with"
+                rf"|stay with)\b(?! (?:your|care|it|that|a (?:look|break))\b){_CLAUSE}+",
+            ),
+            (
+                "decides",
+                rf"\b[Ll]et['’]s (?:(?:just|rather|actually) )?(?:go with|use|book|take|choose|pick"
+                rf"|stick with|switch to)\b{_CLAUSE}+",
+            ),
+        ),
+    },
+    replacing=(
+        r"(?P<new>[^.;!?,]{1,60}?)(?:,? instead of|,? rather than)(?: (?:at|on|in|for|the))* (?P<old>[^.,;!?]{1,60})",
+        r"\b(?:not|isn['’]t)(?: (?:at|on|in|for|the"
+        r"|use))* (?P<old>[^.,;!?]{1,60}?),? but (?:rather )?(?P<new>[^.,;!?]{1,60})",
+        r"\b(?:replace|swap)d? (?P<old>[^.,;!?]{1,60}?) (?:with|for|by) (?P<new>[^.,;!?]{1,60})",
+        r"\b(?:change|switch|move|update|rename|push|raise|cut|went|goes"
+        r"|migrate)\w*(?: [\w ]{1,30}?)? from (?P<old>[^.,;!?]{1,40}?) to (?P<new>[^.,;!?]{1,40})",
+        r"\b(?:it|that)(?:['’]s| is) not (?P<old>[^.,;!?]{1,60}?)[,;] (?:it|that)(?:['’]s"
+        r"| is) (?P<new>[^.,;!?]{1,60})",
+    ),
+    denying=(
+        r"(?P<new>[^.;!?,]{1,60}?), (?:and )?not(?: (?:at|on|in|for|the))* (?P<old>[^.,;!?]{1,60})",
+        r"(?P<new>[^.;!?,]{0,50}?(?-i:\b(?:\d[\w:.]*"
+        r"|[A-Z][\w-]+))) (?:and )?not (?=(?-i:[\dA-Z]))(?P<old>[^.,;!?]{1,60})",
+    ),
+    cue=(
+        rf"\bmak(?:e|ing) (?:it|that|them){_TO}|\bmake (?:the|my|our) (?:\w+ ){{1,3}}?{_TO}"
+        rf"|\b{_CHANGE}\w* (?:it|that|this|them|everything|(?:the|my|our) (?:[\w'’-]+ ){{0,3}}[\w'’-]+)(?: (?:back"
+        rf"|forward|up|down|out))? (?:to|for|until)\b{_TO}"
+        rf"|\b(?:i|we) mean(?:t)?\b{_TO}|\b(?:should|must) (?:have )?be(?:en)?\b{_TO}|\b(?:it|that)(?:['’]s"
+        rf"| is) now\b{_TO}"
+        rf"|{_MOVED}{_TO}|\bcorrection:?{_TO}"
+        rf"|\b(?:is|are|['’]s|['’]re) (?:now|actually){_TO}|\bnow (?:it(?:['’]s| is)|leaves|starts|costs)\b{_TO}"
+        rf"|(?:^|[,;.] ?)(?:no|nope|sorry|wait|oops|actually|scratch that|rather|better"
+        rf"|on second thought)\b[\s,.:!—-]*"
+        rf"(?:(?:no|sorry|wait|actually|it(?:['’]s| is)|let['’]s (?:do|say|go with)|we['’]re)[\s,]+)*{_TO}"
+    ),
+    cue_after=r"^,? (?:instead(?! of)|after all|rather(?! than)|now\b)",
+    alternative=(
+        r"^(?:(?:no|nope|actually|sorry|wait|hmm|ok|okay|then|oh|well|please|and|let['’]s(?: do| use| go with"
+        r"| take)?|use|we want"
+        r"|i['’]ll take|i want|i['’]d like)\b[\s,.!]*)*(?P<new>[\w+#. -]{2,40}?),? (?:instead|after all"
+        r"|rather)(?: of that)?(?:,? (?:please|then))?[.!]*$"
+    ),
+    changed=r"\b(?:instead|after all|rather than|changed (?:my|our) mind|on second thought|switch(?:ed|ing)? to)\b",
+    unsure=(
+        r"\b(?:if|unless|whether|maybe|perhaps|might|could have|would have|wish|almost|nearly|suppose)\b"
+        r"|\b(?:(?:do|did|can|ca|could|should"
+        rf"|would|will|wo)(?:n['’]t| not)|cannot|never) (?:\w+ )?(?:make|{_CHANGE}\w*)\b"
+    ),
+    farewell=(
+        rf"\b(?:see|talk to|catch|speak to|meet) (?:you|ya|u)\b(?: (?:all|again|soon|then|there|around|on|until"
+        rf"|till|in))*"
+        rf"(?: (?:tomorrow|tonight|later|(?:next|this|on) (?:{_SPAN}|{DAY})|{DAY}))*"
+        rf"|^(?:until|till) (?:tomorrow|next {_SPAN}|{DAY})(?=\s*[.!]*$)|\b(?:good (?:night|morning|evening)"
+        rf"|have a (?:\w+ )?\w+)\b[^.!?]*"
+        rf"|\b(?:bye|cheers|goodbye|take care)\b[^.!?]*|\b(?:happy|merry) \w+(?: \w+)?(?: \d{{4}})?"
+    ),
+)

@@ -1,0 +1,215 @@
+"""French."""
+
+from purser.context.facts.languages.language import Language
+from purser.context.facts.values import ALLERGY, DIET, Kind
+
+_DAY = r"(?:lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche)"
+_MONTH = r"(?:janvier|février|mars|avril|mai|juin|juillet|août|septembre|octobre|novembre|décembre)"
+_HOUR = r"(?:une|deux|trois|quatre|cinq|six|sept|huit|neuf|dix|onze)"
+_COUNT = r"(?:deux|trois|quatre|cinq|six|sept|huit|neuf|dix|onze|douze|\d+(?:[.,]\d+)*)"
+_NO_NOUN = (
+    r"(?:de|du|des|et|ou|à|en|le|la|les|que|qui|pour|par|avec|plus|mais|si|ne|pas|est|sont|heures?|euros?|dollars"
+    r"|fois|sur|dans"
+    r"|janvier|février|mars|avril|mai|juin|juillet|août|septembre|octobre|novembre|décembre|plutôt|bis|rue|avenue"
+    r"|boulevard|place)\b"
+)
+_WORD = r"(?!(?:mon|ma|mes|est|sont|que|je|et|mais|si|ne|pas)\b)[\w-]+"
+_CLAUSE = r"[^.,;!?\n]"
+_END = (
+    r"(?= (?:parce|mais|quand|car|si|depuis|maintenant)\b| et (?:(?:je|j['’]|mon|ma|mes|nous|il|elle|aussi"
+    r"|c['’]|suis)\b|j['’])|[.,;!?]|$)"
+)
+_OBJECT = rf"([^.,;!?\n]{{2,}}?){_END}"
+_TO = r"(?:\s*(?:\b(?:à|au|le|la|les|pour|en|de|du|est|sera|vers)\b|l['’]))*[\s,:]*"
+
+FRENCH = Language(
+    markers=frozenset(
+        [
+            "je",
+            "j",
+            "le",
+            "les",
+            "des",
+            "est",
+            "et",
+            "nous",
+            "mon",
+            "ma",
+            "mes",
+            "pas",
+            "une",
+            "un",
+            "pour",
+            "avec",
+            "demain",
+            "hier",
+            "plutôt",
+            "c",
+            "non",
+            "au",
+            "aux",
+            "sur",
+            "qui",
+            "que",
+            "ce",
+            "cette",
+            "suis",
+            "ne",
+            "vous",
+            "il",
+            "elle",
+            "dans",
+            "du",
+            "la",
+            "de",
+            "en",
+            "l",
+            "d",
+            "mais",
+            "finalement",
+            "aime",
+            "préfère",
+            "réunion",
+            "vol",
+            "lundi",
+            "mardi",
+            "mercredi",
+            "jeudi",
+            "vendredi",
+            "samedi",
+            "dimanche",
+            "sont",
+            "notre",
+            "oui",
+            "bonjour",
+            "merci",
+            "à",
+            "coûte",
+            "allergique",
+            "jamais",
+            "s",
+        ]
+    ),
+    values={
+        Kind.DATE: (
+            rf"\b(?:{_DAY} )?(?:1er|\d{{1,2}}) {_MONTH}(?: \d{{4}})?\b|\b{_MONTH} \d{{4}}\b|\b(?:avant-hier|hier"
+            rf"|après-demain|demain)\b"
+            rf"|\b{_DAY}(?: prochain| dernier)?\b|\b(?:la semaine|le mois|l['’]année|l['’]an) (?:prochaine?"
+            rf"|derni(?:er|ère)|passée?)"
+            rf"|\bil y a (?:une?|{_COUNT}) (?:jours?|semaines?|mois|ans?|années?)\b|(?<=\ben ){_MONTH}\b"
+        ),
+        Kind.TIME: (
+            rf"(?<!pendant )(?<!dans )(?<!en )(?<![\d,.])\b(?:\d{{1,2}} ?h(?: ?\d\d)?|(?:\d{{1,2}}"
+            rf"|{_HOUR}) heures?(?! de (?!l))(?: (?:et demie|et quart|moins le quart|\d\d))?)\b"
+            r"(?: du (?:matin|soir)| de l['’]après-midi)?|\b(?<!après-)(?:midi|minuit)(?: et demi)?\b"
+        ),
+        Kind.MONEY: r"\b\d(?:[\d.,]|[ \u00a0\u202f]\d{3})*\s?(?:€|\$|£|euros?\b|dollars?\b|francs?\b)",
+        Kind.ADDRESS: (
+            r"\b\d{1,4}(?: ?(?:bis|ter))?,? (?:rue|avenue|boulevard|place|chemin|allée|impasse|quai|route|cours)"
+            r"(?: (?:de|du|des|la|le|les)| (?:de )?l['’]"
+            r"| d['’])* ?(?-i:[A-ZÉÈÀÂÎÔ][\w'’-]*)(?: (?-i:[A-ZÉÈÀÂÎÔ][\w'’-]*))*"
+        ),
+        Kind.NUMBER: rf"\b{_COUNT} (?!{_NO_NOUN})(?-i:[a-zàâçéèêëîïôûù]{{3,}})\b",
+        Kind.NAME: "",
+    },
+    owned=(
+        rf"(?:\b(?P<whose>mon|ma|mes|notre|nos|ton|ta|tes|votre|vos|son|sa|ses|le|la|les|cette|ce) "
+        rf"|\b(?P<whose_2>l)['’])(?P<noun>(?:{_WORD} ){{0,3}}?{_WORD})"
+        r" (?P<verb>est|sont|sera|était|étaient|coûte|part|arrive|commence|débute|finit|se termine|ouvre|ferme"
+        r"|s['’]appelle|passe)\b"
+        r"(?: (?:de|du|à|au|le|la|en|pour|maintenant|vers|environ|fixée?|prévue?|désormais))*\s*"
+        rf"|\b(?:décal|repouss|report|déplac|avanc|chang|augment|baiss|met)\w* (?P<whose_3>le|la|mon|ma"
+        rf"|notre) (?P<noun_2>(?:{_WORD} ){{0,3}}?{_WORD}) (?P<verb_2>à|au|pour)(?: (?:le|la))?\s*"
+        r"|\b(?:j['’]|je )(?P<does>habite|m['’]appelle|travaille)(?: (?:à|au|en|chez|maintenant))*\s*"
+    ),
+    selves=frozenset(["mon", "ma", "mes", "notre", "nos"]),
+    others=frozenset(["ton", "ta", "tes", "votre", "vos"]),
+    articles=frozenset({"le", "la", "les", "l", "ce", "cette"}),
+    past=frozenset({"était", "étaient"}),
+    relations={
+        "arrive": "arrives",
+        **dict.fromkeys(("finit", "se termine", "ferme"), "ends"),
+        "habite": "home",
+        "travaille": "work",
+        **dict.fromkeys(("s'appelle", "m'appelle", "s’appelle", "m’appelle"), "name"),
+    },
+    statements={
+        Kind.PREFERENCE: (
+            (
+                "",
+                rf"\b(?:je n['’]aime (?:pas|plus|pas du tout)|j['’]aime(?: (?:bien|beaucoup|pas))?|j['’]adore"
+                rf"|je déteste|je préfère|je ne supporte pas|je hais) (?!ça\b|cela\b|que\b|bien\b){_OBJECT}",
+            ),
+            (
+                ALLERGY,
+                rf"\bje (?:ne )?suis (?:(?:aussi|très|pas|gravement|plus) )*allergique (?:à la |à l['’]"
+                rf"|aux? |à ){_OBJECT}",
+            ),
+            (ALLERGY, rf"\bj['’]ai une allergie (?:à la |à l['’]|aux? |à ){_OBJECT}"),
+            (ALLERGY, r"\bet (?:aussi )?allergique (?:à la |à l['’]|aux? |à )([\w' -]+)"),
+            (
+                DIET,
+                r"\bje (?:ne )?suis (?:(?:plus|pas|devenue?|maintenant|aussi) )*(végane?|végétarien(?:ne)?"
+                r"|vegan)\b",
+            ),
+            ("", r"\bje suis (intolérante? au lactose|diabétique)\b"),
+        ),
+        Kind.NEGATION: (
+            (
+                "rules out",
+                rf"(?:^|(?<=[,;:] )|(?<=\bet ))(?:s['’]il (?:te|vous) plaît,? )?(?:ne "
+                rf"|n['’])(?!t['’]inquiète|vous inquiétez|sois|soyez|hésite|est|suis"
+                rf"|sais)\w+[^.,;!?\n]{{0,30}}? ?(?:pas|jamais|rien|plus)\b{_CLAUSE}*",
+            ),
+            ("rules out", rf"\b(?:il est interdit|interdiction|il ne faut (?:pas|jamais)|on ne peut pas){_CLAUSE}+"),
+            ("rules out", rf"\bje ne (?:mange|bois|fume|veux|prends|utilise) (?:pas|jamais|plus)\b{_CLAUSE}+"),
+        ),
+        Kind.DECISION: (
+            ("decides", rf"\b(?:nous avons|on a|j['’]ai) (?:finalement )?(?:décidé|choisi|opté|convenu)\b{_CLAUSE}+"),
+            (
+                "decides",
+                rf"\b(?:on prend|on garde|on utilise|nous prenons|nous utilisons|on va utiliser"
+                rf"|nous allons utiliser|prenons|utilisons|on part sur|partons sur|je prends|on passe à"
+                rf"|on choisit)\b{_CLAUSE}+",
+            ),
+        ),
+    },
+    replacing=(
+        r"\b(?:pas|non)(?: (?:à|le|la|au|en|de))* (?P<old>[^.,;!?]{1,60}?),? mais(?: (?:bien|plutôt|à|le|la|au"
+        r"|en))* (?P<new>[^.,;!?]{1,60})",
+        r"\bau lieu (?:de |du |d['’])(?P<old>[^.,;!?]{1,40}?), (?P<new>[^.,;!?]{1,60})",
+        r"(?P<new>[^.,;!?]{1,60}?)(?: au lieu (?:de |du |d['’])|,? plutôt que )(?:(?:à|le|la|au"
+        r"|en) )*(?P<old>[^.,;!?]{1,60})",
+        r"\b(?:rempla\w+|chang\w+) (?P<old>[^.,;!?]{1,60}?) (?:par|pour|en) (?P<new>[^.,;!?]{1,60})",
+        r"\b(?:pass|chang|migr|augment|baiss|décal"
+        r"|report)\w* (?:[\w ]{1,20}? )?de (?P<old>[^.,;!?]{1,40}?) à (?P<new>[^.,;!?]{1,40})",
+    ),
+    denying=(
+        r"(?P<new>[^.,;!?]{1,60}?)(?:, (?:et )?(?:non )?pas | et (?:non )?pas )(?:(?:à|le|la|au"
+        r"|en) )*(?P<old>[^.,;!?]{1,60})",
+    ),
+    cue=(
+        rf"\b(?:plutôt|finalement|en fait)\b{_TO}|\b(?:met(?:s|tez|tons)|décal\w*|repouss\w*|report\w*|déplac\w*"
+        rf"|avanc\w*|pass\w*|chang\w*|augment\w*|baiss\w*|réduis\w*)(?:-l[ae])?(?: \w+){{0,3}}?\s(?:à|au|pour"
+        rf"|en)\b{_TO}"
+        rf"|\bmet(?:s|tez|tons)(?:-l[ae])? {_TO}|\bje voulais dire{_TO}|\b(?:devrait|doit) être{_TO}|\b(?:est|sont"
+        rf"|sera|coûte|part) (?:maintenant|désormais|finalement)\b{_TO}|\b(?:reporté|décalé|déplacé|avancé"
+        rf"|passé)e?s? (?:à|au){_TO}|\bdisons{_TO}"
+        rf"|(?:^|[,;.] ?)(?:non|pardon|désolée?|attends|attendez|oups|correction)[\s,.:]+(?:(?:plutôt|c['’]est"
+        rf"|ce sera|disons)\s*)*{_TO}"
+    ),
+    cue_after=r"^,? (?:plutôt(?! que)|à la place|finalement)\b",
+    alternative=r"^(?:(?:non|finalement|plutôt|pardon|ok|alors|bon|en fait|attends)\b[\s,.]*)*(?:prends|prenons"
+    r"|utilisons|utilise|on prend|on utilise)? ?(?P<new>[\w+#. -]{2,40}?)(?:,? (?:plutôt|à la place"
+    r"|finalement))[.!]*$",
+    changed=r"\b(?:plutôt|finalement|à la place|au lieu|changé d['’]avis|passe à)\b",
+    unsure=r"\b(?:si|peut-être|pourrait|aurait|serait|presque|failli|ne (?:le |la )?(?:mets|change|déplace|décale"
+    r"|repousse)\w* pas|à moins)\b",
+    farewell=(
+        rf"(?:^|(?<=[,.!] )|(?<=merci )|(?<=alors )|(?<=allez ))à (?:demain|bientôt|plus tard|tout à l['’]heure"
+        rf"|la semaine prochaine|{_DAY}(?: prochain)?)(?=\s*(?:[.!]|$|,))"
+        rf"|\bon (?:se voit|se parle|s['’]appelle|se retrouve)(?: (?:demain|{_DAY}"
+        rf"|la semaine prochaine))(?=\s*(?:[.!]|$|,))"
+        r"|\b(?:bonne (?:nuit|journée|soirée|année)|bon week-end|joyeux \w+)\b[^.!?]*"
+    ),
+)

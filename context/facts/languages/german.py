@@ -1,0 +1,232 @@
+"""German."""
+
+from purser.context.facts.languages.language import Language
+from purser.context.facts.values import ALLERGY, DIET, Kind
+
+_DAY = r"(?:Montag|Dienstag|Mittwoch|Donnerstag|Freitag|Samstag|Sonnabend|Sonntag)"
+_MONTH = r"(?:Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember)"
+_HOUR = r"(?:eins?|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf)"
+_COUNT = r"(?:zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|\d+(?:[.,]\d+)*)"
+_NO_NOUN = (
+    r"(?:Uhr|Euro|Dollar|Franken|Mal|Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober"
+    r"|November|Dezember)\b"
+)
+_WORD = r"(?!(?:mein\w*|dein\w*|ist|sind|dass|ich|wir|und|aber|wenn|nicht|das)\b)[\w-]+"
+_CLAUSE = r"[^.,;!?\n]"
+_END = (
+    r"(?= (?:weil|aber|wenn|während|da|jetzt|mehr|statt)\b| und (?:(?:ich|bin|habe|mein|meine|wir|er|sie|es"
+    r"|auch|hasse|mag|bitte|das|der|die)\b)|[.,;!?]|$)"
+)
+_OBJECT = rf"([^.,;!?\n]{{2,}}?){_END}"
+_TO = (
+    r"(?:\s*\b(?:um|am|auf|an|den|die|der|das|dem|im|in|für|bei|zu|zur|zum|erst|nur|es|sind|ist|doch|lieber"
+    r"|besser)\b)*[\s,:]*"
+)
+
+GERMAN = Language(
+    capitalizes_nouns=True,
+    markers=frozenset(
+        [
+            "ich",
+            "nicht",
+            "und",
+            "ist",
+            "der",
+            "das",
+            "ein",
+            "eine",
+            "einen",
+            "wir",
+            "mein",
+            "meine",
+            "meinen",
+            "für",
+            "mit",
+            "auf",
+            "um",
+            "uhr",
+            "bitte",
+            "auch",
+            "aber",
+            "lieber",
+            "doch",
+            "nein",
+            "statt",
+            "morgen",
+            "gestern",
+            "heute",
+            "sondern",
+            "mach",
+            "haben",
+            "sind",
+            "den",
+            "dem",
+            "die",
+            "zu",
+            "im",
+            "bin",
+            "habe",
+            "mag",
+            "unser",
+            "sich",
+            "es",
+            "von",
+            "vom",
+            "kostet",
+            "wird",
+            "bis",
+            "beim",
+            "nach",
+            "uns",
+            "dann",
+            "jetzt",
+            "nur",
+            "noch",
+            "kein",
+            "keine",
+            "hallo",
+            "danke",
+            "montag",
+            "dienstag",
+            "mittwoch",
+            "donnerstag",
+            "freitag",
+            "samstag",
+            "sonntag",
+        ]
+    ),
+    values={
+        Kind.DATE: (
+            rf"\b(?:{_DAY},? (?:den |dem )?)?\d{{1,2}}\. ?{_MONTH}(?: \d{{4}})?\b|\b{_MONTH} \d{{4}}\b"
+            rf"|\b\d{{1,2}}\.\d{{1,2}}\.(?:\d{{4}}|\d\d)?(?!\d)"
+            rf"|\b(?:vorgestern|gestern|übermorgen)\b|(?-i:\bmorgen\b)(?! früh aufstehen)"
+            rf"|\b(?:letzte[nrsm]?|nächste[nrsm]?|vorige[nrsm]?|kommende[nrsm]?) (?:{_DAY}|Woche|Monat|Jahr|Sommer"
+            rf"|Winter)\b|\b{_DAY}\b"
+            rf"|\bvor (?:einer|einem|{_COUNT}) (?:Tag(?:en)?|Wochen?|Monat(?:en)?|Jahr(?:en)?)\b"
+            rf"|(?<=\bim ){_MONTH}\b|(?<=\bbis ){_MONTH}\b"
+        ),
+        Kind.TIME: (
+            rf"\b(?:\d{{1,2}}(?:[:.]\d\d)?|{_HOUR}) ?Uhr(?: \d\d\b)?(?: (?:morgens|mittags|nachmittags|abends"
+            rf"|nachts|früh))?"
+            rf"|\b(?:halb|Viertel (?:vor|nach)|viertel) (?:{_HOUR}|\d{{1,2}})\b|(?<=\bum )(?:\d{{1,2}}"
+            rf"|{_HOUR})\b(?![.,]?\d|\s?(?:%|€|Euro|Prozent|Grad|Minuten|Stunden))|\bMitternacht\b"
+        ),
+        Kind.MONEY: r"\b\d(?:[\d.,]*\d)?\s?(?:€|\$|£|Euro\b|Dollar\b|Franken\b|CHF\b|Cent\b)",
+        Kind.ADDRESS: r"(?-i:\b(?:[A-ZÄÖÜ][\wäöüß-]*(?: [A-ZÄÖÜ][\wäöüß-]*)? ?(?:[Ss]traße|[Ss]trasse|[Ss]tr\."
+        r"|[Ww]eg|[Pp]latz|[Aa]llee|[Gg]asse|ufer|damm))) \d{1,4} ?(?-i:[a-z]\b)?",
+        Kind.NUMBER: rf"\b{_COUNT} (?!{_NO_NOUN})(?-i:[A-ZÄÖÜ][a-zäöüß]{{2,}})\b",
+        Kind.NAME: r"(?:(?<=heiße )|(?<=Herr )|(?<=Herrn )|(?<=Frau )"
+        r"|(?<=Name ist ))(?-i:[A-ZÄÖÜ][\w-]+(?: [A-ZÄÖÜ][\w-]+)?)",
+    },
+    owned=(
+        rf"\b(?P<whose>mein(?:e[nrm]?)?|unser(?:e[nrm]?)?|dein(?:e[nrm]?)?|Ihr(?:e[nrm]?)?|der|die|das|den"
+        rf"|sein(?:e[nrm]?)?) (?P<noun>(?:{_WORD} ){{0,3}}?{_WORD})"
+        r" (?P<verb>ist|sind|war|waren|liegt|liegen|beträgt|kostet|geht|fährt|fliegt|beginnt|startet|endet|kommt"
+        r"|landet|findet|wird|lautet|heißt|öffnet|schließt)\b"
+        r"(?: (?:jetzt|nun|am|um|bei|auf|für|in|der|an|erst|statt|ab|nur|etwa))*\s*"
+        rf"|\b(?:verschieb|verleg|änder|setz|leg|erhöh|senk|stell|mach)\w* (?:bitte )?(?P<whose_2>den|die|das"
+        rf"|mein\w*|unser\w*) (?P<noun_2>(?:{_WORD} ){{0,3}}?{_WORD}) (?P<verb_2>auf|um|zu)(?: (?:den|die))?\s*"
+        r"|\bich (?P<does>wohne|heiße|arbeite|lebe)(?: (?:jetzt|in der|in|bei|als|am))*\s*"
+    ),
+    selves=frozenset(
+        ["mein", "meine", "meinen", "meiner", "meinem", "unser", "unsere", "unseren", "unserer", "unserem"]
+    ),
+    others=frozenset(["dein", "deine", "deinen", "deiner", "deinem"]),
+    articles=frozenset({"der", "die", "das", "den"}),
+    past=frozenset({"war", "waren"}),
+    relations={
+        **dict.fromkeys(("kommt", "landet"), "arrives"),
+        **dict.fromkeys(("endet", "schließt"), "ends"),
+        **dict.fromkeys(("wohne", "lebe"), "home"),
+        "heiße": "name",
+        "arbeite": "work",
+        "heißt": "name",
+    },
+    statements={
+        Kind.PREFERENCE: (
+            (
+                "",
+                rf"\bich (?:mag|liebe|hasse|bevorzuge|verabscheue|esse gerne?|trinke gerne?) (?!das\b|es\b|dich\b"
+                rf"|sie\b|ihn\b)(?:(?:sehr|gerne?|am liebsten|lieber|überhaupt|wirklich|jetzt) )*(?!das[.,!]"
+                rf"|es\b){_OBJECT}",
+            ),
+            ("", rf"\bich (?:esse|trinke|fliege|sitze) (?:lieber|keine?n?|nie) {_OBJECT}"),
+            (
+                ALLERGY,
+                rf"\bich bin (?:(?:auch|stark|leider|sehr|nicht|doch) )*(?:allergisch) (?:gegen"
+                rf"|auf) {_OBJECT}",
+            ),
+            (ALLERGY, rf"\b(?:bin|habe) (?:eine? )?(?:allergisch|Allergie) (?:gegen|auf) {_OBJECT}"),
+            (ALLERGY, r"\bgegen ([\w-]+) (?:allergisch)\b"),
+            (
+                DIET,
+                r"\bich bin (?:(?:jetzt|kein|keine|nicht mehr|auch|seit \w+) )*(Veganer(?:in)?"
+                r"|Vegetarier(?:in)?|vegan|vegetarisch)\b",
+            ),
+            ("", r"\bich bin (laktoseintolerant|Diabetiker(?:in)?)\b"),
+        ),
+        Kind.NEGATION: (
+            (
+                "rules out",
+                rf"(?:^|(?<=[,;:] )|(?<=\bund ))(?:bitte )?(?!mach|sorge?n?)\w+(?:e"
+                rf"|en Sie)? (?:[^.,;!?\n]{{0,40}} )?(?:niemals|keinesfalls|auf keinen Fall)\b{_CLAUSE}*",
+            ),
+            ("rules out", rf"\bbitte (?:[^.,;!?\n]{{0,40}} )?(?:nicht|keine?n?)\b{_CLAUSE}+"),
+            (
+                "rules out",
+                rf"(?:^|(?<=[,;:] ))(?:Lösche?|Ändere|Berühre|Buche|Schicke?|Benutze|Verwende|Fasse?"
+                rf"|Rufe?|Sende|Kaufe?|Nimm|Öffne) (?:[^.,;!?\n]{{0,40}} )?(?:nicht|nie|keine?n?)\b{_CLAUSE}*",
+            ),
+            ("rules out", rf"\b(?:darf|dürfen|kann|können) (?:[^.,;!?\n]{{0,20}} )?nicht {_CLAUSE}+(?:werden)"),
+        ),
+        Kind.DECISION: (
+            (
+                "decides",
+                r"\b(?:wir|ich) (?:haben?|hab) (?:uns |mich )?[^.,;!?\n]{1,60}(?:entschieden"
+                r"|beschlossen|geeinigt|gewählt)\b",
+            ),
+            (
+                "decides",
+                rf"\b(?:wir|ich) (?:nehmen?|nutzen|verwenden|benutzen|buchen|wählen|wechseln?|bleiben?"
+                rf"|entscheiden?)\b{_CLAUSE}+",
+            ),
+            ("decides", rf"\b(?:dann |lieber |doch )?(?:nehmen|nutzen|verwenden|buchen|wählen) wir\b{_CLAUSE}+"),
+            ("decides", rf"\b(?:lass uns|lasst uns) {_CLAUSE}+(?:nehmen|nutzen|verwenden|buchen|wählen|benutzen)\b"),
+        ),
+    },
+    replacing=(
+        r"\bnicht(?: (?:am|um|auf|in|der|die|das|den))* (?P<old>[^.,;!?]{1,60}?),? sondern(?: (?:am|um|auf|in"
+        r"|erst))* (?P<new>[^.,;!?]{1,60})",
+        r"\b(?:statt|anstatt|anstelle)(?: (?:von|am|um|des|der))* (?P<old>[^.,;!?]{1,40}?),? (?:lieber|jetzt|nun"
+        r"|doch|nehmen wir|nimm) (?P<new>[^.,;!?]{1,60})",
+        r"(?P<new>[^.,;!?]{1,60}?)(?: statt| anstatt| anstelle)(?: (?:von|am|um|in|des|der"
+        r"|den))* (?P<old>[^.,;!?]{1,60})",
+        r"\bvon (?P<old>[^.,;!?]{1,40}?) auf (?P<new>[^.,;!?]{1,40})",
+        r"\b(?:ersetze?|tausche?)\w* (?P<old>[^.,;!?]{1,40}?) (?:durch|gegen) (?P<new>[^.,;!?]{1,40})",
+    ),
+    denying=(
+        r"(?P<new>[^.,;!?]{1,60}?)(?:, (?:und )?nicht| und nicht)(?: (?:am|um|in|der|die"
+        r"|den))* (?P<old>[^.,;!?]{1,60})",
+    ),
+    cue=(
+        rf"\b(?:lieber|besser|doch)\b{_TO}|\b(?:mach(?:en)?|setz\w*|leg\w*|verschieb\w*|verleg\w*|änder\w*"
+        rf"|erhöh\w*|senk\w*|stell\w*)(?: \w+){{0,4}}?"
+        rf"\s(?:auf|um|zu|draus)?{_TO}|\bich meinte{_TO}|\b(?:ist|sind|kostet|geht|liegt|beginnt) (?:jetzt|nun"
+        rf"|doch)\b{_TO}(?:bei\s)?|\bsollte{_TO}|\bKorrektur:?{_TO}|\b(?:verschoben|verlegt|geändert|erhöht) auf{_TO}"
+        rf"|(?:^|[,;.] ?)(?:nein|sorry|entschuldigung|moment|warte|halt|eigentlich|ach|quatsch"
+        rf"|äh)[\s,.:]+(?:(?:es ist|es sind|wir treffen uns|ich meine)\s+)*{_TO}"
+    ),
+    cue_after=r"^,? (?:draus|daraus|stattdessen|verschoben|verlegt|geändert|gelegt|doch lieber)\b",
+    alternative=r"^(?:(?:nein|doch|lieber|ach|sorry|moment|ok|okay|dann|eigentlich|bitte|also"
+    r"|wir)\b[\s,.]*)*(?:nimm|nehmen wir|nehmen|nutze|nutzen wir|nutzen|verwenden wir|verwenden)? ?(?:doch "
+    r"|lieber |stattdessen )*(?P<new>[\w+#. -]{2,40}?)(?<! statt)(?: stattdessen)[.!]*$",
+    changed=r"\b(?:doch|lieber|stattdessen|statt|umentschieden|wechseln)\b",
+    unsure=r"\b(?:wenn|falls|vielleicht|könnten?|hätten?|würden?|fast|beinahe|nicht (?:auf|verschieben|ändern)|ob)\b",
+    farewell=(
+        rf"(?:^|(?<=[,.!] )|(?<=also )|(?<=dann )|(?<=danke ))bis (?:morgen|übermorgen|bald|dann|später|gleich"
+        rf"|nächste \w+|nächsten {_DAY}|{_DAY}|zum \w+)(?=\s*(?:[.!]|$|,| im| in| früh| abend))"
+        rf"|\b(?:wir )?(?:sehen|hören|sprechen|treffen) (?:wir )?uns(?: (?:dann|wieder|also))*(?: (?:morgen"
+        rf"|übermorgen|am {_DAY}|nächste Woche))(?=\s*(?:[.!]|$|wieder))"
+        r"|\b(?:guten (?:Morgen|Tag|Abend)|gute Nacht|schönes? \w+|frohe?s? \w+)\b[^.!?]*"
+    ),
+)

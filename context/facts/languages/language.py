@@ -1,0 +1,102 @@
+"""What the rules know of one language, as patterns."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from purser.context.facts.values import Kind
+
+FLAGS = re.IGNORECASE
+
+
+@dataclass(frozen=True, eq=False)
+class Language:
+    """Patterns of one language. All are searched in single sentences, without regard to case unless they say so."""
+
+    values: Mapping[Kind, str]
+    """Pattern of the values of each kind."""
+    owned: str
+    """Words before a value that name what it is, up to the value.
+
+    Groups: `whose` (a possessive or an article; may be missing), `noun`, `verb`.
+    """
+    selves: frozenset[str]
+    """Possessives of the speaker."""
+    others: frozenset[str]
+    """Possessives of the addressee."""
+    articles: frozenset[str]
+    """Words by which a noun is somebody's that is known; other possessives may be anybody's."""
+    statements: Mapping[Kind, tuple[tuple[str, str], ...]]
+    """Patterns of preferences, refusals and decisions, each after its relation.
+
+    An empty relation stands for the text of the group that takes part, in lower case.
+    """
+    replacing: tuple[str, ...]
+    """Patterns that name an old and a new value, as groups `old` and `new`."""
+    denying: tuple[str, ...]
+    """The same, with no word but a denial of the old value, such as `5 pm, not 3 pm`."""
+    cue: str
+    """Words before a value that replaces an earlier one, up to the value."""
+    cue_after: str
+    """Words after such a value, from its end."""
+    alternative: str
+    """A sentence that only replaces an earlier choice, with the group `new`; statements with `changed` do it too."""
+    changed: str
+    """Words by which a statement replaces an earlier one."""
+    unsure: str
+    """Words that make a sentence no correction: conditions, denials."""
+    farewell: str
+    """Greetings and farewells with the times that they mention."""
+    past: frozenset[str] = frozenset()
+    """Verbs by which an owned value is one of the past."""
+    relations: Mapping[str, str] = field(default_factory=dict)
+    """Relation of a verb that is more than "is"."""
+    capitalizes_nouns: bool = False
+    markers: frozenset[str] = frozenset()
+    """Frequent words that tell the language, for languages in Latin script."""
+
+    @cached_property
+    def is_owned(self) -> re.Pattern[str]:
+        return re.compile(rf"(?:{self.owned})$", FLAGS)
+
+    @cached_property
+    def replaces(self) -> tuple[re.Pattern[str], ...]:
+        return tuple(re.compile(pattern, FLAGS) for pattern in self.replacing)
+
+    @cached_property
+    def denies(self) -> tuple[re.Pattern[str], ...]:
+        return tuple(re.compile(pattern, FLAGS) for pattern in self.denying)
+
+    @cached_property
+    def is_cue(self) -> re.Pattern[str]:
+        return re.compile(rf"(?:{self.cue})\s*$", FLAGS)
+
+    @cached_property
+    def is_cue_after(self) -> re.Pattern[str]:
+        return re.compile(self.cue_after, FLAGS)
+
+    @cached_property
+    def is_alternative(self) -> re.Pattern[str]:
+        return re.compile(self.alternative, FLAGS)
+
+    @cached_property
+    def is_changed(self) -> re.Pattern[str]:
+        return re.compile(self.changed, FLAGS)
+
+    @cached_property
+    def is_unsure(self) -> re.Pattern[str]:
+        return re.compile(self.unsure, FLAGS)
+
+    @cached_property
+    def is_farewell(self) -> re.Pattern[str]:
+        return re.compile(self.farewell, FLAGS)
+
+    @cached_property
+    def stated(self) -> tuple[tuple[Kind, str, re.Pattern[str]], ...]:
+        """Kind, relation and pattern of every kind of statement."""
+        return tuple(
+            (kind, relation, re.compile(pattern, FLAGS))
+            for kind, patterns in self.statements.items()
+            for relation, pattern in patterns
+        )

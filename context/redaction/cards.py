@@ -1,0 +1,148 @@
+"""Detector of payment cards, by issuer, length and checksum, in all the groups in which people write them."""
+
+import re
+from collections.abc import Iterator
+
+from stdnum import luhn
+
+from purser.context.redaction.findings import TAKEN, Found
+
+_ISSUERS = tuple(
+    (re.compile(prefix), lengths)
+    for prefix, lengths in {
+        "4": (13, 16, 19),  # Visa
+        "5[1-5]|222[1-9]|22[3-9]|2[3-6]|27[01]|2720": (16,),  # Mastercard
+        "3[47]": (15,),  # American Express
+        "30[0-5]|309|3[689]": range(14, 20),  # Diners Club
+        "6011|64[4-9]|65": range(16, 20),  # Discover
+        "35": range(16, 20),  # JCB
+        "2131|1800": (15,),  # JCB, its first cards
+        "62|81": range(16, 20),  # UnionPay, RuPay
+        "5[06-8]|6": range(12, 20),  # Maestro
+        "220[0-5]": range(16, 20),  # Mir, GPN
+        "9792|60|82": (16,),  # Troy, RuPay
+    }.items()
+)
+# An account number with a wrong digit contains no card: it has more groups after its country than a card.
+_ACCOUNT = re.compile(
+    r"(?<![A-Za-z0-9_])[A-Za-z]{2}\d\d(?:[ -][A-Za-z0-9]{4}){4,7}[ -][A-Za-z0-9]{1,4}(?![A-Za-z0-9_])"
+)
+_GROUP = re.compile(r"\d+")
+_GAP = re.compile(r"[ \t]{1,3}|[ ]?[.\-/_·•|,*][ ]?|[ ]?-?[ ]?(?:\r?\n|\\n)[ >]{0,4}")
+_SHAPE = re.compile(r"4 4 4 [1-4](?: [1-3])?|4 6 [45]|1[2-9]|(?:1 ){11,18}1")
+_CODED = re.compile(r"4 4 4 4 [34]|4 6 5 4")
+"""A card with its security code."""
+_NEVER = re.compile(
+    r"""(?:(?<![A-Za-z0-9])(?:imei|meid|imsi|iccid|esn|sim|serial|s/n|tracking|parcel|shipment|awb|order|invoice|ticket|case|booking
+      |reservation|transaction|txn|trx|ad(?:vert)?|(?:ca-)?pub|slot|client|publisher|campaign|creative|pixel|group
+      |post|tweet|status
+      |video|channel|isbn|ean|upc|gtin|barcode|sku|part|model|udi|uid|pid|timestamp|epoch|nanos|hash|seed
+      |sendungs\w*|bestell\w*
+      |commande|pedido|заказ\w?)
+      |广告\w?|订单|单号|流水号|运单|快递|串号|编号|序列号|注文|製造|伝票)
+    [ _-]?(?:id|ids|no|nr|num|numbers?|code|ref|号码?|nummer|番号|number\ is)?[\s"'`:=#./：-]{0,4}(?:(?:is|ist|est
+      |es|是|为)[ ]?)?\Z""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_CUE = re.compile(
+    r"""card|karte|tarjeta|carte|cart[ãa]o|carta|карт|visa|master|amex|american[ ]express|discover|maestro|diners|jcb
+      |unionpay|(?<![a-z])mir(?![a-z])|credit|kredit|crédit|crédito|debit
+      |(?<![A-Za-z])(?:cc|pan|ccnum|ccn)(?![A-Za-z])|卡|カード|카드|कार्ड""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_GLUED_BEFORE = re.compile(
+    r"(?:visa|master|mastercard|mc|amex|discover|jcb|diners|maestro|mir|unionpay|card|cards|cc|ccn|pan|num|number|no|nr|credit|debit"
+    r"|pay|payment|karte|nummer|tarjeta|carte|numero|cartao|is|my|use|with)[_-]?\Z",
+    re.IGNORECASE,
+)
+_GLUED_AFTER = re.compile(
+    r"_?(?:exp|cvv|cvc|visa|card|master|amex|and|valid|please|pls|thanks|thx|ok|mm|with|is|on|for|usd|eur|x{2})",
+    re.IGNORECASE,
+)
+_LOOK_BACK = 60
+_MOST_GROUPS = 19
+
+
+def find_cards(view: str) -> Iterator[Found]:
+    """Finds card numbers of known issuers, also in groups, over a line break, and joined to a word."""
+    view = _ACCOUNT.sub(lambda account: TAKEN * len(account[0]), view)
+    groups: list[re.Match[str]] = []
+    for group in _GROUP.finditer(view):
+        if groups and not _GAP.fullmatch(view, groups[-1].end(), group.start()):
+            yield from _in_run(view, groups)
+            groups = []
+        groups.append(group)
+    yield from _in_run(view, groups)
+
+
+def _in_run(view: str, groups: list[re.Match[str]]) -> Iterator[Found]:
+    """Finds cards in groups of digits that follow each other, each group scanned once as the first of a card."""
+    first = 0
+    while first < len(groups):
+        found, following = _from_group(view, groups, first)
+        if found:
+            yield found
+        first = following
+
+
+def _from_group(view: str, groups: list[re.Match[str]], first: int) -> tuple[Found | None, int]:
+    """The card that begins with a group, and the index of the first group after it."""
+    start = groups[first].start()
+    if not _may_start(view, start):
+        return None, first + 1
+    number, ends = "", []
+    for last in range(first, min(first + _MOST_GROUPS, len(groups))):
+        number += groups[last][0]
+        if len(number) > 19:
+            break
+        if len(number) >= 12:
+            ends.append((last, number))
+    for last, written in reversed(ends):
+        if _is_card(written) and _is_written_as_card(view, groups, first, last):
+            return Found(start, groups[last].end(), "CARD", written), last + 1
+    return None, first + 1
+
+
+def _may_start(view: str, start: int) -> bool:
+    before = view[start - 1 : start]
+    if before in (".", "-") and view[start - 2 : start - 1].isdigit():
+        return False
+    if before.isascii() and (before.isalpha() or before in "_-") and before:
+        return bool(_GLUED_BEFORE.search(view, max(0, start - 16), start)) or (
+            before == "-" and not view[start - 2 : start - 1].isalnum()
+        )
+    return True
+
+
+def _may_end(view: str, end: int) -> bool:
+    after = view[end : end + 1]
+    if after in (".", "-") and view[end + 1 : end + 2].isdigit():
+        return False
+    return not (after.isascii() and (after.isalpha() or after == "_") and after) or bool(_GLUED_AFTER.match(view, end))
+
+
+def _is_written_as_card(view: str, groups: list[re.Match[str]], first: int, last: int) -> bool:
+    """Whether people write cards in these groups; other groups need a word for cards before them."""
+    start, end = groups[first].start(), groups[last].end()
+    sizes = " ".join(str(len(group[0])) for group in groups[first : last + 1])
+    coded = last + 1 < len(groups) and _CODED.fullmatch(f"{sizes} {len(groups[last + 1][0])}")
+    if not (_may_end(view, end) or coded) or _NEVER.search(view, max(0, start - _LOOK_BACK), start):
+        return False
+    if _CUE.search(view, max(0, start - _LOOK_BACK), start):
+        return True
+    gaps = [
+        view[one.end() : two.start()] for one, two in zip(groups[first:last], groups[first + 1 : last + 1], strict=True)
+    ]
+    if not _SHAPE.fullmatch(sizes) or any("," in gap or "|" in gap for gap in gaps):
+        return False
+    if len(gaps) > 11:  # digit by digit
+        alone = (first == 0 or len(groups[first - 1][0]) > 1) and (
+            last + 1 == len(groups) or len(groups[last + 1][0]) > 1
+        )
+        return alone and len(set(gaps)) == 1
+    return sum("\n" in gap for gap in gaps) <= 1
+
+
+def _is_card(number: str) -> bool:
+    issued = any(len(number) in lengths and prefix.match(number) for prefix, lengths in _ISSUERS)
+    return issued and len(set(number)) > 1 and luhn.is_valid(number)

@@ -1,0 +1,159 @@
+"""Detector of passwords and secrets: by the label before them, and by their place in a URL or a command."""
+
+import re
+from collections.abc import Iterator
+
+from purser.context.redaction.findings import TAKEN, Found
+from purser.context.redaction.labelled import found_in, is_call, is_dotted_name, is_template, labelled
+
+# --- by label --------------------------------------------------------------------------------------------------------
+
+_SECRET = labelled(
+    r"""(?:password|passwd|passphrase|passcode|pwd|secret(?:[ _-]?(?:key|token|value|code))?)\d?
+    |密码|密碼|口令|密钥|秘钥|暗号|パスワード|비밀번호|contraseña|mot[ ]de[ ]passe|passwort|kennwort|senha|пароль
+    |wachtwoord|hasło
+    |lösenord|şifre|पासवर्ड|كلمة[ ]المرور|mật[ ]khẩu|kata[ ]sandi"""
+)
+_SHORT = labelled(r"(?<![A-Za-z0-9])(?:pass|pw|pswd|passw|clave|pasw|mdp|psw)")
+"""Labels that also are words: a value must look like a password."""
+_NO_LABEL = re.compile(
+    r"(?:boarding|season|ski|bus|day|train|test|tests|first|second|third|last|next|one|each|every|per|forward|backward|render|shader"
+    r"|mountain|palabra|la|en)[ _-]\Z",
+    re.IGNORECASE,
+)
+_CJK = r"[\u3041-\u30ff\u3400-\u9fff\uac00-\ud7af]"
+_BEFORE_CJK = re.compile(rf"[!-~]{{4,}}(?={_CJK})")
+_COUNTED = re.compile(rf"\d{{1,3}}{_CJK}")
+_WORD = re.compile(r"[^\W\d_]+\Z")
+_STRONG = re.compile(r"[\d!@#$%^*+=~]")
+_MEASURE = re.compile(r"[\d.,:/%+-]+[A-Za-z]{0,4}\Z|[vV]?\d+(?:\.\d+)*\Z|\d+/\d+")
+_NO_SECRET = frozenset(
+    re.findall(
+        r"\w+",
+        """none null nil true false undefined str string bytes text bool boolean int integer number object value type
+        empty required optional unknown invalid incorrect wrong correct missing changed reset expired hidden redacted
+        masked yes not unset default example placeholder management authentication protected""",
+    )
+)
+_SELF_NAMED = re.compile(r"pass|pwd|secret|token|key|密码|密钥", re.IGNORECASE)
+
+# --- by place --------------------------------------------------------------------------------------------------------
+
+_URL_PASSWORD = re.compile(
+    r"://[^\s/:@\"'<>\\]{0,100}:(?P<value>[^\s/\"'<>\\@]{1,300}+(?:@[^\s/\"'<>\\@]{1,100}(?=@))*+)@"
+)
+_USER_PASSWORD = re.compile(
+    r"(?<![\w.:/@-])(?P<user>[A-Za-z_][\w.-]{0,63}):(?P<value>[^\s:/@\"'<>\\,;=]{3,100}+)@"
+    r"(?P<host>localhost|[A-Za-z0-9][\w.-]{0,200})(?P<path>:\d|/\w)?"
+)
+_NO_USER = frozenset(
+    re.findall(
+        r"[\w-]+",
+        """mailto mail email e-mail to from cc bcc contact address sender recipient reply-to user username login account
+        id name by author sip sips xmpp skype acct jid imap smtp at or me write send courriel correo mel""",
+    )
+)
+_COMMANDS = tuple(
+    re.compile(pattern, re.VERBOSE)
+    for pattern in (
+        # curl -u user:password
+        r"""(?<![\w-])(?:-u|-U|--user|--proxy-user|--auth|-a)[ =]{0,2}["']?(?P<user>[^\s:"'/]{1,64}):
+            (?P<value>[^\s"']{1,200}+)""",
+        # mysql -ppassword
+        r"""(?<![\w-])(?:mysql\w{0,10}|mariadb[\w-]{0,10}|sshpass|7z|rar|unrar|mongo\w{0,8})(?=[ ])[^\n|;]{0,200}?[ ]
+            -p(?P<quote>["']?)(?P<value>[^\s"'-][^\s"']{0,200}+)""",
+        # sshpass -p password, docker login -p password, redis-cli -a password
+        r"""(?<![\w-])(?:sshpass|docker[ ]login|podman[ ]login|mongo\w{0,8}|redis-cli|sqlcmd)(?=[ ])[^\n|;]{0,200}?[ ]
+            (?:-p|-a|-P)[ ]["']?(?P<value>[^\s"'-][^\s"']{2,200}+)""",
+        # --password password
+        r"""(?<![\w-])--?[\w-]{0,20}(?:password|passwd|passphrase|pass|pwd|secret)[ ]["']?
+            (?P<value>[^\s"'-][^\s"']{3,200}+)""",
+        # machine host login user password password (.netrc)
+        r"""(?<![\w-])login\s{1,4}[^\s]{1,64}\s{1,4}password\s{1,4}(?P<value>[^\s"']{3,200}+)""",
+        # IDENTIFIED BY 'password'
+        r"""(?i:identified[ ](?:with[ ]\w{1,40}[ ])?by[ ](?:password[ ])?
+            |with[ ](?:encrypted[ ])?password[ ])'(?P<value>[^'\n]{1,200}+)'""",
+        # user/password: jane/hunter2
+        r"""(?i:(?<![A-Za-z])(?:creds?|credentials|login|zugangsdaten|identifiants
+            |user(?:name)?[ ]?/[ ]?pass(?:word)?|credenciales))
+            [ ]?(?::|=|are|is
+              |sind|-)[ ]?(?P<user>[\w.+-]{1,64}(?:@[\w.-]{3,100})?)[ ]?[:/][ ]?(?P<value>[^\s"'/]{5,100}+)""",
+        # host:port:database:user:password (.pgpass)
+        r"(?:^|(?<=\n))[\w.*-]{1,100}:(?:\d{2,5}|\*):[\w*-]{1,64}:[\w*.-]{1,64}:(?P<value>[^\s:]{3,200}+)(?=\n|$)",
+    )
+)
+
+
+def find_logins(view: str) -> Iterator[Found]:
+    """Finds passwords in URLs and commands: `https://user:password@host`, `curl -u user:password`, `mysql -pword`."""
+    for match in _URL_PASSWORD.finditer(view):
+        if not is_template(match["value"]):
+            yield found_in(match, "value", "SECRET")
+    for match in _USER_PASSWORD.finditer(view):
+        if _is_password_of(match) and not is_template(match["value"]):
+            yield found_in(match, "value", "SECRET")
+    for pattern in _COMMANDS:
+        for match in pattern.finditer(view):
+            value, user = match["value"], match.groupdict().get("user")
+            numbers = user is not None and (value == user or (user.isdigit() and value[0].isdigit()))
+            weak = user is not None and (not _looks_chosen(value) and "-u" not in match[0])
+            if not (numbers or weak or is_template(value) or is_call(value) or value.lower() in _NO_SECRET):
+                yield found_in(match, "value", "SECRET")
+
+
+def find_secrets(view: str) -> Iterator[Found]:
+    """Finds labelled passwords and secrets in English, Chinese and other languages, but neither prose nor code."""
+    for match in _SECRET.finditer(view):
+        if match["quote"]:
+            if _is_quoted_secret(match["quoted"]):
+                yield found_in(match, "quoted", "SECRET")
+        elif match["loose"] and not _looks_chosen(_bare(match)):
+            continue
+        elif _is_bare_secret(value := _bare(match), match["sep"], alone=not match["rest"]):
+            yield Found(match.start("value"), match.start("value") + len(value), "SECRET", value)
+    for match in _SHORT.finditer(view):
+        group, value = ("quoted", match["quoted"]) if match["quote"] else ("value", _bare(match))
+        named = not _NO_LABEL.search(view, max(0, match.start() - 16), match.start())
+        if named and _looks_chosen(value) and len(value) >= 5 and not (is_template(value) or is_call(value)):
+            yield Found(match.start(group), match.start(group) + len(value), "SECRET", value)
+
+
+def _bare(match: re.Match[str]) -> str:
+    value = match["value"].rstrip(".:?)]}")
+    before_cjk = _BEFORE_CJK.match(value)
+    return before_cjk[0] if before_cjk else value
+
+
+def _looks_chosen(value: str) -> bool:
+    """Whether a value has letters and also digits or signs, and is no measure such as `12ms`."""
+    return bool(_STRONG.search(value)) and any(map(str.isalpha, value)) and not _MEASURE.match(value)
+
+
+def _is_password_of(match: re.Match[str]) -> bool:
+    """Whether `user:value@host` is a password of a user rather than a label before an e-mail address."""
+    if match["user"].lower() in _NO_USER:
+        return False
+    return _looks_chosen(match["value"]) or bool(match["path"]) or match["host"] == "localhost"
+
+
+def _is_quoted_secret(value: str) -> bool:
+    if not value.strip(TAKEN + " ") or is_template(value) or value.lower() in _NO_SECRET:
+        return False
+    return bool(_STRONG.search(value)) or not _SELF_NAMED.search(value)
+
+
+def _is_bare_secret(value: str, sep: str, *, alone: bool) -> bool:
+    """Args:
+    value: text after the label, up to a space.
+    sep: separator between label and value.
+    alone: whether nothing else follows on the line.
+    """
+    assigned = "=" in sep and sep != "="
+    if not value.strip(TAKEN) or is_template(value) or is_call(value) or (assigned and is_dotted_name(value)):
+        return False
+    if _STRONG.search(value.rstrip("!")):
+        return len(value) >= 4 and not _COUNTED.match(value)
+    # A plain word is a secret only where label and word have a line to themselves: `password: swordfish`.
+    is_labelled = ":" in sep or sep in ("=", ">")
+    is_word = _WORD.match(value) and value.isascii() and value.lower() not in _NO_SECRET
+    return bool(is_labelled and alone and is_word and len(value) >= 6 and not _SELF_NAMED.search(value))

@@ -1,0 +1,54 @@
+"""Dates in questions, and the terms that mark the day, month and year of a message.
+
+Month names are recognized in English, and numbers before 年, 月, 日 and 号; dates in digits have the form 2026-05-08.
+"""
+
+import calendar
+import re
+from datetime import date
+
+_MONTHS = {
+    name.lower(): month
+    for names in (calendar.month_name, calendar.month_abbr)
+    for month, name in enumerate(names)
+    if name
+}
+_NAMES = "|".join(sorted(_MONTHS, key=len, reverse=True))
+# "may" is mostly a verb: alone it counts after a preposition only.
+_ALONE = "|".join(name.lower() for name in calendar.month_name if name not in ("", "May"))
+_ALONE = rf"(?P<month>{_ALONE}|(?:(?<=in )|(?<=of )|(?<=since )|(?<=until )|(?<=last )|(?<=this ))may)\b"
+_DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
+_YEAR = r"(?P<year>(?:19|20)\d\d)"
+_FORMS = [
+    re.compile(form)
+    for form in (
+        rf"\b{_YEAR}-(?P<month>\d\d)-(?P<day>\d\d)\b",
+        rf"(?:{_YEAR}年)?(?P<month>\d{{1,2}})月(?:(?P<day>\d{{1,2}})[日号])?",
+        rf"\b{_DAY}(?: of)? (?P<month>{_NAMES})\b(?:,? {_YEAR}\b)?",
+        rf"\b(?P<month>{_NAMES}) {_DAY}\b(?:,? {_YEAR}\b)?",
+        rf"\b{_ALONE}(?:,? {_YEAR}\b)?",
+        rf"(?<![\d-]){_YEAR}(?![\d-])",
+    )
+]
+
+
+def date_terms(day: date) -> list[str]:
+    """The terms that mark a message of this day."""
+    return [f"#{day.month}-{day.day}", f"#{day.month}", f"#{day.year}"]
+
+
+def dates_in(question: str) -> list[str]:
+    """The terms of all dates that a question names."""
+    text, found = question.lower(), list[str]()
+    for form in _FORMS:
+        for match in form.finditer(text):
+            found += _terms(**match.groupdict())
+        text = form.sub(" ", text)
+    return list(dict.fromkeys(found))
+
+
+def _terms(year: str | None = None, month: str | None = None, day: str | None = None) -> list[str]:
+    number = None if month is None else _MONTHS.get(month) or int(month)
+    found = [f"#{number}-{int(day)}"] if number and day else []
+    found += [f"#{number}"] if number else []
+    return found + ([f"#{year}"] if year else [])

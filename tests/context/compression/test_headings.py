@@ -1,0 +1,47 @@
+"""Headings of summaries: in the language of the conversation, wherever a summary is shown."""
+
+import pytest
+
+from purser.context.compression.headings import range_header
+from purser.context.compression.layers import Layer, Level
+from purser.context.compression.summaries import summary_message, summary_text
+from purser.context.conversation.messages import Message
+from purser.context.strategies import StrategyName
+from purser.context.windows import build_window
+
+SAID = {
+    "zh": "我想把航班改到星期四下午，因为会议推迟了，酒店已经订好了。",
+    "ja": "会議が延期になったので、木曜日の午後の便に変更したいです。",
+    "ko": "회의가 연기되어서 목요일 오후 비행기로 바꾸고 싶습니다.",
+    "en": "I want to move my flight to Thursday afternoon because the meeting was moved.",
+    "de": "Ich möchte meinen Flug auf Donnerstag verschieben, weil die Besprechung verlegt wurde.",
+}
+BEGIN = {"zh": "本对话第2至9条消息的总结", "ja": "この会話のメッセージ2から9まで", "ko": "이 대화의 메시지 2~9 요약"}
+
+
+@pytest.mark.parametrize("language", SAID)
+def test_the_range_is_named_in_the_language_of_the_summary(language: str) -> None:
+    assert range_header(2, 9, SAID[language]).startswith(BEGIN.get(language, "Summary of messages 2 to 9 of this"))
+
+
+@pytest.mark.parametrize("language", BEGIN)
+def test_a_stored_summary_has_all_headings_in_one_language_even_if_what_it_quotes_is_not(language: str) -> None:
+    quoted = Layer(Level.LEAF, 2, 9, 8, "tool: " + "GET /v1/orders returns 404 for order 4417. " * 60)
+    text = summary_text([quoted], f"2 user: {SAID[language]}", 5_000, language)
+    shown = summary_message(2, 9, text).text
+    assert shown.startswith(BEGIN[language])
+    assert not any(word in shown for word in ("Summary of", "Facts,"))
+
+
+@pytest.mark.parametrize("preset", [None, "optimizer"])
+@pytest.mark.parametrize("language", BEGIN)
+def test_a_summary_written_for_one_window_has_its_headings_in_the_language_of_the_conversation(
+    language: str, preset: str | None
+) -> None:
+    talk = [Message("assistant" if place % 2 else "user", f"{place}{SAID[language]}" * 3) for place in range(40)]
+    shown = build_window(talk, budget=2_000, model="gpt-4o", strategy=StrategyName.SUMMARY, preset=preset)
+    [summary] = [one for one, place in zip(shown.messages, shown.indexes, strict=True) if place is None]
+    assert summary.text.startswith(BEGIN[language].partition("2")[0])
+    lengths = {"zh": "[历史对话总结 - 原文", "ja": "[これまでの会話の要約", "ko": "[이전 대화 요약"}[language]
+    assert (lengths in summary.text) == (preset == "optimizer")
+    assert "Summary of" not in summary.text

@@ -1,0 +1,69 @@
+"""Parts of long messages."""
+
+import pytest
+
+from purser.context.compression.parts import is_idle, parts
+
+ANSWER = """\
+# Your trip
+
+Hello! I hope this helps.
+
+**Flight 1**:
+- Number: HAT056
+- Price: $155.
+
+**Flight 2**
+1. Number: HAT138
+2. Price: $185
+
+Dear [Your Name],
+
+```python
+print("hello")
+```
+
+The total is $340. Ronald D. Sugar pays it.
+
+Let me know if you have any questions!
+"""
+
+
+def test_lists_stay_with_the_line_that_introduces_them_and_nothing_idle_is_left() -> None:
+    assert list(parts(ANSWER)) == [
+        "Flight 1: Number: HAT056; Price: $155",
+        "Flight 2: Number: HAT138; Price: $185",
+        "The total is $340.",
+        "Ronald D. Sugar pays it.",
+    ]
+
+
+def test_each_part_of_a_long_list_begins_with_the_line_that_introduces_it() -> None:
+    items = "\n".join(f"- Take the {number} keys of room {number}00 along" for number in range(1, 30))
+    found = list(parts(f"What to take:\n{items}"))
+    assert len(found) > 2
+    assert all(part.startswith("What to take: Take the ") and len(part) <= 300 for part in found)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Hello there!", "Thank you so much!", "You're welcome!", "See you tomorrow!", "好的，谢谢您，再见！",
+        "明天见！",
+        "Is there anything else I can help you with?", "Feel free to ask.", "", "ありがとうございます。", "감사합니다!",
+    ],
+)  # fmt: skip
+def test_greetings_thanks_and_offers_are_idle(text: str) -> None:
+    assert is_idle(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Yes", "No.", "Wait, make it Friday.", "Let me know the price.", "Hi, cancel it.",
+        "Thanks, but I hate peanuts.",
+        "See you tomorrow at 5", "好的，改到下午。", "History", "If you have any peanuts in it, I cannot eat it.",
+    ],
+)  # fmt: skip
+def test_what_says_anything_else_is_not_idle(text: str) -> None:
+    assert not is_idle(text)

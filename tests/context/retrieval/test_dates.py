@@ -1,0 +1,35 @@
+"""Dates in questions."""
+
+from datetime import date
+
+import pytest
+
+from purser.context.retrieval.dates import date_terms, dates_in
+
+
+@pytest.mark.parametrize(
+    ("question", "found"),
+    [
+        ("What did Ann do on May 8th, 2023?", ["#5-8", "#5", "#2023"]),
+        ("on 8 May 2023", ["#5-8", "#5", "#2023"]),
+        ("the 3rd of June", ["#6-3", "#6"]),
+        ("on Sep 2", ["#9-2", "#9"]),
+        ("2023-05-08", ["#5-8", "#5", "#2023"]),
+        ("in May", ["#5"]),
+        ("January 2024", ["#1", "#2024"]),
+        ("since 2024", ["#2024"]),
+        ("我曾经在5月2日提到过博物馆", ["#5-2", "#5"]),
+        ("4月30号的天气如何？", ["#4-30", "#4"]),
+        ("2023年5月", ["#5", "#2023"]),
+        ("What may I do with the second-hand car?", []),
+        ("Mark sat and read; Dec is his brother", []),
+        ("order 20235, room 2101, 10:30", []),
+        ("", []),
+    ],
+)
+def test_a_question_names_days_months_and_years(question: str, found: list[str]) -> None:
+    assert dates_in(question) == found
+
+
+def test_a_message_is_marked_with_what_a_question_can_name() -> None:
+    assert sorted(date_terms(date(2023, 5, 8))) == sorted(dates_in("8 May 2023"))

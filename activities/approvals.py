@@ -33,6 +33,7 @@ class CallToApprove:
     """The facts of a call that an approval request needs."""
 
     path: Path
+    labels: tuple[Scope, ...]
     ask: Amount
     submitter: str | None
     """Submitter that the task names."""
@@ -66,6 +67,7 @@ class ApprovalActivities:
             key=request.key,
             scope=Scope.parse(request.scope),
             path=call.path,
+            labels=call.labels,
             ask=call.ask,
             agent_id=request.agent.agent_id,
             submitter=call.submitter,

@@ -11,19 +11,22 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from functools import partial
+from typing import Any, NoReturn
 
 from temporalio import activity
-from temporalio.exceptions import ApplicationError
+from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
+from purser.activities.calls.growing_holds import GrowingHold
 from purser.activities.calls.settlements import Attempt, Settlements
 from purser.activities.calls.shortages import shortage_of
 from purser.activities.calls.uncancelled import uncancelled
-from purser.activities.calls.window_extras import WindowExtras
+from purser.activities.calls.window_extras import WindowExtras, counter_of
 from purser.activities.errors import Cost, ProviderRejected, ProviderUnavailable
 from purser.activities.models.attempts import AttemptsExhausted, AttemptStarter, NotStarted
 from purser.activities.models.partial_replies import PartialReply
 from purser.activities.models.provider import ModelProvider, ModelRequest
+from purser.activities.pacing.pacer import Paced
 from purser.activities.postgres.calls import Call, Calls
 from purser.activities.runtime.background import heartbeats, in_background
 from purser.activities.runtime.settings import ActivitySettings
@@ -31,6 +34,7 @@ from purser.activities.tasks.agent_context import AgentContext, AgentContexts
 from purser.budget.errors import BudgetError, HoldClosed
 from purser.budget.holds import AttemptAnswer
 from purser.budget.postgres.ledger.ledger import Ledger
+from purser.budget.pricing.price_book import PriceBook
 from purser.context.postgres.conversation.conversations import Conversations
 from purser.context.postgres.conversation.summaries import Summaries
 from purser.context.windows import render
@@ -48,6 +52,7 @@ class CallModel:
     conversations: Conversations
     summaries: Summaries
     ledger: Ledger
+    prices: PriceBook
     provider: ModelProvider
     settlements: Settlements
     extras: WindowExtras
@@ -56,8 +61,8 @@ class CallModel:
     @activity.defn(name=ActivityName.CALL_MODEL)
     async def call_model(self, request: CallInput) -> CallResult:
         """Returns the stored reply of the model, or why there is none."""
-        agent_context = await self.agent_contexts.of(request.agent)
         call = await self.calls.get(request.agent, request.key)
+        agent_context = await self.agent_contexts.of(request.agent, call.model)
         if call.reply_seq is not None:
             return await self.settlements.repeated(agent_context, call, call.reply_seq, call.usage)
         if call.rejected is not None:
@@ -66,30 +71,44 @@ class CallModel:
             return await self._send(agent_context, call, request)
 
     async def _send(self, agent_context: AgentContext, call: Call, request: CallInput) -> CallResult:
-        partial, starter = PartialReply(), AttemptStarter(self.ledger, request, call, self.settings.max_attempts)
         messages = await self._messages(agent_context, call)
+        tools = agent_context.offered(recall=call.plan.recall)
         asked = ModelRequest(
-            call.model, messages, agent_context.tools, call.output_cap, request.hold_id, agent_context.api_base
+            call.model,
+            messages,
+            tools,
+            call.output_cap,
+            request.hold_id,
+            agent_context.api_base,
+            text_only=call.last,
+            tokens=call.ask.tokens,
         )
+        pace = partial(self.provider.pace, asked, call.agent.tenant, call.key)
+        reply, hold = PartialReply(), GrowingHold(self.ledger, self.prices, call, agent_context.calibration)
+        starter = AttemptStarter(self.ledger, request, call, self.settings.max_attempts, hold.most, pace)
         try:
             if activity.is_cancelled():
                 raise asyncio.CancelledError
-            await self.provider.complete(asked, partial, starter.start)
+            await self.provider.complete(
+                asked, reply, starter.start, lambda so_far: hold.covers(so_far, starter.started)
+            )
         except asyncio.CancelledError:
-            await uncancelled(self._cut_off(call, starter.attempt, partial, request.hold_id))
+            await uncancelled(self._cut_off(call, starter.attempt, reply, request.hold_id))
             raise
         except HoldClosed:
             return CallResult(CallStatus.HOLD_LOST)
         except NotStarted as refusal:
             return await self._short(request, refusal.answer)
+        except Paced as pause:
+            await self._wait(call, request, pause.wait_ms)
         except AttemptsExhausted as last:
             return await self._exhausted(call, last.attempt)
         except ProviderRejected as failure:
-            return await self._refused(call, starter, partial, failure)
+            return await self._refused(call, starter, reply, failure)
         except ProviderUnavailable as failure:
-            if not partial.complete or starter.attempt is None:
-                return await self._failed(call, starter, partial, failure)
-        return await uncancelled(self.settlements.reply(agent_context, call, starter.started, partial))
+            if not reply.complete or starter.attempt is None:
+                return await self._failed(call, starter, reply, failure)
+        return await uncancelled(self.settlements.reply(agent_context, call, starter.started, reply))
 
     async def _cut_off(self, call: Call, attempt: Attempt | None, partial: PartialReply, hold_id: str) -> None:
         """Charges the tokens that a cancelled request has produced."""
@@ -137,6 +156,18 @@ class CallModel:
             failure.reason, type="ProviderUnavailable", next_retry_delay=timedelta(milliseconds=delay_ms)
         )
 
+    async def _wait(self, call: Call, request: CallInput, wait_ms: int) -> NoReturn:
+        """Raises, so that Temporal runs the activity again when the provider's pace allows the request."""
+        self.settlements.metrics.calls.paced(call.model, wait_ms / 1_000)
+        with suppress(BudgetError):
+            await self.ledger.extend(call.agent.tenant, request.hold_id, lease_ms=self.settings.lease_ms + wait_ms)
+        raise ApplicationError(
+            "paced",
+            type="ProviderPaced",
+            next_retry_delay=timedelta(milliseconds=wait_ms),
+            category=ApplicationErrorCategory.BENIGN,
+        )
+
     async def _note(self, call: Call, attempt: Attempt | None, reason: str) -> None:
         """Stores why an attempt failed. This is for display only: charges do not depend on it."""
         if attempt is not None:
@@ -151,7 +182,11 @@ class CallModel:
             self.summaries.texts(tenant, session_id, plan.versions),
             self.extras.rendered(agent_context, plan),
         )
-        return render(plan, stored, summaries, agent_context.instructions, personal=personal, memory=memory)
+        return await asyncio.to_thread(
+            render, plan, stored, summaries, agent_context.instructions,
+            count=counter_of(agent_context), personal=personal, memory=memory,
+            order=agent_context.context.order, header=agent_context.context.summary_header,
+        )  # fmt: skip
 
     async def _short(self, request: CallInput, answer: AttemptAnswer) -> CallResult:
         """Releases the hold after a top-up for another attempt did not fit, so that the gate decides again."""

@@ -26,7 +26,7 @@ class CloseAgent:
         Its keys are closed first: from then on a delayed `admit` cannot hold.
         """
         tenant = closing.agent.tenant
-        for key in filter(None, (closing.key, closing.compression_key)):
+        for key in filter(None, (closing.key, closing.compression_key, closing.last_key)):
             await self.ledger.release(tenant, key=key)
         if closing.key:
             await self.approvals.withdraw(tenant, closing.key)

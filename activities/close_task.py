@@ -36,7 +36,7 @@ class CloseTask:
             Message("assistant", stored[seq].message.text, name=_speaker(agent_id)) for agent_id, seq in replies.items()
         ]
         async with connected(self.pool, None) as own, own.transaction():
-            if await self.agents.close_task(tenant, outcome.task_id, outcome.status, own):
+            if await self.agents.close_task(tenant, outcome.task_id, outcome.status, own, reason=outcome.reason):
                 origin = f"task:{outcome.task_id}:replies"
                 await self.conversations.append(tenant, session_id, published, origin=origin, connection=own)
                 await self.ledger.end_scopes(tenant, record.task.own_scopes, own)

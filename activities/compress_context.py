@@ -2,7 +2,7 @@
 
 It is idempotent by key: a stored compression is answered from its row. One runs per conversation at a time, and no
 transaction is open while a model writes. Messages that arrive in the meantime stay verbatim, because a version covers
-only the range that was read. Only redacted text is sent, extracted or stored. Version, facts and settlement share one
+only the range that was read. Only redacted text is sent, extracted or stored. Version and settlement share one
 transaction: after a crash before it, the last version remains and the possible cost of a call is charged.
 """
 
@@ -21,8 +21,10 @@ from purser.activities.runtime.background import heartbeats, in_background
 from purser.activities.runtime.metrics import Metrics
 from purser.budget.postgres.connections.pools import Pool, connected, retrying
 from purser.budget.scopes import Path
-from purser.context.compression.ranges import choose_range
-from purser.context.compression.summaries import Summary
+from purser.context.compression.ranges import Range, choose_range
+from purser.context.compression.summaries import Method, Summary
+from purser.context.conversation.conversations import Conversation
+from purser.context.conversation.messages import SYSTEM_ROLES, StoredMessage
 from purser.context.errors import RedactionFailed
 from purser.context.postgres.conversation.conversations import Conversations
 from purser.context.postgres.conversation.facts import Facts
@@ -89,7 +91,7 @@ class CompressContext:
         self._cooldown_s = cooldown_s
         self._conversations = Conversations(pool)
         self._summaries = Summaries(pool)
-        self._facts = Facts(pool)
+        self._facts = Facts(pool, placeholders)
 
     @activity.defn(name=ActivityName.COMPRESS_CONTEXT)
     async def compress_context(self, request: CompressInput) -> CompressResult:
@@ -103,7 +105,11 @@ class CompressContext:
                 async with in_background(self._renew_claim(request)):
                     return await self._compress(request)
             except RedactionFailed:
-                return self._none("redaction_failed")
+                self._metrics.compression_failed("redaction_failed")
+                return CompressResult(version=0, reason="redaction_failed")
+            except Exception as error:
+                self._metrics.compression_failed(type(error).__name__)
+                raise
             finally:
                 await uncancelled(self._summaries.unclaim(*_thread(request), request.key))
 
@@ -133,8 +139,10 @@ class CompressContext:
             return CompressResult(version=0, reason="busy")
         if request.trigger != Trigger.REQUEST and await self._summaries.is_fruitless(*thread, span.last_seq):
             return CompressResult(version=0, reason="no_gain")
+        facts = [fact for fact in await self._facts.all(*thread) if fact.seq <= span.last_seq]
+        found = await self._input(request, target.settings.seen(conversation), span, last)
         run = CompressionRun(
-            request, target.model, span, last, await self._input(request, span.seqs), await self._facts.all(*thread)
+            request, target.model, span, last, found, facts, lengths=target.settings.summary_header is None
         )
         writer = await self._writer(request, target, run)
         try:
@@ -143,11 +151,22 @@ class CompressContext:
         finally:
             await uncancelled(writer.settle())
 
-    async def _input(self, request: CompressInput, seqs: tuple[int, ...]) -> CompressionInput:
-        """Reads and redacts the messages that the version newly covers."""
-        stored = await self._conversations.read(request.tenant, request.session_id, seqs)
+    async def _input(
+        self, request: CompressInput, conversation: Conversation, span: Range, last: Summary | None
+    ) -> CompressionInput:
+        """Reads and redacts the messages that the version newly covers, and those of the newest extract."""
+        tenant, session_id, thread = _thread(request)
+        stored = await self._conversations.read(tenant, session_id, span.seqs)
+        earlier: list[StoredMessage] = []
+        if last is not None and last.method is Method.EXTRACTIVE:
+            newest = last.parts[-1]
+            shown = {seq for group in conversation.groups for seq in group.seqs}
+            earlier = await self._conversations.read_thread(
+                tenant, session_id, thread, first=newest.first_seq, last=newest.last_seq
+            )
+            earlier = [one for one in earlier if one.seq not in shown and one.message.role not in SYSTEM_ROLES]
         found, _ = await self._placeholders.redacted(
-            request.tenant, request.session_id, lambda redactor: CompressionInput.of(list(stored.values()), redactor)
+            tenant, session_id, lambda redactor: CompressionInput.of(list(stored.values()), redactor, earlier)
         )
         self._metrics.redacted(found.redacted)
         return found
@@ -172,17 +191,15 @@ class CompressContext:
     async def _finish(
         self, run: CompressionRun, writer: Writer, summary: Summary | None, began: float
     ) -> CompressResult:
-        """Stores version and facts and settles the last call, in one transaction."""
+        """Stores the version and settles the last call, in one transaction."""
         thread = _thread(run.request)
         await self._record_health(run, writer, summary)
         if summary is None:
-            return self._none("no_gain")
+            return CompressResult(version=0, reason="no_gain")
 
         async def store_and_settle() -> bool:
             async with connected(self._pool, None) as connection, connection.transaction():
                 stored = await self._summaries.store(*thread, summary, connection)
-                if stored:
-                    await self._facts.add(*thread, run.input.facts, connection)
                 await writer.settle(connection)
                 return stored
 
@@ -209,10 +226,6 @@ class CompressContext:
             await self._summaries.succeeded(*thread)
         if summary is None:
             await self._summaries.gained_nothing(*thread, run.span.last_seq)
-
-    def _none(self, reason: str) -> CompressResult:
-        self._metrics.compression_failed(reason)
-        return CompressResult(version=0, reason=reason)
 
 
 def _thread(request: CompressInput) -> tuple[str, str, str]:

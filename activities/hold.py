@@ -1,6 +1,6 @@
 """The activity `hold`: asks for a hold on a path, from any workflow."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from temporalio import activity
 
@@ -10,7 +10,7 @@ from purser.budget.gate import Amount
 from purser.budget.holds import HoldAnswer, HoldRequest
 from purser.budget.postgres.ledger.ledger import Ledger
 from purser.budget.postgres.ledger.pricing import Pricing
-from purser.budget.scopes import Path
+from purser.budget.scopes import Kind, Path, Scope
 from purser.context.postgres.sessions.payers import Payers
 from purser.workflows.contract import ActivityName, HoldInput, HoldResult
 
@@ -32,7 +32,8 @@ class Hold:
         Raises:
             UnknownPrice, MoneyNeeded: a scope limits money, and the cost of the call is unknown.
         """
-        stated = Path.parse(request.path)
+        tags = tuple(Scope.parse(f"{Kind.TAG}:{tag}") for tag in request.tags)
+        stated = replace(Path.parse(request.path), tags=tags)
         path = await self.payers.complete(request.tenant, stated)
         least_tokens = request.min_tokens or request.tokens
         quote = self.pricing.quote(request.model or None, request.tokens, least_tokens, request.nano_usd)
@@ -47,6 +48,7 @@ class Hold:
             priced=quote.priced,
         )
         answer = await self.ledger.hold(request.tenant, asked)
+        self.pricing.admitted(request.tenant, quote.model, answer)
         self.on_verdict(answer.gate)
         quote.check_priced(answer.gate)
         return _result(answer, quote.full)

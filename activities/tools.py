@@ -9,6 +9,7 @@ A tool activity takes a `ToolCall` and returns a `ToolResult`, so that texts nev
 """
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from purser.activities.errors import InvalidArguments
@@ -37,11 +38,8 @@ class Tools:
             MessageNotFound: the session has no message of this number.
         """
         function = (await self._called(call))["function"]
-        try:
-            arguments = storable(json.loads(function["arguments"] or "{}"))
-        except (ValueError, RecursionError):
-            arguments = None
-        if not isinstance(arguments, dict):
+        arguments = arguments_of(function)
+        if arguments is None:
             raise InvalidArguments(f"the arguments of call {call.index} of message {call.seq} are not a JSON object")
         return function["name"], arguments
 
@@ -66,3 +64,12 @@ class Tools:
     async def _called(self, call: ToolCall) -> Any:
         stored = await self._conversations.read(call.tenant, call.session_id, [call.seq])
         return stored[call.seq].message.tool_calls[call.index]
+
+
+def arguments_of(function: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Returns the arguments of a called function; `None` if the model wrote something other than a JSON object."""
+    try:
+        arguments = storable(json.loads(function["arguments"] or "{}"))
+    except (ValueError, RecursionError):
+        return None
+    return arguments if isinstance(arguments, dict) else None

@@ -18,6 +18,7 @@ from purser.workflows.contract import (
     WorkflowName,
 )
 from purser.workflows.inbox import AgentInbox
+from purser.workflows.outcome import BUDGET
 from purser.workflows.steps import failure_type, run_activity, shielded
 from purser.workflows.tools import run_tools
 from purser.workflows.turn import AgentEnded, Turn
@@ -67,7 +68,10 @@ class AgentRun:
 
     async def _turns(self) -> AgentOutcome:
         while True:
-            reply = await self._turn.take()
+            try:
+                reply = await self._turn.take()
+            except AgentEnded as ended:
+                return await self._conclude(ended)
             self._replies += 1
             if not reply.tools:
                 return self._outcome(AgentStatus.COMPLETED, "answered")
@@ -75,6 +79,13 @@ class AgentRun:
                 return self._outcome(AgentStatus.COMPLETED, "max_turns")
             await run_tools(reply.tools)
             self._next_turn()
+
+    async def _conclude(self, ended: AgentEnded) -> AgentOutcome:
+        """Makes the agent's last call, if a budget reserves a part for it."""
+        if not ended.may_conclude or not await self._turn.conclude():
+            raise ended
+        self._replies += 1
+        return self._outcome(AgentStatus.COMPLETED, BUDGET, ended.scope)
 
     def _next_turn(self) -> None:
         number = self._turn.number + 1
@@ -84,7 +95,9 @@ class AgentRun:
         self._turn = Turn(self._start, number, self._inbox)
 
     async def _close(self, outcome: AgentOutcome) -> None:
-        closing = AgentClosing(self._start.agent, outcome, self._turn.key, self._turn.compression_key)
+        closing = AgentClosing(
+            self._start.agent, outcome, self._turn.key, self._turn.compression_key, self._turn.last_key
+        )
         await run_activity(ActivityName.CLOSE_AGENT, closing, type(None), options.RECORD)
 
     def _outcome(self, status: AgentStatus, reason: str, scope: str = "") -> AgentOutcome:

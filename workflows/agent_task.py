@@ -27,7 +27,7 @@ from purser.workflows.contract import (
 )
 from purser.workflows.decision_checks import malformed
 from purser.workflows.graph import Graph
-from purser.workflows.outcome import task_status
+from purser.workflows.outcome import task_reason, task_status
 from purser.workflows.steps import run_activity, shielded, step
 
 
@@ -136,7 +136,8 @@ class AgentTask:
     def _outcome(self) -> TaskOutcome:
         agents = self._graph.outcomes
         cancelled = workflow.cancellation_reason() is not None
-        return TaskOutcome(self._task.task_id, task_status(agents, cancelled=cancelled), agents)
+        status = task_status(agents, cancelled=cancelled)
+        return TaskOutcome(self._task.task_id, status, agents, task_reason(agents, status))
 
     async def _close(self, outcome: TaskOutcome) -> None:
         closing = TaskClosing(self._task.tenant, outcome)

@@ -31,7 +31,9 @@ class ActivityName(StrEnum):
     ADMIT = "admit"
     CALL_MODEL = "call_model"
     COMPRESS_CONTEXT = "compress_context"
+    HOLD_TOOL = "hold_tool"
     RECORD_TOOL_FAILURE = "record_tool_failure"
+    RECALL_MESSAGE = "recall_message"
     RECORD_STATUS = "record_status"
     CLOSE_AGENT = "close_agent"
     CLOSE_TASK = "close_task"
@@ -164,7 +166,7 @@ class AgentOutcome:
     status: AgentStatus
     turns: int = 0
     reason: str = ""
-    """Stable code, never text: `answered`, `max_turns`, `limit`, `denied`, `expired`, `frozen`, `provider_error`, …"""
+    """Stable code, never text: `answered`, `max_turns`, `budget`, `limit`, `denied`, `expired`, `frozen`, …"""
     scope: str = ""
     """The scope that refused, if one did."""
 
@@ -176,6 +178,8 @@ class TaskOutcome:
     task_id: str
     status: TaskStatus
     agents: tuple[AgentOutcome, ...]
+    reason: str = ""
+    """`budget` if it completed with the last answer of an agent whose budget was used up."""
 
 
 class Plan(StrEnum):
@@ -196,6 +200,8 @@ class AdmitInput:
     """False once the caller has waited `max_wait`."""
     may_compress: bool = True
     """False once this turn has compressed."""
+    last: bool = False
+    """Whether it is the agent's last call, which concludes without tools and may use what budgets reserve for it."""
 
 
 @dataclass(frozen=True)
@@ -228,6 +234,8 @@ class AdmitResult:
     """The conversation to compress: empty for the session's own, else the agent's."""
     compress_budget: int = 0
     """Context budget in tokens for which it is compressed; 0: there is nothing to compress."""
+    may_conclude: bool = False
+    """Whether a budget of the path reserves a part for the agent's last call."""
 
 
 @dataclass(frozen=True)
@@ -268,6 +276,23 @@ class ToolCall:
     """Activity type; empty if the model named a tool that was not declared."""
     task_queue: str = ""
     """Task queue of the activity; empty: that of the workflow."""
+    name: str = ""
+    """Name by which the model called the tool."""
+    nano_usd: int = 0
+    """Declared price in nano-dollars, held before the tool runs; 0: the tool is free."""
+
+    @property
+    def key(self) -> str:
+        """The key of the hold of a paid call."""
+        return f"tool/{self.session_id}/{self.seq}/{self.index}"
+
+
+@dataclass(frozen=True)
+class ToolHold:
+    """The hold of a paid tool call; the result of `hold_tool`."""
+
+    hold_id: str
+    """Empty if the budget has no room."""
 
 
 @dataclass(frozen=True)
@@ -275,6 +300,8 @@ class ToolResult:
     """The stored result of a tool call; the return value of every tool activity."""
 
     seq: int
+    nano_usd: int | None = None
+    """What the call of a paid tool cost, in nano-dollars; `None`: its declared price."""
 
 
 @dataclass(frozen=True)
@@ -392,6 +419,8 @@ class AgentClosing:
     """The key that may still be open; empty: none."""
     compression_key: str = ""
     """The key of the last compression that may still be open; empty: none."""
+    last_key: str = ""
+    """The key of the agent's last call; empty: it made none."""
 
 
 @dataclass(frozen=True)
@@ -542,6 +571,8 @@ class HoldInput:
     min_tokens: int | None = None
     model: str = ""
     patient: bool = True
+    tags: tuple[str, ...] = ()
+    """Tags of the call, each `name=value`."""
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,11 @@
-"""The status with which a task ends, derived from the outcomes of its agents."""
+"""The status and the reason with which a task ends, derived from the outcomes of its agents."""
 
 from collections.abc import Sequence
 
 from purser.workflows.contract import AgentOutcome, AgentStatus, TaskStatus
+
+BUDGET = "budget"
+"""The reason of an agent that gave its last answer because its budget was used up, and of its task."""
 
 
 def task_status(agents: Sequence[AgentOutcome], *, cancelled: bool) -> TaskStatus:
@@ -24,3 +27,9 @@ def task_status(agents: Sequence[AgentOutcome], *, cancelled: bool) -> TaskStatu
     if AgentStatus.CANCELLED in ends:
         return TaskStatus.CANCELLED
     return TaskStatus.FAILED
+
+
+def task_reason(agents: Sequence[AgentOutcome], status: TaskStatus) -> str:
+    """Returns `budget` if the task completed with the last answer of an agent whose budget was used up."""
+    concluded = any(agent.reason == BUDGET for agent in agents if agent.status is AgentStatus.COMPLETED)
+    return BUDGET if status is TaskStatus.COMPLETED and concluded else ""

@@ -1,4 +1,7 @@
-"""Runs the tool calls of a reply in parallel. Arguments and results are references; a failure becomes a result too."""
+"""Runs the tool calls of a reply in parallel. Arguments and results are references; a failure becomes a result too.
+
+The price of a paid tool is held before it runs and settled after it, once, however often the tool is retried.
+"""
 
 import asyncio
 from collections.abc import Sequence
@@ -8,8 +11,21 @@ from temporalio.exceptions import ActivityError
 from temporalio.workflow import ActivityConfig
 
 from purser.workflows import options
-from purser.workflows.contract import ActivityName, ToolCall, ToolFailure, ToolResult
-from purser.workflows.steps import cancellable, failure_type, step
+from purser.workflows.contract import (
+    ActivityName,
+    ReleaseInput,
+    ReleaseResult,
+    SettleInput,
+    SettleResult,
+    ToolCall,
+    ToolFailure,
+    ToolHold,
+    ToolResult,
+)
+from purser.workflows.steps import cancellable, failure_type, run_activity, shielded, step
+
+MAX_TOOL_NANO_USD = 10**15
+"""A higher cost is not believed: the call is charged its declared price."""
 
 
 async def run_tools(calls: Sequence[ToolCall]) -> None:
@@ -20,13 +36,45 @@ async def run_tools(calls: Sequence[ToolCall]) -> None:
 async def _run_tool(call: ToolCall) -> None:
     if not call.activity:
         await _failed(call, "unknown_tool")
+    elif call.nano_usd:
+        await _run_paid(call)
+    else:
+        await _call(call)
+
+
+async def _run_paid(call: ToolCall) -> None:
+    try:
+        held = await step(ActivityName.HOLD_TOOL, call, ToolHold, options.RECORD)
+        if not held.hold_id:
+            await _failed(call, "budget")
+            return
+        nano_usd = await _call(call)
+    except asyncio.CancelledError:
+        await shielded(_release(call))
+        raise
+    if nano_usd is None:
+        # A call that failed may have cost something: it is charged its declared price.
+        await cancellable(_release(call))
         return
+    cost = SettleInput(call.tenant, held.hold_id, attempt=1, nano_usd=nano_usd)
+    await shielded(run_activity(ActivityName.SETTLE, cost, SettleResult, options.RECORD))
+
+
+async def _release(call: ToolCall) -> None:
+    await run_activity(ActivityName.RELEASE, ReleaseInput(call.tenant, call.key), ReleaseResult, options.RECORD)
+
+
+async def _call(call: ToolCall) -> int | None:
+    """Returns what the call cost, in nano-dollars; `None` if the tool failed for good."""
     config = ActivityConfig(**options.TOOL, task_queue=call.task_queue or workflow.info().task_queue)
     try:
-        # The return value is ignored: the tool has stored its result in the conversation.
-        await cancellable(workflow.execute_activity(call.activity, call, **config))
+        # The tool has stored its result in the conversation; only the cost that it reports matters here.
+        result = await cancellable(workflow.execute_activity(call.activity, call, **config))
     except ActivityError as error:
         await _failed(call, failure_type(error))
+        return None
+    reported = result.get("nano_usd") if isinstance(result, dict) else None
+    return reported if type(reported) is int and 0 <= reported <= MAX_TOOL_NANO_USD else call.nano_usd
 
 
 async def _failed(call: ToolCall, kind: str) -> None:

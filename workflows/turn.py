@@ -46,11 +46,13 @@ _KEYS = uuid.UUID("6d0c2b5e-0f3b-5d52-9b1e-7f0a4be1c9a4")
 class AgentEnded(Exception):
     """The agent cannot continue. This is a regular end, not an error."""
 
-    def __init__(self, status: AgentStatus, reason: str, scope: str = "") -> None:
+    def __init__(self, status: AgentStatus, reason: str, scope: str = "", *, may_conclude: bool = False) -> None:
         super().__init__(reason)
         self.status = status
         self.reason = reason
         self.scope = scope
+        self.may_conclude = may_conclude
+        """Whether a last call may still fit."""
 
 
 class Turn:
@@ -63,6 +65,7 @@ class Turn:
         self._inbox = inbox
         self._admission = 1
         self._compressed = False
+        self._concludes = False
 
     @property
     def key(self) -> str:
@@ -77,6 +80,11 @@ class Turn:
     def compression_key(self) -> str:
         """The key of the hold of this turn's compression."""
         return self._key_for("compression")
+
+    @property
+    def last_key(self) -> str:
+        """The key of the hold of the agent's last call; empty until it is asked for."""
+        return self._key_for("last") if self._concludes else ""
 
     async def take(self) -> CallResult:
         """Takes the turn and returns the model's stored reply.
@@ -97,10 +105,30 @@ class Turn:
             # The hold has ended, so the gate is asked again.
             self._admission += 1
 
+    async def conclude(self) -> bool:
+        """Makes the agent's last call instead of this turn; returns whether it answered.
+
+        There is no sleep before it: no further call of this agent could be slowed down.
+        """
+        await self._inbox.wait_while_paused()
+        self._concludes = True
+        last = AdmitInput(self._agent, self.last_key, self.number, may_compress=False, last=True)
+        try:
+            admitted = await self._ask_gate(last)
+            if not Verdict(admitted.verdict).admits:
+                return False
+            call = CallInput(self._agent, self.last_key, admitted.hold_id, self.number)
+            reply = await step(ActivityName.CALL_MODEL, call, CallResult, options.CALL_MODEL)
+        except ActivityError:
+            workflow.logger.warning("the last call failed")
+            return False
+        return reply.status is CallStatus.REPLIED and not reply.tools
+
     async def _admit(self) -> AdmitResult:
         while True:
             await self._inbox.wait_while_paused()
-            answer = await self._ask_gate()
+            request = AdmitInput(self._agent, self.key, self.number, may_compress=not self._compressed)
+            answer = await self._ask_gate(request)
             if answer.plan is Plan.COMPRESS:
                 await self._compress(answer)
                 continue
@@ -109,12 +137,11 @@ class Turn:
                 await self._start_compression(answer)
                 return answer
             if verdict is not Verdict.ASK:
-                raise AgentEnded(AgentStatus.REFUSED, short.reason, short.scope)
-            await self._request_approval(short)
+                raise AgentEnded(AgentStatus.REFUSED, short.reason, short.scope, may_conclude=answer.may_conclude)
+            await self._request_approval(short, may_conclude=answer.may_conclude)
 
-    async def _ask_gate(self) -> AdmitResult:
+    async def _ask_gate(self, request: AdmitInput) -> AdmitResult:
         """Returns the gate's verdict, after any wait for open holds of others."""
-        request = AdmitInput(self._agent, self.key, self.number, may_compress=not self._compressed)
         answer = await self._ask_gate_locally(request)
         if answer is not None and answer.verdict != Verdict.WAIT:
             return answer
@@ -184,13 +211,13 @@ class Turn:
         except WorkflowAlreadyStartedError:
             workflow.logger.info("the conversation is already being compressed")
 
-    async def _request_approval(self, short: Shortage) -> None:
+    async def _request_approval(self, short: Shortage, *, may_conclude: bool) -> None:
         """Requests an approval to extend the short scope. The gate applies a grant like any other limit."""
         request = ApprovalInput(self._agent, self.key, short.scope, workflow.info().workflow_id)
         ticket = await step(ActivityName.REQUEST_APPROVAL, request, ApprovalTicket, options.RECORD)
         state = ticket.state if ticket.state != "pending" else await self._inbox.decision(ticket)
         if state in ("denied", "expired"):
-            raise AgentEnded(AgentStatus.REFUSED, state, short.scope)
+            raise AgentEnded(AgentStatus.REFUSED, state, short.scope, may_conclude=may_conclude)
 
     async def _sleep_before_call(self, delay_ms: int) -> None:
         if delay_ms > 0:

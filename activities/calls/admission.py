@@ -5,31 +5,48 @@ wait or an approval, therefore asks for the same amount.
 """
 
 import asyncio
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import partial
 
+from purser.activities.calls.closing import CONCLUDE, closing_of
+from purser.activities.calls.ladder import NO_STEPS, CallLadder, Climb, StepReached
+from purser.activities.calls.room import CallRoom
 from purser.activities.calls.shortages import shortage_of
 from purser.activities.calls.window_extras import WindowExtras
 from purser.activities.models.metrics import OnVerdict, ignore_verdict
 from purser.activities.postgres.agents import Agents
 from purser.activities.postgres.calls import Call, Calls
+from purser.activities.postgres.outputs import Outputs
 from purser.activities.runtime.settings import ActivitySettings
 from purser.activities.tasks.agent_context import AgentContext, AgentContexts
+from purser.budget.gate import Amount, GateAnswer, Verdict
 from purser.budget.holds import HoldAnswer, HoldRequest
-from purser.budget.policies import Mode
+from purser.budget.learned_holds import output_to_hold
 from purser.budget.postgres.connections.pools import Pool, connected, retrying
 from purser.budget.postgres.ledger.ledger import Ledger
-from purser.budget.postgres.ledger.policies import Policies
 from purser.budget.pricing.call_prices import Quote, quote
 from purser.budget.pricing.price_book import PriceBook
+from purser.budget.refusals import Refusal
 from purser.budget.reports.views import BudgetView
 from purser.budget.usage import Usage
+from purser.context.conversation.conversations import Conversation
 from purser.context.postgres.conversation.conversations import Conversations
 from purser.context.strategies import STRATEGIES
+from purser.context.tokens.calibration import is_calibrated
 from purser.context.windows import plan_window
 from purser.context.windows.excerpts import Within
 from purser.context.windows.plans import WindowPlan
 from purser.workflows.contract import MAX_JITTER, AdmitInput, AdmitResult, Plan
+
+
+def ignore_step(kind: str, step: int) -> None:
+    """Ignores a step of a ladder."""
+
+
+def ignore_window(plan: WindowPlan) -> None:
+    """Ignores a window."""
 
 
 @dataclass(frozen=True)
@@ -40,34 +57,64 @@ class Admission:
     agent_contexts: AgentContexts
     agents: Agents
     calls: Calls
+    outputs: Outputs
     conversations: Conversations
-    policies: Policies
+    room: CallRoom
     ledger: Ledger
     prices: PriceBook
     extras: WindowExtras
     settings: ActivitySettings
+    ladder: CallLadder
     on_verdict: OnVerdict = ignore_verdict
     """Called with every verdict."""
+    on_window: Callable[[WindowPlan], None] = ignore_window
+    """Called with the window of every new call."""
+    on_step: Callable[[str, int], None] = ignore_step
+    """Called with kind of scope and number of every step of a ladder that a call takes."""
 
     async def admit(self, request: AdmitInput) -> AdmitResult:
         """Returns the gate's verdict, or the advice to compress first."""
         agent_context = await self.agent_contexts.of(request.agent)
         call = await self.calls.find(request.agent, request.key)
-        if call is None:
-            own = agent_context.path.scopes[-1:]
-            [budget] = await self.policies.budgets_of(request.agent.tenant, own, request.agent.task_id)
-            plan = await self._window(agent_context, budget)
-            if plan.compress is not None and request.may_compress and _leaves_out(plan):
-                return AdmitResult(
-                    Plan.COMPRESS, verdict="", compress_thread=plan.compress, compress_budget=plan.budget
-                )
-            call = self._call(request, agent_context, plan, self._quote(agent_context, plan))
-        return await self._held(call, agent_context, patient=request.patient)
+        if call is not None:
+            return await self._held(call, agent_context, patient=request.patient)
+        climb = NO_STEPS
+        while True:
+            found = await self._planned(request, agent_context, climb)
+            if isinstance(found, AdmitResult):
+                return found
+            try:
+                return await self._held(found, agent_context, patient=request.patient, climb=climb)
+            except StepReached as further:
+                climb = await self.ladder.climbed(climb, agent_context, found, further.gate)
 
-    async def _window(self, agent_context: AgentContext, budget: BudgetView) -> WindowPlan:
+    async def _planned(self, request: AdmitInput, declared: AgentContext, climb: Climb) -> Call | AdmitResult:
+        """The call as it asks on these steps of its ladders, or the advice to compress first."""
+        agent_context = await self._calibrated(await self.ladder.eased(declared, climb))
+        own = agent_context.path.scopes[-1:]
+        [budget] = await self.room.policies.budgets_of(request.agent.tenant, own, request.agent.task_id)
+        plan = await self._window(agent_context, budget, climb.compression, last=request.last)
+        if plan.compress is not None and request.may_compress and _leaves_out(plan):
+            return AdmitResult(Plan.COMPRESS, verdict="", compress_thread=plan.compress, compress_budget=plan.budget)
+        # The hold of a last call cannot grow: it gets its part of what is reserved, and no more.
+        quantile = Decimal(0) if request.last else budget.policy.learned_holds
+        output = await self._output(agent_context, quantile)
+        call = self._call(request, agent_context, plan, output)
+        return replace(call, ladder=climb.stored(declared.output_cap, call.output_cap))
+
+    async def _calibrated(self, agent_context: AgentContext) -> AgentContext:
+        """Corrects counts by the usage that was reported for the agent's last call."""
+        if not is_calibrated(agent_context.model):
+            return agent_context
+        last = await self.calls.last_report(agent_context.ref, agent_context.model)
+        return replace(agent_context, calibration=agent_context.calibration.following(*last)) if last else agent_context
+
+    async def _window(
+        self, agent_context: AgentContext, budget: BudgetView, share: Decimal, *, last: bool
+    ) -> WindowPlan:
+        """Plans the window of a call, of which it may fill a share."""
         tenant, session_id, model = agent_context.ref.tenant, agent_context.session_id, agent_context.model
-        by_whole = STRATEGIES[agent_context.context.strategy].chooses
-        within = None if by_whole else Within(agent_context.window_tokens, agent_context.context.primers)
+        within = Within(agent_context.window_tokens, agent_context.context.primers)
         session, own, personal, documents = await asyncio.gather(
             self.conversations.conversation(
                 tenant, session_id, model=model, upto=agent_context.question.seq - 1, within=within
@@ -76,47 +123,61 @@ class Admission:
             self.extras.personal(agent_context),
             self.extras.documents(agent_context),
         )
+        left, system_tokens = await self.room.left(agent_context, budget, last=last), agent_context.system_tokens
+        text = CONCLUDE if last else await self.room.line(agent_context)
+        closing = await closing_of(agent_context.model, text)
+        system_tokens += closing.tokens
+        left = None if left is None else max(0, left - closing.tokens)
+        whole = agent_context.window_tokens
+        cut = left if share == 1 else min(int(whole * share), whole if left is None else left)
+        session, own = (_with_header(one, agent_context.header_tokens) for one in (session, own))
         planned = partial(
             plan_window,
             agent_context.context,
-            budget=agent_context.window_tokens,
-            system_tokens=agent_context.system_tokens,
+            # What the last call may use is all that there is: required messages are clipped to it too.
+            budget=whole if left is None or not last else min(whole, left),
+            system_tokens=system_tokens,
             session=session,
             question=agent_context.question,
+            question_characters=agent_context.question_characters,
             replies=agent_context.replies,
             own=own,
-            left=self._left(agent_context, budget),
+            left=cut,
             personal=personal,
+            memory=documents,
         )
-        plan = planned(memory=documents)
-        if not STRATEGIES[plan.strategy].retrieves:
+        plan = replace(planned(), closing=closing.text)
+        if STRATEGIES[plan.strategy].retrieves:
+            planned = partial(planned, memory=await self.extras.retrieved(agent_context, plan))
+            plan = replace(planned(), closing=closing.text)
+        if not agent_context.recalls(plan):
             return plan
-        return planned(memory=await self.extras.retrieved(agent_context, plan))
-
-    def _left(self, agent_context: AgentContext, budget: BudgetView) -> int | None:
-        """Tokens, as counted, that the agent's own limit leaves for input; `None` if it does not bound input."""
-        policy = budget.policy
-        if policy.limit_tokens is None or policy.mode is Mode.SOFT:
-            return None
-        headroom = policy.limit_tokens + (budget.granted - budget.spent - budget.held).tokens
-        return max(
-            0,
-            agent_context.calibration.room(headroom - self._least_output(agent_context)) - agent_context.system_tokens,
+        recall = agent_context.recall_tokens
+        planned = partial(
+            planned,
+            system_tokens=system_tokens + recall,
+            left=None if cut is None else max(0, cut - recall),
         )
+        return replace(await self.extras.counted(agent_context, planned), recall=True, closing=closing.text)
 
-    def _least_output(self, agent_context: AgentContext) -> int:
-        return min(self.settings.min_output_tokens, agent_context.output_cap)
+    async def _output(self, agent_context: AgentContext, quantile: Decimal) -> int:
+        """Output tokens that the hold covers at first."""
+        ref, cap = agent_context.ref, agent_context.output_cap
+        if not quantile:
+            return cap
+        seen = await self.outputs.seen(ref.tenant, ref.agent_id, agent_context.model)
+        return output_to_hold(seen, quantile, self.room.least_output(agent_context), cap)
 
-    def _quote(self, agent_context: AgentContext, plan: WindowPlan) -> Quote:
-        """Quotes what the call may use and cost, with its full and with its least output."""
+    def _quote(self, agent_context: AgentContext, plan: WindowPlan, output: int) -> Quote:
+        """Quotes what is held for the call at first, with this and with its least output."""
         prompt_tokens = agent_context.calibration.tokens(plan.prompt_tokens)
         full, least = (
-            Usage(input=prompt_tokens, output=cap)
-            for cap in (agent_context.output_cap, self._least_output(agent_context))
+            Usage(input=prompt_tokens, output=tokens) for tokens in (output, self.room.least_output(agent_context))
         )
         return quote(self.prices, agent_context.model, full, least)
 
-    def _call(self, request: AdmitInput, agent_context: AgentContext, plan: WindowPlan, quoted: Quote) -> Call:
+    def _call(self, request: AdmitInput, agent_context: AgentContext, plan: WindowPlan, output: int) -> Call:
+        quoted = self._quote(agent_context, plan, output)
         return Call(
             agent=request.agent,
             key=request.key,
@@ -127,33 +188,73 @@ class Admission:
             ask=quoted.full,
             least=quoted.least,
             priced=quoted.priced,
+            learned_output=output if output < agent_context.output_cap else None,
+            last=request.last,
         )
 
-    async def _held(self, call: Call, agent_context: AgentContext, *, patient: bool) -> AdmitResult:
+    async def _held(
+        self, call: Call, agent_context: AgentContext, *, patient: bool, climb: Climb = NO_STEPS
+    ) -> AdmitResult:
+        """Asks for the hold of a call.
+
+        Args:
+            call: the call.
+            agent_context: its agent.
+            patient: whether it can wait.
+            climb: the steps that a new call has taken; one that is stored has decided.
+
+        Raises:
+            StepReached: a new call reaches further steps. Nothing is held or written.
+        """
         tenant = call.agent.tenant
         request = HoldRequest(
-            call.key, agent_context.path, call.ask, call.least, model=call.model, patient=patient, priced=call.priced
-        )
+            call.key, agent_context.path, call.ask, call.least, model=call.model, patient=patient, priced=call.priced,
+            last_of=agent_context.last_of if call.last else None,
+        )  # fmt: skip
 
-        async def step() -> HoldAnswer:
+        async def step() -> tuple[HoldAnswer, bool]:
             async with connected(self.pool, None) as own, own.transaction():
-                await self.calls.add(call, own)
+                new = await self.calls.add(call, own)
                 await self.agents.running(call.agent, own)
                 answer = await self.ledger.hold(tenant, request, connection=own)
+                if new and not answer.repeated and climb.lacks(answer.gate):
+                    raise StepReached(answer.gate)
                 if answer.hold_id is not None:
-                    await self.calls.held(call, answer.hold_id, answer.gate, own)
-                return answer
+                    await self.calls.held(call, answer.hold_id, call.cap_of(answer.amount), answer.gate, own)
+                return answer, new
 
-        answer = await retrying(step)
+        answer, new = await retrying(step)
+        if new:
+            self._count(call)
         self.on_verdict(answer.gate)
         await self._outlast_delay(tenant, answer)
+        if answer.gate.verdict in (Verdict.ASK, Verdict.REFUSE):
+            await self._remember_refusal(call, answer.gate)
         return _result(answer, call)
+
+    def _count(self, call: Call) -> None:
+        self.on_window(call.plan)
+        for step in call.ladder:
+            self.on_step(step["scope"].partition(":")[0], step["step"])
+
+    async def _remember_refusal(self, call: Call, gate: GateAnswer) -> None:
+        """Stores the figures behind a refusal; they have changed by the time that someone asks for them."""
+        scope = gate.decisive.scope
+        period_end = await self.room.policies.room_returns(call.agent.tenant, scope, call.ask, call.agent.task_id)
+        await self.calls.refused(call, Refusal.of(gate, call.ask, period_end))
 
     async def _outlast_delay(self, tenant: str, answer: HoldAnswer) -> None:
         """Extends the lease so that it covers the sleep before the call."""
         delay_ms = round(answer.gate.delay_ms * (1 + MAX_JITTER))
         if answer.hold_id is not None and delay_ms > self.settings.lease_ms // 4:
             await self.ledger.extend(tenant, answer.hold_id, lease_ms=delay_ms + self.settings.lease_ms)
+
+
+def _with_header(conversation: Conversation, tokens: int) -> Conversation:
+    """The conversation with a summary that is longer by the line above it."""
+    if not tokens or conversation.summary is None:
+        return conversation
+    return replace(conversation, summary=replace(conversation.summary, tokens=conversation.summary.tokens + tokens))
 
 
 def _leaves_out(plan: WindowPlan) -> bool:
@@ -174,4 +275,5 @@ def _result(answer: HoldAnswer, call: Call) -> AdmitResult:
         short=shortage_of(gate, call.ask, answer.retry_after_ms),
         compress_thread=compress or "",
         compress_budget=0 if compress is None else call.plan.budget,
+        may_conclude=not call.last and any(one.view.reserve != Amount() for one in gate.scopes),
     )

@@ -1,18 +1,21 @@
 """Settlement of a request to a provider: its charge, stored together with its reply or the reason for having none."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from purser.activities.calls.patience import outlasting
 from purser.activities.models.partial_replies import PartialReply
 from purser.activities.postgres.calls import Call, Calls
+from purser.activities.postgres.outputs import Outputs
 from purser.activities.runtime.metrics import Metrics
 from purser.activities.tasks.agent_context import AgentContext
-from purser.budget.errors import BudgetError, LedgerUnavailable
+from purser.activities.tools import arguments_of
+from purser.budget.errors import BudgetError
 from purser.budget.gate import Amount
 from purser.budget.holds import MAX_CALL_TOKENS, Report
+from purser.budget.learned_holds import output_seen
 from purser.budget.postgres.connections.pools import Connection, Pool, connected, retrying
 from purser.budget.postgres.ledger.ledger import Ledger
 from purser.budget.pricing.call_prices import Unpriced, charge, outcome_of
@@ -25,9 +28,6 @@ from purser.context.tokens import tokenizer_of
 from purser.workflows.contract import CallResult, CallStatus, ToolCall
 
 T = TypeVar("T")
-_PATIENCE_S = 300.0
-"""Seconds for which a received reply waits for the database: giving up means paying twice."""
-_LONGEST_PAUSE_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,8 @@ class Attempt:
     number: int
     cap: int
     """Most output tokens of the request."""
+    held: int
+    """Output tokens that were held for it when it started."""
 
     @property
     def request_id(self) -> str:
@@ -51,6 +53,7 @@ class Settlements:
 
     pool: Pool
     calls: Calls
+    outputs: Outputs
     conversations: Conversations
     ledger: Ledger
     prices: PriceBook
@@ -63,6 +66,8 @@ class Settlements:
         """Stores a reply and charges it. If another attempt has replied first, only the charge is stored."""
         message, usage = partial.message(), await partial.charge_async(call.prompt_tokens, call.model)
 
+        at_cap = partial.finish_reason == "length"
+
         async def step(own: Connection) -> tuple[int, Usage]:
             # The call's row is locked first: the transaction that holds it writes the reply.
             stored = await self.calls.lock(call, own)
@@ -71,14 +76,16 @@ class Settlements:
                     agent_context.ref.tenant, agent_context.session_id, [message],
                     origin=f"call:{call.key}", thread=agent_context.thread, model=call.model, connection=own,
                 )  # fmt: skip
-                capped = partial.finish_reason == "length" and attempt.cap < call.output_cap
+                capped = partial.was_cut or (at_cap and attempt.cap < agent_context.output_cap)
                 await self.calls.replied(call, seq, usage, capped=capped, connection=own)
-                stored = seq, usage
             await self._charge(call, attempt, usage, own)
-            return stored
+            if stored is None:
+                output = output_seen(usage, call.output_cap, streamed=partial.streamed, capped=at_cap)
+                await self.outputs.add(call.agent.tenant, call.agent.agent_id, call.model, output, own)
+            return stored or (seq, usage)
 
         seq, replied = await self._written(step)
-        self.metrics.calls.estimated(call.prompt_tokens + attempt.cap, usage.total)
+        self.metrics.calls.estimated(call.model, call.prompt_tokens + attempt.held, usage.total)
         await self._compare(call, usage)
         return await self.repeated(agent_context, call, seq, replied)
 
@@ -124,20 +131,13 @@ class Settlements:
             await self.calibrations.learn(call.agent.tenant, call.model, counted, usage.prompt)
 
     async def _written(self, step: Callable[[Connection], Awaitable[T]]) -> T:
-        """Runs a step in a transaction and retries it while the database is unavailable."""
+        """Runs a step in a transaction, again while the database is unavailable."""
 
         async def transaction() -> T:
             async with connected(self.pool, None) as own, own.transaction():
                 return await step(own)
 
-        async with asyncio.timeout(_PATIENCE_S):
-            pause = 0.1
-            while True:
-                try:
-                    return await retrying(transaction)
-                except LedgerUnavailable:
-                    await asyncio.sleep(pause)
-                    pause = min(2 * pause, _LONGEST_PAUSE_S)
+        return await outlasting(lambda: retrying(transaction))
 
 
 def report_of(
@@ -163,12 +163,29 @@ def report_of(
 
 
 def _tool_calls(agent_context: AgentContext, seq: int, message: Message) -> tuple[ToolCall, ...]:
-    """The tool calls of a reply as references, each with the activity that its tool declares."""
+    """The tool calls of a reply as references, each with the activity that its tool declares.
+
+    A call whose arguments are not complete has no activity, so that it never runs.
+    """
     found = []
     for index, call in enumerate(message.tool_calls):
-        activity, task_queue = agent_context.activities.get(call["function"]["name"], ("", ""))
+        function = call["function"]
+        declared = "" if arguments_of(function) is None else function["name"]
+        activity, task_queue = agent_context.activities.get(declared, ("", ""))
         ref = agent_context.ref
         found.append(
-            ToolCall(ref.tenant, agent_context.session_id, ref.task_id, ref.agent_id, seq, index, activity, task_queue)
+            ToolCall(
+                tenant=ref.tenant,
+                session_id=agent_context.session_id,
+                task_id=ref.task_id,
+                agent_id=ref.agent_id,
+                seq=seq,
+                index=index,
+                activity=activity,
+                task_queue=task_queue,
+                # Any other name is text of the model, which stays out of histories.
+                name=declared if activity else "",
+                nano_usd=agent_context.tool_prices.get(declared, 0),
+            )
         )
     return tuple(found)

@@ -4,7 +4,7 @@ A plan refers to them as to everything else, and the call renders what its plan 
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
@@ -21,6 +21,7 @@ from purser.context.retrieval import Found, Via, memory_message
 from purser.context.retrieval.rendering import MOST_FOUND, most_memory
 from purser.context.tokens import count_text
 from purser.context.windows.plans import MemoryRef, PersonalRef, WindowPlan
+from purser.context.windows.trimming import DOCUMENTS, Remedy, Trim, show_all
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class WindowExtras:
 
     async def documents(self, agent_context: AgentContext) -> MemoryRef | None:
         """Returns a reference to the task's documents alone."""
-        message = memory_message((), agent_context.documents, 0, _counter(agent_context))
+        message = memory_message((), agent_context.documents, 0, counter_of(agent_context))
         if message is None:
             return None
         tokens = await _tokens(message, agent_context.model)
@@ -71,12 +72,13 @@ class WindowExtras:
             agent_context.question.seq
         ]
         user = (await self.sessions.get(tenant, session_id)).user_id if self.across_sessions else None
-        found = await self.memory.search(
+        results = await self.memory.search(
             tenant, session_id, question.message.text, limit=MOST_FOUND, path=agent_context.path, user_id=user,
             exclude_seqs={
                 *plan.session.seqs, agent_context.question.seq, *(reply.seq for reply in agent_context.replies)
             },
         )  # fmt: skip
+        found = results.found
         message = await self._message(agent_context, found, plan.budget)
         documents = await self.documents(agent_context)
         if message is None or not found:
@@ -87,6 +89,20 @@ class WindowExtras:
             await _tokens(message, agent_context.model),
             documents.tokens if documents else 0,
         )
+
+    async def counted(self, agent_context: AgentContext, planned: Callable[..., WindowPlan]) -> WindowPlan:
+        """Returns the plan with the counted tokens of what it shows of trimmed messages.
+
+        Args:
+            agent_context: the agent.
+            planned: `plan_window` with all arguments but `sizes`.
+        """
+        sizes: dict[int, int] = {}
+        plan = planned()
+        while uncounted := [trim for trim in plan.trims if trim.seq not in sizes]:
+            sizes |= await self._sizes(agent_context, uncounted)
+            plan = planned(sizes=sizes)
+        return plan
 
     async def rendered(self, agent_context: AgentContext, plan: WindowPlan) -> tuple[Message | None, Message | None]:
         """Renders the messages of `plan.personal` and `plan.memory`."""
@@ -101,14 +117,28 @@ class WindowExtras:
             memory = await self._message(agent_context, found, plan.budget)
         return personal, memory
 
+    async def _sizes(self, agent_context: AgentContext, trims: Sequence[Trim]) -> dict[int, int]:
+        """Tokens that a window shows of trimmed messages, by sequence number."""
+        clipped = [trim.seq for trim in trims if trim.remedy is Remedy.CLIPPED]
+        stored = await self.conversations.read(
+            agent_context.ref.tenant, agent_context.session_id, {*clipped} - {DOCUMENTS}
+        )
+        texts, count = {seq: one.message for seq, one in stored.items()}, counter_of(agent_context)
+        if DOCUMENTS in clipped and (documents := memory_message((), agent_context.documents, 0, count)):
+            texts[DOCUMENTS] = documents
+        messages = await asyncio.to_thread(show_all, trims, texts, count)
+        counts = await count_messages(list(messages.values()), [agent_context.model])
+        encoding = encoding_of(agent_context.model)
+        return {seq: found[encoding] for seq, found in zip(messages, counts, strict=True)}
+
     async def _message(self, agent_context: AgentContext, found: Sequence[Found], budget: int) -> Message | None:
         most_tokens = most_memory(self.memory_tokens, budget)
         return await asyncio.to_thread(
-            memory_message, found, agent_context.documents, most_tokens, _counter(agent_context)
+            memory_message, found, agent_context.documents, most_tokens, counter_of(agent_context)
         )
 
 
-def _counter(agent_context: AgentContext) -> CountText:
+def counter_of(agent_context: AgentContext) -> CountText:
     return lambda text: count_text(text, agent_context.model).tokens
 
 

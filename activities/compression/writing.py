@@ -155,7 +155,7 @@ class Writer:
         return fault(text, tokens, most_tokens=most_tokens, tokens_before=before, language=language)
 
     def _tokens(self, source: SummarySource) -> int:
-        return self._count(source.summary) + sum(self._count(said) for _, said in source.passages)
+        return self._count(source.summary) + sum(self._count(passage.text) for passage in source.passages)
 
     def _chunks(self, summarizer: Summarizer, source: SummarySource, most_tokens: int) -> list[SummarySource]:
         empty = summary_request(

@@ -1,6 +1,7 @@
 """Starts the attempt of a request at the moment when the request is ready to be sent."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 
 from temporalio import activity
 
@@ -8,9 +9,13 @@ from purser.activities.calls.settlements import Attempt
 from purser.activities.calls.uncancelled import uncancelled
 from purser.activities.models.egress import SendPermit
 from purser.activities.postgres.calls import Call
+from purser.budget.gate import Amount
 from purser.budget.holds import AttemptAnswer
 from purser.budget.postgres.ledger.ledger import Ledger
 from purser.workflows.contract import CallInput
+
+CanUse = Callable[[int], Amount | None]
+"""The most that a request of an output cap can use; `None`: what is held."""
 
 
 class NotStarted(Exception):
@@ -32,12 +37,22 @@ class AttemptsExhausted(Exception):
 class AttemptStarter:
     """Starts the attempt of one request."""
 
-    def __init__(self, ledger: Ledger, request: CallInput, call: Call, most: int) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        request: CallInput,
+        call: Call,
+        most: int,
+        can_use: CanUse,
+        pace: Callable[[], Awaitable[None]],
+    ) -> None:
         """Args:
         ledger: starts the attempt.
         request: names the hold.
         call: the call for which the hold was admitted.
         most: most attempts of the call.
+        can_use: returns the most that a request of an output cap can use.
+        pace: returns if the provider's pace allows the request now, otherwise raises `Paced`.
         """
         self.hold_id = request.hold_id
         self.attempt: Attempt | None = None
@@ -45,6 +60,8 @@ class AttemptStarter:
         self._ledger = ledger
         self._call = call
         self._most = most
+        self._can_use = can_use
+        self._pace = pace
 
     @property
     def started(self) -> Attempt:
@@ -57,6 +74,7 @@ class AttemptStarter:
 
         Raises:
             HoldClosed, LedgerUnavailable
+            Paced: the provider's pace allows the request only later.
             NotStarted: the budget has no room for another attempt.
             AttemptsExhausted: it would be one attempt too many.
         """
@@ -68,11 +86,12 @@ class AttemptStarter:
 
     async def _start(self) -> None:
         call = self._call
-        answer = await self._ledger.start_attempt(call.agent.tenant, self.hold_id)
+        await self._pace()
+        cap = call.output_cap if call.request_cap is None else call.request_cap
+        answer = await self._ledger.start_attempt(call.agent.tenant, self.hold_id, most=self._can_use(cap))
         if not answer.started:
             raise NotStarted(answer)
-        cap = min(call.output_cap, answer.amount.tokens - call.prompt_tokens)
-        attempt = Attempt(self.hold_id, answer.attempt, cap)
+        attempt = Attempt(self.hold_id, answer.attempt, cap, answer.amount.tokens - call.prompt_tokens)
         if attempt.number > self._most:
             raise AttemptsExhausted(attempt)
         self.attempt = attempt

@@ -108,6 +108,8 @@ class ProviderTransport(httpx.AsyncBaseTransport):
         self._on_usage_refused = on_usage_refused
         self.sent = False
         """Whether the request may have reached the provider."""
+        self.streamed = False
+        """Whether the answer arrives in pieces."""
         self.status: int | None = None
         """HTTP status of the answer."""
         self.retry_after_ms: int | None = None
@@ -174,6 +176,7 @@ class ProviderTransport(httpx.AsyncBaseTransport):
                 raise ProviderUnavailable("unreadable_reply", cost=Cost.UNKNOWN)
             if self._streams and kind != "application/json":
                 headers = {"content-type": "text/event-stream"}
+                self.streamed = True
                 return httpx.Response(status, headers=headers, stream=_EventStream(self, response, chunks))
         try:
             if status >= 300:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from purser.activities.calls.uncancelled import uncancelled
 from purser.activities.errors import Cost, ProviderError
+from purser.activities.models.embedding_requests import EmbeddingRequest, Embeddings
 from purser.activities.models.metrics import OnVerdict, ignore_verdict
-from purser.activities.models.provider import EmbeddingRequest, Embeddings, ModelProvider
+from purser.activities.models.provider import ModelProvider
 from purser.activities.models.side_calls import SideCalls, StartedAttempt
 from purser.budget.postgres.ledger.ledger import Ledger
 from purser.budget.pricing.call_prices import Unpriced, ignore_unpriced
@@ -95,7 +96,9 @@ class LiteLLMEmbedder:
 
     async def _ask(self, tenant: str, started: StartedAttempt, texts: Sequence[str]) -> Sequence[Vector] | None:
         model = self._model
-        request = EmbeddingRequest(model.name, texts, started.request_id, model.api_base, model.dimensions)
+        request = EmbeddingRequest(
+            model.name, texts, started.request_id, model.api_base, model.dimensions, started.input_tokens
+        )
         try:
             async with asyncio.timeout(model.timeout_s):
                 answer = await self._provider.embed(request)

@@ -7,12 +7,12 @@ from functools import cache
 from importlib import import_module
 from logging import CRITICAL, getLogger
 from sys import maxsize
-from threading import Lock
 from typing import Any
 
 import httpx
 
-_IMPORT_LOCK = Lock()
+from purser.context.tokens.exact import IMPORTING_LITELLM
+
 _VERBOSE_LOGGERS = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "openai", "httpx", "httpcore")
 """Loggers whose debug lines repeat the request."""
 _LAZY = ("openai.resources.chat", "litellm.litellm_core_utils.default_encoding", "litellm.proxy._types")
@@ -36,8 +36,7 @@ def is_imported() -> bool:
 
 def litellm_library() -> Any:
     """Returns LiteLLM without network look-ups, telemetry, callbacks or logs. The import takes seconds."""
-    # Its modules import each other: a second thread importing them at the same time may see one half initialized.
-    with _IMPORT_LOCK:
+    with IMPORTING_LITELLM:
         return _library()
 
 

@@ -1,19 +1,37 @@
-"""Prometheus metrics of verdicts and of requests to providers. Labels are stable codes, never a model or an id."""
+"""Prometheus metrics of verdicts and of requests to providers.
+
+Labels are stable codes, and providers and models up to a bound; never the id of anything.
+"""
 
 import logging
+from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
+from purser.activities.models.labels import Labels
 from purser.budget.gate import GateAnswer
 from purser.budget.pricing.call_prices import Unpriced
 from purser.budget.usage import Usage
+from purser.context.retrieval.embedding import Outcome
 
 _log = logging.getLogger(__name__)
 _DELAYS = (0.05, 0.1, 0.3, 0.5, 0.75, 1, 1.5, 2.5, 5, 10, 30, 60)
 _LATENCIES = (0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60, 120, 300, 900)
 _SHARES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.5, 2.0)
 CLASSES = ("input", "cache_read", "cache_write_5m", "cache_write_1h", "output")
+
+
+@dataclass(frozen=True, slots=True)
+class Requested:
+    """What a request to a provider is for."""
+
+    kind: str
+    """`chat` or `embedding`."""
+    provider: str = "none"
+    """LiteLLM's name of the provider, host and port of an `api_base`, or `none`: there is no way to that model."""
+    model: str = "none"
+    """As the request names it; `none` without a provider, so that misspelled names take no place."""
 
 
 class OnVerdict(Protocol):
@@ -32,8 +50,14 @@ class CallMetrics:
     def __init__(self, registry: CollectorRegistry) -> None:
         self._verdicts = Counter(
             "purser_decisions",
-            "Verdicts on asks, with the mode and the reason of the scope that decided.",
-            ("verdict", "mode", "reason"),
+            "Verdicts on asks, with kind, mode and reason of the scope that decided.",
+            ("verdict", "kind", "mode", "reason"),
+            registry=registry,
+        )
+        self._ladder = Counter(
+            "purser_ladder_steps",
+            "Calls that took a step of a ladder to spend less, by kind of its scope and number of the step.",
+            ("kind", "step"),
             registry=registry,
         )
         self._backpressure = Histogram(
@@ -45,27 +69,34 @@ class CallMetrics:
         self._estimates = Histogram(
             "purser_estimate_ratio",
             "Ratio of tokens charged to tokens held for a call.",
+            ("model",),
             buckets=_SHARES,
             registry=registry,
         )
         self._requests = Counter(
-            "purser_provider_requests", "Requests to model providers that have ended.", ("kind",), registry=registry
+            "purser_provider_requests",
+            "Requests to model providers that have ended.",
+            ("kind", "provider", "model"),
+            registry=registry,
         )
         self._errors = Counter(
             "purser_provider_errors",
             "Requests to model providers that failed.",
-            ("kind", "code", "status_class"),
+            ("kind", "provider", "model", "code", "status_class"),
             registry=registry,
         )
         self._seconds = Histogram(
             "purser_provider_seconds",
             "Seconds from a request to the end of its answer.",
-            ("kind",),
+            ("kind", "provider", "model"),
             buckets=_LATENCIES,
             registry=registry,
         )
         self._tokens = Counter(
-            "purser_provider_tokens", "Tokens that providers reported.", ("kind", "class"), registry=registry
+            "purser_provider_tokens",
+            "Tokens that providers reported.",
+            ("kind", "provider", "model", "class"),
+            registry=registry,
         )
         self._unavailable = Counter(
             "purser_ledger_unavailable",
@@ -81,67 +112,105 @@ class CallMetrics:
             ("outcome",),
             registry=registry,
         )
-        for outcome in Unpriced:
-            self._unpriced.labels(outcome)
+        for unpriced in Unpriced:
+            self._unpriced.labels(unpriced)
+        self._paced = Histogram(
+            "purser_provider_paced_seconds",
+            "Delays of calls that the pace of their provider allows only later.",
+            ("model",),
+            buckets=_DELAYS,
+            registry=registry,
+        )
         self._usage_refused = Counter(
             "purser_provider_usage_refused",
             "Usage reports of providers that were refused; the estimate was charged instead.",
             ("reason",),
             registry=registry,
         )
-        for kind in ("chat", "embedding"):
-            self._requests.labels(kind)
-            self._seconds.labels(kind)
+        self._searches = Counter(
+            "purser_memory_searches",
+            "Searches of memory by whether vectors were used, and if not, why.",
+            ("outcome",),
+            registry=registry,
+        )
+        for outcome in Outcome:
+            self._searches.labels(outcome)
+        self._known = Labels().known
 
     def count_verdict(self, answer: GateAnswer) -> None:
         """Counts a verdict of the gate."""
         decisive = answer.decisive
-        self._verdicts.labels(str(answer.verdict), str(decisive.mode), decisive.reason).inc()
+        view = decisive.view
+        self._verdicts.labels(str(answer.verdict), str(view.scope.kind), str(view.mode), decisive.reason).inc()
         if answer.unpriced:
             self.unpriced(Unpriced.REFUSED)
         if answer.verdict.admits and answer.delay_ms > 0:
             self._backpressure.observe(answer.delay_ms / 1_000)
 
+    def climbed(self, kind: str, step: int) -> None:
+        """Counts a call that took a step of a ladder.
+
+        Args:
+            kind: kind of the scope whose policy has the ladder.
+            step: number of the step, from 1.
+        """
+        self._ladder.labels(kind, str(step)).inc()
+
     def unpriced(self, outcome: Unpriced) -> None:
         """Counts a call of unknown price."""
         self._unpriced.labels(outcome).inc()
 
-    def estimated(self, held: int, charged: int) -> None:
+    def paced(self, model: str, seconds: float) -> None:
+        """Counts a delay of a call by the pace of its provider."""
+        self._paced.labels(self._known("model", model)).observe(seconds)
+
+    def searched(self, outcome: Outcome) -> None:
+        """Counts a search of memory."""
+        self._searches.labels(outcome).inc()
+
+    def estimated(self, model: str, held: int, charged: int) -> None:
         """Compares the tokens held for a call with those charged.
 
         Args:
+            model: as the agent names it.
             held: tokens held for the call.
             charged: tokens that it cost.
         """
         if held > 0:
-            self._estimates.observe(charged / held)
+            self._estimates.labels(self._known("model", model)).observe(charged / held)
 
     def ledger_unavailable(self, caller: Literal["http", "activity"]) -> None:
         """Counts a request or an activity that failed because Postgres did not answer."""
         self._unavailable.labels(caller).inc()
 
-    def answered(self, kind: str, seconds: float) -> None:
-        """Counts an answered request; `kind` is `chat` or `embedding`."""
-        self._requests.labels(kind).inc()
-        self._seconds.labels(kind).observe(seconds)
+    def answered(self, requested: Requested, seconds: float) -> None:
+        """Counts an answered request."""
+        labels = self._labels(requested)
+        self._requests.labels(*labels).inc()
+        self._seconds.labels(*labels).observe(seconds)
 
-    def failed(self, kind: str, code: str, status: int | None) -> None:
+    def failed(self, requested: Requested, code: str, status: int | None) -> None:
         """Counts a failed request by Purser's stable code and the HTTP status of the provider's answer, if any."""
-        self._requests.labels(kind).inc()
-        self._errors.labels(kind, code, _class(status)).inc()
+        labels = self._labels(requested)
+        self._requests.labels(*labels).inc()
+        self._errors.labels(*labels, code, _class(status)).inc()
 
     def usage_refused(self, reason: str) -> None:
         """Counts a usage report that was refused, for example because it contains `NaN`."""
         _log.warning("a provider's usage report was refused: %s; an estimate is charged", reason)
         self._usage_refused.labels(reason).inc()
 
-    def used(self, kind: str, usage: Usage | None) -> None:
+    def used(self, requested: Requested, usage: Usage | None) -> None:
         """Counts the tokens that a provider reported; `None`: it reported none."""
         if usage is None:
             return
         for name in CLASSES:
             if tokens := getattr(usage, name):
-                self._tokens.labels(kind, name).inc(tokens)
+                self._tokens.labels(*self._labels(requested), name).inc(tokens)
+
+    def _labels(self, requested: Requested) -> tuple[str, str, str]:
+        provider, model = self._known("provider", requested.provider), self._known("model", requested.model)
+        return requested.kind, provider, model
 
 
 def _class(status: int | None) -> str:

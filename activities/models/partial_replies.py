@@ -31,12 +31,17 @@ class PartialReply:
     sent: bool = False
     """Whether the request may have reached the provider."""
     finish_reason: str | None = None
+    streamed: bool = False
+    """Whether the reply arrives in pieces."""
+    was_cut: bool = False
+    """Whether Purser ended the reply."""
     usage: Usage | None = None
     """Usage as the provider reported it; `None`: it reported none, or in an unknown format."""
     most_characters: int | None = None
     """Characters that no reply of the requested length exceeds; `None`: unbounded."""
     characters: int = 0
     """Characters so far, including tool calls."""
+    _new: list[str] = field(default_factory=list)
     _texts: list[str] = field(default_factory=list)
     _calls: dict[int, _Call] = field(default_factory=dict)
 
@@ -53,16 +58,30 @@ class PartialReply:
         """
         if text:
             self._texts.append(text)
-            self.characters += len(text)
+            self._grow(text)
         for delta in calls:
             call = self._calls.setdefault(delta.index or 0, _Call())
             call.id = call.id or delta.id or ""
-            call.name = call.name or delta.function.name or ""
+            if delta.function.name and not call.name:
+                call.name = delta.function.name
+                self._new.append(call.name)
             call.arguments.append(delta.function.arguments or "")
-            self.characters += len(call.arguments[-1])
+            self._grow(call.arguments[-1])
         if self.most_characters is not None and self.characters > self.most_characters:
             raise ProviderRejected("reply_too_large", cost=Cost.UNKNOWN)
         self.finish_reason = finish_reason or self.finish_reason
+
+    def take_new(self) -> str:
+        """Returns what was produced since the last call."""
+        new, self._new = "".join(self._new), []
+        return new
+
+    def cut(self) -> None:
+        """Ends the reply with what it has so far. A tool call without its full arguments never runs."""
+        self.was_cut, self.finish_reason = True, "length"
+        for call in self._calls.values():
+            # No arguments at all would mean a call without any.
+            call.arguments = call.arguments if any(call.arguments) else ["{"]
 
     def report(self, payload: Mapping[str, Any]) -> bool:
         """Stores the provider's usage block; returns whether its format is known."""
@@ -85,8 +104,11 @@ class PartialReply:
         return Message("assistant", text or (None if calls else ""), tool_calls=tuple(calls)).storable()
 
     def charge(self, prompt_tokens: int, model: str) -> Usage:
-        """Returns the reported usage, or an estimate of what was produced so far, marked as estimated."""
-        if self.usage is not None:
+        """Returns the reported usage, or an estimate of what was produced so far, marked as estimated.
+
+        A report in the middle of a reply that was cut is not its usage: providers begin with a report of the prompt.
+        """
+        if self.usage is not None and not self.was_cut:
             return self.usage
         produced = [*self._texts, *(part for call in self._calls.values() for part in (call.name, *call.arguments))]
         output = count_text("".join(produced), model).tokens if produced else 0
@@ -94,9 +116,13 @@ class PartialReply:
 
     async def charge_async(self, prompt_tokens: int, model: str) -> Usage:
         """Returns what `charge` returns, but counts a long reply off the event loop."""
-        if self.usage is None and self.characters > _LONG:
+        if (self.usage is None or self.was_cut) and self.characters > _LONG:
             return await asyncio.to_thread(self.charge, prompt_tokens, model)
         return self.charge(prompt_tokens, model)
+
+    def _grow(self, part: str) -> None:
+        self._new.append(part)
+        self.characters += len(part)
 
     def _id(self, place: int) -> str:
         ids = [call.id for call in self._calls.values()]

@@ -3,24 +3,29 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any, TypeVar
 
 import httpx
 from prometheus_client import CollectorRegistry
 
-from purser.activities.errors import Cost, ProviderError, ProviderUnavailable
+from purser.activities.errors import Cost, ProviderError, ProviderRejected, ProviderUnavailable
 from purser.activities.models.egress import Bounds, OnSend, ProviderTransport, SendPermit, SmallerCap
+from purser.activities.models.embedding_requests import EmbeddingRequest, Embeddings
 from purser.activities.models.failures import failure_of
 from purser.activities.models.litellm_clients import client_of
 from purser.activities.models.litellm_library import is_imported, litellm_library, quieten_warnings
-from purser.activities.models.metrics import CallMetrics
+from purser.activities.models.metrics import CallMetrics, Requested
 from purser.activities.models.partial_replies import PartialReply
 from purser.activities.models.routes import Route, route_to
-from purser.budget.usage import Usage
+from purser.activities.pacing.pacer import Pacer
 
 T = TypeVar("T")
+Covers = Callable[[PartialReply], Awaitable[bool]]
+"""Whether a reply may grow beyond what has arrived."""
+OnChunk = Callable[[Mapping[str, Any]], Awaitable[None]]
+"""Called with each choice of a streamed reply, in the format of the OpenAI API."""
 _BYTES_PER_VECTOR = 1024 * 1024
 
 
@@ -39,6 +44,13 @@ class ModelRequest:
     api_base: str | None = None
     temperature: float | None = None
     """`None`: the provider's default. Omitted for models that accept none."""
+    text_only: bool = False
+    """Whether the model must not call the tools. They are listed all the same: a provider may refuse messages that call
+    tools which are not listed, and would miss its prompt cache."""
+    tokens: int = 0
+    """Tokens that it may use, for the pace of its provider."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Further parameters in the format of the OpenAI API, such as `temperature` or `response_format`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,28 +63,15 @@ class Timeouts:
     total_s: float = 900
 
 
-@dataclass(frozen=True, slots=True)
-class EmbeddingRequest:
-    """One request for vectors."""
-
-    model: str
-    """Name of the model in LiteLLM."""
-    texts: Sequence[str]
-    request_id: str
-    """`{hold_id}-{attempt}`, for the provider's log and Purser's."""
-    api_base: str | None = None
-    dimensions: int | None = None
-    """Length of the vectors; `None`: the model's own. Omitted for models that have only one length."""
+AnyRequest = ModelRequest | EmbeddingRequest
 
 
 @dataclass(frozen=True, slots=True)
-class Embeddings:
-    """The answer to a request for vectors."""
+class _Follow:
+    """What is called with each chunk of a reply."""
 
-    vectors: tuple[tuple[float, ...], ...]
-    """One for each text, in their order, all of the same length."""
-    usage: Usage | None
-    """Usage as the provider reported it; `None`: it reported none."""
+    covers: Covers
+    on_chunk: OnChunk
 
 
 class ModelProvider:
@@ -87,6 +86,7 @@ class ModelProvider:
         allowed: Collection[str] | None = None,
         bounds: Bounds | None = None,
         proxy: str | None = None,
+        pacer: Pacer | None = None,
     ) -> None:
         """Args:
         keys: provider key by host, with the port if it is not the default.
@@ -95,7 +95,9 @@ class ModelProvider:
         allowed: providers that may be asked at their own address; `None`: those that have a key.
         bounds: bounds of every answer.
         proxy: address of a proxy for all requests.
+        pacer: keeps the pace of requests; `None`: no model is limited.
         """
+        self._pacer = pacer
         self._metrics = metrics or CallMetrics(CollectorRegistry())
         self._keys = keys
         self._timeouts = timeouts or Timeouts()
@@ -110,23 +112,53 @@ class ModelProvider:
             await asyncio.to_thread(litellm_library)
         quieten_warnings()
 
-    async def complete(self, request: ModelRequest, partial: PartialReply, on_send: OnSend | None = None) -> None:
+    async def reaches(self, model: str, api_base: str | None) -> bool:
+        """Whether requests to a model have a way: its provider is allowed and has a key, or it is at an `api_base`."""
+        await self.warm_up()
+        try:
+            route_to(model, api_base, self._keys, self._allowed)
+        except ProviderRejected:
+            return False
+        return True
+
+    async def pace(self, request: ModelRequest, tenant: str, key: str) -> None:
+        """Returns if the pace of its provider allows the request of a call now; otherwise raises `Paced`."""
+        if self._pacer is not None:
+            await self._pacer.of_call(tenant, key, request.model, request.api_base, request.tokens)
+
+    async def keep_pace(self, request: AnyRequest) -> None:
+        """Returns once the pace of its provider allows the request."""
+        if self._pacer is not None:
+            await self._pacer.of_side_call(request.model, request.api_base, request.tokens)
+
+    async def complete(
+        self,
+        request: ModelRequest,
+        partial: PartialReply,
+        on_send: OnSend | None = None,
+        covers: Covers | None = None,
+        on_chunk: OnChunk | None = None,
+    ) -> None:
         """Fills `partial` with the model's reply, chunk by chunk.
 
         Args:
             request: the request.
             partial: receives the reply.
-            on_send: called when the request is ready; an exception is raised here, and nothing has been sent.
+            on_send: called when the request is ready; if it raises, nothing is sent. By default it keeps the pace.
+            covers: called after each chunk; where it returns False, the reply is cut and the request cancelled.
+            on_chunk: called with each chunk that is not empty, once it is part of `partial`.
 
         Raises:
             ProviderUnavailable: a retry may succeed.
             ProviderRejected: a retry will not succeed.
         """
-        on_send = on_send or _permit(request.request_id, request.max_tokens)
+        on_send = on_send or self._permit(request, request.max_tokens)
+        follow = _Follow(covers or _always, on_chunk or _ignore)
+        route, requested = await self._routed("chat", request)
         try:
-            await self._within_limits("chat", lambda: self._complete(request, partial, on_send))
+            await self._counted(requested, request, lambda: self._complete(request, partial, on_send, follow, route))
         finally:
-            self._metrics.used("chat", partial.usage)
+            self._metrics.used(requested, partial.usage)
 
     async def embed(self, request: EmbeddingRequest) -> Embeddings:
         """Returns the vectors of some texts.
@@ -135,30 +167,46 @@ class ModelProvider:
             ProviderUnavailable: a retry may succeed.
             ProviderRejected: a retry will not succeed.
         """
-        answer = await self._within_limits("embedding", lambda: self._embed(request))
-        self._metrics.used("embedding", answer.usage)
+        route, requested = await self._routed("embedding", request)
+        answer = await self._counted(requested, request, lambda: self._embed(request, route))
+        self._metrics.used(requested, answer.usage)
         return answer
 
-    async def _within_limits(self, kind: str, work: Callable[[], Awaitable[T]]) -> T:
-        """Runs a request and counts it."""
+    async def _routed(self, kind: str, request: AnyRequest) -> tuple[Route, Requested]:
+        """Finds the way to a model. A request that has none is counted as failed."""
         await self.warm_up()
+        vectors = isinstance(request, EmbeddingRequest)
+        try:
+            route = route_to(request.model, request.api_base, self._keys, self._allowed, vectors=vectors)
+        except ProviderRejected as failure:
+            self._metrics.failed(Requested(kind), failure.reason, None)
+            raise
+        return route, Requested(kind, route.label, request.model)
+
+    async def _counted(self, requested: Requested, request: AnyRequest, work: Callable[[], Awaitable[T]]) -> T:
+        """Runs a request and counts it."""
         began = perf_counter()
         try:
             answer = await work()
         except ProviderError as failure:
-            self._metrics.failed(kind, failure.reason, failure.status)
+            self._metrics.failed(requested, failure.reason, failure.status)
+            if self._pacer is not None and isinstance(failure, ProviderUnavailable):
+                await self._pacer.limited(request.model, request.api_base, failure)
             raise
-        self._metrics.answered(kind, perf_counter() - began)
+        self._metrics.answered(requested, perf_counter() - began)
         return answer
 
-    async def _complete(self, request: ModelRequest, partial: PartialReply, on_send: OnSend) -> None:
-        route = self._route(request)
+    async def _complete(
+        self, request: ModelRequest, partial: PartialReply, on_send: OnSend, follow: _Follow, route: Route
+    ) -> None:
         try:
-            await self._stream(request, partial, on_send, route)
+            await self._stream(request, partial, on_send, follow, route)
         except SmallerCap as smaller:
-            await self._stream(replace(request, max_tokens=smaller.cap), partial, on_send, route)
+            await self._stream(replace(request, max_tokens=smaller.cap), partial, on_send, follow, route)
 
-    async def _stream(self, request: ModelRequest, partial: PartialReply, on_send: OnSend, route: Route) -> None:
+    async def _stream(
+        self, request: ModelRequest, partial: PartialReply, on_send: OnSend, follow: _Follow, route: Route
+    ) -> None:
         transport = self._provider_transport(
             route,
             on_send,
@@ -168,12 +216,12 @@ class ModelProvider:
         )
         partial.most_characters = 16 * request.max_tokens + 64 * 1024
         try:
-            await self._classified(transport, lambda: self._read(request, partial, route, transport))
+            await self._classified(transport, lambda: self._read(request, partial, follow, route, transport))
         finally:
-            partial.sent = transport.sent
+            partial.sent, partial.streamed = transport.sent, transport.streamed
 
     async def _read(
-        self, request: ModelRequest, partial: PartialReply, route: Route, transport: ProviderTransport
+        self, request: ModelRequest, partial: PartialReply, follow: _Follow, route: Route, transport: ProviderTransport
     ) -> None:
         stream = await litellm_library().acompletion(
             **self._connection_arguments(route, transport),
@@ -192,6 +240,12 @@ class ModelProvider:
                 for choice in chunk.choices[:1]:
                     ended = choice.finish_reason if finish else None
                     partial.add(choice.delta.content, choice.delta.tool_calls or (), ended)
+                    part = choice.model_dump(exclude_none=True) | {"finish_reason": ended}
+                    if ended or any(part["delta"].values()):
+                        await follow.on_chunk(part)
+                if partial.finish_reason is None and not await follow.covers(partial):
+                    partial.cut()
+                    break
         finally:
             # If the provider reports no usage, LiteLLM counts by itself: only usage in the chunks is a report.
             for chunk in stream.chunks:
@@ -202,9 +256,8 @@ class ModelProvider:
         if partial.finish_reason is None:
             raise ProviderUnavailable("incomplete_reply", cost=Cost.UNKNOWN)
 
-    async def _embed(self, request: EmbeddingRequest) -> Embeddings:
-        route = self._route(request)
-        on_send = _permit(request.request_id, 0)
+    async def _embed(self, request: EmbeddingRequest, route: Route) -> Embeddings:
+        on_send = self._permit(request, 0)
         most_bytes = _BYTES_PER_VECTOR * (len(request.texts) + 1)
         transport = self._provider_transport(route, on_send, cap=0, most_bytes=most_bytes, streams=False)
         return await self._classified(transport, lambda: self._vectors(request, route, transport))
@@ -244,10 +297,6 @@ class ModelProvider:
         # Outside the handler: LiteLLM's error, which would become the context, quotes the prompt.
         raise failure
 
-    def _route(self, request: ModelRequest | EmbeddingRequest) -> Route:
-        vectors = isinstance(request, EmbeddingRequest)
-        return route_to(request.model, request.api_base, self._keys, self._allowed, vectors=vectors)
-
     def _provider_transport(
         self, route: Route, on_send: OnSend, *, cap: int, most_bytes: int, streams: bool
     ) -> ProviderTransport:
@@ -280,6 +329,15 @@ class ModelProvider:
         }
         return arguments | ({"api_base": route.base} if route.own or route.sdk else {})
 
+    def _permit(self, request: AnyRequest, cap: int) -> OnSend:
+        """Permits a request whose attempt has already started, once the pace of its provider allows it."""
+
+        async def on_send() -> SendPermit:
+            await self.keep_pace(request)
+            return SendPermit(request.request_id, cap)
+
+        return on_send
+
     def _report(self, partial: PartialReply, payload: Mapping[str, Any]) -> None:
         if not partial.report(payload):
             self._metrics.usage_refused("unknown_words")
@@ -289,15 +347,16 @@ def _chat_arguments(request: ModelRequest) -> dict[str, Any]:
     arguments: dict[str, Any] = {"messages": list(request.messages), "max_tokens": request.max_tokens}
     if request.tools:
         arguments["tools"] = list(request.tools)
+        if request.text_only:
+            arguments |= {"tool_choice": "none", "drop_params": True}
     if request.temperature is not None:
         arguments |= {"temperature": request.temperature, "drop_params": True}
-    return arguments
+    return arguments | dict(request.options)
 
 
-def _permit(request_id: str, cap: int) -> OnSend:
-    """Permits a request whose attempt has already started."""
+async def _ignore(choice: Mapping[str, Any]) -> None:
+    """Ignores a chunk."""
 
-    async def on_send() -> SendPermit:
-        return SendPermit(request_id, cap)
 
-    return on_send
+async def _always(partial: PartialReply) -> bool:
+    return True

@@ -79,6 +79,11 @@ class Route:
     sdk: bool
     """Whether LiteLLM expects a client of OpenAI's library."""
 
+    @property
+    def label(self) -> str:
+        """The provider for people: its name, or host and port of the `api_base`."""
+        return host_label(self.base) if self.own else self.provider
+
     def covers(self, url: httpx.URL) -> bool:
         """Whether a request may go to this address."""
         base = urlsplit(self.base)
@@ -116,9 +121,7 @@ def route_to(
     except ValueError:
         raise ProviderRejected("bad_model_name", cost=Cost.NOTHING) from None
     if api_base is not None:
-        prefix = next((each for each in _OWN_PREFIXES if model.startswith(each)), "")
-        name = model.removeprefix(prefix)
-        return Route("openai", name, api_base, _key(api_base, keys) or NO_KEY, own=True, sdk=True)
+        return Route("openai", own_name(model), api_base, _key(api_base, keys) or NO_KEY, own=True, sdk=True)
     provider, name = _provider_of(model)
     address = PROVIDERS.get(provider)
     if address is None or (allowed is not None and provider not in allowed):
@@ -129,6 +132,17 @@ def route_to(
     if key is None:
         raise ProviderRejected("authentication", cost=Cost.NOTHING)
     return Route(provider, name, address.base, key, own=False, sdk=address.sdk or (vectors and address.sdk_vectors))
+
+
+def own_name(model: str) -> str:
+    """The name of a model at an `api_base`, without LiteLLM's prefix for OpenAI-compatible servers."""
+    return model.removeprefix(next((each for each in _OWN_PREFIXES if model.startswith(each)), ""))
+
+
+def host_label(base: str) -> str:
+    """Host and port of an address."""
+    host, port = _host(urlsplit(base))
+    return f"{host}:{port}"
 
 
 def _key(address: str, keys: Mapping[str, str]) -> str | None:

@@ -129,7 +129,10 @@ class Summarizer:
     async def _ask(
         self, tenant: str, started: StartedAttempt, messages: Messages, most_tokens: int
     ) -> WrittenSummary | NotWritten:
-        request = ModelRequest(self.model, messages, (), most_tokens, started.request_id, self._api_base, TEMPERATURE)
+        tokens = started.input_tokens + most_tokens
+        request = ModelRequest(
+            self.model, messages, (), most_tokens, started.request_id, self._api_base, TEMPERATURE, tokens=tokens
+        )
         partial = PartialReply()
         try:
             async with asyncio.timeout(self._timeout_s):

@@ -24,6 +24,8 @@ class TaskRecord:
     """Name of the key that submitted it."""
     vouched: bool
     """Whether that key may act for others."""
+    tags: Mapping[str, str]
+    """Tags of all its calls, value by name."""
     user_id: str | None
     """User on whose budget the task draws."""
     input_seq: int
@@ -50,6 +52,7 @@ class Agents:
             found["submitter"],
             found["submitted_by"],
             found["vouched"],
+            found["tags"],
             found["user_id"],
             found["input_seq"],
             found["replies"],
@@ -98,7 +101,7 @@ class Agents:
     async def close_task(
         self, tenant: str, task_id: str, status: TaskStatus, connection: Connection, *, reason: str = ""
     ) -> bool:
-        """Stores a task's final status, with a reason if its workflow did not end it; `False`: it had already ended."""
+        """Stores a task's final status and the reason for it, if there is one; `False`: it had already ended."""
         if await connection.fetchval(_SQL["close_task"], tenant, task_id, status, reason) is None:
             return False
         await connection.execute(_SQL["close_agents"], tenant, task_id, reason)

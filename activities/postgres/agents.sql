@@ -1,5 +1,5 @@
 -- name: task_record
-select t.session_id, t.user_id, t.input_seq, t.submitter, t.submitted_by, t.vouched, t.body,
+select t.session_id, t.user_id, t.input_seq, t.submitter, t.submitted_by, t.vouched, t.tags, t.body,
        (select coalesce(json_object_agg(a.agent_id, a.reply_seq), '{}') from agents a
         where a.tenant = t.tenant and a.task_id = t.task_id and a.reply_seq is not null) as replies
 from tasks t where t.tenant = $1 and t.task_id = $2;

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 
 import asyncpg
 
+from purser.activities.tasks.file import DEFAULT_MAX_TURNS
 from purser.budget.gate import Amount
 from purser.budget.postgres.connections.pools import Pool, connected
 from purser.budget.postgres.connections.queries import load
+from purser.budget.reports.finish import AgentProgress
 from purser.context.errors import MessageNotFound
 from purser.context.postgres.conversation.conversations import Conversations
 from purser.context.windows.plans import WindowPlan
@@ -54,6 +56,19 @@ class Purposes:
         async with connected(self._pool, None) as own:
             rows = await own.fetch(_SQL["of"], tenant, list(keys), MOST)
         return {row["key"]: await self._purpose(tenant, row) for row in rows}
+
+    async def progress(self, tenant: str, task_ids: Sequence[str]) -> list[AgentProgress]:
+        """Returns the turns of all agents of some tasks."""
+        async with connected(self._pool, None) as own:
+            rows = await own.fetch(_SQL["progress"], tenant, list(task_ids), DEFAULT_MAX_TURNS)
+        return [
+            AgentProgress(
+                row["ended"],
+                row["turns_left"],
+                tuple(Amount(*charged) for charged in zip(row["tokens"], row["nano"], strict=True)),
+            )
+            for row in rows
+        ]
 
     async def _purpose(self, tenant: str, row: asyncpg.Record) -> Purpose:
         return Purpose(

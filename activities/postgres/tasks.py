@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from types import MappingProxyType
 from typing import Any
 
 import asyncpg
@@ -9,12 +10,14 @@ import asyncpg
 from purser.activities.errors import TaskConflict, TaskNotFound
 from purser.activities.tasks.file import TaskFile
 from purser.budget.actors import Actor
+from purser.budget.labels import with_tags_of_key
 from purser.budget.postgres.connections.pools import Connection, Pool, connected
 from purser.budget.postgres.connections.queries import load
 from purser.budget.postgres.events.outbox import put
 from purser.budget.postgres.ledger.policies import Policies
 from purser.budget.postgres.reports.changes import record
-from purser.budget.scopes import Kind, Scope, agent_scope, payers
+from purser.budget.refusals import Refusal
+from purser.budget.scopes import Scope, agent_scope, payers, task_scopes
 from purser.budget.usage import Usage
 from purser.context.conversation.messages import Message
 from purser.context.postgres.conversation.conversations import Conversations
@@ -59,6 +62,7 @@ class Tasks:
         *,
         submitted_by: str | None = None,
         vouched: bool = False,
+        tags_of_key: Mapping[str, str] = MappingProxyType({}),
     ) -> Submitted:
         """Stores a task with its agents, policies, input message and start request in one transaction.
 
@@ -69,12 +73,15 @@ class Tasks:
             connection: connection whose transaction to join; `None`: a new one.
             submitted_by: name of the key that submits the task.
             vouched: whether that key may act for others, so that `submitter` is trusted.
+            tags_of_key: tags of that key.
 
         Raises:
+            InvalidRequest: the tags of the file contradict those of the key.
             TaskConflict: the id is already used by another file.
             OtherUser: the session belongs to a different user than the file names.
             LedgerUnavailable
         """
+        tags = with_tags_of_key(task.tags, tags_of_key)
         async with connected(self._pool, connection) as own, own.transaction():
             await own.execute(_SQL["claim"], tenant, task.task_id)
             found = await own.fetchval(_SQL["find"], tenant, task.task_id)
@@ -82,7 +89,7 @@ class Tasks:
                 if found != task.digest:
                     raise TaskConflict(f"task {task.task_id!r} exists with another body: choose a new task_id")
                 return Submitted(task.task_id, created=False)
-            await self._store(own, tenant, task, submitter, submitted_by, vouched=vouched)
+            await self._store(own, tenant, task, submitter, submitted_by, tags, vouched=vouched)
         return Submitted(task.task_id, created=True)
 
     async def _store(
@@ -92,6 +99,7 @@ class Tasks:
         task: TaskFile,
         submitter: str | None,
         submitted_by: str | None,
+        tags: Mapping[str, str],
         *,
         vouched: bool,
     ) -> None:
@@ -102,7 +110,7 @@ class Tasks:
         user_id = task.user_id or (await lock(own, tenant, task.session_id)).user_id
         await own.execute(
             _SQL["insert_task"], tenant, task.task_id, task.session_id, task.body(), task.digest, submitter, input_seq,
-            submitted_by, user_id, vouched,
+            submitted_by, user_id, vouched, tags,
         )  # fmt: skip
         await own.execute(_SQL["insert_agents"], tenant, task.task_id, [agent.id for agent in task.agents])
         for scope, patch, sources in task.policies():
@@ -114,13 +122,13 @@ class Tasks:
         start = TaskRef(task.task_id, tenant)
         await put(own, tenant, start.workflow_id, START, asdict(start))
 
-    async def file(self, tenant: str, task_id: str) -> TaskFile:
-        """Returns the task file as it was submitted; raises `TaskNotFound`."""
+    async def file(self, tenant: str, task_id: str) -> TaskFile | None:
+        """Returns the task file as it was submitted, `None` if its session was deleted; raises `TaskNotFound`."""
         async with connected(self._pool, None) as own:
             body = await own.fetchval(_SQL["body"], tenant, task_id)
         if body is None:
             raise _unknown(task_id)
-        return TaskFile.stored(body)
+        return TaskFile.stored(body) if body else None
 
     async def get(self, tenant: str, task_id: str) -> dict[str, Any]:
         """Returns the status of a task and its agents, as `GET /tasks/{id}` shows it; raises `TaskNotFound`.
@@ -176,8 +184,7 @@ class Tasks:
 def _scopes(task: asyncpg.Record, agents: Iterable[str]) -> list[Scope]:
     return [
         *payers(task["tenant"], task["user_id"]),
-        Scope(Kind.SESSION, task["session_id"]),
-        Scope(Kind.TASK, task["task_id"]),
+        *task_scopes(task["session_id"], task["task_id"]),
         *(agent_scope(task["task_id"], agent_id) for agent_id in agents),
     ]
 
@@ -188,14 +195,21 @@ def _agent(agent: asyncpg.Record, replies: Mapping[int, str]) -> dict[str, Any]:
         "status": agent["status"],
         "reason": agent["reason"],
         "scope": agent["scope"],
+        "refusal": _refusal(agent),
         "reply": replies.get(agent["reply_seq"]),
         "usage": _usage(agent).to_dict(),
         **{name: agent[name] for name in figures},
     }
 
 
+def _refusal(agent: asyncpg.Record) -> dict[str, Any] | None:
+    if agent["status"] != "refused" or agent["refusal"] is None:
+        return None
+    return Refusal.parse(agent["refusal"], agent["reason"]).to_json()
+
+
 def _shown(task: asyncpg.Record) -> dict[str, Any]:
-    shown = {name: task[name] for name in ("task_id", "session_id", "user_id", "submitter", "submitted_by")}
+    shown = {name: task[name] for name in ("task_id", "session_id", "user_id", "submitter", "submitted_by", "tags")}
     times = {name: task[name] and task[name].isoformat() for name in ("submitted_at", "ended_at")}
     return shown | {"status": task["state"], "reason": task["reason"]} | times
 

@@ -1,6 +1,6 @@
 -- name: insert_task
-insert into tasks (tenant, task_id, session_id, body, digest, submitter, input_seq, submitted_by, user_id, vouched)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10);
+insert into tasks (tenant, task_id, session_id, body, digest, submitter, input_seq, submitted_by, user_id, vouched, tags)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11);
 -- name: claim
 -- Serializes submissions of one id: the second one sees what the first one stored.
 select pg_advisory_xact_lock(hashtextextended('task ' || $1 || '/' || $2, 0));
@@ -15,12 +15,13 @@ select body from tasks where tenant = $1 and task_id = $2;
 select * from task_states where tenant = $1 and task_id = $2;
 -- name: agents
 -- Usage counts every hold whose path ends in the agent's own scope: its turns, its compressions, its tools' holds.
-select a.agent_id, a.status, a.reason, a.scope, a.reply_seq, c.turns, c.delay_ms, c.output_capped, c.requested, p.approvals, u.*
+select a.agent_id, a.status, a.reason, a.scope, a.reply_seq, c.turns, c.delay_ms, c.output_capped, c.requested, c.refusal, p.approvals, u.*
 from agents a
 cross join lateral (
     select count(reply_seq) as turns, coalesce(sum(delay_ms), 0)::bigint as delay_ms,
            coalesce(bool_or(output_capped), false) as output_capped,
-           (array_agg(tokens order by created_at desc))[1] as requested
+           (array_agg(tokens order by created_at desc))[1] as requested,
+           (array_agg(refusal order by created_at desc))[1] as refusal
     from calls where tenant = a.tenant and task_id = a.task_id and agent_id = a.agent_id) c
 cross join lateral (
     select count(distinct approval_id) as approvals
@@ -44,6 +45,6 @@ cross join lateral (
 where a.tenant = $1 and a.task_id = $2
 order by a.position;
 -- name: list
-select number, task_id, session_id, state, user_id, submitter, submitted_by, submitted_at, ended_at, reason from task_states
+select number, task_id, session_id, state, user_id, submitter, submitted_by, tags, submitted_at, ended_at, reason from task_states
 where tenant = $1 and ($2::text is null or state = $2) and ($3::bigint is null or number < $3)
 order by number desc limit $4;

@@ -9,8 +9,8 @@ with turns as (
     limit $4
 )
 select c.key, c.agent_id, c.turn, c.model, c.created_at as asked_at, c.tokens as asked_tokens, c.delay_ms,
-       c.slowed_by, c.slowed_ratio, c.rejected,
-       c.output_capped as capped, h.hold_id, h.state, e.at as held_at, coalesce(e.tokens, 0) as held_tokens,
+       c.slowed_by, c.slowed_ratio, c.would, c.paced_ms, c.rejected, c.refusal, c.ladder,
+       c.output_capped as capped, c.last, h.hold_id, h.state, e.at as held_at, coalesce(e.tokens, 0) as held_tokens,
        coalesce(h.charged_tokens, 0) as charged_tokens, coalesce(h.charged_nano, 0) as charged_nano, h.ended_at,
        t.began
 from turns t

@@ -4,10 +4,11 @@ from collections.abc import Mapping
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
+from purser.activities.models.labels import Labels
 from purser.activities.models.metrics import CallMetrics
+from purser.context.windows.plans import WindowPlan
+from purser.context.windows.reports import omissions
 
-MOST_VALUES = 40
-"""Most values of one label; further values share `other`."""
 _TOKENS = (500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000)
 _RATIOS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.75, 0.9, 1.0)
 _SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 20, 40, 60, 120)
@@ -40,8 +41,15 @@ class Metrics:
             _DRIFTS,
             "tokenizer",
         )
-        self._searches = self._counter("memory_searches", "Searches of memory.", "outcome")
-        self._seen: dict[str, set[str]] = {}
+        self._windows = self._counter("windows", "Windows of calls, by the strategy that cuts them.", "strategy")
+        self._omissions = self._counter(
+            "window_omissions",
+            "Windows of calls that show some message in part or not at all, by how and why.",
+            "strategy",
+            "state",
+            "reason",
+        )
+        self._known = Labels().known
 
     def compressed(self, trigger: str, method: str, tokens_before: int, tokens_after: int, seconds: float) -> None:
         """Counts a stored summary.
@@ -89,16 +97,11 @@ class Metrics:
         if counted > 0:
             self._drift.labels(self._known("tokenizer", tokenizer)).observe(reported / counted)
 
-    def searched(self, outcome: str) -> None:
-        """Counts a search of memory; the outcome says whether vectors were used, and if not, why."""
-        self._searches.labels(self._known("outcome", outcome)).inc()
-
-    def _known(self, kind: str, value: str) -> str:
-        seen = self._seen.setdefault(kind, set())
-        if value not in seen and len(seen) >= MOST_VALUES:
-            return "other"
-        seen.add(value)
-        return value
+    def planned(self, plan: WindowPlan) -> None:
+        """Counts the window of a new call."""
+        self._windows.labels(plan.strategy).inc()
+        for state, reason in omissions(plan):
+            self._omissions.labels(plan.strategy, state, self._known("omission", reason)).inc()
 
     def _counter(self, name: str, text: str, *labels: str) -> Counter:
         return Counter(f"purser_{name}", text, labels, registry=self.registry)

@@ -9,6 +9,8 @@ from purser.activities.admit import Admit
 from purser.activities.approvals import ApprovalActivities, CallToApprove
 from purser.activities.call_model import CallModel
 from purser.activities.calls.admission import Admission
+from purser.activities.calls.ladder import CallLadder
+from purser.activities.calls.room import CallRoom
 from purser.activities.calls.settlements import Settlements
 from purser.activities.calls.window_extras import WindowExtras
 from purser.activities.close_agent import CloseAgent
@@ -16,10 +18,12 @@ from purser.activities.close_task import CloseTask
 from purser.activities.compress_context import CompressContext, CompressionTarget
 from purser.activities.estimate_tokens import EstimateTokens
 from purser.activities.hold import Hold
+from purser.activities.hold_tool import HoldTool
 from purser.activities.models.provider import ModelProvider
 from purser.activities.models.summarizer import Summarizer
 from purser.activities.open_task import OpenTask
 from purser.activities.postgres.calls import Calls
+from purser.activities.recall_message import RecallMessage
 from purser.activities.record_status import RecordStatus
 from purser.activities.record_tool_failure import RecordToolFailure
 from purser.activities.release import Release
@@ -30,10 +34,9 @@ from purser.activities.settle import Settle
 from purser.activities.tasks.agent_context import AgentContexts
 from purser.activities.tasks.signatures import SignerOf, no_signer
 from purser.activities.tools import Tools
+from purser.budget.labels import labels_of
 from purser.budget.postgres.ledger.pricing import Pricing
 from purser.budget.pricing.price_book import PriceBook
-from purser.context.postgres.conversation.placeholders import Placeholders
-from purser.context.redaction import Detector
 from purser.context.tokens import window_of
 from purser.workflows.contract import AgentRef, CompressInput
 
@@ -62,8 +65,6 @@ class Dependencies:
     """Address of that model; `None`: its provider's own."""
     signer_of: SignerOf = no_signer
     """Finds the key that signed a decision; by default no signature is accepted."""
-    redaction: Sequence[Detector] = ()
-    """Additional detectors of values to redact, besides personal data and secrets of a known form."""
     metrics: Metrics = field(default_factory=Metrics)
     """Counts verdicts, compressions, redactions and drift."""
 
@@ -74,13 +75,18 @@ def all_activities(dependencies: Dependencies) -> Sequence[Activity]:
     agents, calls, ledger, conversations = stores.agents, stores.calls, stores.ledger, stores.sessions.conversations
     pricing = Pricing(dependencies.prices, ledger, stores.holds, metrics.calls.unpriced)
     agent_contexts = AgentContexts(
-        agents, conversations, stores.sessions.calibrations, dependencies.prices, dependencies.settings
+        agents,
+        conversations,
+        stores.sessions.calibrations,
+        stores.sessions.settings,
+        dependencies.prices,
+        dependencies.settings,
     )
     compress = CompressContext(
         stores.pool,
         partial(_compression_target, dependencies, agent_contexts),
         partial(_summarizer, dependencies),
-        Placeholders(stores.pool, dependencies.redaction),
+        stores.sessions.placeholders,
         metrics,
         cooldown_s=dependencies.settings.cooldown_s,
     )
@@ -90,10 +96,12 @@ def all_activities(dependencies: Dependencies) -> Sequence[Activity]:
         conversations=conversations,
         summaries=stores.sessions.summaries,
         ledger=ledger,
+        prices=dependencies.prices,
         provider=dependencies.provider,
         settlements=Settlements(
             pool=stores.pool,
             calls=calls,
+            outputs=stores.outputs,
             conversations=conversations,
             ledger=ledger,
             prices=dependencies.prices,
@@ -117,7 +125,9 @@ def all_activities(dependencies: Dependencies) -> Sequence[Activity]:
         ).admit,
         call_model.call_model,
         compress.compress_context,
+        HoldTool(agent_contexts, ledger, metrics.calls.count_verdict).hold_tool,
         RecordToolFailure(Tools(stores.pool)).record_tool_failure,
+        RecallMessage(Tools(stores.pool), agent_contexts, conversations).recall_message,
         RecordStatus(agents).record_status,
         CloseAgent(agents, ledger, stores.approvals).close_agent,
         CloseTask(stores.pool, ledger, agents, conversations).close_task,
@@ -131,18 +141,23 @@ def all_activities(dependencies: Dependencies) -> Sequence[Activity]:
 
 
 def _admission(dependencies: Dependencies, stores: Stores, agent_contexts: AgentContexts) -> Admission:
+    room = CallRoom(stores.policies, dependencies.prices, dependencies.settings)
     return Admission(
         pool=stores.pool,
         agent_contexts=agent_contexts,
         agents=stores.agents,
         calls=stores.calls,
+        outputs=stores.outputs,
         conversations=stores.sessions.conversations,
-        policies=stores.policies,
+        room=room,
         ledger=stores.ledger,
         prices=dependencies.prices,
         extras=_window_extras(dependencies, stores),
         settings=dependencies.settings,
+        ladder=CallLadder(agent_contexts, room, dependencies.provider.reaches),
         on_verdict=dependencies.metrics.calls.count_verdict,
+        on_window=dependencies.metrics.planned,
+        on_step=dependencies.metrics.calls.climbed,
     )
 
 
@@ -161,7 +176,12 @@ def _window_extras(dependencies: Dependencies, stores: Stores) -> WindowExtras:
 async def _call_to_approve(agent_contexts: AgentContexts, calls: Calls, agent: AgentRef, key: str) -> CallToApprove:
     agent_context, call = await agent_contexts.of(agent), await calls.get(agent, key)
     return CallToApprove(
-        agent_context.path, call.ask, agent_context.submitter, agent_context.submitted_by, agent_context.vouched
+        path=agent_context.path,
+        labels=labels_of(agent_context.path, call.model),
+        ask=call.ask,
+        submitter=agent_context.submitter,
+        submitted_by=agent_context.submitted_by,
+        vouched=agent_context.vouched,
     )
 
 
@@ -174,7 +194,9 @@ async def _compression_target(
         return CompressionTarget(
             agent_context.path, agent_context.model, agent_context.context, agent_context.window_tokens
         )
-    context, model = dependencies.settings.context, request.model or dependencies.summarizer_model or DEFAULT_MODEL
+    personal = await dependencies.stores.sessions.settings.personal(request.tenant, request.session_id)
+    context = personal.resolved(dependencies.settings.context).settings
+    model = request.model or dependencies.summarizer_model or DEFAULT_MODEL
     window = window_of(model, dependencies.prices.context_window(model), default=context.context_window_tokens)
     path = await dependencies.stores.payers.of_session(request.tenant, request.session_id)
     return CompressionTarget(path, model, context, context.context_budget(window))
@@ -192,7 +214,7 @@ def _summarizer(dependencies: Dependencies, name: str) -> Summarizer | None:
         dependencies.prices,
         api_base=dependencies.summarizer_api_base if model == dependencies.summarizer_model else None,
         timeout_s=dependencies.settings.summarizer_timeout_s,
-        usual_window=dependencies.settings.context.context_window_tokens,
+        usual_window=dependencies.settings.context.settings.context_window_tokens,
         on_verdict=dependencies.metrics.calls.count_verdict,
         on_unpriced=dependencies.metrics.calls.unpriced,
     )

@@ -2,15 +2,15 @@
 
 from dataclasses import dataclass, field
 
-from purser.context.settings import ContextSettings
+from purser.context.resolution import ResolvedContext
 
 
 @dataclass(frozen=True)
 class ActivitySettings:
     """Bounds of tasks and calls, unless a task file says otherwise."""
 
-    context: ContextSettings = field(default_factory=ContextSettings)
-    """How windows are built."""
+    context: ResolvedContext = field(default_factory=ResolvedContext)
+    """How windows are built, with the source of each setting."""
     cooldown_s: int = 600
     """Seconds for which a summarizer that failed three times in a row on a conversation is not asked for it."""
     summarizer_timeout_s: float = 60

@@ -2,22 +2,25 @@
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from purser.activities.postgres.agents import Agents, TaskRecord
 from purser.activities.runtime.settings import ActivitySettings
 from purser.activities.tasks.file import Agent
+from purser.activities.tasks.recall_tool import RECALL_TOOL
+from purser.budget.labels import tags_of
 from purser.budget.pricing.price_book import PriceBook
 from purser.budget.scopes import Path, payers
 from purser.context.postgres.conversation.calibration import Calibrations
 from purser.context.postgres.conversation.conversations import Conversations
+from purser.context.postgres.sessions.preferences import PersonalSettings
 from purser.context.retrieval import Document
 from purser.context.settings import ContextSettings
-from purser.context.tokens import PER_CONVERSATION, count_async, window_of
+from purser.context.tokens import PER_CONVERSATION, count_async, count_text, window_of
 from purser.context.tokens.calibration import Calibration
-from purser.context.windows.plans import TextRef
-from purser.workflows.contract import AgentRef
+from purser.context.windows.plans import TextRef, WindowPlan
+from purser.workflows.contract import ActivityName, AgentRef
 
 MAX_CACHED = 1_000
 """Most agent contexts in the cache."""
@@ -39,15 +42,25 @@ class AgentContext:
     api_base: str | None
     path: Path
     """The scopes on which its calls draw."""
+    last_of: tuple[int, ...]
+    """For each scope of `path`, how many agents of the task share what it reserves for last calls; 0: it has none."""
     instructions: str
     """Its system prompt."""
     documents: tuple[Document, ...]
     """Documents of the task."""
+    budget_line: bool
+    """Whether its calls say what is left of its budget."""
     tools: Sequence[Mapping[str, Any]]
     """Tool definitions in the format of the OpenAI API."""
+    recall_tokens: int
+    """Tokens that the tool `recall_message` adds; 0 if the agent has a tool of that name."""
     activities: Mapping[str, tuple[str, str]]
     """Activity type and task queue by tool name."""
+    tool_prices: Mapping[str, int]
+    """Declared prices of paid tools, in nano-dollars, by tool name."""
     context: ContextSettings
+    header_tokens: int
+    """Tokens by which the line above a summary may exceed the usual one."""
     output_cap: int
     """Most output tokens of a call."""
     system_tokens: int
@@ -58,8 +71,21 @@ class AgentContext:
     """Converts counted tokens to tokens of the model."""
     question: TextRef
     """The task's input."""
+    question_characters: int
+    """Length of the input."""
     replies: tuple[TextRef, ...]
     """Replies of the agents on which it depends."""
+
+    def offered(self, *, recall: bool) -> Sequence[Mapping[str, Any]]:
+        """Tools of a call, with or without `recall_message`."""
+        return [*self.tools, RECALL_TOOL] if recall else self.tools
+
+    def recalls(self, plan: WindowPlan) -> bool:
+        """Whether the call of a window offers `recall_message`.
+
+        An agent without tools gets it only if a message is shown in part: not every model can call tools.
+        """
+        return self.recall_tokens > 0 and bool(plan.in_part or (self.tools and plan.left_out))
 
     @property
     def thread(self) -> str:
@@ -75,36 +101,54 @@ class AgentContexts:
         agents: Agents,
         conversations: Conversations,
         calibrations: Calibrations,
+        personal: PersonalSettings,
         prices: PriceBook,
         settings: ActivitySettings,
     ) -> None:
         self._agents = agents
         self._conversations = conversations
         self._calibrations = calibrations
+        self._personal = personal
         self._prices = prices
         self._settings = settings
-        self._cache: OrderedDict[AgentRef, AgentContext] = OrderedDict()
+        self._cache: OrderedDict[tuple[AgentRef, str], AgentContext] = OrderedDict()
 
-    async def of(self, ref: AgentRef) -> AgentContext:
-        """Returns the context of a running agent; raises `TaskNotFound`."""
-        agent_context = self._cache.get(ref)
+    async def of(self, ref: AgentRef, model: str = "") -> AgentContext:
+        """Returns the context of a running agent; raises `TaskNotFound`.
+
+        Args:
+            ref: the agent.
+            model: the model of one of its calls; empty: its own.
+        """
+        agent_context = await self._cached(ref, "")
+        return await self._cached(ref, model) if model not in ("", agent_context.model) else agent_context
+
+    async def _cached(self, ref: AgentRef, model: str) -> AgentContext:
+        agent_context = self._cache.get((ref, model))
         if agent_context is None:
-            agent_context = self._cache[ref] = await self._make(ref)
+            agent_context = self._cache[ref, model] = await self._make(ref, model)
             if len(self._cache) > MAX_CACHED:
                 self._cache.popitem(last=False)
-        self._cache.move_to_end(ref)
+        self._cache.move_to_end((ref, model))
         return agent_context
 
-    async def _make(self, ref: AgentRef) -> AgentContext:
+    async def _make(self, ref: AgentRef, model: str) -> AgentContext:
         record = await self._agents.task_record(ref.tenant, ref.task_id)
         task, agent = record.task, record.task.agent(ref.agent_id)
+        if model:
+            agent = agent.model_copy(update={"model": model})
         tools = _definitions(agent)
         system = [{"role": "system", "content": agent.instructions}]
         system_tokens = (await count_async(system, tools, agent.model)).tokens - PER_CONVERSATION
-        context = task.context_settings(self._settings.context)
+        with_recall = (await count_async(system, [*tools, RECALL_TOOL], agent.model)).tokens - PER_CONVERSATION
+        activities = {tool.name: (tool.activity or tool.name, tool.task_queue or "") for tool in agent.tools}
+        recall = str(ActivityName.RECALL_MESSAGE)
+        personal = await self._personal.personal(ref.tenant, task.session_id)
+        context = task.resolved_context(self._settings.context, personal).settings
         calibration = await self._calibrations.of(ref.tenant, agent.model)
         window = window_of(agent.model, self._prices.context_window(agent.model), default=context.context_window_tokens)
         question, replies = await self._texts(ref, record, agent)
+        path = task.path(agent.id).below(*payers(ref.tenant, record.user_id))
         return AgentContext(
             ref=ref,
             session_id=task.session_id,
@@ -113,17 +157,23 @@ class AgentContexts:
             vouched=record.vouched,
             model=agent.model,
             api_base=agent.api_base,
-            path=task.path(agent.id).below(*payers(ref.tenant, record.user_id)),
+            path=replace(path, tags=tags_of(record.tags)),
+            last_of=tuple(task.drawing_on(scope) for scope in path.scopes),
             instructions=agent.instructions,
             documents=tuple(Document(document.kind, document.text) for document in task.context.documents),
+            budget_line=task.context.budget_line,
             tools=tools,
-            activities={tool.name: (tool.activity or tool.name, tool.task_queue or "") for tool in agent.tools},
+            recall_tokens=0 if recall in activities else with_recall - system_tokens,
+            activities={recall: (recall, "")} | activities,
+            tool_prices={tool.name: tool.price_usd for tool in agent.tools if tool.price_usd},
             context=context,
+            header_tokens=count_text(context.summary_header, agent.model).tokens if context.summary_header else 0,
             output_cap=self._output_cap(agent),
             system_tokens=system_tokens,
             window_tokens=context.context_budget(calibration.room(window), system_tokens),
             calibration=calibration,
             question=question,
+            question_characters=len(task.input),
             replies=replies,
         )
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from purser.activities.errors import InvalidTask
 from purser.activities.tasks.file import TaskFile
-from purser.budget.policies import Mode, PolicyPatch, stricter
+from purser.budget.policies.fields import Mode, stricter
+from purser.budget.policies.policy import PolicyPatch
 from purser.budget.scopes import Kind, Scope
 
 

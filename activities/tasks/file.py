@@ -12,36 +12,34 @@ from typing import Annotated, Any, Self
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
-    ConfigDict,
     Field,
-    PlainValidator,
     ValidationError,
     ValidationInfo,
-    field_serializer,
 )
 
 from purser.activities.errors import InvalidTask
 from purser.activities.models.names import check_model_name
+from purser.activities.tasks.budgets import NanoUsd, Part, ScopeBudget, TaskBudget, Tokens
 from purser.activities.tasks.checks import TOO_DEEP, explain, ids_in_circles, is_below
 from purser.budget.errors import InvalidRequest, InvalidScope
-from purser.budget.holds import MAX_CALL_TOKENS
-from purser.budget.money import NANO, parse_dollars, typed_dollars
-from purser.budget.policies import MAX_AMOUNT, PRESETS, Mode, PolicyPatch
-from purser.budget.scopes import Kind, Path, Scope, agent_scope, check_id
-from purser.budget.windows import Window
+from purser.budget.holds import MAX_CALL_NANO_USD, MAX_CALL_TOKENS
+from purser.budget.labels import tags_of
+from purser.budget.money import NANO
+from purser.budget.policies.policy import PRESETS, PolicyPatch
+from purser.budget.scopes import Kind, Path, Scope, agent_scope, check_id, task_scopes
+from purser.context.conversation.preferences import Personal
 from purser.context.conversation.storable import is_storable
 from purser.context.errors import InvalidSettings
+from purser.context.figures import Figures
+from purser.context.resolution import ResolvedContext
 from purser.context.settings import PRESETS as CONTEXT_PRESETS
-from purser.context.settings import ContextSettings
-from purser.context.strategies import StrategyName
-from purser.context.strategies.choice import Preference
 
 STORED = "stored"
 """Validation context for a stored file, which was validated under the rules of its time."""
 MAX_AGENTS = 200
 MAX_TOOLS = 128
-_CONTEXT = {item.name for item in fields(ContextSettings)}
+DEFAULT_MAX_TURNS = 20
+NOTHING_PERSONAL = Personal()
 
 
 def _identifier(value: str, info: ValidationInfo) -> str:
@@ -53,64 +51,24 @@ def _identifier(value: str, info: ValidationInfo) -> str:
         raise ValueError(str(error)) from None
 
 
+def _tags(value: dict[str, str], info: ValidationInfo) -> dict[str, str]:
+    if info.context != STORED:
+        try:
+            tags_of(value)
+        except InvalidRequest as error:
+            raise ValueError(str(error)) from None
+    return value
+
+
 def _model_name(value: str, info: ValidationInfo) -> str:
     return value if info.context == STORED else check_model_name(value)
 
 
-def _nano_usd(value: object) -> int:
-    """Reads a decimal string of dollars as nano-dollars."""
-    try:
-        nano = parse_dollars(value) if isinstance(value, str) else None
-    except InvalidRequest:
-        nano = None
-    if not nano:
-        raise ValueError(
-            'write dollars as a decimal string with at most 9 decimals, for example "0.25", '
-            f"above 0 and up to {MAX_AMOUNT // NANO}"
-        )
-    return nano
-
-
 Identifier = Annotated[str, AfterValidator(_identifier)]
 ModelName = Annotated[str, Field(min_length=1, max_length=256), AfterValidator(_model_name)]
+Tags = Annotated[dict[str, str], AfterValidator(_tags)]
 Name = Annotated[str, Field(min_length=1, max_length=256, pattern=r"^[^\s\x00-\x1f]+$")]
 Text = Annotated[str, Field(min_length=1)]
-KeepRule = Annotated[str, Field(min_length=1, max_length=2_000)]
-Tokens = Annotated[int, Field(ge=1, le=MAX_AMOUNT)]
-Ratio = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
-NanoUsd = Annotated[int, PlainValidator(_nano_usd)]
-
-
-class Part(BaseModel):
-    """Base of all parts of a task file: strict, frozen, without unknown fields."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True)
-
-
-class ScopeBudget(Part):
-    """What the task asks for one of its scopes. It may tighten a stored policy, never widen it."""
-
-    limit_tokens: Tokens | None = None
-    limit_usd: NanoUsd | None = None
-    """Decimal string of dollars; parsed as nano-dollars."""
-    mode: Mode | None = None
-    window: Window | None = None
-
-    @field_serializer("limit_usd", when_used="json-unless-none")
-    def _in_dollars(self, nano: int) -> str:
-        return typed_dollars(nano)
-
-    def patch(self) -> PolicyPatch:
-        """Returns the fields that are set."""
-        return PolicyPatch(self.limit_tokens, self.limit_usd, self.mode, self.window)
-
-
-class TaskBudget(Part):
-    """Budgets by level; `agent` applies to each agent."""
-
-    session: ScopeBudget = ScopeBudget()
-    task: ScopeBudget = ScopeBudget()
-    agent: ScopeBudget = ScopeBudget()
 
 
 class Document(Part):
@@ -120,19 +78,12 @@ class Document(Part):
     text: Text
 
 
-class ContextOptions(Part):
-    """How windows are built; missing fields come from the use-case preset and the settings."""
+class ContextOptions(Figures):
+    """How windows are built; missing fields come from session, user, preset and settings."""
 
-    history_window_size: int | None = Field(None, ge=5, le=1_000)
     token_budget_per_agent: Tokens | None = None
-    strategy: StrategyName | None = None
-    primers_count: int | None = Field(None, ge=0, le=1_000)
-    recents_count: int | None = Field(None, ge=0, le=1_000)
-    trigger_ratio: Ratio | None = None
-    target_ratio: Ratio | None = None
-    preference: Preference | None = None
-    summary_keep: KeepRule | None = None
-    summary_drop: KeepRule | None = None
+    budget_line: bool = False
+    """Whether the last message of each call says what is left of the agent's and the task's limits."""
     documents: tuple[Document, ...] = ()
 
 
@@ -147,6 +98,8 @@ class Tool(Part):
     """Activity type; by default the name of the tool."""
     task_queue: Name | None = None
     """Task queue of the activity's workers; by default that of the workflow."""
+    price_usd: NanoUsd | None = None
+    """Decimal string of dollars that one call costs, or at most costs if the tool reports its cost; `None`: nothing."""
 
 
 class Agent(Part):
@@ -161,7 +114,7 @@ class Agent(Part):
     parent: Identifier | None = None
     """Agent on whose budget the calls of this one draw too."""
     max_output_tokens: Annotated[int, Field(ge=1, le=MAX_CALL_TOKENS // 10)] | None = None
-    max_turns: int = Field(20, ge=1, le=10_000)
+    max_turns: int = Field(DEFAULT_MAX_TURNS, ge=1, le=10_000)
     tools: tuple[Tool, ...] = Field((), max_length=MAX_TOOLS)
     api_base: Name | None = None
     budget: ScopeBudget = ScopeBudget()
@@ -175,6 +128,8 @@ class TaskFile(Part):
     user_id: Identifier | None = None
     """User on whose budget the task draws in addition to its session's; by default the user of the session."""
     submitter: Name | None = None
+    tags: Tags = Field(default_factory=dict)
+    """Tags of all its calls, in addition to those of the key that submits it."""
     use_case_preset: str | None = None
     input: Text
     budget: TaskBudget = TaskBudget()
@@ -210,7 +165,12 @@ class TaskFile(Part):
     @classmethod
     def stored(cls, body: Mapping[str, Any]) -> Self:
         """Reads a stored `body`, which was validated when it was submitted."""
-        return cls.model_validate_json(json.dumps(body), context=STORED)
+        return cls.stored_text(json.dumps(body))
+
+    @classmethod
+    def stored_text(cls, body: str) -> Self:
+        """Reads a stored body as JSON."""
+        return cls.model_validate_json(body, context=STORED)
 
     @property
     def digest(self) -> bytes:
@@ -222,11 +182,6 @@ class TaskFile(Part):
         """The file as it was submitted."""
         body: dict[str, Any] = self.model_dump(mode="json", exclude_unset=True)
         return body
-
-    @property
-    def _outer_scopes(self) -> tuple[Scope, ...]:
-        """The scopes on which all calls of the task draw, below tenant and user."""
-        return Scope(Kind.SESSION, self.session_id), Scope(Kind.TASK, self.task_id)
 
     @property
     def own_scopes(self) -> tuple[Scope, ...]:
@@ -243,21 +198,32 @@ class TaskFile(Part):
         while (parent := self.agent(lineage[-1]).parent) is not None:
             lineage.append(parent)
         agents = (agent_scope(self.task_id, each) for each in reversed(lineage))
-        return Path((*self._outer_scopes, *agents))
+        return Path((*task_scopes(self.session_id, self.task_id), *agents))
+
+    def drawing_on(self, scope: Scope) -> int:
+        """Number of agents whose calls draw on a scope of this task; 0 if it is not the task's own."""
+        return sum(scope in self.path(agent.id).scopes for agent in self.agents) if scope in self.own_scopes else 0
 
     def policies(self) -> Iterator[tuple[Scope, PolicyPatch, Mapping[str, str]]]:
         """Yields what the task asks for each of its scopes, and which fields come from its use-case preset."""
-        for scope in self._outer_scopes:
+        for scope in task_scopes(self.session_id, self.task_id):
             yield scope, *self._merged(scope.kind, getattr(self.budget, scope.kind))
         each = PolicyPatch(limit_tokens=self.context.token_budget_per_agent)
         for agent in self.agents:
             own = _over(agent.budget.patch(), _over(self.budget.agent.patch(), each))
             yield agent_scope(self.task_id, agent.id), *self._merged(Kind.AGENT, own)
 
-    def context_settings(self, settings: ContextSettings) -> ContextSettings:
-        """Merges request over use-case preset over `settings`; raises `InvalidSettings`."""
-        asked = self.context.model_dump(include=_CONTEXT)
-        return settings.overridden(asked, CONTEXT_PRESETS.get(self.use_case_preset or "", {}))
+    def resolved_context(self, base: ResolvedContext, personal: Personal = NOTHING_PERSONAL) -> ResolvedContext:
+        """Resolves the context settings of the agents, with the source of each.
+
+        Args:
+            base: settings of the process.
+            personal: settings of the session and its user.
+
+        Raises:
+            InvalidSettings: figures of the request contradict one another.
+        """
+        return personal.resolved(base, self.context.given, self.use_case_preset)
 
     def _merged(self, kind: Kind, asked: ScopeBudget | PolicyPatch) -> tuple[PolicyPatch, Mapping[str, str]]:
         request = asked.patch() if isinstance(asked, ScopeBudget) else asked
@@ -270,26 +236,27 @@ class TaskFile(Part):
 
     def _check(self, allowed_api_bases: Collection[str]) -> None:
         """Checks that involve several fields."""
-        if self.use_case_preset is not None and self.use_case_preset not in PRESETS:
-            raise InvalidTask(f"$.use_case_preset is {self.use_case_preset[:80]!r}: use one of {', '.join(PRESETS)}")
+        if self.use_case_preset is not None and self.use_case_preset not in CONTEXT_PRESETS:
+            known = ", ".join(CONTEXT_PRESETS)
+            raise InvalidTask(f"$.use_case_preset is {self.use_case_preset[:80]!r}: use one of {known}")
         try:
-            self.context_settings(ContextSettings())
+            self.resolved_context(ResolvedContext())
         except InvalidSettings as error:
             raise InvalidTask(f"$.context: {error}") from None
         if not 1 <= len(self.agents) <= MAX_AGENTS:
             raise InvalidTask(f"$.agents has {len(self.agents)} agents: a task has 1 to {MAX_AGENTS}")
-        known: set[str] = set()
+        ids: set[str] = set()
         for position, agent in enumerate(self.agents):
             place = f"$.agents[{position}]"
-            if agent.id in known:
+            if agent.id in ids:
                 raise InvalidTask(f"{place}.id is {agent.id!r} for the second time: give each agent its own id")
-            known.add(agent.id)
+            ids.add(agent.id)
             _check_tools(place, agent)
             if agent.api_base is not None and not any(is_below(agent.api_base, base) for base in allowed_api_bases):
                 raise InvalidTask(
                     f"{place}.api_base is {agent.api_base[:200]!r}: add it to PURSER_ALLOWED_API_BASES or leave it out"
                 )
-        self._check_graph(known)
+        self._check_graph(ids)
 
     def _check_graph(self, known: set[str]) -> None:
         for position, agent in enumerate(self.agents):
@@ -331,3 +298,5 @@ def _check_tools(place: str, agent: Agent) -> None:
                 f"{place}.tools[{position}].name is {tool.name!r} for the second time: tool names are unique"
             )
         names.add(tool.name)
+        if (tool.price_usd or 0) > MAX_CALL_NANO_USD:
+            raise InvalidTask(f"{place}.tools[{position}].price_usd is above {MAX_CALL_NANO_USD // NANO:,}: write less")

@@ -5,19 +5,22 @@ turn whose hold was lost is admitted again, and all its steps belong to the same
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import zip_longest
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from purser.activities.tasks.timeline_rows import Admission, AgentRow, ApprovalWait, Attempt, Compression, TimelineRows
+from purser.budget.refusals import Refusal
 
 T = TypeVar("T")
 K = TypeVar("K")
 
 NOTICEABLE = timedelta(milliseconds=500)
 """Shorter waits are not shown."""
+LAST_ANSWER = "last answer"
+"""The note of an agent's last call, which used what budgets reserve for it."""
 LONGEST_SLEEP = 1.2
 """Longest sleep as a multiple of the delay: the workflow adds up to a fifth at random."""
 
@@ -33,12 +36,16 @@ class StepKind(StrEnum):
     """The turn waited for an approval."""
     REFUSED = "refused"
     """Nothing was held, and the agent ended."""
+    LADDER = "ladder"
+    """The call took a step of a ladder, and asked for less."""
     ADMITTED = "admitted"
     DELAYED = "delayed"
     """Backpressure delayed the call."""
     COMPRESSED = "compressed"
     CALLED = "called"
     """One attempt at the provider."""
+    PACED = "paced"
+    """The provider's pace delayed the call."""
     BACKED_OFF = "backoff"
     """The pause between a failed attempt and the next one."""
     SETTLED = "settled"
@@ -81,6 +88,8 @@ class Turn:
     """Nano-dollars charged."""
     capped: bool = False
     """Whether the reply was cut at a reduced output cap."""
+    key: str = ""
+    """Key of its last call; empty outside any turn."""
 
     @property
     def start(self) -> datetime:
@@ -111,8 +120,13 @@ def timeline(rows: TimelineRows, ended_at: datetime | None = None) -> tuple[Turn
     steps = {
         turn: [
             step
-            for one in admissions
-            for step in _steps(one, attempts.get(one.hold_id or 0, ()), approval_waits.get(one.key, ()), ended_at)
+            for one, following in zip_longest(admissions, admissions[1:])
+            for step in _steps(
+                _until_last(one, following),
+                attempts.get(one.hold_id or 0, ()),
+                approval_waits.get(one.key, ()),
+                ended_at,
+            )
         ]
         for turn, admissions in turns.items()
     }
@@ -131,6 +145,8 @@ def _steps(
     one: Admission, attempts: Iterable[Attempt], approval_waits: Iterable[ApprovalWait], ended_at: datetime | None
 ) -> Iterable[Step]:
     """Steps of one admission, in order."""
+    for step in one.ladder:
+        yield Step(StepKind.LADDER, one.asked_at, one.asked_at, one.asked_tokens, note=_eased(step))
     asked = [
         Step(StepKind.ASKED, ask.since, ask.until or ended_at, ask.tokens, note=ask.approver or ask.state,
              ref=ask.approval_id)
@@ -143,14 +159,23 @@ def _steps(
     if one.held_at is not None:
         if asked and asked[-1].end is not None:
             yield from _gap(StepKind.QUEUED, asked[-1].end, one.held_at)
-        yield Step(StepKind.ADMITTED, one.held_at, one.held_at, one.held_tokens, ref=str(one.hold_id))
+        note = LAST_ANSWER if one.last else f"would {one.would}" if one.would else ""
+        yield Step(StepKind.ADMITTED, one.held_at, one.held_at, one.held_tokens, note=note, ref=str(one.hold_id))
         slept = _slept(one, attempts)
         if one.delay_ms > 0:
             yield Step(StepKind.DELAYED, one.held_at, slept, note=_slow(one))
-        if attempts:
+        if one.paced_ms > 0:
+            until = attempts[0].started_at if attempts else one.ended_at or ended_at
+            yield Step(StepKind.PACED, slept, until, note=f"{one.paced_ms} ms by the pace of {one.model}")
+        elif attempts:
             yield from _gap(StepKind.QUEUED, slept, attempts[0].started_at)
     yield from _calls(one, attempts, ended_at)
     yield from _ended(one)
+
+
+def _until_last(one: Admission, following: Admission | None) -> Admission:
+    """The admission; if nothing was held and the agent made its last call instead, it ended with that."""
+    return replace(one, ended_at=following.asked_at) if following and following.last and not one.held_at else one
 
 
 def _calls(one: Admission, attempts: Sequence[Attempt], ended_at: datetime | None) -> Iterable[Step]:
@@ -188,7 +213,17 @@ def _add_boundaries(
     if agent.status == "refused" and last.held_at is None:
         at = agent.ended_at or last.ended_at or last.asked_at
         shown = ", ".join(part for part in (agent.reason, agent.scope) if part)
+        if last.refusal is not None:
+            shown = f"{agent.reason}: {Refusal.parse(last.refusal, agent.reason).text}"
         steps[own[-1]].append(Step(StepKind.REFUSED, at, at, last.asked_tokens, note=shown))
+
+
+def _eased(step: Mapping[str, Any]) -> str:
+    """What a step of a ladder changed, and whose it is: `step 2 of task:t1: model gpt-4o-mini, 500 output tokens`."""
+    parts = [f"model {step['model']}"] if "model" in step else []
+    parts += [f"{step['output']} output tokens"] if "output" in step else []
+    parts += [f"{step['compression'] * 100:.4g} % of the window"] if "compression" in step else []
+    return f"step {step['step']} of {step['scope']}: {', '.join(parts)}"
 
 
 def _slow(one: Admission) -> str:
@@ -257,6 +292,7 @@ def _turn(turn: tuple[str, int], admissions: Sequence[Admission], steps: Sequenc
         tokens=sum(one.charged_tokens for one in admissions),
         nano_usd=sum(one.charged_nano for one in admissions),
         capped=any(one.capped for one in admissions),
+        key=last.key,
     )
 
 

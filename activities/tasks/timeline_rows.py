@@ -1,8 +1,9 @@
 """Database rows of a page of turns, from which `purser.activities.tasks.timeline` derives the steps."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +21,18 @@ class Admission:
     """The scope that caused the delay."""
     slowed_ratio: float | None = None
     """Share of that scope that was used, this call included."""
+    would: str = ""
+    """How a policy that only records would have held up the call, and its scope: `refuse by session:s1`."""
+    paced_ms: int = 0
+    """How long the provider's pace delayed it."""
+    ladder: Sequence[Mapping[str, Any]] = ()
+    """The steps of ladders that it took; see `Call.ladder`."""
     rejected: str | None = None
+    refusal: Mapping[str, Any] | None = None
+    """Figures of the last answer that did not admit it."""
     capped: bool = False
+    last: bool = False
+    """Whether it is the agent's last call."""
     hold_id: int | None = None
     state: str | None = None
     """State of the hold: `none` while nothing was held, then `held`, `settled`, `released` or `expired`."""

@@ -13,7 +13,7 @@ from purser.activities.approvals import ApprovalActivities, CallToApprove
 from purser.budget.approvals import Identity
 from purser.budget.gate import Amount, Verdict
 from purser.budget.holds import HoldRequest
-from purser.budget.policies import PolicyPatch
+from purser.budget.policies.policy import PolicyPatch
 from purser.budget.postgres.approvals.approvals import Approvals
 from purser.budget.postgres.connections.pools import Pool
 from purser.budget.postgres.ledger.ledger import Ledger
@@ -51,7 +51,7 @@ class Pokes:
 
 async def call_of(agent: AgentRef, key: str) -> CallToApprove:
     assert (agent, key) == (REQUEST.agent, "k1")
-    return CallToApprove(PATH, ASK, "sam", "backend", True)
+    return CallToApprove(PATH, (), ASK, "sam", "backend", True)
 
 
 @pytest.fixture

@@ -1,27 +1,34 @@
 """The activities `hold`, `settle` and `release`, called from any workflow."""
 
+import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from purser.activities.hold import Hold
+from purser.activities.models.side_calls import SideCalls
 from purser.activities.release import Release
 from purser.activities.settle import Settle
 from purser.budget.errors import HoldClosed, MoneyNeeded, UnknownPrice
-from purser.budget.policies import PolicyPatch
+from purser.budget.gate import Amount
+from purser.budget.holds import HoldRequest
+from purser.budget.policies.policy import PolicyPatch
 from purser.budget.postgres.connections.pools import Pool
 from purser.budget.postgres.ledger.holds import Holds
 from purser.budget.postgres.ledger.ledger import Ledger
 from purser.budget.postgres.ledger.policies import Policies
 from purser.budget.postgres.ledger.pricing import Pricing
 from purser.budget.postgres.ledger.settings import LedgerSettings
+from purser.budget.postgres.reports.audit import audit
 from purser.budget.postgres.reports.usage import UsageReports
 from purser.budget.pricing.call_prices import Unpriced
 from purser.budget.pricing.price_book import PriceBook
 from purser.budget.reports.usage import By
-from purser.budget.scopes import Scope
+from purser.budget.scopes import Path, Scope, payers
+from purser.budget.usage import Usage
 from purser.context.postgres.sessions.payers import Payers
 from purser.workflows.contract import HoldInput, ReleaseInput, SettleInput
 from tests.support.actors import TESTER
@@ -87,6 +94,17 @@ async def test_a_hold_is_settled_at_what_was_used(hold: Any, settle: Any) -> Non
     for _ in range(2):
         settled = await settle(report)
         assert (settled.state, settled.tokens, settled.nano_usd, settled.late) == ("settled", 450, 7, False)
+
+
+async def test_the_process_that_held_and_any_other_charge_the_same_price(
+    hold: Any, settle: Any, ledger: Ledger, pool: Pool
+) -> None:
+    elsewhere = Settle(Pricing(PriceBook.load(), ledger, Holds(pool))).settle
+    charged = []
+    for key, by in (("k1", settle), ("k2", elsewhere)):
+        held = await hold(HoldInput(TENANT, key, PATH, 1_000, model="gpt-4o"))
+        charged.append((await by(SettleInput(TENANT, held.hold_id, 1, input=300, output=50))).nano_usd)
+    assert charged[0] == charged[1] > 0
 
 
 async def test_a_total_of_unknown_split_is_charged_too(hold: Any, settle: Any) -> None:
@@ -174,3 +192,47 @@ async def test_a_released_key_cannot_hold_any_more(hold: Any, ledger: Ledger) ->
     assert released.state == "released"
     with pytest.raises(HoldClosed):
         await hold(HoldInput(TENANT, "k1", PATH, 100))
+
+
+@pytest.mark.parametrize("scope", ["tenant:acme", "tag:team=search"])
+async def test_200_callers_of_tasks_holds_and_compressions_never_pass_a_limit_that_they_share(
+    pool: Pool, ledger: Ledger, policies: Policies, pricing: Pricing, scope: str
+) -> None:
+    await policies.set(
+        TENANT, Scope.parse(scope), PolicyPatch.parse({"limit_tokens": 10_000, "mode": "hard"}), by=TESTER
+    )
+    holds, side = Hold(ledger, Payers(pool), pricing), SideCalls("gpt-4o", ledger, PriceBook.load())
+    tags = (Scope.parse("tag:team=search"),)
+
+    async def caller(number: int) -> str | None:
+        user, session, task = f"u{number % 3}", f"s{number % 2}", f"t{number % 7}"
+        own = (f"user:{user}", f"session:{session}", f"task:{task}", f"agent:{task}/parent", f"agent:{task}/sub")
+        path = replace(Path.parse(own).below(*payers(TENANT, user)), tags=tags)
+        if number % 4 == 0:
+            asked = HoldInput(TENANT, f"k{number}", own[:2], 300, model="gpt-4o", patient=False, tags=("team=search",))
+            return (await holds.hold(asked)).hold_id or None
+        if number % 4 == 1:
+            started = await side.start(TENANT, f"k{number}", path, 200, 100)
+            return None if started is None else started.hold_id
+        request = HoldRequest(f"k{number}", path, Amount(300), model="gpt-4o", patient=False)
+        if number % 4 == 2:
+            return (await ledger.hold(TENANT, request)).hold_id
+        async with pool.acquire() as connection, connection.transaction():
+            return (await ledger.hold(TENANT, request, connection)).hold_id
+
+    async def settled(number: int) -> bool:
+        hold_id = await caller(number)
+        if hold_id is not None and number % 3:
+            await pricing.settle(TENANT, hold_id, 1, Usage(input=200), None)
+        return hold_id is not None
+
+    admitted = sum(await asyncio.gather(*map(settled, range(200))))
+    highest = await pool.fetchval(
+        "select max(e.spent_tokens + e.held_tokens) from entries e join scopes s using (tenant, scope_id)"
+        " where s.kind || ':' || s.id = $1",
+        scope,
+    )
+    assert 33 <= admitted < 200
+    assert 9_700 < highest <= 10_000
+    found = await audit(pool)
+    assert found.ok, found.differences

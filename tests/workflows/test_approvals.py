@@ -59,7 +59,8 @@ async def test_a_denied_task_is_refused_without_a_call(system: World) -> None:
     task_id = await system.submit(system.agent("a"), budget=TIGHT)
     await decide(system, await asked(system, task_id), Choice.DENY)
     task = await system.end(task_id)
-    assert (task["status"], task["agents"]["a"]["reason"]) == ("refused", "denied")
+    agent = task["agents"]["a"]
+    assert (task["status"], agent["reason"], agent["refusal"]["reason"]) == ("refused", "denied", "denied")
     assert system.provider.served() == ()
 
 

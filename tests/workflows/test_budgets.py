@@ -16,7 +16,11 @@ async def test_a_refused_agent_lets_its_dependants_be_skipped_and_others_run_on(
     )
     ends = {name: (agent["status"], agent["reason"]) for name, agent in task["agents"].items()}
     assert ends == {"poor": ("refused", "limit"), "heir": ("skipped", "dependency"), "free": ("completed", "answered")}
-    assert task["agents"]["poor"]["scope"] == f"agent:{task['task_id']}/poor"
+    refusal = task["agents"]["poor"]["refusal"]
+    assert task["agents"]["poor"]["scope"] == refusal["scope"] == f"agent:{task['task_id']}/poor"
+    assert (refusal["limit"]["tokens"], refusal["spent"]["tokens"]) == (10, 0)
+    assert refusal["asked"]["tokens"] == task["agents"]["poor"]["requested"]
+    assert task["agents"]["free"]["refusal"] is None
     assert task["status"] == "partial"
     assert len(system.provider.served()) == 1
     await system.audited()

@@ -205,7 +205,8 @@ async def test_a_task_says_what_its_summaries_must_keep(idle: World, long: str) 
 
 
 async def test_configured_patterns_are_taken_out_of_summaries(idle: World, long: str) -> None:
-    idle.dependencies = replace(idle.dependencies, redaction=custom_detectors({"TICKET": r"TCK-\d+"}))
+    stores = replace(idle.dependencies.stores, redaction=custom_detectors({"TICKET": r"TCK-\d+"}))
+    idle.dependencies = replace(idle.dependencies, stores=stores)
     secret = Message("user", "Never close ticket TCK-4711 before you write to ana@example.com.")
     await append_messages(idle, long, 40)
     await idle.conversations.append(TENANT, long, [secret, Message("assistant", "I will not.")], origin="secret")

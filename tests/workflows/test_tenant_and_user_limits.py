@@ -35,6 +35,21 @@ async def test_a_users_limit_counts_over_all_sessions_of_the_user(system: World)
     await system.audited()
 
 
+async def test_the_tags_and_models_of_a_task_bind_its_agents_and_sub_agents(system: World) -> None:
+    await system.budget("tag:team=search", limit_tokens=ONE_CALL, mode="hard")
+    first, sub = system.agent("first"), system.agent("sub", depends_on=["first"], parent="first")
+    await system.budget(f"model:{first['model']}", limit_tokens=10_000)
+    task = await system.run(first, sub, tags={"team": "search"})
+    refused = task["agents"]["sub"]
+    assert (refused["status"], refused["scope"]) == ("refused", "tag:team=search")
+    assert refused["refusal"]["limit"]["tokens"] == ONE_CALL
+    assert task["tags"] == {"team": "search"}
+    assert await system.spent("tag:team=search") == await system.spent(f"model:{first['model']}") > 0
+    other = await system.run(system.agent("a"))
+    assert other["status"] == "completed"
+    await system.audited()
+
+
 async def test_a_task_that_names_no_user_draws_on_the_user_of_its_session(system: World) -> None:
     await system.conversations.append(TENANT, "owned", [Message("user", "Hello.")], origin="o", user_id="ana")
     task = await system.run(system.agent("a"), session_id="owned")

@@ -4,6 +4,8 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
 from purser.activities.tools import Tools
+from purser.budget.gate import Amount
+from purser.budget.scopes import Scope
 from purser.workflows.contract import ToolCall, ToolResult
 from tests.support.world import TENANT, World, calls
 
@@ -74,3 +76,44 @@ async def test_an_agent_stops_at_its_last_turn_without_running_its_tools(system:
     agent = task["agents"]["a"]
     assert (agent["status"], agent["reason"], agent["turns"]) == ("completed", "max_turns", 1)
     assert await results(system, task["task_id"]) == []
+
+
+async def test_a_paid_tool_is_held_for_before_it_runs_and_refused_without_room(idle: World) -> None:
+    held: list[int] = []
+
+    @activity.defn(name="search")
+    async def search(call: ToolCall) -> ToolResult:
+        tools = Tools(idle.pool)
+        held.append((await idle.policies.budget(TENANT, Scope.parse("tool:search"))).held.nano_usd)
+        if activity.info().attempt < 2:
+            raise ApplicationError("not yet")
+        stored = await tools.store_result(call, "found")
+        return ToolResult(stored.seq, nano_usd=4_000_000)
+
+    await idle.budget("tool:search", limit_nano_usd=13_000_000, mode="hard")
+    paid = [{"name": "search", **TOOL, "price_usd": "0.01"}]
+    async with idle.worker(search):
+        task = await idle.run(idle.agent("a", calls("search"), calls("search"), "Done.", tools=paid))
+    assert held == [10_000_000, 10_000_000]
+    assert await results(idle, task["task_id"]) == [
+        "found",
+        "error: the budget has no room for this tool; go on without it",
+    ]
+    spent = (await idle.policies.budget(TENANT, Scope.parse("tool:search"))).spent
+    assert spent == Amount(0, 4_000_000)
+    agent = (await idle.policies.budget(TENANT, Scope.parse(f"agent:{task['task_id']}/a"))).spent
+    assert agent.nano_usd >= 4_000_000
+    await idle.audited()
+
+
+async def test_a_paid_tool_that_fails_for_good_is_charged_its_price_once(idle: World) -> None:
+    @activity.defn(name="broken")
+    async def broken(call: ToolCall) -> ToolResult:
+        raise ApplicationError("no", type="Down")
+
+    await idle.budget("tool:broken", limit_nano_usd=100_000_000)
+    paid = [{"name": "broken", **TOOL, "price_usd": "0.01"}]
+    async with idle.worker(broken):
+        await idle.run(idle.agent("a", calls("broken"), "Done.", tools=paid))
+    assert (await idle.policies.budget(TENANT, Scope.parse("tool:broken"))).spent == Amount(0, 10_000_000)
+    await idle.audited()

@@ -11,12 +11,13 @@ create table tasks (
     submitter    text,
     submitted_by text,                                -- the key that submitted it; `submitter` is the name in the task file
     vouched      boolean not null default false,      -- that key may act for others: `submitter` is trusted
+    tags         jsonb not null default '{}',         -- of all its calls: those of the file and of that key
     status       text not null default 'running' check (status in ('running', 'paused', 'completed', 'partial', 'refused',
                  'failed', 'cancelled')),
     input_seq    bigint not null,                     -- the input, as a message of the session
     submitted_at timestamptz not null default clock_timestamp(),
     ended_at     timestamptz,
-    reason       text not null default '',            -- stable code if the workflow did not end it itself
+    reason       text not null default '',            -- stable code, if there is one: `budget`, or why another than its workflow ended it
     lost_at      timestamptz,                         -- since when Temporal does not know its workflow
     checked_at   timestamptz,                         -- when the existence of its workflow was last checked
     primary key (tenant, task_id)
@@ -58,16 +59,24 @@ create table calls (
     turn          integer not null,
     model         text not null,
     plan          jsonb not null,                     -- the window by reference
-    output_cap    bigint not null,                    -- most output that the agent declared
-    tokens        bigint not null,                    -- asked: prompt and cap
+    output_cap    bigint not null,                    -- most output: as the agent declared, or less by a ladder
+    learned_output bigint,                            -- output in the ask, if less than the cap: learned from earlier replies
+    request_cap   bigint,                             -- most output that its requests ask for; null: not admitted yet
+    tokens        bigint not null,                    -- asked: prompt and output
     nano          bigint not null,
     least_tokens  bigint not null,                    -- the smallest useful ask
     least_nano    bigint not null,
     priced        boolean not null default true,      -- false: the price was unknown, and the asks contain no money
+    last          boolean not null default false,     -- the agent's last call, which may use what budgets reserve for it
+    ladder        jsonb not null default '[]',        -- the steps of ladders that it took, with what they changed
     hold_id       bigint,
     delay_ms      integer not null default 0,         -- backpressure, without the jitter that the workflow adds
     slowed_by     text not null default '',           -- the scope that caused the delay
     slowed_ratio  double precision,                   -- share of that scope that was used, this call included
+    slot_at       timestamptz,                        -- when the provider's pace allows its next request; null: not known
+    paced_ms      bigint not null default 0,          -- how long the provider's pace delayed it
+    refusal       jsonb,                              -- figures of the last answer that did not admit it
+    would         text not null default '',           -- how a policy in shadow would have held it up, and its scope
     reply_seq     bigint,
     usage         jsonb,                              -- of the attempt that replied
     output_capped boolean not null default false,
@@ -88,6 +97,16 @@ create table call_failures (
     primary key (tenant, key, attempt),
     foreign key (tenant, key) references calls on delete cascade
 );
+
+-- Output that the latest replies of an agent needed, newest first: what learned holds learn from. Agents with the same
+-- id learn together in all tasks of a tenant.
+create table reply_outputs (
+    tenant   text not null,
+    agent_id text not null,
+    model    text not null,
+    outputs  bigint[] not null,
+    primary key (tenant, agent_id, model)
+) with (fillfactor = 60);
 
 -- The columns of calls for other packages.
 create view call_facts as

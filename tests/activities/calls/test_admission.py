@@ -6,23 +6,28 @@ from typing import Any
 import pytest
 
 from purser.activities.calls.admission import Admission
+from purser.activities.calls.ladder import CallLadder
+from purser.activities.calls.room import CallRoom
 from purser.activities.calls.window_extras import WindowExtras
 from purser.activities.postgres.agents import Agents
 from purser.activities.postgres.calls import Calls
+from purser.activities.postgres.outputs import Outputs
 from purser.activities.postgres.tasks import Tasks
 from purser.activities.runtime.settings import ActivitySettings
 from purser.activities.tasks.agent_context import AgentContexts
 from purser.activities.tasks.file import TaskFile
 from purser.budget.errors import HoldClosed
 from purser.budget.gate import Amount
-from purser.budget.holds import HoldRequest
-from purser.budget.policies import PolicyPatch
+from purser.budget.holds import HoldRequest, Report
+from purser.budget.learned_holds import AHEAD
+from purser.budget.policies.policy import PolicyPatch
 from purser.budget.postgres.connections.pools import Pool
 from purser.budget.postgres.ledger.ledger import Ledger
 from purser.budget.postgres.ledger.policies import Policies
 from purser.budget.postgres.ledger.settings import LedgerSettings
 from purser.budget.pricing.price_book import PriceBook
 from purser.budget.scopes import Path, Scope
+from purser.budget.usage import Usage
 from purser.context.conversation.messages import Message
 from purser.context.postgres.conversation.calibration import Calibrations
 from purser.context.postgres.conversation.conversations import Conversations
@@ -42,6 +47,8 @@ async def admission(pool: Pool) -> Admission:
     settings, ledger_settings = ActivitySettings(), LedgerSettings(backpressure=())
     agents, conversations, prices = Agents(pool), Conversations(pool), PriceBook.load()
     policies = Policies(pool, ledger_settings)
+    contexts = AgentContexts(agents, conversations, Calibrations(pool), PersonalSettings(pool), prices, settings)
+    room = CallRoom(policies, prices, settings)
     body = {
         "session_id": "s1",
         "task_id": "t1",
@@ -52,11 +59,13 @@ async def admission(pool: Pool) -> Admission:
     await Tasks(pool, policies, conversations).submit(TENANT, TaskFile.parse(body, ()), "ann")
     return Admission(
         pool=pool,
-        agent_contexts=AgentContexts(agents, conversations, Calibrations(pool), prices, settings),
+        agent_contexts=contexts,
         agents=agents,
         calls=Calls(pool),
+        outputs=Outputs(pool),
         conversations=conversations,
-        policies=policies,
+        room=room,
+        ladder=CallLadder(contexts, room),
         ledger=Ledger(pool, ledger_settings),
         prices=prices,
         extras=WindowExtras(
@@ -72,7 +81,7 @@ async def admission(pool: Pool) -> Admission:
 
 
 async def limit(admission: Admission, scope: str, **patch: Any) -> None:
-    await admission.policies.set(TENANT, Scope.parse(scope), PolicyPatch.parse(patch), by=TESTER)
+    await admission.room.policies.set(TENANT, Scope.parse(scope), PolicyPatch.parse(patch), by=TESTER)
 
 
 async def say(admission: Admission, count: int) -> None:
@@ -87,6 +96,76 @@ async def test_the_hold_covers_the_prompt_and_the_declared_output(admission: Adm
     assert answer.tokens == call.plan.prompt_tokens + 1_000
     # gpt-4o: $2.50 a million tokens of input, $10 of output.
     assert answer.nano_usd == call.plan.prompt_tokens * 2_500 + 1_000 * 10_000
+
+
+async def seen(admission: Admission, *tokens: int) -> None:
+    """What replies of the agent needed."""
+    async with admission.pool.acquire() as connection, connection.transaction():
+        for one in tokens:
+            await admission.outputs.add(TENANT, "a", "gpt-4o", one, connection)
+
+
+async def test_a_learned_hold_covers_a_quantile_of_what_the_agent_used_before(admission: Admission) -> None:
+    await limit(admission, "agent:t1/a", learned_holds=0.9)
+    await seen(admission, *range(300, 490, 10))
+    first = await admission.admit(AdmitInput(AGENT, "k1", 1))
+    call = await admission.calls.get(AGENT, "k1")
+    assert first.tokens == call.plan.prompt_tokens + 1_000, "19 replies are too few"
+    await seen(admission, 490)
+    second = await admission.admit(AdmitInput(AGENT, "k2", 2))
+    call = await admission.calls.get(AGENT, "k2")
+    # The 18th of 20 replies, and what is still held when it would be topped up.
+    assert second.tokens == call.plan.prompt_tokens + 470 + AHEAD
+    assert second.nano_usd == call.plan.prompt_tokens * 2_500 + (470 + AHEAD) * 10_000
+    assert (call.prompt_tokens, call.request_cap) == (call.plan.prompt_tokens, 1_000)
+    await seen(admission, *[10] * 64)
+    assert (await admission.admit(AdmitInput(AGENT, "k1", 1))).tokens == first.tokens, "an ask that is repeated"
+    third = await admission.admit(AdmitInput(AGENT, "k3", 3))
+    assert third.tokens == call.plan.prompt_tokens + 256, "the least output"
+
+
+async def test_without_learning_the_whole_cap_is_held_whatever_was_used_before(admission: Admission) -> None:
+    await limit(admission, "agent:t1/a", learned_holds=0)
+    await seen(admission, *[10] * 64)
+    answer = await admission.admit(AdmitInput(AGENT, "k1", 1))
+    assert answer.tokens == (await admission.calls.get(AGENT, "k1")).plan.prompt_tokens + 1_000
+
+
+async def test_a_learned_hold_of_which_only_a_part_fits_has_no_room_to_grow(admission: Admission) -> None:
+    await limit(admission, "agent:t1/a", learned_holds=0.9)
+    await seen(admission, *[500] * 20)
+    whole = await admission.admit(AdmitInput(AGENT, "k1", 1))
+    prompt = (await admission.calls.get(AGENT, "k1")).prompt_tokens
+    await limit(admission, "task:t1", limit_tokens=whole.tokens + prompt + 300, mode="hard")
+    part = await admission.admit(AdmitInput(AGENT, "k2", 2))
+    assert (part.tokens, (await admission.calls.get(AGENT, "k2")).request_cap) == (prompt + 300, 300)
+
+
+async def test_what_the_provider_reported_for_the_last_call_is_not_estimated_again(
+    admission: Admission, pool: Pool
+) -> None:
+    body = {
+        "session_id": "s1",
+        "task_id": "t2",
+        "input": "Hello.",
+        "agents": [
+            {"id": "a", "model": "claude-sonnet-4-5", "instructions": "Be brief. " * 200, "max_output_tokens": 500}
+        ],
+    }
+    await Tasks(pool, admission.room.policies, admission.conversations).submit(TENANT, TaskFile.parse(body, ()), "ann")
+    agent = AgentRef(TENANT, "t2", "a")
+    first = await admission.admit(AdmitInput(agent, "k1", 1))
+    counted = (await admission.calls.get(agent, "k1")).plan.prompt_tokens
+    assert first.tokens == counted + 500, "nothing is known yet"
+    reported = counted * 9 // 10
+    for usage, known in ((Usage(input=reported - 300, cache_read=300), True), (Usage(unsplit=reported), False)):
+        await pool.execute("update calls set usage = $1 where key = 'k1'", usage.to_dict())
+        said = [Message("assistant", f"Sentence {known}. " * 20)]
+        await admission.conversations.append(TENANT, "s1", said, origin=f"{known}", thread="t2/a")
+        answer = await admission.admit(AdmitInput(agent, f"k-{known}", 2))
+        grown = (await admission.calls.get(agent, f"k-{known}")).plan.prompt_tokens - counted
+        assert grown > 0
+        assert answer.tokens == (reported if known else counted) + grown + 500
 
 
 async def test_asking_again_under_a_key_is_for_the_same_and_adds_nothing(admission: Admission, pool: Pool) -> None:
@@ -132,7 +211,9 @@ async def test_a_call_without_a_price_is_refused_by_the_gate_where_money_is_limi
         assert refused.short is not None
         assert (refused.short.scope, refused.short.reason, refused.short.nano_usd) == ("session:s1", "unknown_price", 0)
     assert await pool.fetchval("select count(*) from holds where state = 'held'") == 1
-    await admission.policies.set(TENANT, Scope.parse("session:s1"), PolicyPatch(), clear=["limit_nano_usd"], by=TESTER)
+    await admission.room.policies.set(
+        TENANT, Scope.parse("session:s1"), PolicyPatch(), clear=["limit_nano_usd"], by=TESTER
+    )
     assert (await blind.admit(AdmitInput(AGENT, "k2", 1))).verdict == "allow"
 
 
@@ -184,3 +265,28 @@ async def test_an_admission_that_comes_after_its_key_was_closed_holds_nothing(ad
     with pytest.raises(HoldClosed):
         await admission.admit(AdmitInput(AGENT, "k1", 1))
     assert await pool.fetchval("select count(*) from holds where state = 'held'") == 0
+
+
+async def test_the_model_is_told_last_what_is_left_for_it_alone(admission: Admission) -> None:
+    """The line is stored with the call, so that a retry shows it again whatever was spent meanwhile."""
+    for scope, tokens in (("tenant:acme", 777_777), ("session:s1", 77_777), ("agent:t3/a", 10_000)):
+        await limit(admission, scope, limit_tokens=tokens, mode="hard")
+    body = {
+        "session_id": "s1",
+        "task_id": "t3",
+        "input": "Hello.",
+        "context": {"budget_line": True},
+        "agents": [{"id": "a", "model": "gpt-4o", "instructions": "Be brief.", "max_output_tokens": 1_000}],
+    }
+    await Tasks(admission.pool, admission.room.policies, admission.conversations).submit(
+        TENANT, TaskFile.parse(body, ()), "ann"
+    )
+    agent = AgentRef(TENANT, "t3", "a")
+    first = await admission.admit(AdmitInput(agent, "k1", 1))
+    call = await admission.calls.get(agent, "k1")
+    assert call.plan.closing.startswith("Budget left, at least: 10,000 of 10,000 tokens for you; 200,000 of 200,000")
+    assert "777" not in call.plan.closing
+    await admission.ledger.settle(TENANT, first.hold_id, 1, Report(Usage(input=900), 0))
+    await admission.admit(AdmitInput(agent, "k2", 2))
+    assert "9,000 of 10,000" in (await admission.calls.get(agent, "k2")).plan.closing
+    assert (await admission.calls.get(agent, "k1")).plan.closing == call.plan.closing

@@ -5,11 +5,14 @@ from typing import Any
 
 import pytest
 
+from purser.activities.compress_context import CompressContext, CompressionTarget
+from purser.budget.errors import LedgerUnavailable
 from purser.compose.demo.provider import Fault, FaultKind, Match, serve_provider
 from purser.context.compression.layers import Level
 from purser.context.conversation.messages import Message
+from purser.context.postgres.conversation.placeholders import Placeholders
 from purser.context.settings import ContextSettings
-from purser.workflows.contract import CompressResult, Trigger
+from purser.workflows.contract import CompressInput, CompressResult, Trigger
 from tests.support.compressing import MODEL, SUMMARY, TENANT, CompressionHarness, request
 from tests.support.conversations import talk, user
 
@@ -91,8 +94,20 @@ async def test_what_gains_nothing_is_not_stored_and_not_tried_again_until_more_i
     activity = harness.activity(settings=small)
     tried = [request(f"k{n}", session_id="s2", trigger=Trigger.SOFT_MARK, budget_tokens=700) for n in range(3)]
     results = [await activity.compress_context(one) for one in tried]
-    assert {one.version for one in results} == {0}
-    assert harness.counter("compression_failures").get("no_gain", 0) <= 1
+    assert {(one.version, one.reason) for one in results} == {(0, "no_gain")}
+    assert harness.counter("compression_failures") == {}, "a summary that would not be shorter is no failure"
+
+
+async def test_a_compression_that_raises_is_counted_as_failed(harness: CompressionHarness) -> None:
+    async def unavailable(_: CompressInput) -> CompressionTarget:
+        raise LedgerUnavailable("away")
+
+    activity = CompressContext(
+        harness.pool, unavailable, lambda name: None, Placeholders(harness.pool), harness.metrics, cooldown_s=600
+    )
+    with pytest.raises(LedgerUnavailable):
+        await activity.compress_context(request())
+    assert harness.counter("compression_failures") == {"LedgerUnavailable": 1}
 
 
 # --- the pause -------------------------------------------------------------------------------------------------------
@@ -177,7 +192,7 @@ async def test_one_message_larger_than_the_window_is_cut_for_the_summarizer_only
 async def test_layers_of_a_very_long_session_stay_few_and_its_summary_bounded(
     harness: CompressionHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("purser.context.compression.layers.LEAF_MESSAGES", 60)
+    monkeypatch.setattr("purser.activities.compression.versions.MOST_ORIGINALS", 200)
     activity = harness.activity()
     sizes: list[int] = []
     levels: set[int] = set()
@@ -188,7 +203,7 @@ async def test_layers_of_a_very_long_session_stay_few_and_its_summary_bounded(
         row = (await harness.versions())[-1]
         levels |= {layer["level"] for layer in row["layers"]}
         assert [layer["first_seq"] for layer in row["layers"]] == sorted(layer["first_seq"] for layer in row["layers"])
-    assert levels == {Level.LEAF, Level.SECTION, Level.SESSION}
+    assert levels == {Level.LEAF, Level.SESSION}
     assert max(sizes) <= 0.375 * 6_000
     assert (row["layers"][0]["first_seq"], row["layers"][-1]["last_seq"]) == (row["first_seq"], row["last_seq"])
     covered = sum(layer["messages"] for layer in row["layers"])

@@ -5,6 +5,7 @@ from purser.activities.compression.writing import Writer, WriteRequest
 from purser.context.compression.ranges import Range
 from purser.context.compression.summaries import Summary
 from purser.context.conversation.messages import Message, StoredMessage
+from purser.context.facts import extract_facts
 from purser.context.redaction import Redactor
 from purser.context.settings import ContextSettings
 from tests.support.compressing import MODEL, PATH, TENANT, request
@@ -13,7 +14,8 @@ from tests.support.conversations import user
 KEEP_RULES = ContextSettings().keep_rules
 LONG = user(
     "Please note that the order with the number 1000 goes to our warehouse in Haven on May 7 2026 for 250 EUR by road"
-    " because the customer who asked for it last week cannot wait for it any longer"
+    " because the customer who asked for it last week cannot wait for it any longer and because the driver who was to"
+    " take it along on the way back from the other harbour has already left without it"
 )
 """A sentence for which 100 tokens have no room, with facts for which they do."""
 FOREIGN = [user(f"Заказ {1000 + day} отправлен в гавань {day + 7} 5 мая 2026 за {day + 100} EUR.") for day in range(40)]
@@ -27,7 +29,7 @@ async def version(
     stored = [StoredMessage(seq, "", message, {}) for seq, message in enumerate(said, last.last_seq + 1 if last else 4)]
     seqs = tuple(one.seq for one in stored)
     span = Range(4, seqs[-1], seqs, tokens_before=10_000, most_tokens=most_tokens)
-    run = CompressionRun(request(), model, span, last, CompressionInput.of(stored, Redactor()), ())
+    run = CompressionRun(request(), model, span, last, CompressionInput.of(stored, Redactor()), extract_facts(stored))
 
     async def as_it_is(text: str) -> str:
         return text

@@ -11,8 +11,9 @@ import pytest
 from purser.activities.errors import Cost, ProviderError, ProviderRejected, ProviderUnavailable
 from purser.activities.models.answers import ByteLimit, countable, event_lines
 from purser.activities.models.egress import Bounds
+from purser.activities.models.embedding_requests import EmbeddingRequest
 from purser.activities.models.partial_replies import PartialReply
-from purser.activities.models.provider import EmbeddingRequest, ModelProvider, ModelRequest, Timeouts
+from purser.activities.models.provider import ModelProvider, ModelRequest, Timeouts
 from tests.support.raw_server import Answer, RawServer, endless, raw_server, replies
 
 SOCKETS = 16 * 2**20

@@ -152,10 +152,10 @@ async def test_memory_finds_by_vectors_and_goes_on_by_words_when_the_provider_is
     memory = Memory(books.pool, embedder(books, provider), outcomes.append)
     said = [user("The velociped stands in the yard."), *[assistant("Fine weather.")] * 20, user("A bicycle.")]
     await Conversations(books.pool).append(TENANT, "s1", said, origin="o")
-    found = await memory.search(TENANT, "s1", "velocipede", limit=1)
+    found = (await memory.search(TENANT, "s1", "velocipede", limit=1)).found
     assert [(one.seq, one.via) for one in found] == [(1, Via.VECTOR)]
     dimensions = await books.pool.fetchval("select distinct vector_dims(embedding) from memory_vectors")
     assert dimensions == DIMENSIONS
     provider.control.add_fault(Fault(kind=FaultKind.UNAVAILABLE))
-    assert [one.seq for one in await memory.search(TENANT, "s1", "bicycle", limit=1)] == [22]
+    assert [one.seq for one in (await memory.search(TENANT, "s1", "bicycle", limit=1)).found] == [22]
     assert outcomes == [Outcome.FUSED, Outcome.NO_VECTORS]

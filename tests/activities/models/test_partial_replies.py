@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from purser.activities.models.partial_replies import PartialReply
+from purser.activities.tools import arguments_of
 from purser.budget.usage import Usage
 
 
@@ -25,6 +26,32 @@ def test_text_and_calls_are_put_together_in_order() -> None:
         ("c2", "{}"),
     ]
     assert partial.finish_reason == "tool_calls"
+
+
+def test_a_call_that_is_cut_before_its_arguments_is_no_call_without_any() -> None:
+    partial = PartialReply()
+    partial.add(None, [delta(0, "{}", "c1", "add"), delta(1, "", "c2", "stop")], None)
+    partial.cut()
+    assert [arguments_of(call["function"]) for call in partial.message().tool_calls] == [{}, None]
+    assert partial.finish_reason == "length"
+
+
+def test_a_report_in_the_middle_of_a_reply_that_is_cut_is_not_its_usage() -> None:
+    partial = PartialReply()
+    partial.add("word " * 40, (), None)
+    partial.report({"prompt_tokens": 10, "completion_tokens": 1})
+    partial.cut()
+    usage = partial.charge(10, "gpt-4o")
+    assert (usage.input, usage.estimated) == (10, True)
+    assert usage.output >= 40
+
+
+def test_what_was_produced_is_taken_once() -> None:
+    partial = PartialReply()
+    partial.add("one ", [delta(0, "{", "c", "add")], None)
+    assert partial.take_new() == "one add{"
+    partial.add("two", (), None)
+    assert (partial.take_new(), partial.take_new()) == ("two", "")
 
 
 def test_an_empty_reply_is_an_empty_text() -> None:

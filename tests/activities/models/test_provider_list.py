@@ -13,6 +13,8 @@ from tests.support.provider_sweep import Asked
 
 ROOT = Path(__file__).parents[3]
 
+pytestmark = pytest.mark.proof
+
 
 @pytest.fixture(scope="module")
 def asked() -> list[Asked]:

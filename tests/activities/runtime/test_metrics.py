@@ -2,7 +2,8 @@
 
 from prometheus_client import generate_latest
 
-from purser.activities.runtime.metrics import MOST_VALUES, Metrics
+from purser.activities.models.labels import MOST_VALUES
+from purser.activities.runtime.metrics import Metrics
 
 
 def shown(metrics: Metrics) -> list[str]:
@@ -22,11 +23,11 @@ def test_a_compression_is_counted_by_trigger_and_method_with_its_size_and_time()
 
 def test_failures_fallbacks_and_cool_downs_say_why() -> None:
     metrics = Metrics()
-    metrics.compression_failed("no_gain")
+    metrics.compression_failed("redaction_failed")
     metrics.fell_back("error_text")
     metrics.cooling_down()
     lines = shown(metrics)
-    assert 'purser_compression_failures_total{reason="no_gain"} 1.0' in lines
+    assert 'purser_compression_failures_total{reason="redaction_failed"} 1.0' in lines
     assert 'purser_compression_fallbacks_total{reason="error_text"} 1.0' in lines
     assert "purser_compression_cooldowns_total 1.0" in lines
 
@@ -38,12 +39,6 @@ def test_redactions_are_counted_by_label() -> None:
     lines = shown(metrics)
     assert 'purser_redactions_total{label="EMAIL"} 3.0' in lines
     assert 'purser_redactions_total{label="CARD"} 1.0' in lines
-
-
-def test_searches_of_memory_are_counted_by_how_they_went() -> None:
-    metrics = Metrics()
-    metrics.searched("words")
-    assert 'purser_memory_searches_total{outcome="words"} 1.0' in shown(metrics)
 
 
 def test_drift_is_what_was_reported_by_what_was_counted() -> None:

@@ -7,7 +7,7 @@ import pytest
 from purser.activities.errors import InvalidTask
 from purser.activities.tasks.ceilings import Ceilings
 from purser.activities.tasks.file import TaskFile
-from purser.budget.policies import Mode
+from purser.budget.policies.fields import Mode
 from purser.budget.scopes import Kind
 
 CEILINGS = Ceilings(10_000, 10**9, dict.fromkeys(Kind, Mode.APPROVAL))

@@ -6,7 +6,9 @@ import pytest
 
 from purser.activities.errors import InvalidTask
 from purser.activities.tasks.file import TaskFile
-from purser.budget.policies import Mode
+from purser.budget.policies.fields import Mode
+from purser.budget.policies.policy import PolicyPatch
+from purser.budget.scopes import Kind
 from purser.budget.windows import Window
 
 CANARY = "canary-c4f1"
@@ -62,6 +64,9 @@ def test_a_small_task_needs_only_ids_an_input_and_one_agent() -> None:
         (task(budget={"task": {"limit_usd": "0"}}), "$.budget.task.limit_usd", "above 0"),
         (task(budget={"task": {"mode": "lenient"}}), "$.budget.task.mode", "'soft', 'approval' or 'hard'"),
         (task(budget={"user": {}}), "$.budget.user", "remove it"),
+        (task(budget={"task": {"timezone": "Mars/Base"}}), "$.budget.task.timezone", "IANA name"),
+        (task(budget={"task": {"warn_at": [0.8, "much"]}}), "$.budget.task.warn_at", "at most six decimals"),
+        (task(budget={"task": {"backpressure": [[0.9]]}}), "$.budget.task.backpressure", "give [ratio, delay_ms]"),
         (task(use_case_preset="poker"), "$.use_case_preset", "chat, debugging"),
         (task(context={"trigger_ratio": 0.3, "target_ratio": 0.4}), "$.context", "less than trigger_ratio 0.3"),
         (task(context={"documents": [{"kind": "note"}]}), "$.context.documents[0].text", "missing"),
@@ -158,6 +163,15 @@ def test_a_request_goes_before_its_preset_and_an_agents_own_budget_before_that_o
     own, others = policies["agent:t/a"][0], policies["agent:t/b"][0]
     assert (own.limit_tokens, own.window, own.mode) == (5, Window.DAY, Mode.APPROVAL)
     assert (others.limit_tokens, others.window) == (7, None)
+
+
+def test_every_field_of_a_policy_but_freezing_and_approval_rules_may_be_asked_for() -> None:
+    fields = {"window": "day", "timezone": "Europe/Berlin", "warn_at": [0.9, "0.5"], "backpressure": [[0.5, 10]]}
+    read = parse(task(budget={"session": {"limit_usd": "1", "limit_tokens": 5, "mode": "hard", **fields}}))
+    session, patch, _ = next(iter(read.policies()))
+    assert session.kind is Kind.SESSION
+    assert patch == PolicyPatch.parse({"limit_nano_usd": 10**9, "limit_tokens": 5, "mode": "hard", **fields})
+    assert TaskFile.stored(read.body()) == read
 
 
 def test_the_per_agent_token_budget_of_the_context_is_the_agents_limit() -> None:

@@ -15,7 +15,8 @@ from purser.activities.tasks.signatures import canonical, is_signed_with, sign
 from purser.budget.approvals import Identity
 from purser.budget.gate import Amount
 from purser.budget.holds import HoldRequest
-from purser.budget.policies import DECIDING_ROLES, PolicyPatch
+from purser.budget.policies.fields import DECIDING_ROLES, DEPUTY
+from purser.budget.policies.policy import PolicyPatch
 from purser.budget.postgres.approvals.approvals import Approvals
 from purser.budget.postgres.connections.pools import Pool
 from purser.budget.postgres.ledger.ledger import Ledger
@@ -36,7 +37,7 @@ DECISION = ApprovalDecision("r1", "d1", "approve", "ana", grant_tokens=500)
 
 
 async def call_of(agent: AgentRef, key: str) -> CallToApprove:
-    return CallToApprove(PATH, Amount(500), "sam", "sam", False)
+    return CallToApprove(PATH, (), Amount(500), "sam", "sam", False)
 
 
 class PendingRequest:
@@ -117,7 +118,7 @@ def test_a_signature_fits_no_other_decision(change: dict[str, Any]) -> None:
 
 
 def test_the_roles_of_policies_are_those_of_keys_that_decide() -> None:
-    assert set(DECIDING_ROLES) == {role for role in Role if Permission.DECIDE in PERMISSIONS[role]}
+    assert {*DECIDING_ROLES, DEPUTY} == {role for role in Role if Permission.DECIDE in PERMISSIONS[role]}
 
 
 # --- who decides -----------------------------------------------------------------------------------------------------

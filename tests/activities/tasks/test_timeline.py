@@ -5,6 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 from purser.activities.tasks.timeline import Step, StepKind, timeline
 from purser.activities.tasks.timeline_rows import Admission, AgentRow, ApprovalWait, Attempt, Compression, TimelineRows
+from purser.budget.gate import Amount
+from purser.budget.refusals import Refusal
+from purser.budget.scopes import Scope
 
 START = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -46,6 +49,29 @@ def test_a_plain_turn_is_admitted_called_and_settled() -> None:
     assert [step.tokens for step in turn.steps] == [900, 400, 400]
     assert (turn.agent_id, turn.number, turn.model, turn.tokens, turn.nano_usd) == ("a", 1, "m", 400, 50)
     assert (turn.start, turn.end) == (at(0), at(3))
+
+
+def test_each_step_of_a_ladder_is_named_with_its_scope_and_what_it_changed() -> None:
+    taken = [
+        {"scope": "tenant:acme", "step": 1, "ratio": 0.5, "compression": 0.625},
+        {"scope": "task:t1", "step": 2, "ratio": 0.8, "model": "gpt-4o-mini", "output": 300},
+    ]
+    [turn] = timeline(TimelineRows([replace(CALL, ladder=taken)], [ATTEMPT]))
+    assert [step.kind for step in turn.steps] == ["ladder", "ladder", "admitted", "called", "settled"]
+    assert [step.note for step in turn.steps[:2]] == [
+        "step 1 of tenant:acme: 62.5 % of the window",
+        "step 2 of task:t1: model gpt-4o-mini, 300 output tokens",
+    ]
+
+
+def test_the_pace_of_a_provider_delays_a_call_until_its_first_attempt() -> None:
+    paced = replace(CALL, paced_ms=900, delay_ms=100)
+    assert steps_of(TimelineRows([paced], [replace(ATTEMPT, started_at=at(1))]))[1:3] == [
+        ("delayed", 0, 0.1),
+        ("paced", 0.1, 1),
+    ]
+    waiting = replace(paced, state="held", ended_at=None)
+    assert ("paced", 0.1, None) in steps_of(TimelineRows([waiting]))
 
 
 def test_a_delay_lasts_until_the_first_attempt_or_until_it_is_due() -> None:
@@ -187,3 +213,12 @@ def test_a_refused_agent_shows_what_it_asked_for_and_the_scope_that_refused() ->
     refused = replace(AGENT, status="refused", reason="limit", scope="task:t1", ended_at=at(0.3))
     last = timeline(TimelineRows([nothing], agents=[refused]))[0].steps[-1]
     assert (last.kind, last.start, last.tokens, last.note) == (StepKind.REFUSED, at(0.3), 900, "limit, task:t1")
+
+
+def test_a_refused_agent_shows_the_figures_that_refused_it() -> None:
+    nothing = Amount()
+    figures = Refusal(Scope.parse("task:t1"), "approval", 1_000, None, nothing, Amount(950), nothing, Amount(900), None)
+    short = replace(CALL, hold_id=None, state="none", held_at=None, refusal=figures.to_json())
+    denied = replace(AGENT, status="refused", reason="denied", scope="task:t1", ended_at=at(0.3))
+    last = timeline(TimelineRows([short], agents=[denied]))[0].steps[-1]
+    assert last.note == f"denied: {figures.text}"

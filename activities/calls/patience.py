@@ -1,0 +1,24 @@
+"""Patience with a ledger that is away: what a provider has charged is recorded as soon as the ledger is back."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from purser.budget.errors import LedgerUnavailable
+
+T = TypeVar("T")
+PATIENCE_S = 300.0
+"""Seconds for which a received reply waits for the ledger: giving up means paying twice."""
+_LONGEST_PAUSE_S = 5.0
+
+
+async def outlasting(step: Callable[[], Awaitable[T]]) -> T:
+    """Runs `step`, again while the ledger is unavailable; raises `TimeoutError` after `PATIENCE_S`."""
+    async with asyncio.timeout(PATIENCE_S):
+        pause = 0.1
+        while True:
+            try:
+                return await step()
+            except LedgerUnavailable:
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE_S)

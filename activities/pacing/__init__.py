@@ -1,0 +1,1 @@
+"""The pace of requests to providers."""

@@ -13,28 +13,36 @@ from starlette.middleware import Middleware
 from purser.gateway.access import keys, sign_in
 from purser.gateway.access.authentication import Authentication
 from purser.gateway.approvals import routes as approvals
+from purser.gateway.budgets import policies
 from purser.gateway.budgets import routes as budgets
 from purser.gateway.events import routes as events
 from purser.gateway.health import Check, health_router
 from purser.gateway.holds import routes as holds
 from purser.gateway.http import documentation
+from purser.gateway.http.direct import DirectRoutes
 from purser.gateway.http.middleware import Boundary, RequestLimits, StreamOpening
 from purser.gateway.http.openapi import document, openapi_router
 from purser.gateway.http.problems import from_http, from_validation
+from purser.gateway.proxy import routes as proxy
 from purser.gateway.reports import changes, ledger, usage
 from purser.gateway.services import Services
+from purser.gateway.sessions import comparisons
 from purser.gateway.sessions import context_routes as session_context
 from purser.gateway.sessions import routes as sessions
 from purser.gateway.sessions import user_routes as users
+from purser.gateway.tasks import call_routes as calls
 from purser.gateway.tasks import routes as tasks
 from purser.gateway.webhooks import routes as webhooks
 
 MODULES = (
     holds,
     budgets,
+    policies,
     tasks,
+    calls,
     sessions,
     session_context,
+    comparisons,
     users,
     approvals,
     usage,
@@ -46,7 +54,7 @@ MODULES = (
     sign_in,
 )
 """Modules with API endpoints."""
-ROUTERS = (*(module.router for module in MODULES), sign_in.links)
+ROUTERS = (*(module.router for module in MODULES), sign_in.links, proxy.of_openai, proxy.of_anthropic)
 
 
 def create_app(
@@ -71,6 +79,7 @@ def create_app(
             Middleware(StreamOpening),
             Middleware(Authentication, keys=services.keys, sessions=services.browser_sessions, limits=services.limits),
             Middleware(RequestLimits, limits=services.limits),
+            Middleware(DirectRoutes, routes=holds.HOT, services=services),
         ],
         exception_handlers={RequestValidationError: _invalid, HTTPException: _refused},
     )

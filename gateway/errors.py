@@ -4,6 +4,7 @@ GatewayError
 ├── Unauthenticated       no key, or an unknown or revoked one
 │   └── KeyEnded          the key has expired
 ├── Forbidden             the key's role or tenant does not allow it
+│   ├── FeatureOff        a setting turns the feature off, for all keys
 │   └── ForgedRequest     a browser sent it without proof that it comes from a page of Purser
 ├── TooManyRequests       a key calls too often, or an address sends too many wrong keys
 ├── UnknownKey            no key of this tenant has this id
@@ -14,6 +15,8 @@ GatewayError
 ├── TargetRefused         the address of a webhook is not allowed
 ├── SecretsKeyMissing     no key for encrypting secrets is configured
 ├── SecretUnreadable      a stored secret was encrypted with a key that is not configured
+├── LinkInvalid           a link to an approval request is cut off or was changed
+│   └── LinkExpired       the link has expired
 ├── BodyRefused           the body is too large, or not JSON
 ├── GatewayStopping       the gateway has been asked to stop
 └── TemporalUnavailable   Temporal does not answer
@@ -34,6 +37,10 @@ class KeyEnded(Unauthenticated):
 
 class Forbidden(GatewayError):
     """The key's role or tenant does not allow it."""
+
+
+class FeatureOff(Forbidden):
+    """A setting turns the feature off, for all keys."""
 
 
 class ForgedRequest(Forbidden):
@@ -78,6 +85,14 @@ class SecretsKeyMissing(GatewayError):
 
 class SecretUnreadable(GatewayError):
     """A stored secret was encrypted with a key that is not configured."""
+
+
+class LinkInvalid(GatewayError):
+    """A link to an approval request is cut off or was changed."""
+
+
+class LinkExpired(LinkInvalid):
+    """The link has expired."""
 
 
 class BodyRefused(GatewayError):

@@ -8,6 +8,7 @@ from typing import Annotated
 from fastapi import Depends, Request
 from temporalio.client import Client
 
+from purser.activities.models.provider import ModelProvider
 from purser.activities.postgres.overviews import Overviews as TaskOverviews
 from purser.activities.postgres.purposes import Purposes
 from purser.activities.postgres.timeline import Timelines
@@ -17,10 +18,12 @@ from purser.activities.tasks.ceilings import Ceilings
 from purser.activities.tasks.vanished import Vanished
 from purser.budget.postgres.ledger.pricing import Pricing
 from purser.budget.pricing.price_book import PriceBook
+from purser.context.conversation.renderings import ROUTER_BUDGET
 from purser.context.postgres.sessions.overviews import Overviews as SessionOverviews
 from purser.context.postgres.sessions.windows import SessionWindows
-from purser.context.settings import ContextSettings
+from purser.context.resolution import ResolvedContext
 from purser.gateway.access.sealing import Seal
+from purser.gateway.approvals.links import ApprovalLinks
 from purser.gateway.deployment import Setup
 from purser.gateway.events.feed import Feed
 from purser.gateway.http.limits import Limits
@@ -32,6 +35,7 @@ from purser.gateway.postgres.keys import Keys
 from purser.gateway.postgres.ledger_health import LedgerHealth
 from purser.gateway.postgres.webhooks import Webhooks
 from purser.gateway.reports.audits import Audits
+from purser.gateway.sessions.compressions import SessionCompressions
 from purser.gateway.webhooks.targets import Targets
 
 
@@ -57,6 +61,8 @@ class Services(Stores):
     metrics: Metrics
     limits: Limits
     prices: PriceBook
+    provider: ModelProvider
+    """Sends the calls of the proxy."""
     seal: Seal
     """Encrypts the secrets of webhooks."""
     targets: Targets
@@ -70,11 +76,17 @@ class Services(Stores):
     """Upper bounds on what task files may request."""
     allowed_tools: AllowedTools
     """Activities that tasks may name as tools."""
-    context: ContextSettings
-    """Context settings of agents, for previews of their windows."""
+    context: ResolvedContext
+    """Context settings of the process, with the source of each."""
     memory_tokens: int
     """Most tokens of retrieved messages in a window."""
     browser_session_life: timedelta
+    proxy_output_tokens: int = 4_096
+    """Most output tokens of a call through the proxy that states no cap."""
+    compress_sessions: bool = True
+    """Whether sessions are compressed when an append over HTTP passes the trigger."""
+    router_budget: int = ROUTER_BUDGET
+    """Tokens of a window as plain text if a request names none."""
     memory_across_sessions: bool = False
     """Whether a search may include other sessions of the same user."""
     allowed_api_bases: tuple[str, ...] = ()
@@ -91,7 +103,8 @@ class Services(Stores):
         self.browser_sessions = BrowserSessions(pool, self.browser_session_life)
         self.idempotency = IdempotentAnswers(pool)
         self.webhooks = Webhooks(pool, self.seal)
-        self.deliveries = Deliveries(pool, self.policies, self.public_url)
+        self.links = ApprovalLinks(self.seal, self.public_url)
+        self.deliveries = Deliveries(pool, self.policies, self.public_url, self.links)
         self.feed = Feed(self.events)
         self.pricing = Pricing(self.prices, self.ledger, self.holds, self.metrics.calls.unpriced)
         self.purposes = Purposes(pool, self.sessions.conversations)
@@ -101,7 +114,16 @@ class Services(Stores):
             self.sessions.memory,
             self.memory_tokens,
             self.context,
+            self.sessions.placeholders,
             across_sessions=self.memory_across_sessions,
+        )
+        self.compressions = SessionCompressions(
+            self.temporal,
+            self.task_queue,
+            self.sessions,
+            self.prices,
+            self.context,
+            by_itself=self.compress_sessions,
         )
         self.pages = PageServices(
             timelines=Timelines(pool),

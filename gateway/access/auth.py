@@ -68,5 +68,5 @@ def browser_session(request: Request) -> BrowserSession | None:
 def check_tenant(caller: Principal, *scopes: Scope) -> None:
     """Raises `Forbidden` if a scope is that of another tenant."""
     for scope in scopes:
-        if scope.kind is Kind.TENANT and scope.id != caller.tenant:
+        if scope.kind is Kind.TENANT and scope.base.id != caller.tenant:
             raise Forbidden(f"scope {str(scope)!r} is another tenant: the key belongs to tenant:{caller.tenant}")

@@ -18,7 +18,8 @@ from purser.gateway.http.limits import Limits
 from purser.gateway.postgres.browser_sessions import BrowserSession, BrowserSessions
 from purser.gateway.postgres.keys import Keys
 
-API = re.compile(r"/v1(/.*)?", re.DOTALL)
+API = re.compile(r"/(v1|openai/v1|anthropic/v1)(/.*)?", re.DOTALL)
+"""The API, and the protocols of providers."""
 SIGN_IN = "/sign-in"
 HEALTH = "/healthz"
 OPEN = frozenset({HEALTH, "/readyz", "/openapi.json", SIGN_IN, "/favicon.ico"})
@@ -83,6 +84,8 @@ class Authentication:
                 if scope["method"] not in SAFE and not is_csrf_token(headers.get(CSRF_HEADER, ""), cookie):
                     raise ForgedRequest(f"a browser session changes nothing without the header {CSRF_HEADER}")
                 return _Authenticated(browser.caller, browser, lambda: self._sessions.find(cookie))
+        if authorization is None and (key := headers.get("x-api-key")) is not None:
+            authorization = f"Bearer {key}"  # as clients of Anthropic send it
         scheme, _, secret = (authorization or "").partition(" ")
         secret = secret.strip()
         if scheme.lower() == "bearer" and secret:

@@ -29,6 +29,7 @@ async def create(body: KeyBody, caller: KeyManager, use: Use, once: OnceOnly) ->
             by=caller,
             expires_at=body.ends_at(),
             rate_limit_per_s=body.rate_limit_per_s,
+            tags=body.tags,
             connection=connection,
         )
         return NewKeyView(**KeyView.of(made.key).model_dump(), key=made.secret)

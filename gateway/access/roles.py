@@ -1,7 +1,7 @@
 """Roles and their permissions."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from purser.budget.actors import Actor
@@ -20,6 +20,8 @@ class Role(StrEnum):
     """A person or page with read access."""
     APPROVER = "approver"
     """A person with read access who decides approvals."""
+    DEPUTY = "deputy"
+    """A person with read access who decides approvals once they are escalated."""
     ADMIN = "admin"
     """Full access, including limits and keys."""
 
@@ -54,6 +56,7 @@ PERMISSIONS: Mapping[Role, frozenset[Permission]] = {
     Role.AGENT: frozenset({Permission.SPEND, Permission.RUN, Permission.WRITE_SESSIONS, Permission.READ_WORK}),
     Role.VIEWER: _LOOK,
     Role.APPROVER: _LOOK | {Permission.DECIDE},
+    Role.DEPUTY: _LOOK | {Permission.DECIDE},
     Role.ADMIN: frozenset(Permission),
 }
 
@@ -68,6 +71,8 @@ class Principal(Actor):
     role: Role
     rate_limit_per_s: int | None = None
     """Requests per second; `None`: the gateway's setting."""
+    tags: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """Tags of every call made with the key, value by name."""
 
     def may(self, permission: Permission) -> bool:
         """Whether the role has `permission`."""

@@ -6,7 +6,7 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from purser.gateway.access.roles import MAX_KEY_LIFE_S, Role
-from purser.gateway.http.schemas import Request, Time
+from purser.gateway.http.schemas import Request, Tags, Time
 from purser.gateway.postgres.keys import MAX_RATE
 
 
@@ -22,6 +22,8 @@ class KeyBody(Request):
     """Time at which it expires; instead of `expires_in_s`."""
     rate_limit_per_s: Annotated[int, Field(ge=1, le=MAX_RATE)] | None = None
     """Requests per second, if different from the gateway's setting."""
+    tags: Tags = Field(default_factory=dict)
+    """Tags of every call made with the key, for example `{"team": "search"}`. They never change."""
 
     @model_validator(mode="after")
     def _one_end(self) -> Self:

@@ -30,6 +30,8 @@ class KeyView(View):
     """When it expires; `null`: never."""
     rate_limit_per_s: int | None
     """Requests per second; `null`: the gateway's setting."""
+    tags: dict[str, str]
+    """Tags of every call made with it."""
     revoked_by: str | None
     revoked_at: datetime | None
 

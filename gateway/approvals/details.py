@@ -1,13 +1,14 @@
 """Details of an approval request: the purposes of its calls and the effect of a grant, for the API and pages."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from purser.activities.postgres.purposes import Purpose
 from purser.budget.approvals import ApprovalRequest, ApprovalState, Waiter
 from purser.budget.gate import Amount
-from purser.budget.policies import BackpressureStep
+from purser.budget.policies.fields import BackpressureStep
 from purser.budget.previews import Effect, PendingAsk, as_view, preview, suggested, without_delay
+from purser.budget.reports.finish import Finish, finish
 from purser.budget.scopes import Scope
 from purser.gateway.access.roles import Permission, Principal
 from purser.gateway.services import Services
@@ -27,6 +28,10 @@ class ApprovalDetails:
     """The waiting calls; empty once the request is closed."""
     steps: tuple[BackpressureStep, ...]
     """Backpressure steps of the scope that is short."""
+    finish: Finish | None = None
+    """What the waiting tasks may still spend; `None`: unknown."""
+    related: Sequence[ApprovalRequest] = ()
+    """Other pending requests whose calls draw on the same scope."""
 
     @property
     def without_delay(self) -> Amount:
@@ -51,8 +56,12 @@ async def approval_details(use: Services, caller: Principal, request: ApprovalRe
     asks = []
     if request.state is ApprovalState.PENDING:
         asks = [await _asking(use, caller.tenant, one, known.get(one.key)) for one in waiters if one.path]
+    is_pending = request.state is ApprovalState.PENDING
+    tasks = sorted({waiter.task_id for waiter in request.waiters if waiter.task_id}) if is_pending else []
     return ApprovalDetails(
         request=request,
+        finish=finish(await use.purposes.progress(caller.tenant, tasks[:MAX_WAITERS])) if tasks else None,
+        related=await use.queue.related(caller.tenant, request, MAX_WAITERS) if is_pending else (),
         purposes=known if caller.may(Permission.READ_WORK) else {},
         asks=tuple(asks),
         steps=budget.policy.backpressure,

@@ -1,5 +1,6 @@
 """`/v1/approvals`: approval requests and decisions."""
 
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
@@ -14,13 +15,16 @@ from purser.gateway.approvals.views import (
     DecidedView,
     EffectsView,
     EffectView,
+    FinishView,
     PastDecisionView,
     PurposeView,
+    RelatedView,
     WaiterView,
     WholeApprovalView,
 )
 from purser.gateway.http.pagination import PageOf, PageSize
 from purser.gateway.http.routing import Route
+from purser.gateway.http.views import AmountView
 from purser.gateway.services import Use
 
 router = APIRouter(route_class=Route, prefix="/v1/approvals", tags=["approvals"])
@@ -50,7 +54,13 @@ async def show(approval_id: str, caller: Reader, use: Use) -> dict[str, Any]:
     forecasts = await use.burn.forecasts(caller.tenant, [request.scope])
     details = await approval_details(use, caller, request)
     purposes = [PurposeView.of(key, purpose) for key, purpose in details.purposes.items()]
-    return _shown(request, forecasts[request.scope]) | {"purposes": purposes, "effects": _effects(details)}
+    return _shown(request, forecasts[request.scope]) | {
+        "purposes": purposes,
+        "effects": _effects(details),
+        "finish": details.finish and FinishView.model_validate(details.finish.to_json()),
+        "related": [_related(one) for one in details.related],
+        "link": use.links.url(caller.tenant, approval_id, request.deadline, datetime.now(UTC)),
+    }
 
 
 @router.post("/{approval_id}/decision")
@@ -60,6 +70,11 @@ async def decide(approval_id: str, body: DecisionBody, caller: Decider, use: Use
     done = await use.approvals.record_decision(caller.tenant, wanted, caller.approver)
     use.wake()
     return DecidedView.model_validate(done)
+
+
+def _related(request: ApprovalRequest) -> RelatedView:
+    asked, scope = AmountView.of(request.shortage), str(request.scope)
+    return RelatedView(approval_id=request.approval_id, scope=scope, asked=asked, deadline=request.deadline)
 
 
 def _effects(details: ApprovalDetails) -> EffectsView | None:
@@ -90,6 +105,8 @@ def _shown(request: ApprovalRequest, forecast: Forecast) -> dict[str, Any]:
         "created_at": request.created_at,
         "deadline": request.deadline,
         "decided_at": request.decided_at,
+        "reminded_at": request.reminded_at,
+        "escalated_at": request.escalated_at,
         "waiters": [WaiterView.model_validate(waiter) for waiter in request.waiters],
         "decisions": [PastDecisionView.model_validate(decision) for decision in request.decisions],
         "forecast": forecast.to_json(),

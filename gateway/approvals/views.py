@@ -73,6 +73,10 @@ class ApprovalView(View):
     created_at: datetime
     deadline: datetime
     decided_at: datetime | None
+    reminded_at: datetime | None
+    """When a reminder was sent."""
+    escalated_at: datetime | None
+    """Since when deputies may decide."""
     waiters: list[WaiterView]
     decisions: list[PastDecisionView]
     forecast: ForecastView
@@ -157,6 +161,26 @@ class EffectsView(View):
     """A grant that keeps the scope below its first backpressure step, if possible."""
 
 
+class FinishView(View):
+    """What the waiting tasks may still spend until they end: a range, from the turns that their agents have taken."""
+
+    low: AmountView
+    """If every agent takes one more turn, as cheap as its cheapest so far."""
+    high: AmountView
+    """If each takes all turns that it has left, as expensive as its most expensive so far."""
+    turns: int
+    """Number of turns that the range is measured on."""
+
+
+class RelatedView(View):
+    """Another pending request."""
+
+    approval_id: str
+    scope: str
+    asked: AmountView
+    deadline: datetime
+
+
 class WholeApprovalView(ApprovalView):
     """An approval request with the purpose of its calls and the effect of a grant."""
 
@@ -164,6 +188,12 @@ class WholeApprovalView(ApprovalView):
     """Purposes of at most 20 calls of tasks, oldest first. Holds over HTTP have none."""
     effects: EffectsView | None
     """`null` once the request is closed."""
+    finish: FinishView | None
+    """`null`: unknown, because no turn has a reply yet, no task waits, or the request is closed."""
+    related: list[RelatedView]
+    """Other pending requests, at most 20, whose calls draw on the same scope."""
+    link: str | None
+    """Signed link to its page, for a message; who opens it has to sign in. `null` without `PURSER_SECRETS_KEY`."""
 
 
 class DecidedView(View):

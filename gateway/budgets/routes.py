@@ -4,7 +4,8 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 
-from purser.budget.policies import PolicyPatch, read_ratio
+from purser.budget.policies.fields import read_ratio
+from purser.budget.policies.policy import PolicyPatch
 from purser.budget.scopes import Kind, Scope
 from purser.gateway.access.auth import BudgetSetter, Reader, check_tenant
 from purser.gateway.access.roles import Principal
@@ -52,7 +53,11 @@ async def change(scope: str, body: BudgetBody, caller: BudgetSetter, use: Use) -
 async def _shown(use: Services, caller: Principal, scope: Scope) -> dict[str, Any]:
     budget = await use.policies.budget(caller.tenant, scope)
     forecasts = await use.burn.of(caller.tenant, [budget])
-    return budget.to_json() | {"forecast": forecasts[budget.scope].to_json()}
+    further = await use.policies.further(caller.tenant, scope)
+    return budget.to_json() | {
+        "forecast": forecasts[budget.scope].to_json(),
+        "further_limits": [view.to_json() for view in further],
+    }
 
 
 def _scope(text: str, caller: Principal) -> Scope:

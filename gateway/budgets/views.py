@@ -6,9 +6,8 @@ from typing import Annotated, Self
 from pydantic import Field
 
 from purser.budget.gate import Pressure
-from purser.budget.policies import Mode, OnExpiry
+from purser.budget.policies.fields import Mode, OnExpiry
 from purser.budget.reports.forecast import Basis, Forecast
-from purser.budget.windows import Window
 from purser.gateway.http.views import View
 
 IsoTime = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
@@ -38,8 +37,27 @@ class ApprovalRulesView(View):
     """Bars the person who submitted the task from deciding."""
     two_people_above_tokens: int | None
     """Grants above this many tokens need two people; `null`: never."""
+    two_people_above_nano_usd: int | None
+    """Grants above this much money need two people too; `null`: never."""
     deadline_s: int
     on_expiry: OnExpiry
+    remind_s: int | None
+    """Seconds before the deadline at which a reminder is sent; `null`: none is."""
+    escalate_s: int | None
+    """Seconds before the deadline at which deputies may decide too; `null`: they never may."""
+
+
+class LadderStepView(View):
+    """A step of a ladder."""
+
+    ratio: float
+    """Lower bound, inclusive."""
+    model: list[str]
+    """Models to choose from, in order: the first that is cheaper than the one that the call has."""
+    output: float | int | None
+    """Below 1: share of the output cap; from 1 on: output tokens. `null`: not changed."""
+    compression: float | None
+    """Share of its context window that a call may fill; `null`: not changed."""
 
 
 class ForecastView(View):
@@ -58,15 +76,28 @@ class ForecastView(View):
         return cls(**{name: getattr(forecast, name) for name in cls.model_fields})
 
 
+class ShadowView(View):
+    """Calls of the window that the policy would have held up while it only recorded, each counted once."""
+
+    refuse: int
+    ask: int
+    """They would have waited for an approval."""
+    wait: int
+    """They would have waited for open holds."""
+    delay: int
+    """They would have been admitted after a delay."""
+
+
 class BudgetAnswer(View):
     """One scope's budget in its current window."""
 
     scope: str
     mode: Mode
-    window: Window
+    window: str
+    """`lifetime`, a calendar window (`hour`, `day`, `week`, `month`), or the length of a rolling one, such as `5h`."""
     timezone: str
     window_start: IsoTime | None
-    """`null` for a lifetime."""
+    """`null` for a lifetime and for a rolling window, which always ends now."""
     window_end: IsoTime | None
     limit_tokens: int | None
     """`null`: unlimited."""
@@ -77,15 +108,28 @@ class BudgetAnswer(View):
     """(spent + held) / (limit + granted), the larger of tokens and money; 0 if unlimited, `null` for limit 0."""
     pressure: Pressure
     frozen: bool
+    shadow: bool
+    """The policy only records what it would have done."""
+    would: ShadowView
+    rollover: float | None
+    """What is left of a calendar window is granted to the next, up to this share of the limit."""
     warn_at: list[float]
     backpressure: list[tuple[float, int]]
     """Steps of ratio and delay in milliseconds."""
     approval: ApprovalRulesView
+    learned_holds: float
+    """Of an agent: quantile of its earlier replies that a hold covers at first; 0: the whole output cap."""
+    last_answer: float
+    """Share of the limit that only last calls may use."""
+    ladder: list[LadderStepView]
+    """Steps, ascending by ratio, with which calls spend less before they ask, wait or are refused."""
     sources: dict[str, str]
-    """Source of each field of the policy: `stored`, `request`, a preset, `environment`, `file` or `default`."""
+    """Source of each field: `stored`, `template PATTERN`, `request`, a preset, `environment`, `file` or `default`."""
 
 
 class ForecastBudgetAnswer(BudgetAnswer):
     """One scope's budget in its current window, with a forecast."""
 
     forecast: ForecastView
+    further_limits: list[BudgetAnswer]
+    """Limits of this scope with a period of their own, such as `session:s1@day`. A call has to fit all of them."""

@@ -1,12 +1,14 @@
 """Parses amounts and times that people type."""
 
 import re
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from typing import Self
 
 from purser.budget.errors import InvalidRequest
 from purser.budget.money import parse_dollars
-from purser.budget.policies import MAX_AMOUNT
+from purser.budget.policies.fields import MAX_AMOUNT
 from purser.gateway.dashboard.actions import Refused
 
 _COUNT = re.compile(r"(\d+(?:\.\d+)?)\s*([kKmM]?)")
@@ -65,3 +67,55 @@ def end(choice: str, at: str, now: datetime) -> datetime | None:
     if until <= now:
         raise Refused("Until: choose a time in the future.")
     return until
+
+
+def instant(text: str) -> datetime | None:
+    """A time as people and links write it, in UTC unless it names another offset; `None` if it is not valid."""
+    try:
+        at = datetime.fromisoformat(text.strip())
+        return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class TimeRange:
+    """A time range in the URL of a page."""
+
+    since: datetime | None = None
+    until: datetime | None = None
+    faults: tuple[str, ...] = ()
+    """Messages about times that are not valid; these are ignored."""
+
+    @classmethod
+    def read(cls, since: str, until: str) -> Self:
+        """Parses the parameters `from` and `to`."""
+        begin, end = instant(since), instant(until)
+        faults = [
+            f"The time “{name}” is not valid: write it like 2026-11-20T18:00."
+            for name, text, at in (("from", since, begin), ("to", until, end))
+            if text.strip() and at is None
+        ]
+        if begin and end and end < begin:
+            faults.append("The end of the time range is before its start.")
+            end = None
+        return cls(begin, end, tuple(faults))
+
+    @property
+    def query(self) -> dict[str, str | None]:
+        """Its parameters for a URL."""
+        return {
+            name: at.strftime("%Y-%m-%dT%H:%M:%SZ") if at else None
+            for name, at in (("from", self.since), ("to", self.until))
+        }
+
+    @property
+    def typed(self) -> dict[str, str]:
+        """Its values for inputs of a form, by the name of the parameter."""
+        return {
+            name: at.strftime("%Y-%m-%dT%H:%M") if at else "" for name, at in (("from", self.since), ("to", self.until))
+        }
+
+
+WHENEVER = TimeRange()
+"""No time range."""

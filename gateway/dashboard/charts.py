@@ -75,6 +75,16 @@ def base() -> dict[str, Any]:
     }
 
 
+def axis_tooltip(formatter: str) -> dict[str, Any]:
+    """A tooltip with all series at one place of the axis.
+
+    Args:
+        formatter: name of the function in `assets/charts.js` that formats the values.
+    """
+    pointer = {"type": "shadow", "shadowStyle": {"color": "var(--tint)"}}
+    return {**base()["tooltip"], "trigger": "axis", "axisPointer": pointer, ":valueFormatter": formatter}
+
+
 def grid(*, top: int = 34, bottom: int = 12) -> dict[str, Any]:
     """The area of the axes: their labels and names stay inside the chart.
 

@@ -19,7 +19,19 @@ from purser.gateway.dashboard.live import Live
 from purser.gateway.dashboard.visit import open_visit
 from purser.gateway.http.routing import QueryParameters
 
-MODULES = ("approvals", "budgets", "tasks", "sessions", "ledger", "health")
+MODULES = (
+    "overview",
+    "approvals",
+    "budgets",
+    "tasks",
+    "sessions",
+    "ledger",
+    "changes",
+    "keys",
+    "webhooks",
+    "health",
+    "search",
+)
 """Packages whose module `page` registers pages when it is imported."""
 _BUILD_WITHIN_S = 20.0
 

@@ -93,6 +93,10 @@ class Screen:
         """Submits a form by one of its buttons, with its fields; the act's data then has `key`."""
         self._append("press", selector=selector)
 
+    def notify(self, title: str, text: str, approval_id: str) -> None:
+        """Shows a desktop notification that opens an approval request, if the person has turned them on."""
+        self._append("notify", title=title, text=text, id=approval_id)
+
     def reload(self) -> None:
         """Loads the page again."""
         self._append("reload")

@@ -7,19 +7,26 @@ from fastapi.responses import HTMLResponse
 from markupsafe import Markup
 
 from purser.gateway.access.browsers import csrf_token
+from purser.gateway.access.roles import Permission
 from purser.gateway.dashboard.asset_files import ASSETS_AT
 from purser.gateway.dashboard.components import component, render
 from purser.gateway.dashboard.live import Live
 
 SIGN_OUT = "/sign-out"
 NAVIGATION = (
-    ("Approvals", "/approvals"),
-    ("Budgets", "/budgets"),
-    ("Tasks", "/tasks"),
-    ("Sessions", "/sessions"),
-    ("Ledger", "/ledger"),
-    ("Health", "/health"),
+    ("Overview", "/overview", Permission.READ),
+    ("Approvals", "/approvals", Permission.READ),
+    ("Budgets", "/budgets", Permission.READ),
+    ("Tasks", "/tasks", Permission.READ_WORK),
+    ("Sessions", "/sessions", Permission.READ_WORK),
+    ("Ledger", "/ledger", Permission.READ),
+    ("Changes", "/changes", Permission.READ),
+    ("Keys", "/keys", Permission.MANAGE_KEYS),
+    ("Webhooks", "/webhooks", Permission.MANAGE_WEBHOOKS),
+    ("Health", "/health", Permission.READ),
+    ("Search", "/search", Permission.READ),
 )
+"""Name and path of each page in the navigation, and the permission without which it is left out."""
 _THEMES = (("auto", "Auto", "As your system"), ("light", "Light", "Light colours"), ("dark", "Dark", "Dark colours"))
 POLICY = "; ".join(
     (
@@ -79,7 +86,9 @@ class Frame:
         return HTMLResponse(document, int(status), _HEADERS)
 
     def _links(self, pending: int | None) -> Markup:
-        return render("navigation.html", pages=NAVIGATION, current=self._title, pending=pending)
+        caller = self._live.visit.caller
+        pages = [(name, path) for name, path, needs in NAVIGATION if caller.may(needs)]
+        return render("navigation.html", pages=pages, current=self._title, pending=pending)
 
     async def _count(self) -> None:
         visit = self._live.visit

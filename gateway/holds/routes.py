@@ -1,21 +1,37 @@
 """`/v1/holds`: hold, start attempts, settle, release, extend. A verdict is always 200."""
 
+from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 from fastapi import APIRouter
 
 from purser.budget.gate import Amount, GateAnswer, Verdict
 from purser.budget.holds import HoldAnswer, HoldRequest, HoldState
+from purser.budget.labels import tags_of, with_tags_of_key
 from purser.budget.postgres.connections.pools import Connection
+from purser.budget.refusals import Refusal
 from purser.budget.scopes import Path
 from purser.budget.usage import normalize
 from purser.gateway.access.auth import Spender, WorkReader, check_tenant
-from purser.gateway.holds.schemas import AttemptBody, ExtendBody, HoldRequestBody, SettleBody
-from purser.gateway.holds.views import HoldView, ReleaseView, SettlementView, StepView, StoredHoldView, scope_verdicts
+from purser.gateway.access.roles import Principal
+from purser.gateway.holds.batches import answer_each
+from purser.gateway.holds.schemas import AttemptBody, ExtendBody, HoldBatchBody, HoldRequestBody, SettleBody
+from purser.gateway.holds.views import (
+    HoldBatchView,
+    HoldView,
+    ReleaseView,
+    SettlementView,
+    StepView,
+    StoredHoldView,
+    reached_steps,
+    scope_verdicts,
+)
 from purser.gateway.holds.waiting import ask_gate
 from purser.gateway.http.idempotency import OnceOnly
 from purser.gateway.http.routing import Route
-from purser.gateway.services import Use
+from purser.gateway.http.views import RefusalView
+from purser.gateway.services import Services, Use
 
 router = APIRouter(route_class=Route, prefix="/v1/holds", tags=["holds"])
 
@@ -26,11 +42,29 @@ STEP_REMEDY = "The addition does not fit: try again later, or end this hold and 
 async def ask(body: HoldRequestBody, caller: Spender, use: Use) -> HoldView:
     """Holds tokens and money on every scope of the path, or on none.
 
-    On `wait` and `ask`, send the same body again after `retry_after_ms` or once the approval is decided.
+    On `wait` and `ask`, send the same body again after `retry_after_ms` or once the approval is decided. With `start`,
+    an admitted hold starts attempt 1 in the same transaction, so that a call takes two requests; sent again, it has
+    started once. If the hold or its attempt has ended meanwhile, the same body with `start` is a conflict.
     """
-    stated = Path.parse(body.path)
+    return await _ask(body, caller, use)
+
+
+@router.post("/batch", response_model_exclude_unset=True)
+async def ask_each(body: HoldBatchBody, caller: Spender, use: Use) -> HoldBatchView:
+    """Answers several asks, each as `POST /v1/holds` would, in the order of the request.
+
+    The asks are independent, as if they were sent at the same time: each is admitted or not, has a status of its own,
+    and counts as one request of the key. Send the same body again if the answer was lost. A body that is not valid is
+    refused as a whole (422), and so is a batch of which the ledger could answer nothing (503).
+    """
+    return await answer_each(body.holds, lambda one: _ask(one, caller, use), caller, use)
+
+
+async def _ask(body: HoldRequestBody, caller: Principal, use: Services) -> HoldView:
+    stated = replace(Path.parse(body.path), tags=tags_of(body.tags))
     check_tenant(caller, *stated.scopes)
-    path = await use.payers.complete(caller.tenant, stated)
+    tagged = replace(stated, tags=tags_of(with_tags_of_key(body.tags, caller.tags)))
+    path = await use.payers.complete(caller.tenant, tagged)
     least_tokens = body.min_tokens or body.tokens
     quote = use.pricing.quote(body.model, body.tokens, least_tokens, body.nano_usd)
     request = HoldRequest(
@@ -42,11 +76,16 @@ async def ask(body: HoldRequestBody, caller: Spender, use: Use) -> HoldView:
         lease_ms=body.lease_ms,
         stated=stated,
         priced=quote.priced,
+        start=body.start,
     )
     answer, approval_id = await ask_gate(request, caller, use)
+    use.pricing.admitted(caller.tenant, request.model, answer)
     use.metrics.count_verdict(answer.gate)
+    if answer.attempt is not None:
+        use.metrics.stepped("attempted")
     quote.check_priced(answer.gate)
-    return _hold_view(answer, approval_id)
+    refusal = await _refusal(use, caller, answer.gate, request.ask, path.task_id())
+    return _hold_view(answer, approval_id, refusal)
 
 
 @router.get("/{hold_id}")
@@ -64,9 +103,8 @@ async def start_attempt(hold_id: str, body: AttemptBody, caller: Spender, use: U
     """
     started = await use.ledger.start_attempt(caller.tenant, hold_id, body.attempt)
     use.metrics.stepped("attempted" if started.started else "refused")
-    return _step_view(
-        hold_id, started.gate, amount=started.amount, expires_at=started.expires_at, attempt=started.attempt
-    )
+    refusal = await _refusal(use, caller, started.gate, started.amount)
+    return _step_view(hold_id, started.gate, started.amount, started.expires_at, refusal, attempt=started.attempt)
 
 
 @router.post("/{hold_id}/settle")
@@ -97,17 +135,39 @@ async def extend(hold_id: str, body: ExtendBody, caller: Spender, use: Use, once
         if done.gate is not None:
             quote.check_priced(done.gate)
         use.metrics.stepped("extended" if done.extended else "refused")
-        return _step_view(hold_id, done.gate, amount=done.amount, expires_at=done.expires_at)
+        refusal = await _refusal(use, caller, done.gate, done.amount)
+        return _step_view(hold_id, done.gate, done.amount, done.expires_at, refusal)
 
     return await once.do(caller, StepView, act)
 
 
-def _hold_view(answer: HoldAnswer, approval_id: str) -> HoldView:
+HOT = tuple(
+    route
+    for route in router.routes
+    if isinstance(route, Route) and route.endpoint in (ask, ask_each, start_attempt, settle, release)
+)
+"""The endpoints of every call, which `DirectRoutes` serves."""
+
+
+async def _refusal(
+    use: Services, caller: Principal, gate: GateAnswer | None, asked: Amount, task_id: str | None = None
+) -> Refusal | None:
+    """The figures behind `ask` and `refuse`; `None` for other verdicts."""
+    if gate is None or gate.verdict not in (Verdict.ASK, Verdict.REFUSE):
+        return None
+    period_end = await use.policies.room_returns(caller.tenant, gate.decisive.scope, asked, task_id or "")
+    return Refusal.of(gate, asked, period_end)
+
+
+def _hold_view(answer: HoldAnswer, approval_id: str, refusal: Refusal | None) -> HoldView:
     gate = answer.gate
     optional = {
+        "attempt": answer.attempt,
         "retry_after_ms": answer.retry_after_ms,
         "approval_id": approval_id or None,
-        "remedy": _remedy(gate, approval_id),
+        "remedy": _remedy(gate, approval_id, refusal),
+        "refusal": refusal and RefusalView.model_validate(refusal.to_json()),
+        "ladder": reached_steps(gate) or None,
     }
     return HoldView(
         verdict=gate.verdict,
@@ -124,9 +184,16 @@ def _hold_view(answer: HoldAnswer, approval_id: str) -> HoldView:
 
 
 def _step_view(
-    hold_id: str, gate: GateAnswer | None, amount: Amount, expires_at: datetime | None, **more: int
+    hold_id: str,
+    gate: GateAnswer | None,
+    amount: Amount,
+    expires_at: datetime | None,
+    refusal: Refusal | None,
+    **more: int,
 ) -> StepView:
-    short = {} if gate is None else {"remedy": STEP_REMEDY}
+    short: dict[str, Any] = {} if gate is None else {"remedy": STEP_REMEDY}
+    if refusal is not None:
+        short["refusal"] = RefusalView.model_validate(refusal.to_json())
     return StepView(
         verdict=Verdict.ALLOW if gate is None else gate.verdict,
         hold_id=hold_id,
@@ -140,18 +207,11 @@ def _step_view(
     )
 
 
-def _remedy(answer: GateAnswer, approval_id: str) -> str | None:
+def _remedy(answer: GateAnswer, approval_id: str, refusal: Refusal | None) -> str | None:
     """What the caller can do about a verdict that does not admit."""
-    scope = answer.decisive.scope
-    match answer.verdict, answer.decisive.reason:
-        case Verdict.WAIT, _:
+    match answer.verdict:
+        case Verdict.WAIT:
             return "The ask fits once open holds have ended: send the same request again after retry_after_ms."
-        case Verdict.ASK, _:
+        case Verdict.ASK:
             return f"Approval {approval_id} is pending: send the same request again once it is decided."
-        case Verdict.REFUSE, "denied" | "expired" as state:
-            return f"Approval {approval_id} was {state}: ask for less, or hold again under another key."
-        case Verdict.REFUSE, "frozen":
-            return f"Unfreeze the scope with PUT /v1/budgets/{scope}, then send the same request again."
-        case Verdict.REFUSE, _:
-            return f"Ask for less, or raise the limit with PUT /v1/budgets/{scope}."
-    return None
+    return None if refusal is None else refusal.remedy

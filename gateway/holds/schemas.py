@@ -6,7 +6,10 @@ from pydantic import Field
 
 from purser.budget.holds import MAX_CALL_TOKENS, MAX_KEY
 from purser.budget.scopes import MAX_PATH
-from purser.gateway.http.schemas import Attempt, CallMoney, CallTokens, Lease, Name, Request
+from purser.gateway.http.schemas import Attempt, CallMoney, CallTokens, Lease, Name, Request, Tags
+
+MAX_BATCH = 100
+"""Most holds of one request."""
 
 
 class HoldRequestBody(Request):
@@ -25,6 +28,19 @@ class HoldRequestBody(Request):
     min_tokens: CallTokens | None = None
     """The smallest hold that still makes sense; if left out, all or nothing."""
     lease_ms: Lease | None = None
+    tags: Tags = Field(default_factory=dict)
+    """Tags of the call, for example `{"team": "search"}`, in addition to those of the key. The call draws on the budget
+    `tag:team=search` if it has one."""
+    start: bool = False
+    """Whether an admitted hold starts attempt 1 at once, as `POST /v1/holds/{hold_id}/attempts` does. Other verdicts
+    start nothing. The key is not bound to this."""
+
+
+class HoldBatchBody(Request):
+    """Several asks."""
+
+    holds: Annotated[list[HoldRequestBody], Field(min_length=1, max_length=MAX_BATCH)]
+    """Each as in `POST /v1/holds`, under a key of its own."""
 
 
 class AttemptBody(Request):

@@ -1,12 +1,27 @@
 """Responses of `/v1/holds`."""
 
+from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import datetime
-from typing import Self
+from typing import Annotated, Any, Self
+
+from pydantic import WithJsonSchema
 
 from purser.budget.gate import GateAnswer
 from purser.budget.holds import HoldState, Released, Settlement
+from purser.budget.labels import named_tags
+from purser.budget.policies.fields import Mode
 from purser.budget.postgres.ledger.holds import StoredHold
-from purser.gateway.http.views import AmountView, View
+from purser.gateway.budgets.views import LadderStepView
+from purser.gateway.http.views import AmountView, RefusalView, View
+
+
+class WouldView(View):
+    """What a policy that only records would have done with the call."""
+
+    verdict: str
+    reason: str
+    delay_ms: int
 
 
 class ScopeVerdict(View):
@@ -15,10 +30,26 @@ class ScopeVerdict(View):
     scope: str
     verdict: str
     ratio: float | None
+    mode: Mode
+    limit: AmountView
+    """Limit without grants; `null` if unlimited. This and the next four are the figures before the ask."""
+    granted: AmountView
+    spent: AmountView
+    held: AmountView
     headroom: AmountView
-    """Amount left before the ask; `null` if unlimited."""
+    """limit + granted − spent − held; `null` if unlimited."""
     window_start: datetime | None
     reason: str
+    would: WouldView | None = None
+    """Set where the policy only records."""
+
+
+class ReachedView(LadderStepView):
+    """The step of a ladder that an ask reaches: its fields, and those of the steps below that it leaves open."""
+
+    scope: str
+    step: int
+    """Its number, from 1."""
 
 
 class HoldView(View):
@@ -26,6 +57,8 @@ class HoldView(View):
 
     verdict: str
     hold_id: str | None
+    attempt: int = 0
+    """With `start`: the attempt that has started."""
     state: HoldState
     tokens: int
     """Tokens held, or the tokens asked for if nothing is held."""
@@ -41,6 +74,27 @@ class HoldView(View):
     scopes: list[ScopeVerdict]
     remedy: str = ""
     """What can be done about `wait`, `ask` and `refuse`."""
+    refusal: RefusalView | None = None
+    """With `ask` and `refuse`: the figures of the scope that did not admit."""
+    ladder: Sequence[ReachedView] = ()
+    """With any verdict: how the caller may spend less, by scope, outermost first."""
+
+
+class HoldOutcome(View):
+    """The answer to one ask of a batch: a hold or a problem."""
+
+    status: int
+    """Status that `POST /v1/holds` answers this ask with."""
+    hold: HoldView | None = None
+    """With status 200."""
+    problem: Annotated[dict[str, Any], WithJsonSchema({"$ref": "#/components/schemas/Problem"})] | None = None
+    """With any other status."""
+
+
+class HoldBatchView(View):
+    """The answers to a batch, in its order."""
+
+    holds: list[HoldOutcome]
 
 
 class StepView(View):
@@ -57,6 +111,8 @@ class StepView(View):
     expires_at: datetime | None
     scopes: list[ScopeVerdict]
     remedy: str = ""
+    refusal: RefusalView | None = None
+    """The figures of the scope that did not admit an addition."""
 
 
 class SettlementView(View):
@@ -102,6 +158,7 @@ class StoredHoldView(View):
     charged: AmountView
     key: str
     path: list[str]
+    tags: dict[str, str]
     model: str | None
     tokens: int
     nano_usd: int
@@ -118,6 +175,7 @@ class StoredHoldView(View):
             charged=AmountView.of(hold.charged),
             key=hold.key,
             path=hold.path.texts(),
+            tags=named_tags(hold.path.tags),
             model=hold.model,
             tokens=hold.amount.tokens,
             nano_usd=hold.amount.nano_usd,
@@ -128,6 +186,11 @@ class StoredHoldView(View):
         )
 
 
+def reached_steps(answer: GateAnswer) -> list[ReachedView]:
+    """The steps of ladders that an ask reaches."""
+    return [ReachedView(scope=str(scope), step=one.number, **one.step.shown()) for scope, one in answer.ladder.items()]
+
+
 def scope_verdicts(answer: GateAnswer) -> list[ScopeVerdict]:
     """The verdicts of all scopes."""
     return [
@@ -135,9 +198,15 @@ def scope_verdicts(answer: GateAnswer) -> list[ScopeVerdict]:
             scope=str(one.scope),
             verdict=one.verdict,
             ratio=one.ratio,
+            mode=one.view.mode,
+            limit=AmountView(tokens=one.view.limit_tokens, nano_usd=one.view.limit_nano_usd),
+            granted=AmountView.of(one.view.granted),
+            spent=AmountView.of(one.view.spent),
+            held=AmountView.of(one.view.held),
             headroom=AmountView(tokens=one.headroom_tokens, nano_usd=one.headroom_nano_usd),
-            window_start=one.window_start,
+            window_start=one.view.window_start,
             reason=one.reason,
+            **({} if one.would is None else {"would": WouldView(**asdict(one.would))}),
         )
         for one in answer.scopes
     ]

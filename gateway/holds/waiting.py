@@ -30,6 +30,7 @@ async def ask_gate(request: HoldRequest, caller: Principal, use: Services) -> tu
             key=request.key,
             scope=answer.gate.decisive.scope,
             path=request.path,
+            labels=request.all_labels,
             ask=request.ask,
             submitter=caller.name,
             submitted_by=caller.name,

@@ -50,18 +50,22 @@ class Limits:
         self._open: Counter[tuple[str, str]] = Counter()
         self._limiter = SlidingWindowCounterRateLimiter(MemoryStorage())
 
-    async def request(self, caller: Principal) -> None:
-        """Counts a request of a key; raises `TooManyRequests`."""
-        per_s = caller.rate_limit_per_s or self._per_s
+    async def request(self, caller: Principal, count: int = 1) -> None:
+        """Counts a request of a key, or the `count` that one stands for; raises `TooManyRequests`."""
+        per_s = self.per_s(caller)
         if not per_s:
             return
         item = RateLimitItemPerSecond(per_s)
-        if not await self._limiter.hit(item, REQUESTS, caller.key_id):
+        if not await self._limiter.hit(item, REQUESTS, caller.key_id, cost=count):
             raise TooManyRequests(
                 f"this key has sent more than {per_s} requests in a second: wait as long as the response says, "
                 "or ask an admin for a key with another limit",
                 await self._wait_ms(item, REQUESTS, caller.key_id),
             )
+
+    def per_s(self, caller: Principal) -> int:
+        """Requests per second of a key; 0: unlimited."""
+        return caller.rate_limit_per_s or self._per_s
 
     async def failure(self, address: str) -> None:
         """Counts an invalid key or link from `address`; raises `TooManyRequests`.

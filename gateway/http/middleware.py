@@ -114,6 +114,7 @@ class RequestLimits:
             def on_large() -> None:
                 places.enter_context(self._limits.large_body(scope["state"]["caller"]))
 
+            scope.setdefault("state", {})["body_read"] = places.close
             await self._app(scope, _limited(scope, receive, most, on_large), send)
 
 

@@ -50,8 +50,11 @@ class Problem:
 
     def response(self) -> JSONResponse:
         """The response, as `application/problem+json`."""
-        body = {name: value for name, value in asdict(self).items() if value is not None}
-        return JSONResponse(body, self.status, self.headers(), media_type=MEDIA_TYPE)
+        return JSONResponse(self.body(), self.status, self.headers(), media_type=MEDIA_TYPE)
+
+    def body(self) -> dict[str, Any]:
+        """The fields that apply."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
     def headers(self) -> dict[str, str]:
         """Additional headers of the response."""
@@ -126,6 +129,9 @@ _KINDS: Mapping[type[Exception], _Kind] = {
     gateway.ForgedRequest: _Kind(
         "forged-request", 403, "The request may be forged", "Reload the page and try there, or send a key instead."
     ),
+    gateway.FeatureOff: _Kind(
+        "forbidden", 403, "The feature is off", "Turn on the setting that the detail names, or ask without the feature."
+    ),
     gateway.Forbidden: _Kind("forbidden", 403, "The key does not allow this", "Use a key with the right role."),
     budget.MoneyNeeded: _Kind("money-needed", 422, "The path limits money", "Send nano_usd or model."),
     gateway.UnknownKey: _Kind("not-found", 404, "There is no such key", "GET /v1/keys lists the ids."),
@@ -186,6 +192,8 @@ def problem_of(error: Exception) -> Problem | None:
         state=getattr(error, "state", None),
         scope=getattr(error, "scope", None),
         limit=getattr(error, "limit", None),
+        spent=getattr(error, "spent", None),
+        held=getattr(error, "held", None),
         requested=getattr(error, "requested", None),
     )
 

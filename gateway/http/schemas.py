@@ -6,7 +6,8 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from purser.budget.holds import MAX_CALL_NANO_USD, MAX_CALL_TOKENS, MAX_LEASE_MS
-from purser.budget.policies import MAX_AMOUNT
+from purser.budget.labels import MAX_TAGS
+from purser.budget.policies.fields import MAX_AMOUNT
 from purser.context.conversation.storable import is_storable
 
 
@@ -42,6 +43,8 @@ Lease = Annotated[int, Field(ge=1, le=MAX_LEASE_MS)]
 Attempt = Annotated[int, Field(ge=1, le=1_000_000)]
 Time = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_text_only), AfterValidator(_in_utc)]
 """A time in a body or a query, converted to UTC."""
+Tags = Annotated[dict[str, str], Field(max_length=MAX_TAGS)]
+"""Values by the name of the tag."""
 Name = Annotated[str, Field(min_length=1, max_length=256), AfterValidator(printable)]
 
 

@@ -5,20 +5,23 @@ from collections.abc import Iterator, Sequence
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 
 from purser.budget.approvals import ApprovalState
-from purser.budget.policies import Mode
+from purser.budget.gate import OUTCOMES
+from purser.budget.policies.fields import Mode
 from purser.budget.postgres.reports.burn import Exhausting
-from purser.budget.postgres.reports.exporter import BANDS, WAITED_S, Figures, Queue, Waits
+from purser.budget.postgres.reports.exporter import BANDS, WAITED_S, Figures, LastAudit, Queue, Waits
 from purser.budget.scopes import Kind
 from purser.gateway.postgres.delivery_figures import DeliveryFigures
 
 
 def families(figures: Figures, deliveries: DeliveryFigures) -> Iterator[Metric]:
-    """Yields the families of budgets, holds, approvals and messages."""
+    """Yields the families of budgets, holds, approvals, messages and the last audit."""
     yield from _budgets(figures)
     yield from _amounts(figures)
     yield from _holds(figures)
+    yield from _shadow(figures)
     yield from _approvals(figures)
     yield from _messages(figures, deliveries)
+    yield from _audit(figures.audit)
 
 
 def exhausting(found: Sequence[Exhausting]) -> Metric:
@@ -56,6 +59,7 @@ def _budgets(figures: Figures) -> Iterator[Metric]:
 
 
 _AMOUNTS = {
+    "limit": (GaugeMetricFamily, "that the limited scopes in use may spend in their current window, without grants"),
     "spent": (GaugeMetricFamily, "charged to scopes of a kind; falls when a late report was less than presumed"),
     "held": (GaugeMetricFamily, "set aside for calls under way"),
     "granted": (GaugeMetricFamily, "given by approvals beyond the limits"),
@@ -81,7 +85,9 @@ def _holds(figures: Figures) -> Iterator[Metric]:
         "purser_holds_expired", "Holds that were not settled, released or renewed.", figures.expired_holds
     )
     yield CounterMetricFamily(
-        "purser_attempts_presumed", "Attempts that never reported: charged at what was held.", figures.presumed_attempts
+        "purser_attempts_presumed",
+        "Attempts that never reported: charged the most possible.",
+        figures.presumed_attempts,
     )
     yield CounterMetricFamily(
         "purser_reports_late",
@@ -94,6 +100,18 @@ def _holds(figures: Figures) -> Iterator[Metric]:
         "asks that wait for open holds",
         figures.waiting_asks,
     )
+
+
+def _shadow(figures: Figures) -> Iterator[Metric]:
+    calls = CounterMetricFamily(
+        "purser_shadow_calls",
+        "Calls that policies would have held up while they only recorded.",
+        labels=("kind", "outcome"),
+    )
+    for kind in Kind:
+        for outcome in OUTCOMES:
+            calls.add_metric((kind, outcome), figures.shadow_calls.get((kind, outcome), 0))
+    yield calls
 
 
 def _approvals(figures: Figures) -> Iterator[Metric]:
@@ -133,6 +151,19 @@ def _messages(figures: Figures, deliveries: DeliveryFigures) -> Iterator[Metric]
     yield GaugeMetricFamily(
         "purser_webhooks_disabled", "Webhooks that were turned off because they failed too long.", deliveries.disabled
     )
+
+
+def _audit(last: LastAudit | None) -> Iterator[Metric]:
+    shown = (
+        ("purser_audit_age_seconds", "Since the last audit ended; nothing where none has.", "age_s"),
+        ("purser_audit_seconds", "How long the last audit took.", "seconds"),
+        ("purser_audit_differences", "Differences that the last audit found.", "differences"),
+    )
+    for name, text, field in shown:
+        family = GaugeMetricFamily(name, text)
+        if last is not None:
+            family.add_metric((), getattr(last, field))
+        yield family
 
 
 def _queue(count: str, age: str, text: str, queue: Queue) -> Iterator[Metric]:

@@ -17,6 +17,7 @@ from purser.budget.postgres.ledger.policies import Policies
 from purser.budget.postgres.reports.changes import record
 from purser.budget.reports.views import BudgetView
 from purser.budget.scopes import Scope
+from purser.gateway.approvals.links import ApprovalLinks
 from purser.gateway.postgres.webhooks import Webhook, shown
 from purser.gateway.webhooks.messages import is_wanted, payload
 
@@ -83,11 +84,12 @@ class ClaimedDelivery:
 class Deliveries:
     """The deliveries of all tenants. Any number of processes may create and claim them at the same time."""
 
-    def __init__(self, pool: Pool, policies: Policies, public_url: str) -> None:
+    def __init__(self, pool: Pool, policies: Policies, public_url: str, links: ApprovalLinks) -> None:
         self._pool = pool
         self._events = Events(pool)
         self._policies = policies
         self._public_url = public_url
+        self._links = links
 
     async def make(self) -> bool:
         """Creates the deliveries of the next events; returns whether there may be more."""
@@ -177,7 +179,7 @@ class Deliveries:
             subscribed = [hook for hook in hooks if _wants(hook, event)]
             if not subscribed:
                 continue
-            body = payload(event, await self._budget(event), self._public_url, datetime.now(UTC))
+            body = payload(event, await self._budget(event), self._public_url, datetime.now(UTC), self._links)
             for hook in subscribed:
                 message_id = f"msg_{hook.webhook_id}_{event.position}"
                 found.append((hook.webhook_id, event.position, message_id, {"id": message_id} | body))

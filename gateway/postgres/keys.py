@@ -4,8 +4,10 @@ import hashlib
 import re
 import secrets
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any, Self
 
 import asyncpg
@@ -13,8 +15,10 @@ import asyncpg
 from purser.activities.tasks.signatures import Signer
 from purser.budget.actors import Actor
 from purser.budget.errors import InvalidRequest
+from purser.budget.labels import tags_of
 from purser.budget.postgres.connections.pools import Connection, Pool, connected, reaching_ledger, row
 from purser.budget.postgres.connections.queries import load
+from purser.budget.postgres.connections.shared_reads import SharedReads
 from purser.budget.postgres.reports.changes import record
 from purser.budget.scopes import check_id
 from purser.gateway.access.roles import PERMISSIONS, Permission, Principal, Role
@@ -44,6 +48,8 @@ class Key:
     """When it expires; `None`: never."""
     rate_limit_per_s: int | None
     """Requests per second; `None`: the gateway's setting."""
+    tags: Mapping[str, str]
+    """Tags of every call made with it, value by name."""
     revoked_by: str | None
     revoked_at: datetime | None
     """`None` unless it has been revoked."""
@@ -67,6 +73,7 @@ class Keys:
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
+        self._finding = SharedReads(self._find)
 
     async def create(
         self,
@@ -77,6 +84,7 @@ class Keys:
         by: Actor,
         expires_at: datetime | None = None,
         rate_limit_per_s: int | None = None,
+        tags: Mapping[str, str] = MappingProxyType({}),
         replace: bool = False,
         connection: Connection | None = None,
     ) -> NewKey:
@@ -89,6 +97,7 @@ class Keys:
             by: actor that creates it.
             expires_at: when it expires; `None`: never.
             rate_limit_per_s: requests per second, if different from the gateway's setting.
+            tags: tags of every call made with it, value by name.
             replace: revoke a live key of that name instead of raising `KeyNameTaken`.
             connection: joins its transaction.
 
@@ -97,13 +106,14 @@ class Keys:
         """
         check_id(tenant, "tenant")
         _check(name, expires_at, rate_limit_per_s)
+        tags_of(tags)
         secret = PREFIX + secrets.token_urlsafe(32)
         async with connected(self._pool, connection) as own, own.transaction():
             for old in await own.fetch(_SQL["named"], tenant, name, replace):
                 await self._revoke(own, tenant, old["key_id"], by if replace else EXPIRY)
             made = await own.fetchrow(
                 _SQL["create"], f"key-{uuid.uuid4().hex[:12]}", tenant, name, role, digest(secret), by.name,
-                expires_at, rate_limit_per_s,
+                expires_at, rate_limit_per_s, dict(tags),
             )  # fmt: skip
             if made is None:
                 raise KeyNameTaken(f"a key named {name!r} exists: revoke it first, or choose another name")
@@ -113,9 +123,12 @@ class Keys:
 
     async def find(self, secret: str) -> Principal | None:
         """Finds the caller to which a live key belongs; `None` if there is none. Raises `KeyEnded`."""
-        with reaching_ledger():
-            found = await self._pool.fetchrow(_SQL["find"], digest(secret))
+        found = await self._finding.get(digest(secret))
         return None if found is None else live(found)
+
+    async def _find(self, secret_digest: bytes) -> asyncpg.Record | None:
+        with reaching_ledger():
+            return await self._pool.fetchrow(_SQL["find"], secret_digest)
 
     async def signer(self, tenant: str, key_id: str) -> Signer | None:
         """Finds the signer of a key; `None` if the tenant has no live key of this id."""
@@ -153,7 +166,8 @@ def live(found: asyncpg.Record) -> Principal:
     """Reads the caller from a row of a key that is not revoked; raises `KeyEnded`."""
     if found["ended_at"] is not None:
         raise KeyEnded(f"the key expired at {found['ended_at'].isoformat()}: ask an admin for a new one")
-    return Principal(found["name"], found["key_id"], found["tenant"], Role(found["role"]), found["rate_limit_per_s"])
+    role, per_s, tags = Role(found["role"]), found["rate_limit_per_s"], found["tags"]
+    return Principal(found["name"], found["key_id"], found["tenant"], role, per_s, tags)
 
 
 def digest(secret: str) -> bytes:
@@ -178,4 +192,5 @@ def _recorded(key: Key) -> dict[str, Any]:
         "role": key.role,
         "expires_at": key.expires_at and key.expires_at.isoformat(),
         "rate_limit_per_s": key.rate_limit_per_s,
+        "tags": dict(key.tags),
     }

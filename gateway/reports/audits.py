@@ -1,16 +1,21 @@
-"""Audits on demand: in the background, one at a time, with the last result available."""
+"""Audits on demand and when they are due: in the background, one at a time, with the last result stored."""
 
 import asyncio
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from time import monotonic
 
 import structlog
 
-from purser.budget.errors import LedgerUnavailable
+from purser.activities.runtime.background import in_background
+from purser.budget.errors import BudgetError, LedgerUnavailable
 from purser.budget.postgres.connections.pools import Pool
-from purser.budget.postgres.reports.audit import Audit, audit
+from purser.budget.postgres.reports.audit import audit
+from purser.budget.postgres.reports.audit_results import LEASE, AuditResults, AuditRun
 
+SCHEDULE = "purser"
+"""Who starts the audits that are due."""
 _log = structlog.get_logger(__name__)
 
 
@@ -25,33 +30,20 @@ class Progress:
     began_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class AuditRun:
-    """An audit that has ended."""
-
-    ended_at: datetime
-    seconds: float
-    by: str
-    """Name of the key that started it."""
-    found: Audit | None
-    """Its result; `None` if it failed."""
-    error: str = ""
-    """Type of the error with which it failed."""
-
-
 class Audits:
-    """Audits of one process. A request during an audit joins it."""
+    """Audits of one process, and the last result of any. A request during an audit joins it."""
 
     def __init__(self, pool: Pool) -> None:
         """Args:
         pool: one of its connections is in use during an audit.
         """
         self._pool = pool
+        self._results = AuditResults(pool)
         self._running: asyncio.Task[None] | None = None
         self.progress: Progress | None = None
         """Progress of the running audit; `None` if there is none."""
         self.last: AuditRun | None = None
-        """The last audit of this process."""
+        """The last audit, as of the last `refresh`."""
         self.changed = asyncio.Event()
         """Set, and replaced, on every change of `progress`."""
 
@@ -61,6 +53,17 @@ class Audits:
             self._update(Progress("", 0, 0, datetime.now(UTC)))
             self._running = asyncio.create_task(self._run(by))
 
+    async def start_due(self, every: timedelta) -> None:
+        """Starts an audit if the last one of any process ended this long ago and no process runs one."""
+        if self.progress is None and await self._results.claim(every):
+            self.start(SCHEDULE)
+
+    async def refresh(self) -> None:
+        """Reads the last result, which may be that of another process."""
+        stored = await self._results.last()
+        if stored is not None and (self.last is None or stored.ended_at > self.last.ended_at):
+            self.last = stored
+
     async def stop(self) -> None:
         """Cancels a running audit."""
         if self._running is not None:
@@ -69,23 +72,32 @@ class Audits:
 
     async def _run(self, by: str) -> None:
         began, began_at = monotonic(), datetime.now(UTC)
-        found, error = None, ""
 
         def on_check(check: str, done: int, of: int) -> None:
             self._update(Progress(check, done, of, began_at))
 
+        error = "stopped"
         try:
-            found = await audit(self._pool, on_check)
+            async with in_background(self._renew()):
+                found = await audit(self._pool, on_check)
+            self.last = AuditRun.of(found, datetime.now(UTC), monotonic() - began, by)
+            error = ""
+            await self._results.store(self.last)
         except LedgerUnavailable:
             error = "LedgerUnavailable"
         except Exception as failed:
             error = type(failed).__name__
             _log.exception("an audit failed")
         finally:
-            self.last = AuditRun(
-                datetime.now(UTC), monotonic() - began, by, found, error or ("" if found else "stopped")
-            )
+            if error:
+                self.last = AuditRun(datetime.now(UTC), monotonic() - began, by, {}, 0, (), error)
             self._update(None)
+
+    async def _renew(self) -> None:
+        while True:
+            await asyncio.sleep(LEASE.total_seconds() / 3)
+            with suppress(BudgetError):
+                await self._results.renew()
 
     def _update(self, progress: Progress | None) -> None:
         self.progress = progress

@@ -1,4 +1,4 @@
-"""`/v1/usage`: charges by user, session, task, agent or model."""
+"""`/v1/usage`: charges by tenant, user, session, task, agent, tag, model, tool or day."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
@@ -6,6 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from purser.budget.reports.usage import By
+from purser.budget.windows import zone
 from purser.gateway.access.auth import Reader
 from purser.gateway.http.pagination import NameCursor, PageSize, name_after, name_cursor
 from purser.gateway.http.routing import Route
@@ -26,18 +27,25 @@ async def report(
     by: Annotated[By, Query(description="Dimension by which to sum.")],
     since: Since = None,
     until: Until = None,
+    timezone: Annotated[
+        str | None, Query(max_length=64, description="IANA time zone in which days begin; UTC if left out.")
+    ] = None,
     cursor: NameCursor = None,
     limit: PageSize = 100,
 ) -> UsageView:
     """Sums the charges from `from` (inclusive) to `to` (exclusive), exactly as in the ledger.
 
-    By session, task and agent, a hold counts for each such scope on its path, as it does in that scope's balance. By
-    model, every hold counts once. `to` defaults to now, `from` to 30 days before `to`. Ordered by id.
+    By tenant, user, session, task and agent, a hold counts for each such scope on its path, as it does in that scope's
+    balance. By model, tool and day, every hold counts once; by tag, once for each of its tags. Neither needs a budget.
+    What names no model, tool or tag has an empty id. `to` defaults to now, `from` to 30 days before it. Ordered by id.
     """
     end = until or datetime.now(UTC)
     begin = since or max(end, _FIRST + SPAN) - SPAN
     check_span(begin, end)
-    found = await use.usage.report(caller.tenant, by, begin, end, after=name_after(cursor), limit=limit)
+    days_in = zone(timezone or "UTC").key
+    found = await use.usage.report(
+        caller.tenant, by, begin, end, after=name_after(cursor), limit=limit, timezone=days_in
+    )
     return UsageView(
         items=[UsageLineView.of(line) for line in found.lines],
         cursor=name_cursor(found.following),

@@ -5,7 +5,7 @@ from typing import Annotated, Self
 
 from pydantic import Field
 
-from purser.budget.policies import Mode
+from purser.budget.policies.fields import Mode
 from purser.budget.reports.entries import Entry, EntryKind, Figures
 from purser.budget.reports.usage import By, UsageLine
 from purser.gateway.http.pagination import PageOf
@@ -111,10 +111,10 @@ class OverrunView(View):
 
 
 class UsageLineView(View):
-    """Charges of one user, session, task, agent or model."""
+    """Charges of one tenant, user, session, task, agent, model or day."""
 
     id: str
-    """Id of the scope without its kind, or the model; empty if no model was named."""
+    """Id of the scope without its kind, the model (empty if none was named), or the day as `YYYY-MM-DD`."""
     tokens: ClassesView
     charged_tokens: int
     """Sum of `input`, `cache_read`, `cache_write_5m`, `cache_write_1h`, `output`, `unsplit` and `presumed.tokens`."""

@@ -1,14 +1,12 @@
 """`/v1/sessions`: context of a conversation: windows, summaries, facts, memory and advice."""
 
 import asyncio
-from datetime import timedelta
 from enum import StrEnum
 from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Query
 from temporalio.client import WorkflowFailureError
-from temporalio.common import WorkflowIDConflictPolicy
 from temporalio.service import RPCError
 
 from purser.activities.runtime.stores import SessionStores
@@ -17,12 +15,12 @@ from purser.context.facts import MOST_TOKENS, render_facts
 from purser.context.postgres.sessions.windows import WindowRequest
 from purser.context.strategies import WINDOW_PRESETS, StrategyName
 from purser.context.strategies.choice import Preference
-from purser.context.tokens import count_text
+from purser.context.tokens import count_text, window_of
 from purser.context.windows.advice import Recommendation, ToolSafety, tool_safety
 from purser.context.windows.advice import recommend as advise
 from purser.context.windows.explain import explain
 from purser.gateway.access.auth import SessionWriter, WorkReader
-from purser.gateway.errors import CompressionFailed, Forbidden, TemporalUnavailable
+from purser.gateway.errors import CompressionFailed, FeatureOff, TemporalUnavailable
 from purser.gateway.http.idempotency import OnceOnly
 from purser.gateway.http.routing import Route
 from purser.gateway.services import Services, Use
@@ -48,12 +46,12 @@ from purser.gateway.sessions.views import (
     SummaryView,
     WindowView,
 )
+from purser.gateway.sessions.window_figures import WindowFigures
 from purser.gateway.sessions.window_views import places_of, text_window, window_view
-from purser.workflows.contract import CompressResult, CompressSessionInput, WorkflowName
+from purser.workflows.contract import CompressSessionInput
 
 router = APIRouter(route_class=Route, prefix="/v1/sessions/{session_id}", tags=["sessions"])
 
-RPC_TIMEOUT = timedelta(seconds=5)
 COMPRESSION_TIMEOUT_S = 120.0
 """Seconds for which a request waits for a compression, which continues afterwards."""
 Preset = StrEnum("Preset", {name: name for name in WINDOW_PRESETS})  # type: ignore[misc] # known when it runs
@@ -81,21 +79,35 @@ async def window(
     caller: WorkReader,
     use: Use,
     session_id: SessionId,
-    budget: Budget,
+    figures: WindowFigures,
+    budget: Annotated[Budget | None, Query()] = None,
     model: Model = USUAL_MODEL,
     strategy: StrategyName | None = None,
     preset: Preset | None = None,
-    preference: Preference = Preference.BALANCED,
+    preference: Preference | None = None,
     summarizer: Summarizer = Summarizer.EXTRACTIVE,
     written: Annotated[Format, Query(alias="format")] = Format.MESSAGES,
     thread: Thread = "",
 ) -> WindowView:
-    """Previews the window of a call within a budget, and what happens to the other messages. Changes nothing."""
+    """Previews the window of a call within a budget, and what happens to the other messages. Changes nothing.
+
+    Without a budget, that of routers applies to a window as text, and the context budget of the model to any other.
+    """
     await use.sessions.sessions.get(caller.tenant, session_id)
-    wanted = WindowRequest(budget, model, strategy, preset, preference, summarizer is not Summarizer.NONE)
+    if budget is None:
+        budget = use.router_budget if written is Format.TEXT else await _budget(use, caller.tenant, session_id, model)
+    summarizes = summarizer is not Summarizer.NONE
+    wanted = WindowRequest(budget, model, strategy, preset, preference, summarizes, figures.given)
     if written is Format.MESSAGES:
         return window_view(await use.windows.window(caller.tenant, session_id, wanted, thread=thread))
     return await text_window(use.windows, caller.tenant, session_id, wanted, thread)
+
+
+async def _budget(use: Services, tenant: str, session_id: str, model: str) -> int:
+    """Context budget of a model with the settings of a session."""
+    settings = (await use.sessions.settings.personal(tenant, session_id)).resolved(use.context).settings
+    window = window_of(model, use.prices.context_window(model), default=settings.context_window_tokens)
+    return max(1, settings.context_budget(window))
 
 
 @router.post("/compress")
@@ -120,15 +132,7 @@ async def _compress(tenant: str, use: Services, session_id: str, wanted: Compres
         budget_tokens=wanted.budget or 0,
     )
     try:
-        handle = await use.temporal.start_workflow(
-            WorkflowName.COMPRESS_SESSION,
-            start,
-            id=start.workflow_id,
-            task_queue=use.task_queue,
-            result_type=CompressResult,
-            id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
-            rpc_timeout=RPC_TIMEOUT,
-        )
+        handle = await use.compressions.start(start)
         done = await asyncio.wait_for(handle.result(), COMPRESSION_TIMEOUT_S)
     except RPCError as error:
         raise TemporalUnavailable(f"Temporal did not answer ({error.status.name})") from error
@@ -166,10 +170,11 @@ async def facts(
     await use.sessions.sessions.get(caller.tenant, session_id)
     found = await use.sessions.facts.all(caller.tenant, session_id, thread)
     sheet = await asyncio.to_thread(render_facts, found, MOST_TOKENS, lambda text: count_text(text, model).tokens)
+    times = await use.sessions.conversations.times(caller.tenant, session_id, {fact.seq for fact in found})
     return FactsView(
-        facts=[FactView.of(fact) for fact in found],
+        facts=[FactView.of(fact, times[fact.seq]) for fact in found],
         sheet=sheet.text,
-        overflow=[FactView.of(fact) for fact in sheet.overflow],
+        overflow=[FactView.of(fact, times[fact.seq]) for fact in sheet.overflow],
     )
 
 
@@ -192,13 +197,14 @@ async def explain_message(
     shown = wanted and await use.windows.window(tenant, session_id, wanted, thread=thread)
     versions = await stores.summaries.versions(tenant, session_id, thread)
     stated = [fact for fact in await stores.facts.all(tenant, session_id, thread) if fact.seq == seq]
+    times = await stores.conversations.times(tenant, session_id, [seq])
     found = explain(
         seq,
         await stores.conversations.conversation(tenant, session_id, thread, model=model, whole=True),
         first_version=next((one.summary.version for one in versions if one.summary.last_seq >= seq), 0),
         pins=await stores.pins.live(tenant, session_id),
         facts=stated,
-        places=places_of(shown) if shown else None,
+        places=places_of(shown, seq) if shown else None,
     )
     return ExplanationView(
         seq=seq,
@@ -206,7 +212,7 @@ async def explain_message(
         states=list(found.states),
         reason=found.reason,
         version=found.version or None,
-        facts=[FactView.of(fact) for fact in stated],
+        facts=[FactView.of(fact, times[seq]) for fact in stated],
     )
 
 
@@ -222,10 +228,10 @@ async def memory(
     """Searches for messages that answer a question, in time order."""
     session = await use.sessions.sessions.get(caller.tenant, session_id)
     if across and not use.memory_across_sessions:
-        raise Forbidden("memory across sessions is off: set PURSER_MEMORY_ACROSS_SESSIONS, or leave out across")
+        raise FeatureOff("memory across sessions is off: set PURSER_MEMORY_ACROSS_SESSIONS=true, or leave out across")
     user_id = session.user_id if across else None
-    found = await use.sessions.memory.search(caller.tenant, session_id, q, limit=limit, user_id=user_id)
-    return SearchResultsView(found=[SearchHitView.of(one) for one in found])
+    results = await use.sessions.memory.search(caller.tenant, session_id, q, limit=limit, user_id=user_id)
+    return SearchResultsView(found=[SearchHitView.of(one) for one in results.found], pending=results.pending)
 
 
 @router.post("/recommend")

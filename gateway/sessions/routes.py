@@ -20,6 +20,7 @@ from purser.gateway.http.pagination import PageSize
 from purser.gateway.http.routing import Route, size_of
 from purser.gateway.http.schemas import Name
 from purser.gateway.services import Use
+from purser.gateway.sessions.resolved import ContextView
 from purser.gateway.sessions.schemas import (
     USUAL_MODEL,
     AppendBody,
@@ -88,6 +89,7 @@ async def append(
         author=caller.name,
     )
     counts = await store.tokens(caller.tenant, session_id, seqs, model=model)
+    use.compressions.appended(caller.tenant, session_id, model)
     warnings = await _warnings(use.sessions, caller.tenant, session_id, messages, seqs)
     return AppendedView(session_id=session_id, seqs=seqs, tokens=sum(counts.values()), warnings=warnings)
 
@@ -168,6 +170,14 @@ async def set_settings(caller: SessionWriter, use: Use, session_id: SessionId, b
     return SettingsView.of(made)
 
 
+@router.get("/context")
+async def show_context(caller: WorkReader, use: Use, session_id: SessionId) -> ContextView:
+    """Returns the settings of this session's windows, and where each comes from. A task may override them."""
+    await use.sessions.sessions.get(caller.tenant, session_id)
+    personal = await use.sessions.settings.personal(caller.tenant, session_id)
+    return ContextView.of(personal.resolved(use.context))
+
+
 @router.delete("")
 async def delete(caller: SessionDeleter, use: Use, session_id: SessionId) -> TombstoneView:
     """Deletes all text of a session; figures remain. Refused while a task or a compression of it is running.
@@ -180,7 +190,7 @@ async def delete(caller: SessionDeleter, use: Use, session_id: SessionId) -> Tom
 async def _lines(use: SessionStores, tenant: str, session_id: str, thread: str, after: int) -> AsyncIterator[str]:
     while page := await use.conversations.page(tenant, session_id, thread=thread, after=after, limit=EXPORT_PAGE):
         for one in page:
-            yield write_line(replace(one.stored.message, pinned=one.pinned))
+            yield write_line(replace(one.stored.message, pinned=one.pinned, created_at=one.stored.created_at))
         after = page[-1].stored.seq
 
 

@@ -65,7 +65,8 @@ class AppendBody(Request):
     """Messages to add to the end of a session."""
 
     messages: list[Any]
-    """OpenAI chat messages: `role`, `content`, `tool_calls`, `tool_call_id`, `name`, and Purser's own `pinned`."""
+    """OpenAI chat messages: `role`, `content`, `tool_calls`, `tool_call_id`, `name`, and Purser's own `pinned` and
+    `created_at`, the time when it was written (RFC 3339 with a zone; at most a day in the future), by default now."""
     key: Name | None = None
     """Identifies this append in its session: repeating it adds nothing. Also as header `Idempotency-Key`."""
     user_id: Annotated[str, Field(pattern=r"^[A-Za-z0-9._~-]{1,128}$"), AfterValidator(_checked_user)] | None = None

@@ -35,6 +35,7 @@ class MessageView(View):
     """The message as it was appended."""
     tokens: int
     created_at: datetime
+    """When it was written: as the message says, else the time of its append."""
     pinned: bool
     """Whether it is pinned now."""
 
@@ -149,6 +150,14 @@ class DroppedView(View):
     reason: str
 
 
+class OmittedView(View):
+    """Older messages that were not read to build a window; required ones among them are in the window."""
+
+    indexes: tuple[int, int]
+    """First and last index in the conversation."""
+    reason: str
+
+
 class WindowView(View):
     """The window of a call."""
 
@@ -160,6 +169,8 @@ class WindowView(View):
     """Index of each message in the conversation, from 0; `null` for an added one."""
     tokens: int
     dropped: list[DroppedView]
+    omitted: list[OmittedView]
+    """Ranges of older messages of a long conversation, which are dropped too."""
     summarised: list[list[int]]
     """Ranges of indexes that a summary covers, first and last."""
     summary_version: int
@@ -236,10 +247,13 @@ class FactView(View):
     text: str
     speaker: str
     superseded_by: int | None
+    created_at: datetime
+    """When its message was written."""
 
     @classmethod
-    def of(cls, fact: Fact) -> Self:
-        return cls(**{name: getattr(fact, name) for name in FactView.model_fields})
+    def of(cls, fact: Fact, created_at: datetime) -> Self:
+        taken = {name: getattr(fact, name) for name in FactView.model_fields if name != "created_at"}
+        return cls(**taken, created_at=created_at)
 
 
 class FactsView(View):
@@ -290,3 +304,5 @@ class SearchResultsView(View):
     """Results of a search, in time order."""
 
     found: list[SearchHitView]
+    pending: int
+    """New messages of the searched sessions that are not searched yet; above 0 only after large imports."""

@@ -1,14 +1,13 @@
 """Responses with windows of sessions."""
 
-import asyncio
 from dataclasses import asdict, replace
 
 from purser.context.conversation.renderings import render_text
+from purser.context.postgres.conversation.counts import in_background
 from purser.context.postgres.sessions.windows import SessionWindow, SessionWindows, WindowRequest
 from purser.context.tokens import count_text
-from purser.context.windows import Window
 from purser.context.windows.explain import Places
-from purser.gateway.sessions.views import DroppedView, WindowView
+from purser.gateway.sessions.views import DroppedView, OmittedView, WindowView
 
 
 async def text_window(
@@ -18,22 +17,23 @@ async def text_window(
     room, tokens = request.budget, request.budget + 1
     while tokens > request.budget:
         shown = await windows.window(tenant, session_id, replace(request, budget=room), thread=thread)
-        text = await asyncio.to_thread(_text, shown, request)
-        tokens = count_text(text, request.model).tokens
+        text, tokens = await in_background(_text, shown, request)
         room -= max(1, tokens - request.budget)
     return window_view(shown).model_copy(update={"text": text, "tokens": tokens})
 
 
-def _text(shown: SessionWindow, request: WindowRequest) -> str:
+def _text(shown: SessionWindow, request: WindowRequest) -> tuple[str, int]:
+    """The window as plain text, and its tokens."""
     window = shown.window
     placed = zip(window.messages, window.indexes, strict=True)
-    return render_text(
+    text = render_text(
         [message for message, place in placed if place is not None],
         summary=shown.summary,
-        summarised=len(_covered(window)),
+        summarised=sum(last - first + 1 for first, last in window.summarised),
         most_tokens=2 * request.budget,
         model=request.model,
     )
+    return text, count_text(text, request.model).tokens
 
 
 def window_view(shown: SessionWindow) -> WindowView:
@@ -44,6 +44,7 @@ def window_view(shown: SessionWindow) -> WindowView:
         seqs=shown.shown,
         indexes=list(window.indexes),
         tokens=window.tokens,
+        omitted=[OmittedView(indexes=(first, last), reason=reason) for first, last, reason in window.omitted],
         dropped=[DroppedView(index=place, seq=shown.seqs[place], reason=reason) for place, reason in window.dropped],
         summarised=[list(span) for span in window.summarised],
         summary_version=window.version,
@@ -53,17 +54,19 @@ def window_view(shown: SessionWindow) -> WindowView:
     )
 
 
-def places_of(shown: SessionWindow) -> Places:
-    """The place of each message in the window."""
+def places_of(shown: SessionWindow, seq: int) -> Places:
+    """The places of the messages that the window reads, and of the message `seq` in any case."""
     window = shown.window
+    covered = (place for first, last in window.summarised for place in range(first, last + 1))
+    verbatim = frozenset(one for one in shown.shown if one is not None)
+    dropped = {shown.seqs[place]: reason for place, reason in window.dropped}
+    if shown.omitted_seqs and shown.omitted_seqs[0] <= seq <= shown.omitted_seqs[1]:
+        dropped.setdefault(seq, window.omitted[-1][2])
     return Places(
-        verbatim=frozenset(seq for seq in shown.shown if seq is not None),
+        verbatim=verbatim,
         clipped=frozenset(shown.seqs[one.index] for one in window.stats.clipped),
-        summarised=frozenset(shown.seqs[place] for place in _covered(window)),
-        dropped={shown.seqs[place]: reason for place, reason in window.dropped},
+        cleared=frozenset(shown.seqs[one.index] for one in window.stats.cleared),
+        summarised=frozenset(shown.seqs[place] for place in covered if place in shown.seqs),
+        dropped=dropped,
         version=window.version,
     )
-
-
-def _covered(window: Window) -> list[int]:
-    return [place for first, last in window.summarised for place in range(first, last + 1)]

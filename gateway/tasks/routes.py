@@ -5,23 +5,28 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Query, Request
 
 from purser.activities.tasks.file import TaskFile
+from purser.activities.tasks.pitfalls import task_pitfalls
 from purser.gateway.access.auth import Runner, WorkReader
 from purser.gateway.access.roles import Permission, Principal, Role
 from purser.gateway.http.bodies import run_off_loop
 from purser.gateway.http.pagination import Cursor, PageOf, PageSize
 from purser.gateway.http.routing import Route, size_of
-from purser.gateway.services import Use
+from purser.gateway.services import Services, Use
+from purser.gateway.sessions.resolved import ContextView
 from purser.gateway.tasks.control import Steer, steer
-from purser.gateway.tasks.views import TaskAccepted, TaskView, WholeTaskView
+from purser.gateway.tasks.submission import personal_of, with_models
+from purser.gateway.tasks.views import TaskAccepted, TaskSubmitted, TaskView, WholeTaskView
 from purser.workflows.contract import TaskRef, TaskStatus
 
 router = APIRouter(route_class=Route, prefix="/v1/tasks", tags=["tasks"])
 
 
 @router.post("", status_code=202)
-async def submit(body: Annotated[dict[str, Any], Body()], caller: Runner, use: Use, request: Request) -> TaskAccepted:
+async def submit(body: Annotated[dict[str, Any], Body()], caller: Runner, use: Use, request: Request) -> TaskSubmitted:
     """Stores a task file and starts its workflow. Submitting the same file again has no effect."""
-    task = await run_off_loop(size_of(request), TaskFile.parse, body, use.allowed_api_bases)
+    personal = await personal_of(use, caller.tenant, body)
+    filled = with_models(body, use, personal)
+    task = await run_off_loop(size_of(request), TaskFile.parse, filled, use.allowed_api_bases)
     use.allowed_tools.check(task)
     if caller.role is not Role.ADMIN:
         use.ceilings.check(task)
@@ -31,9 +36,12 @@ async def submit(body: Annotated[dict[str, Any], Body()], caller: Runner, use: U
         task.submitter or caller.name,
         submitted_by=caller.name,
         vouched=caller.may(Permission.ACT_FOR_OTHERS),
+        tags_of_key=caller.tags,
     )
     use.wake()
-    return _accepted(caller, task.task_id, request)
+    warnings = task_pitfalls(task, use.context, use.ledger.settings.defaults, personal)
+    accepted = _accepted(caller, task.task_id, request)
+    return TaskSubmitted(**accepted.model_dump(), warnings=[f"{one.message}. {one.remedy}" for one in warnings])
 
 
 @router.get("", response_model=PageOf[TaskView])
@@ -54,7 +62,10 @@ async def show(task_id: str, caller: WorkReader, use: Use) -> dict[str, Any]:
     """Returns a task with its agents, their replies and usage, and the budgets on which it draws."""
     task = await use.tasks.get(caller.tenant, task_id)
     budgets = await use.policies.budgets_of(caller.tenant, task["scopes"], task_id)
-    return task | {"scopes": {str(budget.scope): budget.to_json() for budget in budgets}}
+    return task | {
+        "scopes": {str(budget.scope): budget.to_json() for budget in budgets},
+        "context": await context_of(use, caller.tenant, task_id),
+    }
 
 
 @router.post("/{task_id}/pause", status_code=202)
@@ -76,6 +87,15 @@ async def cancel(task_id: str, caller: Runner, use: Use, request: Request) -> Ta
     """Cancels a task within seconds and releases its holds. Cancelling it again has no effect."""
     await steer(use, caller, task_id, Steer.CANCEL)
     return _accepted(caller, task_id, request)
+
+
+async def context_of(use: Services, tenant: str, task_id: str) -> ContextView | None:
+    """The settings of a task's windows with their sources; `None` if its file was deleted with the session."""
+    file = await use.tasks.file(tenant, task_id)
+    if file is None:
+        return None
+    personal = await use.sessions.settings.personal(tenant, file.session_id)
+    return ContextView.of(file.resolved_context(use.context, personal))
 
 
 def _accepted(caller: Principal, task_id: str, request: Request) -> TaskAccepted:

@@ -1,7 +1,8 @@
 """Responses of `/v1/tasks`."""
 
 from purser.gateway.budgets.views import BudgetAnswer, IsoTime
-from purser.gateway.http.views import View
+from purser.gateway.http.views import RefusalView, View
+from purser.gateway.sessions.resolved import ContextView
 from purser.workflows.contract import AgentStatus, TaskStatus
 
 
@@ -16,6 +17,8 @@ class TaskView(View):
     """As in the task file, or the name of the key."""
     submitted_by: str | None
     """Name of the key that submitted it."""
+    tags: dict[str, str]
+    """Tags of all its calls: those of the task file and of that key."""
     status: TaskStatus
     reason: str
     """Why it ended, if its workflow could not report it: `workflow_terminated`, `workflow_lost`, …"""
@@ -46,6 +49,8 @@ class AgentView(View):
     """Why it ended with this status; empty while it runs."""
     scope: str
     """The scope that refused it; empty if none did."""
+    refusal: RefusalView | None
+    """The figures behind the refusal of a refused agent, and what to do about it."""
     reply: str | None
     usage: AgentUsageView
     turns: int
@@ -65,6 +70,8 @@ class WholeTaskView(TaskView):
 
     agents: dict[str, AgentView]
     scopes: dict[str, BudgetAnswer]
+    context: ContextView | None
+    """Settings of its windows; `null` if its session was deleted."""
 
 
 class TaskAccepted(View):
@@ -73,3 +80,10 @@ class TaskAccepted(View):
     task_id: str
     workflow_id: str
     status_url: str
+
+
+class TaskSubmitted(TaskAccepted):
+    """A submitted task."""
+
+    warnings: list[str]
+    """Common pitfalls of the task file; the task runs nevertheless."""

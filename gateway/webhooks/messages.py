@@ -7,15 +7,19 @@ from fractions import Fraction
 from typing import Any
 from urllib.parse import quote
 
+from purser.budget.gate import OUTCOMES
 from purser.budget.money import dollars
+from purser.budget.postgres.approvals.reminders import ESCALATED, REMINDED
 from purser.budget.postgres.events.events import Event, EventKind
 from purser.budget.reports.views import BudgetView
 from purser.budget.scopes import Kind, Scope
+from purser.gateway.approvals.links import ApprovalLinks
 
 STATES: Mapping[str, tuple[str, ...]] = {
     EventKind.THRESHOLD: (),
+    EventKind.SHADOW: OUTCOMES,
     EventKind.BUDGET: ("changed", "frozen"),
-    EventKind.APPROVAL: ("pending", "approved", "denied", "expired", "withdrawn"),
+    EventKind.APPROVAL: ("pending", "reminded", "escalated", "approved", "denied", "expired", "withdrawn"),
     EventKind.COMPRESSION: (),
     EventKind.TASK: ("running", "paused", "completed", "partial", "refused", "failed", "cancelled"),
     EventKind.AGENT: (
@@ -26,6 +30,8 @@ STATES: Mapping[str, tuple[str, ...]] = {
 """Kinds to which a webhook may subscribe, each as a whole or by state."""
 RESTATED = ("joined", "left")
 """Causes of approval events that only update the figures of a request that has been delivered before."""
+_EARLY = (REMINDED, ESCALATED)
+"""Causes of approval events that webhooks may subscribe to as states."""
 FIGURES = ("spent", "held", "granted", "limit")
 _TROUBLE = ("failed", "refused", "partial")
 
@@ -47,8 +53,10 @@ def state_of(event: Event) -> str | None:
     match event.kind:
         case EventKind.BUDGET:
             return "frozen" if data["fields"].get("frozen", {}).get("after") is True else "changed"
+        case EventKind.SHADOW:
+            return str(data["outcome"])
         case EventKind.APPROVAL:
-            return str(data["state"])
+            return str(data["cause"] if data.get("cause") in _EARLY else data["state"])
         case EventKind.TASK | EventKind.AGENT:
             return str(data["status"])
         case EventKind.TURN:
@@ -65,7 +73,9 @@ def is_wanted(event: Event, kinds: tuple[str, ...], least_threshold: float | Non
     return event.kind != EventKind.THRESHOLD or event.data["threshold"] >= (least_threshold or 0)
 
 
-def payload(event: Event, budget: BudgetView | None, public_url: str, now: datetime) -> dict[str, Any]:
+def payload(
+    event: Event, budget: BudgetView | None, public_url: str, now: datetime, links: ApprovalLinks
+) -> dict[str, Any]:
     """Creates the body of a delivery, without its `id`. All fields are present, `null` if they do not apply.
 
     Args:
@@ -73,6 +83,7 @@ def payload(event: Event, budget: BudgetView | None, public_url: str, now: datet
         budget: budget of its scope, for events about one.
         public_url: address of the dashboard.
         now: time relative to which deadlines are stated.
+        links: makes the links to approval requests.
     """
     message, data, state = describe(event, now), event.data, state_of(event)
     figures = _figures(event, budget)
@@ -98,7 +109,7 @@ def payload(event: Event, budget: BudgetView | None, public_url: str, now: datet
         "session_id": data.get("session_id"),
         "by": data.get("by"),
         "ticket_url": (data.get("decision") or {}).get("ticket_url"),
-        "url": public_url.rstrip("/") + page_of(event),
+        "url": _link(event, links, now) or public_url.rstrip("/") + page_of(event),
     }
 
 
@@ -110,6 +121,14 @@ def describe(event: Event, now: datetime) -> WebhookMessage:
         if words is None
         else words(event, now)
     )
+
+
+def _link(event: Event, links: ApprovalLinks, now: datetime) -> str | None:
+    """The signed link to an approval request; `None` for other events, or without a key to sign it."""
+    if event.kind != EventKind.APPROVAL:
+        return None
+    deadline = datetime.fromisoformat(event.data["deadline"])
+    return links.url(event.tenant, event.data["approval_id"], deadline, now)
 
 
 def page_of(event: Event) -> str:
@@ -139,6 +158,20 @@ def _threshold(event: Event, _: datetime) -> WebhookMessage:
     )
 
 
+_WOULD = {
+    "refuse": "refused a call",
+    "ask": "asked for an approval",
+    "wait": "made a call wait",
+    "delay": "delayed a call",
+}
+
+
+def _shadow(event: Event, _: datetime) -> WebhookMessage:
+    who, done = _name(event.scope), _WOULD[event.data["outcome"]]
+    text = f"The policy of {who} only records. It would have {done} for the first time in its window."
+    return WebhookMessage(f"{_capital(who)} would have {done}", text, "low")
+
+
 def _budget(event: Event, _: datetime) -> WebhookMessage:
     who, data = _name(event.scope), event.data
     frozen = data["fields"].get("frozen", {}).get("after")
@@ -152,7 +185,7 @@ def _budget(event: Event, _: datetime) -> WebhookMessage:
 
 
 def _approval(event: Event, now: datetime) -> WebhookMessage:
-    who, data = _name(event.scope), event.data
+    who, data, task = _name(event.scope), event.data, _waiting(event.data)
     more, given = _amount(data["asked"], " more"), _amount(data["given"], " more")
     by = data.get("by") or "Someone"
     match data["state"]:
@@ -163,8 +196,14 @@ def _approval(event: Event, now: datetime) -> WebhookMessage:
                 f"{by} approved {more} for {who}; {needed} more must: {_deadline(data['deadline'], now)}.",
                 "high",
             )
+        case "pending" if data.get("cause") == REMINDED:
+            text = f"No one has decided yet: {who} needs {more}{task}, {_deadline(data['deadline'], now)}."
+            return WebhookMessage(f"Reminder, approval needed: {who}", text, "high")
+        case "pending" if data.get("cause") == ESCALATED:
+            text = f"Deputies may decide now: {who} needs {more}{task}, {_deadline(data['deadline'], now)}."
+            return WebhookMessage(f"Escalated, approval needed: {who}", text, "critical")
         case "pending":
-            text = f"{_capital(who)} needs {more}: {_deadline(data['deadline'], now)}."
+            text = f"{_capital(who)} needs {more}{task}: {_deadline(data['deadline'], now)}."
             return WebhookMessage(f"Approval needed: {who}", text, "high")
         case "approved" if data.get("cause") == "expired":
             text = f"No one decided in time: {who} was granted {given}, as its rules say."
@@ -177,6 +216,14 @@ def _approval(event: Event, now: datetime) -> WebhookMessage:
             text = f"No one decided in time: {who} did not get {more}."
             return WebhookMessage(f"Approval expired: {who}", text, "high")
     return WebhookMessage(f"No approval needed any more: {who}", f"{_capital(who)} no longer waits for {more}.", "low")
+
+
+def _waiting(data: Mapping[str, Any]) -> str:
+    """For whose calls an approval is needed, after "needs …"; empty for callers without a task."""
+    waiting = data.get("waiting") or []
+    names = [f"agent {one['agent_id']} of task {one['task_id']}" for one in waiting if one["agent_id"]]
+    names += [f"task {one['task_id']}" for one in waiting if not one["agent_id"]]
+    return f" for {', '.join(names)}" if names else ""
 
 
 def _compression(event: Event, _: datetime) -> WebhookMessage:
@@ -200,6 +247,7 @@ def _progress(event: Event, _: datetime) -> WebhookMessage:
 
 _WORDS: Mapping[str, Callable[[Event, datetime], WebhookMessage]] = {
     EventKind.THRESHOLD: _threshold,
+    EventKind.SHADOW: _shadow,
     EventKind.BUDGET: _budget,
     EventKind.APPROVAL: _approval,
     EventKind.COMPRESSION: _compression,

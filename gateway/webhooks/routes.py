@@ -16,7 +16,7 @@ from purser.gateway.postgres.deliveries import Delivery
 from purser.gateway.postgres.webhooks import Webhook, WebhookFields
 from purser.gateway.services import Use
 from purser.gateway.webhooks.messages import STATES
-from purser.gateway.webhooks.targets import MAX_URL
+from purser.gateway.webhooks.targets import MAX_URL, Targets
 
 router = APIRouter(route_class=Route, prefix="/v1/webhooks", tags=["webhooks"])
 
@@ -118,8 +118,7 @@ async def create(body: WebhookBody, caller: WebhookManager, use: Use, once: Once
 
     Repeating the request with the same Idempotency-Key creates no second one: 409 `already-made` names the first.
     """
-    use.targets.check(body.url)
-    chosen = WebhookFields(**body.model_dump() | {"kinds": _sorted(body.kinds)})
+    chosen = chosen_fields(body, use.targets)
 
     async def act(connection: Connection | None) -> NewWebhookView:
         made, secret = await use.webhooks.create(caller.tenant, chosen, by=caller, connection=connection)
@@ -203,6 +202,12 @@ async def redeliver(
         return _delivery(await use.deliveries.redeliver(caller.tenant, webhook_id, delivery_id, connection))
 
     return await once.do(caller, DeliveryView, act)
+
+
+def chosen_fields(body: WebhookBody, targets: Targets) -> WebhookFields:
+    """The fields of a new webhook; raises `TargetRefused` unless its address is allowed."""
+    targets.check(body.url)
+    return WebhookFields(**body.model_dump() | {"kinds": _sorted(body.kinds)})
 
 
 def _sorted(kinds: list[str]) -> tuple[str, ...]:

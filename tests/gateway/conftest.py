@@ -33,8 +33,8 @@ from tests.support.webhooks import Receiver, receiving
 PRICES = '{"priced-model": {"input_cost_per_token": 1e-06, "output_cost_per_token": 4e-06}}'
 
 TABLES = "select tablename from pg_tables where schemaname = 'public' and tablename <> all ($1)"
-BACKGROUND = ["balance_sampling"]
-"""Tables that a gateway writes by itself, every now and then."""
+BACKGROUND = ["balance_samples", "balance_sampling", "checkpoints", "checkpoint_horizon"]
+"""Tables that a gateway writes by itself, once a minute or less often."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +82,8 @@ def plain_settings(temporal_address: str, hook_port: int, tmp_path_factory: pyte
         webhook_targets=(f"http://{LOOPBACK}:{hook_port}/hooks",),
         public_url="https://purser.example.com",
         secrets_key=SecretStr(new_key()),
+        compress_sessions=False,
+        audit_every_s=0,
     )
 
 

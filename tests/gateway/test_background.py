@@ -26,10 +26,14 @@ async def test_a_gateway_ends_a_terminated_task_by_itself(
     )
 
 
-async def test_a_gateway_closes_ranges_of_entries(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_gateway_closes_ranges_of_entries_and_runs_the_audit_that_is_due(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(process, "CHECKPOINT_EVERY_S", 0.05)
-    async with running_gateway(settings) as gateway:
+    async with running_gateway(settings.model_copy(update={"audit_every_s": 86_400})) as gateway:
         agent = await gateway.client()
         held = await agent.post("/v1/holds", json={"key": "k", "path": ["session:s1"], "tokens": 600})
         assert held.json()["hold_id"]
         assert await eventually(lambda: gateway.pool.fetchval("select sum(entries) from checkpoints"))
+        audit = "select by || ' ' || differences from audit_result where ended_at is not null"
+        assert await eventually(lambda: gateway.pool.fetchval(audit)) == "purser 0"

@@ -83,13 +83,15 @@ async def test_one_audit_runs_at_a_time_and_the_last_result_stays(books: Books) 
     assert audits.progress is running
     await eventually(lambda: asyncio.sleep(0, audits.progress is None))
     assert audits.last is not None
-    assert (audits.last.by, audits.last.found and audits.last.found.ok) == ("ada", True)
+    assert (audits.last.by, audits.last.error, audits.last.differences) == ("ada", "", 0)
     await books.pool.execute("update balances set held_tokens = held_tokens + 1")
     audits.start("ben")
     await eventually(lambda: asyncio.sleep(0, audits.progress is None))
     assert audits.last.by == "ben"
-    assert audits.last.found is not None
-    assert len(audits.last.found.differences) == 1
+    assert (audits.last.differences, len(audits.last.examples)) == (1, 1)
+    another = Audits(books.pool)
+    await another.refresh()
+    assert another.last == audits.last, "every gateway shows it"
 
 
 async def test_an_audit_that_fails_says_so_and_the_next_one_may_run(books: Books) -> None:
@@ -98,11 +100,11 @@ async def test_an_audit_that_fails_says_so_and_the_next_one_may_run(books: Books
     audits.start("ada")
     await eventually(lambda: asyncio.sleep(0, audits.progress is None))
     assert audits.last is not None
-    assert (audits.last.found, audits.last.error) == (None, "UndefinedTableError")
+    assert (audits.last.error, dict(audits.last.checked)) == ("UndefinedTableError", {})
     await books.pool.execute("alter table away rename to attempts")
     audits.start("ada")
     await eventually(lambda: asyncio.sleep(0, audits.progress is None))
-    assert audits.last.found is not None
+    assert audits.last.error == ""
 
 
 async def test_progress_of_an_audit_reaches_all_watchers(books: Books) -> None:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from markupsafe import Markup
 
-from purser.budget.approvals import ApprovalRequest, ApprovalState, Choice, Identity
+from purser.budget.approvals import MAX_NOTE, ApprovalRequest, ApprovalState, Choice, Identity
 from purser.budget.errors import DecisionRefused, NotFound
 from purser.gateway.access.roles import Permission, Principal
 from purser.gateway.approvals import routes as api
@@ -15,6 +15,7 @@ from purser.gateway.dashboard.actions import Refused
 from purser.gateway.dashboard.approvals import form as approval_form
 from purser.gateway.dashboard.approvals import wording
 from purser.gateway.dashboard.approvals.form import Draft
+from purser.gateway.dashboard.approvals.together import AGES, MOST, Together, grouped
 from purser.gateway.dashboard.components import LOADING, component, render
 from purser.gateway.dashboard.formats import address, amount, exact, sentence
 from purser.gateway.dashboard.live import Live, Part
@@ -22,10 +23,11 @@ from purser.gateway.dashboard.pages import page
 from purser.gateway.dashboard.policies import BASES
 from purser.gateway.dashboard.region import Act, Region
 from purser.gateway.dashboard.visit import Visit
+from purser.gateway.errors import LinkExpired, LinkInvalid
 
 PAGE = 50
 """Number of requests shown at first, and added by *Show more*."""
-KEYS = ("j", "k", "a", "d", "n", "Escape")
+KEYS = ("j", "k", "x", "a", "d", "n", "Escape")
 NARROW = 1000
 """Width of the window in pixels below which the chosen request is below the list."""
 SHOWN_PURPOSES = 3
@@ -40,7 +42,9 @@ _IDENTITIES = {
 
 @page("/", "Approvals")
 @page("/approvals", "Approvals")
-async def approvals(visit: Visit, live: Live, id: str | None = None, state: str | None = None) -> Markup:
+async def approvals(
+    visit: Visit, live: Live, id: str | None = None, state: str | None = None, link: str | None = None
+) -> Markup:
     """Builds the page.
 
     Args:
@@ -48,7 +52,17 @@ async def approvals(visit: Visit, live: Live, id: str | None = None, state: str 
         live: keeps the page up to date.
         id: a request to open.
         state: `decided` lists decided requests.
+        link: token of a signed link, which names the request to open.
     """
+    if link is not None:
+        try:
+            opened = visit.services.links.read(link, datetime.now(UTC))
+        except LinkInvalid as error:
+            title = "This link has expired" if isinstance(error, LinkExpired) else "This link is not valid"
+            return component("error", title, sentence(str(error)))
+        if opened.tenant != visit.tenant:
+            return component("error", "This link is for another tenant", "Sign in with a key of that tenant.")
+        id = opened.approval_id
     one = ApprovalsPage(visit, chosen=id, decided=state == "decided")
     one.part = live.start(("approval", "budget"), one.refresh)
     await one.part.first()
@@ -77,12 +91,15 @@ class ApprovalsPage:
     """Details of the shown request."""
     typed: Mapping[str, str] = field(default_factory=dict)
     """Fields of its form; empty until something is typed."""
+    together: Together = field(init=False)
+    """Filters, and the requests that are decided together."""
     queue: Region = field(init=False)
     detail: Region = field(init=False)
     part: Part = field(init=False)
 
     def __post_init__(self) -> None:
         screen = self.visit.screen
+        self.together = Together(self.visit)
         self.queue = screen.region(LOADING, keys=KEYS).on_act(self.handle)
         self.detail = screen.region().on_act(self.handle)
 
@@ -90,7 +107,7 @@ class ApprovalsPage:
         """Reads the list and the chosen request, and shows both."""
         use, tenant = self.visit.services, self.visit.tenant
         pending = await use.queue.count(tenant)
-        self.listed = await (use.queue.decided if self.decided else use.queue.pending)(tenant, self.size)
+        self.listed = await (self._decided() if self.decided else self._pending())
         ids = [request.approval_id for request in self.listed]
         if self.chosen is None and ids:
             self.chosen = ids[0]
@@ -99,8 +116,26 @@ class ApprovalsPage:
         self._show_queue(pending)
         await self._show_detail()
 
+    async def _decided(self) -> Sequence[ApprovalRequest]:
+        self.together.show(())
+        return await self.visit.services.queue.decided(self.visit.tenant, self.size)
+
+    async def _pending(self) -> Sequence[ApprovalRequest]:
+        by, now = self.together.filter, datetime.now(UTC)
+        found = await self.visit.services.queue.pending(self.visit.tenant, MOST if by.narrows else self.size)
+        self.together.announce(found)
+        groups = grouped([request for request in found if by.shows(request, now)][: self.size], by)
+        listed = [request for _, members in groups for request in members]
+        self.together.show(listed)
+        return listed
+
     async def handle(self, act: Act) -> None:
         """Handles an act of the person."""
+        if await self.together.handle(act):
+            await self.part.refresh()
+            if act.name in ("approve-each", "deny-each"):
+                self.visit.screen.reveal("#confirm-each", focus=True)
+            return
         match act.name:
             case "select":
                 await self._choose(act.data.get("id", ""))
@@ -120,6 +155,8 @@ class ApprovalsPage:
                 await self._decide(self.armed)
             case "back":
                 await self._disarm()
+            case "next":
+                await self._handle_key("j")
 
     # --- showing ------------------------------------------------------------------------------------------------------
 
@@ -129,6 +166,10 @@ class ApprovalsPage:
             render(
                 "approvals/queue.html",
                 requests=self.listed,
+                groups=[("", self.listed)] if self.decided else grouped(self.listed, self.together.filter),
+                together=self.together,
+                ages=AGES,
+                most_note=MAX_NOTE,
                 chosen=self.chosen,
                 decided=self.decided,
                 pending=pending,
@@ -144,6 +185,8 @@ class ApprovalsPage:
 
     def _more(self, pending: int) -> str:
         """How many more requests there are, in words; empty if there are none."""
+        if self.together.filter.narrows and not self.decided:
+            return ""
         if len(self.listed) < self.size or (not self.decided and pending <= len(self.listed)):
             return ""
         return "There may be more" if self.decided else f"{exact(pending - len(self.listed))} more wait"
@@ -175,6 +218,8 @@ class ApprovalsPage:
                 calls=len(request.waiters),
                 purposes=known[:SHOWN_PURPOSES],
                 form=approval_form.form(details, caller, self.armed, self.problem, effect, datetime.now(UTC)),
+                finish=wording.finish(details.finish),
+                related=details.related,
                 expiry=wording.expiry(request),
                 source=wording.source(request, budget),
                 rate=rate,
@@ -185,6 +230,7 @@ class ApprovalsPage:
                 workflow_url=self.visit.workflow_url,
                 identities=_IDENTITIES,
                 reasons=approval_form.REASONS,
+                following=not self.decided and any(one.approval_id != self.chosen for one in self.listed),
             )
         )
 
@@ -215,7 +261,11 @@ class ApprovalsPage:
 
     async def _handle_key(self, key: str) -> None:
         if key == "Escape":
+            self.together.armed = None
             await self._disarm()
+        elif key == "x" and self.chosen and not self.decided:
+            self.together.toggle(self.chosen)
+            await self.part.refresh()
         elif key in ("j", "k") and self.listed:
             ids = [request.approval_id for request in self.listed]
             if self.chosen in ids:
@@ -272,6 +322,7 @@ class ApprovalsPage:
         try:
             self.visit.screen.toast(await self.visit.perform(Permission.DECIDE, "decide", record))
             self.armed, self.problem = None, ""
+            self.visit.screen.reveal("#next", focus=True)
         except Refused as error:
             self.armed, self.problem = None, str(error)
             self.visit.screen.toast(str(error), good=False)

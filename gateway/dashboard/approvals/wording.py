@@ -7,13 +7,14 @@ from purser.budget.approval_rules import judge
 from purser.budget.approvals import ApprovalRequest, ApprovalState, Choice, DecisionRequest, Waiter
 from purser.budget.errors import DecisionRefused
 from purser.budget.gate import Amount
-from purser.budget.policies import OnExpiry
+from purser.budget.policies.fields import OnExpiry
+from purser.budget.reports.finish import Finish
 from purser.budget.reports.forecast import Basis, Forecast
 from purser.budget.reports.views import BudgetView
-from purser.gateway.access.roles import Permission, Principal
+from purser.gateway.access.roles import Permission, Principal, Role
 from purser.gateway.dashboard.components import Bar, bar
-from purser.gateway.dashboard.formats import dollars, exact, plural
-from purser.gateway.dashboard.policies import SOURCES
+from purser.gateway.dashboard.formats import amount, dollars, exact, plural
+from purser.gateway.dashboard.policies import SOURCES, two_people
 
 
 def wanted(request: ApprovalRequest) -> Amount:
@@ -109,14 +110,25 @@ def lasts(request: ApprovalRequest, rate: Forecast | None) -> str:
     return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h"
 
 
+def finish(found: Finish | None) -> str:
+    """What the waiting tasks may still spend until they end."""
+    if found is None:
+        return "unknown: no turn of the waiting tasks has a reply yet"
+    low, high = amount(found.low), amount(found.high)
+    between = low if low == high else f"{low} to {high}"
+    return f"{between} more until the waiting tasks end, by {found.turns} {plural(found.turns, 'turn')} so far"
+
+
 def people(request: ApprovalRequest) -> str:
     """Who may decide, in words."""
     rules = request.rules
     text = f"one of the roles {', '.join(rules.roles)}" if rules.roles else "no one"
+    if request.escalated_at is not None:
+        text += ", or a deputy, because the request is escalated"
+    elif rules.escalate_s is not None:
+        text += f", or a deputy from {rules.escalate_s // 60} min before the deadline on"
     text += ", but not the submitter of the task" if rules.not_submitter else ""
-    if rules.two_people_above_tokens is not None:
-        text += f"; two people above {exact(rules.two_people_above_tokens)} tokens"
-    return text
+    return text + (f"; {above}" if (above := two_people(rules)) else "")
 
 
 def expiry(request: ApprovalRequest) -> str:
@@ -139,7 +151,9 @@ def barred(request: ApprovalRequest, caller: Principal, now: datetime, choice: C
         judge(request, DecisionRequest(request.approval_id, "?", choice), caller.approver, now)
     except DecisionRefused as error:
         return {
-            "role": f"This request takes one of the roles {', '.join(request.rules.roles)}; yours is {caller.role}.",
+            "role": "A deputy may decide only once the request is escalated."
+            if caller.role is Role.DEPUTY
+            else f"This request takes one of the roles {', '.join(request.rules.roles)}; yours is {caller.role}.",
             "submitter": "You submitted a task that waits here: another person has to decide.",
             "same_person": "Your approval is recorded; another person has to approve too.",
         }.get(error.reason, str(error))

@@ -1,6 +1,7 @@
 // An open page: receives updates from the server, and sends the acts of the person.
 import { place, tick } from "./clock.js";
 import { morph } from "./morph.js";
+import { notify } from "./notify.js";
 
 const { number, csrf, page } = document.body.dataset;
 const address = `/_purser/pages/${page}`;
@@ -36,6 +37,7 @@ const HANDLERS = {
   },
   chart: draw,
   toast,
+  notify,
   title({ text }) {
     document.title = text;
   },
@@ -157,7 +159,25 @@ function fill({ form, dataset }) {
   form.dispatchEvent(new Event("change", { bubbles: true }));
 }
 
+// The clipboard of pages without https is written by an old command of browsers.
+function copyByCommand(text) {
+  const box = Object.assign(document.createElement("textarea"), { value: text });
+  document.body.append(box);
+  box.select();
+  const copied = document.execCommand("copy");
+  box.remove();
+  return copied;
+}
+
+async function copy({ dataset }) {
+  const copied = await navigator.clipboard?.writeText(dataset.copy).then(() => true, () => false);
+  const good = copied || copyByCommand(dataset.copy);
+  toast({ text: good ? "Copied." : "The browser does not allow copying: select the text and copy it.", good });
+}
+
 document.addEventListener("click", (event) => {
+  const copied = event.target.closest("[data-copy]");
+  if (copied) copy(copied);
   const opener = event.target.closest("[data-opens]");
   if (opener) document.getElementById(opener.dataset.opens)?.showModal();
   if (event.target.nodeName === "DIALOG" || event.target.closest("[data-closes]")) event.target.closest("dialog")?.close();
@@ -198,6 +218,23 @@ document.addEventListener("keydown", (event) => {
   if (!region) return;
   event.preventDefault();
   act(region, "key", { key });
+});
+
+// `/` and Ctrl-K lead to the search from everywhere; the arrow keys move through its results.
+const finder = document.getElementById("find");
+document.addEventListener("keydown", (event) => {
+  const { ctrlKey, metaKey, target, key } = event;
+  if (document.querySelector("dialog[open]")) return;
+  if ((key === "k" && (ctrlKey || metaKey)) || (key === "/" && !TYPED.test(target.nodeName))) {
+    event.preventDefault();
+    finder.select();
+    return;
+  }
+  const links = [...document.querySelectorAll("[data-found] a")];
+  const at = links.indexOf(target);
+  if (!/^Arrow(Up|Down)$/.test(key) || !links.length || (at < 0 && target.name !== "q")) return;
+  event.preventDefault();
+  (links[key === "ArrowDown" ? at + 1 : at - 1] ?? (at > 0 ? links[at] : finder)).focus();
 });
 
 document.querySelector(".side [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });

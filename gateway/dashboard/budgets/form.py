@@ -6,12 +6,13 @@ from typing import Any
 
 from markupsafe import Markup
 
-from purser.budget.policies import Mode, Policy, PolicyPatch
+from purser.budget.policies.fields import Mode
+from purser.budget.policies.policy import Policy, PolicyPatch
 from purser.budget.reports.views import BudgetView
 from purser.gateway.access.roles import Permission, Principal
-from purser.gateway.dashboard import amounts
 from purser.gateway.dashboard.actions import Refused
-from purser.gateway.dashboard.budgets.wording import EFFECTS, field_name, sources, value_of
+from purser.gateway.dashboard.budgets.fields import EFFECTS, INPUTS, POLICY_FIELDS, changes, field_name
+from purser.gateway.dashboard.budgets.wording import sources, value_of
 from purser.gateway.dashboard.components import render
 from purser.gateway.dashboard.formats import dollars, exact
 
@@ -29,24 +30,26 @@ def read(budget: BudgetView, fields: Mapping[str, str]) -> Change:
     """The typed fields that differ from the current policy.
 
     Raises:
-        Refused: a field is not an amount, or nothing changes.
+        Refused: a field is not valid, or nothing changes.
     """
-    policy, given = budget.policy, dict[str, Any]()
-    tokens = amounts.count(fields.get("limit_tokens", ""), field_name("limit_tokens"))
-    nano = amounts.nano_usd(fields.get("limit_dollars", ""), field_name("limit_nano_usd"))
-    if tokens != policy.limit_tokens:
-        given["limit_tokens"] = tokens
-    if nano != policy.limit_nano_usd:
-        given["limit_nano_usd"] = nano
-    mode = fields.get("mode", "")
-    if mode and mode != policy.mode:
-        given["mode"] = mode
+    given = changes(budget.policy, fields)
     if not given:
         raise Refused("Nothing differs from the current policy.")
+    return _storable(budget, given)
+
+
+def reset(budget: BudgetView, name: str) -> Change:
+    """The change that leaves a stored field to its next source; raises `Refused` if it is not stored."""
+    if name not in POLICY_FIELDS:
+        raise Refused("There is no such field.")
+    return _storable(budget, {name: None})
+
+
+def _storable(budget: BudgetView, given: Mapping[str, Any]) -> Change:
     for name, value in given.items():
         if value is None and budget.sources.get(name) != "stored":
-            raise Refused(f"{field_name(name)}: not stored for this scope, so it cannot be removed. Enter a limit.")
-    return Change(given, policy)
+            raise Refused(f"{field_name(name)}: not stored for this scope, so it cannot be removed. Enter a value.")
+    return Change(given, budget.policy)
 
 
 def frozen(budget: BudgetView, on: bool) -> Change:
@@ -68,13 +71,14 @@ def form(budget: BudgetView, caller: Principal, armed: Change | None, problem: s
         "budgets/policy.html",
         scope=str(budget.scope),
         policy=policy,
+        inputs=INPUTS,
         may_change=caller.may(Permission.SET_BUDGETS),
         role=caller.role,
         problem=problem,
-        modes=[(mode, f"{mode}: {EFFECTS[mode]}") for mode in Mode],
         changes=[(field_name(name), value_of(policy, name), after(budget, name, to)) for name, to in given.items()],
         effect="" if armed is None else effect(budget, armed),
         sources=sources(budget),
+        stored={name: budget.sources.get(name) == "stored" for name in POLICY_FIELDS},
     )
 
 
@@ -92,7 +96,11 @@ def effect(budget: BudgetView, change: Change) -> str:
         if change.given["frozen"]:
             return "From now on every call that draws on this scope is refused; those under way finish."
         return "From now on calls that fit are let through again."
+    if change.given.get("shadow", budget.policy.shadow):
+        return "The policy only records what it would have done: no call is refused, asked about or delayed."
     sentences = []
+    if "shadow" in change.given:
+        sentences.append("From now on the policy applies.")
     mode = Mode(change.given.get("mode", budget.policy.mode))
     for name, spent, held, granted, shown in _units(budget):
         limit = change.given.get(name, getattr(budget.policy, name))

@@ -1,15 +1,17 @@
-"""The scopes that the page of budgets lists: the unfolded part of the tree, or the result of a filter."""
+"""The scopes that the page of budgets lists: the most used first, or the unfolded part of the tree."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 
 from markupsafe import Markup
 
 from purser.budget.errors import InvalidRequest
-from purser.budget.policies import read_ratio
+from purser.budget.policies.fields import read_ratio
 from purser.budget.postgres.reports.scope_tree import Node
+from purser.budget.reports.views import BudgetView
 from purser.budget.scopes import Kind, Scope
+from purser.gateway.dashboard.budgets.wording import use_of
 from purser.gateway.dashboard.components import render
 from purser.gateway.dashboard.visit import Visit
 
@@ -17,17 +19,21 @@ LEVEL = 25
 """Number of scopes of one level that are shown at first."""
 _WITHIN = {"1h": timedelta(hours=1), "24h": timedelta(hours=24)}
 _EXHAUSTS = (("", "any time"), ("1h", "within 1 h"), ("24h", "within 24 h"))
+TREE = "tree"
+_ORDERS = (("", "most used first"), (TREE, "tree"))
 _OVER = (("", "any share"), ("0.5", "50 %"), ("0.8", "80 %"), ("0.95", "95 %"), ("1", "100 %"))
 
 
 @dataclass
 class Filter:
-    """What to search for; empty: the whole tree."""
+    """What to list, and in which order."""
 
     over: str
     exhausts: str
     kind: str
     text: str
+    order: str = ""
+    """`tree`: the tree, instead of the most used scopes first."""
 
     @property
     def within(self) -> timedelta | None:
@@ -36,8 +42,13 @@ class Filter:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is filtered, so that the tree is shown."""
+        """Whether nothing is filtered."""
         return not (self.over or self.exhausts or self.kind or self.text)
+
+    @property
+    def is_tree(self) -> bool:
+        """Whether the tree is shown: it is not filtered."""
+        return self.is_empty and self.order == TREE
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +94,7 @@ class Tree:
             InvalidRequest: the filter is not valid.
         """
         use, tenant = self.visit.services, self.visit.tenant
-        if self.filter.is_empty:
+        if self.filter.is_tree:
             await use.tree.place(tenant)
             return await self._below(None, "", 0)
         kind = Kind(self.filter.kind) if self.filter.kind in set(Kind) else None
@@ -96,7 +107,7 @@ class Tree:
                 Node(scope, False) for scope in await use.burn.soon(tenant, within, kind, self.filter.text, size + 1)
             ]
         elif not self.filter.over:
-            nodes = await use.tree.find(tenant, self.filter.text, kind, size + 1)
+            nodes = await use.tree.most_used(tenant, self.filter.text, kind, size + 1)
         else:
             nodes = await self._over(kind, size + 1)
         return _cut([Line(node, 0, str(node.scope)) for node in nodes], size, "")
@@ -130,7 +141,18 @@ def _cut(lines: list[Line], size: int, path: str, depth: int = 0) -> list[Line]:
     return lines if len(lines) <= size else [*lines[:size], Line(None, depth, path)]
 
 
+def by_use(lines: Sequence[Line], found: Mapping[Scope, BudgetView]) -> list[Line]:
+    """The lines by the share of the limit that is used now; those of ended tasks last, then the one that shows more."""
+
+    def place(line: Line) -> tuple[bool, bool, float]:
+        if line.node is None:
+            return True, True, 0.0
+        return False, line.node.has_ended, -use_of(found[line.node.scope])
+
+    return sorted(lines, key=place)
+
+
 def finder(now: Filter) -> Markup:
     """The form of a filter."""
     kinds = [("", "any kind"), *((kind, kind) for kind in Kind)]
-    return render("budgets/filter.html", filter=now, kinds=kinds, shares=_OVER, exhausts=_EXHAUSTS)
+    return render("budgets/filter.html", filter=now, kinds=kinds, shares=_OVER, exhausts=_EXHAUSTS, orders=_ORDERS)

@@ -2,30 +2,16 @@
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from math import inf
 
-from purser.budget.policies import Mode, Policy
+from purser.budget.policies.fields import ApprovalRules
+from purser.budget.policies.policy import Policy
 from purser.budget.reports.forecast import Forecast
 from purser.budget.reports.views import BudgetView
+from purser.gateway.dashboard.budgets.fields import INPUTS, POLICY_FIELDS, field_name, typed_span
 from purser.gateway.dashboard.components import Bar, bar
-from purser.gateway.dashboard.formats import dollars, exact, short
-from purser.gateway.dashboard.policies import SOURCES
-
-EFFECTS = {
-    Mode.HARD: "what does not fit is refused",
-    Mode.SOFT: "what does not fit is warned about and goes on",
-    Mode.APPROVAL: "what does not fit waits for a person",
-}
-_FIELDS = {
-    "limit_tokens": "Token limit",
-    "limit_nano_usd": "Money limit",
-    "mode": "Mode",
-    "window": "Window",
-    "timezone": "Time zone",
-    "warn_at": "Warns at",
-    "backpressure": "Slows down at",
-    "approval": "Approvals",
-    "frozen": "Frozen",
-}
+from purser.gateway.dashboard.formats import dollars, exact, plural, short
+from purser.gateway.dashboard.policies import SOURCES, two_people
 
 
 def leading_bar(budget: BudgetView) -> Bar:
@@ -40,6 +26,13 @@ def _money_leads(budget: BudgetView) -> bool:
     tokens, nano = budget.policy.limit_tokens or 0, budget.policy.limit_nano_usd or 0
     money = (budget.spent.nano_usd + budget.held.nano_usd) * (tokens + budget.granted.tokens)
     return money > (budget.spent.tokens + budget.held.tokens) * (nano + budget.granted.nano_usd)
+
+
+def use_of(budget: BudgetView) -> float:
+    """The share of the limit that is used, to sort by it; below 0 without a limit."""
+    if budget.policy.unlimited:
+        return -1.0
+    return inf if budget.ratio is None else budget.ratio
 
 
 def limit(budget: BudgetView) -> str:
@@ -80,12 +73,20 @@ def _figures(shown: Callable[[int], str], unit: str, budget: BudgetView, most: i
     return [shown(spent), shown(held), shown(granted), *limits, shown(overrun)]
 
 
-def sources(budget: BudgetView) -> list[tuple[str, str, str]]:
-    """Label, value and source of every field of the policy."""
+def recorded(budget: BudgetView) -> str:
+    """What a policy in shadow would have done with the calls of the window; empty if it is none and did nothing."""
+    counts = [(count, outcome) for outcome, count in budget.would.items() if count]
+    if not counts:
+        return "Nothing in this window so far." if budget.policy.shadow else ""
+    return ", ".join(f"{outcome} {exact(count)} {plural(count, 'call')}" for count, outcome in counts)
+
+
+def sources(budget: BudgetView) -> list[tuple[str, str, str, str]]:
+    """Name, label, value and source of every field of the policy."""
     found = budget.sources
     return [
-        (label, value_of(budget.policy, name), SOURCES.get(found.get(name, ""), found.get(name, "")))
-        for name, label in _FIELDS.items()
+        (name, field_name(name), value_of(budget.policy, name), SOURCES.get(found.get(name, ""), found.get(name, "")))
+        for name in POLICY_FIELDS
     ]
 
 
@@ -97,22 +98,15 @@ def value_of(policy: Policy, name: str) -> str:
             return "none" if value is None else f"{exact(value)} tokens"
         case "limit_nano_usd":
             return "none" if value is None else dollars(value)
-        case "warn_at":
-            return ", ".join(f"{ratio * 100:.0f} %" for ratio in value) or "never"
-        case "backpressure":
-            return ", ".join(f"{step.ratio * 100:.0f} %: {step.delay_ms} ms" for step in value) or "never"
         case "approval":
-            people = (
-                f"two people above {exact(value.two_people_above_tokens)} tokens"
-                if value.two_people_above_tokens is not None
-                else "one person"
-            )
-            return f"{people}, {value.deadline_s // 60} min, then {value.on_expiry}"
-        case "frozen":
-            return "yes" if value else "no"
-    return str(value)
+            return _rules(value)
+    return next(one for one in INPUTS if one.name == name).text(policy) or "none"
 
 
-def field_name(name: str) -> str:
-    """The label of a field of a policy."""
-    return _FIELDS[name]
+def _rules(rules: ApprovalRules) -> str:
+    barred = ", not the submitter" if rules.not_submitter else ""
+    parts = [f"{' or '.join(rules.roles)}{barred}, {two_people(rules) or 'one person'}"]
+    parts.append(f"{typed_span(rules.deadline_s)}, then {rules.on_expiry}")
+    for what, lead in (("reminder", rules.remind_s), ("deputies", rules.escalate_s)):
+        parts += [f"{what} {typed_span(lead)} before"] if lead is not None else []
+    return "; ".join(parts)

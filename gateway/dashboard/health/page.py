@@ -22,7 +22,6 @@ RECENT = timedelta(hours=24)
 REFRESH_EVERY_S = 5.0
 OLD = timedelta(minutes=10)
 """Age from which an open hold is highlighted."""
-MOST_DIFFERENCES = 50
 
 
 @page("/health", "Health")
@@ -110,6 +109,7 @@ class _HealthPage:
     async def follow_audits(self) -> None:
         """Shows the progress of an audit, whoever started it."""
         audits = self._visit.services.pages.audits
+        await audits.refresh()
         while True:
             changed = audits.changed
             self._show_audit()
@@ -117,8 +117,7 @@ class _HealthPage:
 
     def _show_audit(self) -> None:
         audits, tenant = self._visit.services.pages.audits, self._visit.tenant
-        found = audits.last.found if audits.last else None
-        differences = found.differences[:MOST_DIFFERENCES] if found else ()
+        differences = audits.last.examples if audits.last else ()
         self._audit.show(
             render(
                 "health/audit.html",

@@ -1,7 +1,7 @@
 """Filters of the ledger: parsed from the URL, and the form that edits them."""
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Self
 
 from markupsafe import Markup
@@ -10,6 +10,7 @@ from purser.budget.errors import InvalidScope
 from purser.budget.reports.entries import EntryKind
 from purser.budget.reports.usage import By
 from purser.budget.scopes import Kind, Scope
+from purser.gateway.dashboard.amounts import WHENEVER, TimeRange
 from purser.gateway.dashboard.components import render
 from purser.gateway.dashboard.formats import address, sentence, words
 
@@ -21,8 +22,7 @@ class Wanted:
     scope: Scope | None = None
     kind: EntryKind | None = None
     task: str | None = None
-    since: datetime | None = None
-    until: datetime | None = None
+    times: TimeRange = WHENEVER
     cursor: str | None = None
     by: By = By.MODEL
     faults: tuple[str, ...] = ()
@@ -35,22 +35,29 @@ class Wanted:
         """Parses the parameters of the URL; those that are not valid are reported in `faults` and ignored."""
         faults: list[str] = []
         scope, task = _scope(given["scope"].strip(), faults), _task(given["task"].strip(), faults)
-        since, until = (_time(given[name], name, faults) for name in ("since", "until"))
-        if since and until and until < since:
-            faults.append("The end of the time range is before its start.")
-            until = None
+        times = TimeRange.read(given["since"], given["until"])
+        faults += times.faults
         cursor = given["cursor"]
         return cls(
             scope=scope,
             kind=EntryKind(given["kind"]) if given["kind"] in tuple(EntryKind) else None,
             task=task,
-            since=since,
-            until=until,
+            times=times,
             cursor=cursor if cursor.isascii() and cursor.isdecimal() and len(cursor) < 19 else None,
             by=By(given["by"]) if given["by"] in tuple(By) else By.MODEL,
             faults=tuple(faults),
             typed="" if scope else given["scope"].strip().replace("\0", "")[:300],
         )
+
+    @property
+    def since(self) -> datetime | None:
+        """Start of the time range, inclusive."""
+        return self.times.since
+
+    @property
+    def until(self) -> datetime | None:
+        """End of the time range, exclusive."""
+        return self.times.until
 
     @property
     def within(self) -> tuple[Scope, ...]:
@@ -69,8 +76,7 @@ class Wanted:
             "scope": self.scope,
             "kind": self.kind,
             "task": self.task,
-            "from": _formatted(self.since) if self.since else None,
-            "to": _formatted(self.until) if self.until else None,
+            **self.times.query,
             "by": None if self.by is By.MODEL else self.by,
         }
         return address(path, **(given | more))
@@ -97,23 +103,7 @@ def _task(text: str, faults: list[str]) -> str | None:
         return None
 
 
-def _time(text: str, name: str, faults: list[str]) -> datetime | None:
-    if not text.strip():
-        return None
-    try:
-        at = datetime.fromisoformat(text.strip())
-        return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
-    except (ValueError, OverflowError):
-        faults.append(f"The time “{'from' if name == 'since' else 'to'}” is not valid: write it like 2026-11-20T18:00.")
-        return None
-
-
-def _formatted(at: datetime) -> str:
-    return at.strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
 def filters(wanted: Wanted) -> Markup:
     """The form of the filters."""
     kinds = [("", "any"), *((kind, words(kind)) for kind in EntryKind)]
-    since, until = (at.strftime("%Y-%m-%dT%H:%M") if at else "" for at in (wanted.since, wanted.until))
-    return render("ledger/filters.html", wanted=wanted, kinds=kinds, since=since, until=until)
+    return render("ledger/filters.html", wanted=wanted, kinds=kinds)

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from purser.budget.postgres.reports.usage import UsageReports
 from purser.budget.reports.usage import By, UsageLine
-from purser.gateway.dashboard.charts import LINE, SERIES, SHORT_NUMBER, TEXT, across, axis, legend
+from purser.gateway.dashboard.charts import SERIES, SHORT_NUMBER, across, axis, axis_tooltip, legend
 from purser.gateway.dashboard.components import component, render
 from purser.gateway.dashboard.formats import address, exact
 from purser.gateway.dashboard.ledger.filters import Wanted
@@ -78,16 +78,7 @@ def chart(usage: Usage) -> dict[str, Any]:
     shown = {name: data for name, data in parts.items() if any(data)}
     return {
         "legend": legend(list(shown)),
-        "tooltip": {
-            "renderMode": "richText",
-            "trigger": "axis",
-            "axisPointer": {"type": "shadow", "shadowStyle": {"color": "var(--tint)"}},
-            "confine": True,
-            "backgroundColor": "var(--surface)",
-            "borderColor": LINE,
-            "textStyle": {"color": TEXT, "fontSize": 12},
-            ":valueFormatter": "whole",
-        },
+        "tooltip": axis_tooltip("whole"),
         "xAxis": across("tokens", SHORT_NUMBER),
         "yAxis": axis(
             "category", data=names, inverse=True, axisLabel={"fontSize": 12, "width": 150, "overflow": "truncate"}
@@ -122,7 +113,7 @@ def chart_height(usage: Usage) -> int:
 
 def listed(usage: Usage) -> Markup:
     """The table of the same figures."""
-    return render("ledger/usage.html", usage=usage, remarks=_remarks, href=lambda line: _href(usage.by, line.id))
+    return render("ledger/usage.html", usage=usage, remarks=_remarks, href=lambda line: href_of(usage.by, line.id))
 
 
 def _remarks(line: UsageLine) -> str:
@@ -130,9 +121,9 @@ def _remarks(line: UsageLine) -> str:
     return ", ".join(f"{exact(count)} {what}" for count, what in counts if count > 0)
 
 
-def _href(by: By, name: str) -> str | None:
-    """The page about a line's user, session, task or agent; `None` for models."""
-    if not name or by is By.MODEL:
+def href_of(by: By, name: str) -> str | None:
+    """The page about a line's scope; `None` for tags, models, tools and days."""
+    if not name or by in (By.TAG, By.MODEL, By.TOOL, By.DAY):
         return None
     if by in (By.SESSION, By.TASK):
         return address(f"/{by}s/{name}")

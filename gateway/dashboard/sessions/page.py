@@ -11,11 +11,12 @@ from purser.context.errors import SessionDeleted, SessionNotFound
 from purser.context.postgres.conversation.conversations import Listed
 from purser.context.postgres.conversation.summaries import StoredSummary
 from purser.context.postgres.sessions.overviews import Thread
-from purser.context.retrieval import Via
+from purser.context.retrieval import Results, Via
 from purser.gateway.access.roles import Permission, Principal
 from purser.gateway.dashboard import shell
 from purser.gateway.dashboard.actions import Refused
 from purser.gateway.dashboard.components import LOADING, bar, component, render
+from purser.gateway.dashboard.context import context_settings
 from purser.gateway.dashboard.formats import address
 from purser.gateway.dashboard.live import Live
 from purser.gateway.dashboard.pages import page
@@ -24,6 +25,7 @@ from purser.gateway.dashboard.sessions.charts import growth
 from purser.gateway.dashboard.sessions.list import PAGE, Wanted, filters, listing
 from purser.gateway.dashboard.visit import Visit
 from purser.gateway.sessions import context_routes as session_context
+from purser.gateway.sessions.routes import show_context
 from purser.gateway.sessions.schemas import USUAL_MODEL
 from purser.gateway.sessions.views import ExplanationView
 
@@ -93,7 +95,7 @@ class _SessionPage:
         self._found = screen.region()
         self._messages = screen.region(LOADING).on_act(self._acted)
         self._pins = screen.region().on_act(self._acted)
-        self._facts = screen.region()
+        self._facts, self._context = screen.region(), screen.region()
 
     def shown(self) -> Markup:
         """The page as it is now."""
@@ -110,6 +112,7 @@ class _SessionPage:
             messages=self._messages,
             pins=self._pins,
             facts=self._facts,
+            context=self._context,
         )
 
     async def refresh(self) -> None:
@@ -130,6 +133,7 @@ class _SessionPage:
         facts = await session_context.facts(self._visit.caller, use, session_id, USUAL_MODEL, self._thread)
         newest = list(reversed(facts.facts[-MOST_FACTS:]))
         self._facts.show(render("sessions/facts.html", facts=newest, count=len(facts.facts), sheet=facts.sheet))
+        self._context.show(context_settings(await show_context(self._visit.caller, use, session_id)))
 
     async def _show_pins(self) -> None:
         tenant, store = self._visit.tenant, self._visit.services.sessions.pins
@@ -198,12 +202,12 @@ class _SessionPage:
 
     async def _searched(self, act: Act) -> None:
         question = act.fields.get("q", "").replace("\0", "").strip()[:2_000]
-        found = []
+        results = Results()
         if act.name == "search" and question:
-            found = await self._visit.services.sessions.memory.search(
+            results = await self._visit.services.sessions.memory.search(
                 self._visit.tenant, self._session_id, question, limit=10
             )
-        self._found.show(render("sessions/found.html", question=question, found=found, via=_VIA))
+        self._found.show(render("sessions/found.html", question=question, results=results, via=_VIA))
 
     async def _acted(self, act: Act) -> None:
         """Handles paging, pinning, unpinning and explaining of messages."""

@@ -15,10 +15,12 @@ COLOURS: Mapping[StepKind, str] = {
     StepKind.WAITED: "var(--step-waited)",
     StepKind.ASKED: "var(--step-asked)",
     StepKind.REFUSED: "var(--step-lost)",
+    StepKind.LADDER: "var(--step-delayed)",
     StepKind.ADMITTED: "var(--step-admitted)",
     StepKind.DELAYED: "var(--step-delayed)",
     StepKind.COMPRESSED: "var(--step-compressed)",
     StepKind.CALLED: "var(--step-called)",
+    StepKind.PACED: "var(--step-backoff)",
     StepKind.BACKED_OFF: "var(--step-backoff)",
     StepKind.SETTLED: "var(--step-settled)",
     StepKind.RELEASED: "var(--step-released)",
@@ -28,6 +30,7 @@ COLOURS: Mapping[StepKind, str] = {
 INSTANTS = frozenset(
     {
         StepKind.REFUSED,
+        StepKind.LADDER,
         StepKind.ADMITTED,
         StepKind.SETTLED,
         StepKind.RELEASED,

@@ -6,11 +6,13 @@ from typing import Any
 
 from markupsafe import Markup
 
+from purser.activities.postgres.calls import StoredCall
 from purser.activities.postgres.overviews import Cost, PlannedAgent
 from purser.activities.tasks.timeline import Step, StepKind, Turn
 from purser.budget.reports.views import BudgetView
 from purser.budget.scopes import Kind
 from purser.budget.usage import Usage
+from purser.context.windows.reports import spans
 from purser.gateway.dashboard.components import Bar, bar, render
 from purser.gateway.dashboard.formats import address, dollars, duration_text, exact, words
 from purser.gateway.dashboard.tasks.charts import INSTANTS, OWN
@@ -113,12 +115,20 @@ def turns_table(turns: Sequence[Turn], now: datetime, task_id: str, older: datet
     here = f"/tasks/{task_id}"
     return render(
         "tasks/turns.html",
+        here=here,
         turns=turns,
         own=OWN,
         instants=INSTANTS,
         step_figure=lambda step: _step_figure(step, now),
         newest=None if newest else address(here),
         older=None if older is None else address(here, before=older.isoformat()),
+    )
+
+
+def window(task_id: str, stored: StoredCall) -> Markup:
+    """What a call saw, part by part."""
+    return render(
+        "tasks/window.html", task_id=task_id, stored=stored, plan=stored.call.plan, parts=spans(stored.call.plan)
     )
 
 

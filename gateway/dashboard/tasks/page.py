@@ -10,7 +10,9 @@ from purser.activities.errors import TaskNotFound
 from purser.activities.postgres.overviews import PlannedAgent
 from purser.gateway.access.roles import Permission, Principal
 from purser.gateway.dashboard import shell
+from purser.gateway.dashboard.amounts import instant
 from purser.gateway.dashboard.components import LOADING, component, render
+from purser.gateway.dashboard.context import context_settings
 from purser.gateway.dashboard.live import Live
 from purser.gateway.dashboard.pages import page
 from purser.gateway.dashboard.region import Act
@@ -20,6 +22,7 @@ from purser.gateway.dashboard.tasks.graph import Node, graph
 from purser.gateway.dashboard.tasks.list import PAGE, Wanted, filters, listing
 from purser.gateway.dashboard.visit import Visit
 from purser.gateway.tasks.control import Steer, steer
+from purser.gateway.tasks.routes import context_of
 from purser.workflows.contract import TaskRef
 
 TURNS = 100
@@ -49,9 +52,19 @@ async def task(visit: Visit, live: Live, task_id: str, before: str = "") -> Mark
         await visit.services.tasks.get(visit.tenant, task_id)
     except TaskNotFound:
         return shell.error("There is no such task", "It may belong to another tenant, or its id was mistyped.")
-    one = _TaskPage(visit, task_id, _instant(before), await visit.services.pages.tasks.agents(visit.tenant, task_id))
+    one = _TaskPage(visit, task_id, instant(before), await visit.services.pages.tasks.agents(visit.tenant, task_id))
     await live.follow(KINDS, one.refresh)
     return one.shown()
+
+
+@page("/tasks/{task_id}/calls/{key}", "Tasks", needs=Permission.READ_WORK)
+async def call(visit: Visit, live: Live, task_id: str, key: str) -> Markup:
+    """Builds the page of what one call saw."""
+    try:
+        stored = await visit.services.calls.of_key(visit.tenant, task_id, key)
+    except TaskNotFound:
+        return shell.error("There is no such call", "It may belong to another task or tenant.")
+    return detail.window(task_id, stored)
 
 
 class _TaskPage:
@@ -69,7 +82,7 @@ class _TaskPage:
         self._agents = screen.region()
         self._costs = screen.chart("Cost by agent and model. The table next to it has the figures.")
         self._cost_table = screen.region()
-        self._budgets = screen.region()
+        self._budgets, self._context = screen.region(), screen.region()
         self._dialogs = screen.region(detail.dialogs()).on_act(self._steered)
 
     def shown(self) -> Markup:
@@ -86,6 +99,7 @@ class _TaskPage:
             costs=self._costs,
             cost_table=self._cost_table,
             budgets=self._budgets,
+            context=self._context,
             dialogs=self._dialogs,
         )
 
@@ -114,6 +128,7 @@ class _TaskPage:
         self._cost_table.show(detail.costs_table(costs))
         drawn_on = await use.policies.budgets_of(tenant, task["scopes"], self._task_id)
         self._budgets.show(detail.budgets(drawn_on))
+        self._context.show(context_settings(await context_of(use, tenant, self._task_id)))
 
     async def _steered(self, act: Act) -> None:
         if act.name not in tuple(Steer):
@@ -140,12 +155,3 @@ def _nodes(shown: Mapping[str, Mapping[str, str]], plans: Mapping[str, PlannedAg
         Node(agent_id, agent["status"], plans[agent_id].depends_on if agent_id in plans else ())
         for agent_id, agent in shown.items()
     ]
-
-
-def _instant(text: str) -> datetime | None:
-    """A time in the URL; `None` if it is not valid."""
-    try:
-        at = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return at if at.tzinfo else at.replace(tzinfo=UTC)

@@ -5,7 +5,7 @@ create table keys (
     key_id     text primary key,
     tenant     text not null,
     name       text not null,                         -- also the approver's name on decisions
-    role       text not null check (role in ('agent', 'viewer', 'approver', 'admin')),
+    role       text not null check (role in ('agent', 'viewer', 'approver', 'deputy', 'admin')),
     digest     bytea not null unique,
     created_by text not null,
     created_at timestamptz not null default now(),
@@ -13,6 +13,7 @@ create table keys (
     revoked_at timestamptz,
     expires_at timestamptz,
     rate_limit_per_s integer check (rate_limit_per_s > 0),  -- null: the gateway's setting
+    tags       jsonb not null default '{}',           -- of every call made with it, value by name
     check ((revoked_at is null) = (revoked_by is null))
 );
 -- Names identify people: with two live keys of one name, the rule that two people approve could not tell them apart.

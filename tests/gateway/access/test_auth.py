@@ -6,7 +6,7 @@ import pytest
 from purser.gateway.access.browsers import COOKIE, CSRF_HEADER, csrf_token
 from purser.gateway.access.roles import PERMISSIONS, Permission, Principal, Role
 from tests.gateway.conftest import RunningGateway
-from tests.support.access import OPEN, PAGES, ROUTES, all_routes, filled
+from tests.support.access import OPEN, PAGES, PROTOCOLS, ROUTES, all_routes, filled
 
 
 async def status(client: httpx.AsyncClient, endpoint: str, **more: object) -> tuple[int, httpx.Response]:
@@ -19,7 +19,7 @@ async def status(client: httpx.AsyncClient, endpoint: str, **more: object) -> tu
 
 
 def test_the_tables_name_every_route() -> None:
-    assert all_routes() == {*ROUTES, *OPEN, *PAGES}
+    assert all_routes() == {*ROUTES, *PROTOCOLS, *OPEN, *PAGES}
 
 
 @pytest.mark.parametrize("what", ["none", "unknown", "revoked", "expired"])
@@ -34,7 +34,7 @@ async def test_no_endpoint_answers_without_a_live_key(gateway: RunningGateway, w
     else:
         client = await gateway.with_secret(None if what == "none" else "purser_made-up")
     before = await gateway.rows()
-    for endpoint in ROUTES:
+    for endpoint in (*ROUTES, *PROTOCOLS):
         code, answer = await status(client, endpoint)
         assert code == 401, f"{endpoint}: {code}"
         assert answer.json()["type"] == f"urn:purser:{'key-ended' if what == 'expired' else 'unauthenticated'}"
@@ -52,7 +52,7 @@ async def test_no_endpoint_answers_a_cookie_that_opens_nothing(gateway: RunningG
     else:
         await gateway.pool.execute("update keys set expires_at = now()")
     before = await gateway.rows()
-    for endpoint in ROUTES:
+    for endpoint in (*ROUTES, *PROTOCOLS):
         code, _ = await status(browser, endpoint)
         assert code == 401, f"{endpoint}: {code}"
     assert await gateway.rows() == before
@@ -94,6 +94,9 @@ async def test_each_role_reaches_exactly_what_it_carries(gateway: RunningGateway
         if not allowed:
             assert answer.json()["type"] == "urn:purser:forbidden"
             assert repr(str(role)) in answer.json()["detail"]
+    for endpoint, route in PROTOCOLS.items():
+        code, _ = await status(client, endpoint)
+        assert (code == 403) is (route.needs not in PERMISSIONS[role]), f"{endpoint} as {role}: {code}"
     assert await gateway.rows() == before
 
 
@@ -128,6 +131,7 @@ async def test_an_unauthenticated_body_is_not_even_read(gateway: RunningGateway)
         (Role.AGENT, {Permission.SPEND, Permission.RUN, Permission.WRITE_SESSIONS, Permission.READ_WORK}),
         (Role.VIEWER, {Permission.READ, Permission.READ_WORK}),
         (Role.APPROVER, {Permission.READ, Permission.READ_WORK, Permission.DECIDE}),
+        (Role.DEPUTY, {Permission.READ, Permission.READ_WORK, Permission.DECIDE}),
         (Role.ADMIN, set(Permission)),
     ],
 )

@@ -7,11 +7,12 @@ import pytest
 
 from purser.compose.settings import Settings
 from purser.gateway.access.roles import Role
-from tests.gateway.conftest import RunningGateway
+from tests.gateway.conftest import BACKGROUND, RunningGateway
 from tests.support.access import OWN, ROUTES, THEIRS, URL, filled
+from tests.support.calls import plan_calls
 
 CANARY = "CANARY-77aa"
-IDS = ("hold_id", "task_id", "approval_id", "webhook_id", "delivery_id", "key_id")
+IDS = ("hold_id", "task_id", "call", "approval_id", "webhook_id", "delivery_id", "key_id")
 """Ids that are made up by Purser or unique in it; the others are names that each tenant has for itself."""
 
 
@@ -43,12 +44,14 @@ async def things(gateway: RunningGateway, task_queue: str) -> dict[str, str]:
     task_id = f"t-{task_queue[5:]}"
     task = {"session_id": "s1", "task_id": task_id, "input": CANARY, "submitter": CANARY, "agents": agents}
     await made(ada, "POST", "/v1/tasks", task)
+    await plan_calls(gateway.pool, "a", task_id, 1)
     hook = await made(ada, "POST", "/v1/webhooks", {"url": f"{URL}/{CANARY}", "kinds": ["approval"], "enabled": False})
     delivery = await made(ada, "POST", f"/v1/webhooks/{hook['webhook_id']}/test")
     keys = await made(ada, "GET", "/v1/keys")
     return {
         "hold_id": str(hold["hold_id"]),
         "task_id": task_id,
+        "call": f"{task_id}-k1",
         "approval_id": asked["approval_id"],
         "webhook_id": hook["webhook_id"],
         "delivery_id": str(delivery["delivery_id"]),
@@ -65,7 +68,7 @@ select table_name, bool_or(column_name = 'tenant') as own from information_schem
 where table_schema = 'public' and column_name in ('tenant', 'scope_id') and table_name <> all ($1) group by 1
 """
 ROWS = "select md5(coalesce(string_agg(to_jsonb(t)::text, ' ' order by to_jsonb(t)::text), '')) from {} t where {}"
-MOVING = ["outbox", "events", "deliveries", "balance_samples"]
+MOVING = [*BACKGROUND, "outbox", "events", "deliveries"]
 """Tables that the gateway changes in the background."""
 
 

@@ -23,6 +23,7 @@ async def test_a_key_is_shown_once_and_stored_only_as_its_digest(
         "created_by": "ada",
         "expires_at": None,
         "rate_limit_per_s": None,
+        "tags": {},
         "revoked_by": None,
         "revoked_at": None,
     }
@@ -128,3 +129,10 @@ async def test_a_key_ends_once_and_in_the_future(gateway: RunningGateway, admin:
         answer = await admin.post("/v1/keys", json={"name": "carol", "role": "viewer"} | fields)
         assert (answer.status_code, named in answer.json()["detail"]) == (422, True), fields
     assert await gateway.rows() == before
+
+
+async def test_a_key_shows_its_tags_and_refuses_those_that_no_budget_can_have(admin: httpx.AsyncClient) -> None:
+    made = (await admin.post("/v1/keys", json={"name": "bot", "role": "agent", "tags": {"team": "search"}})).json()
+    assert made["tags"] == (await admin.get("/v1/keys")).json()["items"][-1]["tags"] == {"team": "search"}
+    refused = await admin.post("/v1/keys", json={"name": "other", "role": "agent", "tags": {"team": "a b"}})
+    assert (refused.status_code, "tag:team=a b" in refused.json()["detail"]) == (422, True)

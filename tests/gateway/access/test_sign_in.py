@@ -118,7 +118,8 @@ async def test_a_role_without_access_to_pages_gets_the_reason(
         body: dict[str, Any] = {"data" if form else "json": {"key": secret_of(agent)}}
         answer = await browser.post("/sign-in", **body)
         assert answer.status_code == 403
-        assert "opens no pages: sign in with a key of viewer, approver, admin" in answer.text.replace("&#x27;", "'")
+        text = answer.text.replace("&#x27;", "'")
+        assert "opens no pages: sign in with a key of viewer, approver, deputy, admin" in text
     assert (await agent.post("/v1/sign-in-links")).status_code == 403
     assert await gateway.pool.fetchval("select count(*) from browser_sessions") == 0
 

@@ -46,6 +46,9 @@ async def test_a_request_shows_what_a_person_needs(admin: httpx.AsyncClient, age
     approval_id = await short(admin, agent)
     shown = (await admin.get(f"/v1/approvals/{approval_id}")).json()
     (waiter,) = shown.pop("waiters")
+    assert shown.pop("link").startswith("http")
+    assert shown.pop("finish") is None
+    assert shown.pop("related") == []
     assert shown.pop("purposes") == []  # a caller over HTTP has no task file
     assert shown.pop("effects")["shortage"]["grant_tokens"] == 200
     assert shown.pop("created_at") < shown.pop("deadline")
@@ -74,6 +77,8 @@ async def test_a_request_shows_what_a_person_needs(admin: httpx.AsyncClient, age
         "decisions_needed": 1,
         "rules": shown["rules"],
         "decided_at": None,
+        "reminded_at": None,
+        "escalated_at": None,
         "decisions": [],
         "forecast": {"tokens_per_hour": None, "nano_usd_per_hour": None, "exhausts_at": None, "basis": "too_short"},
     }

@@ -53,8 +53,11 @@ async def test_every_field_of_a_policy_can_be_set(admin: httpx.AsyncClient) -> N
         "roles": ["admin"],
         "not_submitter": True,
         "two_people_above_tokens": 10,
+        "two_people_above_nano_usd": 1_000,
         "deadline_s": 60,
         "on_expiry": "grant",
+        "remind_s": 20,
+        "escalate_s": 10,
     }
     body = {"warn_at": [0.5, "0.9"], "backpressure": [[0.5, 10]], "approval": approval, "frozen": True}
     shown = (await admin.put("/v1/budgets/user:u1", json=body)).json()

@@ -21,7 +21,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, Page
 
 from purser.activities.runtime.stores import Stores
-from purser.budget.policies import PolicyPatch
+from purser.budget.policies.policy import PolicyPatch
 from purser.budget.postgres.connections.pools import Pool, create_pool
 from purser.budget.postgres.ledger.ledger import Ledger
 from purser.budget.postgres.ledger.policies import Policies
@@ -38,6 +38,8 @@ from tests.support.purser import Purser, Started
 from tests.support.world import eventually
 
 HERE = Path(__file__).parent
+TARGET = "http://127.0.0.1:9/hooks"
+"""Where webhooks may be sent: nothing answers."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -168,8 +170,11 @@ async def running_stack(dsn: str, temporal_address: str, run_dir: Path, **settin
             "task_queue": f"stack-{uuid.uuid4()}",
             "metrics_port": "0",
             "allowed_api_bases": provider.address,
+            "webhook_targets": TARGET,
             "sweep_every_s": "1",
             "log_format": "json",
+            # Tests request their compressions: one that an append starts would race with them.
+            "compress_sessions": "false",
         }
         purser = Purser.at(home, **(defaults | settings))
         started = await asyncio.to_thread(purser.start, "up", "--port", "0", "--data", str(home / "data"))

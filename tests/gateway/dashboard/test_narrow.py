@@ -39,7 +39,8 @@ async def test_no_page_is_wider_than_a_phone(tenant: Tenant) -> None:
     await tenant.until_task(task_id, "completed")
     await asks(tenant, "a_session_whose_name_is_as_long_as_names_of_sessions_become_in_practice")
     session_id = await compressed_session(tenant)
-    paths = [path.format(task_id=task_id, session_id=session_id) for path in page_paths()]
+    key = await tenant.pool.fetchval("select key from calls where task_id = $1 limit 1", task_id)
+    paths = [path.format(task_id=task_id, session_id=session_id, key=key) for path in page_paths()]
     assert not [path for path in paths if "{" in path]
     page = await tenant.page(size=PHONE)
     for path in [*paths, "/approvals?state=decided", "/ledger?by=task", "/sign-in"]:

@@ -15,17 +15,23 @@ from tests.gateway.access.test_sign_in import signed_in
 from tests.gateway.conftest import RunningGateway
 
 load_pages()
-PATHS = [path.format(task_id="t1", session_id="s1") for path in page_paths()]
+PATHS = [path.format(task_id="t1", session_id="s1", key="k1") for path in page_paths()]
 TAKES = {
-    "/": "id, state",
-    "/approvals": "id, state",
-    "/budgets": "exhausts, kind, over, q, scope",
+    "/": "id, link, state",
+    "/overview": "by, period",
+    "/approvals": "id, link, state",
+    "/budgets": "exhausts, kind, order, over, q, scope",
     "/tasks": "before, q, state",
     "/tasks/t1": "before",
+    "/tasks/t1/calls/k1": "",
     "/sessions": "before, q",
     "/sessions/s1": "thread",
     "/ledger": "by, cursor, from, kind, scope, task, to",
+    "/changes": "action, by, cursor, from, target, to",
+    "/keys": "",
+    "/webhooks": "before, id",
     "/health": "",
+    "/search": "q",
 }
 """Parameters of each page."""
 ALERTS = Path("compose/deploy/prometheus/rules.yml")

@@ -56,7 +56,7 @@ async def test_pictures_of_the_docs(tenant: Tenant) -> None:
     await page.locator(".rows .request").nth(1).click()
     await expect(page.locator(".detail h2")).to_contain_text("market-report")
     pictures = [await shot(page, "dashboard-approvals")]
-    page = await tenant.page("/budgets?scope=session:market-report", name="ada", theme="dark", size=SIZE)
+    page = await tenant.page("/budgets?order=tree&scope=session:market-report", name="ada", theme="dark", size=SIZE)
     await page.get_by_role("button", name="Scopes within session:market-report").click()
     await expect(page.locator("#detail .chart svg")).to_be_visible()
     pictures.append(await shot(page, "dashboard-budgets"))

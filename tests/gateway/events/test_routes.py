@@ -15,7 +15,7 @@ import pytest
 
 from purser.budget.gate import Amount
 from purser.budget.holds import HoldRequest
-from purser.budget.policies import PolicyPatch
+from purser.budget.policies.policy import PolicyPatch
 from purser.budget.postgres.connections.pools import Pool
 from purser.budget.postgres.events.events import EventKind, Events, put
 from purser.budget.postgres.ledger.ledger import Ledger

@@ -43,10 +43,43 @@ async def test_an_ask_that_fits_is_answered_with_a_hold(agent: httpx.AsyncClient
         "scope": "agent:t1/a1",
         "verdict": "allow",
         "ratio": 0.02,
+        "mode": "soft",
+        "limit": {"tokens": 50_000, "nano_usd": None},
+        "granted": {"tokens": 0, "nano_usd": 0},
+        "spent": {"tokens": 0, "nano_usd": 0},
+        "held": {"tokens": 0, "nano_usd": 0},
         "headroom": {"tokens": 50_000, "nano_usd": None},
         "window_start": None,
         "reason": "fits",
     }
+
+
+async def test_an_answer_names_the_steps_of_ladders_that_the_ask_reaches(
+    admin: httpx.AsyncClient, agent: httpx.AsyncClient
+) -> None:
+    ladder = [{"ratio": 0.5, "model": ["gpt-4o-mini"], "output": 0.25}, {"ratio": 1, "output": 300}]
+    await limit(admin, "session:s1", limit_tokens=2_000, mode="hard", ladder=ladder)
+    assert "ladder" not in await ask(agent, key="small", tokens=999)
+    step = {"scope": "session:s1", "model": ["gpt-4o-mini"], "compression": None}
+    half = await ask(agent, key="half", tokens=1_001)
+    assert (half["verdict"], half["ladder"]) == ("warn", [step | {"step": 2, "ratio": 1.0, "output": 300}])
+    refused = await ask(agent, key="refused", tokens=3_000)
+    assert (refused["verdict"], refused["ladder"]) == ("refuse", half["ladder"])
+    await admin.post(f"/v1/holds/{half['hold_id']}/release", json={})
+    assert (await ask(agent, key="first", tokens=10))["ladder"] == [step | {"step": 1, "ratio": 0.5, "output": 0.25}]
+
+
+async def test_a_refusal_names_the_figures_of_the_scope_that_is_short(admin: httpx.AsyncClient) -> None:
+    await admin.put("/v1/budgets/session:s1", json={"limit_tokens": 1_000, "mode": "hard"})
+    first = await ask(admin, key="spent", tokens=300)
+    await admin.post(f"/v1/holds/{first['hold_id']}/settle", json={"attempt": 1, "usage": {"total": 250}})
+    await ask(admin, key="open", tokens=600)
+    refused = await ask(admin, key="more", tokens=751)
+    assert (refused["verdict"], refused["hold_id"]) == ("refuse", None)
+    session = next(scope for scope in refused["scopes"] if scope["scope"] == "session:s1")
+    assert (session["reason"], session["mode"]) == ("limit", "hard")
+    tokens = {name: session[name]["tokens"] for name in ("limit", "granted", "spent", "held", "headroom")}
+    assert tokens == {"limit": 1_000, "granted": 0, "spent": 250, "held": 600, "headroom": 150}
 
 
 async def test_the_same_ask_again_gets_the_same_hold_and_adds_nothing(admin: httpx.AsyncClient) -> None:
@@ -90,7 +123,21 @@ async def test_a_refusal_is_200_and_says_what_can_be_done(admin: httpx.AsyncClie
         None,
     )
     assert answer["scopes"][1]["reason"] == "limit"
-    assert "PUT /v1/budgets/session:s1" in answer["remedy"]
+    refusal = answer["refusal"]
+    assert answer["remedy"] == refusal["remedy"]
+    assert "purser budget set session:s1 --limit-tokens 1000" in answer["remedy"]
+    assert (refusal["scope"], refusal["reason"]) == ("session:s1", "limit")
+    figures = [refusal[name]["tokens"] for name in ("limit", "spent", "held", "asked")]
+    assert figures == [500, 0, 0, 1_000]
+    assert refusal["period_end"] is None
+
+
+async def test_a_refusal_in_a_window_names_its_end(admin: httpx.AsyncClient) -> None:
+    await limit(admin, "session:s1", limit_tokens=500, mode="hard", window="day")
+    refusal = (await ask(admin))["refusal"]
+    assert refusal["period_end"] == (await admin.get("/v1/budgets/session:s1")).json()["window_end"].replace(
+        "+00:00", "Z"
+    )
 
 
 async def test_equal_to_the_limit_passes_and_one_more_does_not(admin: httpx.AsyncClient) -> None:
@@ -185,6 +232,7 @@ async def test_a_second_attempt_that_needs_more_than_is_left_is_a_verdict_not_an
     second = await admin.post(f"/v1/holds/{hold['hold_id']}/attempts", json={"attempt": 2})
     assert second.status_code == 200
     assert (second.json()["verdict"], second.json()["tokens"]) == ("refuse", 1_000)
+    assert second.json()["refusal"]["held"] == {"tokens": 0, "nano_usd": 0}
     assert "remedy" in second.json()
     shown = (await admin.get(f"/v1/holds/{hold['hold_id']}")).json()
     assert (shown["attempts"], shown["state"], shown["charged"]["tokens"]) == (1, "held", 1_000)
@@ -229,6 +277,7 @@ async def test_a_hold_is_shown_in_its_current_state(agent: httpx.AsyncClient) ->
         "hold_id": hold["hold_id"],
         "key": "k1",
         "path": ["tenant:default", *PATH],
+        "tags": {},
         "model": "priced-model",
         "state": "held",
         "tokens": 1_000,
@@ -282,6 +331,7 @@ class TestMoney:
             "session:s1",
             10_000_000,
         )
+        assert (problem["spent"], problem["held"]) == (0, 0)
         assert "nano_usd" in problem["detail"]
         assert await gateway.rows() == before
 
@@ -336,3 +386,26 @@ async def test_another_tenants_own_scope_is_forbidden_in_a_path(agent: httpx.Asy
     assert (answer.status_code, answer.json()["type"]) == (403, "urn:purser:forbidden")
     own = await agent.post("/v1/holds", json=body | {"path": ["tenant:default", "session:s1"]})
     assert own.json()["verdict"] == "allow"
+
+
+async def test_a_hold_draws_on_the_tags_of_its_key_its_own_and_its_model(
+    gateway: RunningGateway, admin: httpx.AsyncClient
+) -> None:
+    for scope in ("tag:team=search", "tag:app=x", "model:openai/gpt-4o"):
+        await limit(admin, scope, limit_tokens=1_500, mode="hard")
+    made = (await admin.post("/v1/keys", json={"name": "bot", "role": "agent", "tags": {"team": "search"}})).json()
+    bot = await gateway.with_secret(made["key"])
+    first = await ask(bot, tags={"app": "x"}, model="openai/gpt-4o")
+    labels = ["tag:app=x", "tag:team=search", "model:openai/gpt-4o"]
+    assert [scope["scope"] for scope in first["scopes"]] == ["tenant:default", *PATH, *labels]
+    shown = (await bot.get(f"/v1/holds/{first['hold_id']}")).json()
+    assert (shown["path"], shown["tags"]) == (["tenant:default", *PATH], {"team": "search", "app": "x"})
+    assert (await ask(bot, tags={"app": "x"}, model="openai/gpt-4o"))["hold_id"] == first["hold_id"]
+    short = (await ask(bot, key="k2", path=["session:other"]))["scopes"][-1]
+    assert (short["scope"], short["reason"]) == ("tag:team=search", "open_holds")
+    assert (await admin.get("/v1/budgets/model:openai/gpt-4o")).json()["tokens"]["held"] == 1_000
+    contradicting = await bot.post("/v1/holds", json={"key": "k3", "path": PATH, "tokens": 1, "tags": {"team": "ads"}})
+    assert contradicting.status_code == 422
+    assert "tag team=ads contradicts the key" in contradicting.json()["detail"]
+    reused = await bot.post("/v1/holds", json={"key": "k1", "path": PATH, "tokens": 1_000, "model": "openai/gpt-4o"})
+    assert reused.status_code == 409

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-import yaml  # type: ignore[import-untyped]
+import yaml
 
 from purser.gateway.http.documentation import PREFIX, rendered
 from tests.gateway.conftest import RunningGateway

@@ -1,12 +1,13 @@
 """Ledger figures at `/metrics`: few series, the same at every gateway, and absent rather than wrong."""
 
 import asyncio
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from purser.budget.postgres.connections.pools import Pool
+from purser.budget.postgres.reports.audit_results import AuditResults, AuditRun
 from purser.budget.postgres.reports.burn import Burn
 from purser.budget.postgres.reports.exporter import Exporter
 from purser.gateway.metrics.ledger import LedgerMetrics, Pace
@@ -91,6 +92,28 @@ async def test_budgets_that_end_soon_are_counted_by_kind(pool: Pool) -> None:
     found = await shown(metrics(books))
     assert found["purser_budget_scopes_exhausting session 1h"] == 1
     assert found["purser_budget_scopes_exhausting session 24h"] == 1
+
+
+async def test_limits_are_added_up_by_kind_without_grants(pool: Pool) -> None:
+    books = Books.on(pool)
+    await books.budget("session:s1", mode="hard", limit_tokens=100, limit_nano_usd=7)
+    await books.budget("session:s2", mode="soft", limit_tokens=50)
+    await books.spend("k1", 10, 1)
+    await books.spend("k2", 10, 0, "session:s2")
+    await books.spend("k3", 10, 0, "session:unlimited")
+    await books.grant("session:s1", 900)
+    found = await shown(metrics(books))
+    assert (found["purser_limit_tokens session"], found["purser_limit_nano_usd session"]) == (150, 7)
+
+
+async def test_the_last_audit_is_shown_and_nothing_before_the_first(pool: Pool) -> None:
+    books = Books.on(pool)
+    assert not [name for name in await shown(metrics(books)) if name.startswith("purser_audit")]
+    ended = datetime.now(UTC) - timedelta(hours=2)
+    await AuditResults(pool).store(AuditRun(ended, 1.5, "purser", {}, 3, ()))
+    found = await shown(metrics(books))
+    assert (found["purser_audit_seconds"], found["purser_audit_differences"]) == (1.5, 3)
+    assert found["purser_audit_age_seconds"] >= 7_200
 
 
 async def test_deliveries_that_fail_and_webhooks_that_were_turned_off(pool: Pool) -> None:

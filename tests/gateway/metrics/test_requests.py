@@ -24,8 +24,8 @@ async def test_verdicts_steps_and_requests_are_counted(gateway: RunningGateway, 
     await admin.post(f"/v1/holds/{hold}/attempts", json={"attempt": 1})
     await admin.post(f"/v1/holds/{hold}/settle", json={"attempt": 1, "usage": {"total": 4}})
     lines = await scrape(gateway)
-    assert 'purser_decisions_total{mode="hard",reason="fits",verdict="allow"} 1.0' in lines
-    assert 'purser_decisions_total{mode="hard",reason="limit",verdict="refuse"} 1.0' in lines
+    assert 'purser_decisions_total{kind="session",mode="hard",reason="fits",verdict="allow"} 1.0' in lines
+    assert 'purser_decisions_total{kind="session",mode="hard",reason="limit",verdict="refuse"} 1.0' in lines
     assert 'purser_hold_steps_total{step="attempted"} 1.0' in lines
     assert 'purser_hold_steps_total{step="settled"} 1.0' in lines
     assert 'purser_http_requests_total{method="POST",route="/v1/holds",status="200"} 2.0' in lines

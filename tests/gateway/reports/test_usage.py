@@ -32,12 +32,23 @@ async def test_a_report_names_its_span_and_what_each_was_charged(admin: httpx.As
     assert [line["id"] for line in report["items"]] == ["s1", "s2"]
 
 
-@pytest.mark.parametrize(("by", "ids"), [("task", ["t1"]), ("agent", ["t1/a1"]), ("model", ["", "m"])])
+@pytest.mark.parametrize(
+    ("by", "ids"), [("tenant", ["default"]), ("task", ["t1"]), ("agent", ["t1/a1"]), ("model", ["", "m"])]
+)
 async def test_it_adds_up_by(admin: httpx.AsyncClient, by: str, ids: list[str]) -> None:
     await spend(admin, "k1", model="m")
     await spend(admin, "k2", tokens=50, path=["session:s2"])
     answer = await admin.get("/v1/usage", params={"by": by})
     assert [line["id"] for line in answer.json()["items"]] == ids
+
+
+async def test_days_begin_in_the_time_zone_of_the_query(admin: httpx.AsyncClient) -> None:
+    await spend(admin, "k1")
+    zones = ("Pacific/Kiritimati", "Pacific/Pago_Pago")  # UTC+14 and UTC-11: never the same day
+    found = [(await admin.get("/v1/usage", params={"by": "day", "timezone": zone})).json()["items"] for zone in zones]
+    assert [line["charged_tokens"] for lines in found for line in lines] == [100, 100]
+    assert found[0][0]["id"] > found[1][0]["id"]
+    assert (await admin.get("/v1/usage", params={"by": "day", "timezone": "Mars/Base"})).status_code == 422
 
 
 async def test_pages_go_on_where_the_last_one_ended(admin: httpx.AsyncClient) -> None:
@@ -58,7 +69,7 @@ async def test_pages_go_on_where_the_last_one_ended(admin: httpx.AsyncClient) ->
     ("query", "named"),
     [
         ({}, "by"),
-        ({"by": "tenant"}, "by"),
+        ({"by": "moon"}, "by"),
         ({"by": "task", "from": "2026-11-21T00:00:00Z", "to": "2026-11-20T00:00:00Z"}, "from"),
         ({"by": "task", "from": "today"}, "from"),
         ({"by": "task", "to": "1700000000"}, "to"),

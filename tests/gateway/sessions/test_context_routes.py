@@ -12,7 +12,7 @@ from purser.compose.settings import Settings
 from purser.context.compression.summaries import Method, Summary
 from purser.context.conversation.messages import Message, StoredMessage
 from purser.context.facts import extract_facts
-from purser.context.postgres.conversation.facts import Facts
+from purser.context.figures import MOST
 from purser.context.postgres.conversation.summaries import Summaries
 from purser.context.tokens import count_request, count_text
 from purser.gateway.access.roles import Role
@@ -62,7 +62,8 @@ async def window(client: httpx.AsyncClient, **query: Any) -> dict[str, Any]:
     found: dict[str, Any] = answer.json()
     stored = (await client.get(f"{S1}/messages", params={"limit": 1_000, "thread": ""})).json()["messages"]
     verbatim = [index for index in found["indexes"] if index is not None]
-    dropped = [one["index"] for one in found["dropped"]]
+    omitted = [index for one in found["omitted"] for index in range(one["indexes"][0], one["indexes"][1] + 1)]
+    dropped = [one["index"] for one in found["dropped"]] + omitted
     covered = [index for first, last in found["summarised"] for index in range(first, last + 1)]
     assert sorted(verbatim + dropped + covered) == list(range(len(stored)))
     for message, index, seq in zip(found["messages"], found["indexes"], found["seqs"], strict=True):
@@ -148,10 +149,19 @@ async def test_text_fits_the_budget_as_text(session: httpx.AsyncClient) -> None:
     assert found["text"].splitlines()[-1].startswith("ASSISTANT:")
 
 
+async def test_what_a_window_summarizes_is_redacted_as_what_is_stored(agent: httpx.AsyncClient) -> None:
+    secrets = "My card is 4242 4242 4242 4242, my mail ana@example.com and my password: hunter2secret."
+    order = {"role": "assistant", "content": "Your order 4417 is on its way."}
+    await append(agent, {"role": "user", "content": "Hello!"}, {"role": "assistant", "content": secrets}, *[order] * 20)
+    found = await window(agent, budget=3_000, preset="cookhero")
+    [summary] = [one for one, seq in zip(found["messages"], found["seqs"], strict=True) if seq is None]
+    assert "[CARD_1]" in summary["content"]
+    assert not any(value in str(found["messages"]) for value in ("4242", "ana@example.com", "hunter2secret"))
+
+
 async def test_what_cannot_fit_is_named(session: httpx.AsyncClient) -> None:
     problem(await session.get(f"{S1}/window?budget=10"), 422, "window-too-small", "newest user message")
     for query in (
-        "",
         "budget=0",
         "budget=x",
         "budget=100&strategy=x",
@@ -194,13 +204,13 @@ async def test_a_bad_compression_names_its_field(session: httpx.AsyncClient) -> 
 
 
 async def test_facts_are_listed_with_the_sheet_of_windows(gateway: RunningGateway, session: httpx.AsyncClient) -> None:
-    stored = [StoredMessage(seq, "", Message.parse(TALK[seq - 1]), {}) for seq in (1, 2)]
-    found = extract_facts(stored)
-    assert found
-    await Facts(gateway.pool).add("default", "s1", "", found)
+    found = extract_facts(StoredMessage(seq, "", Message.parse(one), {}) for seq, one in enumerate(TALK, 1))
     answer = (await session.get(f"{S1}/facts")).json()
     assert {(fact["seq"], fact["value"]) for fact in answer["facts"]} == {(fact.seq, fact.value) for fact in found}
     assert answer["sheet"]
+    listed = (await session.get(f"{S1}/messages")).json()["messages"]
+    times = {one["seq"]: one["created_at"] for one in listed}
+    assert all(fact["created_at"] == times[fact["seq"]] for fact in answer["facts"])
     explained = (await session.get(f"{S1}/messages/1/explain")).json()
     assert explained["states"] == ["verbatim", "fact"]
     assert {fact["seq"] for fact in explained["facts"]} == {1}
@@ -253,7 +263,10 @@ async def test_memory_finds_what_was_said_in_this_session(session: httpx.AsyncCl
     found = (await session.get(f"{S1}/memory", params={"q": "Haven 10", "limit": 3})).json()["found"]
     assert any("Haven 10 " in one["text"] for one in found)
     assert [one["seq"] for one in found] == sorted(one["seq"] for one in found)
-    problem(await session.get(f"{S1}/memory?q=x&across=true"), 403, "forbidden", "PURSER_MEMORY_ACROSS_SESSIONS")
+    off = await session.get(f"{S1}/memory?q=x&across=true")
+    problem(off, 403, "forbidden", "PURSER_MEMORY_ACROSS_SESSIONS")
+    assert "setting" in off.json()["remedy"]
+    assert "key" not in off.json()["remedy"]
     for query in ("", "q=", "q=%00", "q=x&limit=0", "q=x&limit=101"):
         problem(await session.get(f"{S1}/memory?{query}"), 422, "invalid-request")
 
@@ -302,3 +315,39 @@ async def test_viewers_look_and_do_not_change(gateway: RunningGateway, session: 
     assert (await viewer.post(f"{S1}/recommend", json={"max_tokens": 5_000})).status_code == 200
     problem(await viewer.post(f"{S1}/compress"), 403, "forbidden")
     problem(await session.delete(S1), 403, "forbidden", "delete sessions")
+
+
+async def test_4a_figures_of_a_strategy_are_query_parameters(session: httpx.AsyncClient) -> None:
+    options = {"budget": "20000", "strategy": "sliding_window", "keeps_first_request": "false"}
+    for rounds in (2, 5):
+        shown = await session.get(f"{S1}/window", params={**options, "rounds": str(rounds)})
+        assert shown.json()["seqs"] == [*range(60 - 2 * rounds + 1, 61)]
+    sizes = {**options, "strategy": "smart_truncation", "rounds_by_size": "9:3"}
+    assert (await session.get(f"{S1}/window", params=sizes)).json()["seqs"] == [*range(55, 61)]
+    wrong = await session.get(f"{S1}/window", params={**options, "order": "system"})
+    assert wrong.status_code == 422
+    assert "window.order" in wrong.json()["detail"]
+
+
+async def test_a_preview_takes_the_figures_of_the_session_and_a_default_budget(session: httpx.AsyncClient) -> None:
+    figures = {"strategy": "sliding_window", "rounds": 3, "keeps_first_request": False, "max_tokens": 120}
+    await session.put(f"{S1}/settings", json={"context": figures})
+    shown = (await session.get(f"{S1}/window", params={"budget": 20_000})).json()
+    assert (shown["seqs"], shown["strategy"]) == ([*range(55, 61)], "sliding_window")
+    by_default = (await session.get(f"{S1}/window")).json()
+    assert 60 < by_default["tokens"] <= 120
+
+
+async def test_000_5_a_window_as_text_takes_the_budget_of_routers(
+    agent: httpx.AsyncClient, gateway: RunningGateway
+) -> None:
+    await append(agent, *TALK * 9)
+    shown = (await agent.get(f"{S1}/window", params={"format": "text", "strategy": "token_truncation"})).json()
+    assert 5_000 < shown["tokens"] <= 8_000
+
+
+async def test_the_largest_figures_are_read_and_larger_ones_refused(session: httpx.AsyncClient) -> None:
+    for most, status in ((MOST, 200), (MOST + 1, 422)):
+        for name in ("batch_count", "recents_count", "primers_count", "rounds", "history_window_size"):
+            query = {"budget": "500", "model": "gpt-4o", name: str(most)}
+            assert (await session.get(f"{S1}/window", params=query)).status_code == status, (name, most)

@@ -99,6 +99,7 @@ async def test_a_conversation_is_exported_as_lines_and_imported_again(agent: htt
     exported = await agent.get(f"{S1}/messages", headers={"Accept": "application/jsonl"})
     assert exported.headers["content-type"].startswith("application/jsonl")
     lines = [json.loads(line) for line in exported.text.splitlines()]
+    times = [line.pop("created_at") for line in lines]
     assert lines == [*messages[:2], messages[2] | {"pinned": True}, *messages[3:]]
     headers = {"Content-Type": "application/jsonl", "Idempotency-Key": "import"}
     for _ in range(2):
@@ -106,6 +107,26 @@ async def test_a_conversation_is_exported_as_lines_and_imported_again(agent: htt
         assert imported.json()["seqs"] == list(range(1, 10))
     again = await agent.get("/v1/sessions/s2/messages", headers={"Accept": "application/jsonl"})
     assert again.text == exported.text
+    listed = (await agent.get("/v1/sessions/s2/messages")).json()["messages"]
+    assert [one["created_at"] for one in listed] == times
+
+
+async def test_a_message_keeps_the_time_that_it_was_written(agent: httpx.AsyncClient) -> None:
+    asked = {"role": "user", "content": "My budget is $500.", "created_at": "2023-05-08T23:30:00.25-08:00"}
+    answered = {"role": "assistant", "content": "Noted.", "created_at": "2023-05-09T07:31:00Z"}
+    await append(agent, asked, answered, {"role": "user", "content": "Thanks, budget noted."})
+    listed = (await agent.get(f"{S1}/messages")).json()["messages"]
+    assert [one["created_at"] for one in listed[:2]] == ["2023-05-09T07:30:00.250000Z", "2023-05-09T07:31:00Z"]
+    assert datetime.now(UTC) - datetime.fromisoformat(listed[2]["created_at"]) < timedelta(hours=1)
+    exported = await agent.get(f"{S1}/messages", headers={"Accept": "application/jsonl"})
+    lines = [json.loads(line)["created_at"] for line in exported.text.splitlines()]
+    assert lines[:2] == ["2023-05-08T23:30:00.250000-08:00", answered["created_at"]]
+    found = (await agent.get(f"{S1}/memory", params={"q": "budget"})).json()["found"]
+    assert (found[0]["seq"], found[0]["created_at"][:10]) == (1, "2023-05-09")
+    other = [{**asked, "created_at": "2023-05-09T00:00:00Z"}]
+    for messages, status in (([asked], 200), ([asked], 200), (other, 409)):
+        answer = await agent.post("/v1/sessions/s2/messages", json={"messages": messages, "key": "one"})
+        assert answer.status_code == status
 
 
 async def test_a_result_that_answers_no_call_is_stored_with_a_warning(agent: httpx.AsyncClient) -> None:
@@ -129,6 +150,11 @@ BAD: list[tuple[Any, str]] = [
     ([{"role": "user", "content": [{"type": "text", "text": "a\0b"}]}], "message 0, field 'content'"),
     ([{"role": "user", "content": "x", "surprise": 1}], "message 0, field 'surprise'"),
     ([{"role": "user", "content": "x", "pinned": "yes"}], "message 0, field 'pinned'"),
+    ([{"role": "user", "content": "x", "created_at": "2020-01-01T00:00:00"}], "message 0, field 'created_at'"),
+    (
+        [TALK[0], {"role": "user", "content": "x", "created_at": "2999-01-01T00:00:00Z"}],
+        "message 1, field 'created_at'",
+    ),
     ([{"role": "tool", "content": "x"}], "message 0, field 'tool_call_id'"),
     ([{"role": "assistant", "tool_calls": [{"id": "c"}]}], "message 0, field 'tool_calls[0]'"),
     ({"messages": TALK, "key": ""}, "key"),
@@ -363,6 +389,6 @@ async def test_no_endpoint_of_a_session_shows_or_changes_anything_of_another_ten
     # The same names are the stranger's own.
     await append(stranger, TALK[0], user_id="ben")
     found = (await stranger.get(f"{S1}/memory", params={"q": secret})).json()
-    assert found == {"found": []}
+    assert found == {"found": [], "pending": 0}
     assert len((await stranger.get(f"{S1}/messages")).json()["messages"]) == 1
     assert len((await admin.get(f"{S1}/messages")).json()["messages"]) == 7

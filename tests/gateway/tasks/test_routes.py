@@ -4,6 +4,7 @@ No worker runs here: what the gateway sends is in the workflow's history.
 """
 
 import asyncio
+import uuid
 from typing import Any
 
 import httpx
@@ -49,7 +50,9 @@ async def test_a_task_is_accepted_and_its_workflow_starts(
     answer = await agent.post("/v1/tasks", json=task_file)
     task_id = task_file["task_id"]
     assert answer.status_code == 202
-    assert answer.json() == {
+    accepted = answer.json()
+    assert "hard limit of 9,000" in accepted.pop("warnings")[0]
+    assert accepted == {
         "task_id": task_id,
         "workflow_id": f"task-default/{task_id}",
         "status_url": f"{agent.base_url}/v1/tasks/{task_id}",
@@ -87,6 +90,64 @@ async def test_a_task_is_shown_with_its_agents_and_budgets(agent: httpx.AsyncCli
     assert shown["scopes"]["session:s1"]["tokens"]["headroom"] == 200_000
 
 
+async def test_004_12_a_task_shows_the_source_of_each_setting_of_its_windows(
+    agent: httpx.AsyncClient, task_file: dict[str, Any]
+) -> None:
+    session_id = task_file["session_id"] = f"s-{uuid.uuid4()}"
+    for path, figures in (
+        (f"/v1/sessions/{session_id}/settings", {"rounds": 7, "recents_count": 6}),
+        ("/v1/users/ana/settings", {"rounds": 8, "summary_max_tokens": 90, "max_tokens": 4_096}),
+    ):
+        assert (await agent.put(path, json={"context": figures, "language": "German"})).status_code == 200
+    context = {"recents_count": 5}
+    task_file |= {"user_id": "ana", "use_case_preset": "debugging", "context": context}
+    assert (await agent.post("/v1/tasks", json=task_file)).status_code == 202
+    shown = (await agent.get(f"/v1/tasks/{task_file['task_id']}")).json()["context"]["settings"]
+    names = ("recents_count", "rounds", "max_tokens", "trigger_ratio", "strategy")
+    assert [(shown[name]["value"], shown[name]["source"]) for name in names] == [
+        (5, "request"),
+        (7, "session"),
+        (4_096, "user"),
+        (0.85, "debugging"),
+        ("three_part", "default"),
+    ]
+    session = (await agent.get(f"/v1/sessions/{session_id}/context")).json()
+    assert session["preset"] is None
+    assert session["settings"]["recents_count"] == {"value": 6, "source": "session"}
+
+
+async def test_003_20_a_user_sets_the_model_of_agents_that_name_none(
+    agent: httpx.AsyncClient, task_file: dict[str, Any]
+) -> None:
+    user = f"u-{uuid.uuid4().hex[:8]}"
+    nameless = [{name: value for name, value in one.items() if name != "model"} for one in task_file["agents"]]
+    task_file |= {"user_id": user, "session_id": f"s-{user}", "agents": nameless}
+    refused = await agent.post("/v1/tasks", json=task_file)
+    assert (refused.status_code, "model" in refused.json()["detail"]) == (422, True)
+    await agent.put(f"/v1/users/{user}/settings", json={"context": {"model": "gpt-4o-mini", "window_tokens": 9_000}})
+    assert (await agent.post("/v1/tasks", json=task_file)).status_code == 202
+    shown = (await agent.get(f"/v1/tasks/{task_file['task_id']}")).json()["context"]["settings"]
+    assert shown["model"] == {"value": "gpt-4o-mini", "source": "user"}
+    assert shown["window_tokens"] == {"value": 9_000, "source": "user"}
+
+
+async def test_figures_of_a_user_that_are_out_of_range_are_refused(agent: httpx.AsyncClient) -> None:
+    refused = await agent.put("/v1/users/ana/settings", json={"context": {"rounds": 0}})
+    assert refused.status_code == 422
+    assert "context.rounds" in refused.json()["detail"]
+
+
+async def test_004_14_a_submission_warns_of_pitfalls_and_runs_nevertheless(
+    agent: httpx.AsyncClient, task_file: dict[str, Any]
+) -> None:
+    task_file |= {"context": {"trigger_ratio": 0.95}, "budget": {"agent": {"limit_tokens": 10_000, "mode": "hard"}}}
+    answer = await agent.post("/v1/tasks", json=task_file)
+    assert answer.status_code == 202
+    late, small = answer.json()["warnings"]
+    assert "compression starts at 0.95" in late
+    assert f"agent:{task_file['task_id']}/reader has a hard limit of 10,000 tokens" in small
+
+
 async def test_the_same_file_again_changes_nothing_and_another_body_is_a_conflict(
     gateway: RunningGateway, agent: httpx.AsyncClient, task_file: dict[str, Any]
 ) -> None:
@@ -116,6 +177,7 @@ async def test_a_task_is_paused_resumed_and_cancelled_by_its_workflow(
     agent: httpx.AsyncClient, task_file: dict[str, Any], temporal_client: Client
 ) -> None:
     accepted = (await agent.post("/v1/tasks", json=task_file)).json()
+    del accepted["warnings"]
     for verb in ("pause", "resume", "cancel"):
         answer = await agent.post(f"/v1/tasks/{task_file['task_id']}/{verb}")
         assert (answer.status_code, answer.json()) == (202, accepted)

@@ -15,6 +15,7 @@ from purser.compose.settings import Settings
 from purser.compose.stack.ports import free_port
 from purser.gateway.access.roles import Role
 from purser.gateway.access.sealing import Seal, new_key
+from purser.gateway.approvals.links import ApprovalLinks
 from purser.gateway.postgres.deliveries import Deliveries
 from purser.gateway.postgres.webhooks import WebhookFields, Webhooks
 from purser.gateway.webhooks import delivery as sending
@@ -50,7 +51,8 @@ async def test_an_approval_request_is_delivered_with_all_that_a_chat_needs(
     assert body["title"] == "Approval needed: session s1"
     assert body["text"].startswith("Session s1 needs 12,000 more tokens: deadline in 30 min (")
     assert body["approval_id"] == approval_id
-    assert body["url"] == f"https://purser.example.com/approvals?id={approval_id}"
+    assert body["url"].startswith("https://purser.example.com/approvals?link=")
+    assert approval_id not in body["url"]
     assert (body["asked"]["tokens"], body["limit"]["tokens"], body["spent"]["tokens"]) == (12_000, 1_000, 0)
     assert body["resets_at"]
     assert body["percentage"] == 0.0
@@ -147,7 +149,7 @@ async def test_two_gateways_deliver_each_event_once(
 
 
 async def test_as_many_deliveries_are_claimed_as_can_be_sent_and_one_of_each_webhook(pool: Pool) -> None:
-    store = Deliveries(pool, Policies(pool, LedgerSettings()), "http://here")
+    store = Deliveries(pool, Policies(pool, LedgerSettings()), "http://here", ApprovalLinks(Seal(), "http://here"))
     webhooks = Webhooks(pool, Seal([new_key()]))
     for _ in range(4):
         hook, _ = await webhooks.create("acme", WebhookFields(url="http://a/b", kinds=("task",)), by=TESTER)

@@ -259,6 +259,14 @@ async def test_link_opens_its_request(tenant: Tenant) -> None:
     await expect(rows(page).nth(1)).to_have_attribute("aria-current", "true")
     await page.goto("/approvals?id=00000000-0000-0000-0000-000000000000")
     await expect(page.locator(".detail")).to_contain_text("There is no such request")
+    client = await tenant.client(Role.APPROVER, "api")
+    link = str((await client.get(f"/v1/approvals/{wanted}")).json()["link"])
+    await page.goto(link)
+    await expect(rows(page).nth(1)).to_have_attribute("aria-current", "true")
+    await page.goto(f"{link[:-9]}{'A' * 9}")
+    await expect(page.get_by_role("alert").filter(has_text="This link is not valid")).to_be_visible()
+    await check_accessibility(page)
+    assert await state(tenant, wanted) == "pending"
 
 
 async def test_requests_of_another_tenant_are_not_shown(tenant: Tenant) -> None:

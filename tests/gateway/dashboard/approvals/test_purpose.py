@@ -34,14 +34,20 @@ async def shown(tenant: Tenant) -> dict[str, Any]:
 
 
 async def test_request_shows_task_agent_and_last_input_as_text(tenant: Tenant) -> None:
-    await parked(tenant)
+    task_id = await parked(tenant)
     page = await tenant.page(role=Role.APPROVER, name="anna")
     purpose = page.locator(".purpose")
     await expect(purpose).to_contain_text("Find duplicates in the invoices of March.")
     await expect(purpose).to_contain_text(HOSTILE)
     await expect(purpose).to_contain_text("Three duplicates.")
     await expect(page.locator(".purpose img")).to_have_count(0)
-    [purpose_view] = (await shown(tenant))["purposes"]
+    answer = await shown(tenant)
+    [purpose_view] = answer["purposes"]
+    read = (await tenant.stack.stores.tasks.get(tenant.name, task_id))["agents"]["reader"]
+    spent = sum(read["usage"][name] for name in ("input", "cache_read", "output", "unsplit"))
+    one_turn = {"tokens": spent, "nano_usd": read["nano_usd"]}
+    assert answer["finish"] == {"low": one_turn, "high": one_turn, "turns": 1}
+    await expect(page.locator(".about")).to_contain_text("more until the waiting tasks end, by 1 turn so far")
     assert purpose_view["input"] == "Find duplicates in the invoices of March."
     assert purpose_view["instructions"] == HOSTILE
     assert "Three duplicates." in purpose_view["last_input"]["text"]

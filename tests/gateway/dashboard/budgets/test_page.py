@@ -35,7 +35,7 @@ async def a_tree(tenant: Tenant) -> None:
 
 async def test_tree_unfolds_from_below_the_tenant_to_agent(tenant: Tenant) -> None:
     await a_tree(tenant)
-    page = await tenant.page("/budgets")
+    page = await tenant.page("/budgets?order=tree")
     await expect(row(page, f"tenant:{tenant.name}")).to_be_visible()
     await expect(row(page, "session:s1")).to_have_count(0)
     for scope in ("user:u1", "session:s1", "task:t1"):
@@ -95,8 +95,8 @@ async def test_links_of_alerts_show_what_runs_out_soon(tenant: Tenant) -> None:
 async def test_limit_is_changed_after_confirmation_of_before_and_after(tenant: Tenant) -> None:
     await a_tree(tenant)
     page = await tenant.page("/budgets?kind=session&scope=session:s1")
-    await page.get_by_label("Token limit").fill("8k")
-    await page.get_by_label("Mode").select_option("approval")
+    await page.get_by_label("Token limit", exact=True).fill("8k")
+    await page.get_by_label("Mode", exact=True).select_option("approval")
     await page.get_by_role("button", name="Change …").click()
     question = page.locator(".question")
     await expect(question).to_contain_text("Token limit: 10,000 tokens → 8,000 tokens")
@@ -134,7 +134,7 @@ async def test_frozen_scope_refuses_calls_until_it_is_unfrozen(tenant: Tenant) -
 async def test_concurrent_change_by_someone_else_is_not_overwritten(tenant: Tenant) -> None:
     await a_tree(tenant)
     page = await tenant.page("/budgets?kind=session&scope=session:s1")
-    await page.get_by_label("Token limit").fill("8k")
+    await page.get_by_label("Token limit", exact=True).fill("8k")
     await page.get_by_role("button", name="Change …").click()
     await expect(page.locator(".question")).to_be_visible()
     await tenant.budget("session:s1", limit_tokens=20_000)
@@ -162,3 +162,16 @@ async def test_empty_tenant_has_no_budgets_yet(tenant: Tenant) -> None:
     page = await tenant.page("/budgets")
     await expect(page.locator(".empty")).to_contain_text("No budget has been used yet")
     await check_accessibility(page)
+
+
+async def test_a_further_limit_leads_to_the_session_that_it_limits(tenant: Tenant) -> None:
+    await tenant.budget("session:s1@day", limit_tokens=9_000, mode="hard")
+    client = await tenant.client(name="backend")
+    message = {"role": "user", "content": "Hello."}
+    assert (await client.post("/v1/sessions/s1/messages", json={"messages": [message]})).is_success
+    await spend(tenant, "session:s1", tokens=500)
+    page = await tenant.page("/budgets?scope=session:s1@day")
+    await expect(page.locator("#detail")).to_contain_text("500")
+    await page.get_by_role("link", name="open the session").click()
+    await expect(page).to_have_url(re.compile(r"/sessions/s1$"))
+    await expect(page.locator("main")).to_contain_text("Hello.")

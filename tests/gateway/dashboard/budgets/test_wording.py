@@ -1,13 +1,17 @@
-"""The budgets that the filter *Runs out* lists."""
+"""The budgets that the filter *Runs out* lists, and the order of lists."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from purser.budget.gate import Amount
-from purser.budget.policies import Policy
+from purser.budget.policies.policy import Policy
+from purser.budget.postgres.reports.scope_tree import Node
 from purser.budget.reports.forecast import Basis, Forecast
 from purser.budget.reports.views import BudgetView
 from purser.budget.scopes import Scope
-from purser.gateway.dashboard.budgets.wording import runs_out_within
+from purser.gateway.dashboard.budgets.form import Change, effect
+from purser.gateway.dashboard.budgets.tree import Line, by_use
+from purser.gateway.dashboard.budgets.wording import recorded, runs_out_within
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -29,3 +33,37 @@ def test_only_budgets_that_run_out_in_time_and_are_not_used_up_are_listed() -> N
     assert not runs_out_within(budget(100), ends(timedelta()), HOUR, NOW)  # it is used up
     assert not runs_out_within(budget(50), Forecast(), HOUR, NOW)
     assert not runs_out_within(budget(50), None, HOUR, NOW)
+
+
+def test_budgets_are_sorted_by_use_and_those_of_ended_tasks_come_last() -> None:
+    views = {
+        "over": budget(150),
+        "half": budget(50),
+        "free": replace(budget(900), policy=Policy()),
+        "blocked": replace(budget(0), policy=Policy(limit_tokens=0)),
+        "ended": budget(190),
+    }
+    scopes = {name: Scope.parse(f"session:{name}") for name in views}
+    lines = [Line(Node(scopes[name], False, has_ended=name == "ended"), 0, name) for name in views]
+    found = by_use([Line(None, 0, "more"), *lines], {scopes[name]: view for name, view in views.items()})
+    assert [line.path for line in found] == ["blocked", "over", "half", "free", "ended", "more"]
+
+
+def test_a_policy_in_shadow_says_what_it_would_have_done() -> None:
+    assert recorded(budget(5)) == ""
+    shadow = replace(budget(5), policy=Policy(limit_tokens=1, shadow=True))
+    assert recorded(shadow) == "Nothing in this window so far."
+    counted = {"refuse": 1_200, "ask": 0, "wait": 0, "delay": 1}
+    assert recorded(replace(shadow, would=counted)) == "refuse 1,200 calls, delay 1 call"
+
+
+def test_a_change_in_shadow_has_no_effect_on_calls() -> None:
+    now = budget(50)
+    assert "no call is refused" in effect(now, Change({"limit_tokens": 10, "shadow": True}, now.policy))
+    shadow = replace(now, policy=Policy(limit_tokens=100, shadow=True))
+    assert "no call is refused" in effect(shadow, Change({"mode": "hard"}, shadow.policy))
+    ended = effect(shadow, Change({"shadow": False, "mode": "hard"}, shadow.policy))
+    assert ended == (
+        "From now on the policy applies. From the next call on what does not fit is refused. "
+        "Calls under way finish either way."
+    )

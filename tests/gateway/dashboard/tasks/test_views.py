@@ -1,13 +1,18 @@
 """Charts of a task's page, and URL parameters of the list: pure functions."""
 
+import re
 from datetime import UTC, datetime, timedelta
 
+from purser.activities.postgres.calls import Call, StoredCall
 from purser.activities.postgres.overviews import Cost
 from purser.activities.tasks.timeline import Step, StepKind, Turn
+from purser.budget.gate import Amount
 from purser.gateway.dashboard.tasks.charts import costs_chart, gantt
+from purser.gateway.dashboard.tasks.detail import turns_table, window
 from purser.gateway.dashboard.tasks.graph import MOST, Node, columns, graph
 from purser.gateway.dashboard.tasks.list import Wanted
-from purser.workflows.contract import TaskStatus
+from purser.workflows.contract import AgentRef, TaskStatus
+from tests.support.calls import PLAN
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -29,6 +34,16 @@ def test_each_agent_is_a_lane_and_open_steps_extend_to_now() -> None:
     assert item["value"] == [1, round(at(1).timestamp() * 1_000), round(at(9).timestamp() * 1_000)]
     assert item["name"] == "a · turn 1 · called · 8.0 s so far · 10 tokens"
     assert options["tooltip"]["renderMode"] == "richText"  # names of others are never written as HTML
+
+
+def test_a_turn_opens_what_its_call_saw() -> None:
+    admitted = Step(StepKind.ADMITTED, at(0), at(0))
+    rows = turns_table([Turn("a", 2, "m", (admitted,), key="k 1")], at(9), "t1", None, newest=True)
+    assert '<a href="/tasks/t1/calls/k%201" title="What the call saw">2</a>' in rows
+    stored = StoredCall(Call(AgentRef("x", "t1", "a"), "k1", 2, "m", PLAN, 5, Amount(1), Amount(1)), NOW, None)
+    page = " ".join(re.sub(r"<[^>]+>", " ", window("t1", stored)).split())
+    assert "Session 3 to 30 summary version 3 summary 400" in page.lower().replace("session", "Session")
+    assert "agent 43 cleared old tool result 17 of 5,000" in page.lower()
 
 
 def test_costs_stack_models_on_agents() -> None:

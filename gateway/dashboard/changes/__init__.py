@@ -1,0 +1,1 @@
+"""The page of changes: who changed what, when, and from what to what."""

@@ -1,0 +1,1 @@
+"""The page of keys: the list, new keys, and their end."""

@@ -1,0 +1,1 @@
+"""The overview: spending over time, what runs out, and what waits."""

@@ -1,0 +1,1 @@
+"""One search over tasks, sessions, scopes, approvals, users and keys."""

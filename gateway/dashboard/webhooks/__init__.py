@@ -1,0 +1,1 @@
+"""The page of webhooks: the list, new ones, and their deliveries."""

@@ -1,0 +1,49 @@
+"""Bodies of requests to models: what is read, what is passed on, and what is refused."""
+
+from typing import Annotated, Any, TypeVar
+
+from pydantic import AfterValidator, BaseModel, Field, ValidationError
+
+from purser.activities.models.names import check_model_name
+from purser.budget.errors import InvalidRequest
+from purser.budget.holds import MAX_CALL_TOKENS
+from purser.context.conversation.storable import is_storable
+from purser.gateway.http.bodies import read_json
+
+MAX_MESSAGES = 10_000
+MAX_TOOLS = 512
+MAX_TEXTS = 2_048
+_NEVER = {"api_base", "api_key", "api_version", "base_url", "custom_llm_provider", "extra_headers", "timeout"}
+"""Parameters of LiteLLM that would change where a request goes, and with which key."""
+Cap = Annotated[int, Field(ge=1, le=MAX_CALL_TOKENS)]
+Objects = list[dict[str, Any]]
+Model = Annotated[str, Field(min_length=1, max_length=256), AfterValidator(check_model_name)]
+B = TypeVar("B", bound=BaseModel)
+
+
+def read_body(body: type[B], content: bytes, known: set[str]) -> B:
+    """Reads a body.
+
+    Args:
+        body: the part that the proxy itself reads.
+        content: the JSON.
+        known: names of all parameters that are accepted.
+
+    Raises:
+        RequestValidationError: it is not JSON.
+        InvalidRequest: it is no such request; names the field, never its value.
+    """
+    value = read_json(content)
+    if not isinstance(value, dict):
+        raise InvalidRequest("the body is not a JSON object: send an object with model")
+    if not is_storable(value):
+        raise InvalidRequest("the body contains NUL or half of a surrogate pair: remove it")
+    if unknown := sorted(set(value) - known):
+        remedy = "remove it: the gateway sets it" if unknown[0] in _NEVER else "remove it, or correct its name"
+        raise InvalidRequest(f"parameter {unknown[0][:80]!r} is not passed on: {remedy}")
+    try:
+        return body.model_validate(value)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        place = ".".join(str(part) for part in first["loc"][:6])
+        raise InvalidRequest(f"{place} is not valid: {first['msg'][:200].lower()}") from None

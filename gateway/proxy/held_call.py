@@ -1,0 +1,199 @@
+"""The hold of one call through the proxy: admission as its terms say, one attempt, one charge."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, replace
+from time import monotonic
+
+from purser.activities.calls.patience import outlasting
+from purser.activities.calls.settlements import report_of
+from purser.activities.calls.uncancelled import uncancelled
+from purser.activities.errors import Cost, ProviderError
+from purser.activities.models.egress import SendPermit
+from purser.budget.errors import BudgetError, HoldClosed, NotFound
+from purser.budget.gate import GateAnswer, Verdict
+from purser.budget.holds import HoldAnswer, HoldRequest, HoldState
+from purser.budget.pricing.call_prices import Quote, quote
+from purser.budget.refusals import Refusal
+from purser.budget.usage import Usage
+from purser.gateway.access.roles import Principal
+from purser.gateway.holds.waiting import ask_gate
+from purser.gateway.proxy.callers import CallTerms
+from purser.gateway.proxy.verdicts import NotAdmitted
+from purser.gateway.services import Services
+
+_POLL_S = 1.0
+"""Longest pause before a waiting call asks again."""
+_AGAIN = 3
+"""Most further holds of an `Idempotency-Key` whose earlier calls have ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Charged:
+    """What a call cost."""
+
+    usage: Usage
+    nano_usd: int
+
+
+class HeldCall:
+    """A call under the gate, from its ask to its charge."""
+
+    def __init__(self, use: Services, caller: Principal, terms: CallTerms, model: str) -> None:
+        self._use = use
+        self._caller = caller
+        self._terms = terms
+        self._model = model
+        self._attempt: int | None = None
+        self.answer: HoldAnswer | None = None
+        """The hold, once the gate has admitted the call."""
+
+    @property
+    def held(self) -> HoldAnswer:
+        """The hold of an admitted call."""
+        assert self.answer is not None
+        return self.answer
+
+    @property
+    def hold_id(self) -> str:
+        """The id of the hold of an admitted call."""
+        assert self.held.hold_id is not None
+        return self.held.hold_id
+
+    @property
+    def started(self) -> bool:
+        """Whether its attempt has started, so that the provider may have charged something."""
+        return self._attempt is not None
+
+    async def admit(self, full: Usage, least: Usage) -> HoldAnswer:
+        """Holds the most that the call may use, and waits as its terms say.
+
+        Raises:
+            NotAdmitted: the gate does not admit it, or not soon enough.
+            UnknownPrice, MoneyNeeded, KeyReused, HoldClosed, LedgerUnavailable
+        """
+        quoted = quote(self._use.prices, self._model, full, least)
+        request = await self._request(quoted)
+        try:
+            answer, approval_id = await self._patiently(request)
+        except BaseException:
+            await self._withdraw()
+            raise
+        if answer.hold_id is None:
+            refusal = await self._refusal(request, answer.gate)
+            if answer.gate.verdict is not Verdict.ASK:
+                await self._withdraw()
+            quoted.check_priced(answer.gate)
+            raise NotAdmitted(answer.gate, refusal, approval_id, answer.retry_after_ms)
+        self.answer = answer
+        return answer
+
+    async def outlast_delay(self) -> None:
+        """Waits for the backpressure delay."""
+        await asyncio.sleep(self.held.gate.delay_ms / 1_000)
+
+    async def start(self, cap: int, pace: Callable[[], Awaitable[None]]) -> SendPermit:
+        """Starts the attempt when the request is ready to leave and `pace` has returned.
+
+        Raises:
+            NotAdmitted: the budget has no room for another attempt of the same key.
+            HoldClosed, LedgerUnavailable
+        """
+        if self._attempt is None:
+            await pace()
+            await uncancelled(self._start())
+            if (task := asyncio.current_task()) is not None and task.cancelling():
+                raise asyncio.CancelledError
+        return SendPermit(f"{self.hold_id}-{self._attempt}", cap)
+
+    async def charge(self, usage: Usage) -> Charged:
+        """Ends the hold with the cost of its attempt."""
+        assert self._attempt is not None
+        attempt, tenant, hold_id = self._attempt, self._caller.tenant, self.hold_id
+        report = report_of(self._model, usage, self.held.amount, self._use.prices, self._use.metrics.calls.unpriced)
+        await outlasting(lambda: self._use.ledger.settle(tenant, hold_id, attempt, report))
+        return Charged(usage, report.nano_usd)
+
+    async def failed(self, failure: ProviderError, usage: Usage | None) -> None:
+        """Charges what a failed request has cost; an unknown cost is presumed."""
+        if self.started and (usage is not None or failure.cost is Cost.NOTHING):
+            await self.charge(usage or Usage())
+        else:
+            await self.give_up()
+
+    async def give_up(self) -> None:
+        """Ends the hold without a report: an attempt that started is charged its estimate."""
+        tenant, hold_id = self._caller.tenant, self.hold_id
+        with suppress(NotFound, HoldClosed):
+            await outlasting(lambda: self._use.ledger.release(tenant, hold_id=hold_id))
+
+    @asynccontextmanager
+    async def leased(self) -> AsyncIterator[None]:
+        """Keeps the lease of the hold alive."""
+        renewing = asyncio.create_task(self._renew())
+        try:
+            yield
+        finally:
+            renewing.cancel()
+
+    async def _request(self, quoted: Quote) -> HoldRequest:
+        path = await self._use.payers.complete(self._caller.tenant, self._terms.path)
+        return HoldRequest(
+            key=self._terms.key,
+            path=path,
+            ask=quoted.full,
+            least=quoted.least,
+            model=self._model,
+            stated=self._terms.path,
+            priced=quoted.priced,
+        )
+
+    async def _patiently(self, request: HoldRequest) -> tuple[HoldAnswer, str]:
+        """Asks until the gate admits or refuses the call, or its patience ends."""
+        began = monotonic()
+        while True:
+            answer, approval_id = await self._ask(request)
+            self._use.metrics.count_verdict(answer.gate)
+            patience = self._terms.patience(answer.gate.verdict)
+            left = patience - (monotonic() - began)
+            if answer.gate.verdict not in (Verdict.WAIT, Verdict.ASK) or left <= 0 or answer.gate.unpriced:
+                return answer, approval_id
+            pause = (answer.retry_after_ms or 1_000) / 1_000
+            await asyncio.sleep(min(pause, _POLL_S, left))
+
+    async def _ask(self, request: HoldRequest) -> tuple[HoldAnswer, str]:
+        """Asks for a hold; for a new one if an earlier call under the same key has ended."""
+        answer, approval_id = await ask_gate(request, self._caller, self._use)
+        for again in range(1, _AGAIN + 1):
+            if answer.state not in (HoldState.SETTLED, HoldState.RELEASED, HoldState.EXPIRED):
+                break
+            key = f"{self._terms.key}.again{again}"
+            answer, approval_id = await ask_gate(replace(request, key=key), self._caller, self._use)
+        return answer, approval_id
+
+    async def _refusal(self, request: HoldRequest, gate: GateAnswer) -> Refusal | None:
+        if gate.verdict is Verdict.WAIT:
+            return None
+        task_id, scope = request.path.task_id(), gate.decisive.scope
+        period_end = await self._use.policies.room_returns(self._caller.tenant, scope, request.ask, task_id)
+        return Refusal.of(gate, request.ask, period_end)
+
+    async def _withdraw(self) -> None:
+        """Ends the wait of a call that no client can repeat, so that it delays no other call."""
+        if self._terms.own_key:
+            with suppress(BudgetError):
+                await uncancelled(self._use.ledger.release(self._caller.tenant, key=self._terms.key))
+
+    async def _start(self) -> None:
+        answer = await self._use.ledger.start_attempt(self._caller.tenant, self.hold_id)
+        if answer.gate is not None:
+            raise NotAdmitted(answer.gate, None, "", None)
+        self._attempt = answer.attempt
+
+    async def _renew(self) -> None:
+        lease_ms = self._use.ledger.settings.lease_s * 1_000
+        while True:
+            await asyncio.sleep(max(1.0, lease_ms / 3_000))
+            with suppress(BudgetError):
+                await self._use.ledger.extend(self._caller.tenant, self.hold_id, lease_ms=lease_ms)

@@ -1,0 +1,103 @@
+"""`/openai` and `/anthropic`: clients of both with another `base_url` call any model under a budget."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+from fastapi import APIRouter, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.responses import JSONResponse, Response
+
+from purser.gateway.access.auth import Spender
+from purser.gateway.http.bodies import run_off_loop
+from purser.gateway.http.problems import from_validation, problem_of
+from purser.gateway.http.routing import Route
+from purser.gateway.proxy import anthropic, openai
+from purser.gateway.proxy.answer import ChatAnswer, EmbeddingsAnswer
+from purser.gateway.proxy.callers import terms_of
+from purser.gateway.proxy.chat_call import ChatCall, prompt_tokens
+from purser.gateway.proxy.embedding_call import EmbeddingCall
+from purser.gateway.proxy.verdicts import Denial, denial_of, of_problem
+from purser.gateway.services import Services, Use
+
+
+class _ProxyRoute(Route):
+    """Answers errors in the words of a protocol."""
+
+    error_of: Callable[[Denial], dict[str, Any]]
+
+    def get_route_handler(self) -> Callable[[Request], Awaitable[Response]]:  # type: ignore[override]
+        handle, error_of = super().get_route_handler(), type(self).error_of
+
+        async def handler(request: Request) -> Response:
+            try:
+                return await handle(request)
+            except RequestValidationError as error:
+                denial = of_problem(from_validation(error))
+            except Exception as error:
+                if problem_of(error) is None:
+                    raise
+                denial = denial_of(error, "")
+            return JSONResponse(error_of(denial), denial.status, denial.all_headers())
+
+        return handler
+
+
+class OpenAIRoute(_ProxyRoute):
+    """Answers errors in the words of OpenAI."""
+
+    error_of = staticmethod(openai.error_of)
+
+
+class AnthropicRoute(_ProxyRoute):
+    """Answers errors in the words of Anthropic."""
+
+    error_of = staticmethod(anthropic.error_of)
+
+
+B = TypeVar("B")
+of_openai = APIRouter(route_class=OpenAIRoute, prefix="/openai/v1", tags=["proxy"])
+of_anthropic = APIRouter(route_class=AnthropicRoute, prefix="/anthropic/v1", tags=["proxy"])
+
+
+@of_openai.post("/chat/completions", include_in_schema=False)
+async def chat(request: Request, caller: Spender, use: Use) -> Response:
+    """Calls a model, streamed or not, as `chat.completions.create` of OpenAI's clients asks for it."""
+    body = await _body(request, openai.read_chat)
+    terms = terms_of(request.headers, caller, use.allowed_api_bases)
+    return ChatAnswer(ChatCall(use, caller, terms, body.asked()), openai.ChatDialect(body), use)
+
+
+@of_openai.post("/embeddings", include_in_schema=False)
+async def embeddings(request: Request, caller: Spender, use: Use) -> Response:
+    """Returns vectors of texts, as `embeddings.create` of OpenAI's clients asks for them."""
+    body = await _body(request, openai.read_embeddings)
+    terms = terms_of(request.headers, caller, use.allowed_api_bases)
+    return EmbeddingsAnswer(EmbeddingCall(use, caller, terms, body.asked()), body.answer, openai.error_of, use)
+
+
+@of_anthropic.post("/messages", include_in_schema=False)
+async def messages(request: Request, caller: Spender, use: Use) -> Response:
+    """Calls a model, streamed or not, as `messages.create` of Anthropic's clients asks for it."""
+    asked = await _converted(request, use, await _body(request, anthropic.read_messages))
+    terms = terms_of(request.headers, caller, use.allowed_api_bases)
+    return ChatAnswer(ChatCall(use, caller, terms, asked.asked), anthropic.MessagesDialect(asked), use)
+
+
+@of_anthropic.post("/messages/count_tokens", include_in_schema=False)
+async def count_tokens(request: Request, caller: Spender, use: Use) -> Response:
+    """Counts the tokens of a request, as a hold for it would. Nothing is sent, and nothing is held."""
+    asked = (await _converted(request, use, await _body(request, anthropic.read_count))).asked
+    return JSONResponse({"input_tokens": await prompt_tokens(use, caller.tenant, asked)})
+
+
+async def _converted(request: Request, use: Services, body: anthropic.CountBody) -> anthropic.MessagesRequest:
+    await use.provider.warm_up()
+    return await run_off_loop(len(await request.body()), anthropic.MessagesRequest, body)
+
+
+async def _body(request: Request, read: Callable[[bytes], B]) -> B:
+    content = await request.body()
+    body = await run_off_loop(len(content), read, content)
+    # The call may take minutes: it must not keep others from sending large bodies.
+    request.state.body_read()
+    return body

@@ -1,0 +1,100 @@
+"""Compressions of sessions that are used over HTTP: started on request, and once an append passes the trigger."""
+
+import asyncio
+from datetime import timedelta
+
+from temporalio.client import Client, WorkflowHandle
+from temporalio.common import WorkflowIDConflictPolicy
+
+from purser.activities.runtime.stores import SessionStores
+from purser.budget.pricing.price_book import PriceBook
+from purser.context.resolution import ResolvedContext
+from purser.context.tokens import PER_CONVERSATION, window_of
+from purser.context.windows.engine import is_crowded
+from purser.workflows.contract import CompressResult, CompressSessionInput, Trigger, WorkflowName
+
+RPC_TIMEOUT = timedelta(seconds=5)
+
+
+class SessionCompressions:
+    """Starts compressions; one runs per conversation, and a further start joins it."""
+
+    def __init__(
+        self,
+        temporal: Client,
+        task_queue: str,
+        stores: SessionStores,
+        prices: PriceBook,
+        context: ResolvedContext,
+        *,
+        by_itself: bool,
+    ) -> None:
+        """Args:
+        temporal, task_queue: where the workflows run.
+        stores: of the sessions.
+        prices: for the context windows of models.
+        context: settings of the process, which apply below those of session and user.
+        by_itself: whether appends start compressions.
+        """
+        self._temporal = temporal
+        self._task_queue = task_queue
+        self._stores = stores
+        self._prices = prices
+        self._context = context
+        self._by_itself = by_itself
+        self._appended: dict[tuple[str, str], str] = {}
+        self.poked = asyncio.Event()
+        """Set by an append."""
+
+    async def start(self, start: CompressSessionInput) -> "WorkflowHandle[object, CompressResult]":
+        """Starts a compression, or joins the one of this conversation that runs.
+
+        Raises:
+            RPCError: Temporal does not answer.
+        """
+        return await self._temporal.start_workflow(
+            WorkflowName.COMPRESS_SESSION,
+            start,
+            id=start.workflow_id,
+            task_queue=self._task_queue,
+            result_type=CompressResult,
+            id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
+            rpc_timeout=RPC_TIMEOUT,
+        )
+
+    def appended(self, tenant: str, session_id: str, model: str) -> None:
+        """Notes that a session has new messages, whose tokens are counted for `model`; never waits."""
+        if self._by_itself:
+            self._appended[tenant, session_id] = model
+            self.poked.set()
+
+    async def start_due(self) -> None:
+        """Starts the compressions of noted sessions that pass the trigger.
+
+        A session that fails remains noted and stops no other; the first failure is raised in the end.
+        """
+        failures: list[Exception] = []
+        for tenant, session_id in list(self._appended):
+            model = self._appended.pop((tenant, session_id))
+            try:
+                if await self._is_due(tenant, session_id, model):
+                    await self.start(CompressSessionInput(tenant, session_id, model=model, trigger=Trigger.SOFT_MARK))
+            except Exception as error:
+                self._appended.setdefault((tenant, session_id), model)
+                failures.append(error)
+        if failures:
+            raise failures[0]
+
+    async def _is_due(self, tenant: str, session_id: str, model: str) -> bool:
+        """Whether the session's own conversation passes the trigger, by the rule of tasks."""
+        settings = (await self._stores.settings.personal(tenant, session_id)).resolved(self._context).settings
+        if not settings.compresses:
+            return False
+        window = window_of(model, self._prices.context_window(model), default=settings.context_window_tokens)
+        found = await self._stores.summaries.uncovered(tenant, session_id, model=model)
+        # It would be refused again: it would cover the messages that freed too little.
+        if found.fruitless_seq and found.fruitless_seq >= found.last_seq - settings.recents_count:
+            return False
+        tokens, budget = PER_CONVERSATION + found.tokens, settings.context_budget(window)
+        crowded = is_crowded(settings.parameters, tokens=tokens, budget=budget)
+        return crowded or found.messages > settings.history_window_size

@@ -1,0 +1,51 @@
+"""`/v1/tasks/{task_id}/calls`: the model calls of a task, and what each of them saw."""
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+
+from purser.budget.errors import InvalidRequest
+from purser.gateway.access.auth import WorkReader
+from purser.gateway.http.pagination import NameCursor, PageOf, PageSize, name_after, name_cursor
+from purser.gateway.http.routing import Route
+from purser.gateway.services import Use
+from purser.gateway.tasks.call_views import CallView, CallWindowView
+
+router = APIRouter(route_class=Route, prefix="/v1/tasks/{task_id}/calls", tags=["tasks"])
+
+
+@router.get("", response_model=PageOf[CallView])
+async def list_calls(
+    task_id: str,
+    caller: WorkReader,
+    use: Use,
+    agent: Annotated[str | None, Query(max_length=512, description="Only calls of this agent.")] = None,
+    turn: Annotated[int | None, Query(ge=1, le=2**31 - 1, description="Only calls of this turn.")] = None,
+    cursor: NameCursor = None,
+    limit: PageSize = 100,
+) -> dict[str, Any]:
+    """Lists the calls of a task, newest first: how each window was cut, and its size."""
+    await use.tasks.get(caller.tenant, task_id)
+    found = await use.calls.of_task(
+        caller.tenant, task_id, agent_id=agent, turn=turn, after=_after(cursor), limit=limit
+    )
+    last = found[-1] if len(found) == limit else None
+    following = name_cursor(f"{last.at.isoformat()} {last.call.key}") if last else None
+    return {"items": [CallView.of(one) for one in found], "cursor": following}
+
+
+@router.get("/{call}/window")
+async def call_window(task_id: str, call: str, caller: WorkReader, use: Use) -> CallWindowView:
+    """Returns what a call saw: what is verbatim, clipped, cleared, summarized by which version, or dropped, and why."""
+    return CallWindowView.of(await use.calls.of_key(caller.tenant, task_id, call))
+
+
+def _after(cursor: str | None) -> tuple[datetime, str] | None:
+    if (name := name_after(cursor)) is None:
+        return None
+    at, _, key = name.partition(" ")
+    try:
+        return datetime.fromisoformat(at), key
+    except ValueError:
+        raise InvalidRequest("cursor is not valid: pass the cursor of the previous page unchanged") from None

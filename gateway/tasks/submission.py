@@ -1,0 +1,36 @@
+"""What a submission takes from the settings of its session and user: a model for agents that name none."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from purser.context.conversation.preferences import Personal
+from purser.context.errors import InvalidSettings
+from purser.context.figures import Figures
+from purser.gateway.services import Services
+
+
+async def personal_of(use: Services, tenant: str, body: Mapping[str, Any]) -> Personal:
+    """Settings of the session of a task file, and of its user, who may be named by the file first."""
+    session_id, user_id = body.get("session_id"), body.get("user_id")
+    if not isinstance(session_id, str):
+        return Personal()
+    found = await use.sessions.settings.personal(tenant, session_id)
+    if isinstance(user_id, str) and not found.user.version:
+        return Personal(await use.sessions.settings.of_user(tenant, user_id), found.session)
+    return found
+
+
+def with_models(body: Mapping[str, Any], use: Services, personal: Personal) -> dict[str, Any]:
+    """The task file with the default model for agents that name none; unchanged if there is no such default."""
+    agents = body.get("agents")
+    if not isinstance(agents, list):
+        return dict(body)
+    try:
+        asked = Figures.of({"model": (body.get("context") or {}).get("model")}, "context").given
+    except (InvalidSettings, AttributeError):
+        asked = {}  # the check of the whole file reports it
+    model = personal.resolved(use.context, asked).settings.model
+    if model is None:
+        return dict(body)
+    filled = [{"model": model} | agent if isinstance(agent, dict) else agent for agent in agents]
+    return {**body, "agents": filled}

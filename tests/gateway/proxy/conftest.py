@@ -1,0 +1,70 @@
+"""A gateway whose proxy leads to a provider on loopback, and clients of OpenAI's library."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+from openai import AsyncOpenAI
+
+from purser.compose.demo.provider import Provider, serve_provider
+from purser.compose.settings import Settings
+from purser.gateway.access.roles import Role
+from tests.gateway.conftest import RunningGateway, on, running_gateway
+
+PRICES = '{"gpt-4o": {"input_cost_per_token": 1e-06, "output_cost_per_token": 4e-06, "max_output_tokens": 4096}}'
+
+
+@pytest.fixture
+async def provider(tmp_path: Path) -> AsyncIterator[Provider]:
+    async with serve_provider() as running:
+        yield running
+
+
+@pytest.fixture
+def settings(plain_settings: Settings, dsn: str, task_queue: str, provider: Provider, tmp_path: Path) -> Settings:
+    prices = tmp_path / "prices.json"
+    prices.write_text(PRICES)
+    more = {"allowed_api_bases": (provider.address,), "price_file": prices}
+    return on(plain_settings, dsn, task_queue).model_copy(update=more)
+
+
+@pytest.fixture
+async def gateway(settings: Settings) -> AsyncIterator[RunningGateway]:
+    async with running_gateway(settings) as running:
+        yield running
+
+
+@dataclass
+class Proxy:
+    """Clients of one gateway's proxy."""
+
+    gateway: RunningGateway
+    provider: Provider
+    requests: int = 0
+    """HTTP requests that its clients have sent."""
+
+    async def openai(self, role: Role = Role.AGENT, /, **headers: str) -> AsyncOpenAI:
+        """OpenAI's client with a key of its own; headers as `purser_session="s1"`, empty ones are left out."""
+        http = await self.gateway.client(role)
+        key = http.headers["Authorization"].removeprefix("Bearer ")
+        wanted = {"purser_api_base": self.provider.api_base} | headers
+        named = {name.replace("_", "-"): value for name, value in wanted.items() if value}
+        counted = await self.gateway.clients.enter_async_context(
+            httpx.AsyncClient(event_hooks={"request": [self._count]}, timeout=60)
+        )
+        return AsyncOpenAI(
+            base_url=f"{self.gateway.url}/openai/v1",
+            api_key=key,
+            default_headers=named,
+            http_client=counted,
+        )
+
+    async def _count(self, _: httpx.Request) -> None:
+        self.requests += 1
+
+
+@pytest.fixture
+def proxy(gateway: RunningGateway, provider: Provider) -> Proxy:
+    return Proxy(gateway, provider)

@@ -1,0 +1,358 @@
+"""OpenAI's own client with another `base_url`: what it gets, how often it asks, and that charged equals served."""
+
+import asyncio
+from typing import Any
+
+import httpx
+import openai
+import pytest
+from openai.types.chat import ChatCompletionMessageParam
+
+from purser.compose.demo.provider import Fault, FaultKind, FunctionCall, Reply, Rule, ToolCall
+from purser.gateway.access.roles import Role
+from tests.gateway.proxy.conftest import Proxy
+
+HELLO: list[ChatCompletionMessageParam] = [{"role": "user", "content": "hello there"}]
+BUDGET = "/v1/budgets/session:s1"
+
+
+async def budget(proxy: Proxy, **policy: Any) -> httpx.AsyncClient:
+    """Sets the policy of the session; returns an admin's client."""
+    admin = await proxy.gateway.client(Role.ADMIN)
+    (await admin.put(BUDGET, json=policy)).raise_for_status()
+    return admin
+
+
+async def figures(admin: httpx.AsyncClient) -> tuple[int, int]:
+    """Tokens of the session that are spent and held."""
+    shown = (await admin.get(BUDGET)).json()
+    return shown["tokens"]["spent"], shown["tokens"]["held"]
+
+
+async def eventually_ended(admin: httpx.AsyncClient) -> int:
+    """Tokens that are spent once nothing is held."""
+    async with asyncio.timeout(30):
+        while True:
+            spent, held = await figures(admin)
+            if not held:
+                return spent
+            await asyncio.sleep(0.05)
+
+
+async def test_a_reply_is_charged_as_the_provider_served_it(proxy: Proxy) -> None:
+    admin = await budget(proxy, limit_tokens=50_000, mode="hard")
+    client = await proxy.openai(purser_session="s1")
+    raw = await client.chat.completions.with_raw_response.create(model="gpt-4o", messages=HELLO, max_tokens=50)
+    reply = raw.parse()
+    [served] = proxy.provider.served()
+    assert reply.choices[0].message.content == "You said 2 words, beginning with: hello there"
+    assert reply.choices[0].finish_reason == "stop"
+    assert reply.usage is not None
+    assert reply.usage.total_tokens == served.charged_tokens
+    assert await figures(admin) == (served.charged_tokens, 0)
+    assert served.arrival.request_id == f"{raw.headers['purser-hold-id']}-1"
+    assert raw.headers["purser-scope"] == "session:s1"
+    assert raw.headers["purser-max-tokens"] == "50"
+    assert int(raw.headers["purser-remaining-tokens"]) == 50_000 - served.arrival.prompt_tokens - 50
+    assert int(raw.headers["purser-cost-nano-usd"]) == 1_000 * reply.usage.prompt_tokens + 4_000 * (
+        reply.usage.completion_tokens
+    )
+
+
+@pytest.mark.parametrize("usage", [False, True])
+async def test_a_streamed_reply_arrives_in_parts_and_reports_usage_if_it_is_asked_for(
+    proxy: Proxy, usage: bool
+) -> None:
+    admin = await budget(proxy, limit_tokens=50_000, mode="hard")
+    proxy.provider.control.add_rule(Rule(reply=Reply(content="one two three four five six"), chunks=6))
+    client = await proxy.openai(purser_session="s1")
+    options: Any = {"stream_options": {"include_usage": True}} if usage else {}
+    stream = await client.chat.completions.create(model="gpt-4o", messages=HELLO, max_tokens=50, stream=True, **options)
+    chunks = [chunk async for chunk in stream]
+    [served] = proxy.provider.served()
+    parts = [chunk.choices[0].delta.content for chunk in chunks if chunk.choices and chunk.choices[0].delta.content]
+    assert "".join(parts) == "one two three four five six"
+    assert len(parts) > 1
+    assert [chunk.choices[0].finish_reason for chunk in chunks if chunk.choices][-1] == "stop"
+    assert [chunk.usage.total_tokens for chunk in chunks if chunk.usage] == [served.charged_tokens] * usage
+    assert await figures(admin) == (served.charged_tokens, 0)
+
+
+async def test_tool_calls_pass_streamed_and_not(proxy: Proxy) -> None:
+    call = ToolCall(id="call_1", function=FunctionCall(name="weather", arguments='{"city": "Bern"}'))
+    proxy.provider.control.add_rule(Rule(reply=Reply(tool_calls=(call,))))
+    client = await proxy.openai(purser_session="s1")
+    tools: Any = [
+        {"type": "function", "function": {"name": "weather", "strict": True, "parameters": {"type": "object"}}}
+    ]
+    whole = await client.chat.completions.create(model="gpt-4o", messages=HELLO, tools=tools)
+    assert whole.choices[0].finish_reason == "tool_calls"
+    assert whole.choices[0].message.tool_calls is not None
+    [called] = whole.choices[0].message.tool_calls
+    assert called.type == "function"
+    assert (called.id, called.function.name, called.function.arguments) == ("call_1", "weather", '{"city": "Bern"}')
+    async with client.chat.completions.stream(model="gpt-4o", messages=HELLO, tools=tools) as stream:
+        last = (await stream.get_final_completion()).choices[0]
+    assert last.message.tool_calls is not None
+    assert last.message.tool_calls[0].function.arguments == '{"city": "Bern"}'
+
+
+async def test_a_refusal_is_402_with_its_figures_and_is_asked_for_once(proxy: Proxy) -> None:
+    await budget(proxy, limit_tokens=10, mode="hard")
+    client = await proxy.openai(purser_session="s1")
+    with pytest.raises(openai.APIStatusError) as refused:
+        await client.chat.completions.create(model="gpt-4o", messages=HELLO, max_tokens=50)
+    error: Any = refused.value.body
+    assert refused.value.status_code == 402
+    assert refused.value.response.headers["x-should-retry"] == "false"
+    assert (error["type"], error["code"]) == ("insufficient_quota", "budget_exceeded")
+    assert error["purser"]["limit"]["tokens"] == 10
+    assert "session:s1 may spend 10 tokens" in error["message"]
+    assert proxy.requests == 1
+    assert proxy.provider.served() == ()
+
+
+async def test_what_a_person_must_approve_is_402_with_the_address_of_its_request(proxy: Proxy) -> None:
+    admin = await budget(proxy, limit_tokens=10, mode="approval")
+    client = await proxy.openai(purser_session="s1")
+    with pytest.raises(openai.APIStatusError) as asks:
+        await client.chat.completions.create(model="gpt-4o", messages=HELLO, max_tokens=50)
+    [pending] = (await admin.get("/v1/approvals?state=pending")).json()["items"]
+    error: Any = asks.value.body
+    assert (asks.value.status_code, error["code"]) == (402, "approval_required")
+    assert error["purser"]["approval_id"] == pending["approval_id"]
+    assert asks.value.response.headers["purser-approval-url"].endswith(f"/approvals?id={pending['approval_id']}")
+    assert proxy.requests == 1
+
+
+async def test_a_call_that_prefers_to_wait_goes_on_once_a_person_approves(proxy: Proxy) -> None:
+    admin = await budget(proxy, limit_tokens=10, mode="approval")
+    client = await proxy.openai(purser_session="s1", prefer="wait=60")
+    calling = asyncio.create_task(client.chat.completions.create(model="gpt-4o", messages=HELLO, max_tokens=50))
+    async with asyncio.timeout(30):
+        while not (pending := (await admin.get("/v1/approvals?state=pending")).json()["items"]):
+            await asyncio.sleep(0.05)
+    decision = {"decision_id": "d1", "decision": "approve"}
+    (await admin.post(f"/v1/approvals/{pending[0]['approval_id']}/decision", json=decision)).raise_for_status()
+    reply = await calling
+    assert reply.usage is not None
+    assert await figures(admin) == (reply.usage.total_tokens, 0)
+
+
+async def test_a_call_waits_for_others_and_is_429_if_they_take_too_long(proxy: Proxy) -> None:
+    admin = await budget(proxy, limit_tokens=100, mode="hard")
+    hold = {"key": "other", "path": ["session:s1"], "tokens": 90}
+    held = (await admin.post("/v1/holds", json=hold)).json()
+    impatient = (await proxy.openai(purser_session="s1", prefer="wait=0")).with_options(max_retries=0)
+    with pytest.raises(openai.RateLimitError) as busy:
+        await impatient.chat.completions.create(model="gpt-4o", messages=HELLO, max_tokens=50)
+    headers = busy.value.response.headers
+    assert busy.value.code == "budget_busy"
+    assert headers["x-should-retry"] == "true"
+    assert int(headers["retry-after"]) >= 1
+    waiting = "select count(*) from waiters"
+    assert await proxy.gateway.pool.fetchval(waiting) == 0, "it holds up no other"
+    patient = await proxy.openai(purser_session="s1", prefer="wait=60")
+    calling = asyncio.create_task(patient.chat.completions.create(model="gpt-4o", messages=HELLO, max_tokens=50))
+    async with asyncio.timeout(30):
+        while not await proxy.gateway.pool.fetchval(waiting):
+            await asyncio.sleep(0.05)
+    (await admin.post(f"/v1/holds/{held['hold_id']}/release")).raise_for_status()
+    assert (await calling).choices[0].finish_reason == "stop"
+
+
+async def test_a_frozen_scope_is_403(proxy: Proxy) -> None:
+    await budget(proxy, frozen=True)
+    client = await proxy.openai(purser_session="s1")
+    with pytest.raises(openai.PermissionDeniedError) as refused:
+        await client.chat.completions.create(model="gpt-4o", messages=HELLO)
+    assert refused.value.code == "scope_frozen"
+
+
+async def test_a_model_without_a_price_is_422_where_money_is_limited(proxy: Proxy) -> None:
+    await budget(proxy, limit_nano_usd=1_000_000)
+    client = await proxy.openai(purser_session="s1")
+    with pytest.raises(openai.UnprocessableEntityError) as refused:
+        await client.chat.completions.create(model="openai/unheard-of", messages=HELLO)
+    assert refused.value.code == "unknown_price"
+
+
+async def test_less_is_held_if_only_less_fits_and_the_request_allows_it(proxy: Proxy) -> None:
+    admin = await budget(proxy, limit_tokens=60, mode="hard")
+    client = await proxy.openai(purser_session="s1", purser_min_output="5")
+    raw = await client.chat.completions.with_raw_response.create(model="gpt-4o", messages=HELLO, max_tokens=500)
+    [served] = proxy.provider.served()
+    assert int(raw.headers["purser-max-tokens"]) == 60 - served.arrival.prompt_tokens
+    assert await figures(admin) == (served.charged_tokens, 0)
+
+
+async def test_a_client_that_leaves_a_stream_pays_for_what_was_produced(proxy: Proxy) -> None:
+    admin = await budget(proxy, limit_tokens=50_000, mode="hard")
+    words = " ".join(f"word{number}" for number in range(40))
+    proxy.provider.control.add_rule(Rule(reply=Reply(content=words), chunks=40))
+    proxy.provider.control.add_fault(Fault(kind=FaultKind.HANG, after_chunks=7))
+    client = await proxy.openai(purser_session="s1")
+    stream = await client.chat.completions.create(model="gpt-4o", messages=HELLO, max_tokens=400, stream=True)
+    seen = ""
+    async for chunk in stream:
+        seen += (chunk.choices[0].delta.content or "") if chunk.choices else ""
+        if "word5" in seen:
+            break
+    await stream.close()
+    spent = await eventually_ended(admin)
+    async with asyncio.timeout(30):
+        end = await proxy.provider.log.end_of(1)
+    [served] = proxy.provider.served()
+    assert end.client_gone
+    assert spent == served.arrival.prompt_tokens + end.produced_tokens
+
+
+async def test_a_client_that_leaves_before_a_whole_reply_cancels_it(proxy: Proxy) -> None:
+    admin = await budget(proxy, limit_tokens=50_000, mode="hard")
+    proxy.provider.control.add_fault(Fault(kind=FaultKind.HANG, after_chunks=0))
+    client = await proxy.openai(purser_session="s1")
+    calling = asyncio.create_task(client.chat.completions.create(model="gpt-4o", messages=HELLO, max_tokens=400))
+    async with asyncio.timeout(30):
+        while not proxy.provider.served():
+            await asyncio.sleep(0.02)
+    calling.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await calling
+    async with asyncio.timeout(30):
+        assert (await proxy.provider.log.end_of(1)).client_gone
+    assert await eventually_ended(admin) == proxy.provider.served()[0].arrival.prompt_tokens
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"),
+    [(FaultKind.RATE_LIMITED, 429), (FaultKind.SERVER_ERROR, 500), (FaultKind.UNAVAILABLE, 503)],
+)
+async def test_a_failed_request_is_tried_again_by_the_client_as_a_call_of_its_own(
+    proxy: Proxy, kind: FaultKind, status: int
+) -> None:
+    admin = await budget(proxy, limit_tokens=50_000, mode="hard")
+    proxy.provider.control.add_fault(Fault(kind=kind, retry_after_ms=10))
+    client = await proxy.openai(purser_session="s1")
+    reply = await client.chat.completions.create(model="gpt-4o", messages=HELLO, max_tokens=50)
+    assert [one.end.status for one in proxy.provider.served() if one.end] == [status, 200]
+    assert reply.usage is not None
+    # A provider that failed may have worked: only a refused request surely cost nothing.
+    presumed = 0 if kind is FaultKind.RATE_LIMITED else proxy.provider.served()[0].arrival.prompt_tokens + 50
+    assert await figures(admin) == (presumed + reply.usage.total_tokens, 0)
+
+
+async def test_a_reply_that_breaks_off_is_an_error_in_the_stream_and_is_presumed(proxy: Proxy) -> None:
+    admin = await budget(proxy, limit_tokens=50_000, mode="hard")
+    proxy.provider.control.add_rule(Rule(reply=Reply(content="a b c d e f g h"), chunks=8))
+    proxy.provider.control.add_fault(Fault(kind=FaultKind.DROP, after_chunks=3))
+    client = await proxy.openai(purser_session="s1")
+    stream = await client.chat.completions.create(model="gpt-4o", messages=HELLO, max_tokens=50, stream=True)
+    with pytest.raises(openai.APIError, match="connection_broken"):
+        _ = [chunk async for chunk in stream]
+    [served] = proxy.provider.served()
+    assert await figures(admin) == (served.arrival.prompt_tokens + 50, 0)
+
+
+async def test_the_same_idempotency_key_holds_once_while_its_call_is_open(proxy: Proxy) -> None:
+    admin = await budget(proxy, limit_tokens=50_000, mode="hard")
+    client = await proxy.openai(purser_session="s1", idempotency_key="order-1")
+    first = await client.chat.completions.create(model="gpt-4o", messages=HELLO, max_tokens=50)
+    again = await client.chat.completions.create(model="gpt-4o", messages=HELLO, max_tokens=50)
+    assert first.usage is not None
+    assert again.usage is not None
+    assert await figures(admin) == (first.usage.total_tokens + again.usage.total_tokens, 0)
+    with pytest.raises(openai.UnprocessableEntityError) as reused:
+        await client.chat.completions.create(model="gpt-4o", messages=HELLO, max_tokens=51)
+    assert reused.value.code == "idempotency_mismatch"
+
+
+async def test_fifty_clients_on_one_budget_never_overspend(proxy: Proxy) -> None:
+    admin = await budget(proxy, limit_tokens=600, mode="hard")
+    client = (await proxy.openai(purser_session="s1", prefer="wait=0")).with_options(max_retries=0)
+
+    async def call() -> int:
+        try:
+            reply = await client.chat.completions.create(model="gpt-4o", messages=HELLO, max_tokens=40)
+        except (openai.RateLimitError, openai.APIStatusError) as error:
+            return 0 if error.status_code in (402, 429) else 1_000_000
+        assert reply.usage is not None
+        return reply.usage.total_tokens
+
+    charged = await asyncio.gather(*(call() for _ in range(50)))
+    assert 0 < sum(charged) <= 600
+    assert sum(one.charged_tokens for one in proxy.provider.served()) == sum(charged)
+    assert await figures(admin) == (sum(charged), 0)
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"messages": []}, "messages"),
+        ({"messages": "hi"}, "messages"),
+        ({"model": "https://evil.example/x"}, "model"),
+        ({"n": 2}, "n"),
+        ({"max_tokens": 0}, "max_tokens"),
+        ({"api_base": "https://evil.example"}, "api_base"),
+        ({"api_key": "sk-theirs"}, "api_key"),
+        ({"temperatur": 1}, "temperatur"),
+        ({"tools": [1]}, "tools"),
+    ],
+)
+async def test_a_bad_request_names_what_is_wrong_and_reaches_no_provider(
+    proxy: Proxy, change: dict[str, Any], named: str
+) -> None:
+    client = await proxy.openai(purser_session="s1")
+    body = {"model": "gpt-4o", "messages": HELLO} | change
+    with pytest.raises(openai.APIStatusError) as refused:
+        await client.post("/chat/completions", body=body, cast_to=object)
+    assert refused.value.status_code == 422
+    assert named in refused.value.message
+    assert proxy.provider.served() == ()
+
+
+@pytest.mark.parametrize(
+    "content", [b'{"model": "gpt-4o", "messages": [{"role": "user", "content": "\\ud800"}]}', b"{", b"7"]
+)
+async def test_a_body_that_cannot_be_read_is_an_error_in_the_words_of_openai(proxy: Proxy, content: bytes) -> None:
+    http = await proxy.gateway.client(Role.AGENT)
+    answer = await http.post(
+        "/openai/v1/chat/completions", content=content, headers={"content-type": "application/json"}
+    )
+    assert answer.status_code == 422
+    assert answer.json()["error"]["type"] == "invalid_request_error"
+    assert proxy.provider.served() == ()
+
+
+async def test_a_key_that_may_not_spend_gets_an_error_in_the_words_of_openai(proxy: Proxy) -> None:
+    client = await proxy.openai(Role.VIEWER)
+    with pytest.raises(openai.PermissionDeniedError, match="may not spend"):
+        await client.chat.completions.create(model="gpt-4o", messages=HELLO)
+
+
+@pytest.mark.parametrize(
+    ("headers", "named"),
+    [
+        ({"purser_path": "planet:x"}, "planet"),
+        ({"purser_path": "session:s1", "purser_session": "s2"}, "Purser-Session"),
+        ({"purser_path": "tenant:other, session:s1"}, "tenant:other"),
+        ({"prefer": "wait=soon"}, "Prefer"),
+        ({"purser_tag": "team"}, "Purser-Tag"),
+        ({"purser_min_output": "-1"}, "Purser-Min-Output"),
+        ({"purser_api_base": "https://evil.example/v1"}, "Purser-Api-Base"),
+    ],
+)
+async def test_a_bad_header_is_named_and_nothing_is_sent(proxy: Proxy, headers: dict[str, str], named: str) -> None:
+    client = await proxy.openai(**headers)
+    with pytest.raises(openai.APIStatusError) as refused:
+        await client.chat.completions.create(model="gpt-4o", messages=HELLO)
+    assert refused.value.status_code in (403, 422)
+    assert named in refused.value.message
+    assert proxy.provider.served() == ()
+
+
+async def test_a_provider_without_a_key_says_what_to_do(proxy: Proxy) -> None:
+    client = await proxy.openai(purser_session="s1", purser_api_base="")
+    with pytest.raises(openai.APIStatusError) as refused:
+        await client.chat.completions.create(model="groq/llama-3.1-8b-instant", messages=HELLO)
+    assert "PURSER_ALLOWED_PROVIDERS" in refused.value.message or "key" in refused.value.message
+    assert refused.value.response.headers["x-should-retry"] == "false"

@@ -3,8 +3,9 @@
 import asyncio
 import platform
 import sys
-from collections.abc import Coroutine
-from dataclasses import dataclass, field
+from collections.abc import Coroutine, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from importlib.metadata import PackageNotFoundError, version
 
 import asyncpg
@@ -12,19 +13,29 @@ import httpx
 from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest, GetSystemInfoRequest
 from temporalio.service import RPCError
 
+from purser.activities.postgres.unended import unended_files
+from purser.activities.tasks.pitfalls import task_pitfalls
+from purser.budget.errors import BudgetError
+from purser.budget.policies.policy import Policy
+from purser.budget.postgres.connections.pools import create_pool
+from purser.budget.postgres.reports.audit_results import AuditResults
+from purser.budget.postgres.reports.stored_limits import stored_limits
+from purser.budget.scopes import Kind
 from purser.compose.database import connected
 from purser.compose.errors import ComposeError, Unreachable
 from purser.compose.http.connections import OTHER_FILES, connections_of, raise_file_limit
 from purser.compose.migrate import current, head, require_schema
 from purser.compose.processes.up_file import Running
 from purser.compose.settings import Settings
-from purser.compose.settings.context import context_settings
+from purser.compose.settings.context import resolved_context
 from purser.compose.settings.ledger import ledger_settings
 from purser.compose.stack.temporal import find_temporal
 from purser.compose.temporal import connect
 from purser.context.errors import InvalidSettings
-from purser.context.pitfalls import UsageStatistics, lint
+from purser.context.pitfalls import Pitfall, UsageStatistics, lint
 from purser.context.postgres.sessions.usage_statistics import usage_statistics
+from purser.context.resolution import ResolvedContext
+from purser.context.settings import ContextSettings
 
 TIMEOUT_S = 10.0
 
@@ -70,6 +81,7 @@ async def diagnose(settings: Settings) -> Diagnosis:
         await _check("temporal", _temporal(settings)) if temporal else _off("temporal"),
         await _check("gateway", _gateway(url)) if url else _off("gateway"),
         *await _settings(settings),
+        *await _audit(settings),
     )
     origins = {name: settings.source(name) for name in type(settings).model_fields}
     return Diagnosis(findings, {name: origin for name, origin in origins.items() if origin != "default"})
@@ -124,24 +136,67 @@ def _files(settings: Settings) -> Finding:
 async def _settings(settings: Settings) -> list[Finding]:
     """Settings that are valid and still cause problems."""
     try:
-        context = context_settings(settings)
+        context = resolved_context(settings)
     except InvalidSettings as error:
         return [Finding("settings", "failed", str(error), "Correct it where it is set.")]
     defaults = ledger_settings(settings).defaults
     policies = {f"every {kind}": policy for kind, policy in defaults.items() if policy.limit_tokens is not None}
-    pitfalls = lint(context, policies, await _usage(settings.dsn))
+    stored = await _stored(settings.dsn, context, defaults)
+    pitfalls = [*lint(context.settings, policies, stored.usage), *stored.pitfalls]
     warned = [Finding("settings", "warned", pitfall.message, pitfall.remedy) for pitfall in pitfalls]
     return warned or [Finding("settings", "ok", "none of the usual pitfalls")]
 
 
-async def _usage(dsn: str | None) -> UsageStatistics | None:
+async def _audit(settings: Settings) -> list[Finding]:
+    """The result of the last audit; nothing if it cannot be read, which the findings on Postgres report."""
+    if settings.dsn is None:
+        return []
+    try:
+        async with asyncio.timeout(TIMEOUT_S), await create_pool(settings.dsn, size=1) as pool:
+            run = await AuditResults(pool).last()
+    except (BudgetError, TimeoutError, OSError, asyncpg.PostgresError):
+        return []
+    if run is None:
+        return [
+            Finding(
+                "audit", "off", "no audit has run yet", "A gateway runs one by itself; `purser audit` runs one now."
+            )
+        ]
+    detail = f"{run.differences} differences at {run.ended_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC, by {run.by}"
+    if run.differences:
+        return [Finding("audit", "failed", detail, "`purser audit` lists them.")]
+    if settings.audit_every_s and datetime.now(UTC) - run.ended_at > 2 * timedelta(seconds=settings.audit_every_s):
+        remedy = "Does a gateway run, and what does its log say of audits? `purser audit` runs one now."
+        return [Finding("audit", "warned", detail, remedy)]
+    return [Finding("audit", "ok", detail)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """What the linter reads from the database."""
+
+    usage: UsageStatistics | None = None
+    pitfalls: tuple[Pitfall, ...] = ()
+    """Pitfalls of stored policies and of the files of tasks that have not ended."""
+
+
+async def _stored(dsn: str | None, context: ResolvedContext, defaults: Mapping[Kind, Policy]) -> _Stored:
     if dsn is None:
-        return None
+        return _Stored()
     try:
         async with asyncio.timeout(TIMEOUT_S), connected(dsn) as connection:
-            return await usage_statistics(connection)
+            usage = await usage_statistics(connection)
+            limits = await stored_limits(connection, defaults)
+            files = await unended_files(connection)
     except (ComposeError, TimeoutError, asyncpg.PostgresError):
-        return None  # reported by the findings on Postgres and its schema
+        return _Stored()  # reported by the findings on Postgres and its schema
+    of_policies = [one for one in lint(ContextSettings(), limits) if one.code == "small_hard_limit"]
+    of_tasks = [
+        replace(one, message=f"task {name}: {one.message}")
+        for name, task in files.items()
+        for one in task_pitfalls(task, context, defaults)
+    ]
+    return _Stored(usage, (*of_policies, *of_tasks))
 
 
 async def _postgres(dsn: str) -> str:

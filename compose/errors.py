@@ -55,6 +55,10 @@ class MissingData(ComposeError):
     """A benchmark does not find its data."""
 
 
+class NoSuchCall(ComposeError):
+    """A task has no model call that matches."""
+
+
 class RequestFailed(ComposeError):
     """The gateway answered with a problem (RFC 9457)."""
 

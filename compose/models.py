@@ -4,13 +4,17 @@ from purser.activities.models.egress import Bounds
 from purser.activities.models.embedder import EmbeddingModel, LiteLLMEmbedder
 from purser.activities.models.metrics import CallMetrics
 from purser.activities.models.provider import ModelProvider, Timeouts
+from purser.activities.pacing.limits import Pacing
+from purser.activities.pacing.pacer import Pacer
+from purser.activities.postgres.pacing import PacingStore
+from purser.budget.postgres.connections.pools import Pool
 from purser.budget.postgres.ledger.ledger import Ledger
 from purser.budget.pricing.price_book import PriceBook
 from purser.compose.settings import Settings
 from purser.context.redaction import Redactor, custom_detectors
 
 
-def model_provider(settings: Settings, metrics: CallMetrics | None = None) -> ModelProvider:
+def model_provider(settings: Settings, metrics: CallMetrics | None = None, pacer: Pacer | None = None) -> ModelProvider:
     """The provider that all model calls go through."""
     keys = {host: key.get_secret_value() for host, key in settings.provider_keys.items()}
     bounds = Bounds(
@@ -26,7 +30,14 @@ def model_provider(settings: Settings, metrics: CallMetrics | None = None) -> Mo
         allowed=settings.allowed_providers or None,
         bounds=bounds,
         proxy=None if settings.provider_proxy is None else settings.provider_proxy.get_secret_value(),
+        pacer=pacer,
     )
+
+
+def pacer_of(settings: Settings, pool: Pool, prices: PriceBook) -> Pacer | None:
+    """Keeps the pace of requests; `None` if no provider is limited."""
+    limits = settings.provider_pacing
+    return Pacer(PacingStore(pool), Pacing(limits, prices)) if limits else None
 
 
 def embedder(

@@ -6,9 +6,10 @@ is quick.
 
 import sys
 from importlib import import_module
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from purser.compose.cli.output import BAD_USAGE, FAILURE, fail, problem_of, usage_problem
 
@@ -19,6 +20,7 @@ GROUPS = (
     "api.tasks",
     "api.budget",
     "api.approvals",
+    "api.reports",
     "api.keys",
     "api.sign_in",
     "operations.worker",
@@ -29,6 +31,7 @@ GROUPS = (
     "context.tokens",
     "context.redact",
     "context.window",
+    "api.compare",
     "context.compress",
     "operations.bench",
 )
@@ -54,12 +57,21 @@ def main() -> None:
     sys.exit(code if isinstance(code, int) else 0)
 
 
+class _Commands(TyperGroup):
+    """Commands, of which some have names of two words, such as `window compare` next to `window FILE`."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """Finds the command of a line; two words take precedence."""
+        name = " ".join(args[:2])
+        return (name, self.commands[name], args[2:]) if name in self.commands else super().resolve_command(ctx, args)
+
+
 def build() -> typer.Typer:
     """The application with the commands of all groups."""
     app = typer.Typer(
+        cls=_Commands,
         help="A budget service for multi-agent LLM work.",
         no_args_is_help=True,
-        add_completion=False,
         pretty_exceptions_enable=False,
     )
 

@@ -1,6 +1,7 @@
-"""Parsing of durations and dollar amounts on the command line."""
+"""Parsing of durations, dollar amounts and tags on the command line."""
 
 import re
+from collections.abc import Iterable
 
 import typer
 
@@ -32,3 +33,14 @@ def nano_usd(text: str | None) -> int | None:
         return parse_dollars(text)
     except InvalidRequest as error:
         raise typer.BadParameter(str(error)) from None
+
+
+def tags_by_name(texts: Iterable[str]) -> dict[str, str]:
+    """Parse tags such as `team=search`. Anything else, and a second value of one name, is bad usage."""
+    tags: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or name in tags:
+            raise typer.BadParameter(f"{text[:80]!r} is not a tag of its own: write NAME=VALUE, each name once")
+        tags[name] = value
+    return tags

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
+import uvloop
+
 T = TypeVar("T")
 
 # Threads of the Temporal client may abort an interpreter that exits right after its loop (temporalio/sdk-python#300).
@@ -28,7 +30,7 @@ def run_to_end(main: Awaitable[T]) -> T:
         finally:
             await asyncio.sleep(GRACE_S)
 
-    return asyncio.run(run())
+    return uvloop.run(run())
 
 
 def freeze_heap() -> None:

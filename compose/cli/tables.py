@@ -52,6 +52,13 @@ def table(*columns: str, rows: Iterable[Iterable[object]], right: Iterable[str] 
     return made
 
 
+def context(view: Mapping[str, Any]) -> Table:
+    """Build a table of the settings of windows that are not defaults, each with its source."""
+    given = {name: one for name, one in view["settings"].items() if one["source"] != "default"}
+    rows = [(name, escape(str(one["value"])), escape(one["source"])) for name, one in given.items()]
+    return table("context", "value", "source", rows=rows or [("all settings", "", "default")])
+
+
 def budgets(views: Sequence[Mapping[str, Any]]) -> Table:
     """Build a table of budgets, one line each, from views in the shape of `GET /budgets/{scope}`."""
     money = any(view["limit_nano_usd"] is not None or view["nano_usd"]["spent"] for view in views)
@@ -60,9 +67,9 @@ def budgets(views: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def _budget(view: Mapping[str, Any], money: bool) -> Iterator[str]:
-    tokens, per_window = view["tokens"], "" if view["window"] == "lifetime" else f" a {view['window']}"
+    tokens, per_window = view["tokens"], "" if view["window"] == "lifetime" else f" per {view['window']}"
     yield escape(view["scope"])
-    yield view["mode"]
+    yield f"{view['mode']} (shadow)" if view["shadow"] else view["mode"]
     yield "[red]frozen[/]" if view["frozen"] else f"[{COLOURS[view['pressure']]}]{percent(view['ratio'])}[/]"
     yield from (number(tokens[name]) for name in ("spent", "held", "granted"))
     yield number(view["limit_tokens"]) + per_window

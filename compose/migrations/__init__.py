@@ -11,13 +11,18 @@ from alembic import op
 SCHEMA = {
     "purser.budget.postgres": (
         "scopes",
+        "windows",
         "tables",
         "changes",
         "events",
         "warnings",
-        "windows",
+        "templates",
         "policies",
         "posting",
+        "expansion",
+        "rolling",
+        "shadow",
+        "rollover",
         "gate",
         "attempts",
         "settling",
@@ -25,6 +30,7 @@ SCHEMA = {
         "grants",
         "batches",
         "checkpoints",
+        "audit_result",
         "reports",
         "statistics",
         "views",
@@ -41,7 +47,7 @@ SCHEMA = {
         "events",
         "views",
     ),
-    "purser.activities.postgres": ("tasks", "events"),
+    "purser.activities.postgres": ("tasks", "pacing", "events"),
     "purser.gateway.postgres": ("access", "webhooks", "answers"),
 }
 """Files of each package's `schema/`, in dependency order."""

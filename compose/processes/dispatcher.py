@@ -80,9 +80,10 @@ class Dispatcher:
 
 
 async def run_background(stores: Stores, dispatcher: Dispatcher, stop: asyncio.Event, every_s: float) -> None:
-    """Sweep, expire approval requests and dispatch about every `every_s` seconds, until `stop` is set."""
+    """Sweep, expire approval requests or remind of them, and dispatch, every `every_s` seconds until `stop` is set."""
     await run_together(
         repeat("sweep", stores.ledger.sweep, stop, every_s),
         repeat("approvals", stores.approvals.expire_due, stop, every_s),
+        repeat("reminders", stores.reminders.send_due, stop, every_s),
         repeat("outbox", dispatcher.dispatch, stop, every_s, dispatcher.poked),
     )

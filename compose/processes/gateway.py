@@ -2,9 +2,10 @@
 
 import asyncio
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Sequence
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import structlog
@@ -23,7 +24,7 @@ from purser.budget.postgres.reports.exporter import Exporter
 from purser.compose.http.connections import ConnectionLimits, connections_of, raise_file_limit
 from purser.compose.http.serving import after, serve
 from purser.compose.migrate import require_schema
-from purser.compose.models import embedder, model_provider
+from purser.compose.models import embedder, model_provider, pacer_of
 from purser.compose.prices import price_book
 from purser.compose.processes.dashboard import setup
 from purser.compose.processes.dispatcher import Dispatcher, run_background
@@ -31,7 +32,7 @@ from purser.compose.processes.retention import EVERY_S as RETENTION_EVERY_S
 from purser.compose.processes.retention import Retention
 from purser.compose.processes.shared import Shared, opened_ledger
 from purser.compose.settings import Settings
-from purser.compose.settings.context import context_settings
+from purser.compose.settings.context import resolved_context
 from purser.compose.settings.required import required
 from purser.compose.telemetry.metrics import serve_metrics
 from purser.compose.telemetry.temporal_metrics import TemporalMetrics
@@ -52,6 +53,8 @@ from purser.gateway.webhooks.targets import Targets
 log = structlog.get_logger(__name__)
 DEFAULT_TENANT = "default"
 POOL_SIZE = 20
+AUDIT_CHECK_EVERY_S = 60.0
+"""Seconds between two checks whether an audit is due."""
 
 
 async def run_gateway(
@@ -120,7 +123,9 @@ async def _maintain(settings: Settings, services: Services, stop: asyncio.Event)
     age = timedelta(days=settings.events_retention_days)
     retention, every_s = Retention(services.events, services.outbox, services.deliveries, age), settings.sweep_every_s
     await run_together(
+        *_audits(settings, services, stop),
         repeat("session_retention", services.sessions.retention.sweep, stop, every_s),
+        repeat("session_compressions", services.compressions.start_due, stop, every_s, services.compressions.poked),
         repeat("vanished", services.vanished.sweep, stop, every_s),
         repeat("burn", services.burn.sample, stop, SAMPLE_EVERY_S),
         repeat("checkpoints", services.checkpoints.make, stop, CHECKPOINT_EVERY_S),
@@ -129,16 +134,25 @@ async def _maintain(settings: Settings, services: Services, stop: asyncio.Event)
     )
 
 
+def _audits(settings: Settings, services: Services, stop: asyncio.Event) -> Sequence[Coroutine[Any, Any, None]]:
+    """The scheduled audit, unless it is off. It runs beside the loop, so that a stop does not wait for it."""
+    every = timedelta(seconds=settings.audit_every_s)
+    audits = services.pages.audits
+    return [repeat("audit", lambda: audits.start_due(every), stop, AUDIT_CHECK_EVERY_S)] if every else []
+
+
 def build_services(
     settings: Settings, ledger: Ledger, client: Client, poke: Callable[[], None], metrics: Metrics
 ) -> Services:
     """Build the services that endpoints use."""
     prices = price_book(settings)
+    provider = model_provider(settings, metrics.calls, pacer_of(settings, ledger.pool, prices))
     return Services(
         ledger=ledger,
         trust_temporal_identity=settings.trust_temporal_identity,
         pin_budget=settings.pin_token_budget,
-        embedder=embedder(settings, ledger, model_provider(settings, metrics.calls), prices, metrics.calls),
+        embedder=embedder(settings, ledger, provider, prices, metrics.calls),
+        on_search=metrics.calls.searched,
         temporal=client,
         poke=poke,
         metrics=metrics,
@@ -151,6 +165,8 @@ def build_services(
             large_bodies_per_key=settings.large_bodies_per_key,
         ),
         prices=prices,
+        provider=provider,
+        proxy_output_tokens=settings.max_output_tokens,
         seal=Seal(settings.secrets_keys),
         targets=Targets(settings.webhook_targets),
         public_url=settings.public_url or f"http://{settings.gateway_host}:{settings.gateway_port}",
@@ -162,9 +178,11 @@ def build_services(
             {kind: policy.mode for kind, policy in ledger.settings.defaults.items()},
         ),
         allowed_tools=AllowedTools(settings.tool_activities, settings.tool_task_queues, settings.task_queue),
-        context=context_settings(settings),
+        context=resolved_context(settings),
+        router_budget=settings.router_history_token_budget,
         memory_tokens=settings.memory_token_budget,
         browser_session_life=timedelta(seconds=settings.browser_session_s),
+        compress_sessions=settings.compress_sessions,
         memory_across_sessions=settings.memory_across_sessions,
         allowed_api_bases=settings.allowed_api_bases,
         max_wait=timedelta(seconds=settings.max_wait_s),

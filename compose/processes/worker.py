@@ -21,12 +21,12 @@ from purser.budget.postgres.connections.pools import Pool, create_pool
 from purser.budget.postgres.events.outbox import Outbox
 from purser.budget.postgres.ledger.ledger import Ledger
 from purser.compose.migrate import require_schema
-from purser.compose.models import embedder, model_provider
+from purser.compose.models import embedder, model_provider, pacer_of
 from purser.compose.prices import price_book
 from purser.compose.processes.dispatcher import Dispatcher, run_background
 from purser.compose.processes.shared import Shared, opened_ledger
 from purser.compose.settings import Settings
-from purser.compose.settings.context import NEVER, context_settings
+from purser.compose.settings.context import NEVER, resolved_context
 from purser.compose.settings.required import required
 from purser.compose.telemetry.metrics import ProcessMetrics, serve_metrics
 from purser.compose.temporal import connect
@@ -135,13 +135,15 @@ def dependencies(
     settings: Settings, ledger: Ledger, quick_pool: Pool, poke: Callable[[], None], metrics: Metrics
 ) -> Dependencies:
     """Build the dependencies of activities from the settings."""
-    prices, provider = price_book(settings), model_provider(settings, metrics.calls)
+    prices = price_book(settings)
+    provider = model_provider(settings, metrics.calls, pacer_of(settings, ledger.pool, prices))
     stores = Stores(
         ledger=ledger,
         trust_temporal_identity=settings.trust_temporal_identity,
         pin_budget=settings.pin_token_budget,
         embedder=embedder(settings, ledger, provider, prices, metrics.calls),
-        on_search=metrics.searched,
+        on_search=metrics.calls.searched,
+        redaction=custom_detectors(settings.redaction_patterns),
     )
     return Dependencies(
         stores=stores,
@@ -149,7 +151,6 @@ def dependencies(
         settings=_activity_settings(settings),
         prices=prices,
         provider=provider,
-        redaction=custom_detectors(settings.redaction_patterns),
         poke=poke,
         summarizer_model="" if settings.summarizer in NO_MODEL else settings.summarizer,
         summarizer_api_base=settings.summarizer_api_base,
@@ -160,7 +161,7 @@ def dependencies(
 
 def _activity_settings(settings: Settings) -> ActivitySettings:
     return ActivitySettings(
-        context=context_settings(settings),
+        context=resolved_context(settings),
         cooldown_s=settings.compression_cooldown_s,
         # A summary that outlived its hold would be paid for without one.
         summarizer_timeout_s=min(settings.summarizer_timeout_s, settings.lease_s),

@@ -1,25 +1,47 @@
 """Context settings, built from the settings of the process."""
 
+from collections.abc import Mapping
+from dataclasses import fields
+
 from purser.compose.settings.model import Settings
+from purser.context.resolution import ResolvedContext
 from purser.context.settings import ContextSettings
 
 NEVER = "none"
 """Value of `summarizer` that turns compression off."""
+_NAMES: Mapping[str, str] = {
+    "trigger_ratio": "compression_trigger_ratio",
+    "target_ratio": "compression_target_ratio",
+    "history_window_size": "history_window_messages",
+    "order": "window_order",
+    "max_tokens": "max_context_tokens",
+    "model": "default_model",
+}
+"""Settings of the process by figure, if their names differ."""
+_NO_SETTING = {"window_tokens"}
+"""Figures that only requests, sessions and users set."""
 
 
 def context_settings(settings: Settings) -> ContextSettings:
-    """The default context settings of agents; use-case presets and requests override them."""
-    return ContextSettings(
-        context_window_tokens=settings.context_window_tokens,
-        output_token_reserve=settings.output_token_reserve,
-        system_token_reserve=settings.system_token_reserve,
-        history_token_budget_ratio=settings.history_token_budget_ratio,
+    """The default context settings of agents; requests, sessions, users and presets override them."""
+    given = {name: getattr(settings, setting) for name, setting in _settings()}
+    if settings.summarizer == NEVER:
         # A trigger of 1.0 is off.
-        trigger_ratio=1.0 if settings.summarizer == NEVER else settings.compression_trigger_ratio,
-        target_ratio=settings.compression_target_ratio,
-        primers_count=settings.primers_count,
-        recents_count=settings.recents_count,
-        history_window_size=settings.history_window_messages,
-        summary_keep=settings.summary_keep,
-        summary_drop=settings.summary_drop,
+        given["trigger_ratio"] = 1.0
+    return ContextSettings(**given)
+
+
+def resolved_context(settings: Settings) -> ResolvedContext:
+    """The default context settings with the source of each."""
+    sources = {name: settings.source(setting) for name, setting in _settings()}
+    return ResolvedContext(
+        context_settings(settings),
+        {name: source for name, source in sources.items() if source != "default"},
+        settings.context_preset,
     )
+
+
+def _settings() -> list[tuple[str, str]]:
+    """Each figure and its setting."""
+    names = (item.name for item in fields(ContextSettings) if item.name not in _NO_SETTING)
+    return [(name, _NAMES.get(name, name)) for name in names]

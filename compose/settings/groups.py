@@ -7,12 +7,17 @@ from typing import Literal
 from pydantic import AliasChoices, Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from purser.budget.policies import DEFAULT_BACKPRESSURE, DEFAULT_WARN_AT, Mode, OnExpiry
+from purser.activities.pacing.pace import Pace
+from purser.budget.policies.fields import DEFAULT_BACKPRESSURE, DEFAULT_LEARNED_HOLDS, DEFAULT_WARN_AT, Mode, OnExpiry
 from purser.budget.postgres.ledger.settings import DEFAULT_LIMITS
 from purser.budget.scopes import Kind
 from purser.compose.settings.directories import default_data_dir
 from purser.compose.settings.values import CommaList, Port, Ratio, Seconds, Tokens
 from purser.context.compression.requests import DROP, KEEP
+from purser.context.figures import Count, Header, Order, Positive, PresetName, RoundsBySize
+from purser.context.strategies import Part, StrategyName
+from purser.context.strategies.choice import Preference
+from purser.context.strategies.settings import ROUNDS_BY_SIZE
 
 
 class Group(BaseSettings):
@@ -152,6 +157,9 @@ class Ledger(Group):
     """Ratios of the limit at which a warning event is sent, as a JSON list."""
     backpressure: tuple[tuple[Decimal, int], ...] = tuple((step.ratio, step.delay_ms) for step in DEFAULT_BACKPRESSURE)
     """Delays from given ratios of the limit on, as a JSON list of `[ratio, delay in ms]`."""
+    learned_holds: Decimal = Field(DEFAULT_LEARNED_HOLDS, ge=0, lt=1, decimal_places=6)
+    """Quantile of the earlier replies of an agent and its model that the hold of a call covers at first; it grows while
+    the reply streams. 0: the whole output cap is held."""
     lease_s: Seconds = 120
     """Seconds after which a hold expires unless it is renewed."""
     grace_s: Seconds = 30
@@ -161,6 +169,8 @@ class Ledger(Group):
     tasks and agents stop counting at once; budgets of tenants and users always count."""
     sweep_every_s: Seconds = 5
     """Seconds between two sweeps for expired holds, grants and approval deadlines."""
+    audit_every_s: int = Field(86_400, ge=0)
+    """Seconds from the end of an audit to the next one that a gateway starts by itself; 0: never."""
     max_wait_s: Seconds = 600
     """Longest wait in seconds for a shortage that only open holds cause; then the mode decides."""
     approval_deadline_s: Seconds = 1_800
@@ -185,6 +195,8 @@ class Models(Group):
     `HTTPS_PROXY` have no effect on them."""
     provider_keys: dict[str, SecretStr] = Field(default_factory=dict, repr=False)
     """Provider key by host, as a JSON object. A key is sent to no other host."""
+    provider_pacing: dict[str, Pace] = Field(default_factory=dict)
+    """Limits per minute beyond which calls wait, as JSON: `{"openai/gpt-4o": {"rpm": 500, "tpm": 200000}}`."""
     max_parallel_agents: int = Field(8, ge=1, le=1_000)
     """Agents of one task that run at the same time."""
     max_output_tokens: int = Field(4_096, ge=1)
@@ -212,7 +224,9 @@ class Context(Group):
     """Share of a window, after its reserves, that history may fill."""
     output_token_reserve: Tokens = 4_096
     """Tokens of a window reserved for the reply."""
-    system_token_reserve: Tokens = 2_000
+    system_token_reserve: Tokens = Field(
+        2_000, validation_alias=AliasChoices("system_token_reserve", "system_prompt_token_estimate")
+    )
     """Minimum number of tokens reserved for system prompt and tools."""
     pin_token_budget: Tokens = 8_000
     """Tokens that the pinned messages of one session may take together, with their tool calls and results."""
@@ -235,7 +249,11 @@ class Context(Group):
         0.75, validation_alias=AliasChoices("compression_trigger_ratio", "summarization_trigger_ratio")
     )
     """Share of the context budget at which history is compressed; 1.0 never compresses."""
-    compression_target_ratio: Ratio = 0.375
+    compress_sessions: bool = True
+    """Whether sessions that are used over HTTP are compressed by themselves once an append passes the trigger."""
+    compression_target_ratio: Ratio = Field(
+        0.375, validation_alias=AliasChoices("compression_target_ratio", "summarization_target_ratio")
+    )
     """Share of the context budget that remains after a compression."""
     summarizer: str = Field("extractive", validation_alias=AliasChoices("summarizer", "summarization_model"))
     """What writes summaries: `extractive` (no model), `none`, or the name of a model."""
@@ -252,11 +270,51 @@ class Context(Group):
     redaction_patterns: dict[str, str] = Field(default_factory=dict)
     """Additional regular expressions to redact, by label, as a JSON object such as `{"EMPLOYEE": "E\\d{6}"}`; a match
     becomes `[EMPLOYEE_1]`."""
-    primers_count: int = Field(3, ge=0, le=1_000)
+    context_preset: PresetName | None = None
+    """Preset of windows of tasks that name none."""
+    strategy: StrategyName = StrategyName.THREE_PART
+    """Strategy of windows."""
+    preference: Preference = Preference.BALANCED
+    """What the strategy `auto` optimizes for: `fast`, `balanced` or `quality`."""
+    default_model: str | None = None
+    """Model of agents that name none, if neither session nor user names one."""
+    max_context_tokens: Tokens | None = None
+    """Upper bound of the context budget in tokens."""
+    primers_count: Count = 3
     """Number of first messages of a conversation that stay verbatim."""
-    recents_count: int = Field(20, ge=0, le=1_000)
+    recents_count: Count = 20
     """Number of last messages of a conversation that stay verbatim."""
-    history_window_messages: int = Field(
-        50, ge=5, le=1_000, validation_alias=AliasChoices("history_window_messages", "history_window_size")
+    recents_only: bool = False
+    """Whether a window above its trigger shows no messages older than these, even if no summary covers them."""
+    batch_count: Positive = 1
+    """Messages that a compression covers at a time."""
+    rounds: Positive = 10
+    """Newest rounds that `sliding_window` shows."""
+    rounds_by_size: RoundsBySize = ROUNDS_BY_SIZE
+    """Rounds that `smart_truncation` shows, as a JSON list of `[minimum messages, rounds]`."""
+    summary_by_rounds: bool = False
+    """Whether a summary covers all before these rounds instead of before `recents_count` messages."""
+    min_messages: Count = 0
+    """Messages of a conversation below which it is neither cut nor compressed if it fits."""
+    keep_ratio: Ratio = 1.0
+    """Share of the context budget that a window above its trigger may fill."""
+    reply_reserve: Count = 0
+    """Tokens of the context budget that count as used when the trigger is evaluated."""
+    keeps_first_request: bool = True
+    """Whether the first user message stays verbatim."""
+    window_order: Order = tuple(Part)
+    """Order of the parts of a window, as a JSON list."""
+    summary_ratio: Ratio = 0.25
+    """Tokens by which a summary may grow, as a share of the messages that it newly covers."""
+    summary_min_tokens: Positive = 100
+    """Tokens that a summary may have in any case."""
+    summary_max_tokens: Positive | None = Field(
+        None, validation_alias=AliasChoices("summary_max_tokens", "summarization_max_tokens")
+    )
+    """Upper bound of a summary in tokens. Default: what the target leaves."""
+    summary_header: Header | None = None
+    """Line above a summary instead of the usual one, which states range and lengths."""
+    history_window_messages: Positive = Field(
+        50, validation_alias=AliasChoices("history_window_messages", "history_window_size")
     )
     """Number of verbatim messages in a window above which older ones are compressed."""

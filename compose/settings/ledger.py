@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from purser.budget.policies import ApprovalRules, Policy, PolicyPatch
+from purser.budget.policies.fields import ApprovalRules
+from purser.budget.policies.policy import Policy, PolicyPatch
 from purser.budget.postgres.ledger.settings import LedgerSettings
 from purser.budget.scopes import Kind
 from purser.compose.settings.model import Settings
@@ -12,6 +13,7 @@ POLICY_FIELDS = {
     "timezone": "timezone",
     "warn_at": "warn_at",
     "backpressure": "backpressure",
+    "learned_holds": "learned_holds",
     "approval_deadline_s": "approval",
     "approval_on_expiry": "approval",
 }
@@ -26,6 +28,7 @@ def ledger_settings(settings: Settings) -> LedgerSettings:
         timezone=settings.timezone,
         warn_at=shared.warn_at or (),
         backpressure=shared.backpressure or (),
+        learned_holds=settings.learned_holds,
         approval=ApprovalRules(deadline_s=settings.approval_deadline_s, on_expiry=settings.approval_on_expiry),
     )
     limits = {

@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from purser.budget.policies import MAX_AMOUNT
+from purser.budget.policies.fields import MAX_AMOUNT
 from purser.compose.settings.groups import Group
 
 

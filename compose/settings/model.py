@@ -11,7 +11,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
 from purser.activities.models.names import check_model_name
 from purser.activities.models.routes import PROVIDERS
-from purser.budget.policies import PolicyPatch
+from purser.budget.policies.policy import PolicyPatch
 from purser.budget.windows import zone
 from purser.compose.settings.groups import (
     Access,
@@ -25,7 +25,6 @@ from purser.compose.settings.groups import (
 )
 from purser.compose.settings.limits import Limits
 from purser.context.errors import InvalidSettings
-from purser.context.redaction import custom_detectors
 from purser.gateway.webhooks.targets import Targets
 
 GROUPS: tuple[type[Group], ...] = (ProcessSettings, Access, Limits, WebhookSettings, Temporal, Ledger, Models, Context)
@@ -142,6 +141,9 @@ class Settings(ProcessSettings, Access, Limits, WebhookSettings, Temporal, Ledge
     @field_validator("redaction_patterns")
     @classmethod
     def _detectors(cls, value: dict[str, str]) -> dict[str, str]:
+        # It loads tables of phone numbers, for which most commands need not wait.
+        from purser.context.redaction import custom_detectors
+
         try:
             custom_detectors(value)
         except InvalidSettings as error:

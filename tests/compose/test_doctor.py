@@ -2,14 +2,24 @@
 
 import asyncio
 import resource
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from purser.activities.postgres.tasks import Tasks
+from purser.activities.tasks.file import TaskFile
+from purser.budget.policies.fields import Mode
+from purser.budget.policies.policy import PolicyPatch
+from purser.budget.postgres.ledger.policies import Policies
+from purser.budget.postgres.ledger.settings import LedgerSettings
+from purser.budget.postgres.reports.audit_results import AuditResults, AuditRun
+from purser.budget.scopes import Kind, Scope
 from purser.compose.doctor import diagnose
 from purser.compose.settings import Settings
 from purser.compose.stack.ports import LOOPBACK, free_port
 from purser.context.conversation.messages import Message
 from purser.context.postgres.conversation.conversations import Conversations
+from tests.support.actors import ANA
 from tests.support.purser import Purser
 
 if TYPE_CHECKING:
@@ -81,6 +91,27 @@ async def test_common_pitfalls_are_warnings_and_not_failures(
     assert any("20 of 20 sessions" in finding["detail"] for finding in warned)
 
 
+async def test_004_14_stored_policies_and_task_files_with_pitfalls_are_warnings(
+    tmp_path: Path, dsn: str, pool: "asyncpg.Pool[asyncpg.Record]"
+) -> None:
+    policies = Policies(pool, LedgerSettings())
+    small = PolicyPatch(limit_tokens=10_000, mode=Mode.HARD)
+    await policies.set("acme", Scope(Kind.SESSION, "s7"), small, by=ANA)
+    agent = {"id": "a1", "model": "gpt-4o", "instructions": "Be brief."}
+    context = {"trigger_ratio": 0.95, "recents_count": 90}
+    file = {"session_id": "s1", "task_id": "t1", "input": "hi", "context": context, "agents": [agent]}
+    tasks = Tasks(pool, policies, Conversations(pool))
+    await tasks.submit("acme", TaskFile.parse(file, ()), None)
+    answer = await asyncio.to_thread(Purser.at(tmp_path, dsn=dsn).json, "doctor")
+    warned = [finding["detail"] for finding in answer["findings"] if finding["state"] == "warned"]
+    assert [detail.split(":")[0] for detail in warned if "acme" in detail] == [
+        "acme session", "task acme t1", "task acme t1",
+    ]  # fmt: skip
+    assert any("acme session:s7 has a hard limit of 10,000 tokens" in detail for detail in warned)
+    assert any("starts at 0.95" in detail for detail in warned)
+    assert any("90 recent messages" in detail for detail in warned)
+
+
 async def test_it_says_how_many_connections_the_open_files_allow(tmp_path: Path) -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     few = Settings(data_dir=tmp_path, max_connections=1)
@@ -90,3 +121,18 @@ async def test_it_says_how_many_connections_the_open_files_allow(tmp_path: Path)
     assert found[0].detail == f"{hard} open files, up to 1 connections"
     assert f"up to {hard - 256} connections of {hard}" in found[1].detail
     assert str(hard + 256) in found[1].remedy
+
+
+async def test_the_last_audit_is_shown_and_fails_if_it_found_differences(
+    pool: "asyncpg.Pool[asyncpg.Record]", dsn: str
+) -> None:
+    async def state(**run: object) -> tuple[str, str]:
+        given = {"ended_at": datetime.now(UTC), "seconds": 1.5, "by": "ada", "checked": {}, "differences": 0}
+        await AuditResults(pool).store(AuditRun(**(given | {"examples": ()} | run)))  # type: ignore[arg-type]
+        [found] = [one for one in (await diagnose(Settings(dsn=dsn))).findings if one.name == "audit"]
+        return found.state, found.detail
+
+    ok, detail = await state()
+    assert (ok, detail.startswith("0 differences"), detail.endswith("by ada")) == ("ok", True, True)
+    assert (await state(differences=2))[0] == "failed"
+    assert (await state(ended_at=datetime.now(UTC) - timedelta(days=3)))[0] == "warned"

@@ -47,6 +47,7 @@ def test_its_only_import_name_is_purser(wheel: Path) -> None:
     assert {top for top in tops if not top.endswith(".dist-info")} == {"purser"}
 
 
+@pytest.mark.proof
 def test_it_imports_and_runs_in_an_environment_that_knows_no_checkout(wheel: Path, tmp_path: Path) -> None:
     venv.create(tmp_path / "env", with_pip=True)
     python = tmp_path / "env" / "bin" / "python"

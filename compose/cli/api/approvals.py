@@ -8,8 +8,10 @@ from urllib.parse import quote
 import typer
 
 from purser.budget.approvals import ApprovalState
+from purser.budget.errors import BudgetError
 from purser.budget.reports.views import whole_percent
-from purser.compose.cli.output import DataOption, JsonOption, out, print_json
+from purser.compose.cli.output import FAILURE, DataOption, JsonOption, out, print_json, problem_of
+from purser.compose.errors import ComposeError
 
 if TYPE_CHECKING:
     from purser.compose.cli.api.client import Gateway
@@ -23,6 +25,7 @@ class Channel(StrEnum):
 
 
 ApprovalId = Annotated[str, typer.Argument(metavar="APPROVAL_ID")]
+ApprovalIds = Annotated[list[str], typer.Argument(metavar="APPROVAL_ID...")]
 Note = Annotated[str | None, typer.Option(help="The reason, for the record.")]
 TicketUrl = Annotated[str | None, typer.Option(help="Where it was discussed: an http or https address.")]
 Via = Annotated[Channel, typer.Option(help="`http`, or `temporal`: signed with the key, through the task's workflow.")]
@@ -85,7 +88,7 @@ def show(approval_id: ApprovalId, data: DataOption = None, as_json: JsonOption =
 
 
 def approve(
-    approval_id: ApprovalId,
+    approval_ids: ApprovalIds,
     tokens: Annotated[int | None, typer.Option(help="Tokens to grant. Default: the shortage.", min=1)] = None,
     usd: Annotated[str | None, typer.Option(help="Dollars to grant, for example 0.25.")] = None,
     until: Annotated[str | None, typer.Option(help="When the grant ends, for example 2026-11-20T18:00:00Z.")] = None,
@@ -96,15 +99,15 @@ def approve(
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Approve a request: raise the limit of its scope."""
+    """Approve requests: raise the limits of their scopes, each by as much."""
     from purser.compose.cli.amounts import nano_usd
 
     grant = {"grant_tokens": tokens, "grant_nano_usd": nano_usd(usd), "until": until}
-    _decide(approval_id, "approve", grant | {"note": note, "ticket_url": ticket_url}, decision_id, via, data, as_json)
+    _decide(approval_ids, "approve", grant | {"note": note, "ticket_url": ticket_url}, decision_id, via, data, as_json)
 
 
 def deny(
-    approval_id: ApprovalId,
+    approval_ids: ApprovalIds,
     note: Note = None,
     ticket_url: TicketUrl = None,
     decision_id: DecisionId = None,
@@ -112,12 +115,12 @@ def deny(
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Deny a request: the calls that wait for it are refused."""
-    _decide(approval_id, "deny", {"note": note, "ticket_url": ticket_url}, decision_id, via, data, as_json)
+    """Deny requests: the calls that wait for them are refused."""
+    _decide(approval_ids, "deny", {"note": note, "ticket_url": ticket_url}, decision_id, via, data, as_json)
 
 
 def _decide(
-    approval_id: str,
+    approval_ids: list[str],
     decision: str,
     more: dict[str, Any],
     decision_id: str | None,
@@ -129,18 +132,42 @@ def _decide(
 
     if via is Channel.TEMPORAL and more["note"] is not None:
         raise typer.BadParameter("a note would be stored in the workflow's history: leave it out, or use --via http")
-    body = {"decision_id": decision_id or str(uuid.uuid4()), "decision": decision}
-    body |= {name: value for name, value in more.items() if value is not None}
+    if decision_id is not None and len(approval_ids) > 1:
+        raise typer.BadParameter("--decision-id is the id of one decision: name one request, or leave the option out")
+    given = {"decision": decision} | {name: value for name, value in more.items() if value is not None}
+    answers = []
     with gateway(data) as api:
-        if via is Channel.TEMPORAL:
-            answer = _through_temporal(api, approval_id, body, data)
-        else:
-            answer = api.post(f"{_path(approval_id)}/decision", body)
+        for approval_id in dict.fromkeys(approval_ids):
+            body = {"decision_id": decision_id or str(uuid.uuid4()), **given}
+            try:
+                answer = _send(api, approval_id, body, via, data)
+            except (ComposeError, BudgetError) as error:
+                if len(approval_ids) == 1:
+                    raise
+                answer = {"problem": problem_of(error)}
+            answers.append({"approval_id": approval_id, **answer})
+            if not as_json:
+                _print_answer(answers[-1])
     if as_json:
-        print_json(answer)
-        return
-    needed = answer["decisions_needed"]
-    out.print(f"{approval_id} is {answer['state']}" + (f": {needed} more person has to approve." if needed else "."))
+        print_json({"items": answers} if len(approval_ids) > 1 else answer)
+    if any("problem" in one for one in answers):
+        raise typer.Exit(FAILURE)
+
+
+def _send(api: "Gateway", approval_id: str, body: dict[str, Any], via: Channel, data: DataOption) -> dict[str, Any]:
+    if via is Channel.TEMPORAL:
+        return _through_temporal(api, approval_id, body, data)
+    answer: dict[str, Any] = api.post(f"{_path(approval_id)}/decision", body)
+    return answer
+
+
+def _print_answer(answer: dict[str, Any]) -> None:
+    if problem := answer.get("problem"):
+        text = f"was not decided: {problem.get('detail') or problem['title']}"
+    else:
+        needed = answer["decisions_needed"]
+        text = f"is {answer['state']}" + (f": {needed} more person has to approve." if needed else ".")
+    out.print(f"{answer['approval_id']} {text}", markup=False)
 
 
 def _through_temporal(api: "Gateway", approval_id: str, body: dict[str, Any], data: DataOption) -> dict[str, Any]:
@@ -180,6 +207,11 @@ def _print(request: dict[str, Any]) -> None:
         _print_purpose(one)
     if request["effects"] is not None:
         _print_effects(request["effects"])
+    if request["state"] == ApprovalState.PENDING:
+        out.print(f"to finish  {_finish(request['finish'])}", markup=False)
+    for one in request["related"]:
+        asked = f"{number(one['asked']['tokens'])} tokens, {usd(one['asked']['nano_usd'])}"
+        out.print(f"waits too  {one['scope']}: {asked}, approval {one['approval_id']}", markup=False)
     for one in request["decisions"]:
         note = f": {one['note']}" if one["note"] else ""
         out.print(f"{one['decision']} by {one['approver']} at {one['at']}{note}", markup=False)
@@ -213,6 +245,15 @@ def _print_effects(effects: dict[str, Any]) -> None:
     for name, effect in (("exact", effects["shortage"]), (eased, effects["without_delay"])):
         grant = f"{number(effect['grant_tokens'])} tokens, {usd(effect['grant_nano_usd'])}"
         out.print(f"{name:<10} {grant}: {_effect(effect)}", markup=False)
+
+
+def _finish(finish: dict[str, Any] | None) -> str:
+    from purser.compose.cli.tables import number, usd
+
+    if finish is None:
+        return "unknown: no turn of a waiting task has a reply yet"
+    low, high = (f"{number(finish[end]['tokens'])} tokens, {usd(finish[end]['nano_usd'])}" for end in ("low", "high"))
+    return f"{low} to {high}, by {finish['turns']} turns so far"
 
 
 def _effect(effect: dict[str, Any]) -> str:

@@ -1,6 +1,6 @@
 """HTTP client of the gateway, for commands."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -29,9 +29,9 @@ class Gateway:
         """Send a GET request; parameters that are None are left out."""
         return self.request("GET", path, params={name: value for name, value in params.items() if value is not None})
 
-    def post(self, path: str, body: object = None) -> Any:
+    def post(self, path: str, body: object = None, timeout_s: float = TIMEOUT_S) -> Any:
         """Send a POST request with a JSON body."""
-        return self.request("POST", path, json=body)
+        return self.request("POST", path, json=body, timeout=timeout_s)
 
     def put(self, path: str, body: object) -> Any:
         """Send a PUT request with a JSON body."""
@@ -40,6 +40,32 @@ class Gateway:
     def delete(self, path: str) -> Any:
         """Send a DELETE request."""
         return self.request("DELETE", path)
+
+    @contextmanager
+    def stream(self, path: str, params: Mapping[str, Any], patience_s: float) -> Iterator[Iterator[str]]:
+        """Open a stream of lines.
+
+        Args:
+            path: path of the endpoint.
+            params: query parameters; those that are None are left out.
+            patience_s: seconds without a byte after which reading raises `httpx.ReadTimeout`.
+
+        Raises:
+            RequestFailed: the gateway answered with a problem.
+            Unreachable: the gateway did not answer, or broke off.
+        """
+        query = {name: value for name, value in params.items() if value is not None}
+        timeout = httpx.Timeout(TIMEOUT_S, read=patience_s)
+        try:
+            with self._client.stream("GET", path, params=query, timeout=timeout) as response:
+                if response.is_error:
+                    response.read()
+                    raise RequestFailed(_problem(response))
+                yield response.iter_lines()
+        except httpx.ReadTimeout:
+            raise
+        except httpx.HTTPError as error:
+            raise self._unreachable(error) from error
 
     def request(self, method: str, path: str, **arguments: Any) -> Any:
         """Send one request and return the decoded body, None if there is none.
@@ -51,13 +77,16 @@ class Gateway:
         try:
             response = self._client.request(method, path, **arguments)
         except httpx.HTTPError as error:
-            raise Unreachable(
-                f"the gateway at {str(self._client.base_url)!r} does not answer: {type(error).__name__}",
-                remedy="Start it with `purser up`, or correct PURSER_URL.",
-            ) from error
+            raise self._unreachable(error) from error
         if response.is_error:
             raise RequestFailed(_problem(response))
         return response.json() if response.content else None
+
+    def _unreachable(self, error: httpx.HTTPError) -> Unreachable:
+        return Unreachable(
+            f"the gateway at {str(self._client.base_url)!r} does not answer: {type(error).__name__}",
+            remedy="Start it with `purser up`, or correct PURSER_URL.",
+        )
 
 
 @contextmanager

@@ -33,6 +33,9 @@ def create(
     rate_limit: Annotated[
         int | None, typer.Option(min=1, help="Requests a second. Default: the limit of the gateway.")
     ] = None,
+    tag: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Tag of every call made with the key; repeatable.")
+    ] = None,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -40,17 +43,17 @@ def create(
 
     The first key of a tenant is created in the database, later ones over HTTP with an admin key.
     """
-    from purser.compose.cli.amounts import seconds
+    from purser.compose.cli.amounts import seconds, tags_by_name
     from purser.compose.cli.api.client import gateway
     from purser.compose.processes.up_file import command_settings
 
-    life = seconds(expires)
+    life, tags = seconds(expires), tags_by_name(tag or [])
     settings = command_settings(data)
     if tenant is not None or settings.api_key is None or settings.url is None:
-        made = _create_in_database(settings, tenant, name, role, life, rate_limit)
+        made = _create_in_database(settings, tenant, name, role, life, rate_limit, tags)
     else:
         with gateway(data) as api:
-            body = {"name": name, "role": role, "expires_in_s": life, "rate_limit_per_s": rate_limit}
+            body = {"name": name, "role": role, "expires_in_s": life, "rate_limit_per_s": rate_limit, "tags": tags}
             made = api.post("/v1/keys", body)
     if as_json:
         print_json(made)
@@ -76,12 +79,13 @@ def list_keys(data: DataOption = None, as_json: JsonOption = False) -> None:
             one["key_id"],
             escape(one["name"]),
             one["role"],
+            escape(", ".join(f"{name}={value}" for name, value in one["tags"].items())),
             one["created_at"],
             _state(one),
         )
         for one in page["items"]
     ]
-    print_table(table("key", "name", "role", "created", "state", rows=rows))
+    print_table(table("key", "name", "role", "tags", "created", "state", rows=rows))
 
 
 def _state(key: Mapping[str, Any]) -> str:
@@ -116,7 +120,13 @@ def revoke(
 
 
 def _create_in_database(
-    settings: "Settings", tenant: str | None, name: str, role: Role, life: int | None, rate_limit: int | None
+    settings: "Settings",
+    tenant: str | None,
+    name: str,
+    role: Role,
+    life: int | None,
+    rate_limit: int | None,
+    tags: Mapping[str, str],
 ) -> dict[str, Any]:
     import asyncio
 
@@ -139,6 +149,7 @@ def _create_in_database(
                     by=Actor("purser keys", None),
                     expires_at=None if life is None else datetime.now(UTC) + timedelta(seconds=life),
                     rate_limit_per_s=rate_limit,
+                    tags=tags,
                 )
         return KeyView.of(made.key).model_dump(mode="json") | {"key": made.secret}
 

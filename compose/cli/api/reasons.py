@@ -3,8 +3,6 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from purser.compose.cli.tables import number, usd
-
 _FAILED = {
     "authentication": "The provider did not accept the key. Set PURSER_PROVIDER_KEYS, or the provider's own variable "
     "such as OPENAI_API_KEY, where the worker runs, and start the worker again.",
@@ -28,13 +26,6 @@ _FAILED = {
     "reply_not_stored": "Replies were paid for and could not be stored. Check that the worker reaches Postgres.",
     "WindowTooSmall": "The required part of the window exceeds it. Use a larger model or a smaller input.",
 }
-_REFUSED = {
-    "frozen": "Unfreeze it: purser budget set {scope} --no-frozen",
-    "limit": "Raise the limit: purser budget set {scope} --limit-tokens N",
-    "denied": "A person denied it: purser approvals list --state denied",
-    "expired": "No one decided in time: purser approvals list --state expired",
-    "unknown_price": "The model has no price: name it in PURSER_PRICE_FILE, or set PURSER_UNKNOWN_PRICE=ceiling.",
-}
 
 
 def why(task: Mapping[str, Any]) -> Iterator[str]:
@@ -48,21 +39,7 @@ def why(task: Mapping[str, Any]) -> Iterator[str]:
         if agent["status"] == "failed":
             yield f"{agent_id} failed: {reason or 'unknown'}. {_FAILED.get(reason, 'The log of the worker says more.')}"
         elif agent["status"] == "refused":
-            scope = agent["scope"]
-            remedy = _REFUSED.get(reason, "See its budget: purser budget show {scope}").format(scope=scope)
-            figures = _figures(agent, task["scopes"].get(scope))
-            yield f"{agent_id} refused: {reason or 'unknown'}{f' on {scope}' if scope else ''}{figures}. {remedy}"
-
-
-def _figures(agent: Mapping[str, Any], budget: Mapping[str, Any] | None) -> str:
-    """The figures behind a refusal, as far as they are known."""
-    shown = []
-    if budget is not None:
-        tokens, money = budget["tokens"], budget["nano_usd"]
-        shown += [f"limit {number(budget['limit_tokens'])} tokens"]
-        shown += [f"{number(tokens[name])} {name}" for name in ("spent", "held")]
-        if budget["limit_nano_usd"] is not None:
-            shown += [f"limit {usd(budget['limit_nano_usd'])}, {usd(money['spent'])} spent, {usd(money['held'])} held"]
-    if agent.get("requested") is not None:
-        shown += [f"{number(agent['requested'])} requested"]
-    return f": {', '.join(shown)}" if shown else ""
+            refusal, scope = agent["refusal"], agent["scope"]
+            text = refusal["text"] if refusal else f"{scope or 'no scope'}."
+            remedy = refusal["remedy"] if refusal else f"See its budget: purser budget show {scope}"
+            yield f"{agent_id} refused: {reason or 'unknown'}. {text} {remedy}"

@@ -37,6 +37,8 @@ def run(
     body = _read(file)
     with gateway(data) as api:
         accepted = api.post("/v1/tasks", body)
+        for warning in accepted["warnings"]:
+            SafeConsole(stderr=True, highlight=False).print(f"Warning: {warning}", markup=False, soft_wrap=True)
         task = _follow(api, accepted["task_id"])
     if as_json:
         print_json(task)

@@ -16,6 +16,7 @@ def register(app: typer.Typer) -> None:
     group = typer.Typer(no_args_is_help=True, help="Show and control tasks.")
     group.command("list")(list_tasks)
     group.command("show")(show)
+    group.command("window")(window)
     group.command("pause")(pause)
     group.command("resume")(resume)
     group.command("cancel")(cancel)
@@ -58,6 +59,33 @@ def show(task_id: TaskId, data: DataOption = None, as_json: JsonOption = False) 
         print_task(task)
 
 
+def window(
+    task_id: TaskId,
+    call: Annotated[str | None, typer.Option(help="Key of the call; default: the newest that matches.")] = None,
+    agent: Annotated[str | None, typer.Option(help="Only calls of this agent.")] = None,
+    turn: Annotated[int | None, typer.Option(min=1, help="Only calls of this turn.")] = None,
+    data: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show what a call of a task saw: verbatim, clipped, cleared, summarized or dropped, and why."""
+    from purser.compose.cli.api.client import gateway
+    from purser.compose.cli.api.windows import print_window
+    from purser.compose.errors import NoSuchCall
+
+    with gateway(data) as api:
+        calls = f"{path_of(task_id)}/calls"
+        if call is None:
+            found = api.get(calls, agent=agent, turn=turn, limit=1)["items"]
+            if not found:
+                raise NoSuchCall(f"task {task_id!r} has no such call", remedy="Leave out --agent and --turn, or wait.")
+            call = str(found[0]["call"])
+        seen = api.get(f"{calls}/{quote(call, safe='')}/window")
+    if as_json:
+        print_json(seen)
+    else:
+        print_window(seen)
+
+
 def pause(task_id: TaskId, data: DataOption = None, as_json: JsonOption = False) -> None:
     """Pause a task before its next model call; it holds nothing while paused."""
     _control(task_id, "pause", data, as_json)
@@ -83,7 +111,7 @@ def print_task(task: dict[str, Any]) -> None:
     from rich.markup import escape
 
     from purser.compose.cli.api.reasons import why
-    from purser.compose.cli.tables import agents, budgets, print_table, status
+    from purser.compose.cli.tables import agents, budgets, context, print_table, status
 
     out.print(f"[bold]{escape(task['task_id'])}[/] {status(task['status'])}, session {escape(task['session_id'])}")
     out.print()
@@ -92,6 +120,9 @@ def print_task(task: dict[str, Any]) -> None:
         out.print(line, style="yellow", markup=False)
     out.print()
     print_table(budgets([*task["scopes"].values()]))
+    if task["context"]:
+        out.print()
+        print_table(context(task["context"]))
     for agent_id, agent in task["agents"].items():
         if agent["reply"]:
             out.print(f"\n[bold]{escape(agent_id)}[/]")

@@ -64,7 +64,7 @@ def _conversation(
 
 def _text(text: str, budget: int, model: str, summarize: "Summarize | None") -> dict[str, Any]:
     """The summary of a text; a text that fits is returned unchanged."""
-    from purser.context.compression.requests import SummarySource
+    from purser.context.compression.requests import Passage, SummarySource
     from purser.context.tokens import count_text
 
     def count(part: str) -> int:
@@ -72,7 +72,7 @@ def _text(text: str, budget: int, model: str, summarize: "Summarize | None") -> 
 
     original = count(text)
     fits = original <= budget
-    summary = text if fits else summarize(SummarySource("", (("", text),)), budget, count) if summarize else ""
+    summary = text if fits else summarize(SummarySource("", (Passage("", text),)), budget, count) if summarize else ""
     return {
         "summary": summary,
         "covers": [0, 0] if summary else None,

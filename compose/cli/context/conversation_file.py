@@ -3,11 +3,12 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from purser.compose.errors import UnreadableFile
-from purser.context.conversation.messages import Message
+from purser.context.conversation.messages import Message, check_time
 from purser.context.errors import InvalidMessage
 
 
@@ -81,7 +82,9 @@ def _parsed(where: str, text: str) -> Any:
 def _message(where: str, value: Any, index: int) -> Message:
     known = {name: value[name] for name in _FIELDS if name in value} if isinstance(value, dict) else value
     try:
-        return Message.parse(known, index, linked=False)
+        message = Message.parse(known, index, linked=False)
+        check_time(message, index, datetime.now(UTC))
+        return message
     except InvalidMessage as error:
         raise UnreadableFile(f"{where}: {error}", remedy=_REMEDY) from None
 

@@ -49,7 +49,7 @@ class ModelWriter:
     def __call__(self, source: SummarySource, most_tokens: int, count: CountText) -> str:
         """The model's summary, or an extract of the redacted source if its answer is rejected."""
         redactor = Redactor(custom=self._custom)
-        passages = tuple((speaker, redactor.redact(text)) for speaker, text in source.passages)
+        passages = tuple(passage.changed(redactor.redact) for passage in source.passages)
         source = SummarySource(redactor.redact(source.summary), passages)
         if self.problem is None and not self.fault:
             try:
@@ -104,8 +104,8 @@ class ModelWriter:
 
 
 def _fault(source: SummarySource, text: str, most_tokens: int, count: CountText) -> str | None:
-    before = sum(count(part) for part in (source.summary, *(part for _, part in source.passages)))
-    language = conversation_language([part for _, part in source.passages])
+    before = sum(count(part) for part in (source.summary, *(passage.text for passage in source.passages)))
+    language = conversation_language([passage.text for passage in source.passages])
     return fault(text, count(text), most_tokens=most_tokens, tokens_before=before, language=language)
 
 

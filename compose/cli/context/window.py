@@ -11,11 +11,12 @@ from purser.compose.cli.context.summarizing import EXTRACTIVE, SummarizerOption,
 from purser.compose.cli.context.tokens import FileArgument, ModelOption
 from purser.compose.cli.output import DataOption, JsonOption, out, print_json
 from purser.compose.cli.tables import print_table, table
-from purser.context.strategies import WINDOW_PRESETS, StrategyName
+from purser.context.strategies import WINDOW_PRESETS, StrategyName, StrategySettings
 from purser.context.strategies.choice import Preference
+from purser.context.strategies.settings import with_figures
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping
 
     from purser.context.conversation.messages import Message
     from purser.context.windows import Window
@@ -39,8 +40,11 @@ def register(app: typer.Typer) -> None:
 
 def window(
     file: FileArgument,
-    budget: Annotated[int, typer.Option(min=1, help="Tokens of the whole window.")],
     model: ModelOption,
+    budget: Annotated[
+        int | None,
+        typer.Option(min=1, help="Tokens of the whole window. Default for text: the setting for routers."),
+    ] = None,
     strategy: Annotated[StrategyName | None, typer.Option(help="Default: three_part, or the preset's.")] = None,
     preset: Annotated[Preset | None, typer.Option(help="Parameters of a known system.")] = None,
     preference: Annotated[Preference, typer.Option(help="What `auto` optimizes for.")] = Preference.BALANCED,
@@ -50,6 +54,14 @@ def window(
     ] = Format.MESSAGES,
     recommend: Annotated[bool, typer.Option("--recommend", help="Only recommend what to do.")] = False,
     tools: Annotated[int | None, typer.Option(min=0, help="Check whether this many tool calls still fit.")] = None,
+    figures: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="A figure of `context` in a task file, such as rounds=5."),
+    ] = None,
+    rounds: Annotated[int | None, typer.Option(min=1, help="Newest rounds of sliding_window.")] = None,
+    recents_count: Annotated[int | None, typer.Option(min=0, help="Last messages that stay verbatim.")] = None,
+    order: Annotated[str | None, typer.Option(help="Parts of the window in their order, with commas.")] = None,
+    summary_max_tokens: Annotated[int | None, typer.Option(min=1, help="Most tokens of a summary.")] = None,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -57,12 +69,15 @@ def window(
     from purser.context.windows import build_window
 
     messages, originals = _read(file)
+    options = {"rounds": rounds, "recents_count": recents_count, "order": order}
+    parameters = _parameters(preset, figures or (), {**options, "summary_max_tokens": summary_max_tokens})
+    budget = budget or _router_budget(written)
     with summarizing(summarizer, data) as summarize:
 
         def build(tokens: int) -> "Window":
             return build_window(
                 messages, budget=tokens, model=model, strategy=strategy, preset=preset, preference=preference,
-                summarize=summarize,
+                settings=parameters, summarize=summarize,
             )  # fmt: skip
 
         document = _safety(messages, budget, tools, model) if tools is not None else {}
@@ -73,6 +88,30 @@ def window(
         else:
             document = _as_messages(build(budget), originals) | document
     print_json(document) if as_json else _print(document)
+
+
+def _parameters(preset: Preset | None, figures: "Iterable[str]", options: "Mapping[str, object]") -> "StrategySettings":
+    """Parameters of the preset with the figures of the options."""
+    from purser.context.errors import InvalidSettings
+    from purser.context.figures import Figures
+
+    given = dict(options)
+    for figure in figures:
+        name, separator, value = figure.partition("=")
+        if not separator:
+            raise InvalidSettings(f"--set {figure[:80]!r} is not valid: use NAME=VALUE")
+        given[name] = value
+    published = WINDOW_PRESETS[preset].settings if preset else StrategySettings()
+    return with_figures(published, Figures.read(given).given)
+
+
+def _router_budget(written: Format) -> int:
+    """The budget of a window as text if none is named."""
+    from purser.compose.settings import load_settings
+
+    if written is not Format.TEXT:
+        raise typer.BadParameter("name the tokens of the window", param_hint="--budget")
+    return load_settings().router_history_token_budget
 
 
 def _read(file: Path) -> "tuple[list[Message], list[dict[str, Any]]]":

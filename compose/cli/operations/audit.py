@@ -11,11 +11,17 @@ def register(app: typer.Typer) -> None:
 
 
 def audit_ledger(data: DataOption = None, as_json: JsonOption = False) -> None:
-    """Recompute every balance from its entries and check the ledger's invariants, with the stack up or down."""
+    """Recompute every balance from its entries and check the ledger's invariants, with the stack up or down.
+
+    The result is stored for metrics, `purser doctor` and the dashboard.
+    """
     import asyncio
+    from datetime import UTC, datetime
+    from time import monotonic
 
     from purser.budget.postgres.connections.pools import create_pool
     from purser.budget.postgres.reports.audit import Audit, audit
+    from purser.budget.postgres.reports.audit_results import AuditResults, AuditRun
     from purser.compose.database import database
     from purser.compose.migrate import require_schema
     from purser.compose.processes.up_file import command_settings
@@ -26,7 +32,11 @@ def audit_ledger(data: DataOption = None, as_json: JsonOption = False) -> None:
         async with database(settings) as dsn:
             await require_schema(dsn)
             async with await create_pool(dsn, size=1) as pool:
-                return await audit(pool)
+                began = monotonic()
+                found = await audit(pool)
+                run = AuditRun.of(found, datetime.now(UTC), monotonic() - began, "purser audit")
+                await AuditResults(pool).store(run)
+                return found
 
     found = asyncio.run(run())
     if as_json:

@@ -28,6 +28,9 @@ SecondsOption = Annotated[
 StreamsOption = Annotated[
     int | None, typer.Option(help="Event streams open during the run, for http.", min=1, max=1_000)
 ]
+ModelOption = Annotated[
+    str | None, typer.Option(help="Model that writes the summaries, for summaries; default: recorded ones.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -40,6 +43,7 @@ def bench(
     data: BenchDataOption = None,
     seconds: SecondsOption = None,
     streams: StreamsOption = None,
+    model: ModelOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run a benchmark; exit code 1 if what it measured did not work correctly."""
@@ -51,7 +55,8 @@ def bench(
 
     folder = load_settings(bench_data=data).bench_data
     run = import_module(f"purser.benchmarks.{name}").run
-    given = {option: value for option, value in (("seconds", seconds), ("streams", streams)) if value is not None}
+    options = {"seconds": seconds, "streams": streams, "model": model}
+    given = {option: value for option, value in options.items() if value is not None}
     for option in given.keys() - signature(run).parameters.keys():
         raise typer.BadParameter(f"the benchmark {name} has no such option", param_hint=f"--{option}")
     outcome: Outcome = run(folder, **given)

@@ -34,7 +34,8 @@ def test_a_console_passes_on_its_own_styles_and_nothing_of_the_text() -> None:
 
 
 def test_a_reply_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    print_task({"task_id": "t", "status": "completed", "session_id": "s", "agents": {"a": AGENT}, "scopes": {}})
+    task = {"task_id": "t", "status": "completed", "session_id": "s", "agents": {"a": AGENT}, "scopes": {}}
+    print_task(task | {"context": None})
     shown = capsys.readouterr().out
     assert not OBEYED & set(shown)
     assert "right to left" in shown
@@ -55,6 +56,7 @@ def test_a_note_and_names_cannot_steer_the_terminal(capsys: pytest.CaptureFixtur
             "tokens": {"spent": 0, "held": 0}, "limit_tokens": 1, "rules": {"on_expiry": "deny"},
             "task_id": HOSTILE, "waiters": [waiter], "purposes": [purpose], "decisions": [decision],
             "effects": {"shortage": effect, "without_delay": effect},
+            "related": [],
         }
     )  # fmt: skip
     shown = capsys.readouterr().out

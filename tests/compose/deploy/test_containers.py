@@ -143,6 +143,7 @@ def host(image: Image, secrets: Path, tmp_path: Path, temporal_address: str) -> 
     return Host(image, secrets, home, temporal_address, {port: str(free_port()) for port in ("8787", "9464", "9465")})
 
 
+@pytest.mark.proof
 async def test_the_services_of_the_compose_file_start_become_healthy_and_stop(host: Host, tmp_path: Path) -> None:
     _make_namespace(tmp_path, host.temporal)
     for _ in range(2):

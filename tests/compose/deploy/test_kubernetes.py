@@ -5,7 +5,7 @@ from typing import Any
 
 import kubernetes_validate  # type: ignore[import-untyped]
 import pytest
-import yaml  # type: ignore[import-untyped]
+import yaml
 
 from purser.compose.settings import Settings
 from purser.compose.settings.load import IN_FILE, secrets

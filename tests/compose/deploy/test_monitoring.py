@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml  # type: ignore[import-untyped]
+import yaml
 
 PROMETHEUS = Path("compose/deploy/prometheus")
 GRAFANA = Path("compose/deploy/grafana")

@@ -19,7 +19,7 @@ from purser.activities.runtime.stores import Stores
 from purser.budget.approvals import ApprovalState
 from purser.budget.gate import Amount
 from purser.budget.holds import HoldRequest
-from purser.budget.policies import PolicyPatch
+from purser.budget.policies.policy import PolicyPatch
 from purser.budget.postgres.approvals.approvals import Approvals
 from purser.budget.postgres.connections.pools import Pool
 from purser.budget.postgres.events.outbox import Outbox, put
@@ -236,7 +236,7 @@ async def test_it_survives_an_unreachable_database_and_logs_nothing_secret(
             async with background(pool, dispatcher, every_s=0.05):
                 await admin.execute(f'alter database "{name}" allow_connections false')
                 await admin.execute("select pg_terminate_backend(pid) from pg_stat_activity where datname = $1", name)
-                await until(lambda: {line["step"] for line in lines} == {"sweep", "approvals", "outbox"})
+                await until(lambda: {line["step"] for line in lines} == {"sweep", "approvals", "reminders", "outbox"})
                 await admin.execute(f'alter database "{name}" allow_connections true')
                 await until(lambda: _post_when_back(pool, workflow_id))
                 dispatcher.poke()

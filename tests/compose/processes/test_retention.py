@@ -12,6 +12,7 @@ from purser.budget.postgres.ledger.settings import LedgerSettings
 from purser.compose.processes import retention as retention_module
 from purser.compose.processes.retention import Retention
 from purser.gateway.access.sealing import Seal, new_key
+from purser.gateway.approvals.links import ApprovalLinks
 from purser.gateway.postgres.deliveries import Deliveries
 from purser.gateway.postgres.webhooks import WebhookFields, Webhooks
 from tests.support.actors import TESTER
@@ -21,7 +22,7 @@ OLD = "clock_timestamp() - interval '91 days'"
 
 async def test_old_events_sent_messages_and_finished_deliveries_go_and_all_else_stays(pool: Pool) -> None:
     events, outbox = Events(pool), Outbox(pool)
-    deliveries = Deliveries(pool, Policies(pool, LedgerSettings()), "http://here")
+    deliveries = Deliveries(pool, Policies(pool, LedgerSettings()), "http://here", ApprovalLinks(Seal(), "http://here"))
     hook, _ = await Webhooks(pool, Seal([new_key()])).create(
         "acme", WebhookFields(url="http://a/b", kinds=("task",)), by=TESTER
     )
@@ -54,7 +55,7 @@ async def test_one_round_deletes_a_bounded_number_of_rows_and_the_next_ones_the_
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(retention_module, "BATCHES", 1)
-    deliveries = Deliveries(pool, Policies(pool, LedgerSettings()), "http://here")
+    deliveries = Deliveries(pool, Policies(pool, LedgerSettings()), "http://here", ApprovalLinks(Seal(), "http://here"))
     hook, _ = await Webhooks(pool, Seal([new_key()])).create(
         "acme", WebhookFields(url="http://a/b", kinds=("task",)), by=TESTER
     )

@@ -111,6 +111,7 @@ async def test_database_and_workflows_survive_a_restart_and_the_admin_key_does_n
     assert (data / "mine.txt").read_text() == "kept", "it deletes only what it made"
 
 
+@pytest.mark.proof
 async def test_after_a_kill_the_next_up_takes_over_starts_again_what_dies_and_ctrl_c_stops_all(
     purser: Purser, data: Path
 ) -> None:
@@ -146,6 +147,7 @@ def test_a_directory_of_another_user_is_refused(purser: Purser, data: Path) -> N
     assert "--data" in problem["remedy"]
 
 
+@pytest.mark.proof
 async def test_configured_servers_are_used_and_left_alone(
     tmp_path: Path, data: Path, dsn: str, temporal_address: str
 ) -> None:

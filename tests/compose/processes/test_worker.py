@@ -25,7 +25,7 @@ def test_a_summarizer_is_a_model_or_the_extractive_one_or_nothing_is_compressed(
     pool: Pool, summarizer: str, model: str, trigger: float
 ) -> None:
     given = dependencies(Settings(summarizer=summarizer), Ledger(pool, LedgerSettings()), pool, lambda: None, Metrics())
-    assert (given.summarizer_model, given.settings.context.trigger_ratio) == (model, trigger)
+    assert (given.summarizer_model, given.settings.context.settings.trigger_ratio) == (model, trigger)
 
 
 def ledgers(pool: Pool) -> list[Ledger]:

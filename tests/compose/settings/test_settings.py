@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from purser.budget.policies import Mode, OnExpiry
+from purser.budget.policies.fields import Mode, OnExpiry
 from purser.budget.scopes import Kind
 from purser.compose.errors import SettingsError
 from purser.compose.settings import Settings, load_settings
@@ -264,6 +264,9 @@ def test_the_ledger_gets_limits_by_kind_and_their_sources(monkeypatch: pytest.Mo
     assert limits == {
         Kind.TENANT: None,
         Kind.USER: None,
+        Kind.TAG: None,
+        Kind.MODEL: None,
+        Kind.TOOL: None,
         Kind.SESSION: 200_000,
         Kind.TASK: 7,
         Kind.AGENT: 50_000,

@@ -27,13 +27,18 @@ def test_a_budget_is_set_field_by_field_and_shown(purser: Commands, name: str) -
 def test_approval_rules_are_merged_too(purser: Commands, name: str) -> None:
     scope = f"task:{name}"
     purser.json("budget", "set", scope, "--not-submitter", "--two-people-above-tokens", "500")
+    purser.json("budget", "set", scope, "--two-people-above-usd", "2.5")
+    purser.json("budget", "set", scope, "--remind-s", "20", "--escalate-s", "10")
     rules = purser.json("budget", "set", scope, "--deadline-s", "60", "--approver-role", "admin")["approval"]
     assert rules == {
         "roles": ["admin"],
         "not_submitter": True,
         "two_people_above_tokens": 500,
+        "two_people_above_nano_usd": 2_500_000_000,
         "deadline_s": 60,
         "on_expiry": "deny",
+        "remind_s": 20,
+        "escalate_s": 10,
     }
 
 
@@ -69,3 +74,24 @@ def test_an_invalid_scope_is_a_problem_that_names_it(purser: Commands) -> None:
         problem = purser.json("budget", "show", scope, code=1)
         assert problem["status"] == 422
         assert named in problem["detail"]
+
+
+def test_budgets_are_listed(purser: Commands, name: str) -> None:
+    purser.json("budget", "set", f"user:{name}", "--limit-tokens", "5")
+    listed = purser.json("budget", "list", "--kind", "user", "--limit", "1000")["items"]
+    assert f"user:{name}" in [view["scope"] for view in listed]
+    assert purser.json("budget", "list", "--kind", "user", "--over", "0.5")["items"] == []
+    assert f"user:{name}" in purser.run("budget", "list", "--kind", "user", "--limit", "1000").stdout
+
+
+def test_a_template_is_set_field_by_field_shown_and_cleared(purser: Commands, name: str) -> None:
+    pattern = f"session:{name}-*"
+    purser.json("budget", "set", pattern, "--limit-usd", "0.25", "--mode", "hard")
+    made = purser.json("budget", "set", pattern, "--deadline-s", "60", "--clear", "mode")
+    assert made["fields"].keys() == {"limit_nano_usd", "approval"}
+    assert purser.json("budget", "show", pattern) == made
+    shown = purser.json("budget", "show", f"session:{name}-1")
+    assert (shown["limit_nano_usd"], shown["sources"]["limit_nano_usd"]) == (250_000_000, f"template {pattern}")
+    assert "limit_usd: '0.25'" in purser.run("budget", "show", pattern).stdout
+    purser.json("budget", "set", pattern, "--clear", "limit_nano_usd", "--clear", "approval")
+    assert purser.json("budget", "show", pattern) == {"name": pattern, "fields": None}

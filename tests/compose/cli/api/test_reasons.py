@@ -10,7 +10,8 @@ from purser.compose.cli.api.tasks import print_task
 from tests.compose.cli.test_hostile_text import AGENT
 
 BUDGET = {
-    "scope": "task:t", "mode": "hard", "window": "lifetime", "frozen": False, "pressure": "high", "ratio": 0.9,
+    "scope": "task:t", "mode": "hard", "window": "lifetime", "frozen": False,
+    "shadow": False, "pressure": "high", "ratio": 0.9,
     "limit_tokens": 1_000, "limit_nano_usd": None, "sources": {},
     "tokens": {"spent": 850, "held": 50, "granted": 0, "overrun": 0, "headroom": 100},
     "nano_usd": {"spent": 0, "held": 0, "granted": 0, "overrun": 0, "headroom": None},
@@ -19,9 +20,10 @@ BUDGET = {
 
 def task(**agent: Any) -> dict[str, Any]:
     """A task of one agent, as the API shows it."""
-    shown = AGENT | {"reply": None, "requested": 412} | agent
+    shown = AGENT | {"reply": None, "refusal": None} | agent
     return {
         "task_id": "t", "status": "failed", "session_id": "s", "agents": {"a": shown}, "scopes": {"task:t": BUDGET},
+        "context": None,
     }  # fmt: skip
 
 
@@ -32,18 +34,10 @@ def test_a_missing_key_is_named_with_the_setting(reason: str) -> None:
     assert "PURSER_PROVIDER_KEYS" in line
 
 
-def test_a_refusal_names_scope_figures_and_remedy() -> None:
-    [line] = why(task(status="refused", reason="limit", scope="task:t"))
-    assert line == (
-        "a refused: limit on task:t: limit 1,000 tokens, 850 spent, 50 held, 412 requested. "
-        "Raise the limit: purser budget set task:t --limit-tokens N"
-    )
-
-
-def test_a_refusal_by_money_names_the_money() -> None:
-    shown = task(status="refused", reason="limit", scope="task:t")
-    shown["scopes"]["task:t"] = BUDGET | {"limit_nano_usd": 10**9}
-    assert "limit $1.00, $0.00 spent, $0.00 held" in next(why(shown))
+def test_a_refusal_shows_the_figures_and_the_remedy_of_the_api() -> None:
+    refusal = {"text": "task:t may spend 1,000 tokens.", "remedy": "Ask for less."}
+    [line] = why(task(status="refused", reason="limit", scope="task:t", refusal=refusal))
+    assert line == "a refused: limit. task:t may spend 1,000 tokens. Ask for less."
 
 
 @pytest.mark.parametrize("status", ["failed", "refused"])

@@ -86,6 +86,15 @@ def test_an_approval_lets_a_waiting_run_finish(purser: Commands, write_task: Wri
     assert run.returncode == 0, err
     task = json.loads(out)
     assert (task["status"], task["agents"]["solo"]["approvals"]) == ("completed", 1)
+    seen = purser.run("tasks", "window", name, "--agent", "solo").stdout
+    assert re.search(r"^solo, turn 1, .* tokens, 0 saved by three_part, context budget ", seen, re.M)
+    assert re.search(r"^input +\d+ +verbatim +fits", seen, re.M)
+    assert purser.json("tasks", "window", name, "--turn", "1")["parts"][-1]["part"] == "input"
+    session_id = purser.json("tasks", "show", name)["session_id"]
+    compared = purser.run("window", "compare", session_id, "--budget", "4000", "--model", "gpt-4o").stdout
+    assert re.search(r"^auto → \w+ +\d+ +0 +\$", compared, re.M)
+    none = purser.run("tasks", "window", name, "--turn", "9")
+    assert (none.returncode, "has no such call" in none.stderr) == (1, True)
 
 
 def test_a_denial_ends_it_refused(system: System, write_task: Write, name: str) -> None:
@@ -94,6 +103,30 @@ def test_a_denial_ends_it_refused(system: System, write_task: Write, name: str) 
     done = system.purser.run("approvals", "deny", pending(system.purser, name), "--note", "no")
     assert "is denied" in done.stdout
     until(system.purser, name, "refused")
+
+
+def test_several_requests_are_decided_each_by_itself(system: System, write_task: Write, name: str) -> None:
+    purser, names = system.purser, [f"{name}-a", f"{name}-b"]
+    for one in names:
+        submit(system, write_task(task_id=one, budget=SHORT))
+        until(purser, one, "waiting_approval")
+    first, second = (pending(purser, one) for one in names)
+    done = purser.run("approvals", "approve", first, "nobody", second, "--tokens", "100000", "--note", "both")
+    lines = done.stdout.splitlines()
+    assert (done.returncode, len(lines)) == (1, 3)
+    assert (lines[0], lines[2]) == (f"{first} is approved.", f"{second} is approved.")
+    assert lines[1].startswith("nobody was not decided: ")
+    for one in names:
+        until(purser, one, "completed")
+        assert purser.json("budget", "show", f"agent:{one}/solo")["tokens"]["granted"] == 100_000
+    answers = purser.json("approvals", "deny", first, "nobody", code=1)["items"]
+    assert [one["approval_id"] for one in answers] == [first, "nobody"]
+    assert answers[1]["problem"]["type"] == "urn:purser:not-found"
+
+
+def test_one_decision_id_is_not_used_for_several_requests(purser: Commands) -> None:
+    problem = purser.json("approvals", "approve", "a", "b", "--decision-id", "d", code=2)
+    assert "--decision-id is the id of one decision" in problem["detail"]
 
 
 def test_a_decision_sent_twice_under_its_id_counts_once(system: System, write_task: Write, name: str) -> None:

@@ -53,6 +53,8 @@ def test_an_empty_file_is_an_empty_conversation(tmp_path: Path) -> None:
         ("a.jsonl", "secret", "line 1: is not JSON"),
         ("a.jsonl", "[" * 100_000, "line 1: is nested too deeply"),
         ("a.json", '["secret"]', "message 0: is a str"),
+        ("a.json", '[{"role": "user", "content": "hi", "created_at": "secret"}]', "message 0, field 'created_at'"),
+        ("a.json", '[{"role": "user", "content": "hi", "created_at": "2999-01-01T00:00:00Z"}]', "lies in the future"),
     ],
 )
 def test_an_invalid_file_is_an_error_with_line_and_field_and_never_its_text(

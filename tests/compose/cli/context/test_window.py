@@ -108,3 +108,22 @@ def test_people_see_roles_and_figures(purser: Commands) -> None:
     shown = purser.run("window", "talk.json", "--budget", "400", "--model", "gpt-4o").stdout
     assert "Be kind." in shown
     assert "messages removed" in shown
+
+
+def test_4a_figures_of_a_strategy_are_options(purser: Commands) -> None:
+    rounds = ("--strategy", "sliding_window", "--set", "keeps_first_request=false", "--rounds")
+    assert [len(window(purser, *rounds, number, budget=9_000)["messages"]) for number in ("2", "5")] == [4, 10]
+    found = window(purser, "--preset", "cookhero", "--recents-count", "4", "--set", "batch_count=2", budget=9_000)
+    # The system message, the summary, and 4 or 5 of the 27 others.
+    assert len(found["messages"]) == 2 + 5
+    order = "newest,memory,conversation,summary,settings,system"
+    assert window(purser, "--order", order)["messages"][-1] == MESSAGES[0]
+    assert window(purser, "--set", "rounds=none", code=1)["detail"].startswith("window.rounds")
+    assert "--set" in window(purser, "--set", "rounds", code=1)["detail"]
+
+
+def test_000_5_text_without_a_budget_takes_that_of_routers(purser: Commands, tmp_path: Path) -> None:
+    arguments = ("window", "talk.json", "--model", "gpt-4o", "--format", "text")
+    small = Commands.at(tmp_path, router_history_token_budget="120")
+    assert 60 < small.json(*arguments)["tokens"] <= 120
+    assert 400 < purser.json(*arguments)["tokens"] <= 8_000

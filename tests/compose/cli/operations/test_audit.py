@@ -14,6 +14,7 @@ pytestmark = pytest.mark.stack
 HOLD = {"key": "k1", "path": ["session:s1", "task:t1"], "tokens": 100}
 
 
+@pytest.mark.proof
 def test_it_agrees_with_the_stack_up_and_down_and_leaves_nothing_running(tmp_path: Path) -> None:
     purser, data = Purser.at(tmp_path, metrics_port="0"), str(tmp_path / "data")
     with purser.up("--data", data, "--port", "0") as started:

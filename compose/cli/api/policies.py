@@ -1,0 +1,160 @@
+"""`purser budget apply`, `export` and `replay`: all policies as one file."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from purser.compose.cli.output import DataOption, JsonOption, out, print_json
+
+if TYPE_CHECKING:
+    from purser.compose.cli.api.client import Gateway
+
+REPLAY_TIMEOUT_S = 300.0
+UNKNOWN = (
+    "Not known: whether a call that is stopped would have been repeated, and which others it would have ended; whether"
+    " a person would have approved; calls that were refused at the time."
+)
+"""What a replay cannot tell."""
+PoliciesFile = Annotated[Path, typer.Argument(metavar="FILE", help="YAML or JSON, as `export` prints it.")]
+
+
+def register(group: typer.Typer) -> None:
+    """Add the commands to `purser budget`."""
+    group.command("apply")(apply)
+    group.command("export")(export)
+    group.command("replay")(replay)
+
+
+def apply(
+    file: PoliciesFile,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the changes and make none.")] = False,
+    prune: Annotated[bool, typer.Option("--prune", help="Also remove policies that the file does not name.")] = False,
+    data: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Store the policies and templates of a file, all or none, and show what changed."""
+    from purser.compose.cli.api.client import gateway
+    from purser.compose.cli.api.policies_file import read_policies_file
+
+    policies = read_policies_file(file)
+    with gateway(data) as api:
+        found = api.put("/v1/policies", {"policies": policies, "prune": prune, "dry_run": dry_run})
+    if as_json:
+        print_json(found)
+        return
+    for change in found["changes"]:
+        _print(change)
+    count = len(found["changes"])
+    done = "would change" if dry_run else "changed"
+    out.print(f"{count or 'No'} {'policy' if count == 1 else 'policies'} {done}.")
+
+
+def replay(
+    file: PoliciesFile,
+    since: Annotated[str, typer.Option(help="How far back the history begins, such as 12h or 7d.")] = "7d",
+    data: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show what the policies of a file would have done with the calls of the past. Changes nothing."""
+    from rich.markup import escape
+
+    from purser.compose.cli.amounts import seconds
+    from purser.compose.cli.api.client import gateway
+    from purser.compose.cli.api.policies_file import read_policies_file
+    from purser.compose.cli.tables import number, print_table, table, usd
+
+    begin = datetime.now(UTC) - timedelta(seconds=seconds(since) or 0)
+    policies = read_policies_file(file)
+    with gateway(data) as api:
+        found = api.post(
+            "/v1/policies/replay", {"policies": policies, "since": begin.isoformat()}, timeout_s=REPLAY_TIMEOUT_S
+        )
+    if as_json:
+        print_json(found)
+        return
+    rows = [
+        (
+            escape(line.get("scope", "all")),
+            *(number(line[name]) for name in ("refused", "asked", "waited", "tasks_stopped", "delayed")),
+            f"{line['delay_ms'] / 1_000:,.1f} s",
+            number(line["saved_tokens"]),
+            usd(line["saved_nano_usd"]),
+        )
+        for line in (*found["scopes"], found["total"])
+    ]
+    columns = (
+        "scope",
+        "refused",
+        "asked",
+        "waited",
+        "tasks stopped",
+        "delayed",
+        "delays",
+        "tokens saved",
+        "money saved",
+    )
+    print_table(table(*columns, rows=rows, right=columns[1:]))
+    out.print(f"{number(found['calls'])} calls since {begin:%Y-%m-%d %H:%M} UTC.", markup=False)
+    out.print(UNKNOWN, markup=False)
+
+
+def export(data: DataOption = None, as_json: JsonOption = False) -> None:
+    """Print all stored policies and templates as YAML, which `apply` reads."""
+    from purser.compose.cli.api.client import gateway
+    from purser.compose.cli.api.policies_file import write_policies
+
+    with gateway(data) as api:
+        found = api.get("/v1/policies")
+    if as_json:
+        print_json(found)
+    else:
+        typer.echo(write_policies(found["policies"]), nl=False)
+
+
+def template(api: "Gateway", pattern: str) -> dict[str, Any] | None:
+    """Read the fields of a template, None if it does not exist."""
+    fields: dict[str, Any] | None = api.get("/v1/policies")["policies"].get(pattern)
+    return fields
+
+
+def set_template(
+    api: "Gateway", pattern: str, change: Mapping[str, Any], rules: Mapping[str, Any]
+) -> dict[str, Any] | None:
+    """Change fields of a template; None clears one. A template without fields is removed."""
+    fields = template(api, pattern) or {}
+    if rules:
+        change = {**change, "approval": {**fields.get("approval", {}), **rules}}
+    changed = {name: value for name, value in {**fields, **change}.items() if value is not None}
+    api.put("/v1/policies", {"policies": {pattern: changed or None}})
+    return template(api, pattern)
+
+
+def print_template(pattern: str, fields: Mapping[str, Any] | None, as_json: bool) -> None:
+    """Print the fields of a template."""
+    from purser.compose.cli.api.policies_file import write_policies
+
+    if as_json:
+        print_json({"name": pattern, "fields": fields})
+    elif fields is None:
+        out.print(f"{pattern}: no such template.", markup=False)
+    else:
+        typer.echo(write_policies({pattern: fields}), nl=False)
+
+
+_SIGNS = {"create": ("+", "green"), "change": ("~", "yellow"), "remove": ("-", "red")}
+
+
+def _print(change: dict[str, Any]) -> None:
+    sign, colour = _SIGNS[change["action"]]
+    out.print(f"{sign} {change['name']}", style=colour, markup=False)
+    before, after = change["before"] or {}, change["after"] or {}
+    for name in sorted(before.keys() | after.keys()):
+        if before.get(name) != after.get(name):
+            out.print(f"    {name}: {_shown(before.get(name))} → {_shown(after.get(name))}", markup=False)
+
+
+def _shown(value: object) -> str:
+    return "-" if value is None else str(value)

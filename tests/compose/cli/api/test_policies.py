@@ -1,0 +1,68 @@
+"""`purser budget apply`, `export` and `replay`."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.commands import Commands
+
+pytestmark = pytest.mark.stack
+
+
+def test_a_file_is_previewed_applied_once_and_exported_as_it_was(purser: Commands, name: str, tmp_path: Path) -> None:
+    file = tmp_path / "budgets.yaml"
+    template = f'  "task:{name}-*": {{limit_usd: 0.25, mode: hard}}\n'
+    file.write_text(f"policies:\n{template}  user:{name}: {{limit_tokens: 7}}\n")
+    preview = purser.run("budget", "apply", str(file), "--dry-run")
+    assert preview.returncode == 0, preview.stderr
+    assert f"+ task:{name}-*" in preview.stdout
+    assert "limit_nano_usd: - → 250000000" in preview.stdout
+    assert "2 policies would change." in preview.stdout
+    applied = purser.json("budget", "apply", str(file))
+    assert [(change["name"], change["action"]) for change in applied["changes"]] == [
+        (f"task:{name}-*", "create"),
+        (f"user:{name}", "create"),
+    ]
+    assert purser.json("budget", "apply", str(file)) == {"changes": [], "applied": True}
+    exported = tmp_path / "exported.yaml"
+    exported.write_text(purser.run("budget", "export").stdout)
+    assert purser.json("budget", "apply", str(exported), "--prune")["changes"] == []
+    assert purser.json("budget", "export")["policies"][f"user:{name}"] == {"limit_tokens": 7}
+
+
+def test_a_file_is_replayed_over_the_calls_of_the_past(purser: Commands, tmp_path: Path) -> None:
+    file = tmp_path / "proposed.yaml"
+    file.write_text('policies:\n  "task:*": {limit_tokens: 1, mode: hard}\n')
+    shown = purser.run("budget", "replay", str(file), "--since", "1h")
+    assert shown.returncode == 0, shown.stderr
+    assert "tasks stopped" in shown.stdout
+    assert "Not known: whether a call that is stopped would have been repeated" in shown.stdout
+    assert purser.json("budget", "replay", str(file))["total"].keys() >= {"refused", "saved_tokens"}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("policies: [", "neither YAML nor JSON"),
+        ("policies:\n  user:a: {mode: hard}\n  user:a: {mode: soft}\n", "'user:a' occurs twice"),
+        ("user:a: {mode: hard}\n", "is no document of policies"),
+        ("policies:\n  5: {mode: hard}\n", "is no document of policies"),
+        ("- 1\n", "is no document of policies"),
+        ("policies:\n  user:a: {mood: hard}\n", "unknown field 'mood'"),
+        ("policies: !!python/object/apply:os.getcwd []\n", "neither YAML nor JSON"),
+    ],
+)
+def test_a_wrong_file_is_named_with_its_fault_and_changes_nothing(
+    purser: Commands, tmp_path: Path, text: str, said: str
+) -> None:
+    file = tmp_path / "budgets.yaml"
+    file.write_text(text)
+    answer = purser.run("budget", "apply", str(file))
+    assert (answer.returncode, answer.stdout) == (1, "")
+    assert said in " ".join(answer.stderr.split())
+
+
+def test_a_file_that_is_missing_is_named(purser: Commands) -> None:
+    answer = purser.run("budget", "apply", "nowhere.yaml")
+    assert (answer.returncode, answer.stdout) == (1, "")
+    assert "'nowhere.yaml' cannot be read" in answer.stderr

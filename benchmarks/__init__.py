@@ -1,8 +1,8 @@
 """Benchmarks: `purser bench NAME`. Each has a correctness gate. Compare ratios within one run: machines are noisy.
 
 A benchmark is a module with `run(data: Path | None) -> Outcome`; `data` is a folder as described in
-`purser.benchmarks.data`. `run` may also take `seconds` or `streams`, to shorten or vary the benchmark.
+`purser.benchmarks.data`. `run` may also take `seconds`, `streams` or `model`, to shorten or vary the benchmark.
 """
 
-NAMES = ("context", "edge", "http", "ledger", "memory", "redact", "tokens", "windows")
+NAMES = ("context", "edge", "holds", "http", "ledger", "memory", "redact", "summaries", "tokens", "windows")
 """Names of all benchmarks."""

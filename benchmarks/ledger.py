@@ -1,12 +1,15 @@
 """Hold and settle pairs per second on one shared session, durable, and the latency of a hold among concurrent callers.
 
 It starts its own Postgres, measures, and audits the ledger after every run: figures of a ledger that does not add up
-are worthless. Unbatched means that every caller has its own ledger object, so that no requests share a batch.
+are worthless. Unbatched means that every caller has its own ledger object, so that no requests share a batch. Beside
+plain pairs it measures calls with a label and three more periods on the session, and calls of which one in ten is
+refused, which counts as a pair, and one in ten uses more than it holds.
 """
 
 import asyncio
 import time
 from dataclasses import asdict, astuple, dataclass, fields
+from enum import StrEnum
 from pathlib import Path as FilePath
 
 from purser.benchmarks.outcome import Outcome, Table, percentile_ms
@@ -14,7 +17,8 @@ from purser.benchmarks.postgres import temporary_postgres
 from purser.budget.actors import Actor
 from purser.budget.gate import Amount
 from purser.budget.holds import HoldRequest, Report
-from purser.budget.policies import Mode, PolicyPatch
+from purser.budget.policies.fields import Mode
+from purser.budget.policies.policy import PolicyPatch
 from purser.budget.postgres.connections.pools import Pool, create_pool
 from purser.budget.postgres.ledger.ledger import Ledger
 from purser.budget.postgres.ledger.policies import Policies
@@ -24,16 +28,26 @@ from purser.budget.scopes import Kind, Path, Scope
 from purser.budget.usage import Usage
 
 TENANT = "bench"
-ASK, USED = Amount(1_000, 5_000), 800
+ASK, USED, OVERRUN = Amount(1_000, 5_000), 800, 1_200
+TEAM = Scope(Kind.TAG, "team=bench")
 UNBATCHED = (1, 8, 32)
 BATCHED = (50, 200)
 SECONDS = 5.0
+
+
+class Load(StrEnum):
+    """What the callers do."""
+
+    PLAIN = "plain"
+    LIMITS = "a label and three periods"
+    MIXED = "10 % refused, 10 % overrun"
 
 
 @dataclass(frozen=True)
 class Run:
     """Figures of one run."""
 
+    load: str
     callers: int
     batched: bool
     connections: int
@@ -44,21 +58,29 @@ class Run:
     gate_passed: bool
 
 
-async def measure(dsn: str, callers: int, seconds: float, *, batched: bool, connections: int) -> Run:
+async def measure(
+    dsn: str, callers: int, seconds: float, *, batched: bool, connections: int, load: Load = Load.PLAIN
+) -> Run:
     """Runs `callers` loops of hold and settle on one new session for `seconds`, then audits."""
     session = f"s{callers}-{'batched' if batched else 'alone'}-{time.time_ns()}"
     settings = LedgerSettings()
     async with await create_pool(dsn, size=connections) as pool:
-        limit = PolicyPatch(limit_tokens=10**12, mode=Mode.HARD)
-        await Policies(pool, settings).set(TENANT, Scope(Kind.SESSION, session), limit, by=Actor("bench", None))
+        limited = [Scope(Kind.SESSION, session)]
+        if load is Load.LIMITS:
+            limited += [TEAM, *(Scope.parse(f"session:{session}@{period}") for period in ("hour", "day", "5h"))]
+        for scope in limited:
+            await _limit(pool, scope, 10**12)
+        await _limit(pool, Scope(Kind.SESSION, f"{session}-full"), 1)
         shared = Ledger(pool, settings)
         ledgers = [shared if batched else Ledger(pool, settings) for _ in range(callers)]
         begun = time.perf_counter()
         deadline = begun + seconds
-        loops = [_caller(ledger, session, number, deadline) for number, ledger in enumerate(ledgers)]
-        took = [duration for durations in await asyncio.gather(*loops) for duration in durations]
+        loops = [_caller(ledger, session, number, deadline, load) for number, ledger in enumerate(ledgers)]
+        done = await asyncio.gather(*loops)
+        took = [duration for durations, _ in done for duration in durations]
         elapsed = time.perf_counter() - begun
         return Run(
+            load=load,
             callers=callers,
             batched=batched,
             connections=connections,
@@ -66,24 +88,42 @@ async def measure(dsn: str, callers: int, seconds: float, *, batched: bool, conn
             pairs_per_second=round(len(took) / elapsed, 1),
             hold_p50_ms=percentile_ms(took, 0.50),
             hold_p99_ms=percentile_ms(took, 0.99),
-            gate_passed=await _gate(pool, session, len(took)),
+            gate_passed=await _gate(pool, session, sum(used for _, used in done)),
         )
 
 
-async def _caller(ledger: Ledger, session: str, number: int, deadline: float) -> list[float]:
-    path = Path.parse([f"session:{session}", f"task:{session}", f"agent:{session}/a"])
+async def _limit(pool: Pool, scope: Scope, tokens: int) -> None:
+    limit = PolicyPatch(limit_tokens=tokens, mode=Mode.HARD)
+    await Policies(pool, LedgerSettings()).set(TENANT, scope, limit, by=Actor("bench", None))
+
+
+async def _caller(ledger: Ledger, session: str, number: int, deadline: float, load: Load) -> tuple[list[float], int]:
+    """The durations of its asks, and the tokens that it used."""
+    path, full = (
+        Path.parse([f"session:{name}", f"task:{session}", f"agent:{session}/a"])
+        for name in (session, f"{session}-full")
+    )
+    labels = (TEAM,) if load is Load.LIMITS else ()
     took: list[float] = []
+    total = 0
     while (begun := time.perf_counter()) < deadline:
-        answer = await ledger.hold(TENANT, HoldRequest(f"{session}/{number}/{len(took)}", path, ASK))
+        turn = (number + len(took)) % 10 if load is Load.MIXED else 1
+        request = HoldRequest(f"{session}/{number}/{len(took)}", full if turn == 0 else path, ASK, labels=labels)
+        answer = await ledger.hold(TENANT, request)
         took.append(time.perf_counter() - begun)
+        if turn == 0:
+            assert answer.hold_id is None
+            continue
         assert answer.hold_id is not None
-        await ledger.settle(TENANT, answer.hold_id, 1, Report(Usage(input=USED), USED))
-    return took
+        used = OVERRUN if turn == 5 else USED
+        await ledger.settle(TENANT, answer.hold_id, 1, Report(Usage(input=used), used))
+        total += used
+    return took, total
 
 
-async def _gate(pool: Pool, session: str, pairs: int) -> bool:
+async def _gate(pool: Pool, session: str, used: int) -> bool:
     budget = await Policies(pool, LedgerSettings()).budget(TENANT, Scope(Kind.SESSION, session))
-    return (await audit(pool)).ok and budget.spent.tokens == pairs * USED and budget.held == Amount()
+    return (await audit(pool)).ok and budget.spent.tokens == used and budget.held == Amount()
 
 
 def run(data: FilePath | None, seconds: float = SECONDS) -> Outcome:
@@ -94,8 +134,9 @@ def run(data: FilePath | None, seconds: float = SECONDS) -> Outcome:
         seconds: duration of each run.
     """
     runs = asyncio.run(_runs(seconds))
-    best = max(run.pairs_per_second for run in runs if not run.batched)
-    gain = round(runs[-1].pairs_per_second / best, 1)
+    plain = [run for run in runs if run.load == Load.PLAIN]
+    best = max(run.pairs_per_second for run in plain if not run.batched)
+    gain = round(plain[-1].pairs_per_second / best, 1)
     columns = [field.name.replace("_", " ") for field in fields(Run)]
     return Outcome(
         gate_passed=all(run.gate_passed for run in runs),
@@ -109,5 +150,13 @@ def run(data: FilePath | None, seconds: float = SECONDS) -> Outcome:
 
 async def _runs(seconds: float) -> list[Run]:
     async with temporary_postgres() as dsn:
-        runs = [await measure(dsn, callers, seconds, batched=False, connections=callers) for callers in UNBATCHED]
-        return [*runs, *[await measure(dsn, callers, seconds, batched=True, connections=8) for callers in BATCHED]]
+        loads = (Load.PLAIN, Load.LIMITS)
+        alone = [(load, callers) for callers in UNBATCHED for load in loads[: 2 if callers == 1 else 1]]
+        runs = [
+            await measure(dsn, callers, seconds, batched=False, connections=callers, load=load)
+            for load, callers in alone
+        ]
+        together = [(load, callers) for callers in BATCHED for load in (Load.MIXED, Load.PLAIN)]
+        return runs + [
+            await measure(dsn, callers, seconds, batched=True, connections=8, load=load) for load, callers in together
+        ]

@@ -1,5 +1,6 @@
 """Recall and false alarms of redaction, compared with the seven patterns of Shannon.
 
+A table of texts from ten countries (`redaction_table`), half of them without personal data.
 Personal data in labelled sentences (`pii_synth`), dates in airline transcripts (`tau_airline`), landlines in Chinese
 dialogues (`crosswoz`), and replacements in logs of agents (`whowhen`, `sweagent`), which contain little personal data.
 """
@@ -11,7 +12,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from purser.benchmarks.data import Row, rows
-from purser.benchmarks.outcome import Outcome, Table
+from purser.benchmarks.outcome import Cell, Outcome, Table
+from purser.benchmarks.redaction_table import Score, score, table
 from purser.context.redaction import Redactor
 
 KINDS = {
@@ -73,6 +75,7 @@ class Figures:
     landlines: Recall
     replaced: Mapping[str, Mapping[str, int]]
     """Replacements by set and label."""
+    table: Score
 
     @property
     def gate_passed(self) -> bool:
@@ -83,6 +86,7 @@ class Figures:
             and phones.right >= PHONES * phones.there
             and self.false_alarms <= FALSE_ALARMS * self.sentences
             and self.dates_changed == 0
+            and self.table.gate_passed
         )
 
 
@@ -92,7 +96,7 @@ def run(data: Path | None) -> Outcome:
     return Outcome(
         gate_passed=figures["purser"].gate_passed,
         results={name: asdict(one) for name, one in figures.items()},
-        tables=[_recall_table(figures), _alarm_table(figures)],
+        tables=[_recall_table(figures), _alarm_table(figures), _country_table(figures)],
     )
 
 
@@ -112,6 +116,7 @@ def measure(data: Path | None, redact: Redact) -> Figures:
         dates_changed=sum(there - left for there, left, _ in dates),
         landlines=Recall(numbers, numbers - left, sum(min(there - left, labels) for there, left, labels in landlines)),
         replaced={name: _replaced(_texts(data, name), redact) for name in ("tau_airline", "whowhen", "sweagent")},
+        table=score(table(), redact),
     )
 
 
@@ -180,3 +185,16 @@ def _alarm_table(figures: Mapping[str, Figures]) -> Table:
             (f"{name}: {label}", labels.get(label, 0), others.get(label, 0)) for label in sorted({*labels, *others})
         ]
     return Table("Left alone", ("", "purser", "shannon"), shown)
+
+
+def _country_table(figures: Mapping[str, Figures]) -> Table:
+    ours, theirs = figures["purser"].table, figures["shannon"].table
+    shown: list[tuple[str, Cell, Cell]] = [
+        (f"{label}, of {there}", right, theirs.by_label[label][1]) for label, (there, right) in ours.by_label.items()
+    ]
+    shown += [
+        (f"recall, of {ours.values} values", f"{ours.recall:.1%}", f"{theirs.recall:.1%}"),
+        ("precision", f"{ours.precision:.1%}", f"{theirs.precision:.1%}"),
+        (f"texts changed, of {ours.plain} without personal data", ours.changed, theirs.changed),
+    ]
+    return Table("Texts of ten countries, right label", ("", "purser", "shannon"), shown)

@@ -90,9 +90,9 @@ def faults(case: Case, window: Window, *, maximal: bool) -> Iterator[str]:
     covered = [index for first, last in window.summarised for index in range(first, last + 1)]
     if sorted([*verbatim, *covered, *(index for index, _ in window.dropped)]) != list(range(len(case.messages))):
         yield "no partition"
-    clipped = {one.index for one in window.stats.clipped}
+    in_part = {one.index for one in (*window.stats.clipped, *window.stats.cleared)}
     for message, index in zip(window.messages, window.indexes, strict=True):
-        if index is not None and index not in clipped and message != case.messages[index]:
+        if index is not None and index not in in_part and message != case.messages[index]:
             yield "changed message"
     if verbatim != sorted(verbatim):
         yield "wrong order"

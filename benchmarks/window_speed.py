@@ -1,35 +1,55 @@
-"""Time to build a window over a long session with stored token counts, and how it grows with the session.
+"""Time to build a window of a long stored session with known token counts, and for how long it holds the event loop.
 
-Compared with LangChain's `trim_messages` on the same history, with the same counts.
+Every strategy builds the window of a session of which nothing is summarized, as `GET /v1/sessions/{id}/window` does.
+Tasks plan theirs by reference. Other libraries get the same history and counts, in memory.
 """
 
+import asyncio
+import sys
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from random import Random
-from typing import Any
 
+from purser.benchmarks.outcome import percentile_ms
 from purser.benchmarks.postgres import temporary_postgres
+from purser.benchmarks.window_peers import peers
 from purser.budget.postgres.connections.pools import Pool, create_pool
+from purser.compose.cli.run_async import SWITCH_INTERVAL_S, freeze_heap
 from purser.context.compression.summaries import Method, Summary
 from purser.context.conversation.messages import Message
 from purser.context.postgres.conversation.conversations import Conversations
+from purser.context.postgres.conversation.placeholders import Placeholders
 from purser.context.postgres.conversation.summaries import Summaries
+from purser.context.postgres.memory.index import MemoryIndex
+from purser.context.postgres.memory.memory import Memory
+from purser.context.postgres.sessions.windows import SessionWindows, WindowRequest
+from purser.context.resolution import ResolvedContext
 from purser.context.settings import ContextSettings
-from purser.context.strategies import StrategyName
+from purser.context.strategies import WINDOW_PRESETS, StrategyName
 from purser.context.tokens import count_message
-from purser.context.windows import build_window, plan_window
+from purser.context.windows import plan_window
 from purser.context.windows.excerpts import Within
 from purser.context.windows.plans import TextRef
 
 MODEL, TENANT = "gpt-4o", "bench"
-SIZES = (1_000, 10_000)
+SIZES = (1_000, 10_000, 20_000, 100_000)
 WORDS = 235
 """Words of a message: about 250 tokens."""
+TEXTS = 1_000
+"""Number of different messages; a session repeats them, each with its own number."""
 BUDGET = ContextSettings().context_budget()
 UNCOVERED = 60
 """Number of newest messages that no summary covers yet."""
-RUNS = 200
+MEMORY_TOKENS = 1_500
+RUNS = 60
+SECONDS = 2.0
+"""Time for the runs of one way at one size."""
+WORK = 100_000
+"""Numbers added up after each window, a fixed piece of work of about a millisecond."""
+SAMPLE_S = 0.001
+"""Interval of the samples of the event loop's delay."""
 
 
 @dataclass(frozen=True)
@@ -39,92 +59,139 @@ class Timing:
     way: str
     messages: int
     tokens: int
+    first_ms: float
+    """The first window of the session, when nothing is cached."""
     p50_ms: float
     p95_ms: float
+    loop_ms: float
+    """99.9th percentile of the delays of the event loop while windows were built."""
+    load: float
+    """By what factor other processes slowed a fixed piece of work down meanwhile; 1.0 on an idle machine."""
+    ours: bool
+    """Whether it is a window of Purser, not of another library."""
+
+    def idle(self, figure_ms: float) -> float:
+        """A figure without the load by other processes."""
+        return round(figure_ms / self.load, 2)
+
+
+Way = Callable[[], Awaitable[object]]
 
 
 def history(count: int) -> list[Message]:
     """Alternating messages of random words, about 250 tokens each."""
-    chance = Random(count)
+    chance = Random(0)
     words = ("order", "ship", "harbour", "invoice", "May", "4711", "refund", "late", "Haven", "please", "note", "and")
-    texts = (" ".join(chance.choices(words, k=WORDS)) for _ in range(count))
-    return [Message("user" if index % 2 == 0 else "assistant", text) for index, text in enumerate(texts)]
+    texts = [" ".join(chance.choices(words, k=WORDS)) for _ in range(min(count, TEXTS))]
+    return [Message("user" if index % 2 == 0 else "assistant", texts[index % TEXTS]) for index in range(count)]
 
 
-async def measure() -> list[Timing]:
+async def measure(sizes: Sequence[int] = SIZES) -> list[Timing]:
     """Measures all ways at all sizes."""
-    async with temporary_postgres() as dsn, await create_pool(dsn, size=4) as pool:
-        return [timing for size in SIZES for timing in await _at(pool, size)]
+    switch_interval = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH_INTERVAL_S)  # as in every process that serves
+    freeze_heap()
+    try:
+        async with temporary_postgres() as dsn, await create_pool(dsn, size=4) as pool:
+            return [timing for size in sizes for timing in await _at(pool, size)]
+    finally:
+        sys.setswitchinterval(switch_interval)
 
 
 async def _at(pool: Pool, size: int) -> list[Timing]:
     messages = history(size)
-    counts = [count_message(message.to_openai(), MODEL).tokens for message in messages]
+    known = {
+        text: count_message({"role": "user", "content": text}, MODEL).tokens for text in {m.text for m in messages}
+    }
+    counts = [known[message.text] for message in messages]
     tokens = sum(counts)
     compressed, fresh = f"compressed-{size}", f"fresh-{size}"
     for session in (compressed, fresh):
         await _store(pool, session, messages)
     await _summarize(pool, compressed, size, tokens)
-    conversations = Conversations(pool)
+    await MemoryIndex(pool).catch_up(TENANT, fresh, seconds=600)
+    ours, theirs = _stored(pool, compressed, fresh, size), peers(messages, counts, BUDGET)
+    taken = {way: await _timed(call) for way, call in {**ours, **theirs}.items()}
+    best = min(time for one in taken.values() for time in one.work)
+    return [_timing(way, size, tokens, one, best, ours=way in ours) for way, one in taken.items()]
 
-    def live(session: str, strategy: StrategyName) -> Callable[[], Awaitable[None]]:
-        async def plan() -> None:
-            settings, question = ContextSettings(strategy=strategy), TextRef(size + 1, 40)
-            loaded = [
-                await conversations.conversation(
-                    TENANT, session, thread, model=MODEL, within=Within(BUDGET, settings.primers)
-                )
-                for thread in ("", "t/a")
-            ]
-            plan_window(settings, budget=BUDGET, system_tokens=0, session=loaded[0], question=question, own=loaded[1])
 
-        return plan
+def _stored(pool: Pool, compressed: str, fresh: str, size: int) -> Mapping[str, Way]:
+    conversations, memory = Conversations(pool), Memory(pool)
+    windows = SessionWindows(pool, memory, MEMORY_TOKENS, ResolvedContext(), Placeholders(pool))
 
-    async def in_memory() -> None:
-        build_window(messages, budget=BUDGET, model=MODEL, strategy="token_truncation", counts=counts)
+    def window(session: str, strategy: str | None, preset: str | None = None) -> Way:
+        return lambda: windows.window(TENANT, session, WindowRequest(BUDGET, MODEL, strategy, preset))
 
-    trim = _langchain(messages, counts)
+    async def plan() -> None:
+        settings, question = ContextSettings(), TextRef(size + 1, 40)
+        within = Within(BUDGET, settings.primers)
+        session, own = await asyncio.gather(
+            *(conversations.conversation(TENANT, fresh, thread, model=MODEL, within=within) for thread in ("", "t/a"))
+        )
+        plan_window(settings, budget=BUDGET, system_tokens=0, session=session, question=question, own=own)
 
-    async def langchain() -> None:
-        trim()
-
-    ways = {
-        "stored, summary of all but the newest": live(compressed, StrategyName.THREE_PART),
-        "stored, nothing summarised": live(fresh, StrategyName.THREE_PART),
-        "stored, token_truncation": live(fresh, StrategyName.TOKEN_TRUNCATION),
-        "in memory, token_truncation": in_memory,
-        "LangChain trim_messages, in memory": langchain,
+    return {
+        "plan of a task": plan,
+        "three_part, summarized": window(compressed, StrategyName.THREE_PART),
+        **{name: window(fresh, name) for name in StrategyName},
+        **{f"preset {name}": window(fresh, None, name) for name in WINDOW_PRESETS},
     }
-    return [Timing(way, size, tokens, *await _timed(call)) for way, call in ways.items()]
 
 
-async def _timed(call: Callable[[], Awaitable[None]]) -> tuple[float, float]:
-    """Median and 95th percentile in milliseconds; fewer runs if they take long."""
-    took: list[float] = []
-    while len(took) < RUNS and sum(took) < 10:
-        begun = time.perf_counter()
-        await call()
-        took.append(time.perf_counter() - begun)
-    ordered = sorted(took)
-    return tuple(round(ordered[int(len(ordered) * share)] * 1_000, 2) for share in (0.5, 0.95))  # type: ignore[return-value] # two
+@dataclass(frozen=True)
+class _Taken:
+    """Seconds of each call, of the delays of the event loop, and of a fixed piece of work after each call."""
+
+    calls: Sequence[float]
+    delays: Sequence[float]
+    work: Sequence[float]
 
 
-def _langchain(messages: Sequence[Message], counts: Sequence[int]) -> Callable[[], Any]:
-    from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, trim_messages
+async def _timed(call: Way) -> _Taken:
+    calls, work = list[float](), list[float]()
+    async with loop_delays() as delays:
+        while len(calls) < RUNS + 1 and sum(calls[1:]) < SECONDS:
+            begun = time.perf_counter()
+            await call()
+            ended = time.perf_counter()
+            calls.append(ended - begun)
+            sum(range(WORK))
+            work.append(time.perf_counter() - ended)
+    return _Taken(calls, delays, work)
 
-    kinds: dict[str, type[BaseMessage]] = {"user": HumanMessage, "assistant": AIMessage}
-    theirs = [kinds[message.role](message.text, id=str(index)) for index, message in enumerate(messages)]
 
-    def known(given: list[BaseMessage]) -> int:
-        return sum(counts[int(message.id or 0)] for message in given)
+def _timing(way: str, messages: int, tokens: int, taken: _Taken, best: float, *, ours: bool) -> Timing:
+    first, *others = taken.calls
+    p50, p95 = (percentile_ms(others, share) for share in (0.5, 0.95))
+    load = percentile_ms(taken.work, 0.5) / (best * 1_000)
+    delay = percentile_ms(taken.delays, 0.999) if taken.delays else 0.0
+    return Timing(way, messages, tokens, round(first * 1_000, 2), p50, p95, delay, round(load, 2), ours)
 
-    return lambda: trim_messages(theirs, max_tokens=BUDGET, strategy="last", token_counter=known, start_on="human")
+
+@asynccontextmanager
+async def loop_delays() -> AsyncIterator[list[float]]:
+    """Yields a list that gets, every millisecond, by how many seconds the event loop was late."""
+    delays: list[float] = []
+
+    async def sample() -> None:
+        while True:
+            begun = time.perf_counter()
+            await asyncio.sleep(SAMPLE_S)
+            delays.append(time.perf_counter() - begun - SAMPLE_S)
+
+    sampling = asyncio.create_task(sample())
+    await asyncio.sleep(0)
+    try:
+        yield delays
+    finally:
+        sampling.cancel()
 
 
 async def _store(pool: Pool, session: str, messages: Sequence[Message]) -> None:
     conversations = Conversations(pool)
-    for first in range(0, len(messages), 500):
-        await conversations.append(TENANT, session, messages[first : first + 500], origin=str(first))
+    for first in range(0, len(messages), 1_000):
+        await conversations.append(TENANT, session, messages[first : first + 1_000], origin=str(first))
 
 
 async def _summarize(pool: Pool, session: str, size: int, tokens: int) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from purser.benchmarks import window_prefixes
 from purser.benchmarks.data import rows
 from purser.benchmarks.outcome import Cell, Outcome, Table
 from purser.benchmarks.window_checks import Case, faults, messages_of
@@ -32,6 +33,12 @@ MAXIMAL = [name for name, traits in STRATEGIES.items() if traits.rounds is None 
 """Strategies that are bounded by tokens alone, not by messages or rounds."""
 CUT_EVERYWHERE = ("tau_airline", "sweagent")
 WHOLE = ("whowhen", "tau_airline", "crosswoz", "sweagent")
+MOST_P50_MS, MOST_P95_MS, MOST_GROWTH = 5.0, 20.0, 1.5
+"""Limits of a window of the shortest session, and of the growth of its p50 with ten times the messages."""
+MOST_MS = {20_000: 100.0, 100_000: 300.0}
+"""Limit of the first window and of the p95 by number of messages."""
+MOST_LOOP_MS = 10.0
+"""Limit of the delay of the event loop."""
 SHARES = (0.15, 0.4, 0.8)
 """Budgets of windows as shares of the conversation's tokens."""
 
@@ -40,23 +47,32 @@ def run(data: Path | None) -> Outcome:
     """Runs the benchmark on the conversations in the folder `data`."""
     cut = {name: sweep(conversations(data, name), beginnings, everywhere=True) for name in CUT_EVERYWHERE}
     whole = {name: sweep(conversations(data, name), extract, everywhere=False) for name in WHOLE}
+    prefixes = window_prefixes.measure(conversations(data, "tau_airline"))
     timings = asyncio.run(measure())
-    growth = grown(timings)
+    growth, slow = grown(timings), list(missed(timings))
     wrong = sum(sum(found.values()) - found["right"] - found["refused"] for found in (*cut.values(), *whole.values()))
     return Outcome(
-        gate_passed=wrong == 0,
+        gate_passed=wrong == 0 and window_prefixes.is_better(prefixes) and not slow,
         results={
             "cut_everywhere": {name: dict(found) for name, found in cut.items()},
             "whole": {name: dict(found) for name, found in whole.items()},
+            "prefixes": [asdict(one) for one in prefixes],
             "speed": [asdict(timing) for timing in timings],
             "growth": growth,
+            "missed": slow,
         },
         settings={"shares": SHARES, "model": MODEL},
         tables=[
             _table("Cut at every message, every strategy and preset", cut),
             _table("Whole conversations, extractive summaries", whole),
+            window_prefixes.table(prefixes),
             _timings(timings),
             Table(f"{SIZES[1] // SIZES[0]} times the history", ["way", "times the p50"], list(growth.items())),
+            Table(
+                "Limits missed" if slow else "Every limit of time holds",
+                ["way", "messages", "figure", "ms, or times", "limit"],
+                slow,
+            ),
         ],
     )  # fmt: skip
 
@@ -107,7 +123,7 @@ def check(case: Case, strategy: str | None, preset: str | None, summarize: Summa
 def beginnings(source: SummarySource, most_tokens: int, count: CountText) -> str:
     """A cheap summarizer: the beginnings of as many messages as fit."""
     written = ""
-    for speaker, text in source.passages:
+    for speaker, text in ((passage.speaker, passage.text) for passage in source.passages):
         longer = f"{written}{speaker}: {text[:20]}\n"
         if count(longer) > most_tokens:
             break
@@ -116,15 +132,37 @@ def beginnings(source: SummarySource, most_tokens: int, count: CountText) -> str
 
 
 def grown(timings: Sequence[Timing]) -> dict[str, float]:
-    """Ratio of the p50 latency of the larger session to that of the smaller one, by way."""
-    small, large = ({one.way: one.p50_ms for one in timings if one.messages == size} for size in SIZES)
-    return {way: round(large[way] / small[way], 2) for way in small}
+    """Ratio of the p50 latency of the second session, ten times as long, to that of the first, by way."""
+    small, large = ({one.way: one.idle(one.p50_ms) for one in timings if one.messages == size} for size in SIZES[:2])
+    return {way: round(large[way] / small[way], 2) for way in small if way in large}
+
+
+def missed(timings: Sequence[Timing]) -> Iterator[tuple[Cell, ...]]:
+    """Yields each figure of Purser that is above its limit, once the load by other processes is taken off."""
+    ours = [one for one in timings if one.ours]
+    growth = grown(ours)
+    for one in ours:
+        found: list[tuple[str, float, float]] = [("loop", one.idle(one.loop_ms), MOST_LOOP_MS)]
+        if one.messages == SIZES[0]:
+            found += [("p50", one.idle(one.p50_ms), MOST_P50_MS), ("p95", one.idle(one.p95_ms), MOST_P95_MS)]
+            found += [("growth", growth[one.way], MOST_GROWTH)] if one.way in growth else []
+        if limit := MOST_MS.get(one.messages):
+            found += [("first", one.idle(one.first_ms), limit), ("p95", one.idle(one.p95_ms), limit)]
+        for figure, value, limit in found:
+            if value > limit:
+                yield one.way, one.messages, figure, value, limit
 
 
 def _timings(timings: Sequence[Timing]) -> Table:
-    columns = ["way", "messages", "tokens", "p50 ms", "p95 ms"]
-    rows = [(one.way, one.messages, one.tokens, f"{one.p50_ms:.2f}", f"{one.p95_ms:.2f}") for one in timings]
-    return Table("One window of a counted session", columns, rows)
+    columns = ["way", "messages", "tokens", "first ms", "p50 ms", "p95 ms", "loop ms", "load"]
+    rows: list[tuple[Cell, ...]] = [
+        (
+            one.way, one.messages, one.tokens,
+            *(f"{figure:.2f}" for figure in (one.first_ms, one.p50_ms, one.p95_ms, one.loop_ms, one.load)),
+        )
+        for one in timings
+    ]  # fmt: skip
+    return Table("One window of a counted session, as measured under the load", columns, rows)
 
 
 def _table(title: str, found: dict[str, Counter[str]]) -> Table:

@@ -34,7 +34,8 @@ def messages_of(row: Row) -> list[Message]:
     """The messages of a row."""
     raw = [{field: one[field] for field in _FIELDS if one.get(field)} for one in row["messages"]]
     return [
-        Message.parse(one if one.get("tool_calls") else {"content": ""} | one, index) for index, one in enumerate(raw)
+        Message.parse(one if one.get("tool_calls") else {"content": ""} | one, index, linked=False)
+        for index, one in enumerate(raw)
     ]
 
 
@@ -46,6 +47,7 @@ class Question:
     """Indexes of the messages that hold the answer; -1 if there is no such message."""
     answers: Sequence[str]
     """Accepted answers."""
+    text: str = ""
 
 
 @dataclass(frozen=True)
@@ -58,9 +60,7 @@ class LabelledConversation:
     @classmethod
     def of(cls, row: Row) -> "LabelledConversation":
         """Reads a row; questions without evidence or without a true answer are left out."""
-        places = {message["turn_id"]: index for index, message in enumerate(row["messages"])}
-        asked = [one for one in row["qa"] if one.get("evidence") and one.get("category") != _ADVERSARIAL]
-        return cls(messages_of(row), [_question(one, places) for one in asked])
+        return cls(messages_of(row), asked(row))
 
     @cached_property
     def texts(self) -> list[str]:
@@ -78,6 +78,14 @@ class LabelledConversation:
         return [StoredMessage(index + 1, "", message, {}) for index, message in enumerate(self.messages)]
 
 
+def asked(row: Row) -> list[Question]:
+    """The questions of a row that have evidence and a true answer."""
+    places = {message["turn_id"]: index for index, message in enumerate(row["messages"])}
+    found = [one for one in row["qa"] if one.get("evidence") and one.get("category") != _ADVERSARIAL]
+    return [_question(one, places) for one in found]
+
+
 def _question(one: Row, places: Mapping[object, int]) -> Question:
     answers = one["answer"] if isinstance(one["answer"], list) else [one["answer"]]
-    return Question([places.get(turn, -1) for turn in one["evidence"]], [str(answer) for answer in answers])
+    evidence = [places.get(turn, -1) for turn in one["evidence"]]
+    return Question(evidence, [str(answer) for answer in answers], one.get("question", ""))

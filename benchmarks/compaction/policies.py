@@ -5,9 +5,11 @@ import random
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from purser.benchmarks.compaction.conversations import MODEL, LabelledConversation, count
 from purser.context.compression.extraction import extract
+from purser.context.compression.ranges import SUMMARY_SHARE
 from purser.context.compression.requests import SummarySource
 from purser.context.compression.summaries import summary_message
 from purser.context.conversation.wording import names, numbers, stems, words
@@ -70,17 +72,13 @@ def rarest(conversation: LabelledConversation, most_tokens: int) -> Remains:
     return _filled(
         conversation,
         most_tokens,
-        [sum(each) / own for each, own in zip(_rarities(conversation), conversation.tokens, strict=True)],
+        [sum(each) / own for each, own in zip(rarities(conversation), conversation.tokens, strict=True)],
     )
 
 
 def entity_dense(conversation: LabelledConversation, most_tokens: int) -> Remains:
     """Retains both ends and the messages with most numbers, names and 0.2 of word rarity per token."""
-    worths = [
-        (len(numbers(words(text))) + len(names(text)) + 0.2 * sum(each)) / own
-        for text, each, own in zip(conversation.texts, _rarities(conversation), conversation.tokens, strict=True)
-    ]
-    return _filled(conversation, most_tokens, worths)
+    return _filled(conversation, most_tokens, density(conversation))
 
 
 def extracted(conversation: LabelledConversation, most_tokens: int) -> Remains:
@@ -94,25 +92,27 @@ def extracted_with_facts(conversation: LabelledConversation, most_tokens: int) -
 
 
 def _summarized(conversation: LabelledConversation, most_tokens: int, *, with_facts: bool) -> Remains:
-    ends = _ends(conversation)
+    ends = _ends(conversation, most_tokens)
     middle = [index for index in range(len(conversation.messages)) if index not in ends]
     around = sum(conversation.tokens[index] for index in ends)
     room = most_tokens - around - _shown(middle, "") if middle else 0
     if room <= 0:
         return _verbatim(conversation, ends)
     facts_room = sheet_tokens(room) if with_facts else 0
-    said = [
-        (conversation.messages[index].name or conversation.messages[index].role, conversation.texts[index])
-        for index in middle
-    ]
-    text = extract(SummarySource("", tuple(said)), room - facts_room, count)
+    text = extract(SummarySource.of("", [conversation.messages[index] for index in middle]), room - facts_room, count)
     if with_facts:
         facts = omitted_facts(extract_facts([conversation.stored[index] for index in middle]), text)
         text = f"{text}\n{render_facts(facts, facts_room - 1, count).text}"
-    lines = {line.partition(": ")[2] for line in text.splitlines()}
-    retained = {*ends, *(index for index in middle if " ".join(conversation.texts[index].split()) in lines)}
+    lines = text.splitlines()
+    retained = {*ends, *(index for index in middle if is_shown(conversation.texts[index], lines))}
     shown = "\n".join([*(conversation.texts[index] for index in sorted(ends)), text])
     return Remains(retained, shown, around + _shown(middle, text))
+
+
+def is_shown(text: str, lines: Sequence[str]) -> bool:
+    """Whether one of the lines is a message word for word, after its speaker."""
+    said = " ".join(text.split())
+    return bool(said) and any(line == said or line.endswith(f": {said}") for line in lines)
 
 
 def _shown(middle: Sequence[int], text: str) -> int:
@@ -120,9 +120,17 @@ def _shown(middle: Sequence[int], text: str) -> int:
     return count_message(message.to_openai(), MODEL).tokens
 
 
-def _ends(conversation: LabelledConversation) -> set[int]:
+def _ends(conversation: LabelledConversation, most_tokens: int | None = None) -> set[int]:
+    """The first 3 messages and the last 20, or as many of these as leave a summary its share."""
     size = len(conversation.messages)
-    return {*range(min(PRIMERS, size)), *range(max(0, size - RECENTS), size)}
+    ends = [*range(min(PRIMERS, size)), *reversed(range(max(PRIMERS, size - RECENTS), size))]
+    if most_tokens is None:
+        return set(ends)
+    sums = accumulate(conversation.tokens[index] for index in ends)
+    most = (1 - SUMMARY_SHARE) * most_tokens
+    return {
+        index for place, (index, used) in enumerate(zip(ends, sums, strict=True)) if place <= PRIMERS or used <= most
+    }
 
 
 def _verbatim(conversation: LabelledConversation, retained: Collection[int]) -> Remains:
@@ -134,7 +142,7 @@ def _verbatim(conversation: LabelledConversation, retained: Collection[int]) -> 
 
 
 def _filled(conversation: LabelledConversation, most_tokens: int, worths: Sequence[float]) -> Remains:
-    retained = _ends(conversation)
+    retained = _ends(conversation, most_tokens)
     room = most_tokens - sum(conversation.tokens[index] for index in retained)
     for index in sorted(set(range(len(conversation.messages))) - retained, key=lambda index: (-worths[index], index)):
         if conversation.tokens[index] <= room:
@@ -143,7 +151,15 @@ def _filled(conversation: LabelledConversation, most_tokens: int, worths: Sequen
     return _verbatim(conversation, sorted(retained))
 
 
-def _rarities(conversation: LabelledConversation) -> list[list[float]]:
+def density(conversation: LabelledConversation) -> list[float]:
+    """Numbers, names and 0.2 of word rarity per token, by message."""
+    return [
+        (len(numbers(words(text))) + len(names(text)) + 0.2 * sum(each)) / own
+        for text, each, own in zip(conversation.texts, rarities(conversation), conversation.tokens, strict=True)
+    ]
+
+
+def rarities(conversation: LabelledConversation) -> list[list[float]]:
     """Rarity (inverse message frequency) of each distinct word, by message."""
     distinct = [stems(text, words(text)) for text in conversation.texts]
     spread = Counter(stem for own in distinct for stem in own)

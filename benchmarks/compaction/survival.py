@@ -22,6 +22,7 @@ from purser.benchmarks.compaction.policies import (
 )
 from purser.benchmarks.outcome import Cell, Table
 
+ENTITY_DENSE, RARE_WORDS = "3 + 20 + entity-dense", "3 + 20 + rare words"
 OURS, OURS_WITH_FACTS = "3 + 20 + our extract", "3 + 20 + our extract and facts"
 SHARES = (10, 25)
 """Percent of a conversation's tokens that a policy may retain."""
@@ -33,8 +34,8 @@ FIXED: Mapping[str, Policy] = {
 SIZED: Mapping[str, Policy] = {
     "newest that fit": newest,
     "3 + 20 + random": at_random,
-    "3 + 20 + rare words": rarest,
-    "3 + 20 + entity-dense": entity_dense,
+    RARE_WORDS: rarest,
+    ENTITY_DENSE: entity_dense,
     OURS: extracted,
     OURS_WITH_FACTS: extracted_with_facts,
 }
@@ -96,7 +97,12 @@ def survival_table(name: str, found: Mapping[str, Survival]) -> Table:
 
 
 def _measured(conversations: Sequence[LabelledConversation], policy: Policy, share: int) -> Survival:
-    found = [policy(conversation, sum(conversation.tokens) * share // 100) for conversation in conversations]
+    left = [policy(conversation, sum(conversation.tokens) * share // 100) for conversation in conversations]
+    return measured(conversations, left)
+
+
+def measured(conversations: Sequence[LabelledConversation], found: Sequence[Remains]) -> Survival:
+    """The figures of what is left of each conversation."""
     evidence = [_evidence(conversation, remains) for conversation, remains in zip(conversations, found, strict=True)]
     return Survival(
         retained=100

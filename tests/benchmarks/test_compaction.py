@@ -11,13 +11,15 @@ import pytest
 from purser.benchmarks.compaction.conversations import LabelledConversation
 from purser.benchmarks.compaction.pairs import is_ours, pairs
 from purser.benchmarks.compaction.policies import Remains, extracted, extracted_with_facts
+from purser.benchmarks.compaction.product import rolled
 from purser.benchmarks.compaction.ratios import ratios
-from purser.benchmarks.compaction.repeats import repeats
-from purser.benchmarks.compaction.survival import OURS, OURS_WITH_FACTS, at, survival
-from purser.benchmarks.context import LEAST_EVIDENCE, run
+from purser.benchmarks.compaction.survival import OURS, OURS_WITH_FACTS, at, measured, survival
+from purser.benchmarks.compaction.tools import OURS as OURS_OF_TOOLS
+from purser.benchmarks.compaction.tools import SHARES, points, retained
+from purser.benchmarks.context import LEAST_OF_ONE_PASS, run
 from purser.benchmarks.data import rows
+from purser.budget.postgres.connections.pools import Pool
 from purser.compose.errors import MissingData
-from purser.context.facts import MOST_TOKENS
 from tests.support.conversations import call, talk
 
 
@@ -107,6 +109,7 @@ def test_locomo_must_be_there(tmp_path: Path) -> None:
 # --- on real conversations -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.proof
 def test_an_extract_of_a_quarter_keeps_the_evidence_that_the_baseline_kept_also_with_facts_inside(
     shared_data: Path,
 ) -> None:
@@ -114,18 +117,36 @@ def test_an_extract_of_a_quarter_keeps_the_evidence_that_the_baseline_kept_also_
     for policy in (OURS, OURS_WITH_FACTS):
         ours = found[at(policy, 25)]
         assert ours.retained <= 25
-        assert ours.evidence >= LEAST_EVIDENCE
         assert ours.evidence > found[at("3 + 20 + entity-dense", 25)].evidence
         assert ours.answers > found[at("3 + 20 + entity-dense", 25)].answers
 
 
-def test_after_ten_compressions_that_forget_everything_pins_and_facts_are_left(shared_data: Path, seed: int) -> None:
-    left = repeats(shared_data, seed)
-    assert left.compressions == 10
-    assert left.pinned_left == left.pinned == 30
-    assert left.ledger >= 30
-    assert left.ledger_left >= 0.9 * left.ledger
-    assert left.ledger_left + left.overflow == left.ledger, "what does not fit is listed"
-    assert left.largest_sheet <= MOST_TOKENS
-    assert max(left.sizes) < 1.25 * min(left.sizes), "what is left does not grow"
-    assert left.passed
+async def test_rolling_through_the_product_retains_nine_tenths_of_what_one_pass_retains(
+    shared_data: Path, pool: Pool
+) -> None:
+    conversation = LabelledConversation.of(rows(shared_data, "locomo")[0])
+    for share in (10, 25):
+        rolling = await rolled(pool, f"rolling-{share}", conversation, share)
+        one_pass = extracted(conversation, sum(conversation.tokens) * share // 100)
+        assert rolling.tokens <= sum(conversation.tokens) * share // 100
+        ours, theirs = (measured([conversation], [remains]).evidence for remains in (rolling, one_pass))
+        assert ours >= LEAST_OF_ONE_PASS * theirs
+
+
+def test_an_extract_leaves_more_of_what_later_calls_need_than_whole_messages_do(shared_data: Path) -> None:
+    found = retained(points(shared_data))
+    for share in SHARES:
+        assert found[OURS_OF_TOOLS][share] == max(by[share] for by in found.values())
+
+
+def test_values_that_later_calls_name_and_only_the_covered_part_contains_are_needed(tmp_path: Path) -> None:
+    padding = "It takes a while to look all of that up. " * 90
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "My number is M-1001."}]
+    for number in range(6):
+        messages += [
+            {"role": "assistant", "tool_calls": [call(f"c{number}", json.dumps({"id": f"R{number}55"}))]},
+            {"role": "tool", "tool_call_id": f"c{number}", "content": f"gift_card_{number}77 {padding}"},
+        ]
+    messages.append({"role": "assistant", "tool_calls": [call("p", '{"card": "gift_card_277", "user": "M-1001"}')]})
+    write(tmp_path, "tau_airline", {"messages": messages})
+    assert [point.needed for point in points(tmp_path)] == [frozenset({"gift_card_277"})]

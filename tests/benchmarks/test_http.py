@@ -54,6 +54,7 @@ def test_a_stream_must_report_every_event_once_and_in_order_to_its_end(
     assert compared.complete is (expected == (0, 0, 0) and not broken)
 
 
+@pytest.mark.proof
 @pytest.mark.stack
 def test_a_short_run_loses_nothing_and_its_sums_agree() -> None:
     found = http.run(None, seconds=1, streams=5).results

@@ -1,0 +1,1 @@
+"""Parts of `purser bench memory`: questions with evidence, baselines, and speed."""

@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from purser.budget.approvals import ApprovalState, Choice
 from purser.budget.gate import Verdict
-from purser.budget.policies import ApprovalRules
+from purser.budget.policies.fields import ApprovalRules
 
 IMAGES = Path(__file__).parent / "images"
 WIDTH, TOP, ROW, EDGE = 920, 92, 40, 14

@@ -41,6 +41,7 @@ MORE = {
 }
 AGAIN = {
     "holds_ask": "`key`",
+    "holds_ask_each": "`key`",
     "holds_start_attempt": "number",
     "holds_settle": "number",
     "tasks_submit": "`task_id`",

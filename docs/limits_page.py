@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from purser.activities.tasks.file import MAX_AGENTS, MAX_TOOLS
 from purser.budget.approvals import MAX_NOTE, MAX_TICKET_URL
 from purser.budget.holds import MAX_CALL_NANO_USD, MAX_CALL_TOKENS, MAX_KEY, MAX_LEASE_MS
-from purser.budget.policies import MAX_AMOUNT
+from purser.budget.policies.fields import MAX_AMOUNT
 from purser.budget.scopes import MAX_PATH
 from purser.compose.http.connections import (
     MAX_HEADER_BYTES,
@@ -21,6 +21,7 @@ from purser.context.tokens.pieces import UNBROKEN
 from purser.gateway.events.feed import BUFFER
 from purser.gateway.events.stream import HEARTBEAT_S, SEND_TIMEOUT_S
 from purser.gateway.health import CACHED_S
+from purser.gateway.holds.schemas import MAX_BATCH
 from purser.gateway.http.bodies import MAX_BODY, MAX_DEPTH, MAX_FORM, MAX_LARGE_BODY, MAX_VALUES
 from purser.gateway.sessions.schemas import MAX_MESSAGES, MAX_QUESTION
 from purser.gateway.webhooks.targets import MAX_URL
@@ -80,6 +81,7 @@ FIXED: tuple[tuple[str, tuple[tuple[str, float], ...]], ...] = (
         "Holds",
         (
             ("Scopes of a path", MAX_PATH),
+            ("Holds of one `POST /v1/holds/batch`", MAX_BATCH),
             ("Characters of a hold's key", MAX_KEY),
             ("Milliseconds of a lease", MAX_LEASE_MS),
             ("Tokens of one call", MAX_CALL_TOKENS),

@@ -7,7 +7,7 @@ import uuid
 from purser.budget.actors import Actor
 from purser.budget.gate import Amount
 from purser.budget.holds import HoldRequest, Report
-from purser.budget.policies import PolicyPatch
+from purser.budget.policies.policy import PolicyPatch
 from purser.budget.postgres.connections.pools import create_pool
 from purser.budget.postgres.ledger.ledger import Ledger
 from purser.budget.postgres.ledger.policies import Policies
@@ -19,7 +19,7 @@ TENANT = "default"
 
 
 async def main() -> str:
-    """Hold, start an attempt and settle for one call."""
+    """Hold, start the attempt with it, and settle, for one call."""
     async with await create_pool(os.environ["PURSER_DSN"]) as pool:
         settings = LedgerSettings()
         ledger, policies = Ledger(pool, settings), Policies(pool, settings)
@@ -27,10 +27,10 @@ async def main() -> str:
         await policies.set(TENANT, Scope.parse("user:ana"), limit, by=Actor("ana", None))
 
         path = Path.parse(["user:ana", "session:own-ledger"])
-        answer = await ledger.hold(TENANT, HoldRequest(key=str(uuid.uuid4()), path=path, ask=Amount(tokens=2_000)))
+        ask = HoldRequest(key=str(uuid.uuid4()), path=path, ask=Amount(tokens=2_000), start=True)
+        answer = await ledger.hold(TENANT, ask)
         if answer.hold_id is None:
             return f"{answer.gate.verdict} by {answer.gate.decisive.scope}"
-        await ledger.start_attempt(TENANT, answer.hold_id, 1)
         # Here the model is called.
         usage = normalize({"prompt_tokens": 1_200, "completion_tokens": 300, "total_tokens": 1_500})
         settled = await ledger.settle(TENANT, answer.hold_id, 1, Report(usage, nano_usd=360_000))

@@ -16,6 +16,7 @@ import pytest
 from tests.test_sql import FILES, ROOT, statements
 
 LOCAL = {
+    "audit_result": "one row: what the last audit of all tenants found",
     "balance_sampling": "one row: when a sweep sampled balances last",
     "checkpoint_horizon": "one row: how far the sweep that makes checkpoints has come",
     "checkpoints": "one chain of digests over the entries of all tenants, in the order of their ids",
@@ -33,6 +34,7 @@ SWEEP_INDEXES = {
 }
 """Indexes that do not begin with the tenant, and what reads them."""
 SWEEPS = {
+    "budget/postgres/approvals/reminders.sql due": "finds requests to remind of, by tenant",
     "budget/postgres/approvals/approvals.sql pending": "reads requests that may have expired, by tenant",
     "budget/postgres/events/events.sql after": "webhooks and event streams read the events of all tenants once",
     "budget/postgres/events/events.sql forget": "retention",
@@ -44,11 +46,13 @@ SWEEPS = {
     "budget/postgres/reports/burn.sql prune": "retention",
     "budget/postgres/reports/burn.sql sample": "samples balances in the background",
     "budget/postgres/reports/exporter.sql": "metrics",
+    "budget/postgres/reports/stored_limits.sql stored_limits": "`purser doctor` checks the policies of all tenants",
     "budget/postgres/schema/checkpoints.sql ledger_digest": "checkpoints cover the entries of all tenants",
     "budget/postgres/schema/checkpoints.sql ledger_checkpoint": "checkpoints cover the entries of all tenants",
     "budget/postgres/schema/closing.sql ledger_expire": "expiry finds tenants, then works on one after the other",
     "budget/postgres/schema/events.sql number_events": "positions are one order of all tenants",
     "budget/postgres/schema/grants.sql ledger_sweep_grants": "expiry finds tenants, then works on one after the other",
+    "budget/postgres/schema/templates.sql apply_templates_to_new_scopes": "works on the tenants of new scopes",
     "compose/demo/figures.sql": "the database of the demo has one tenant",
 }
 """Statements over all tenants, by file and name, and why."""
@@ -60,7 +64,12 @@ CREATED = {
     for name in re.findall(r"create table (\w+)", statements(file))
 }
 LEDGER = sorted(CREATED - LOCAL.keys())
-VIEWS = re.findall(r"create view (\w+)", statements(Path("budget/postgres/schema/views.sql")))
+VIEWS = [
+    name
+    for file in FILES
+    if file.parts[:3] == ("budget", "postgres", "schema")
+    for name in re.findall(r"create view (\w+)", statements(file))
+]
 
 # --- tables ----------------------------------------------------------------------------------------------------------
 

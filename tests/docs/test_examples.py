@@ -145,6 +145,14 @@ def test_the_example_workflow_holds_and_settles(system: System) -> None:
     assert system.example("own_workflow.py") == "1500 tokens"
 
 
+def test_a_client_of_openai_calls_a_model_under_a_budget(system: System) -> None:
+    system.env.update(PURSER_URL=system.url, PURSER_API_KEY=system.key, PROVIDER=f"{system.provider}/v1")
+    assert system.example("openai_client.py").startswith("You said 2 words")
+    assert system.purser.json("budget", "show", "session:chat-1")["tokens"]["spent"] > 0
+    system.purser.json("budget", "set", "session:chat-1", "--limit-tokens", "1", "--mode", "hard")
+    assert system.example("openai_client.py").startswith("402 ")
+
+
 def test_the_ledger_serves_as_a_library(system: System) -> None:
     assert system.example("own_ledger.py") == "settled: 1500 tokens"
     assert system.purser.json("budget", "show", "user:ana")["tokens"]["spent"] == 1500

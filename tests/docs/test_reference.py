@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from purser.activities.tasks.file import Agent, ContextOptions, ScopeBudget, TaskFile, Tool
+from purser.activities.tasks.budgets import ScopeBudget
+from purser.activities.tasks.file import Agent, ContextOptions, TaskFile, Tool
 from purser.compose.settings import Settings
 from purser.gateway.app import ROUTERS
 from purser.gateway.health import health_router

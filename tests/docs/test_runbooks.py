@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml  # type: ignore[import-untyped]
+import yaml
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "operations" / "runbooks.md"

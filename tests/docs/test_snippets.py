@@ -13,11 +13,13 @@ import pytest
 import typer
 
 from purser.activities.tasks.file import TaskFile
-from purser.budget.policies import PolicyPatch
+from purser.budget.policies.policy import PolicyPatch
 from purser.budget.postgres.events.events import Event, EventKind
 from purser.budget.pricing.price_book import PriceBook
 from purser.compose.cli import build
 from purser.compose.demo.provider.script import Script
+from purser.gateway.access.sealing import Seal
+from purser.gateway.approvals.links import ApprovalLinks
 from purser.gateway.webhooks.messages import payload
 
 ROOT = Path(__file__).parents[2]
@@ -26,6 +28,7 @@ EXAMPLES = ROOT / "docs" / "examples"
 FENCE = re.compile(r"^ *```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(?<!!)\[[^\]]+\]\(([^)\s]+)\)")
 INLINE = re.compile(r"`([^`\n]+)`")
+URL = "https://purser.example.com"
 SENT = {"state": "pending", "approval_id": "a", "deadline": "2026-11-20T12:30:00+00:00", "cause": "asked"} | {
     name: {"tokens": 1, "nano_usd": 0} for name in ("asked", "given", "spent", "held", "granted", "limit")
 }
@@ -68,8 +71,7 @@ def _parse(line: str) -> None:
     context = None
     while hasattr(command, "commands"):
         context = command.make_context(name, words[:0], parent=context, resilient_parsing=True)
-        name, command = words[0], command.commands[words[0]]
-        words = words[1:]
+        name, command, words = command.resolve_command(context, words)
     command.make_context(name, words, parent=context)
 
 
@@ -139,7 +141,7 @@ def _accept(value: dict[str, Any], tmp_path: Path) -> None:
             PolicyPatch.parse(value)
         case {"type": "approval.pending"}:
             event = Event(1, datetime.now(UTC), "t", EventKind.APPROVAL, "session:s1", SENT)
-            assert value.keys() == {"id", *payload(event, None, "https://purser.example.com", event.at)}
+            assert value.keys() == {"id", *payload(event, None, URL, event.at, ApprovalLinks(Seal(), URL))}
         case _:
             prices = tmp_path / "prices.json"
             prices.write_text(json.dumps(value))

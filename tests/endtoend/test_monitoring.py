@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml  # type: ignore[import-untyped]
+import yaml
 from prometheus_client.registry import CollectorRegistry
 
 from purser.activities.runtime.metrics import Metrics as WorkMetrics
@@ -30,7 +30,7 @@ from tests.support.monitoring import (
 )
 from tests.support.temporal_families import TEMPORAL
 
-pytestmark = pytest.mark.stack
+pytestmark = [pytest.mark.stack, pytest.mark.proof]
 
 DASHBOARDS = sorted((DEPLOY / "grafana" / "dashboards").glob("*.json"))
 PAGES = sorted((ROOT / "docs").rglob("*.md"))

@@ -14,6 +14,7 @@ Ids in paths are filled in from `tests/gateway/access/test_isolation.py`, fixtur
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from enum import StrEnum
 from types import SimpleNamespace
 from typing import Any, cast
@@ -58,17 +59,23 @@ TASK = {"session_id": "s1", "task_id": "another", "input": "x", "agents": [AGENT
 
 ROUTES: Mapping[str, Route] = {
     "POST /v1/holds": Route(SPEND, OWN, {"key": "k1", "path": ["session:s1"], "tokens": 1}),
+    "POST /v1/holds/batch": Route(SPEND, OWN, {"holds": [{"key": "k2", "path": ["session:s1"], "tokens": 1}]}),
     "GET /v1/holds/{hold_id}": Route(READ_WORK, THEIRS),
     "POST /v1/holds/{hold_id}/attempts": Route(SPEND, THEIRS, {"attempt": 1}),
     "POST /v1/holds/{hold_id}/settle": Route(SPEND, THEIRS, {"attempt": 1, "usage": {"total": 1}}),
     "POST /v1/holds/{hold_id}/release": Route(SPEND, THEIRS),
     "POST /v1/holds/{hold_id}/extend": Route(SPEND, THEIRS, {"tokens": 1}),
     "GET /v1/budgets": Route(READ, OWN),
+    "GET /v1/policies": Route(READ, OWN),
+    "POST /v1/policies/replay": Route(READ, OWN, {"policies": {}, "since": datetime.now(UTC).isoformat()}),
+    "PUT /v1/policies": Route(Permission.SET_BUDGETS, OWN, {"policies": {"session:*": {"limit_tokens": 5}}}),
     "GET /v1/budgets/{scope:path}": Route(READ, OWN),
     "PUT /v1/budgets/{scope:path}": Route(Permission.SET_BUDGETS, OWN, {"limit_tokens": 5}),
     "POST /v1/tasks": Route(RUN, OWN, TASK),
     "GET /v1/tasks": Route(READ_WORK, OWN),
     "GET /v1/tasks/{task_id}": Route(READ_WORK, THEIRS),
+    "GET /v1/tasks/{task_id}/calls": Route(READ_WORK, THEIRS),
+    "GET /v1/tasks/{task_id}/calls/{call}/window": Route(READ_WORK, THEIRS),
     "POST /v1/tasks/{task_id}/pause": Route(RUN, THEIRS),
     "POST /v1/tasks/{task_id}/resume": Route(RUN, THEIRS),
     "POST /v1/tasks/{task_id}/cancel": Route(RUN, THEIRS),
@@ -80,9 +87,11 @@ ROUTES: Mapping[str, Route] = {
     f"GET {SESSION}/settings": Route(READ_WORK, OWN),
     f"PUT {SESSION}/settings": Route(WRITE, OWN, {"tone": "kind"}),
     f"DELETE {SESSION}": Route(Permission.DELETE_SESSIONS, THEIRS),
+    f"GET {SESSION}/window/compare": Route(READ_WORK, THEIRS, query={"budget": "1000"}),
     f"GET {SESSION}/window": Route(READ_WORK, THEIRS, query={"budget": "500"}),
     f"POST {SESSION}/compress": Route(WRITE, THEIRS, {"budget": 500, "model": "gpt-4o"}),
     f"GET {SESSION}/summaries": Route(READ_WORK, THEIRS),
+    f"GET {SESSION}/context": Route(READ_WORK, THEIRS),
     f"GET {SESSION}/facts": Route(READ_WORK, THEIRS),
     f"GET {SESSION}/messages/{{seq}}/explain": Route(READ_WORK, THEIRS, query={"budget": "500"}),
     f"GET {SESSION}/memory": Route(READ_WORK, THEIRS, query={"q": "canary"}),
@@ -117,6 +126,14 @@ ROUTES: Mapping[str, Route] = {
     "GET /v1/changes": Route(READ, OWN),
 }
 """Under `/v1`."""
+
+PROTOCOLS: Mapping[str, Route] = {
+    "POST /openai/v1/chat/completions": Route(SPEND, OWN),
+    "POST /openai/v1/embeddings": Route(SPEND, OWN),
+    "POST /anthropic/v1/messages": Route(SPEND, OWN),
+    "POST /anthropic/v1/messages/count_tokens": Route(SPEND, OWN),
+}
+"""Protocols of providers: their errors are in the words of the protocol."""
 
 DOCS = {"GET /docs", "GET /docs/", "GET /docs/{name:path}"}
 OPEN = {"GET /healthz", "GET /readyz", "GET /openapi.json", "GET /sign-in", "POST /sign-in", *DOCS}

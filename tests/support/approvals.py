@@ -11,8 +11,9 @@ from purser.activities.runtime.stores import Stores
 from purser.budget.approvals import ApprovalState, Approver, Choice, Decided, DecisionRequest, Ticket
 from purser.budget.gate import Amount, Verdict
 from purser.budget.holds import HoldAnswer, HoldRequest, Report
-from purser.budget.policies import PolicyPatch
+from purser.budget.policies.policy import PolicyPatch
 from purser.budget.postgres.approvals.approvals import Approvals
+from purser.budget.postgres.approvals.reminders import Reminders
 from purser.budget.postgres.connections.pools import Pool
 from purser.budget.postgres.ledger.ledger import Ledger
 from purser.budget.postgres.ledger.policies import Policies
@@ -37,10 +38,11 @@ class Desk:
     ledger: Ledger
     policies: Policies
     approvals: Approvals
+    reminders: Reminders
 
     def at(self, now: datetime) -> None:
         """Sets the clock of every part."""
-        self.ledger.now = self.policies.now = self.approvals.now = now
+        self.ledger.now = self.policies.now = self.approvals.now = self.reminders.now = now
 
     async def policy(self, **patch: Any) -> None:
         """Changes the stored policy of the session."""
@@ -139,7 +141,7 @@ def path(task: str = "t1") -> Path:
 async def open_desk(pool: Pool) -> AsyncIterator[Desk]:
     """A desk at `NOW`; the audit is clean when it closes."""
     stores = Stores(ledger=Ledger(pool, LedgerSettings()))
-    desk = Desk(pool, stores.ledger, stores.policies, stores.approvals)
+    desk = Desk(pool, stores.ledger, stores.policies, stores.approvals, stores.reminders)
     desk.at(NOW)
     await desk.policy(limit_tokens=1_000, mode="approval")
     await desk.spend(900)

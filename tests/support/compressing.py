@@ -115,7 +115,7 @@ class CompressionHarness:
             own=own,
         )
         stored = await self.conversations.read(TENANT, "s1", plan.seqs)
-        return render(plan, stored, await self.summaries.texts(TENANT, "s1", plan.versions), "be brief")
+        return render(plan, stored, await self.summaries.texts(TENANT, "s1", plan.versions), "be brief", count=len)
 
     async def versions(self) -> list[dict[str, Any]]:
         """All rows of the table of summaries."""

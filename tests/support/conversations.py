@@ -1,5 +1,6 @@
 """Conversations for tests."""
 
+import random
 from typing import Any
 
 from purser.context.conversation.messages import Message
@@ -40,3 +41,23 @@ def talk(count: int) -> list[Message]:
         )
         for index in range(count)
     ]
+
+
+def transcript(chance: random.Random) -> list[Message]:
+    """Some hundred messages: parallel, nested and open calls, a few pins and system messages."""
+    found = [Message("system", "Be brief.")] if chance.random() < 0.5 else []
+    for _ in range(chance.randint(80, 160)):
+        words = "word " * chance.randint(1, 60)
+        match chance.choice(("user", "user", "assistant", "calls")):
+            case "user":
+                found.append(user(words, pinned=chance.random() < 0.02))
+            case "assistant":
+                found.append(assistant(words))
+            case "calls":
+                ids = [f"c{chance.randint(0, 3)}-{place}" for place in range(chance.randint(1, 3))]
+                nested = [user(words)] if chance.random() < 0.1 else []
+                answers = [result(one, words) for one in ids if chance.random() < 0.95]
+                found += [calling(*ids), *nested, *answers]
+        if chance.random() < 0.01:
+            found.append(Message("system", "Note."))
+    return found

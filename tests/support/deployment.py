@@ -5,7 +5,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-import yaml  # type: ignore[import-untyped]
+import yaml
 
 ROOT = Path(__file__).parents[2]
 COMPOSE = ROOT / "compose" / "deploy"

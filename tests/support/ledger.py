@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from purser.budget.gate import Amount
 from purser.budget.holds import HoldAnswer, HoldRequest, Report, Settlement
-from purser.budget.policies import Policy, PolicyPatch
+from purser.budget.policies.policy import Policy, PolicyPatch
 from purser.budget.postgres.connections.pools import Connection, Pool, create_pool
 from purser.budget.postgres.ledger.ledger import Ledger
 from purser.budget.postgres.ledger.policies import Policies

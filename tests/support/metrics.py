@@ -54,7 +54,7 @@ class Asked:
         for name, matchers in _METRIC.findall(expression):
             metrics[name] = metrics.get(name, frozenset()) | frozenset(_MATCHER.findall(matchers))
         groups: Iterable[str] = _GROUPED.findall(expression)
-        return cls(metrics, frozenset(label.strip() for group in groups for label in group.split(",")))
+        return cls(metrics, frozenset(label.strip() for group in groups if group.strip() for label in group.split(",")))
 
     def missing(self, known: Mapping[str, set[str]]) -> list[str]:
         """What nobody serves."""

@@ -15,7 +15,7 @@ from typing import Any
 
 import httpx
 import pytest
-import yaml  # type: ignore[import-untyped]
+import yaml
 
 from purser.budget.postgres.connections.pools import create_pool
 from purser.compose.stack.ports import free_port

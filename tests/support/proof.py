@@ -1,7 +1,7 @@
 """The share of inherently slow tests that a run executes: sweeps, long random runs, tables of crashes.
 
-`make test` runs a small share of each, drawn by the run's seed; `make proof` runs the tests marked `proof` in full, or
-the share that `PURSER_TEST_PROOF` names.
+`make test` leaves out the tests marked `proof`, `make proof` runs them in full. With `PURSER_TEST_PROOF` both run that
+share of each, drawn by the run's seed.
 """
 
 import os

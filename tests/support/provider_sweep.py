@@ -11,9 +11,10 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from purser.activities.errors import ProviderError
+from purser.activities.models.embedding_requests import EmbeddingRequest
 from purser.activities.models.litellm_library import litellm_library
 from purser.activities.models.partial_replies import PartialReply
-from purser.activities.models.provider import EmbeddingRequest, ModelProvider, ModelRequest, Timeouts
+from purser.activities.models.provider import ModelProvider, ModelRequest, Timeouts
 from tests.support.raw_server import RawServer, raw_server, replies
 
 SECRET = "secret-of-the-environment"

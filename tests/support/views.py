@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from purser.budget.gate import Amount, ScopeView
 from purser.budget.holds import MAX_CALL_TOKENS
-from purser.budget.policies import Mode
+from purser.budget.policies.fields import Mode
 from purser.budget.scopes import Scope
 from tests.support.policies import STEPS, WARNINGS
 
@@ -30,17 +30,21 @@ def views(draw: st.DrawFn, scale: int = 1_000, scope: Scope = PATH[0]) -> ScopeV
     limit_tokens = None if limits[0] is None else max(0, taken.tokens + limits[0])
     limit_nano_usd = None if limits[1] is None else max(0, taken.nano_usd + limits[1])
     mode = draw(st.sampled_from(Mode))
-    bounded = mode is not Mode.SOFT and limits != (None, None)
+    shadow = draw(st.integers(0, 3).map(lambda n: n == 3))
+    bounded = mode is not Mode.SOFT and limits != (None, None) and not shadow
     return ScopeView(
         scope, mode, limit_tokens, limit_nano_usd, spent, held, granted,
-        frozen=draw(RARELY), queued=bounded and draw(RARELY), warn_at=draw(WARNINGS), backpressure=draw(STEPS),
+        frozen=draw(RARELY), shadow=shadow,
+        queued=bounded and draw(RARELY), warn_at=draw(WARNINGS), backpressure=draw(STEPS),
     )  # fmt: skip
 
 
 @st.composite
 def asks(draw: st.DrawFn, scale: int = 1_000) -> Wanted:
     """An ask, and the least of it that makes sense."""
-    full = Amount(draw(st.integers(1, scale)), draw(st.integers(0, scale)))
+    full = Amount(
+        draw(st.integers(1, scale)), draw(st.one_of(st.just(0), st.integers(0, scale), st.integers(0, scale)))
+    )
     least = Amount(draw(st.integers(1, max(1, full.tokens // 2))), draw(st.integers(0, full.nano_usd // 2)))
     return draw(st.sampled_from([(full, least), (full, least), (full, full)]))
 

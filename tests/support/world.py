@@ -18,7 +18,7 @@ from purser.activities.runtime.settings import ActivitySettings
 from purser.activities.runtime.stores import Stores
 from purser.activities.tasks.file import TaskFile
 from purser.activities.tasks.signatures import sign
-from purser.budget.policies import PolicyPatch
+from purser.budget.policies.policy import PolicyPatch
 from purser.budget.postgres.approvals.approvals import Approvals
 from purser.budget.postgres.connections.pools import Pool, create_pool
 from purser.budget.postgres.events.outbox import Outbox

@@ -33,7 +33,13 @@ from tests.support.outcomes import seed as seed
 from tests.support.shared import Stop, shared
 
 # How fast a machine is proves nothing: a busy one would fail tests whose rules hold.
-settings.register_profile("purser", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
+settings.register_profile(
+    "purser",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    print_blob=True,
+    derandomize="CI" in os.environ,
+)
 settings.load_profile("purser")
 
 ROOT = Path(__file__).parent.parent

@@ -1,9 +1,10 @@
 """What a submission takes from the settings of its session and user: a model for agents that name none."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 from purser.context.conversation.preferences import Personal
+from purser.context.conversation.storable import is_storable
 from purser.context.errors import InvalidSettings
 from purser.context.figures import Figures
 from purser.gateway.services import Services
@@ -12,12 +13,17 @@ from purser.gateway.services import Services
 async def personal_of(use: Services, tenant: str, body: Mapping[str, Any]) -> Personal:
     """Settings of the session of a task file, and of its user, who may be named by the file first."""
     session_id, user_id = body.get("session_id"), body.get("user_id")
-    if not isinstance(session_id, str):
+    if not _can_be_asked_for(session_id):
         return Personal()
     found = await use.sessions.settings.personal(tenant, session_id)
-    if isinstance(user_id, str) and not found.user.version:
+    if _can_be_asked_for(user_id) and not found.user.version:
         return Personal(await use.sessions.settings.of_user(tenant, user_id), found.session)
     return found
+
+
+def _can_be_asked_for(identifier: object) -> TypeGuard[str]:
+    # The file is not checked yet, and Postgres refuses a query that holds a NUL.
+    return isinstance(identifier, str) and is_storable(identifier)
 
 
 def with_models(body: Mapping[str, Any], use: Services, personal: Personal) -> dict[str, Any]:

@@ -257,6 +257,8 @@ async def test_a_bad_task_file_names_the_place_and_writes_nothing(
         ({"task_id": "x" * 129}, "task_id"),
         ({"session_id": 5}, "session_id"),
         ({"input": "a\x00b"}, "NUL"),
+        ({"session_id": "a\x00b"}, "NUL"),
+        ({"user_id": "a\x00b"}, "NUL"),
         ({"budget": {"task": {"limit_usd": 0.5}}}, "limit_usd"),
         ({"surprise": 1}, "surprise"),
     ]

@@ -17,13 +17,14 @@ from typing import Any, NoReturn
 from temporalio import activity
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
+from purser.activities.calls.attempt_starter import AttemptsExhausted, AttemptStarter
+from purser.activities.calls.attempts import Attempt, NotStarted, known_usage, renewed
 from purser.activities.calls.growing_holds import GrowingHold
-from purser.activities.calls.settlements import Attempt, Settlements
+from purser.activities.calls.settlements import Settlements
 from purser.activities.calls.shortages import shortage_of
 from purser.activities.calls.uncancelled import uncancelled
 from purser.activities.calls.window_extras import WindowExtras, counter_of
 from purser.activities.errors import Cost, ProviderRejected, ProviderUnavailable
-from purser.activities.models.attempts import AttemptsExhausted, AttemptStarter, NotStarted
 from purser.activities.models.partial_replies import PartialReply
 from purser.activities.models.provider import ModelProvider, ModelRequest
 from purser.activities.pacing.pacer import Paced
@@ -32,7 +33,6 @@ from purser.activities.runtime.background import heartbeats, in_background
 from purser.activities.runtime.settings import ActivitySettings
 from purser.activities.tasks.agent_context import AgentContext, AgentContexts
 from purser.budget.errors import BudgetError, HoldClosed
-from purser.budget.holds import AttemptAnswer
 from purser.budget.postgres.ledger.ledger import Ledger
 from purser.budget.pricing.price_book import PriceBook
 from purser.context.postgres.conversation.conversations import Conversations
@@ -67,7 +67,8 @@ class CallModel:
             return await self.settlements.repeated(agent_context, call, call.reply_seq, call.usage)
         if call.rejected is not None:
             return CallResult(CallStatus.REJECTED, reason=call.rejected)
-        async with in_background(heartbeats()), in_background(self._renew_lease(request)):
+        renewing = renewed(self.ledger, request.agent.tenant, request.hold_id, self.settings.lease_ms)
+        async with in_background(heartbeats()), in_background(renewing):
             return await self._send(agent_context, call, request)
 
     async def _send(self, agent_context: AgentContext, call: Call, request: CallInput) -> CallResult:
@@ -85,7 +86,7 @@ class CallModel:
         )
         pace = partial(self.provider.pace, asked, call.agent.tenant, call.key)
         reply, hold = PartialReply(), GrowingHold(self.ledger, self.prices, call, agent_context.calibration)
-        starter = AttemptStarter(self.ledger, request, call, self.settings.max_attempts, hold.most, pace)
+        starter = AttemptStarter(self.settlements.attempts, request, call, self.settings.max_attempts, hold.most, pace)
         try:
             if activity.is_cancelled():
                 raise asyncio.CancelledError
@@ -98,7 +99,7 @@ class CallModel:
         except HoldClosed:
             return CallResult(CallStatus.HOLD_LOST)
         except NotStarted as refusal:
-            return await self._short(request, refusal.answer)
+            return await self._short(request, refusal)
         except Paced as pause:
             await self._wait(call, request, pause.wait_ms)
         except AttemptsExhausted as last:
@@ -126,7 +127,7 @@ class CallModel:
         _log.warning("hold %s: the request is not retried: %s", starter.hold_id, failure.reason)
         await self._note(call, attempt, failure.reason)
         if attempt is not None and failure.cost is Cost.NOTHING:
-            await uncancelled(self.settlements.nothing(call, attempt))
+            await uncancelled(self.settlements.nothing(attempt))
         elif attempt is not None:
             await uncancelled(self.settlements.cut_off(call, attempt, partial, keep_open=True))
         return await self.settlements.give_up(call, failure.reason)
@@ -138,12 +139,10 @@ class CallModel:
         attempt = starter.attempt
         number = attempt.number if attempt is not None else activity.info().attempt
         if attempt is not None:
-            _log.warning("request %s to a provider failed: %s", attempt.request_id, failure.reason)
+            _log.warning("request %s to a provider failed: %s", attempt.permit.request_id, failure.reason)
             await self._note(call, attempt, failure.reason)
-            if partial.usage is not None:
-                await uncancelled(self.settlements.reported(call, attempt, partial.usage))
-            elif failure.cost is Cost.NOTHING:
-                await uncancelled(self.settlements.nothing(call, attempt))
+            if (usage := known_usage(failure, partial.usage)) is not None:
+                await uncancelled(self.settlements.reported(attempt, usage))
         if number >= self.settings.max_attempts:
             return await self.settlements.give_up(call, failure.reason)
         delay_ms = failure.retry_after_ms
@@ -188,25 +187,16 @@ class CallModel:
             order=agent_context.context.order, header=agent_context.context.summary_header,
         )  # fmt: skip
 
-    async def _short(self, request: CallInput, answer: AttemptAnswer) -> CallResult:
+    async def _short(self, request: CallInput, refusal: NotStarted) -> CallResult:
         """Releases the hold after a top-up for another attempt did not fit, so that the gate decides again."""
         await self.ledger.release(request.agent.tenant, hold_id=request.hold_id)
-        gate = answer.gate
-        if gate is None:
-            return CallResult(CallStatus.SHORT)
-        return CallResult(CallStatus.SHORT, verdict=gate.verdict, short=shortage_of(gate, answer.amount))
+        short = shortage_of(refusal.gate, refusal.amount)
+        return CallResult(CallStatus.SHORT, verdict=refusal.gate.verdict, short=short)
 
     async def _exhausted(self, call: Call, attempt: Attempt) -> CallResult:
         """Gives up after the last attempt: if replies cannot be stored, further attempts would only cost more."""
-        await uncancelled(self.settlements.nothing(call, attempt))
+        await uncancelled(self.settlements.nothing(attempt))
         return await self.settlements.give_up(call, "reply_not_stored")
-
-    async def _renew_lease(self, request: CallInput) -> None:
-        lease_ms = self.settings.lease_ms
-        while True:
-            await asyncio.sleep(max(1.0, lease_ms / 3_000))
-            with suppress(BudgetError):
-                await self.ledger.extend(request.agent.tenant, request.hold_id, lease_ms=lease_ms)
 
 
 def _asked_to_cancel() -> bool:

@@ -1,6 +1,6 @@
 """The hold of a call whose reply streams in: topped up before the reply exceeds it."""
 
-from purser.activities.calls.settlements import Attempt
+from purser.activities.calls.attempts import Attempt
 from purser.activities.models.partial_replies import PartialReply
 from purser.activities.postgres.calls import Call
 from purser.budget.errors import BudgetError
@@ -47,7 +47,7 @@ class GrowingHold:
     async def covers(self, partial: PartialReply, attempt: Attempt) -> bool:
         """Tops the hold up if the reply is about to exceed it; returns False if it has and no top-up fits."""
         while True:
-            held = attempt.held + self.added
+            held = attempt.held.tokens - self._call.prompt_tokens + self.added
             if held >= attempt.cap:
                 return True
             left = held - self._produced(partial, held)

@@ -2,9 +2,10 @@
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeVar
 
+from purser.activities.calls.attempts import Attempt, Attempts
 from purser.activities.calls.patience import outlasting
 from purser.activities.models.partial_replies import PartialReply
 from purser.activities.postgres.calls import Call, Calls
@@ -13,13 +14,8 @@ from purser.activities.runtime.metrics import Metrics
 from purser.activities.tasks.agent_context import AgentContext
 from purser.activities.tools import arguments_of
 from purser.budget.errors import BudgetError
-from purser.budget.gate import Amount
-from purser.budget.holds import MAX_CALL_TOKENS, Report
 from purser.budget.learned_holds import output_seen
 from purser.budget.postgres.connections.pools import Connection, Pool, connected, retrying
-from purser.budget.postgres.ledger.ledger import Ledger
-from purser.budget.pricing.call_prices import Unpriced, charge, outcome_of
-from purser.budget.pricing.price_book import PriceBook
 from purser.budget.usage import Usage
 from purser.context.conversation.messages import Message
 from purser.context.postgres.conversation.calibration import Calibrations
@@ -30,23 +26,6 @@ from purser.workflows.contract import CallResult, CallStatus, ToolCall
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """One request to a provider under a hold."""
-
-    hold_id: str
-    number: int
-    cap: int
-    """Most output tokens of the request."""
-    held: int
-    """Output tokens that were held for it when it started."""
-
-    @property
-    def request_id(self) -> str:
-        """Id of the request at the provider."""
-        return f"{self.hold_id}-{self.number}"
-
-
 @dataclass(frozen=True)
 class Settlements:
     """Stores the ends of requests, each in one transaction."""
@@ -55,8 +34,7 @@ class Settlements:
     calls: Calls
     outputs: Outputs
     conversations: Conversations
-    ledger: Ledger
-    prices: PriceBook
+    attempts: Attempts
     calibrations: Calibrations
     metrics: Metrics
 
@@ -78,14 +56,14 @@ class Settlements:
                 )  # fmt: skip
                 capped = partial.was_cut or (at_cap and attempt.cap < agent_context.output_cap)
                 await self.calls.replied(call, seq, usage, capped=capped, connection=own)
-            await self._charge(call, attempt, usage, own)
+            await self._charge(attempt, usage, own)
             if stored is None:
                 output = output_seen(usage, call.output_cap, streamed=partial.streamed, capped=at_cap)
                 await self.outputs.add(call.agent.tenant, call.agent.agent_id, call.model, output, own)
             return stored or (seq, usage)
 
         seq, replied = await self._written(step)
-        self.metrics.calls.estimated(call.model, call.prompt_tokens + attempt.held, usage.total)
+        self.metrics.calls.estimated(call.model, attempt.held.tokens, usage.total)
         await self._compare(call, usage)
         return await self.repeated(agent_context, call, seq, replied)
 
@@ -98,28 +76,23 @@ class Settlements:
     async def cut_off(self, call: Call, attempt: Attempt, partial: PartialReply, *, keep_open: bool) -> None:
         """Charges the tokens that a cancelled request has produced; nothing if it was never sent."""
         usage = await partial.charge_async(call.prompt_tokens, call.model) if partial.sent else Usage()
-        await self._written(lambda own: self._charge(call, attempt, usage, own, keep_open=keep_open))
+        await self._written(lambda own: self._charge(attempt, usage, own, keep_open=keep_open))
 
-    async def nothing(self, call: Call, attempt: Attempt) -> None:
+    async def nothing(self, attempt: Attempt) -> None:
         """Settles a request that certainly cost nothing; the hold remains open for the next one."""
-        await self._written(lambda own: self._charge(call, attempt, Usage(), own, keep_open=True))
+        await self.reported(attempt, Usage())
 
-    async def reported(self, call: Call, attempt: Attempt, usage: Usage) -> None:
+    async def reported(self, attempt: Attempt, usage: Usage) -> None:
         """Charges a request that failed but reported its usage; the hold remains open for the next one."""
-        await self._written(lambda own: self._charge(call, attempt, usage, own, keep_open=True))
+        await self._written(lambda own: self._charge(attempt, usage, own, keep_open=True))
 
     async def give_up(self, call: Call, reason: str) -> CallResult:
         """Records that a call will have no reply."""
         await self._written(lambda own: self.calls.rejected(call, reason, own))
         return CallResult(CallStatus.REJECTED, reason=reason)
 
-    async def _charge(
-        self, call: Call, attempt: Attempt, usage: Usage, own: Connection, *, keep_open: bool = False
-    ) -> None:
-        report = report_of(call.model, usage, call.ask, self.prices, self.metrics.calls.unpriced)
-        await self.ledger.settle(
-            call.agent.tenant, attempt.hold_id, attempt.number, report, keep_open=keep_open, connection=own
-        )
+    async def _charge(self, attempt: Attempt, usage: Usage, own: Connection, *, keep_open: bool = False) -> None:
+        await self.attempts.settle(attempt, self.attempts.report(attempt, usage), own, keep_open=keep_open)
 
     async def _compare(self, call: Call, usage: Usage) -> None:
         """Calibrates the token count by the reported usage. A lost report does no harm."""
@@ -138,28 +111,6 @@ class Settlements:
                 return await step(own)
 
         return await outlasting(lambda: retrying(transaction))
-
-
-def report_of(
-    model: str, usage: Usage, ask: Amount, prices: PriceBook, on_unpriced: Callable[[Unpriced], None]
-) -> Report:
-    """Returns the usage of an attempt with its cost.
-
-    Usage above what any call can use is not believed: the call is charged its estimate, and its reply is stored.
-
-    Args:
-        model: the model that was called.
-        usage: the usage of one attempt.
-        ask: the amount for which the call was admitted.
-        prices: the prices of models.
-        on_unpriced: called if the price is unknown.
-    """
-    if usage.total > MAX_CALL_TOKENS:
-        return Report(replace(Usage.from_total(ask.tokens), estimated=True), ask.nano_usd)
-    report = charge(prices, model, usage, ask.nano_usd)
-    if (outcome := outcome_of(report)) is not None:
-        on_unpriced(outcome)
-    return report
 
 
 def _tool_calls(agent_context: AgentContext, seq: int, message: Message) -> tuple[ToolCall, ...]:

@@ -107,7 +107,7 @@ class Writer:
     async def settle(self, connection: Connection | None = None) -> None:
         """Settles the last reply if it is still pending; joins the transaction of `connection`."""
         if self._summarizer is not None and self.pending is not None:
-            await self._summarizer.settle(self._request.tenant, self.pending, connection)
+            await self._summarizer.settle(self.pending, connection)
 
     async def _by_model(self, summarizer: Summarizer, source: SummarySource, most_tokens: int) -> SummaryText | None:
         parts = await asyncio.to_thread(self._chunks, summarizer, source, most_tokens)

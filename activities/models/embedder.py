@@ -6,12 +6,13 @@ import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from purser.activities.calls.attempts import Attempt
+from purser.activities.calls.side_calls import SideCalls
 from purser.activities.calls.uncancelled import uncancelled
-from purser.activities.errors import Cost, ProviderError
+from purser.activities.errors import ProviderError
 from purser.activities.models.embedding_requests import EmbeddingRequest, Embeddings
 from purser.activities.models.metrics import OnVerdict, ignore_verdict
 from purser.activities.models.provider import ModelProvider
-from purser.activities.models.side_calls import SideCalls, StartedAttempt
 from purser.budget.postgres.ledger.ledger import Ledger
 from purser.budget.pricing.call_prices import Unpriced, ignore_unpriced
 from purser.budget.pricing.price_book import PriceBook
@@ -85,7 +86,7 @@ class LiteLLMEmbedder:
 
         async def attempt() -> Sequence[Vector] | None:
             started = await self._calls.start(tenant, key, path, tokens)
-            return await self._ask(tenant, started, redacted) if started else None
+            return await self._ask(started, redacted) if started else None
 
         return await self._calls.closed(tenant, key, attempt(), otherwise=None)
 
@@ -94,20 +95,19 @@ class LiteLLMEmbedder:
         redacted = [self._redact(text) for text in texts]
         return redacted, sum(count_text(text, self._model.name).tokens for text in redacted)
 
-    async def _ask(self, tenant: str, started: StartedAttempt, texts: Sequence[str]) -> Sequence[Vector] | None:
-        model = self._model
+    async def _ask(self, attempt: Attempt, texts: Sequence[str]) -> Sequence[Vector] | None:
+        model, attempts, tokens = self._model, self._calls.attempts, attempt.asked.tokens
         request = EmbeddingRequest(
-            model.name, texts, started.request_id, model.api_base, model.dimensions, started.input_tokens
+            model.name, texts, attempt.permit.request_id, model.api_base, model.dimensions, tokens
         )
         try:
             async with asyncio.timeout(model.timeout_s):
                 answer = await self._provider.embed(request)
         except (ProviderError, TimeoutError) as failure:
-            cost = failure.cost if isinstance(failure, ProviderError) else Cost.UNKNOWN
-            await uncancelled(self._calls.give_up(tenant, started, cost))
+            await uncancelled(attempts.failed(attempt, failure))
             return None
-        report = self._calls.report(started, answer.usage or Usage(input=started.input_tokens))
-        await uncancelled(self._calls.charge(tenant, started, report))
+        report = attempts.report(attempt, answer.usage or Usage(input=tokens))
+        await uncancelled(attempts.settle(attempt, report))
         return answer.vectors if _fit(answer, len(texts)) else None
 
 

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from purser.activities.calls.attempts import Attempt
+from purser.activities.calls.side_calls import SideCalls
 from purser.activities.calls.uncancelled import uncancelled
-from purser.activities.errors import Cost, ProviderError
+from purser.activities.errors import ProviderError
 from purser.activities.models.metrics import OnVerdict, ignore_verdict
 from purser.activities.models.partial_replies import PartialReply
 from purser.activities.models.provider import ModelProvider, ModelRequest
-from purser.activities.models.side_calls import SideCalls, StartedAttempt
 from purser.budget.holds import Report
 from purser.budget.postgres.connections.pools import Connection
 from purser.budget.postgres.ledger.ledger import Ledger
@@ -33,13 +34,13 @@ class WrittenSummary:
     text: str
     whole: bool
     """Whether the reply is complete, not cut at the output cap."""
-    started: StartedAttempt
+    attempt: Attempt
     report: Report
 
     @property
     def hold_id(self) -> str:
         """The hold that pays for it."""
-        return self.started.hold_id
+        return self.attempt.hold_id
 
 
 class NotWritten(StrEnum):
@@ -118,33 +119,31 @@ class Summarizer:
 
         async def attempt() -> WrittenSummary | NotWritten:
             started = await self._calls.start(tenant, key, path, prompt_tokens, most_tokens)
-            return await self._ask(tenant, started, messages, most_tokens) if started else NotWritten.REFUSED
+            return await self._ask(started, messages, prompt_tokens) if started else NotWritten.REFUSED
 
         return await self._calls.closed(tenant, key, attempt(), otherwise=NotWritten.REFUSED)
 
-    async def settle(self, tenant: str, written: WrittenSummary, connection: Connection | None = None) -> None:
+    async def settle(self, written: WrittenSummary, connection: Connection | None = None) -> None:
         """Replaces the hold of a reply by its cost; joins the transaction of `connection`."""
-        await self._calls.charge(tenant, written.started, written.report, connection)
+        await self._calls.attempts.settle(written.attempt, written.report, connection)
 
-    async def _ask(
-        self, tenant: str, started: StartedAttempt, messages: Messages, most_tokens: int
-    ) -> WrittenSummary | NotWritten:
-        tokens = started.input_tokens + most_tokens
+    async def _ask(self, attempt: Attempt, messages: Messages, prompt_tokens: int) -> WrittenSummary | NotWritten:
+        permit, attempts = attempt.permit, self._calls.attempts
         request = ModelRequest(
-            self.model, messages, (), most_tokens, started.request_id, self._api_base, TEMPERATURE, tokens=tokens
-        )
+            self.model, messages, (), permit.cap, permit.request_id, self._api_base, TEMPERATURE,
+            tokens=attempt.asked.tokens,
+        )  # fmt: skip
         partial = PartialReply()
         try:
             async with asyncio.timeout(self._timeout_s):
                 await self._provider.complete(request, partial)
         except asyncio.CancelledError:
-            usage = await partial.charge_async(started.input_tokens, self.model) if partial.sent else Usage()
-            await uncancelled(self._calls.charge(tenant, started, self._calls.report(started, usage)))
+            usage = await partial.charge_async(prompt_tokens, self.model) if partial.sent else Usage()
+            await uncancelled(attempts.settle(attempt, attempts.report(attempt, usage)))
             raise
         except (ProviderError, TimeoutError) as failure:
             if not partial.complete:
-                cost = failure.cost if isinstance(failure, ProviderError) else Cost.UNKNOWN
-                await uncancelled(self._calls.give_up(tenant, started, cost, partial.usage))
+                await uncancelled(attempts.failed(attempt, failure, partial.usage))
                 return NotWritten.TIMEOUT if isinstance(failure, TimeoutError) else NotWritten.NO_REPLY
-        report = self._calls.report(started, await partial.charge_async(started.input_tokens, self.model))
-        return WrittenSummary(partial.message().text, partial.finish_reason != "length", started, report)
+        report = attempts.report(attempt, await partial.charge_async(prompt_tokens, self.model))
+        return WrittenSummary(partial.message().text, partial.finish_reason != "length", attempt, report)

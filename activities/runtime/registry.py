@@ -9,6 +9,7 @@ from purser.activities.admit import Admit
 from purser.activities.approvals import ApprovalActivities, CallToApprove
 from purser.activities.call_model import CallModel
 from purser.activities.calls.admission import Admission
+from purser.activities.calls.attempts import Attempts
 from purser.activities.calls.ladder import CallLadder
 from purser.activities.calls.room import CallRoom
 from purser.activities.calls.settlements import Settlements
@@ -103,8 +104,7 @@ def all_activities(dependencies: Dependencies) -> Sequence[Activity]:
             calls=calls,
             outputs=stores.outputs,
             conversations=conversations,
-            ledger=ledger,
-            prices=dependencies.prices,
+            attempts=Attempts(ledger, dependencies.prices, metrics.calls.unpriced),
             calibrations=stores.sessions.calibrations,
             metrics=metrics,
         ),

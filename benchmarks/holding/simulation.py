@@ -14,10 +14,10 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
+from purser.activities.calls.attempts import Attempt, Attempts
 from purser.activities.calls.growing_holds import GrowingHold
 from purser.activities.calls.ladder import NO_STEPS, Climb, StepReached
 from purser.activities.calls.room import bounds_of
-from purser.activities.calls.settlements import Attempt
 from purser.activities.models.partial_replies import PartialReply
 from purser.activities.postgres.calls import Call
 from purser.activities.postgres.outputs import Outputs
@@ -232,8 +232,9 @@ class _Agent:
     async def _serve(self, call: Call, hold_id: str, cap: int, recorded: RecordedCall) -> AsyncIterator[float]:
         """Receives the reply of an admitted call and settles it."""
         hold, tally = GrowingHold(self.of.ledger, self.of.prices, call, Calibration()), self.of.tally
-        started = await self.of.ledger.start_attempt(self.of.tenant, hold_id, most=hold.most(cap))
-        attempt = Attempt(hold_id, started.attempt, cap, started.amount.tokens - call.prompt_tokens)
+        attempt = await Attempts(self.of.ledger, self.of.prices).start(
+            self.of.tenant, call.model, hold_id, call.ask, cap, most=hold.most(cap)
+        )
         partial, output = PartialReply(streamed=True), min(recorded.output, cap)
         yield FIRST_TOKEN_S
         for piece in recorded.pieces[: -(-len(recorded.pieces) * output // recorded.output)]:

@@ -1,17 +1,18 @@
 """The hold of one call through the proxy: admission as its terms say, one attempt, one charge."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, suppress
+from dataclasses import dataclass
 from time import monotonic
 
+from purser.activities.calls.attempts import Attempt, Attempts, NotStarted, anew, known_usage, renewed
 from purser.activities.calls.patience import outlasting
-from purser.activities.calls.settlements import report_of
 from purser.activities.calls.uncancelled import uncancelled
-from purser.activities.errors import Cost, ProviderError
+from purser.activities.errors import ProviderError
 from purser.activities.models.egress import SendPermit
-from purser.budget.errors import BudgetError, HoldClosed, NotFound
+from purser.activities.runtime.background import in_background
+from purser.budget.errors import BudgetError, NotFound
 from purser.budget.gate import GateAnswer, Verdict
 from purser.budget.holds import HoldAnswer, HoldRequest, HoldState
 from purser.budget.pricing.call_prices import Quote, quote
@@ -45,7 +46,8 @@ class HeldCall:
         self._caller = caller
         self._terms = terms
         self._model = model
-        self._attempt: int | None = None
+        self._attempts = Attempts(use.ledger, use.prices, use.metrics.calls.unpriced)
+        self._attempt: Attempt | None = None
         self.answer: HoldAnswer | None = None
         """The hold, once the gate has admitted the call."""
 
@@ -102,40 +104,37 @@ class HeldCall:
         """
         if self._attempt is None:
             await pace()
-            await uncancelled(self._start())
+            self._attempt = await uncancelled(self._start(cap))
             if (task := asyncio.current_task()) is not None and task.cancelling():
                 raise asyncio.CancelledError
-        return SendPermit(f"{self.hold_id}-{self._attempt}", cap)
+        return self._attempt.permit
 
     async def charge(self, usage: Usage) -> Charged:
         """Ends the hold with the cost of its attempt."""
-        assert self._attempt is not None
-        attempt, tenant, hold_id = self._attempt, self._caller.tenant, self.hold_id
-        report = report_of(self._model, usage, self.held.amount, self._use.prices, self._use.metrics.calls.unpriced)
-        await outlasting(lambda: self._use.ledger.settle(tenant, hold_id, attempt, report))
+        attempt = self._attempt
+        assert attempt is not None
+        report = self._attempts.report(attempt, usage)
+        await outlasting(lambda: self._attempts.settle(attempt, report))
         return Charged(usage, report.nano_usd)
 
     async def failed(self, failure: ProviderError, usage: Usage | None) -> None:
         """Charges what a failed request has cost; an unknown cost is presumed."""
-        if self.started and (usage is not None or failure.cost is Cost.NOTHING):
-            await self.charge(usage or Usage())
+        known = known_usage(failure, usage)
+        if self.started and known is not None:
+            await self.charge(known)
         else:
             await self.give_up()
 
     async def give_up(self) -> None:
         """Ends the hold without a report: an attempt that started is charged its estimate."""
         tenant, hold_id = self._caller.tenant, self.hold_id
-        with suppress(NotFound, HoldClosed):
+        with suppress(NotFound):
             await outlasting(lambda: self._use.ledger.release(tenant, hold_id=hold_id))
 
-    @asynccontextmanager
-    async def leased(self) -> AsyncIterator[None]:
+    def leased(self) -> AbstractAsyncContextManager[None]:
         """Keeps the lease of the hold alive."""
-        renewing = asyncio.create_task(self._renew())
-        try:
-            yield
-        finally:
-            renewing.cancel()
+        ledger = self._use.ledger
+        return in_background(renewed(ledger, self._caller.tenant, self.hold_id, ledger.settings.lease_s * 1_000))
 
     async def _request(self, quoted: Quote) -> HoldRequest:
         path = await self._use.payers.complete(self._caller.tenant, self._terms.path)
@@ -165,11 +164,10 @@ class HeldCall:
     async def _ask(self, request: HoldRequest) -> tuple[HoldAnswer, str]:
         """Asks for a hold; for a new one if an earlier call under the same key has ended."""
         answer, approval_id = await ask_gate(request, self._caller, self._use)
-        for again in range(1, _AGAIN + 1):
+        for repeated in anew(request, _AGAIN):
             if answer.state not in (HoldState.SETTLED, HoldState.RELEASED, HoldState.EXPIRED):
                 break
-            key = f"{self._terms.key}.again{again}"
-            answer, approval_id = await ask_gate(replace(request, key=key), self._caller, self._use)
+            answer, approval_id = await ask_gate(repeated, self._caller, self._use)
         return answer, approval_id
 
     async def _refusal(self, request: HoldRequest, gate: GateAnswer) -> Refusal | None:
@@ -185,15 +183,8 @@ class HeldCall:
             with suppress(BudgetError):
                 await uncancelled(self._use.ledger.release(self._caller.tenant, key=self._terms.key))
 
-    async def _start(self) -> None:
-        answer = await self._use.ledger.start_attempt(self._caller.tenant, self.hold_id)
-        if answer.gate is not None:
-            raise NotAdmitted(answer.gate, None, "", None)
-        self._attempt = answer.attempt
-
-    async def _renew(self) -> None:
-        lease_ms = self._use.ledger.settings.lease_s * 1_000
-        while True:
-            await asyncio.sleep(max(1.0, lease_ms / 3_000))
-            with suppress(BudgetError):
-                await self._use.ledger.extend(self._caller.tenant, self.hold_id, lease_ms=lease_ms)
+    async def _start(self, cap: int) -> Attempt:
+        try:
+            return await self._attempts.start(self._caller.tenant, self._model, self.hold_id, self.held.amount, cap)
+        except NotStarted as refusal:
+            raise NotAdmitted(refusal.gate, None, "", None) from None

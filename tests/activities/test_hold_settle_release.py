@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from purser.activities.calls.side_calls import SideCalls
 from purser.activities.hold import Hold
-from purser.activities.models.side_calls import SideCalls
 from purser.activities.release import Release
 from purser.activities.settle import Settle
 from purser.budget.errors import HoldClosed, MoneyNeeded, UnknownPrice

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from purser.activities.calls.side_calls import SideCalls
 from purser.activities.models.embedder import EmbeddingModel, LiteLLMEmbedder
 from purser.activities.models.provider import ModelProvider
-from purser.activities.models.side_calls import SideCalls
 from purser.budget.postgres.connections.pools import Pool
 from purser.budget.pricing.call_prices import Unpriced
 from purser.budget.pricing.price_book import PriceBook
@@ -100,8 +100,8 @@ async def test_a_request_whose_price_is_gone_is_charged_what_was_held_for_it(boo
     calls = SideCalls("m", books.ledger, prices, on_unpriced=outcomes.append)
     started = await calls.start(TENANT, "k", PATH, 100)
     assert started is not None
-    gone = SideCalls("m", books.ledger, FREE, on_unpriced=outcomes.append)
-    await gone.charge(TENANT, started, gone.report(started, Usage(input=60)))
+    gone = SideCalls("m", books.ledger, FREE, on_unpriced=outcomes.append).attempts
+    await gone.settle(started, gone.report(started, Usage(input=60)))
     assert (await books.balance(), await books.money(), outcomes) == (
         {"spent": 60},
         {"spent": 100_000},

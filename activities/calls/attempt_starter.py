@@ -5,25 +5,15 @@ from collections.abc import Awaitable, Callable
 
 from temporalio import activity
 
-from purser.activities.calls.settlements import Attempt
+from purser.activities.calls.attempts import Attempt, Attempts
 from purser.activities.calls.uncancelled import uncancelled
 from purser.activities.models.egress import SendPermit
 from purser.activities.postgres.calls import Call
 from purser.budget.gate import Amount
-from purser.budget.holds import AttemptAnswer
-from purser.budget.postgres.ledger.ledger import Ledger
 from purser.workflows.contract import CallInput
 
 CanUse = Callable[[int], Amount | None]
 """The most that a request of an output cap can use; `None`: what is held."""
-
-
-class NotStarted(Exception):
-    """The budget has no room for another attempt."""
-
-    def __init__(self, answer: AttemptAnswer) -> None:
-        super().__init__("no room for another attempt")
-        self.answer = answer
 
 
 class AttemptsExhausted(Exception):
@@ -39,7 +29,7 @@ class AttemptStarter:
 
     def __init__(
         self,
-        ledger: Ledger,
+        attempts: Attempts,
         request: CallInput,
         call: Call,
         most: int,
@@ -47,7 +37,7 @@ class AttemptStarter:
         pace: Callable[[], Awaitable[None]],
     ) -> None:
         """Args:
-        ledger: starts the attempt.
+        attempts: starts the attempt.
         request: names the hold.
         call: the call for which the hold was admitted.
         most: most attempts of the call.
@@ -57,7 +47,7 @@ class AttemptStarter:
         self.hold_id = request.hold_id
         self.attempt: Attempt | None = None
         """`None`: not started, so the provider cannot have charged anything."""
-        self._ledger = ledger
+        self._attempts = attempts
         self._call = call
         self._most = most
         self._can_use = can_use
@@ -82,16 +72,15 @@ class AttemptStarter:
             await uncancelled(self._start())
             if activity.is_cancelled():
                 raise asyncio.CancelledError
-        return SendPermit(self.started.request_id, self.started.cap)
+        return self.started.permit
 
     async def _start(self) -> None:
         call = self._call
         await self._pace()
         cap = call.output_cap if call.request_cap is None else call.request_cap
-        answer = await self._ledger.start_attempt(call.agent.tenant, self.hold_id, most=self._can_use(cap))
-        if not answer.started:
-            raise NotStarted(answer)
-        attempt = Attempt(self.hold_id, answer.attempt, cap, answer.amount.tokens - call.prompt_tokens)
+        attempt = await self._attempts.start(
+            call.agent.tenant, call.model, self.hold_id, call.ask, cap, most=self._can_use(cap)
+        )
         if attempt.number > self._most:
             raise AttemptsExhausted(attempt)
         self.attempt = attempt
